@@ -119,17 +119,17 @@ def spend(runner: Runner, scenario: Mapping[str, Any]) -> Spent:
         file.write_text(json.dumps(scenario))
         with subprocess.Popen([*runner.words, file], stdout=subprocess.PIPE, text=True) as running:
             assert running.stdout is not None
-            said = running.stdout.read()
+            output = running.stdout.read()
             _, status, usage = os.wait4(running.pid, 0)
             running.returncode = os.waitstatus_to_exitcode(status)
-    segments, events = _segments_and_events(said)
+    segments, events = _segments_and_events(output)
     return Spent(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, segments, events)
 
 
-def _segments_and_events(said: str) -> tuple[int, int]:
-    found = _COST.search(said)
+def _segments_and_events(output: str) -> tuple[int, int]:
+    found = _COST.search(output)
     if found is None:
-        raise ValueError(f"the program did not tell its cost: {said[:200]}")
+        raise ValueError(f"the program did not print its cost: {output[:200]}")
     return int(found[3]), int(found[1])
 
 

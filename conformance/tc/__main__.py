@@ -37,7 +37,7 @@ def main() -> None:
 
 def _show_one(text: str) -> None:
     (answer,) = answers([text])
-    print(f"tc: status {answer.status} {answer.said}")
+    print(f"tc: status {answer.status} {answer.output}")
     print(answer.discipline or "", *answer.classes, sep="\n")
     row = golden.Row(text, answer.status, (answer.discipline or {}).get("options", {}), tuple(answer.classes))
     print("ours:", "; ".join(differences(row)) or "the same")

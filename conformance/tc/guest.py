@@ -29,7 +29,7 @@ class Answer:
 
     text: str
     status: int
-    said: str
+    output: str
     discipline: dict[str, Any] | None
     classes: list[str]
 
@@ -66,7 +66,7 @@ def _script(text: str) -> str:
 
 
 def _answer(text: str, block: str) -> Answer:
-    status, said, *rest = block.splitlines()
+    status, output, *rest = block.splitlines()
     shown = json.loads(next(line for line in rest if line.startswith("[")))
     root = next((each for each in shown if each.get("root") and not int(status)), None)
-    return Answer(text, int(status), said.strip(), root, [line for line in rest if line.startswith("class ")])
+    return Answer(text, int(status), output.strip(), root, [line for line in rest if line.startswith("class ")])

@@ -116,10 +116,10 @@ impl Guard {
 
     fn answer(&mut self) -> Result<Vec<String>, Failure> {
         let mut line = String::new();
-        self.from.read_line(&mut line).doing("hearing the guard")?;
-        let said: Result<Vec<String>, String> =
+        self.from.read_line(&mut line).doing("reading from the guard")?;
+        let answer: Result<Vec<String>, String> =
             serde_json::from_str(&line).map_err(|_| Failure::new("the guard has ended"))?;
-        said.map_err(Failure::new)
+        answer.map_err(Failure::new)
     }
 }
 
@@ -141,14 +141,14 @@ fn keep(folder: &Path) -> Result<(), Failure> {
     answer(&Ok(Vec::new()));
     for line in io::stdin().lock().lines() {
         let Some(request) = line.ok().and_then(|line| serde_json::from_str(&line).ok()) else { break };
-        answer(&obey(folder, &mut journal, request).map_err(|failure| failure.to_string()));
+        answer(&apply(folder, &mut journal, request).map_err(|failure| failure.to_string()));
     }
     undo_all(folder, &mut journal);
     drop(locked);
     remove(folder).doing("removing the journal")
 }
 
-fn obey(folder: &Path, journal: &mut Journal, request: Request) -> Result<Vec<String>, Failure> {
+fn apply(folder: &Path, journal: &mut Journal, request: Request) -> Result<Vec<String>, Failure> {
     match request {
         Request::Add { undo } => journal.undo.push(undo),
         Request::Drop => drop(journal.undo.pop()),
@@ -175,8 +175,8 @@ fn undone(undo: &Undo) -> Result<(), Failure> {
     }
 }
 
-fn answer(said: &Result<Vec<String>, String>) {
-    if let Ok(line) = serde_json::to_string(said) {
+fn answer(result: &Result<Vec<String>, String>) {
+    if let Ok(line) = serde_json::to_string(result) {
         // An error is ignored: the caller may have ended, and the guard then still restores the host.
         let _ = writeln!(io::stdout(), "{line}");
     }

@@ -37,7 +37,7 @@ pub fn main(words: &[OsString]) -> ExitCode {
 
 fn whole(words: &[OsString], folder: &Path) -> Result<(), Failure> {
     isolate()?;
-    stay_with(words)?;
+    end_with_caller(words)?;
     sys::sleep_precisely().doing("setting the timer slack")?;
     let run = Run::prepare(folder)?;
     let clock = Run::clock();
@@ -72,7 +72,7 @@ fn become_administrator() -> Result<(), Failure> {
 
 /// Ends this process with its caller, even if the caller ended before this call. Creating a user namespace may reset
 /// the setting, so this is called afterwards.
-fn stay_with(words: &[OsString]) -> Result<(), Failure> {
+fn end_with_caller(words: &[OsString]) -> Result<(), Failure> {
     let parent = words.first().and_then(|word| word.to_str()).and_then(|word| word.parse::<i32>().ok());
     let parent = parent.ok_or_else(|| Failure::new("host needs the number of its parent process"))?;
     sys::die_with_parent().doing("dying with the parent")?;

@@ -25,7 +25,7 @@ fn launch(words: &[OsString]) -> Result<std::convert::Infallible, Failure> {
     let processor = processor.ok_or_else(|| Failure::new("launch needs the number of a processor"))?;
     sys::die_with_parent().doing("dying with the parent")?;
     sys::fix_addresses().doing("fixing the addresses")?;
-    sys::stay_on(processor).doing(format!("staying on processor {processor}"))?;
+    sys::pin_to(processor).doing(format!("staying on processor {processor}"))?;
     let error = Command::new(program).args(arguments).exec();
     Err(error).doing(format!("starting {}", program.display()))
 }

@@ -72,8 +72,8 @@ impl Network {
     /// Executes one step of the construction.
     pub fn take(&self, step: &Step) -> Result<(), Failure> {
         match step {
-            Step::Run { host, argv } => self.somewhere(*host, || run(argv))?,
-            Step::Write { host, path, value } => self.somewhere(*host, || {
+            Step::Run { host, argv } => self.run_in(*host, || run(argv))?,
+            Step::Write { host, path, value } => self.run_in(*host, || {
                 fs::write(path, value).doing(format!("writing {value:?} to {path} of {}", self.name(*host)))
             })?,
             Step::Segment { host, device } => self.within(*host, || {
@@ -83,7 +83,7 @@ impl Network {
         }
     }
 
-    fn somewhere<T>(&self, host: Option<usize>, act: impl FnOnce() -> T) -> Result<T, Failure> {
+    fn run_in<T>(&self, host: Option<usize>, act: impl FnOnce() -> T) -> Result<T, Failure> {
         match host {
             Some(host) => self.within(host, act),
             None => Ok(act()),
@@ -109,11 +109,11 @@ fn namespace(name: &str) -> Result<File, Failure> {
 
 /// Runs a program, which must end with status 0.
 pub fn run(argv: &[String]) -> Result<(), Failure> {
-    said(argv).map(drop)
+    output_of(argv).map(drop)
 }
 
 /// The standard output of a program, which must end with status 0.
-pub fn said(argv: &[String]) -> Result<String, Failure> {
+pub fn output_of(argv: &[String]) -> Result<String, Failure> {
     let words = argv.join(" ");
     let (program, arguments) = argv.split_first().ok_or_else(|| Failure::new("a step without a program"))?;
     let ended = Command::new(program)
@@ -124,6 +124,6 @@ pub fn said(argv: &[String]) -> Result<String, Failure> {
     if ended.status.success() {
         return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&ended.stderr);
-    Err(Failure::new(format!("`{words}` ended with {}: {}", ended.status, said.trim())))
+    let message = String::from_utf8_lossy(&ended.stderr);
+    Err(Failure::new(format!("`{words}` ended with {}: {}", ended.status, message.trim())))
 }

@@ -19,7 +19,7 @@ pub fn write(folder: &Path, network: &Network) -> Result<(), Failure> {
 
 fn ask(words: &[&str]) -> Result<String, Failure> {
     let argv: Vec<String> = std::iter::once(TC).chain(words.iter().copied()).map(str::to_owned).collect();
-    network::said(&argv)
+    network::output_of(&argv)
 }
 
 fn keep(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {

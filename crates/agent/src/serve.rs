@@ -86,7 +86,7 @@ pub fn main(words: &[OsString]) -> ExitCode {
     match whole(words) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            say(&json!({"event": "refused", "error": failure.to_string()}));
+            send(&json!({"event": "refused", "error": failure.to_string()}));
             ExitCode::FAILURE
         }
     }
@@ -107,20 +107,20 @@ fn whole(words: &[OsString]) -> Result<(), Failure> {
     }
     let (guard, process) = Guard::start()?;
     replace_if_killed(&guard, process)?;
-    let heard = Arc::new(AtomicU64::new(sys::monotonic_ns()));
-    listen_for_silence(heard.clone(), silence_s)?;
-    obey_all(Host { guard, left: found.left, prepared: None }, &heard)
+    let last_input = Arc::new(AtomicU64::new(sys::monotonic_ns()));
+    exit_when_silent(last_input.clone(), silence_s)?;
+    handle_requests(Host { guard, left: found.left, prepared: None }, &last_input)
 }
 
-fn obey_all(mut host: Host, heard: &AtomicU64) -> Result<(), Failure> {
+fn handle_requests(mut host: Host, last_input: &AtomicU64) -> Result<(), Failure> {
     for line in io::stdin().lock().lines() {
-        let line = line.doing("hearing the controller")?;
-        heard.store(sys::monotonic_ns(), Ordering::Relaxed);
+        let line = line.doing("reading from the controller")?;
+        last_input.store(sys::monotonic_ns(), Ordering::Relaxed);
         let request: Request =
             serde_json::from_str(&line).map_err(|error| Failure::new(format!("a request: {error}")))?;
-        match host.obey(request.what) {
-            Ok(value) => say(&json!({"id": request.id, "ok": value})),
-            Err(failure) => say(&json!({"id": request.id, "error": failure.to_string()})),
+        match host.handle(request.what) {
+            Ok(value) => send(&json!({"id": request.id, "ok": value})),
+            Err(failure) => send(&json!({"id": request.id, "error": failure.to_string()})),
         }
     }
     Ok(())
@@ -132,18 +132,18 @@ fn replace_if_killed(guard: &Guard, mut process: std::process::Child) -> Result<
     let work = move || {
         let _ = process.wait();
         guard::take_over(&folder);
-        say(&json!({"event": "failed", "error": "the guard of this host was killed; everything is undone"}));
+        send(&json!({"event": "failed", "error": "the guard of this host was killed; everything is undone"}));
         std::process::exit(1);
     };
     thread::Builder::new().name("guard".into()).spawn(work).map(drop).doing("starting a thread")
 }
 
 /// Ends when no input arrives: a connection may be lost without an error.
-fn listen_for_silence(heard: Arc<AtomicU64>, silence_s: u64) -> Result<(), Failure> {
+fn exit_when_silent(last_input: Arc<AtomicU64>, silence_s: u64) -> Result<(), Failure> {
     let work = move || {
         loop {
             thread::sleep(Duration::from_millis(500));
-            let silent_ns = sys::monotonic_ns().saturating_sub(heard.load(Ordering::Relaxed));
+            let silent_ns = sys::monotonic_ns().saturating_sub(last_input.load(Ordering::Relaxed));
             if silent_ns > silence_s * 1_000_000_000 {
                 std::process::exit(1);
             }
@@ -153,7 +153,7 @@ fn listen_for_silence(heard: Arc<AtomicU64>, silence_s: u64) -> Result<(), Failu
 }
 
 impl Host {
-    fn obey(&mut self, what: What) -> Result<Value, Failure> {
+    fn handle(&mut self, what: What) -> Result<Value, Failure> {
         match what {
             What::Hello => Ok(json!({"protocol": PROTOCOL, "left": self.left})),
             What::Clock => Ok(json!(sys::monotonic_ns())),
@@ -207,8 +207,8 @@ impl Host {
         let clock = Clock::starting_at(zero_ns);
         prepared.traffic.start(clock, prepared.job.interval_ns)?;
         let work = move || match measure(prepared, clock) {
-            Ok(()) => say(&json!({"event": "ended"})),
-            Err(failure) => say(&json!({"event": "failed", "error": failure.to_string()})),
+            Ok(()) => send(&json!({"event": "ended"})),
+            Err(failure) => send(&json!({"event": "failed", "error": failure.to_string()})),
         };
         thread::Builder::new().name("samples".into()).spawn(work).map(drop).doing("starting a thread")?;
         Ok(Value::Null)
@@ -256,22 +256,22 @@ fn measure(prepared: Prepared, clock: Clock) -> Result<(), Failure> {
         sampler.sample(t_ns, &traffic)?;
         traffic.failure().map_or(Ok(()), Err)?;
         if t_ns - told_ns >= LIVE_NS {
-            tell_rows(&mut sampler);
-            say(&live(t_ns, &traffic));
+            send_rows(&mut sampler);
+            send(&live(t_ns, &traffic));
             told_ns = t_ns;
         }
     }
     clock.sleep_until(job.duration_ns);
-    tell_rows(&mut sampler);
+    send_rows(&mut sampler);
     for mut table in traffic.measured(job.interval_ns)? {
-        say(&json!({"event": "rows", "table": table.name(), "text": table.take()}));
+        send(&json!({"event": "rows", "table": table.name(), "text": table.take()}));
     }
     Ok(())
 }
 
-fn tell_rows(sampler: &mut Sampler) {
+fn send_rows(sampler: &mut Sampler) {
     for (table, text) in sampler.take() {
-        say(&json!({"event": "rows", "table": table, "text": text}));
+        send(&json!({"event": "rows", "table": table, "text": text}));
     }
 }
 
@@ -284,7 +284,7 @@ fn live(t_ns: u64, traffic: &Traffic) -> Value {
 static SPEAKING: Mutex<()> = Mutex::new(());
 
 /// Writes a line to the controller. If that fails, the connection is lost, and the guard undoes the changes.
-fn say(message: &Value) {
+fn send(message: &Value) {
     let _turn = SPEAKING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut out = io::stdout().lock();
     if writeln!(out, "{message}").and_then(|()| out.flush()).is_err() {
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_program_is_given_its_arguments_as_they_are() {
-        let said = run(&["/bin/echo".into(), "a b; touch /nowhere $(id)".into()], String::new()).unwrap();
-        assert_eq!(said["stdout"], "a b; touch /nowhere $(id)\n");
+        let output = run(&["/bin/echo".into(), "a b; touch /nowhere $(id)".into()], String::new()).unwrap();
+        assert_eq!(output["stdout"], "a b; touch /nowhere $(id)\n");
     }
 }

@@ -421,7 +421,7 @@ pub fn fix_addresses() -> io::Result<()> {
 }
 
 /// The calling process and its heirs run on one processor.
-pub fn stay_on(processor: usize) -> io::Result<()> {
+pub fn pin_to(processor: usize) -> io::Result<()> {
     // SAFETY: a set of processors is plain bits; all zero is the empty one.
     let mut set: libc::cpu_set_t = unsafe { MaybeUninit::zeroed().assume_init() };
     // SAFETY: `set` is a set; CPU_SET checks its bounds.

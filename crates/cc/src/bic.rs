@@ -171,7 +171,7 @@ impl Bic {
     fn cnt_below(&self, cwnd: u32) -> u32 {
         match (self.w_max - cwnd) / SEARCH {
             distance if distance > self.tuning.max_increment => cwnd / self.tuning.max_increment,
-            0 | 1 => self.smoothly(cwnd),
+            0 | 1 => self.smooth_increment(cwnd),
             distance => cwnd / distance,
         }
     }
@@ -180,7 +180,7 @@ impl Bic {
     fn cnt_above(&self, cwnd: u32) -> u32 {
         let beyond = cwnd - self.w_max;
         if beyond < SEARCH {
-            return self.smoothly(cwnd);
+            return self.smooth_increment(cwnd);
         }
         if beyond < self.tuning.max_increment * (SEARCH - 1) {
             return cwnd.saturating_mul(SEARCH - 1) / beyond;
@@ -188,7 +188,7 @@ impl Bic {
         cwnd / self.tuning.max_increment
     }
 
-    fn smoothly(&self, cwnd: u32) -> u32 {
+    fn smooth_increment(&self, cwnd: u32) -> u32 {
         cwnd.saturating_mul(self.tuning.smooth_part) / SEARCH
     }
 }

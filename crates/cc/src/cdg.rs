@@ -202,7 +202,7 @@ impl Hooks for Cdg {
 impl WindowControl for Cdg {
     fn cong_avoid(&mut self, acked: Segs, flow: &Flow, window: &mut Window) {
         if window.in_slow_start() {
-            self.look_for_exit(flow, window);
+            self.hystart_update(flow, window);
         }
         if flow.snd_una > self.round_end && self.rtt.is_some() {
             let gradient = self.end_round(flow);
@@ -279,13 +279,13 @@ impl Cdg {
             self.backoffs = 0;
         }
         if self.tuning.tolerance {
-            self.judge_queue(sum);
+            self.estimate_queue(sum);
         }
         gradient
     }
 
     /// The queue is full when the minimum RTT still rises and the maximum no longer does.
-    fn judge_queue(&mut self, sum: Extremes) {
+    fn estimate_queue(&mut self, sum: Extremes) {
         let coarse = |us: i64| (us + us.signum() * TOLERANCE_US / 2) / TOLERANCE_US;
         let (min, max) = (coarse(sum.min), coarse(sum.max));
         if min > 0 && max <= 0 {
@@ -308,7 +308,7 @@ impl Cdg {
     }
 
     /// CDG's own HyStart. [linux-6.12 tcp_cdg.c tcp_cdg_hystart_update]
-    fn look_for_exit(&mut self, flow: &Flow, window: &mut Window) {
+    fn hystart_update(&mut self, flow: &Flow, window: &mut Window) {
         let min = [self.delay_min_us, self.rtt.map(|rtt| rtt.min)].into_iter().flatten().min();
         self.delay_min_us = min;
         let Some(min) = min.filter(|_| self.tuning.ack_train || self.tuning.delay) else { return };

@@ -87,7 +87,7 @@ fn tuning(given: &Parameters) -> Result<Tuning, ParameterError> {
         delay: detect & 2 != 0,
         low_window: Segs(get("hystart_low_window")? as u32),
         ack_delta_us: get("hystart_ack_delta_us")?,
-        rounds: [RoundStart::AfterJudging, RoundStart::FromLowWindow, RoundStart::Always]
+        rounds: [RoundStart::AfterDetection, RoundStart::FromLowWindow, RoundStart::Always]
             [get("hystart_rounds")? as usize],
     };
     Ok(Tuning {

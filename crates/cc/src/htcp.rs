@@ -170,7 +170,7 @@ impl WindowControl for Htcp {
     fn ssthresh(&mut self, flow: &Flow, window: &Window) -> Segs {
         self.update_beta(flow);
         self.update_alpha(flow);
-        self.rtts.fade();
+        self.rtts.decay_max();
         let kept = (u64::from(window.cwnd.0) * self.beta) >> SHIFT;
         Segs(kept.max(MIN_SSTHRESH) as u32)
     }
@@ -198,7 +198,7 @@ impl Rtts {
     }
 
     /// Lowers the maximum RTT a little, since the route may change.
-    fn fade(&mut self) {
+    fn decay_max(&mut self) {
         if let Some(min) = self.min.filter(|&min| self.max > min) {
             self.max = min + (self.max - min) * 95 / 100;
         }

@@ -49,7 +49,7 @@ pub struct Settings {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RoundStart {
     /// After the ACK is examined. [linux-5.10 tcp_cubic.c bictcp_cong_avoid]
-    AfterJudging,
+    AfterDetection,
     /// Before the ACK is examined, above the low window. [linux-5.16 tcp_cubic.c hystart_update]
     FromLowWindow,
     /// Before the ACK is examined, at any window. [linux-6.12 tcp_cubic.c hystart_update]
@@ -126,7 +126,7 @@ impl HyStart {
             }
             self.judge(rtt_us, min_rtt_us, flow, window);
         }
-        if rounds == RoundStart::AfterJudging {
+        if rounds == RoundStart::AfterDetection {
             self.begin_round(flow);
         }
     }

@@ -120,7 +120,7 @@ struct Tuning {
 
 /// Measurements since the last decision.
 #[derive(Clone, Debug, Default)]
-struct Evidence {
+struct Samples {
     /// In 100 bit/s.
     max_rate: u64,
     samples: u32,
@@ -145,7 +145,7 @@ pub struct Nv {
     tuning: Tuning,
     random: RandomNumbers,
     rtts: Rtts,
-    evidence: Evidence,
+    evidence: Samples,
     round_start: u64,
     last_una: u64,
     /// Window that has enough ACKs.
@@ -225,7 +225,7 @@ impl Nv {
             tuning,
             random: RandomNumbers::default(),
             rtts: Rtts::default(),
-            evidence: Evidence::default(),
+            evidence: Samples::default(),
             round_start: 0,
             last_una: 0,
             min_cwnd: MIN_CWND,
@@ -239,7 +239,7 @@ impl Nv {
     fn reset(&mut self, flow: &Flow) {
         self.reset_pending = false;
         self.quiet_rounds = 0;
-        self.evidence = Evidence::default();
+        self.evidence = Samples::default();
         self.rtts.last = None;
         self.round_start = flow.snd_una;
         self.last_una = flow.snd_una;
@@ -301,7 +301,7 @@ impl Nv {
             cwnd + self.tuning.pad_buffer <= max && self.allow_growth()
         };
         if decided {
-            self.evidence = Evidence::default();
+            self.evidence = Samples::default();
             window.cwnd = window.cwnd.max(self.tuning.min_cwnd);
         }
     }

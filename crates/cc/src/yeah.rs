@@ -131,7 +131,7 @@ impl Yeah {
         self.queue = u64::from(window.cwnd.0) * (rtt - base) / rtt;
         if self.queue > LONGEST_QUEUE || rtt - base > base / DELAY_SHARE {
             if self.queue > LONGEST_QUEUE && window.cwnd.0 > self.reno_count {
-                self.decongest(window);
+                self.reduce_queue(window);
             }
             self.reno_count = if self.reno_count <= MIN_CWND {
                 (window.cwnd.0 >> 1).max(MIN_CWND)
@@ -148,7 +148,7 @@ impl Yeah {
         self.slow_rounds = 0;
     }
 
-    fn decongest(&self, window: &mut Window) {
+    fn reduce_queue(&self, window: &mut Window) {
         let cwnd = window.cwnd.0;
         let cut = self.queue.min(u64::from(cwnd >> 1)) as u32;
         window.cwnd = Segs((cwnd - cut).max(self.reno_count));

@@ -258,8 +258,9 @@ impl Connection {
             ));
         }
         let table = if host.tcp.ip == IpVersion::V4 { COOKIE_MSS_V4 } else { COOKIE_MSS_V6 };
-        let said = table.into_iter().rev().find(|mss| *mss <= self.agreement.peer_mss).unwrap_or(table[0]);
-        self.agreement = Agreement { peer_mss: said, sack: false, window_scaling: false, ..self.agreement };
+        let peer_mss =
+            table.into_iter().rev().find(|mss| *mss <= self.agreement.peer_mss).unwrap_or(table[0]);
+        self.agreement = Agreement { peer_mss, sack: false, window_scaling: false, ..self.agreement };
         self.endpoint.answer_by_cookie();
         Ok(())
     }

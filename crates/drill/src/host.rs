@@ -104,8 +104,8 @@ impl Host {
     /// TCP makes buffers of several segments: since Linux 4.17 always, and below the discipline they are cut if the
     /// device cannot. [linux-4.17 tcp_output.c]
     pub(crate) fn builds_trains(&self) -> bool {
-        let obeys_device = ["linux-4.14", "freebsd-9"].contains(&self.tcp.stack.name);
-        self.segmentation_offload || !obeys_device
+        let follows_device = ["linux-4.14", "freebsd-9"].contains(&self.tcp.stack.name);
+        self.segmentation_offload || !follows_device
     }
 
     /// How sockets that are opened now search for the MTU of their path.
@@ -136,9 +136,9 @@ impl Host {
     pub(crate) fn set_sysctl(&mut self, name: &str, value: &str) -> Result<(), String> {
         let refused = || format!("sysctl {name}={value} is not modelled");
         let Some(short) = name.strip_prefix("net.ipv4.") else {
-            return if UNSEEN.contains(&name) { Ok(()) } else { Err(refused()) };
+            return if WITHOUT_EFFECT.contains(&name) { Ok(()) } else { Err(refused()) };
         };
-        if UNSEEN.contains(&short) {
+        if WITHOUT_EFFECT.contains(&short) {
             return Ok(());
         }
         if let Some((_, usual)) = USUAL_ONLY.iter().find(|(known, _)| *known == short) {
@@ -202,7 +202,7 @@ impl Host {
 }
 
 /// Without effect on what a script of one conversation sees here.
-const UNSEEN: &[&str] = &[
+const WITHOUT_EFFECT: &[&str] = &[
     "tcp_no_metrics_save",
     "tcp_no_ssthresh_metrics_save",
     "tcp_fastopen_key",

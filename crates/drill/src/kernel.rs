@@ -62,7 +62,7 @@ struct Counters {
 }
 
 /// A machine acts at one time without end, or a script waits forever.
-pub(crate) struct Restless;
+pub(crate) struct NeverIdle;
 
 impl Kernel {
     pub(crate) fn new(host: Host) -> Self {
@@ -116,7 +116,7 @@ impl Kernel {
         &mut self,
         end: SimTime,
         mut look: impl FnMut(&mut Kernel) -> bool,
-    ) -> Result<(), Restless> {
+    ) -> Result<(), NeverIdle> {
         while let Some(at) = self.next_step().filter(|at| *at <= end) {
             self.step(at)?;
             if look(self) {
@@ -127,10 +127,10 @@ impl Kernel {
         Ok(())
     }
 
-    fn step(&mut self, at: SimTime) -> Result<(), Restless> {
+    fn step(&mut self, at: SimTime) -> Result<(), NeverIdle> {
         self.steps += 1;
         if self.steps > STEPS_MAX {
-            return Err(Restless);
+            return Err(NeverIdle);
         }
         self.now = self.now.max(at);
         self.wake_at = self.wake_at.filter(|wake_at| *wake_at > self.now);
@@ -528,7 +528,7 @@ impl Kernel {
             if accepted == bytes {
                 self.stamp_tail(index);
             }
-            self.hand_in(index, room, (accepted == bytes).then_some(ending));
+            self.pass_bytes(index, room, (accepted == bytes).then_some(ending));
         }
         if accepted < bytes {
             self.connections[index].waits_for_room = true;
@@ -568,7 +568,7 @@ impl Kernel {
 
     /// Passes bytes to the machine, which sends while the application still copies: a buffer of which a part was sent
     /// accepts more. The machine accepts up to one of its buffers at a time. Without `ending`, the write continues.
-    fn hand_in(&mut self, index: usize, bytes: u64, ending: Option<Ending>) {
+    fn pass_bytes(&mut self, index: usize, bytes: u64, ending: Option<Ending>) {
         let mut left = bytes;
         while left > 0 {
             let endpoint = &mut self.connections[index].endpoint;

@@ -11,7 +11,7 @@ use tailback_units::{Rate, Span};
 
 use crate::connection::{Departed, NotInjectable, Phase};
 use crate::host::Host;
-use crate::kernel::{Kernel, Restless, START, on_script};
+use crate::kernel::{Kernel, NeverIdle, START, on_script};
 use crate::script::{Call, Script, SegmentSpec};
 use crate::shell;
 use crate::sockets::{self, Progress, Sockets, Waiting};
@@ -66,7 +66,7 @@ impl TcpUnderTest for Machines {
             waits || (watch == Watch::CallAndWire && !kernel.wire.is_empty())
         });
         passed
-            .map_err(|Restless| "the machines do not come to rest: their timers fire without end".to_owned())
+            .map_err(|NeverIdle| "the machines do not come to rest: their timers fire without end".to_owned())
     }
 
     fn wire(&mut self) -> &mut VecDeque<Left<Departed>> {

@@ -450,10 +450,10 @@ impl Sfq {
         let missed = context.now.since(self.next_perturb).as_nanos() / period.as_nanos();
         self.next_perturb += period * (missed + 1);
         self.hash.perturb(context);
-        self.sort_anew(context);
+        self.rehash(context);
     }
 
-    fn sort_anew(&mut self, context: &mut Context<'_>) {
+    fn rehash(&mut self, context: &mut Context<'_>) {
         let mut waiting = Vec::new();
         for slot in std::mem::take(&mut self.round) {
             waiting.extend(std::mem::take(&mut self.slots[slot as usize].packets));

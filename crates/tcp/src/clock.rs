@@ -64,7 +64,7 @@ impl Deadline {
 
     /// Postpones it by a span, if it is set.
     #[inline]
-    pub(crate) fn put_off(self, span: Span) -> Deadline {
+    pub(crate) fn postpone(self, span: Span) -> Deadline {
         Deadline(self.0 + span)
     }
 

@@ -315,7 +315,7 @@ impl Endpoint {
     #[inline]
     pub fn handed_over(&mut self, outcome: Transmitted, now: SimTime) {
         self.sender.flow.now = now;
-        self.sender.path.look_up();
+        self.sender.path.refresh_route();
         if std::mem::take(&mut self.sender.timer.probe_leaves) && outcome == Transmitted::Dropped {
             self.sender.empty_probe_refused();
         }

@@ -511,7 +511,7 @@ impl Sender {
     #[inline(never)]
     fn sent_again(&mut self, run: Range<Index>, role: Role, before: SimTime, refused: bool) {
         if refused {
-            self.scoreboard.fail_to_send_again(run.clone());
+            self.scoreboard.retransmission_refused(run.clone());
         } else {
             let sent_at = self.flow.departure;
             let stamp = self.stamp(sent_at);

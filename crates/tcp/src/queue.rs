@@ -24,7 +24,7 @@ use crate::clock::Micros;
 /// Absolute number of a record, which unlike its place in the ring never wraps.
 pub(crate) type Index = u64;
 
-const NOWHERE: Index = Index::MAX;
+const NO_RECORD: Index = Index::MAX;
 
 /// Records at the head of the queue that were sent once and have not changed since.
 #[derive(Clone, Copy, Debug)]
@@ -62,9 +62,9 @@ impl RetransmitQueue {
             end: 0,
             skbs: 0,
             linked_before: 0,
-            oldest: NOWHERE,
-            newest: NOWHERE,
-            last_merged: (NOWHERE, NOWHERE),
+            oldest: NO_RECORD,
+            newest: NO_RECORD,
+            last_merged: (NO_RECORD, NO_RECORD),
         }
     }
 

@@ -87,7 +87,7 @@ impl Skb {
 
 /// A run of out-of-order bytes without a gap.
 #[derive(Clone, Debug)]
-struct Island {
+struct OutOfOrderRange {
     block: SackBlock,
     skbs: Vec<Skb>,
 }
@@ -142,7 +142,7 @@ impl ReceiveQueue {
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     ready: ReceiveQueue,
-    islands: Vec<Island>,
+    ranges: Vec<OutOfOrderRange>,
     /// Memory of all.
     pub(crate) truesize: u64,
 }
@@ -193,22 +193,22 @@ impl Reassembly {
 
     /// No data is out of order.
     pub(crate) fn in_order(&self) -> bool {
-        self.islands.is_empty()
+        self.ranges.is_empty()
     }
 
     /// The run of out-of-order bytes that contains all of `block`.
     pub(crate) fn covering(&self, block: SackBlock) -> Option<SackBlock> {
         let covers = |run: &SackBlock| run.start <= block.start && run.end >= block.end;
-        self.islands.iter().map(|island| island.block).find(covers)
+        self.ranges.iter().map(|range| range.block).find(covers)
     }
 
     /// Adds an out-of-order segment; returns the run of bytes that contains it.
     pub(crate) fn insert(&mut self, block: SackBlock, skb: Skb) -> SackBlock {
-        let from = self.islands.partition_point(|island| island.block.end < block.start);
-        let to = self.islands.partition_point(|island| island.block.start <= block.end);
+        let from = self.ranges.partition_point(|range| range.block.end < block.start);
+        let to = self.ranges.partition_point(|range| range.block.start <= block.end);
         self.truesize += skb.truesize();
-        if to == from + 1 && self.islands[from].block.start < block.start {
-            let run = &mut self.islands[from];
+        if to == from + 1 && self.ranges[from].block.start < block.start {
+            let run = &mut self.ranges[from];
             run.block.end = run.block.end.max(block.end);
             self.truesize -= append(&mut run.skbs, skb);
             return run.block;
@@ -223,42 +223,42 @@ impl Reassembly {
         block: SackBlock,
         skb: Skb,
     ) -> SackBlock {
-        let mut run = Island { block, skbs: Vec::new() };
+        let mut run = OutOfOrderRange { block, skbs: Vec::new() };
         let mut placed = false;
-        for island in self.islands.splice(from..to, []).collect::<Vec<_>>() {
-            run.block.start = run.block.start.min(island.block.start);
-            run.block.end = run.block.end.max(island.block.end);
-            if island.block.start >= block.start && !placed {
+        for range in self.ranges.splice(from..to, []).collect::<Vec<_>>() {
+            run.block.start = run.block.start.min(range.block.start);
+            run.block.end = run.block.end.max(range.block.end);
+            if range.block.start >= block.start && !placed {
                 self.truesize -= append(&mut run.skbs, skb);
                 placed = true;
             }
-            run.skbs.extend(island.skbs);
+            run.skbs.extend(range.skbs);
         }
         if !placed {
             self.truesize -= append(&mut run.skbs, skb);
         }
         let bytes = run.block;
-        self.islands.insert(from, run);
+        self.ranges.insert(from, run);
         bytes
     }
 
     /// Data of the out-of-order queue below `rcv_nxt`, which has arrived twice. [linux-6.12 tcp_input.c tcp_ofo_queue]
     pub(crate) fn overlap(&self, rcv_nxt: u64) -> Option<SackBlock> {
-        let first = self.islands.first()?.block;
+        let first = self.ranges.first()?.block;
         (first.start < rcv_nxt).then(|| SackBlock { start: first.start, end: first.end.min(rcv_nxt) })
     }
 
     /// Moves data that is now in order to the receive queue; returns the new `rcv_nxt`.
     pub(crate) fn join(&mut self, mut rcv_nxt: u64) -> u64 {
-        while self.islands.first().is_some_and(|island| island.block.start <= rcv_nxt) {
-            let island = self.islands.remove(0);
-            let mut at = island.block.start;
-            for skb in island.skbs {
+        while self.ranges.first().is_some_and(|range| range.block.start <= rcv_nxt) {
+            let range = self.ranges.remove(0);
+            let mut at = range.block.start;
+            for skb in range.skbs {
                 let end = at + u64::from(skb.bytes);
                 self.queue_after(rcv_nxt, at, skb);
                 at = end;
             }
-            rcv_nxt = rcv_nxt.max(island.block.end);
+            rcv_nxt = rcv_nxt.max(range.block.end);
         }
         rcv_nxt
     }
@@ -282,17 +282,17 @@ impl Reassembly {
     pub(crate) fn forget_late(&mut self, seq: u64, limit: u64) -> bool {
         let before = self.truesize;
         let mut goal = before.saturating_sub(limit / 8);
-        while let Some(island) = self.islands.last_mut() {
-            let start = island.block.end - island.skbs.last().map_or(0, |skb| u64::from(skb.bytes));
+        while let Some(range) = self.ranges.last_mut() {
+            let start = range.block.end - range.skbs.last().map_or(0, |skb| u64::from(skb.bytes));
             if seq > start {
                 break;
             }
-            island.block.end = start;
-            self.truesize -= island.skbs.pop().map_or(0, Skb::truesize);
-            if island.skbs.is_empty() {
-                self.islands.pop();
+            range.block.end = start;
+            self.truesize -= range.skbs.pop().map_or(0, Skb::truesize);
+            if range.skbs.is_empty() {
+                self.ranges.pop();
             }
-            if self.truesize <= goal || self.islands.is_empty() {
+            if self.truesize <= goal || self.ranges.is_empty() {
                 if self.truesize <= limit {
                     break;
                 }
@@ -304,8 +304,8 @@ impl Reassembly {
 
     /// Bytes of `block` that are already in the out-of-order queue.
     pub(crate) fn waiting_in(&self, block: SackBlock) -> u64 {
-        let from = self.islands.partition_point(|island| island.block.end <= block.start);
-        let others = self.islands[from..].iter().map(|island| island.block);
+        let from = self.ranges.partition_point(|range| range.block.end <= block.start);
+        let others = self.ranges[from..].iter().map(|range| range.block);
         let overlapping = others.take_while(|other| other.start < block.end);
         overlapping.map(|other| other.end.min(block.end) - other.start.max(block.start)).sum()
     }

@@ -429,7 +429,7 @@ impl ReceiveWindow {
     }
 
     /// The buffer uses more memory than its limit.
-    pub(crate) fn is_overfull(&self) -> bool {
+    pub(crate) fn exceeds_limit(&self) -> bool {
         self.rmem_alloc > self.rcvbuf
     }
 
@@ -450,7 +450,7 @@ impl ReceiveWindow {
         if self.tuning != Tuning::Fixed && self.rcvbuf < self.tcp_rmem_max {
             self.rcvbuf = self.rmem_alloc.min(self.tcp_rmem_max);
         }
-        if self.is_overfull() {
+        if self.exceeds_limit() {
             self.ssthresh = self.clamp.min(2 * u64::from(self.advmss));
         }
     }
@@ -466,7 +466,7 @@ impl ReceiveWindow {
     }
 
     /// True if advertising `window` would change nothing.
-    pub(crate) fn would_stay(&self, window: u64, rcv_nxt: u64) -> bool {
+    pub(crate) fn would_not_change(&self, window: u64, rcv_nxt: u64) -> bool {
         let left = self.left(rcv_nxt);
         let advertised = if window < left && !self.may_shrink() { left } else { window };
         self.rcv_wup == rcv_nxt && advertised == self.rcv_wnd

@@ -216,19 +216,19 @@ impl Receiver {
     /// [linux-6.12 tcp_input.c tcp_try_rmem_schedule, tcp_prune_queue]
     #[inline]
     fn has_memory(&mut self, seq: u64) -> bool {
-        !self.window.is_overfull() || self.makes_room(seq)
+        !self.window.exceeds_limit() || self.makes_room(seq)
     }
 
     #[cold]
     fn makes_room(&mut self, seq: u64) -> bool {
         self.ack.quick = 0;
         self.window.clamp_to_memory();
-        if self.window.is_overfull() && self.data.forget_late(seq, self.window.rcvbuf()) {
+        if self.window.exceeds_limit() && self.data.forget_late(seq, self.window.rcvbuf()) {
             self.window.rmem_alloc = self.data.truesize;
             self.sacks.clear();
             self.dsack = None;
         }
-        !self.window.is_overfull()
+        !self.window.exceeds_limit()
     }
 
     /// The buffer is overfull: out-of-order data is dropped silently; in-order data is dropped, and a closed window is
@@ -270,16 +270,16 @@ impl Receiver {
             self.data_arrived(segment, truesize, now);
         }
         if !self.data.in_order() {
-            self.join_islands();
+            self.join_ranges();
         }
         if fresh > 0 {
-            self.readable |= self.worth_reading();
+            self.readable |= self.should_wake_reader();
         }
     }
 
     /// True if the application is to be woken: enough data, the end of the stream, or no room for more.
     /// [linux-6.12 tcp_input.c tcp_data_ready, tcp.h tcp_epollin_ready]
-    fn worth_reading(&self) -> bool {
+    fn should_wake_reader(&self) -> bool {
         self.window.unread(self.rcv_nxt) >= self.rcvlowat
             || self.at_end()
             || self.window.left(self.rcv_nxt) <= u64::from(self.window.rcv_mss())
@@ -303,7 +303,7 @@ impl Receiver {
 
     /// Moves out-of-order data that is now in order.
     #[inline(never)]
-    fn join_islands(&mut self) {
+    fn join_ranges(&mut self) {
         if let Some(twice) = self.data.overlap(self.rcv_nxt) {
             self.dsack.get_or_insert(twice);
         }
@@ -406,7 +406,8 @@ impl Receiver {
     fn would_repeat_last_ack(&self) -> bool {
         let idle = !self.ack.scheduled && !self.ack.now && !self.ack.no_memory && !self.ack.timeout.is_set();
         let held_back = self.compression.count > 0 || self.compression.due.is_set() || self.reports_sack();
-        idle && !held_back && self.window.would_stay(self.window.candidate(self.window.room()), self.rcv_nxt)
+        idle && !held_back
+            && self.window.would_not_change(self.window.candidate(self.window.room()), self.rcv_nxt)
     }
 
     fn acknowledge_anew(&mut self) -> (u64, SackBlocks) {

@@ -171,7 +171,7 @@ impl Scoreboard {
 
     /// The device refused the retransmission of adjacent records. A stamp of a transmission that may never have
     /// happened must not give an RTT.
-    pub(crate) fn fail_to_send_again(&mut self, run: Range<Index>) {
+    pub(crate) fn retransmission_refused(&mut self, run: Range<Index>) {
         for index in run {
             self.queue.get_mut(index).tags.set(Tags::EVER_RETRANS);
         }

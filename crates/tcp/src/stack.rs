@@ -144,7 +144,7 @@ pub enum QueuedSkb {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HyStartRounds {
     /// After an ACK is examined.
-    AfterJudging = 0,
+    AfterDetection = 0,
     /// Before an ACK is examined, above the low window.
     FromLowWindow = 1,
     /// Before an ACK is examined, at any window.
@@ -328,7 +328,7 @@ pub const LINUX_5_10: Stack = Stack {
     tso_rtt_log: None,
     queued_skb: QueuedSkb::StaysAsFilled,
     tso_deferral: TsoDeferral::HalfRtt,
-    hystart_rounds: HyStartRounds::AfterJudging,
+    hystart_rounds: HyStartRounds::AfterDetection,
     out_of_order_mss: OutOfOrderMss::Ignored,
     last_fin: LastFin::Exempt,
 };

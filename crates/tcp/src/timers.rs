@@ -27,12 +27,12 @@ pub(crate) const RESOURCE_PROBE_INTERVAL: Span = Span::from_millis(500);
 const PROBE_BACKOFF_MAX: u32 = 10;
 
 /// `net.ipv4.tcp_retries1`: timeouts after which a black hole is suspected.
-const RETRIES_BEFORE_DOUBT: u32 = 3;
+const RETRIES1: u32 = 3;
 /// `net.ipv4.tcp_retries2`: timeouts after which a connection is aborted.
 const RETRIES: u32 = 15;
 
 /// Total time of `retries` timeouts that double from RTO_MIN up to RTO_MAX. [linux-6.12 tcp_timer.c tcp_model_timeout]
-fn patience(retries: u32) -> Span {
+fn total_timeout(retries: u32) -> Span {
     let doublings = (RTO_MAX.as_nanos() / RTO_MIN.as_nanos()).ilog2();
     RTO_MIN * ((2 << doublings.min(retries)) - 1) + RTO_MAX * u64::from(retries.saturating_sub(doublings))
 }
@@ -134,13 +134,14 @@ impl Sender {
     fn arm_window_probe(&mut self) {
         let min = self.rto().max(RTO_MIN);
         let span = (min * (1 << self.timer.probe_backoff.min(PROBE_BACKOFF_MAX))).min(RTO_MAX);
-        let left = self.patience_left(self.timer.probing_since).map_or(span, |left| left.max(TIMEOUT_MIN));
+        let left =
+            self.user_timeout_left(self.timer.probing_since).map_or(span, |left| left.max(TIMEOUT_MIN));
         self.arm_behind_pacing(TimerKind::WindowProbe, span.min(left));
     }
 
     /// The time that remains of `TCP_USER_TIMEOUT`, if it is set and began at `since`; no timer expires later.
     /// [linux-6.12 tcp_timer.c tcp_clamp_rto_to_user_timeout, tcp_clamp_probe0_to_user_timeout]
-    fn patience_left(&self, since: Option<SimTime>) -> Option<Span> {
+    fn user_timeout_left(&self, since: Option<SimTime>) -> Option<Span> {
         let (timeout, since) = (self.options.user_timeout?, since?);
         let passed = crate::clock::timestamp(self.flow.now).since(since);
         Some(if passed < timeout { timeout - passed } else { Span::ZERO })
@@ -167,7 +168,7 @@ impl Sender {
     /// The device refused a window probe: the next one is due soon, and the interval is not doubled.
     /// [linux-6.12 tcp_output.c tcp_send_probe0]
     fn retry_window_probe(&mut self) {
-        let left = self.patience_left(self.timer.probing_since).map(|left| left.max(TIMEOUT_MIN));
+        let left = self.user_timeout_left(self.timer.probing_since).map(|left| left.max(TIMEOUT_MIN));
         let span = left.map_or(RESOURCE_PROBE_INTERVAL, |left| left.min(RESOURCE_PROBE_INTERVAL));
         self.arm_behind_pacing(TimerKind::WindowProbe, span);
     }
@@ -247,10 +248,10 @@ impl Sender {
             return;
         }
         self.notes.push(Note::RetransmissionTimeout);
-        if self.has_tried_for(patience(RETRIES_BEFORE_DOUBT)) {
+        if self.has_timed_out_after(total_timeout(RETRIES1)) {
             self.suspect_black_hole();
         }
-        if self.has_tried_for(self.options.user_timeout.unwrap_or_else(|| patience(RETRIES))) {
+        if self.has_timed_out_after(self.options.user_timeout.unwrap_or_else(|| total_timeout(RETRIES))) {
             return self.abort();
         }
         self.enter_loss();
@@ -259,7 +260,7 @@ impl Sender {
     }
 
     /// True if `span` has passed since the first retransmission. [linux-6.12 tcp_timer.c retransmits_timed_out]
-    fn has_tried_for(&self, span: Span) -> bool {
+    fn has_timed_out_after(&self, span: Span) -> bool {
         let Some(first) = self.recovery.retrans_stamp else { return false };
         self.recovery.retransmits > 0 && crate::clock::timestamp(self.flow.now).since(first) >= span
     }
@@ -281,7 +282,7 @@ impl Sender {
         }
         self.rtt.back_off();
         let rto = self.rto();
-        let left = self.patience_left(self.recovery.retrans_stamp);
+        let left = self.user_timeout_left(self.recovery.retrans_stamp);
         self.arm(TimerKind::Retransmission, left.map_or(rto, |left| rto.min(left.max(self.settings.jiffy))));
     }
 
@@ -292,7 +293,7 @@ impl Sender {
         }
         // ACKs that keep the window closed do not reset it.
         let since = *self.timer.probing_since.get_or_insert(crate::clock::timestamp(self.flow.now));
-        if self.patience_left(Some(since)) == Some(Span::ZERO) {
+        if self.user_timeout_left(Some(since)) == Some(Span::ZERO) {
             return self.abort();
         }
         self.gate.agenda.begin(Pass::WindowProbe);
@@ -338,7 +339,7 @@ mod tests {
 
     #[test]
     fn fifteen_timeouts_from_200_ms_take_924_seconds_and_three_take_three() {
-        assert_eq!(patience(RETRIES), Span::from_millis(924_600));
-        assert_eq!(patience(RETRIES_BEFORE_DOUBT), Span::from_secs(3));
+        assert_eq!(total_timeout(RETRIES), Span::from_millis(924_600));
+        assert_eq!(total_timeout(RETRIES1), Span::from_secs(3));
     }
 }

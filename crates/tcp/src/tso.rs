@@ -25,7 +25,7 @@ use crate::stack::{LastFin, QueuedSkb, TsoDeferral};
 use crate::state::gate::Pass;
 
 /// Segments that are not deferred if no share of the window is set. [linux-6.12 tcp.h tcp_max_tso_deferred_mss]
-const WORTH_SEGMENTS: u64 = 3;
+const MAX_DEFERRED_SEGMENTS: u64 = 3;
 /// An skb is deferred only if the last one was sent within this time. [linux-6.12 tcp_output.c tcp_tso_should_defer]
 const RECENTLY: Span = Span::from_millis(1);
 
@@ -173,7 +173,7 @@ impl Sender {
         let limit = window.min(congestion);
         let whole = self.stream.unsent_skbs.len() > 1 && limit >= u64::from(head);
         let worth = match self.settings.tso_win_divisor {
-            0 => WORTH_SEGMENTS * mss + 1,
+            0 => MAX_DEFERRED_SEGMENTS * mss + 1,
             divisor => self.peer.snd_wnd.min(u64::from(cwnd) * mss) / u64::from(divisor),
         };
         if limit >= u64::from(max_segs) * mss || whole || limit >= worth || !self.ack_is_near() {

@@ -49,7 +49,7 @@ impl Sender {
 
     /// Undoes a reduction if every retransmission was a duplicate. [tcp_try_undo_dsack]
     pub(crate) fn try_undo_dsack(&mut self) -> bool {
-        let needless = self.recovery.was_needless();
+        let needless = self.recovery.was_spurious();
         if needless {
             self.rack.renew_persist();
             self.undo(Unmark::Nothing);

@@ -200,10 +200,10 @@ impl Profile {
     /// The options, with the values of the profile as defaults.
     pub fn parameters(&self) -> Vec<Parameter> {
         let mut found = self.limits.parameters();
-        found.push(row("retries", ParameterUnit::Number, u64::from(self.frame_tries), MANY, RETRIES));
-        found.push(row("slots", ParameterUnit::Number, u64::from(self.below.slots()), MANY, SLOTS));
+        found.push(row("retries", ParameterUnit::Number, u64::from(self.frame_tries), MAX_COUNT, RETRIES));
+        found.push(row("slots", ParameterUnit::Number, u64::from(self.below.slots()), MAX_COUNT, SLOTS));
         if let Below::Firmware { frames, airtime, .. } = self.below {
-            found.push(row("frames", ParameterUnit::Number, u64::from(frames), MANY, FRAMES));
+            found.push(row("frames", ParameterUnit::Number, u64::from(frames), MAX_COUNT, FRAMES));
             let of = |limit: fn(&AirtimeLimits) -> Span| airtime.as_ref().map(|own| limit(own).as_nanos());
             let limits = [
                 ("airtime", of(|own| own.high), AIRTIME),
@@ -225,7 +225,7 @@ impl Profile {
             let flags = u64::from(self.airtime_flags);
             let own = row("airtime_flags", ParameterUnit::Number, flags, 3, AIRTIME_FLAGS);
             found.push(Parameter { min: 0, ..own });
-            found.push(row("limit", ParameterUnit::Packets, u64::from(limits.packets), MANY, LIMIT));
+            found.push(row("limit", ParameterUnit::Packets, u64::from(limits.packets), MAX_COUNT, LIMIT));
             found.push(row("memory_limit", ParameterUnit::Bytes, limits.memory, MAX_MEMORY, MEMORY_LIMIT));
         }
         found
@@ -312,7 +312,7 @@ impl Limits {
     }
 }
 
-const MANY: u64 = 100_000;
+const MAX_COUNT: u64 = 100_000;
 const MAX_MSDUS: u64 = 5;
 const SECOND: u64 = 1_000_000_000;
 const MAX_MEMORY: u64 = 1 << 30;

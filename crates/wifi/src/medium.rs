@@ -110,14 +110,14 @@ impl Exchange {
     }
 
     /// `other` is heard by the receiver of this one, or the receiver sends.
-    fn is_spoilt_by(&self, other: &Exchange, hearing: &Hearing) -> bool {
+    fn is_corrupted_by(&self, other: &Exchange, hearing: &Hearing) -> bool {
         let (Some(receiver), Some(transmitter)) = (self.to, other.transmitter()) else { return false };
         self.is_vulnerable() && hearing.between(receiver, transmitter)
     }
 
     /// Two transmissions overlap.
     pub(crate) fn meet(&mut self, other: &mut Exchange, hearing: &Hearing) {
-        let both = [self.is_spoilt_by(other, hearing), other.is_spoilt_by(self, hearing)];
+        let both = [self.is_corrupted_by(other, hearing), other.is_corrupted_by(self, hearing)];
         for (exchange, spoilt) in [self, other].into_iter().zip(both) {
             exchange.colliders = exchange.colliders.max(u32::from(spoilt)) + u32::from(spoilt);
         }

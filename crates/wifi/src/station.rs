@@ -246,7 +246,7 @@ impl Station {
         if self.has_more(category, to) {
             self.categories[category].turns.activate(to.0);
         }
-        self.turn_in_firmware(category, to);
+        self.serve_from_firmware(category, to);
         self.pull_what_fits(category, context);
         if let Some(next) = self.categories[category].hardware.front_mut() {
             next.at_head = context.now;
@@ -435,7 +435,7 @@ impl Station {
         self.pending += frame.estimate;
         session.firmware.push_back(frame);
         self.in_firmware += 1;
-        self.turn_in_firmware(category, to);
+        self.serve_from_firmware(category, to);
     }
 
     /// The limits of an A-MSDU, whose duration must be allowed for a PPDU in each mode of a retransmission.
@@ -447,7 +447,7 @@ impl Station {
     }
 
     /// A station with frames in firmware has its turn.
-    fn turn_in_firmware(&mut self, category: usize, to: StationId) {
+    fn serve_from_firmware(&mut self, category: usize, to: StationId) {
         let state = &mut self.categories[category];
         let idle = state.sessions[to.index()].firmware.is_empty();
         if !idle && !state.firmware_turns.contains(&to.0) {

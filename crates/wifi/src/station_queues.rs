@@ -69,7 +69,7 @@ enum Pace {
     Slow,
 }
 
-fn patient(pace: Pace) -> CodelSettings {
+fn codel_settings(pace: Pace) -> CodelSettings {
     let (target_ms, interval_ms, ecn) = match pace {
         Pace::Usual => (20, 100, true),
         Pace::Slow => (50, 300, false),
@@ -105,7 +105,7 @@ impl StationQueues {
             Box::new(StationQueue {
                 turns: RoundRobin::new(all, QUANTUM),
                 packets: 0,
-                codel: patient(Pace::Usual),
+                codel: codel_settings(Pace::Usual),
             })
         });
         state.packets += 1;
@@ -119,7 +119,7 @@ impl StationQueues {
     pub fn expect(&mut self, queue: u16, bits_per_sec: u64, stations: u64) {
         let slow = bits_per_sec > 0 && bits_per_sec < SLOW * stations;
         if let Some(state) = self.queues[usize::from(queue)].as_mut() {
-            state.codel = patient(if slow { Pace::Slow } else { Pace::Usual });
+            state.codel = codel_settings(if slow { Pace::Slow } else { Pace::Usual });
         }
     }
 

@@ -190,30 +190,30 @@ impl Device {
             path.enter(copy, &mut context.effects.context(context.now, draws).of_copy());
         }
         self.account_for_dropped(context);
-        self.emerge(context);
+        self.leave_path(context);
     }
 
     /// A packet has come to the end of the path.
-    pub(crate) fn emerged(&mut self, context: &mut Context) {
+    pub(crate) fn path_delivers(&mut self, context: &mut Context) {
         if let Some(on) = &mut self.path
             && on.path.next == context.now
         {
             on.path.next = SimTime::NEVER;
-            self.emerge(context);
+            self.leave_path(context);
         }
     }
 
-    fn emerge(&mut self, context: &mut Context) {
+    fn leave_path(&mut self, context: &mut Context) {
         let Some(mut on) = self.path.take() else { return };
         loop {
-            match on.path.emerge(&mut context.effects.context(context.now, &mut on.draws)) {
+            match on.path.pop_arrived(&mut context.effects.context(context.now, &mut on.draws)) {
                 Dequeued::Packet(packet) => {
                     self.capture_received(&packet, context);
                     context.backlog.push_back((self.peer, packet));
                 }
                 Dequeued::NotBefore(at) if at < on.path.next => {
                     on.path.next = at;
-                    context.wake_at(at, Event::Emerged(self.id));
+                    context.wake_at(at, Event::PathDelivers(self.id));
                     break;
                 }
                 Dequeued::NotBefore(_) | Dequeued::Empty => break,

@@ -14,7 +14,7 @@ pub(crate) enum Event {
     /// The first packet on its way from this device reached the other end.
     Arrived(DeviceId),
     /// The first packet on the path behind this device's wire reached its end.
-    Emerged(DeviceId),
+    PathDelivers(DeviceId),
     /// The next event of this channel.
     Air(u16),
     /// A link changes by its schedule.

@@ -36,7 +36,7 @@ impl Opportunities {
 
     /// Spends what a packet needs from `now` on; returns when its last byte leaves.
     pub(crate) fn deliver(&mut self, ip_length: u32, now: SimTime) -> SimTime {
-        self.miss_until(now);
+        self.skip_until(now);
         let mut left = ip_length;
         while left > BYTES - self.spent {
             left -= BYTES - self.spent;
@@ -64,7 +64,7 @@ impl Opportunities {
     }
 
     /// Opportunities before `now` found no packet.
-    fn miss_until(&mut self, now: SimTime) {
+    fn skip_until(&mut self, now: SimTime) {
         if self.at() >= now {
             return;
         }

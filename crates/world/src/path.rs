@@ -82,7 +82,7 @@ impl Path {
     }
 
     /// The next packet that has arrived, or the time of the next arrival.
-    pub(crate) fn emerge(&mut self, context: &mut QdiscContext<'_>) -> Dequeued {
+    pub(crate) fn pop_arrived(&mut self, context: &mut QdiscContext<'_>) -> Dequeued {
         loop {
             let Some(oldest) = self.on_the_way.front_mut() else { return Dequeued::Empty };
             match oldest.dequeue(context) {

@@ -45,7 +45,7 @@ impl World {
                 break;
             }
             (packet.source, packet.tos) = (socket.host, socket.tos);
-            count_made(&packet, context);
+            count_sent_packet(&packet, context);
             let outcome = devices[socket.device.index()].transmit(packet, context);
             if !context.effects.credits.is_empty() {
                 self.return_all_credits();
@@ -65,7 +65,7 @@ impl World {
     fn handle_wakeups(&mut self, id: SocketId) {
         let World { sockets, context, devices, runnable, timers, .. } = self;
         let socket = sockets.tcp(id);
-        if socket.endpoint.has_news() {
+        if socket.endpoint.has_pending_events() {
             wake_application(socket, id, runnable);
             if socket.endpoint.has_notes() {
                 record_notes(socket, id, context);
@@ -190,7 +190,7 @@ impl World {
 }
 
 #[inline]
-fn count_made(packet: &Packet, context: &mut Context) {
+fn count_sent_packet(packet: &Packet, context: &mut Context) {
     context.ledger.created += 1;
     if let Payload::Tcp(segment) = &packet.payload
         && segment.length > 0

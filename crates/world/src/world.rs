@@ -168,7 +168,7 @@ impl World {
             Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.context),
             Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.context),
             Event::Arrived(device) => self.receive_from(device),
-            Event::Emerged(device) => self.devices[device.index()].emerged(&mut self.context),
+            Event::PathDelivers(device) => self.devices[device.index()].path_delivers(&mut self.context),
             Event::Air(channel) => self.on_air(channel),
             Event::Change(number) => {
                 self.schedule[number as usize].clone().happen(&mut self.devices, &mut self.context);

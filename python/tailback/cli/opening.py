@@ -27,7 +27,7 @@ def selected(selection: Selection, beside: Sequence[Path] = ()) -> Results:
     return found.select(**failures.pairs(selection.where or [], "--where"))
 
 
-def over_sound(found: Results, use: Callable[[Results], Made]) -> Made:
+def over_undamaged(found: Results, use: Callable[[Results], Made]) -> Made:
     """Calls `use` with the runs. If it finds a damaged run while reading tables, calls it again without that run."""
     while True:
         try:

@@ -10,7 +10,7 @@ from rich.text import Text
 from tailback.analysis.differences import METRICS
 from tailback.analysis.rows import records
 from tailback.cli.console import counted, emit, stderr
-from tailback.validation import Comparison, Validated, parting
+from tailback.validation import Comparison, Validated, divergence
 from tailback.validation.report import number
 
 MAX_CELLS_SHOWN = 60
@@ -32,7 +32,7 @@ def validated(done: Validated) -> None:
         return
     judged = done.comparison.judged
     shown = judged if len(judged) <= MAX_CELLS_SHOWN else judged[judged["outcome"] == "off"]
-    emit(_differences(done.comparison, shown), _shares(done.comparison), *_partings(done.comparison))
+    emit(_differences(done.comparison, shown), _shares(done.comparison), *_divergences(done.comparison))
     _sides(done.comparison)
 
 
@@ -63,12 +63,12 @@ def _shares(compared: Comparison) -> Text:
     return Text(f"within tolerance: {', '.join(cells)}" if cells else "nothing was judged")
 
 
-def _partings(compared: Comparison) -> list[Text]:
+def _divergences(compared: Comparison) -> list[Text]:
     """The first divergence of each configuration, unless there are too many."""
     places = range(len(compared.pairing.configurations))
     if len(places) * len(METRICS) > MAX_CELLS_SHOWN:
         return []
-    found = [(place, parting(compared, place)) for place in places]
+    found = [(place, divergence(compared, place)) for place in places]
     return [
         Text(f"first divergence{_of(compared, place)}: {first.flow} at {first.t:.6f} s in {first.column}")
         for place, first in found

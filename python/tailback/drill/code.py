@@ -3,7 +3,7 @@ calculate.
 
 There are names, numbers, strings, lists and tuples; operators, comparisons and conditions; `assert`, assignments,
 `if`, `for`, `while`; and a few functions. There are no imports, attributes or definitions, and every evaluation ends:
-work and sizes are bounded ([reckoning.py](../limits/reckoning.py)). What is outside of it is told as unsupported with
+work and sizes are bounded ([arithmetic.py](../limits/arithmetic.py)). What is outside of it is told as unsupported with
 its line.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tailback.limits import WEIGHT_MAX, Allowance, NotReckoned
+from tailback.limits import WEIGHT_MAX, Allowance, OperationRefused
 
 Found = TypeVar("Found")
 
@@ -86,7 +86,7 @@ class Evaluation:
         """Executes `operation`; converts its exceptions to errors with the line of `node`."""
         try:
             return operation()
-        except NotReckoned as refused:
+        except OperationRefused as refused:
             raise CodeUnsupported(self._line(node), f"{refused} is not supported") from refused
         except (ArithmeticError, TypeError, ValueError, LookupError) as error:
             raise CodeFailed(self._line(node), f"error in code: {_printable(str(error))}") from error

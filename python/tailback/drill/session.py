@@ -10,7 +10,7 @@ from typing import TypeAlias
 from tailback import _core
 from tailback.drill.code import CodeFailed, CodeUnsupported, Evaluation
 from tailback.drill.report import Finding, Report, Verdict
-from tailback.limits import NotTaken, read_bounded
+from tailback.limits import FileRefused, read_bounded
 
 LARGEST = 1_000_000
 """Maximum size of a script in bytes."""
@@ -79,7 +79,7 @@ def _on_machines(text: str, settings: Settings) -> "_core.Drilled":
 def _run(file: Path, play: Player) -> Report:
     try:
         text = read_bounded(file, LARGEST).decode("utf-8")
-    except (OSError, UnicodeDecodeError, NotTaken) as error:
+    except (OSError, UnicodeDecodeError, FileRefused) as error:
         raise WrongDrill(f"{file}: cannot read the script: {error}\n  hint: give the path of a .pkt file") from error
     return _played(text, file, play)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tailback.formats import flent, pcap, teacup
 from tailback.formats.errors import NotReadable
-from tailback.limits import NotTaken, read_bounded
+from tailback.limits import FileRefused, read_bounded
 from tailback.results import Results
 from tailback.results.durable import make_folder, write_file
 
@@ -32,7 +32,7 @@ def import_teacup(file: Path, folder: Path) -> tuple[list[Path], list[str]]:
         text = read_bounded(file, LARGEST_CONFIGURATION).decode("utf-8", "replace")
     except OSError as error:
         raise NotReadable(f"`{file}` cannot be read: {error.strerror}\n  hint: check the name") from None
-    except NotTaken as refused:
+    except FileRefused as refused:
         raise NotReadable(f"`{file}`: {refused}\n  hint: a configuration of TEACUP is a small file") from None
     try:
         found = teacup.convert(text)

@@ -63,6 +63,6 @@ def _built() -> Path:
     environment = {**os.environ, "RUSTFLAGS": "-C target-feature=+crt-static", "CARGO_TARGET_DIR": str(target)}
     done = subprocess.run(command, cwd=checkout.ROOT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = done.stderr.strip()[-2000:]
-        raise BuildFailed(f"the agent cannot be built:\n{said}\n  hint: try `cargo build -p {NAME}` in a clone")
+        message = done.stderr.strip()[-2000:]
+        raise BuildFailed(f"the agent cannot be built:\n{message}\n  hint: try `cargo build -p {NAME}` in a clone")
     return target / TARGET / "release" / NAME

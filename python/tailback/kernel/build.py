@@ -136,9 +136,9 @@ def apply(patches: Sequence[Path], tree: Path, version: str) -> list[str]:
         command = ["patch", "--strip=1", "--batch", "--forward", "--no-backup-if-mismatch", f"--input={patch}"]
         done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
         if done.returncode:
-            said = "; ".join(line for line in done.stdout.splitlines() if "FAILED" in line or "an't find" in line)
+            messages = "; ".join(line for line in done.stdout.splitlines() if "FAILED" in line or "an't find" in line)
             hint = f"this tree (Linux {version}) differs where the patch changes it: adapt `{patch}`"
-            raise BuildFailed(f"`{patch.name}` does not fit: {said or done.stdout.strip()[-300:]}\n  hint: {hint}")
+            raise BuildFailed(f"`{patch.name}` does not fit: {messages or done.stdout.strip()[-300:]}\n  hint: {hint}")
         applied.append(patch.name)
     return applied
 
@@ -189,8 +189,8 @@ def _make(tree: Path, *words: str) -> str:
     )
     if done.returncode:
         # Messages of make itself contain no cause.
-        said = [line for line in done.stderr.splitlines() if not line.startswith("make")][-MAX_LINES:]
-        lines = "\n".join(f"  | {line}" for line in said)
+        messages = [line for line in done.stderr.splitlines() if not line.startswith("make")][-MAX_LINES:]
+        lines = "\n".join(f"  | {line}" for line in messages)
         full = "No space left on device" in done.stderr
         hint = ROOM_HINT if full else "does the tree build without the patches? make ARCH=um defconfig linux"
         raise BuildFailed(f"make {words[-1]} ended with {done.returncode}:\n{lines}\n  hint: {hint}")

@@ -20,11 +20,11 @@ from typing import BinaryIO, Protocol, cast
 PIECE = 1 << 20
 
 
-class NotTaken(Exception):
+class FileRefused(Exception):
     """The file is refused; the message gives the reason, without its name or content."""
 
 
-class Damaged(NotTaken):
+class Damaged(FileRefused):
     """A compressed file cannot be decompressed."""
 
 
@@ -39,7 +39,7 @@ class Stream:
         self._file, self._max, self._read = file, bytes_max, 0
 
     def read(self, size: int) -> bytes:
-        """The next `size` bytes, fewer only at the end; raises `NotTaken` above the limit."""
+        """The next `size` bytes, fewer only at the end; raises `FileRefused` above the limit."""
         try:
             piece = self._file.read(size)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -51,7 +51,7 @@ class Stream:
             raise Damaged(f"it cannot be unpacked: {error}") from error
         self._read += len(piece)
         if self._read > self._max:
-            raise NotTaken(f"it has more than {self._max} bytes")
+            raise FileRefused(f"it has more than {self._max} bytes")
         return piece
 
     def skip(self, size: int) -> int:
@@ -71,14 +71,14 @@ class Stream:
 def read_regular(path: Path, bytes_max: int) -> bytes:
     """The content of the regular file `path`, which may be a symbolic link.
 
-    Raises `NotTaken` if it is not a regular file or larger than `bytes_max`, `OSError` if it cannot be read.
+    Raises `FileRefused` if it is not a regular file or larger than `bytes_max`, `OSError` if it cannot be read.
     """
     with open_regular(path, bytes_max) as stream:
         return b"".join(stream.pieces())
 
 
 def read_bounded(path: Path, bytes_max: int) -> bytes:
-    """The content of any file; raises `NotTaken` if it is larger than `bytes_max`, `OSError` if it cannot be read."""
+    """The content of any file; raises `FileRefused` if it is larger, `OSError` if it cannot be read."""
     with path.open("rb") as file:
         return b"".join(Stream(file, bytes_max).pieces())
 
@@ -115,7 +115,7 @@ def _regular(path: Path, bytes_max: int) -> Iterator[BinaryIO]:
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise NotTaken("it is not a regular file")
+            raise FileRefused("it is not a regular file")
         if found.st_size > bytes_max:
-            raise NotTaken(f"it has {found.st_size} bytes, more than the limit of {bytes_max}")
+            raise FileRefused(f"it has {found.st_size} bytes, more than the limit of {bytes_max}")
         yield cast(BinaryIO, file)

@@ -53,7 +53,7 @@ def ping_ratio(bottleneck: str) -> Evaluator:
     return measured
 
 
-def with_and_without(results: Results, bottleneck: str, cc: str) -> list[tuple[float, float]]:
+def rtt_without_and_with_tsq(results: Results, bottleneck: str, cc: str) -> list[tuple[float, float]]:
     """Median TCP RTT over pfifo_fast in ms, without and with TSQ."""
     at = results.select(bottleneck=bottleneck, cc=cc, qdisc="pfifo_fast")
     both = pairs(at.select(tsq=OFF), at.select(tsq=ONE_MS))
@@ -61,13 +61,13 @@ def with_and_without(results: Results, bottleneck: str, cc: str) -> list[tuple[f
 
 
 def rtt_ratio(results: Results) -> Iterator[Sample]:
-    found = with_and_without(results, "L10M", "cubic")
+    found = rtt_without_and_with_tsq(results, "L10M", "cubic")
     yield Sample("TCP RTT ratio", "L10M", [off / std for off, std in found])
 
 
 def rtt_saved(bottleneck: str) -> Evaluator:
     def measured(results: Results) -> Iterator[Sample]:
-        found = with_and_without(results, bottleneck, "bbr")
+        found = rtt_without_and_with_tsq(results, bottleneck, "bbr")
         yield Sample("TCP RTT saved", bottleneck, [off - std for off, std in found])
 
     return measured

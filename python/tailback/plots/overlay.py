@@ -58,8 +58,8 @@ def _of_run(run: RunFolder, side: str) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def draw(table: pd.DataFrame, names: Mapping[str, str], parting: Mapping[str, float]) -> Figure:
-    """The figure of a table made by `data`; `names` of the two sides, `parting` in seconds by flow."""
+def draw(table: pd.DataFrame, names: Mapping[str, str], divergence: Mapping[str, float]) -> Figure:
+    """The figure of a table made by `data`; `names` of the two sides, `divergence` in seconds by flow."""
     flows = list(dict.fromkeys(table["flow"]))
     with mpl.rc_context(style.STYLE):
         figure = Figure(figsize=_size(len(flows)), layout="constrained")
@@ -67,12 +67,12 @@ def draw(table: pd.DataFrame, names: Mapping[str, str], parting: Mapping[str, fl
         for row, panel in enumerate(PANELS):
             part = table[table["panel"] == panel]
             for column, flow in enumerate(flows):
-                _draw_panel(grid[row, column], part[part["flow"] == flow], parting.get(flow))
+                _draw_panel(grid[row, column], part[part["flow"] == flow], divergence.get(flow))
             _finish_row(list(grid[row]), part, panel)
         for column, flow in enumerate(flows):
             grid[0, column].set_title(flow)
             grid[-1, column].set_xlabel("Time (s)")
-        _legend(figure, names, parting)
+        _legend(figure, names, divergence)
         figure.align_ylabels()
     return figure
 
@@ -81,12 +81,12 @@ def _size(flows: int) -> tuple[float, float]:
     return (max(style.COLUMN_WIDTH + 1.5, min(style.PAGE_WIDTH + 1.5, 2.4 * flows)), 3.4)
 
 
-def _draw_panel(axes: Axes, part: pd.DataFrame, parting: float | None) -> None:
+def _draw_panel(axes: Axes, part: pd.DataFrame, divergence: float | None) -> None:
     for side in SIDES:
         samples = part[part["side"] == side]
         axes.plot(samples["t"].to_numpy(), samples["value"].to_numpy(), **LOOKS[side])
-    if parting is not None:
-        axes.axvline(parting, color=style.PALETTE[1], linewidth=0.8, linestyle=":")
+    if divergence is not None:
+        axes.axvline(divergence, color=style.PALETTE[1], linewidth=0.8, linestyle=":")
 
 
 def _finish_row(row: Sequence[Axes], part: pd.DataFrame, panel: str) -> None:
@@ -99,10 +99,10 @@ def _finish_row(row: Sequence[Axes], part: pd.DataFrame, panel: str) -> None:
     row[0].set_ylabel(f"{panel} ({PANELS[panel]})")
 
 
-def _legend(figure: Figure, names: Mapping[str, str], parting: Mapping[str, float]) -> None:
+def _legend(figure: Figure, names: Mapping[str, str], divergence: Mapping[str, float]) -> None:
     lines = [mpl.lines.Line2D([], [], **LOOKS[side]) for side in SIDES]
     labels = [names[side] for side in SIDES]
-    if parting:
+    if divergence:
         lines.append(mpl.lines.Line2D([], [], color=style.PALETTE[1], linewidth=0.8, linestyle=":"))
         labels.append("first divergence")
     figure.legend(lines, labels, loc="outside lower center", ncols=3)

@@ -70,11 +70,11 @@ def _station_modes(loc: Loc, cell: Wifi) -> Iterator[Problem]:
         message = f"`{missing[0]}` has no MCS index"
         yield Problem((*loc, "mcs"), message, "give one for each station, or one number for all")
     indices = dict(by_host) if isinstance(cell.mcs, dict) else dict.fromkeys(cell.wifi.stations, cell.mcs)
-    said = set()
+    reported = set()
     for host, index in indices.items():
         problem = mcs_problem(cell.standard, index, cell.streams.of(host))
-        if problem is not None and problem not in said:
-            said.add(problem)
+        if problem is not None and problem not in reported:
+            reported.add(problem)
             yield Problem((*loc, "mcs", host) if isinstance(cell.mcs, dict) else (*loc, "mcs"), *problem)
 
 

@@ -235,9 +235,9 @@ def _bottleneck(case: _Case) -> Iterator[_Warning]:
             continue
         slowest = [place for place, rate in enumerate(rates) if rate == min(known)]
         if (0 not in slowest) if local else (slowest == [0]):
-            said = "local" if local else "remote"
+            titled = "local" if local else "remote"
             where = hops[slowest[0]][1]
-            text = f"the title mentions a {said} bottleneck, but the slowest device on the path is `{where}`"
+            text = f"the title mentions a {titled} bottleneck, but the slowest device on the path is `{where}`"
             remedy = "shape where the bottleneck is meant to be, or change the title"
             yield _Warning("bottleneck-elsewhere", "warning", ("title",), text, remedy)
             return

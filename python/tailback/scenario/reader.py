@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from tailback.limits import NotTaken, read_bounded
+from tailback.limits import FileRefused, read_bounded
 from tailback.plain import has_control
 from tailback.scenario.document import Node, Scalar
 from tailback.scenario.errors import Finding, ScenarioError, Where
@@ -46,7 +46,7 @@ def read_file(path: Path) -> str:
         raise _refused(where, "there is no such file", hint) from None
     except IsADirectoryError:
         raise _refused(where, "is a directory", "name the experiment file in it") from None
-    except NotTaken as refused:
+    except FileRefused as refused:
         raise _refused(where, f"is not read: {refused}", "is it an experiment file?") from None
     except UnicodeDecodeError as error:
         message = f"is not UTF-8 text (byte {error.start})"

@@ -13,7 +13,7 @@ import hashlib
 import io
 from pathlib import Path
 
-from tailback.limits import NotTaken, read_regular
+from tailback.limits import FileRefused, read_regular
 from tailback.resolved import Trace
 from tailback.tc.errors import WordError
 from tailback.tc.units import shown
@@ -38,7 +38,7 @@ def trace(word: object, folder: Path) -> Trace:
     path = folder / word
     try:
         content = read_regular(path, LARGEST)
-    except (OSError, NotTaken) as error:
+    except (OSError, FileRefused) as error:
         reason = getattr(error, "strerror", None) or str(error) or "it cannot be read"
         raise WordError(f"the trace `{shown(word)}` cannot be read: {reason} ({path})", FILE_HINT) from None
     return parse(content, word)

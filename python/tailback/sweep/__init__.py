@@ -4,11 +4,11 @@ from tailback.sweep.local import Audience, Outcome, Silent, Sweep, Watch, run_al
 from tailback.sweep.plan import plan_of
 from tailback.sweep.preview import Planned, Preview
 from tailback.sweep.session import Request, SweepResult, look_ahead, report, report_of, run_experiment
-from tailback.sweep.work import Here, SweepEnded, Worker
+from tailback.sweep.work import LocalExecutor, SweepEnded, Worker
 
 __all__ = [
     "Audience",
-    "Here",
+    "LocalExecutor",
     "Outcome",
     "Planned",
     "Preview",

@@ -80,7 +80,7 @@ class _Waiting:
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class ClusterExecutor:
     """Executes runs on a cluster."""
 
     client: "Client"
@@ -113,7 +113,7 @@ class Elsewhere:
 
 
 @contextlib.contextmanager
-def connected(address: str, words: str, backend: Backend) -> Iterator[Elsewhere]:
+def connected(address: str, words: str, backend: Backend) -> Iterator[ClusterExecutor]:
     """Connects to the cluster at `address` and checks the builds of its workers; raises `ClusterUnfit`."""
     try:
         from distributed import Client
@@ -126,7 +126,7 @@ def connected(address: str, words: str, backend: Backend) -> Iterator[Elsewhere]
         raise ClusterUnfit(f"no scheduler answers at `{address}`: {error}\n  hint: {hint}") from error
     with client:
         _agree(client, address, words, Build(package_digest(), backend.fingerprint))
-        yield Elsewhere(client, words, backend)
+        yield ClusterExecutor(client, words, backend)
 
 
 def run_task(task: Task) -> Finished:

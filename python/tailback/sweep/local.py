@@ -20,7 +20,7 @@ from tailback.analysis import Stopping
 from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunInvalid
 from tailback.results import RunPlan, Shelf, Store
 from tailback.results.store import Status
-from tailback.sweep.work import Here, SweepEnded, Worker
+from tailback.sweep.work import LocalExecutor, SweepEnded, Worker
 
 OUT_OF_MEMORY = "the recorded data do not fit into memory\n  hint: run fewer at a time: --jobs 1, or record less"
 
@@ -88,7 +88,7 @@ class Sweep:
     @property
     def worker(self) -> Worker:
         """The worker that executes runs."""
-        return self.elsewhere or Here(self.backend)
+        return self.elsewhere or LocalExecutor(self.backend)
 
 
 def run_all(sweep: Sweep, watch: Watch) -> list[Outcome]:

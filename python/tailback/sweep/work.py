@@ -32,7 +32,7 @@ class Worker(Protocol):
 
 
 @dataclass(frozen=True)
-class Here:
+class LocalExecutor:
     """Executes runs in the calling thread."""
 
     backend: Backend

@@ -4,7 +4,7 @@
 differences by tolerances: it shows how far the simulator is from a kernel for this experiment.
 """
 
-from tailback.validation.comparison import Comparison, Criteria, Parting, compare, parting, summary_by_counters
+from tailback.validation.comparison import Comparison, Criteria, Divergence, compare, divergence, summary_by_counters
 from tailback.validation.document import document, validation_document
 from tailback.validation.every import AXES, NoRegistry, every
 from tailback.validation.folder import write, write_validation
@@ -14,16 +14,16 @@ __all__ = [
     "AXES",
     "Comparison",
     "Criteria",
+    "Divergence",
     "LeftOut",
     "NoRegistry",
-    "Parting",
     "Request",
     "Validated",
     "WrongValidation",
     "compare",
+    "divergence",
     "document",
     "every",
-    "parting",
     "summary_by_counters",
     "validate",
     "validation_document",

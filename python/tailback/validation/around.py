@@ -11,7 +11,7 @@ import pandas as pd
 
 from tailback.analysis.divergence import ACK, TIME, of_side
 from tailback.results.pairing import CANDIDATE, REFERENCE, Side
-from tailback.validation.comparison import Parting
+from tailback.validation.comparison import Divergence
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Around:
     """The index of the divergence among the samples."""
 
 
-def around(first: Parting) -> Around:
+def around(first: Divergence) -> Around:
     """Lays out the rows of `first`."""
     found = [_quantity(first.rows, name) for name in _names(first)]
     constant = [quantity for quantity in found if _is_constant(quantity)]
@@ -47,7 +47,7 @@ def around(first: Parting) -> Around:
     )
 
 
-def _names(first: Parting) -> list[str]:
+def _names(first: Divergence) -> list[str]:
     suffix = of_side("", REFERENCE)
     names = [str(column).removesuffix(suffix) for column in first.rows if str(column).endswith(suffix)]
     leading = [TIME] if first.column == ACK else [TIME, first.column]

@@ -87,7 +87,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Parting:
+class Divergence:
     """The first divergence of one pair of runs, with its surroundings."""
 
     pair: RunPair
@@ -135,7 +135,7 @@ def summary_by_counters(run: RunFolder) -> dict[str, Any]:
     }
 
 
-def parting(comparison: Comparison, configuration: int) -> Parting | None:
+def divergence(comparison: Comparison, configuration: int) -> Divergence | None:
     """The first divergence of the first repetition of a configuration; `None` if nothing diverges."""
     pair = comparison.pairing.of(configuration)[0]
     table = comparison.divergences
@@ -147,7 +147,7 @@ def parting(comparison: Comparison, configuration: int) -> Parting | None:
     samples, flow, place = aligned(traces), str(first["flow"]), int(first["place"])
     between = interval_before(samples, flow, place)
     sides = {REFERENCE: pair.reference, CANDIDATE: pair.candidate}
-    return Parting(
+    return Divergence(
         pair,
         flow,
         str(first["column"]),

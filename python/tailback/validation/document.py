@@ -24,7 +24,7 @@ from tailback.analysis.rows import of_configuration, records
 from tailback.results import Results
 from tailback.results.provenance import tailback_version
 from tailback.sweep import Outcome
-from tailback.validation.comparison import Comparison, Parting, parting
+from tailback.validation.comparison import Comparison, Divergence, divergence
 from tailback.validation.session import Validated
 
 METRIC = (
@@ -100,7 +100,7 @@ def _configuration(comparison: Comparison, place: int) -> dict[str, Any]:
     metrics, distances, divergences = (
         of_configuration(table, place) for table in (comparison.judged, comparison.distances, comparison.divergences)
     )
-    first = parting(comparison, place)
+    first = divergence(comparison, place)
     found = {
         "axes": dict(comparison.pairing.configurations[place]),
         "repetitions": [pair.repetition for pair in comparison.pairing.of(place)],
@@ -108,7 +108,7 @@ def _configuration(comparison: Comparison, place: int) -> dict[str, Any]:
         "distances": {row["quantity"]: known(row, DISTANCE) for row in distances},
         "divergences": [known(row, DIVERGENCE) for row in divergences],
     }
-    return found if first is None else {**found, "first_divergence": _parting(first)}
+    return found if first is None else {**found, "first_divergence": _divergence(first)}
 
 
 def _metric(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _metric(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**known(row, METRIC), **ends, "outcome": row["outcome"], "verdict": row["verdict"]}
 
 
-def _parting(first: Parting) -> dict[str, Any]:
+def _divergence(first: Divergence) -> dict[str, Any]:
     events = {side: _rows(table) for side, table in first.events.items() if len(table)}
     found = {
         "repetition": first.pair.repetition,

@@ -17,7 +17,7 @@ from tailback.results.pairing import CANDIDATE, REFERENCE, Side
 from tailback.results.provenance import tailback_version
 from tailback.results.reading import Results
 from tailback.validation.around import Around, around
-from tailback.validation.comparison import Comparison, Parting, parting
+from tailback.validation.comparison import Comparison, Divergence, divergence
 from tailback.validation.session import LeftOut
 
 MAX_FIGURES = 24
@@ -39,7 +39,7 @@ class Section:
     metrics: Sequence[Mapping[str, Any]]
     distances: Sequence[Mapping[str, Any]]
     divergences: Sequence[Mapping[str, Any]]
-    parting: Parting | None
+    divergence: Divergence | None
     around: Around | None
     silent: Sequence[Side]
     """Sides without events."""
@@ -133,7 +133,7 @@ def _drawn(comparison: Comparison) -> set[int]:
 
 
 def _section(comparison: Comparison, place: int, figure: str | None) -> Section:
-    pairing, first = comparison.pairing, parting(comparison, place)
+    pairing, first = comparison.pairing, divergence(comparison, place)
     metrics, distances, divergences = (
         of_configuration(table, place) for table in (comparison.judged, comparison.distances, comparison.divergences)
     )
@@ -144,7 +144,7 @@ def _section(comparison: Comparison, place: int, figure: str | None) -> Section:
         metrics=metrics,
         distances=distances,
         divergences=_first_of_each_flow(divergences),
-        parting=first,
+        divergence=first,
         around=None if first is None else around(first),
         silent=[] if first is None else _silent(first.pair),
         figure=figure,
@@ -176,8 +176,8 @@ def _overlay(comparison: Comparison, place: int) -> str | None:
     except NotDrawable:
         return None
     shown = theirs[theirs["flow"].isin(table["flow"])]
-    partings = {str(flow): float(t) for flow, t in shown.groupby("flow")["t"].min().items()}
-    figure = overlay.draw(table, {str(side): name for side, name in comparison.names().items()}, partings)
+    divergences = {str(flow): float(t) for flow, t in shown.groupby("flow")["t"].min().items()}
+    figure = overlay.draw(table, {str(side): name for side, name in comparison.names().items()}, divergences)
     suffix = ".png" if len(table) > MAX_POINTS else ".svg"
     return data_uri(rendered(figure, suffix), suffix)
 

@@ -32,7 +32,7 @@ def test_a_twin_is_within_tolerance_and_parts_nowhere(file: Path) -> None:
     assert (found.judged["difference"] == 0).all()
     assert found.divergences.empty
     assert (found.distances[["wasserstein", "ks"]] == 0).all(axis=None)
-    assert validation.parting(found, 0) is None
+    assert validation.divergence(found, 0) is None
     assert found.names() == {"reference": "twin", "candidate": "sim"}
 
 
@@ -43,7 +43,7 @@ def test_a_longer_path_is_found_in_the_pings_and_from_the_first_sample_on(file: 
     # The reference is the longer one, by 10 ms each way round.
     assert -11 < ping["low"] <= ping["difference"] <= ping["high"] < -9
     assert "lower" in ping["verdict"]
-    first = validation.parting(found, 0)
+    first = validation.divergence(found, 0)
     assert first is not None
     assert first.t < 0.3
     assert 3 < next(row for row in records(found.distances) if row["quantity"] == "tcp_rtt_ms")["wasserstein"] < 15
@@ -52,7 +52,7 @@ def test_a_longer_path_is_found_in_the_pings_and_from_the_first_sample_on(file: 
 
 def test_at_each_ack_a_fault_that_sleeps_until_the_first_loss_is_found_at_that_loss(file: Path) -> None:
     found = compared(validated(file, "late-cut", "tsq=off", "repeat=1", "measure.tcp_info=ack"))
-    first = validation.parting(found, 0)
+    first = validation.divergence(found, 0)
     assert first is not None
     run = found.pairing.pairs[0].reference
     cuts = run.tcp_info[run.tcp_info["snd_ssthresh"].notna()]

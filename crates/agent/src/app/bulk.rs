@@ -259,21 +259,21 @@ fn accept(flow: &Flow, listener: &Arc<OwnedFd>) -> io::Result<OwnedFd> {
 const PATIENCE_S: i64 = 60;
 
 fn has_token(socket: &OwnedFd, token: &[u8]) -> bool {
-    let said = || -> io::Result<Vec<u8>> {
+    let first_bytes = || -> io::Result<Vec<u8>> {
         sys::limit_waiting(socket, PATIENCE_S)?;
-        let mut said = Vec::new();
-        while said.len() < token.len() {
-            let mut more = vec![0; token.len() - said.len()];
+        let mut bytes = Vec::new();
+        while bytes.len() < token.len() {
+            let mut more = vec![0; token.len() - bytes.len()];
             let read = sys::receive(socket, &mut more)?;
             if read == 0 {
                 break;
             }
-            said.extend(&more[..read]);
+            bytes.extend(&more[..read]);
         }
         sys::limit_waiting(socket, 0)?;
-        Ok(said)
+        Ok(bytes)
     };
-    said().is_ok_and(|said| said == token)
+    first_bytes().is_ok_and(|bytes| bytes == token)
 }
 
 fn count(read: u64, bins: &Mutex<Vec<u64>>, clock: Clock, interval_ns: u64) {

@@ -144,14 +144,14 @@ impl Kernel {
     /// Waits until the kernel has completed its work: it may have woken this process by a packet and left the rest,
     /// such as the handler of the small queue, to its thread for soft interrupts. The timer is set to a time that has
     /// passed already: it expires as soon as no other thread can run.
-    fn come_to_rest(&mut self) -> Result<(), String> {
-        let rested = system::arm(&self.timer, 1).and_then(|()| system::wait_for_any(&[&self.timer]));
-        rested.map(drop).map_err(|error| format!("waiting for the kernel: {error}"))
+    fn wait_until_idle(&mut self) -> Result<(), String> {
+        let waited = system::arm(&self.timer, 1).and_then(|()| system::wait_for_any(&[&self.timer]));
+        waited.map(drop).map_err(|error| format!("waiting for the kernel: {error}"))
     }
 
     /// Continues a call that is no longer blocked. The timer is set to a time that has passed already: it expires as
     /// soon as no other thread can run, and then the call has returned or waits.
-    fn let_the_call_run(&mut self) -> Result<(), String> {
+    fn run_pending_call(&mut self) -> Result<(), String> {
         if self.pending.is_none() {
             return Ok(());
         }
@@ -231,7 +231,7 @@ impl TcpUnderTest for Kernel {
             conversation.translation.packet(spec, self.addresses, conversation.ports, self.gso_size)?;
         let written = self.device.write(&packet);
         written.map_err(|error| format!("the device does not take this segment: {error}"))?;
-        self.let_the_call_run()?;
+        self.run_pending_call()?;
         self.listen()
     }
 
@@ -243,7 +243,7 @@ impl TcpUnderTest for Kernel {
         }
         self.worker.make(ready)?;
         self.pending = Some(effect);
-        self.let_the_call_run().map_err(CallError::Failed)?;
+        self.run_pending_call().map_err(CallError::Failed)?;
         self.go_on()
     }
 
@@ -268,7 +268,7 @@ impl TcpUnderTest for Kernel {
     }
 
     fn counters(&mut self) -> Result<BTreeMap<String, u64>, String> {
-        self.come_to_rest()?;
+        self.wait_until_idle()?;
         counters::read().map_err(|error| format!("the counters of this kernel cannot be read: {error}"))
     }
 
@@ -277,7 +277,7 @@ impl TcpUnderTest for Kernel {
             "code needs a connection with a descriptor: a kernel tells the tcp_info of no other".to_owned()
         };
         let socket = self.descriptors.current().ok_or_else(none)?;
-        self.come_to_rest()?;
+        self.wait_until_idle()?;
         readings::of(socket).map_err(|error| format!("the kernel does not tell the tcp_info: {error}"))
     }
 }

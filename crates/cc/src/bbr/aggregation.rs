@@ -2,7 +2,7 @@
 //! bandwidth estimate explains. cwnd must allow for that many more packets, or the path is idle between two bursts.
 //!
 //! Within an epoch, extra = acked − bandwidth · time. The epoch restarts when no more is acknowledged than estimated.
-//! The allowance is the maximum of extra over two slots of 5 rounds each.
+//! The extra_cwnd is the maximum of extra over two slots of 5 rounds each.
 //! [linux-6.12 tcp_bbr.c bbr_update_ack_aggregation]
 
 use tailback_units::Segs;
@@ -13,7 +13,7 @@ use super::bandwidth::Bandwidth;
 pub const SLOT_ROUNDS: u32 = 5;
 /// An epoch restarts at this many packets. [linux-6.12 tcp_bbr.c bbr_ack_epoch_acked_reset_thresh]
 const EPOCH_PACKETS: u64 = 1 << 20;
-/// The allowance is at most the bandwidth times this many µs. [linux-6.12 tcp_bbr.c bbr_extra_acked_max_us]
+/// The extra_cwnd is at most the bandwidth times this many µs. [linux-6.12 tcp_bbr.c bbr_extra_acked_max_us]
 const LONGEST_BURST_US: u64 = 100_000;
 
 /// One ACK.
@@ -64,7 +64,7 @@ impl AckAggregation {
     }
 
     /// Packets by which cwnd is to be larger.
-    pub fn allowance(&self, bandwidth: Bandwidth) -> u64 {
+    pub fn extra_cwnd(&self, bandwidth: Bandwidth) -> u64 {
         self.slots[0].max(self.slots[1]).min(bandwidth.packets_in(LONGEST_BURST_US))
     }
 
@@ -91,10 +91,10 @@ mod tests {
         let bandwidth = Bandwidth::of(1, 100);
         let mut steady = AckAggregation::default();
         (1..100).for_each(|i| steady.update(&acked(1, 100 * i, false), bandwidth));
-        assert!(steady.allowance(bandwidth) <= 2, "{}", steady.allowance(bandwidth));
+        assert!(steady.extra_cwnd(bandwidth) <= 2, "{}", steady.extra_cwnd(bandwidth));
         let mut bursts = AckAggregation::default();
         (1..10).for_each(|i| bursts.update(&acked(32, 3_200 * i, false), bandwidth));
-        assert!((32..=34).contains(&bursts.allowance(bandwidth)), "{}", bursts.allowance(bandwidth));
+        assert!((32..=34).contains(&bursts.extra_cwnd(bandwidth)), "{}", bursts.extra_cwnd(bandwidth));
     }
 
     #[test]
@@ -105,9 +105,9 @@ mod tests {
         for i in 1..=9 {
             bursts.update(&acked(1, 10_000 * i, true), bandwidth);
         }
-        assert_eq!(bursts.allowance(bandwidth), 50);
+        assert_eq!(bursts.extra_cwnd(bandwidth), 50);
         bursts.update(&acked(1, 100_000, true), bandwidth);
-        assert_eq!(bursts.allowance(bandwidth), 1);
+        assert_eq!(bursts.extra_cwnd(bandwidth), 1);
     }
 
     #[test]
@@ -115,6 +115,6 @@ mod tests {
         let bandwidth = Bandwidth::of(1, 1_000);
         let mut bursts = AckAggregation::default();
         bursts.update(&acked(900, 0, false), bandwidth);
-        assert_eq!(bursts.allowance(bandwidth), 99);
+        assert_eq!(bursts.extra_cwnd(bandwidth), 99);
     }
 }

@@ -324,7 +324,7 @@ impl Bbr {
         }
         let bandwidth = self.bandwidth();
         let makes_room = self.model.full_pipe.reached && self.variant.ack_aggregation;
-        let extra = if makes_room { self.model.aggregation.allowance(bandwidth) } else { 0 };
+        let extra = if makes_room { self.model.aggregation.extra_cwnd(bandwidth) } else { 0 };
         let target = self.quantized(self.model.bdp(bandwidth, self.model.gains.cwnd) + extra, flow, window);
         let grown = Segs(cwnd.0.saturating_add(sample.acked_sacked.0));
         let cwnd = if self.model.full_pipe.reached {
@@ -355,7 +355,7 @@ impl Bbr {
         cwnd
     }
 
-    /// `packets` plus an allowance for skbs queued in the hosts, so that batching does not leave the path idle.
+    /// `packets` plus an extra_cwnd for skbs queued in the hosts, so that batching does not leave the path idle.
     fn quantized(&self, packets: u64, flow: &Flow, window: &Window) -> Segs {
         let packets = packets.saturating_add(SKBS_IN_HOSTS * self.tso_segs_goal(flow, window));
         let even = packets.saturating_add(1) & !1;

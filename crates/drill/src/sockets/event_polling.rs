@@ -20,9 +20,9 @@ use crate::sockets::{
 };
 
 /// The events that can be requested.
-const WANTED: &[&str] = &["EPOLLIN", "EPOLLOUT", "EPOLLRDHUP", "EPOLLERR", "EPOLLHUP"];
+const REQUESTABLE: &[&str] = &["EPOLLIN", "EPOLLOUT", "EPOLLRDHUP", "EPOLLERR", "EPOLLHUP"];
 /// How events are reported.
-const MANNERS: &[&str] = &["EPOLLET", "EPOLLONESHOT", "EPOLLEXCLUSIVE", "EPOLLWAKEUP"];
+const REPORTING_FLAGS: &[&str] = &["EPOLLET", "EPOLLONESHOT", "EPOLLEXCLUSIVE", "EPOLLWAKEUP"];
 
 /// The fields of an event beside `events`.
 type Data = Vec<(String, Value)>;
@@ -54,7 +54,7 @@ impl Interest {
     /// The socket was woken for a requested event.
     fn notice(&mut self, now: Seen) {
         let before = std::mem::replace(&mut self.seen, now);
-        let asked = self.wanted.iter().any(|name| !MANNERS.contains(&name.as_str()));
+        let asked = self.wanted.iter().any(|name| !REPORTING_FLAGS.contains(&name.as_str()));
         let woken = before.state != now.state
             || before.errors < now.errors
             || (before.received < now.received && self.has("EPOLLIN"))
@@ -147,7 +147,7 @@ impl Sockets {
                 if !events.is_empty() {
                     interest.ready = !interest.has("EPOLLET") && !interest.has("EPOLLONESHOT");
                     if interest.has("EPOLLONESHOT") {
-                        interest.wanted.retain(|name| MANNERS.contains(&name.as_str()));
+                        interest.wanted.retain(|name| REPORTING_FLAGS.contains(&name.as_str()));
                     }
                     found.push((events, interest.data.clone()));
                 }
@@ -197,7 +197,10 @@ fn asked(value: &Value) -> Result<Interest, CallError> {
         return unsupported("an epoll_event without events is not modelled");
     };
     let wanted: Vec<String> = flags(events).into_iter().collect();
-    match wanted.iter().find(|name| !WANTED.contains(&name.as_str()) && !MANNERS.contains(&name.as_str())) {
+    match wanted
+        .iter()
+        .find(|name| !REQUESTABLE.contains(&name.as_str()) && !REPORTING_FLAGS.contains(&name.as_str()))
+    {
         Some(other) => unsupported(format!("epoll_ctl: `{other}` is not modelled")),
         None => Ok(Interest { wanted, data: data(fields), ready: false, seen: Seen::default() }),
     }

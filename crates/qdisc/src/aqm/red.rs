@@ -104,7 +104,7 @@ impl Red {
             self.count = None;
             return RedVerdict::Forced;
         }
-        self.judge_between(average - settings.min, settings, draws)
+        self.decide_between(average - settings.min, settings, draws)
     }
 
     /// Notes that the queue is empty.
@@ -156,7 +156,7 @@ impl Red {
         }
     }
 
-    fn judge_between(&mut self, above: u64, settings: &RedSettings, draws: &mut dyn Rng) -> RedVerdict {
+    fn decide_between(&mut self, above: u64, settings: &RedSettings, draws: &mut dyn Rng) -> RedVerdict {
         let Some(count) = &mut self.count else {
             self.count = Some(0);
             self.uniform = u64::from(draws.next_u32());

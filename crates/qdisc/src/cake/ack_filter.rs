@@ -19,7 +19,7 @@ pub(super) fn superfluous_ack(queue: &VecDeque<Box<Packet>>, filter: AckFilter) 
     let newest = acknowledgement(last)?;
     let covered = |packet: &Packet| {
         let same = packet.from == last.from && packet.to == last.to;
-        same && pure_ack(packet).is_some_and(|older| says_less(older, newest))
+        same && pure_ack(packet).is_some_and(|older| is_superseded_by(older, newest))
     };
     let before = queue.len() - 1;
     let mut older = (0..before).filter(|&place| covered(&queue[place]));
@@ -43,7 +43,7 @@ fn pure_ack(packet: &Packet) -> Option<&Segment> {
 }
 
 /// True if the newer ACK acknowledges, echoes and reports at least what the older one does.
-fn says_less(older: &Segment, newer: &Segment) -> bool {
+fn is_superseded_by(older: &Segment, newer: &Segment) -> bool {
     let echo =
         |segment: &Segment| [SegmentFlags::ECE, SegmentFlags::CWR].map(|flag| segment.flags.contains(flag));
     let reported = |start: u64, end: u64| {

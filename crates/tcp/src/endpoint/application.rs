@@ -114,7 +114,7 @@ impl Endpoint {
 
     /// Whether [`Endpoint::wakeup`] or [`Endpoint::notes`] may return something new.
     #[inline]
-    pub fn has_news(&self) -> bool {
+    pub fn has_pending_events(&self) -> bool {
         let wakes = self.sender.buffer.writable || self.receiver.readable;
         wakes || self.closed || self.sender.aborted || !self.sender.notes.is_empty()
     }
@@ -122,7 +122,7 @@ impl Endpoint {
     /// Returns the wake-ups for application and host, and clears them.
     #[inline]
     pub fn wakeup(&mut self) -> Wakeup {
-        let finished = (self.closed || self.sender.aborted) && self.is_finished_anew();
+        let finished = (self.closed || self.sender.aborted) && self.became_finished();
         let writable = std::mem::take(&mut self.sender.buffer.writable);
         let readable = std::mem::take(&mut self.receiver.readable);
         Wakeup { writable, readable, finished }
@@ -130,7 +130,7 @@ impl Endpoint {
 
     /// All data is acknowledged, or the connection was aborted; reported once.
     #[cold]
-    fn is_finished_anew(&mut self) -> bool {
+    fn became_finished(&mut self) -> bool {
         let over = self.sender.aborted || self.all_acknowledged();
         over && !std::mem::replace(&mut self.finished_told, over)
     }

@@ -1,6 +1,6 @@
 //! The record of one segment, and the state when it was sent.
 
-use super::{Index, NOWHERE, Tags};
+use super::{Index, NO_RECORD, Tags};
 use crate::clock::Micros;
 
 /// One segment that was sent.
@@ -57,8 +57,8 @@ impl SentSegment {
             lost: stamp.lost,
             in_flight: stamp.in_flight,
             transmission,
-            earlier: NOWHERE,
-            later: NOWHERE,
+            earlier: NO_RECORD,
+            later: NO_RECORD,
         }
     }
 

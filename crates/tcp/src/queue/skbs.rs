@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Index, NOWHERE, RetransmitQueue, SentSegment, Tags};
+use super::{Index, NO_RECORD, RetransmitQueue, SentSegment, Tags};
 
 /// SACKed segments are merged into skbs of less payload than this. [linux-6.12 tcp_input.c tcp_skb_shift]
 const MAX_MERGED: u64 = 65_535 * 8;
@@ -66,7 +66,7 @@ impl RetransmitQueue {
     /// True if two records were transmitted together and have had the same state since.
     pub(crate) fn shares_skb(&self, index: Index, other: Index) -> bool {
         let (one, other) = (self.get(index), self.get(other));
-        one.transmission == other.transmission && one.tags.fared_like(other.tags)
+        one.transmission == other.transmission && one.tags.has_state_of(other.tags)
     }
 
     /// The records of one skb, divided into segments of `mss` bytes.
@@ -115,7 +115,7 @@ impl RetransmitQueue {
         let count = pieces.len() as u64;
         let after: Vec<SentSegment> = (run.end..self.end).map(|index| self.get(index).clone()).collect();
         self.end = run.start;
-        self.last_merged = (NOWHERE, NOWHERE);
+        self.last_merged = (NO_RECORD, NO_RECORD);
         pieces.into_iter().chain(after).for_each(|segment| self.append(segment));
         self.relink(&order, run, count);
         self.skbs = (self.first..self.end).filter(|&index| self.begins_skb(index)).count() as u32;

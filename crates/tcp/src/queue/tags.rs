@@ -66,7 +66,7 @@ impl Tags {
     }
 
     /// True if both have the same state in loss recovery.
-    pub(super) const fn fared_like(self, other: Tags) -> bool {
+    pub(super) const fn has_state_of(self, other: Tags) -> bool {
         const FATE: u16 = Tags::SACKED.0 | Tags::LOST.0 | Tags::RETRANS.0;
         self.0 & FATE == other.0 & FATE
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Index, NOWHERE, RetransmitQueue};
+use super::{Index, NO_RECORD, RetransmitQueue};
 
 impl RetransmitQueue {
     /// Moves a retransmitted record to the end of the time order.
@@ -28,7 +28,7 @@ impl RetransmitQueue {
 
     /// Links all records in the order of their numbers.
     fn link_all(&mut self) {
-        (self.oldest, self.newest) = (NOWHERE, NOWHERE);
+        (self.oldest, self.newest) = (NO_RECORD, NO_RECORD);
         for index in self.first..self.end {
             self.link_newest(index);
         }
@@ -38,9 +38,9 @@ impl RetransmitQueue {
     pub(super) fn relink(&mut self, order: &[Index], run: Range<Index>, count: u64) {
         for index in self.first..self.end {
             let segment = self.get_mut(index);
-            (segment.earlier, segment.later) = (NOWHERE, NOWHERE);
+            (segment.earlier, segment.later) = (NO_RECORD, NO_RECORD);
         }
-        (self.oldest, self.newest) = (NOWHERE, NOWHERE);
+        (self.oldest, self.newest) = (NO_RECORD, NO_RECORD);
         self.linked_before = self.end;
         for &index in order {
             if index == run.start {
@@ -55,20 +55,20 @@ impl RetransmitQueue {
 
     pub(super) fn unlink(&mut self, index: Index) {
         let (earlier, later) = (self.get(index).earlier, self.get(index).later);
-        if earlier == NOWHERE && later == NOWHERE && self.oldest != index {
+        if earlier == NO_RECORD && later == NO_RECORD && self.oldest != index {
             return;
         }
         match earlier {
-            NOWHERE => self.oldest = later,
+            NO_RECORD => self.oldest = later,
             other => self.get_mut(other).later = later,
         }
         match later {
-            NOWHERE => self.newest = earlier,
+            NO_RECORD => self.newest = earlier,
             other => self.get_mut(other).earlier = earlier,
         }
         let segment = self.get_mut(index);
-        segment.earlier = NOWHERE;
-        segment.later = NOWHERE;
+        segment.earlier = NO_RECORD;
+        segment.later = NO_RECORD;
     }
 
     #[inline(never)]
@@ -76,9 +76,9 @@ impl RetransmitQueue {
         let newest = self.newest;
         let segment = self.get_mut(index);
         segment.earlier = newest;
-        segment.later = NOWHERE;
+        segment.later = NO_RECORD;
         match newest {
-            NOWHERE => self.oldest = index,
+            NO_RECORD => self.oldest = index,
             other => self.get_mut(other).later = index,
         }
         self.newest = index;
@@ -87,7 +87,7 @@ impl RetransmitQueue {
     /// The record transmitted longest ago.
     pub(crate) fn oldest(&self) -> Option<Index> {
         match self.is_linked() {
-            true => (self.oldest != NOWHERE).then_some(self.oldest),
+            true => (self.oldest != NO_RECORD).then_some(self.oldest),
             false => (!self.is_empty()).then_some(self.first),
         }
     }

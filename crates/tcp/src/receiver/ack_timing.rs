@@ -226,7 +226,7 @@ impl Receiver {
     /// When the delayed or compressed ACK is due.
     #[inline]
     pub(crate) fn deadline(&self) -> Deadline {
-        self.ack.timeout.or(self.compression.due.put_off(COMPRESSION_SLACK))
+        self.ack.timeout.or(self.compression.due.postpone(COMPRESSION_SLACK))
     }
 
     /// A deadline passed.

@@ -62,7 +62,7 @@ impl PathMtu {
 
     /// A packet is sent: looks up an outdated route again.
     #[inline]
-    pub(crate) fn look_up(&mut self) {
+    pub(crate) fn refresh_route(&mut self) {
         if let Some(mtu) = self.changed.take() {
             self.route = mtu;
         }

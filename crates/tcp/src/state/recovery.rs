@@ -66,7 +66,7 @@ impl Recovery {
     }
 
     /// Every retransmission was reported as a duplicate.
-    pub(crate) fn was_needless(&self) -> bool {
+    pub(crate) fn was_spurious(&self) -> bool {
         self.undo_marker.is_some() && self.undo_retrans == Some(0)
     }
 

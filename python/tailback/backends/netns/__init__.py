@@ -83,7 +83,7 @@ class Netns:
             return RunResult(read_tables(folder), {**cost, "segments": read_segments(folder)}, qdiscs=stats)
 
     def _run_agent(self, folder: Path, duration_ns: int, progress: process.Progress) -> dict[str, float]:
-        looks, started = emulation.Looks(), time.monotonic()
+        looks, started = emulation.Sampler(), time.monotonic()
         command = process.Command(["./agent", "host", str(os.getpid())], ENVIRONMENT)
         watch = process.Watch(duration_ns, progress, duration_ns / 100e9 + STALL_S, _stalled, looks)
         status, usage = process.run(command, folder, watch)
@@ -106,9 +106,9 @@ def _judge(folder: Path, status: int) -> None:
     """Raises `RunFailed` unless the agent has reported success."""
     if (folder / "done").exists():
         return
-    said = process.failure(folder)
-    if said is not None:
-        raise RunFailed(f"in the namespaces: {said}")
+    failure = process.failure(folder)
+    if failure is not None:
+        raise RunFailed(f"in the namespaces: {failure}")
     console = (folder / "console").read_text(encoding="utf-8", errors="replace")[-process.CONSOLE_TAIL :]
     raise RunFailed(f"the agent ended with status {status} before the run did\n{process.shown(console)}")
 

@@ -70,7 +70,7 @@ WORDS = {
 }
 
 
-class Looks:
+class Sampler:
     """The samples of one process; called often, it takes a sample when one is due."""
 
     def __init__(self) -> None:

@@ -77,15 +77,15 @@ def _asked(agent: Path, questions: Json) -> Mapping[str, Any]:
             done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     except RunFailed as failure:
         raise Unsuitable(f"the features of this kernel cannot be determined: {failure}") from failure
-    said = done.stderr.strip()
+    message = done.stderr.strip()
     if done.returncode == NO_NAMESPACES:
         remedy = (
             "run as root, allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, "
             f"kernel.apparmor_restrict_unprivileged_userns; a container: --privileged), or {VIRTUAL_TIME}"
         )
-        raise Unsuitable(f"this machine does not allow namespaces: {said}\n  hint: {remedy}")
+        raise Unsuitable(f"this machine does not allow namespaces: {message}\n  hint: {remedy}")
     if done.returncode:
-        raise Unsuitable(f"the features of this kernel cannot be determined: {said}\n  hint: {VIRTUAL_TIME}")
+        raise Unsuitable(f"the features of this kernel cannot be determined: {message}\n  hint: {VIRTUAL_TIME}")
     found: Mapping[str, Any] = json.loads(done.stdout)
     return found
 

@@ -49,8 +49,8 @@ class Ssh:
     @functools.cached_property
     def fingerprint(self) -> str:
         """Digest of the testbed file and of the agent. The manifest of each run lists the kernels."""
-        said = json.dumps(self.testbed.document(), sort_keys=True).encode()
-        return digest([("testbed", said), ("agent", self._agent.content)])[:16]
+        document = json.dumps(self.testbed.document(), sort_keys=True).encode()
+        return digest([("testbed", document), ("agent", self._agent.content)])[:16]
 
     def new_progress(self) -> Progress:
         """The progress of one run, by wall-clock time."""

@@ -89,8 +89,8 @@ class HostFailed(Exception):
 
 def remedy_for(reason: str) -> str:
     """The remedy for a message of ssh, sudo or the agent; empty if unknown."""
-    said = reason.lower()
-    return next((remedy for words, remedy in REMEDIES if words in said), "")
+    lowered = reason.lower()
+    return next((remedy for words, remedy in REMEDIES if words in lowered), "")
 
 
 @dataclass(frozen=True)
@@ -145,18 +145,18 @@ class Connection:
         self.host = host
         self.management = ""
         """Address of the machine on the management network, as seen by its sshd."""
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it ends with the connection
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - it ends with the connection
         try:
             self._process = subprocess.Popen(
                 command_words(machine, agent, role),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self._said,
+                stderr=self._stderr,
                 # Ctrl-C must only reach the controller, which shuts down in order.
                 start_new_session=True,
             )
         except FileNotFoundError:
-            self._said.close()
+            self._stderr.close()
             hint = "install it: apt-get install openssh-client"
             raise Unsuitable(f"missing: ssh, which reaches the machines of a testbed\n  hint: {hint}") from None
         try:
@@ -182,16 +182,16 @@ class Connection:
         """Why the connection ended, from the output of ssh."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(2)
-        self._said.seek(0)
-        said = self._said.read().decode(errors="replace").strip()
-        lines = [line.strip() for line in said.splitlines() if line.strip(" @")]
+        self._stderr.seek(0)
+        stderr = self._stderr.read().decode(errors="replace").strip()
+        lines = [line.strip() for line in stderr.splitlines() if line.strip(" @")]
         return lines[-1] if lines else otherwise
 
     def close(self) -> None:
         """Ends the connection and closes all files."""
         self.end()
         self.output.close()
-        self._said.close()
+        self._stderr.close()
 
     def end(self, patience_s: float = 5.0) -> None:
         """Closes the input of the agent, which then ends."""

@@ -54,7 +54,7 @@ class Session:
         self._restored = False
         self._listener = threading.Thread(target=self._listen, name=f"hear {host}", daemon=True)
         self._listener.start()
-        self._greet()
+        self._handshake()
         threading.Thread(target=self._beat, name=f"beat {host}", daemon=True).start()
 
     @property
@@ -123,17 +123,19 @@ class Session:
         self._listener.join()
         self._connection.close()
 
-    def _greet(self) -> None:
+    def _handshake(self) -> None:
         try:
-            said = self.ask("greeting the agent", "hello")
+            answer = self.ask("greeting the agent", "hello")
         except HostFailed:
             self.close()
             raise
-        self.left: list[str] = said["left"]
+        self.left: list[str] = answer["left"]
         """Changes of a killed run that were undone."""
-        if said["protocol"] != PROTOCOL:
+        if answer["protocol"] != PROTOCOL:
             self.close()
-            raise HostFailed(self.host, "greeting the agent", f"it speaks protocol {said['protocol']}, not {PROTOCOL}")
+            raise HostFailed(
+                self.host, "greeting the agent", f"it speaks protocol {answer['protocol']}, not {PROTOCOL}"
+            )
 
     def _request(self, do: str, what: Mapping[str, Any]) -> tuple[int, queue.SimpleQueue[Event]]:
         answers: queue.SimpleQueue[Event] = queue.SimpleQueue()
@@ -198,8 +200,8 @@ def _serving(host: str, machine: Machine, agent: Agent, silence_s: int) -> Conne
         try:
             message = json.loads(first)
         except ValueError:
-            said = first.decode(errors="replace").strip()
-            reason = connection.reason(said or "the agent did not start")
+            answer = first.decode(errors="replace").strip()
+            reason = connection.reason(answer or "the agent did not start")
             connection.close()
             raise HostFailed(host, "starting the agent", reason) from None
         if message.get("event") != "refused":

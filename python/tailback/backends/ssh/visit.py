@@ -73,10 +73,10 @@ class Visit:
         placed = [[step | {"host": number} for step in steps] for number, steps in enumerate(trials.values())]
         controls = [name for name, steps in new.items() if steps is None]
         questions = {"trials": placed, "controls": controls}
-        said = self._opened[host].tried("/proc/self/exe", "probe", given=json.dumps(questions))
-        if said is None:
+        output = self._opened[host].tried("/proc/self/exe", "probe", given=json.dumps(questions))
+        if output is None:
             return None
-        answers: Mapping[str, Any] = json.loads(said)
+        answers: Mapping[str, Any] = json.loads(output)
         return dict(zip([*trials, *controls], [*answers["trials"], *answers["controls"]], strict=True))
 
     def _connect(self, hosts: Iterable[str]) -> None:

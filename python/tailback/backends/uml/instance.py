@@ -85,13 +85,13 @@ def finished(machine: Machine, order: Order, progress: Progress) -> Iterator[tup
     Raises `RunFailed` or `RunCancelled`; no process remains in any case.
     """
     with process.run_folder("tailback-uml-") as folder:
-        _furnish(folder, machine, order)
+        _write_inputs(folder, machine, order)
         with machine.processors.one() as processor:
             cost = _run_guest(folder, machine, processor, progress, order)
         yield folder, cost
 
 
-def _furnish(folder: Path, machine: Machine, order: Order) -> None:
+def _write_inputs(folder: Path, machine: Machine, order: Order) -> None:
     (folder / order.file).write_text(order.job, encoding="utf-8")
     # The same short names in every run, because the guest can see them.
     (folder / "linux").symlink_to(machine.kernel)
@@ -136,9 +136,9 @@ def _judge(folder: Path, status: int) -> None:
     """Raises `RunFailed` unless the agent has left its mark."""
     if (folder / "done").exists():
         return
-    said = process.failure(folder)
-    if said is not None:
-        raise RunFailed(f"in the guest: {said}")
+    failure = process.failure(folder)
+    if failure is not None:
+        raise RunFailed(f"in the guest: {failure}")
     console = (folder / "console").read_text(encoding="utf-8", errors="replace")
     raise RunFailed(f"{_ending(console, status)}\n{_tail(console)}")
 

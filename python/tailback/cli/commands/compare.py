@@ -36,8 +36,8 @@ def compare(
         found = validation.compare(results.pair(left, right), by)
         return found, None if out is None else validation.write(found, out)
 
-    compared, report = opening.over_sound(
-        sides[0], lambda left: opening.over_sound(sides[1], lambda right: over(left, right))
+    compared, report = opening.over_undamaged(
+        sides[0], lambda left: opening.over_undamaged(sides[1], lambda right: over(left, right))
     )
     show.result(compared, validation.document, verdicts.comparison, as_json=as_json)
     verdicts.written(report)

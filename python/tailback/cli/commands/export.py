@@ -32,6 +32,8 @@ def export(
     found = opening.selected(selection)
     if flent:
         flents = out or selection.folder / "flent"
-        show.paths(opening.over_sound(found, lambda sound: formats.export_flent(sound, flents, test)))
+        show.paths(opening.over_undamaged(found, lambda sound: formats.export_flent(sound, flents, test)))
     else:
-        show.paths(opening.over_sound(found, lambda sound: formats.export_csv(sound, out or selection.folder / "csv")))
+        show.paths(
+            opening.over_undamaged(found, lambda sound: formats.export_csv(sound, out or selection.folder / "csv"))
+        )

@@ -68,4 +68,4 @@ def plot(selection: Selection, figure: Figure, layout: Layout, beside: Beside = 
     target = figure.out if figure.out is not None else selection.folder / "plots" / f"{chosen.name}.png"
     choice = plots.Choice(layout.x, layout.colour, tuple(layout.facet or ()), layout.metric)
     output = plots.Output(target, show.command())
-    show.paths(opening.over_sound(found, lambda sound: plots.draw_to(chosen, sound, output, choice)))
+    show.paths(opening.over_undamaged(found, lambda sound: plots.draw_to(chosen, sound, output, choice)))

@@ -16,4 +16,4 @@ def report(
 
     found = opening.selected(selection)
     target = out if out is not None else selection.folder / "report.html"
-    show.paths([opening.over_sound(found, lambda sound: reports.write(sound, target))])
+    show.paths([opening.over_undamaged(found, lambda sound: reports.write(sound, target))])

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback.formats.errors import NotReadable
-from tailback.limits import Damaged, NotTaken, open_unpacked
+from tailback.limits import Damaged, FileRefused, open_unpacked
 
 VERSION = 4
 
@@ -51,7 +51,7 @@ def content(path: Path) -> bytes:
             return b"".join(stream.pieces())
     except Damaged as error:
         raise _unlike(path, str(error)) from error
-    except NotTaken as error:
+    except FileRefused as error:
         hint = "give a file of one test as Flent has written it, by its name"
         raise NotReadable(f"`{path}` is not read: {error}\n  hint: {hint}") from error
     except OSError as error:

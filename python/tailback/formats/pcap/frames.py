@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tailback.formats.errors import NotReadable
-from tailback.limits import Damaged, NotTaken, Stream, open_unpacked
+from tailback.limits import Damaged, FileRefused, Stream, open_unpacked
 
 SECTION_HEADER, INTERFACE, SIMPLE_PACKET, ENHANCED_PACKET = 0x0A0D0D0A, 1, 3, 6
 TSRESOL, TSOFFSET, END = 9, 14, 0
@@ -70,7 +70,7 @@ def frames(path: Path) -> Iterator[Frame]:
         raise NotReadable(f"`{path}` is not a complete capture: {error}\n  hint: {hint}") from error
     except Damaged as error:
         raise NotReadable(f"`{path}` cannot be read: {error}\n  hint: copy it again") from error
-    except NotTaken as error:
+    except FileRefused as error:
         hint = "give a file by its name; `editcap -c 1000000` cuts a capture into several"
         raise NotReadable(f"`{path}` is not read: {error}\n  hint: {hint}") from error
     except OSError as error:
@@ -107,7 +107,7 @@ def _records() -> Iterator[None]:
     """Limits the number of records."""
     for _ in range(MAX_RECORDS):
         yield
-    raise NotTaken(f"it has more than {MAX_RECORDS} packets")
+    raise FileRefused(f"it has more than {MAX_RECORDS} packets")
 
 
 def _taken(stream: Stream, captured: int) -> bytes:

@@ -3,7 +3,7 @@
 `parso` splits the file into statements; it continues after statements that it cannot parse (`print x`). Each statement
 is then parsed by Python's `ast` and interpreted: literals, variables, `range`, `str`, `int`, `float`, `len`, `list`,
 `tuple`, `map` of those, `join`, `+`, `*` and `%`. Everything else is reported with its line. Nothing is executed,
-imported or opened; time and memory are limited ([reckoning.py](../../limits/reckoning.py)).
+imported or opened; time and memory are limited ([arithmetic.py](../../limits/arithmetic.py)).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 
 from parso.grammar import load_grammar
 
-from tailback.limits import Allowance, NotReckoned
-from tailback.limits.reckoning import Value
+from tailback.limits import Allowance, OperationRefused
+from tailback.limits.arithmetic import Value
 
 LARGEST_NUMBER = 10**30
 FUNCTIONS = {"float", "int", "len", "list", "range", "str", "tuple"}
@@ -180,7 +180,7 @@ class _Evaluator:
         try:
             self._allowance.spend(1)
             value = self._read(node)
-        except NotReckoned as refused:
+        except OperationRefused as refused:
             raise NotEvaluated(f"{refused} is not worked out") from refused
         except (ArithmeticError, TypeError, ValueError, LookupError) as error:
             raise NotEvaluated(f"{_shown(node)}: {str(error)[:60]}") from error

@@ -28,7 +28,7 @@ from typing import Any
 from tailback import qdiscs
 from tailback.formats.errors import NotReadable
 from tailback.formats.teacup.evaluate import Module, Note, NotEvaluated, arguments, names_in, read
-from tailback.limits.reckoning import Value
+from tailback.limits.arithmetic import Value
 
 CONTROLS = {"newreno": "reno", "reno": "reno", "cubic": "cubic", "htcp": "htcp", "vegas": "vegas", "bbr": "bbr",
             "cdg": "cdg", "scalable": "scalable", "illinois": "illinois", "westwood": "westwood", "bic": "bic",

@@ -169,7 +169,7 @@ fn a_steady_flow_has_two_bdps_and_three_skbs_and_sends_at_the_bandwidth_less_one
     let bandwidth = run.path.bytes_per_sec();
     let mut cruising = 0;
     run.watch_until(ms(8_000), |run| {
-        let extra = run.control.model.aggregation.allowance(run.control.bandwidth());
+        let extra = run.control.model.aggregation.extra_cwnd(run.control.bandwidth());
         let bdp = run.control.model.bdp(run.control.bandwidth(), CWND_GAIN);
         let goal = run.control.tso_segs_goal(&run.flow, &run.window);
         if run.control.cycle.index > 1 {
@@ -235,7 +235,7 @@ fn batched_acks_enlarge_the_window_by_what_comes_at_once() {
         let bdp = path.bdp();
         let mut run = run(path);
         run.until(ms(3_000));
-        let extra = run.control.model.aggregation.allowance(run.control.bandwidth());
+        let extra = run.control.model.aggregation.extra_cwnd(run.control.bandwidth());
         assert!(extra <= run.control.bandwidth().packets_in(100_000));
         (run.window.cwnd.0 - 2 * bdp, extra)
     };

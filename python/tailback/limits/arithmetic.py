@@ -35,14 +35,14 @@ WIDTH_DIGITS_MAX = 3
 """Maximum number of digits of a width in a format string."""
 
 
-class NotReckoned(Exception):
+class OperationRefused(Exception):
     """The operation is refused; the message is the subject of a sentence: `so large a number`."""
 
 
 class Allowance:
     """The remaining work of the code of one file, and the operations that consume it.
 
-    Operations raise `NotReckoned`, or the exceptions of Python: `ArithmeticError`, `TypeError`, `ValueError`,
+    Operations raise `OperationRefused`, or the exceptions of Python: `ArithmeticError`, `TypeError`, `ValueError`,
     `LookupError`.
     """
 
@@ -50,10 +50,10 @@ class Allowance:
         self._left = work
 
     def spend(self, work: int) -> None:
-        """Consumes work; raises `NotReckoned` if none is left."""
+        """Consumes work; raises `OperationRefused` if none is left."""
         self._left -= work
         if self._left < 0:
-            raise NotReckoned("so long a computation")
+            raise OperationRefused("so long a computation")
 
     def made(self, value: Value) -> Value:
         """Returns `value` if its type is allowed and its weight within the limit."""
@@ -67,7 +67,7 @@ class Allowance:
             return self._formatted(left, right)
         function = _BINARY.get(type(op))
         if function is None:
-            raise NotReckoned(f"`{type(op).__name__}` in code")
+            raise OperationRefused(f"`{type(op).__name__}` in code")
         _refuse_growth(op, left, right)
         return self.made(function(left, right))
 
@@ -116,14 +116,14 @@ class Allowance:
         parts = values if isinstance(values, tuple) else (values,)
         widths = [word for place in _PLACE.finditer(template) for word in place.groups() if word]
         if isinstance(values, dict) or any(word == "*" or len(word) > WIDTH_DIGITS_MAX for word in widths):
-            raise NotReckoned("such a width in a format")
+            raise OperationRefused("such a width in a format")
         _bound(len(template) + sum(map(_text_length, parts)) + sum(map(int, widths)))
         text: str = self.made(template % values)
         return text
 
 
 def weight(value: Value) -> int:
-    """The weight of `value`; raises `NotReckoned` above `WEIGHT_MAX`, for other types and for deep nesting."""
+    """The weight of `value`; raises `OperationRefused` above `WEIGHT_MAX`, for other types and for deep nesting."""
     return WEIGHT_MAX - _room_beside(value, WEIGHT_MAX, 0)
 
 
@@ -132,10 +132,10 @@ def _room_beside(value: Value, room: int, depth: int) -> int:
     same list a billion times.
     """
     if depth > DEPTH_MAX:
-        raise NotReckoned("so deeply nested a value")
+        raise OperationRefused("so deeply nested a value")
     room -= _own_weight(value)
     if room < 0:
-        raise NotReckoned("so large a value")
+        raise OperationRefused("so large a value")
     if isinstance(value, list | tuple):
         for each in value:
             room = _room_beside(each, room, depth + 1)
@@ -149,22 +149,22 @@ def _own_weight(value: Value) -> int:
     """The weight without that of the elements."""
     if isinstance(value, int):
         if value.bit_length() > BITS_MAX:
-            raise NotReckoned("so large a number")
+            raise OperationRefused("so large a number")
         return 1 + value.bit_length() // 32
     if isinstance(value, str):
         return 1 + len(value)
     if value is None or isinstance(value, float | list | tuple | dict):
         return 1
-    raise NotReckoned(f"a value that is a {type(value).__name__}")
+    raise OperationRefused(f"a value that is a {type(value).__name__}")
 
 
 def _bound(weight_: int) -> None:
     if weight_ > WEIGHT_MAX:
-        raise NotReckoned("so large a value")
+        raise OperationRefused("so large a value")
 
 
 def _refuse_growth(op: ast.operator, left: Value, right: Value) -> None:
-    """Raises `NotReckoned` if the result would be too large. The operands are within the limits."""
+    """Raises `OperationRefused` if the result would be too large. The operands are within the limits."""
     if isinstance(op, ast.Mult):
         for whole, count in ((left, right), (right, left)):
             if isinstance(whole, str | list | tuple) and isinstance(count, int):
@@ -178,7 +178,7 @@ def _refuse_growth(op: ast.operator, left: Value, right: Value) -> None:
         elif isinstance(op, ast.Pow):
             grown = left.bit_length() * abs(right)
         if grown > BITS_MAX:
-            raise NotReckoned("so large a number")
+            raise OperationRefused("so large a number")
 
 
 _PLACE = re.compile(r"%[-+ #0]*(\*|[0-9]*)(?:\.(\*|[0-9]*))?")
@@ -225,26 +225,26 @@ def _float(value: Value = 0.0) -> float:
 
 def _refuse_digits(value: Value) -> None:
     if isinstance(value, str) and len(value) > DIGITS_MAX:
-        raise NotReckoned("so long a number")
+        raise OperationRefused("so long a number")
 
 
 def _rounded(number: Value, places: Value = None) -> Value:
     if isinstance(places, int) and abs(places) > PLACES_MAX:
-        raise NotReckoned("so many digits of a number")
+        raise OperationRefused("so many digits of a number")
     return round(number, places)
 
 
 def _sum(values: Value, start: Value = 0) -> Value:
     # Summing lists would copy all previous elements at each step.
     if not all(isinstance(value, int | float) for value in (start, *values)):
-        raise NotReckoned("a sum of what are not numbers")
+        raise OperationRefused("a sum of what are not numbers")
     return sum(values, start)
 
 
 def _range(*bounds: Value) -> list[int]:
     numbers = range(*bounds)
     if numbers and (numbers[-1] - numbers[0]) // numbers.step >= WEIGHT_MAX:
-        raise NotReckoned("so long a range")
+        raise OperationRefused("so long a range")
     return list(numbers)
 
 
