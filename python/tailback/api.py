@@ -105,7 +105,7 @@ def plot(found: results.Results | Path | str, name: str | None = None, choice: "
 
     opened, wanted = _opened(found), choice or plots.AUTOMATIC
     chosen = plots.find_plot(name) if name else plots.default_plot(opened)
-    return chosen.draw(chosen.data(opened, wanted), wanted)
+    return chosen.draw(chosen.table(opened, wanted), wanted)
 
 
 def sensitivity(found: results.Results | Path | str, metric: str = "goodput", *, log: bool = False) -> pd.DataFrame:
@@ -126,10 +126,14 @@ def pareto(
 
 
 def recommend(
-    found: results.Results | Path | str, bounds: str, best: str = "goodput", given: Sequence[str] = ()
+    found: results.Results | Path | str,
+    bounds: str = "",
+    best: str | advice.Wish = "goodput",
+    given: Sequence[str] = (),
 ) -> list[advice.Recommendation]:
-    """The setting that maximises `best` among those that meet `bounds` (`"ping p99 < 10ms"`), for each condition.
-    `given` names further axes to treat as conditions.
+    """The setting with the best value of `best` (high goodput, low `ping p99`) among those that meet `bounds`
+    (`"ping p99 < 10ms"`, `"goodput >= 95% of best"`), for each condition. `given` names further axes to treat as
+    conditions; `advice.wish(minimise="cwnd")` says which direction is better.
     """
     return advice.recommend(_opened(found), bounds, best, given)
 

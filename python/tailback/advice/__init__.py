@@ -1,11 +1,12 @@
 """Answers questions about a sweep: the influence of its axes, the trade-off, the best setting under a bound."""
 
 from tailback.advice.documents import front_document, recommendation_document, sensitivity_document
-from tailback.advice.questions import Front, Recommendation, WrongQuestion, fronts, recommend, sensitivities
+from tailback.advice.questions import Front, Recommendation, Wish, WrongQuestion, fronts, recommend, sensitivities, wish
 
 __all__ = [
     "Front",
     "Recommendation",
+    "Wish",
     "WrongQuestion",
     "front_document",
     "fronts",
@@ -13,4 +14,5 @@ __all__ = [
     "recommendation_document",
     "sensitivities",
     "sensitivity_document",
+    "wish",
 ]

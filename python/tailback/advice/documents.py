@@ -29,7 +29,7 @@ def front_document(found: Sequence[Front]) -> dict[str, Any]:
 
 
 def recommendation_document(found: Sequence[Recommendation]) -> dict[str, Any]:
-    """`{"recommendations": [{"given", "bounds", "met", "best", "alike", "nearest", "counts"}]}`."""
+    """`{"recommendations": [{"given", "bounds", "wanted", "better", "met", "best", "alike", "nearest", "counts"}]}`."""
     return {"recommendations": [_recommendation(each) for each in found]}
 
 
@@ -77,6 +77,8 @@ def _recommendation(each: Recommendation) -> dict[str, Any]:
     found = {
         "given": dict(each.given),
         "bounds": list(map(str, answer.bounds)),
+        "wanted": answer.wanted.title,
+        "better": answer.better,
         "met": "not" if answer.best is None else answer.best.met,
         "best": None if answer.best is None else _candidate(answer.best),
         "alike": [_candidate(other) for other in answer.alike],

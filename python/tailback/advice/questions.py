@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from tailback.analysis import bounds as words
 from tailback.analysis import conditions, sensitivity, tradeoffs
-from tailback.analysis.metric import Column
+from tailback.analysis.metric import Better, Column
 from tailback.results import Results
 
 GOODPUT = "goodput"
@@ -55,6 +56,10 @@ def sensitivities(results: Results, metric: str, *, logarithmic: bool = False) -
 def fronts(results: Results, latency: str | None = None, given: Sequence[str] = ()) -> list[Front]:
     """The Pareto front of goodput and `latency` under each condition; `given` names further conditions."""
     choices = list(map(words.quantity, LATENCIES if latency is None else (latency,)))
+    if choices[0].better == "high":
+        raise WrongQuestion(
+            f"{choices[0].title} is not a cost: high values are better\n  hint: choose a latency: ping p99"
+        )
     known = (column for column in choices if any(column.read(run.summary) is not None for run in results.runs))
     cost, gain = next(known, choices[0]), words.quantity(GOODPUT)
     found = [
@@ -67,16 +72,48 @@ def fronts(results: Results, latency: str | None = None, given: Sequence[str] = 
     return found
 
 
-def recommend(results: Results, bounds: str, best: str = GOODPUT, given: Sequence[str] = ()) -> list[Recommendation]:
-    """The setting that maximises `best` among those that meet `bounds`, for each condition."""
-    limits, wanted = words.bounds(bounds), words.quantity(best)
+@dataclass(frozen=True)
+class Wish:
+    """The quantity of which the best value is wanted."""
+
+    column: Column
+    better: Better
+
+
+def wish(best: str | None = None, maximise: str | None = None, minimise: str | None = None) -> Wish:
+    """What the user wants: one of a metric whose better direction is known, one to maximise, one to minimise."""
+    asked = [name for name in (best, maximise, minimise) if name is not None]
+    if len(asked) > 1:
+        raise WrongQuestion(
+            f"there are two wishes, `{asked[0]}` and `{asked[1]}`\n  hint: keep one, and put the other into `--for`"
+        )
+    if maximise is not None or minimise is not None:
+        return Wish(words.quantity(str(maximise or minimise)), "high" if maximise is not None else "low")
+    column = words.quantity(best or GOODPUT)
+    if column.better is None:
+        hint = f'say which: `--maximise "{best}"` or `--minimise "{best}"`'
+        raise WrongQuestion(f"neither high nor low values of {column.title} are better by themselves\n  hint: {hint}")
+    return Wish(column, column.better)
+
+
+def recommend(
+    results: Results, bounds: str = "", asked: Wish | str | None = None, given: Sequence[str] = ()
+) -> list[Recommendation]:
+    """The setting with the best value of what is wanted among those that meet `bounds`, for each condition."""
+    limits = words.bounds(bounds) if bounds.strip() else []
+    wished = asked if isinstance(asked, Wish) else wish(asked)
+    wanted = wished.column
     for column in (*(limit.column for limit in limits), wanted):
         if all(column.read(run.summary) is None for run in results.runs):
             raise _unknown(results, column)
     return [
-        Recommendation(place, tradeoffs.best_under([(run.axes, run.summary) for run in part.runs], limits, wanted))
+        Recommendation(place, tradeoffs.best_under(_numbers(part), limits, wanted, wished.better))
         for place, part in _parts(results, given)
     ]
+
+
+def _numbers(results: Results) -> list[tuple[Mapping[str, str], Mapping[str, Any]]]:
+    return [(run.axes, run.summary) for run in results.runs]
 
 
 def _parts(results: Results, given: Sequence[str]) -> list[tuple[dict[str, str], Results]]:

@@ -1,29 +1,30 @@
-"""Reads bounds such as `ping p99 < 10ms and goodput > 50mbit`.
+"""Reads bounds such as `ping p99 < 10ms and goodput >= 95% of best`.
 
-A quantity is a metric by its name in the registry (`ping`, `tcp rtt`, `goodput`, `jain`, `drops`), followed by a
-statistic if the metric has many samples (`p99`, `mean`, `max`; by default the median), or the path of a number in
-`summary.json` (`tcp_rtt_up_ms.p90`).
+A quantity is a number by any of its names (`analysis.quantities`). `95% of best` is a share of the best mean among the
+configurations that are compared: of the highest for a bound from below, of the lowest for a bound from above.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from tailback.analysis.metric import UNITS, Column, at
-from tailback.analysis.metrics import PERCENTILES
-from tailback.analysis.registry import METRICS, numbers, unit_of
+from tailback.analysis.metric import UNITS, Column
+from tailback.analysis.quantities import WrongBound, quantity
 
-Sign = Literal["<", ">"]
+__all__ = ["Bound", "WrongBound", "bounds", "quantity"]
 
-HINT = 'write a quantity, `<` or `>`, and a value: "ping p99 < 10ms", "goodput up > 50mbit and jain > 0.9"'
+Sign = Literal["<", ">", "<=", ">="]
+SIGNS: dict[str, Sign] = {"<": "<", ">": ">", "<=": "<=", ">=": ">=", "≤": "<=", "≥": ">="}
 
-STATISTICS = ("mean", "min", "max", *(f"p{percent}" for percent in PERCENTILES))
+HINT = (
+    'write a quantity, `<` or `>`, and a value: "ping p99 < 10ms", "goodput up > 50mbit and jain > 0.9", '
+    '"goodput >= 95% of best"'
+)
 
-_BOUND = re.compile(r"(?P<words>[a-zA-Z][\w. ]*?)\s*(?P<sign>[<>])=?\s*(?P<value>\d+(?:\.\d+)?)\s*(?P<unit>[a-zµ%]*)")
-
-
-class WrongBound(Exception):
-    """The text is not a bound, or not a quantity; the message gives the remedy."""
+_BOUND = re.compile(
+    r"(?P<words>[a-zA-Z][\w. '’-]*?)\s*(?P<sign><=|>=|[<>≤≥])\s*(?P<value>\d+(?:\.\d+)?)\s*(?P<unit>[a-zµ%]*)"
+    r"(?P<of>\s+of\s+(?:the\s+)?best)?"
+)
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,28 @@ class Bound:
     column: Column
     sign: Sign
     value: float
-    """In the unit of the column."""
+    """In the unit of the column; if `of_best`, a share of the best."""
+    of_best: bool = False
+    """Whether the value is a share of the best mean, which is not known yet (`against`)."""
+
+    @property
+    def from_above(self) -> bool:
+        """Whether smaller values meet the bound."""
+        return self.sign in ("<", "<=")
 
     def holds(self, value: float) -> bool:
         """Whether a value meets the bound."""
-        return value < self.value if self.sign == "<" else value > self.value
+        if value == self.value:
+            return self.sign in ("<=", ">=")
+        return value < self.value if self.from_above else value > self.value
+
+    def against(self, best: float) -> "Bound":
+        """The bound with its share of the best as a value."""
+        return replace(self, value=self.value * best, of_best=False) if self.of_best else self
 
     def __str__(self) -> str:
-        return f"{self.column.title} {self.sign} {self.value:g} {self.column.unit}".rstrip()
+        value = f"{100 * self.value:g} % of best" if self.of_best else f"{self.value:g} {self.column.unit}"
+        return f"{self.column.title} {self.sign} {value}".rstrip()
 
 
 def bounds(text: str) -> list[Bound]:
@@ -48,36 +63,17 @@ def bounds(text: str) -> list[Bound]:
     return [_bound(part) for part in re.split(r"\s+and\s+|\s*,\s*", text.strip())]
 
 
-def quantity(words: str) -> Column:
-    """The number of a summary with this name."""
-    text = " ".join(words.lower().split())
-    single = {name: (metric.unit, number) for metric, number in numbers() for name in number.bounds}
-    if text in single:
-        unit, number = single[text]
-        return Column(text, unit, number.read)
-    sampled = {name: metric for metric in METRICS.values() for name in metric.sampled}
-    name, _, statistic = text.rpartition(" ")
-    if statistic in sampled or text in sampled:
-        name, statistic = text, "p50"
-    if name in sampled and statistic in STATISTICS:
-        metric = sampled[name]
-        return Column(f"{metric.name} {statistic}", metric.unit, at(str(metric.key), statistic))
-    keys = words.strip().split(".")
-    if len(keys) > 1 or "_" in keys[0]:
-        return Column(words.strip(), unit_of(keys[0]), at(*keys))
-    known = ", ".join((*sampled, *single))
-    hint = f"use one of {known}, with {', '.join(STATISTICS)} for samples; or a path in `summary.json`: ping_ms.p99"
-    raise WrongBound(f"`{words}` is not a quantity\n  hint: {hint}")
-
-
 def _bound(text: str) -> Bound:
     match = _BOUND.fullmatch(text.strip())
     if match is None:
         raise WrongBound(f"`{text}` is not a bound\n  hint: {HINT}")
-    column = quantity(match["words"])
+    column, sign, value = quantity(match["words"]), SIGNS[match["sign"]], float(match["value"])
+    if match["of"]:
+        if match["unit"] not in ("", "%"):
+            raise WrongBound(f"`{match['unit']}` is not a share\n  hint: write a share in %: 95% of best")
+        return Bound(column, sign, value / 100 if match["unit"] else value, of_best=True)
     factors = UNITS.get(column.unit, {})
     if match["unit"] and match["unit"] != column.unit and match["unit"] not in factors:
         known = ", ".join(name for name in factors if name != column.unit) or "none"
         raise WrongBound(f"`{match['unit']}` is not a unit of {column.title}\n  hint: units: {known}")
-    sign: Sign = "<" if match["sign"] == "<" else ">"
-    return Bound(column, sign, float(match["value"]) * factors.get(match["unit"], 1.0))
+    return Bound(column, sign, value * factors.get(match["unit"], 1.0))

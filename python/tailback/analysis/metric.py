@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tailback.analysis.measured import Measured
@@ -15,11 +15,15 @@ Read = Callable[[Summary], float | None]
 
 Test = Literal["permutation", "Mann–Whitney"]
 
+Better = Literal["high", "low"]
+"""Which values of a metric are better."""
+
 ABBREVIATIONS = {"Mbit/s": "mbps", "ms": "ms", "s": "s", "segments": "segments"}
 """Suffixes of the keys of a summary, by unit."""
 
 UNITS: Mapping[str, Mapping[str, float]] = {
     "ms": {"ms": 1.0, "us": 1e-3, "µs": 1e-3, "s": 1e3},
+    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6},
     "Mbit/s": {"mbit": 1.0, "kbit": 1e-3, "gbit": 1e3},
     "segments": {"p": 1.0},
     "packets": {"p": 1.0},
@@ -37,6 +41,16 @@ class Column:
     read: Read
     decimals: int | None = None
     """Digits after the decimal point; by default three significant digits."""
+    better: Better | None = None
+    """Which values are better; `None` if that depends."""
+    least: float | None = None
+    """The smallest possible value."""
+    most: float | None = None
+    """The largest possible value."""
+    key: str = ""
+    """Its path in `summary.json`, or the unique name of its number."""
+    label: str | None = None
+    """Its name on the axis of a figure, if it is not the title."""
 
 
 def at(*keys: str) -> Read:
@@ -48,7 +62,7 @@ def at(*keys: str) -> Read:
             if not isinstance(value, Mapping) or key not in value:
                 return None
             value = value[key]
-        return float(value)
+        return float(value) if isinstance(value, int | float) else None
 
     return read
 
@@ -115,6 +129,12 @@ class Metric:
     """The largest acceptable difference between simulator and kernel (`analysis.tolerances`)."""
     sampled: tuple[str, ...] = ()
     """Its names in bounds if it has many samples; a statistic follows (`ping p99 < 10ms`)."""
+    better: Better | None = None
+    """Which values are better; `None` if that depends."""
+    least: float | None = 0.0
+    """The smallest possible value."""
+    most: float | None = None
+    """The largest possible value."""
 
     @property
     def definition(self) -> str:
@@ -136,4 +156,14 @@ class Metric:
         """The column of one of its numbers in the table after a run."""
         heading = number.heading or Heading(0)
         title = number.title if heading.title is None else heading.title
-        return Column(title, self.unit if heading.unit is None else heading.unit, number.read, heading.decimals)
+        unit = self.unit if heading.unit is None else heading.unit
+        return replace(self.quantity(number), title=title, unit=unit, decimals=heading.decimals)
+
+    def quantity(self, number: Number) -> Column:
+        """One of its numbers, by its title."""
+        found = self.at(number.title, number.key)
+        return replace(found, read=number.read, label=number.label)
+
+    def at(self, title: str, path: str) -> Column:
+        """The number at this path of a summary, which belongs to this metric."""
+        return Column(title, self.unit, at(*path.split(".")), None, self.better, self.least, self.most, path)

@@ -60,12 +60,13 @@ METRICS: dict[str, Metric] = {
             (
                 Number(
                     "goodput", "goodput_mbps.total", heading=Heading(1), test="permutation",
-                    bounds=("goodput", "goodput total"), label="Goodput",
+                    bounds=("goodput", "goodput total", "throughput"),
+                    label="Goodput",
                 ),
                 Number("goodput up", "goodput_mbps.up", bounds=("goodput up",)),
                 Number("goodput down", "goodput_mbps.down", bounds=("goodput down",)),
             ),
-            word="goodput", tolerance="3%",
+            word="goodput", tolerance="3%", better="high",
         ),
         Metric(
             "ping", "ping_ms", "ms", ("ping",), metrics.ping_samples, "[iputils ping]", values.ping,
@@ -73,7 +74,7 @@ METRICS: dict[str, Metric] = {
                 Number("ping p50", "ping_ms.p50", heading=Heading(2), test="permutation", label="Median ping"),
                 Number("ping p90", "ping_ms.p90", heading=Heading(3), test="permutation"),
             ),
-            word="ping", sampled=("ping",),
+            word="ping", sampled=("ping",), better="low",
         ),
         Metric(
             "TCP RTT", "tcp_rtt_ms", "ms", ("tcp_info",), metrics.tcp_rtt_samples,
@@ -82,15 +83,17 @@ METRICS: dict[str, Metric] = {
                 Number("TCP RTT p50", "tcp_rtt_ms.p50", heading=Heading(4), test="permutation", label="Median TCP RTT"),
                 Number("TCP RTT p90", "tcp_rtt_ms.p90", heading=Heading(5), test="permutation"),
             ),
-            word="rtt", tolerance="10% or 0.5ms", sampled=("tcp rtt", "rtt"),
+            word="rtt", tolerance="10% or 0.5ms", sampled=("tcp rtt", "rtt"), better="low",
         ),
         Metric(
             "TCP RTT up", "tcp_rtt_up_ms", "ms", ("tcp_info",), values.tcp_rtt_up,
             "[linux-6.12 tcp.h struct tcp_info]", values.tcp_rtt_up,
+            sampled=("tcp rtt up", "rtt up"), better="low",
         ),
         Metric(
             "TCP RTT down", "tcp_rtt_down_ms", "ms", ("tcp_info",), values.tcp_rtt_down,
             "[linux-6.12 tcp.h struct tcp_info]", values.tcp_rtt_down,
+            sampled=("tcp rtt down", "rtt down"), better="low",
         ),
         Metric(
             "congestion window", "cwnd_segments", "segments", ("tcp_info",), metrics.cwnd_samples,
@@ -104,7 +107,7 @@ METRICS: dict[str, Metric] = {
         Metric(
             "Jain's index", "jain", "", ("flows",), metrics.jain_index, "[jain1984] [rfc5166 §2.3]", values.jain,
             (Number("jain", "jain", heading=Heading(9, "Jain", decimals=3), bounds=("jain",), label="Jain's index"),),
-            word="jain",
+            word="jain", better="high", most=1.0,
         ),
         Metric(
             "retransmits", "retransmits", "segments", ("tcp_info",), metrics.retransmits,
@@ -115,7 +118,7 @@ METRICS: dict[str, Metric] = {
                     test="Mann–Whitney", bounds=("retransmits",),
                 ),
             ),
-            word="retransmits", tolerance="25% over 50",
+            word="retransmits", tolerance="25% over 50", better="low",
         ),
         Metric(
             "drops", "drops", "packets", ("events", "qdisc"), metrics.drops, "[rfc5166 §2.1]", values.drops,
@@ -125,7 +128,7 @@ METRICS: dict[str, Metric] = {
                     bounds=("drops",),
                 ),
             ),
-            word="drops", tolerance="25% over 50",
+            word="drops", tolerance="25% over 50", better="low",
         ),
         Metric(
             "marks", "marks", "packets", ("events", "qdisc"), metrics.marks, "[rfc3168 §5]", values.marks,
@@ -138,7 +141,7 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             "airtime share", "airtime_share", "", ("wifi",), wifi.airtime_share, "[ieee80211-2016 §9.7]",
-            values.airtime,
+            values.airtime, most=1.0,
         ),
         Metric("cost", "cost", "", (), values.cost, "this program", values.cost),
         Metric(
@@ -147,14 +150,16 @@ METRICS: dict[str, Metric] = {
         Metric(
             "pacing rate", "pacing_rate_mbps", "Mbit/s", ("tcp_info",), rates.pacing_rate_samples,
             "[linux-6.12 tcp.h struct tcp_info]", values.pacing_rate,
+            sampled=("pacing rate",),
         ),
         Metric(
             "delivery rate", "delivery_rate_mbps", "Mbit/s", ("tcp_info",), rates.delivery_rate_samples,
             "[linux-6.12 tcp.h struct tcp_info]", values.delivery_rate,
+            sampled=("delivery rate",), better="high",
         ),
         Metric(
             "power", "power_mbps_per_ms", "Mbit/s per ms", ("flows", "tcp_info"), rates.power, "[kleinrock1979]",
-            values.power,
+            values.power, (Number("power", "power_mbps_per_ms", bounds=("power",)),), better="high",
         ),
         Metric(
             "marks by reason", "marks_by", "packets", ("events",), metrics.marks_by_reason, "[rfc3168 §5]",
@@ -167,21 +172,27 @@ METRICS: dict[str, Metric] = {
         Metric(
             "flow completion time", "flow_completion_s", "s", ("events",), sharing.completion_times,
             "[rfc5166 §2.2]", values.flow_completion,
+            sampled=("flow completion time", "fct"), better="low",
         ),
         Metric(
-            "utilisation", "utilisation", "", ("qdisc",), queues.utilisation, "[iproute2]", values.utilisation
+            "utilisation", "utilisation", "", ("qdisc",), queues.utilisation, "[iproute2]", values.utilisation,
+            better="high",
         ),
         Metric(
-            "sojourn time", "sojourn_ms", "ms", ("qdisc",), queues.sojourn_samples, "[little1961]", values.sojourn
+            "sojourn time", "sojourn_ms", "ms", ("qdisc",), queues.sojourn_samples, "[little1961]", values.sojourn,
+            better="low",
         ),
-        Metric("UDP loss", "udp_loss", "", ("udp",), udp.udp_loss, "[rfc5166 §2.1, §2.2]", values.udp_loss),
+        Metric(
+            "UDP loss", "udp_loss", "", ("udp",), udp.udp_loss, "[rfc5166 §2.1, §2.2]", values.udp_loss,
+            better="low", most=1.0,
+        ),
         Metric(
             "UDP one-way delay", "udp_delay_ms", "ms", ("udp",), udp.udp_delay_samples, "[rfc5166 §2.1, §2.2]",
-            values.udp_delay,
+            values.udp_delay, better="low",
         ),
         Metric(
             "convergence time", "convergence_s", "s", ("flows",), sharing.convergence_times,
-            "[jain1984] [rfc5166 §2.2, §2.3]", values.convergence,
+            "[jain1984] [rfc5166 §2.2, §2.3]", values.convergence, better="low",
         ),
         Metric(
             "steady from", "steady_from_s", "s", ("flows", "tcp_info"), warmup.steady_from,
@@ -189,15 +200,15 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             "warm-up bias", "warm_up_bias", "", ("flows", "tcp_info"), warmup.bias, "[white1997] [hoad2010 §3]",
-            values.warm_up_bias,
+            values.warm_up_bias, least=None,
         ),
         Metric(
             "passive RTT", "passive_rtt_ms", "ms", ("passive_rtt",), passive.passive_rtt, "[zander2013]",
-            values.passive_rtt,
+            values.passive_rtt, sampled=("passive rtt",), better="low",
         ),
         Metric(
             "one-way delay", "one_way_delay_ms", "ms", ("one_way_delay",), passive.one_way_delay, "[zander2013]",
-            values.one_way_delay,
+            values.one_way_delay, sampled=("one-way delay", "one way delay"), better="low", least=None,
         ),
         Metric("goodput over time", None, "Mbit/s", ("flows",), metrics.throughput_bins, "[rfc5166 §2.1]"),
         Metric("sliding throughput", None, "Mbit/s", ("flows",), rates.sliding_throughput, "[teacup2014]"),

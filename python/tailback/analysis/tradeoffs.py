@@ -6,7 +6,8 @@ as much cost, and is better in one of them. The front is subject to chance: `on 
 
 A configuration meets bounds *surely* if the whole 95 % interval of each mean does (`analysis.intervals`), and *likely*
 if the means do but an interval does not, or if there is no interval because there is one repetition. Of the sure ones
-(or the likely ones if none is sure), the ones with the largest mean of the wanted quantity are equivalent: those within
+(or the likely ones if none is sure), the ones with the best mean of the wanted quantity (the largest or the smallest,
+as asked) are equivalent: those within
 half a percent of it, or not significantly different (Welch's test [welch1947], two-sided, p ≥ 0.05). The best of these
 is the one farthest from the bounds.
 """
@@ -21,7 +22,7 @@ import pandas as pd
 
 from tailback.analysis.bounds import Bound
 from tailback.analysis.intervals import t_interval
-from tailback.analysis.metric import Column, Summary
+from tailback.analysis.metric import Better, Column, Summary
 from tailback.analysis.repetitions import configurations
 
 RESAMPLES = 999
@@ -109,6 +110,8 @@ class Answer:
 
     bounds: Sequence[Bound]
     wanted: Column
+    better: Better
+    """Whether the highest or the lowest value of `wanted` is asked for."""
     best: Candidate | None
     """`None` if no configuration meets the bounds."""
     alike: Sequence[Candidate]
@@ -118,8 +121,9 @@ class Answer:
     counts: Mapping[Met, int]
 
 
-def best_under(runs: Runs, bounds: Sequence[Bound], wanted: Column) -> Answer:
-    """The configuration with the highest `wanted` among those that meet all bounds."""
+def best_under(runs: Runs, bounds: Sequence[Bound], wanted: Column, better: Better = "high") -> Answer:
+    """The configuration with the highest (or lowest) `wanted` among those that meet all bounds."""
+    bounds = [_absolute(bound, runs) for bound in bounds]
     groups: dict[tuple[tuple[str, str], ...], list[Summary]] = {}
     for axes, summary in runs:
         groups.setdefault(tuple(axes.items()), []).append(summary)
@@ -129,11 +133,20 @@ def best_under(runs: Runs, bounds: Sequence[Bound], wanted: Column) -> Answer:
     counts: dict[Met, int] = {met: sum(each.met == met for each in candidates) for met in RANKS}
     if not meeting:
         nearest = min(candidates, key=lambda each: _excess(each, bounds), default=None)
-        return Answer(bounds, wanted, None, [], nearest, counts)
-    first = max(meeting, key=lambda each: (RANKS[each.met], each.wanted.mean))
+        return Answer(bounds, wanted, better, None, [], nearest, counts)
+    sign = 1 if better == "high" else -1
+    first = max(meeting, key=lambda each: (RANKS[each.met], sign * each.wanted.mean))
     alike = [each for each in meeting if each.met == first.met and (each is first or not distinguishable(first, each))]
     best, *others = sorted(alike, key=lambda each: _excess(each, bounds))
-    return Answer(bounds, wanted, best, others, None, counts)
+    return Answer(bounds, wanted, better, best, others, None, counts)
+
+
+def _absolute(bound: Bound, runs: Runs) -> Bound:
+    """The bound with a share of the best mean over the configurations as a value."""
+    if not bound.of_best:
+        return bound
+    means = configurations(runs, (bound.column,))[bound.column.title].to_numpy(np.float64)
+    return bound.against(float(np.nanmin(means) if bound.from_above else np.nanmax(means)))
 
 
 def distinguishable(one: Candidate, other: Candidate) -> bool:
@@ -167,7 +180,7 @@ def _met(bounds: Sequence[Bound], bounded: Sequence[Number]) -> Met:
     pairs = list(zip(bounds, bounded, strict=True))
     if not all(bound.holds(number.mean) for bound, number in pairs):
         return "not"
-    sure = all(bound.holds(number.high if bound.sign == "<" else number.low) for bound, number in pairs)
+    sure = all(bound.holds(number.high if bound.from_above else number.low) for bound, number in pairs)
     return "surely" if sure else "likely"
 
 
@@ -183,7 +196,7 @@ def _number(column: Column, values: Values) -> Number:
 def _excess(candidate: Candidate, bounds: Sequence[Bound]) -> float:
     """The largest ratio of a mean to its bound; above 1 it misses the bound."""
     ratios = [
-        number.mean / bound.value if bound.sign == "<" else bound.value / max(number.mean, 1e-9)
+        number.mean / bound.value if bound.from_above else bound.value / max(number.mean, 1e-9)
         for bound, number in zip(bounds, candidate.bounded, strict=True)
         if bound.value
     ]

@@ -17,6 +17,8 @@ from tailback.cli.console import counted, emit
 
 NEGLIGIBLE = 1e-9
 
+MOST = {"high": "most", "low": "least"}
+
 MAX_EQUIVALENT = 8
 """Maximum number of settings listed as equivalent to the best."""
 
@@ -85,15 +87,20 @@ def _sentences(each: Recommendation) -> list[str]:
             lines.append(f"nearest: {_described(answer.nearest, given)}")
         return lines
     share = f"of {total} settings {answer.counts['surely']} meet it surely, {answer.counts['likely']} likely"
+    under = f" with {bounds} ({share})" if bounds else ""
     lines = [
-        f"most {answer.wanted.title} with {bounds} ({share}):",
+        f"{MOST[answer.better]} {answer.wanted.title}{under}:",
         f"  {_described(answer.best, given)}",
-        _how_sure(answer),
+        *([_how_sure(answer)] if bounds else []),
     ]
     if answer.alike:
         alike = [f"    {_described(other, given)}" for other in answer.alike[:MAX_EQUIVALENT]]
         more = [f"    and {len(answer.alike) - MAX_EQUIVALENT} more"] if len(answer.alike) > MAX_EQUIVALENT else []
-        lines += ["  settings whose goodput differs only by chance or by less than half a percent:", *alike, *more]
+        lines += [
+            f"  settings whose {answer.wanted.title} differs only by chance or by less than half a percent:",
+            *alike,
+            *more,
+        ]
     return lines
 
 

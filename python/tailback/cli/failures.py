@@ -29,7 +29,7 @@ STATUS = {
     "tailback.validation.every.NoRegistry": 2,
     "tailback.validation.session.WrongValidation": 2,
     "tailback.analysis.tolerances.WrongTolerance": 2,
-    "tailback.analysis.bounds.WrongBound": 2,
+    "tailback.analysis.quantities.WrongBound": 2,
     "tailback.papers.errors.UnknownPaper": 2,
     "tailback.drill.session.WrongDrill": 2,
     "tailback.formats.errors.NotExportable": 2,

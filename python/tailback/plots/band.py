@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from tailback.analysis import Window, t_interval, throughput_bins
 from tailback.analysis.window import NANOSECONDS
 from tailback.plots import lines
-from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
 
 BIN_S = 1.0
@@ -47,7 +47,7 @@ def _mean(samples: pd.DataFrame) -> "pd.Series[float]":
 
 
 SERIES: dict[str, tuple[str, str, Read]] = {
-    "throughput": ("Goodput", "Mbit/s", _goodput),
+    "goodput": ("Goodput", "Mbit/s", _goodput),
     "rtt": ("TCP RTT", "ms", _rtt),
     "cwnd": ("cwnd", "segments", _cwnd),
 }
@@ -55,14 +55,12 @@ SERIES: dict[str, tuple[str, str, Read]] = {
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and bin: axes, panel, unit, n (repetitions), t, mean, low, high, measured."""
-    name = choice.metric or "throughput"
-    if name not in SERIES:
-        raise NotDrawable(f"`{name}` cannot be drawn over time\n  hint: --metric is one of {', '.join(SERIES)}")
-    return pd.concat([_of(axes, runs, name) for axes, runs in results.configurations], ignore_index=True)
+    series = one_of(choice.metric or "goodput", SERIES, "bands")
+    return pd.concat([_of(axes, runs, series) for axes, runs in results.configurations], ignore_index=True)
 
 
-def _of(axes: dict[str, str], runs: list[RunFolder], name: str) -> pd.DataFrame:
-    title, unit, read = SERIES[name]
+def _of(axes: dict[str, str], runs: list[RunFolder], series: tuple[str, str, Read]) -> pd.DataFrame:
+    title, unit, read = series
     wide = pd.DataFrame({run.repetition: read(run) for run in runs}).sort_index()
     ends = np.array([t_interval(row[~np.isnan(row)]) for row in wide.to_numpy(dtype=np.float64)]).reshape(-1, 2)
     start, end = (edge / NANOSECONDS for edge in runs[0].window_ns)

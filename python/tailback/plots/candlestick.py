@@ -1,7 +1,7 @@
 """Candlesticks: from the 10th to the 90th percentile with a bar at the median, one per configuration.
 
-Throughput is the goodput of all flows together in bins of 1 s, RTT the samples of all flows; both over the
-measurement window and over all repetitions. This is the form of figures 4 and 5 of `access21`.
+Goodput is that of all flows together in bins of 1 s, RTT the samples of all flows; both over the measurement window
+and over all repetitions. This is the form of figures 4 and 5 of `access21`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
 
 BIN_NS = 1_000_000_000
-"""Bins of throughput. At 10 Mbit/s, narrower bins would show reordering at the receiver instead of throughput."""
+"""Bins of goodput. At 10 Mbit/s, narrower bins would show reordering at the receiver instead of goodput."""
 
 FEWEST_BINS = 10
 """If a window has fewer bins, it is too short for their percentiles, and the bins of the table `flows` are used."""
@@ -39,7 +39,7 @@ class Panel:
     samples: Callable[[RunFolder], Samples]
 
 
-def _throughput(run: RunFolder) -> Samples:
+def _goodput(run: RunFolder) -> Samples:
     start, end = run.window_ns
     width = BIN_NS if end - start >= FEWEST_BINS * BIN_NS else run.scenario.record.interval_ns
     table = throughput_bins(run.flows, Window(start, end), width)
@@ -54,9 +54,11 @@ def _ping(run: RunFolder) -> Samples:
     return ping_samples(run.ping, Window(*run.window_ns))
 
 
-THROUGHPUT = Panel("Throughput", "Mbit/s", _throughput)
+GOODPUT = Panel("Goodput", "Mbit/s", _goodput)
 TCP_RTT = Panel("TCP RTT", "ms", _tcp_rtt)
 PING = Panel("Ping", "ms", _ping)
+PANELS: Mapping[str, Panel] = {"goodput": GOODPUT, "rtt": TCP_RTT, "ping": PING}
+"""What `--metric` may name."""
 
 
 def data(results: Results, panels: Sequence[Panel], shares: Sequence[int] = (10, 50, 90)) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Cumulative distributions of TCP RTT, ping or throughput: the share of samples at or below a value.
+"""Cumulative distributions of TCP RTT, ping or goodput: the share of samples at or below a value.
 
 The line is the mean of the quantiles of the repetitions, the band the pointwise 95 % interval of that mean
 (`analysis.intervals`).
@@ -13,20 +13,17 @@ from tailback.analysis import t_interval
 from tailback.plots import candlestick, lines, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
 
 SHARES = (*range(0, 100), 99.5, 99.9, 100)
-QUANTITIES = {"rtt": candlestick.TCP_RTT, "ping": candlestick.PING, "throughput": candlestick.THROUGHPUT}
 WIDE = 20.0
 """Ratio of the 99th percentiles of configurations from which the scale is logarithmic."""
 
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and share: axes, panel, unit, n (repetitions), share, value, low, high."""
-    name = choice.metric or "rtt"
-    if name not in QUANTITIES:
-        raise NotDrawable(f"`{name}` has no distribution\n  hint: --metric is one of {', '.join(QUANTITIES)}")
-    panel = QUANTITIES[name]
+    panel = one_of(choice.metric or "rtt", candlestick.PANELS, "distributions")
     parts = [_of(axes, runs, panel) for axes, runs in results.configurations]
     return pd.concat(parts, ignore_index=True)
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tailback.analysis import registry, t_interval
+from tailback.analysis import quantities, registry, t_interval
+from tailback.analysis.metric import Read, Summary
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice
 from tailback.results import Results
@@ -22,6 +23,19 @@ class Quantity:
     """Its path in `summary.json`."""
     title: str
     unit: str
+    read_by: Read | None = None
+    """Reads it from a summary, if it is not at its path."""
+    least: float | None = None
+    """The smallest possible value."""
+    most: float | None = None
+    """The largest possible value."""
+
+    def read(self, summary: Summary) -> float | None:
+        """Its value in the summary of a run; `None` if it is not known."""
+        if self.read_by is not None:
+            return self.read_by(summary)
+        value = flatten(summary).get(self.key)
+        return float(value) if isinstance(value, int | float) else None
 
     @property
     def label(self) -> str:
@@ -33,10 +47,11 @@ def of_key(key: str) -> Quantity:
     """The number at this path of a summary, as the registry of metrics has it."""
     label = next((number.label for _, number in registry.numbers() if number.key == key and number.label), None)
     metric = registry.of_key(key)
+    least, most = (None, None) if metric is None else (metric.least, metric.most)
     head, *statistic = key.split(".")
     stem = head if metric is None else metric.stem
     title = " ".join([stem.replace("_", " "), *statistic]) if label is None else label
-    return Quantity(key, title, registry.unit_of(key))
+    return Quantity(key, title, registry.unit_of(key), None, least, most)
 
 
 GOODPUT, TCP_RTT, PING = map(of_key, ("goodput_mbps.total", "tcp_rtt_ms.p50", "ping_ms.p50"))
@@ -44,30 +59,57 @@ GOODPUT, TCP_RTT, PING = map(of_key, ("goodput_mbps.total", "tcp_rtt_ms.p50", "p
 
 def chosen(results: Results, choice: Choice, without: Sequence[Quantity]) -> list[Quantity]:
     """The quantity of `--metric`; else those of `without` that the results have."""
-    there = {
-        key for run in results.runs for key, value in flatten(run.summary).items() if isinstance(value, int | float)
-    }
+    there = _paths(results)
     if choice.metric is None:
         found = [quantity for quantity in without if quantity.key in there]
         if found:
             return found
         raise NotDrawable(f"`{results.path}` has neither goodput nor RTT\n  hint: name a number with `--metric`")
-    if choice.metric not in there:
-        near = (
-            ", ".join(f"`{key}`" for key in sorted(there) if choice.metric.split(".")[0] in key) or "`ping_ms.p50`, ..."
+    if choice.metric in there and any(number.key == choice.metric for _, number in registry.numbers()):
+        return [of_key(choice.metric)]
+    named = _named(choice.metric)
+    if named is None or not any(named.read(run.summary) is not None for run in results.runs):
+        raise NotDrawable(
+            f"no summary of `{results.path}` has `{choice.metric}`\n  hint: there is {_near(choice.metric, results)}"
         )
-        raise NotDrawable(f"no summary of `{results.path}` has `{choice.metric}`\n  hint: there is {near}")
-    return [of_key(choice.metric)]
+    return [named]
+
+
+def _named(words: str) -> Quantity | None:
+    """The quantity with this name (`analysis.quantities`)."""
+    try:
+        column = quantities.quantity(words)
+    except quantities.WrongBound:
+        return None
+    if column.key and column.label is None and column.title == column.key:
+        return of_key(column.key)
+    return Quantity(column.key, column.label or column.title, column.unit, column.read, column.least, column.most)
+
+
+def _paths(results: Results) -> set[str]:
+    """The paths of all numbers in the summaries."""
+    return {
+        key for run in results.runs for key, value in flatten(run.summary).items() if isinstance(value, int | float)
+    }
+
+
+def _near(words: str, results: Results) -> str:
+    """What these results have, for a hint: paths that resemble the words, else the names of quantities."""
+    near = [key for key in sorted(_paths(results)) if words.split(".", maxsplit=1)[0] in key]
+    if not near:
+        columns = ((name, quantities.quantity(name)) for name in quantities.names())
+        near = [name for name, each in columns if any(each.read(run.summary) is not None for run in results.runs)]
+    return ", ".join(f"`{name}`" for name in near)
 
 
 def values(results: Results, quantity: Quantity) -> pd.DataFrame:
     """One row per run that has the number: axes, repetition, panel, unit, value."""
     rows: list[dict[str, Any]] = []
     for run in results.runs:
-        value = flatten(run.summary).get(quantity.key)
+        value = quantity.read(run.summary)
         if value is not None:
             place = {**run.axes, "repetition": run.repetition}
-            rows.append({**place, "panel": quantity.title, "unit": quantity.unit, "value": float(value)})
+            rows.append({**place, "panel": quantity.title, "unit": quantity.unit, "value": value})
     return pd.DataFrame(rows)
 
 

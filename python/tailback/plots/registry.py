@@ -27,6 +27,7 @@ from tailback.plots import (
 )
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
+from tailback.plots.offered import one_of
 from tailback.results import Results
 from tailback.results.durable import make_folder, write_file
 
@@ -41,15 +42,35 @@ class Plot:
     summary: str
     data: Callable[..., pd.DataFrame]
     draw: Callable[..., Figure]
+    takes: str = ""
+    """What `--metric` may be, for hints; empty if the plot takes no metric."""
+
+    def table(self, results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+        """The table of the plot, after a check of the user's choice."""
+        if choice.metric is not None and not self.takes:
+            hint = (
+                f"leave it out; a metric is for {', '.join(f'`{plot.name}`' for plot in PLOTS.values() if plot.takes)}"
+            )
+            raise NotDrawable(f"`{self.name}` takes no --metric, and there is `{choice.metric}`\n  hint: {hint}")
+        for axis in filter(None, (choice.x, choice.colour, *choice.facet)):
+            if axis not in results.axes:
+                known = ", ".join(f"`{each}`" for each in results.axes) or "none"
+                raise NotDrawable(f"`{axis}` is not an axis of `{results.path}`\n  hint: there is {known}")
+        return self.data(results, choice)
 
 
-STICKS = (candlestick.THROUGHPUT, candlestick.TCP_RTT)
-WITH_PING = (candlestick.THROUGHPUT, candlestick.PING)
+STICKS = (candlestick.GOODPUT, candlestick.TCP_RTT)
+WITH_PING = (candlestick.GOODPUT, candlestick.PING)
+
+ANY = "any metric by name (goodput, ping p99, jain) or by its path in `summary.json` (ping_ms.p90)"
+SAMPLES = ", ".join(candlestick.PANELS)
 
 
 def _samples(panels: Sequence[candlestick.Panel], shares: Sequence[int]) -> Callable[..., pd.DataFrame]:
-    def data(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
-        return candlestick.data(results, panels, shares)
+    def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+        if choice.metric is None:
+            return candlestick.data(results, panels, shares)
+        return candlestick.data(results, [one_of(choice.metric, candlestick.PANELS, "candlesticks")], shares)
 
     return data
 
@@ -59,40 +80,66 @@ PLOTS: Mapping[str, Plot] = {
     for plot in (
         Plot(
             "candlestick",
-            "10-50-90 % of throughput and TCP RTT per configuration",
+            "10-50-90 % of goodput and TCP RTT per configuration",
             _samples(STICKS, (10, 50, 90)),
             candlestick.draw,
+            SAMPLES,
         ),
         Plot(
             "candlestick_ping",
-            "10-50-90 % of throughput and ping per configuration",
+            "10-50-90 % of goodput and ping per configuration",
             _samples(WITH_PING, (10, 50, 90)),
             candlestick.draw,
+            SAMPLES,
         ),
-        Plot("box", "quartiles and 5-95 % of throughput and TCP RTT", _samples(STICKS, box.SHARES), box.draw),
-        Plot("box_ping", "quartiles and 5-95 % of throughput and ping", _samples(WITH_PING, box.SHARES), box.draw),
-        Plot("bar", "means of goodput, median TCP RTT and ping, with 95 % intervals; --metric", bar.data, bar.draw),
-        Plot("cdf", "distribution of TCP RTT, with 95 % bands; --metric ping, throughput", cdf.data, cdf.draw),
-        Plot("scatter", "goodput against ping, a point per repetition, with ellipses", scatter.data, scatter.draw),
+        Plot("box", "quartiles and 5-95 % of goodput and TCP RTT", _samples(STICKS, box.SHARES), box.draw, SAMPLES),
+        Plot(
+            "box_ping", "quartiles and 5-95 % of goodput and ping", _samples(WITH_PING, box.SHARES), box.draw, SAMPLES
+        ),
+        Plot(
+            "bar", "means of goodput, median TCP RTT and ping, with 95 % intervals; --metric", bar.data, bar.draw, ANY
+        ),
+        Plot("cdf", "distribution of TCP RTT, with 95 % bands; --metric ping, goodput", cdf.data, cdf.draw, SAMPLES),
+        Plot("scatter", "goodput against ping, a point per repetition, with ellipses", scatter.data, scatter.draw, ANY),
         Plot(
             "pareto",
             "goodput against ping p99, or --metric, and the settings that no other beats",
             pareto.data,
             pareto.draw,
+            ANY,
         ),
-        Plot("heatmap", "TCP RTT, or --metric, over two axes", heatmap.data, heatmap.draw),
-        Plot("band", "goodput over time as mean with 95 % bands; --metric rtt, cwnd", band.data, band.draw),
-        Plot("aggregates", "how many MPDUs a PPDU carries, up or --metric down", aggregates.data, aggregates.draw),
+        Plot("heatmap", "TCP RTT, or --metric, over two axes", heatmap.data, heatmap.draw, ANY),
+        Plot(
+            "band",
+            "goodput over time as mean with 95 % bands; --metric rtt, cwnd",
+            band.data,
+            band.draw,
+            ", ".join(band.SERIES),
+        ),
+        Plot(
+            "aggregates",
+            "how many MPDUs a PPDU carries, up or --metric down",
+            aggregates.data,
+            aggregates.draw,
+            "up, down",
+        ),
         Plot(
             "aggregate_rtt",
             "mean aggregate against median TCP RTT, a point per repetition",
             aggregates.data_of_rtt,
             aggregates.draw_rtt,
+            "up, down",
         ),
         Plot("airtime", "share of each Wi-Fi station in the airtime", aggregates.data_of_airtime, bar.draw),
-        Plot("air", "each PPDU on the air over 20 ms, or --metric MS", air.data, air.draw),
+        Plot("air", "each PPDU on the air over 20 ms, or --metric MS", air.data, air.draw, "a number of milliseconds"),
         Plot("cwnd", "congestion windows over time, one panel per configuration", cwnd.data, cwnd.draw),
-        Plot("timeseries", "RTT, cwnd and throughput over time, one column per run", timeseries.data, timeseries.draw),
+        Plot(
+            "timeseries",
+            "RTT, cwnd and goodput over time, one column per run; --metric rtt, cwnd, goodput",
+            timeseries.data,
+            timeseries.draw,
+            ", ".join(timeseries.METRICS),
+        ),
     )
 }
 
@@ -138,7 +185,7 @@ def draw_to(plot: Plot, results: Results, output: Output | Path, choice: Choice 
     if suffix not in FORMATS:
         known = ", ".join(f"`{suffix}`" for suffix in FORMATS)
         raise NotDrawable(f"`{target}` does not end in a known format\n  hint: end it in one of {known}")
-    table = plot.data(results, choice)
+    table = plot.table(results, choice)
     beside = target.with_suffix(".csv")
     make_folder(target.parent)
     write_file(beside, table.to_csv(index=False, lineterminator="\n").encode())

@@ -1,4 +1,4 @@
-"""Time series: RTT (TCP and ping), congestion window and throughput of one run, in rows.
+"""Time series: RTT (TCP and ping), congestion window and goodput of one run, in rows.
 
 Columns are configurations, with common scales. The figure shows one repetition of each, because time series of
 different runs have no meaningful average. It has the form of figures 6 and 7 of `access21`.
@@ -18,10 +18,11 @@ from tailback.analysis.window import NANOSECONDS
 from tailback.plots import style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
+from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
 
 BIN_NS = 1_000_000_000
-"""Bins of throughput: narrower ones show single packets at 10 Mbit/s."""
+"""Bins of goodput: narrower ones show single packets at 10 Mbit/s."""
 
 MAX_RUNS = 8
 """Maximum number of columns; more would be too narrow."""
@@ -32,8 +33,10 @@ OVERSHOOT = 2.0
 MAX_FLOWS = len(style.PALETTE)
 """Maximum number of flows with distinct colours."""
 
-RTT, CWND, THROUGHPUT = "RTT", "cwnd", "Throughput"
-UNITS = {RTT: "ms", CWND: "segments", THROUGHPUT: "Mbit/s"}
+RTT, CWND, GOODPUT = "RTT", "cwnd", "Goodput"
+UNITS = {RTT: "ms", CWND: "segments", GOODPUT: "Mbit/s"}
+METRICS = {"rtt": RTT, "cwnd": CWND, "goodput": GOODPUT}
+"""The panel for each `--metric`."""
 
 PING = "ping"
 TOTAL = "total"
@@ -44,7 +47,7 @@ WINDOW = "measured"
 COLUMNS = ("panel", "unit", "series", "t", "value", WINDOW)
 
 
-def data(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per sample: the axes and repetition, panel, unit, series (a flow, `ping` or `total`), t (s), value."""
     runs = _one_of_each(results.runs)
     if len(runs) > MAX_RUNS:
@@ -53,7 +56,13 @@ def data(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
             f"{len(runs)} configurations are too many for time series, at most {MAX_RUNS} fit\n"
             f"  hint: choose some with `--where AXIS=VALUE`; the axes are {axes}"
         )
-    return pd.concat([_of_run(run) for run in runs], ignore_index=True)
+    table = pd.concat([_of_run(run) for run in runs], ignore_index=True)
+    if choice.metric is None:
+        return table
+    panel = one_of(choice.metric, METRICS, "time series")
+    if not (table["panel"] == panel).any():
+        raise NotDrawable(f"`{results.path}` has no {panel} over time\n  hint: leave out --metric to see what it has")
+    return table[table["panel"] == panel].reset_index(drop=True)
 
 
 def _one_of_each(runs: Sequence[RunFolder]) -> list[RunFolder]:
@@ -65,7 +74,7 @@ def _one_of_each(runs: Sequence[RunFolder]) -> list[RunFolder]:
 
 
 def _of_run(run: RunFolder) -> pd.DataFrame:
-    parts = [*_rtt(run), *_cwnd(run), *_throughput(run)]
+    parts = [*_rtt(run), *_cwnd(run), *_goodput(run)]
     if not parts:
         raise NotDrawable(f"`{run.path}` has nothing to draw over time\n  hint: it needs a TCP flow or a ping")
     table = pd.concat(parts, ignore_index=True)
@@ -94,15 +103,15 @@ def _cwnd(run: RunFolder) -> list[pd.DataFrame]:
     return [_series(CWND, run.tcp_info["flow"], run.tcp_info["t"], run.tcp_info["snd_cwnd"])]
 
 
-def _throughput(run: RunFolder) -> list[pd.DataFrame]:
+def _goodput(run: RunFolder) -> list[pd.DataFrame]:
     if not run.has("flows") or run.flows.empty:
         return []
     whole = Window(0, run.scenario.duration_ns)
     table = throughput_bins(run.flows, whole, BIN_NS)
-    parts = [_series(THROUGHPUT, table["flow"], table["t"], table["mbps"])]
+    parts = [_series(GOODPUT, table["flow"], table["t"], table["mbps"])]
     if table["flow"].nunique() > 1:
         total = table.groupby("t", as_index=False)["mbps"].sum()
-        parts.append(_series(THROUGHPUT, pd.Series(TOTAL, index=total.index), total["t"], total["mbps"]))
+        parts.append(_series(GOODPUT, pd.Series(TOTAL, index=total.index), total["t"], total["mbps"]))
     return parts
 
 
@@ -169,7 +178,7 @@ def _natural(name: str) -> tuple[str, int]:
 
 def _draw_panel(axes: Axes, part: pd.DataFrame, looks: Mapping[str, Look]) -> None:
     # A bin is a step that ends at its `t`; the other panels show samples.
-    drawstyle = "steps-pre" if (part["panel"] == THROUGHPUT).any() else "default"
+    drawstyle = "steps-pre" if (part["panel"] == GOODPUT).any() else "default"
     for name, look in looks.items():
         series = part[part["series"] == name]
         if not series.empty:

@@ -24,7 +24,7 @@ MAX_TRACED = 120
 DIGITS = 5
 """Significant digits of a sample."""
 
-SERIES = ("throughput", "rtt", "cwnd")
+SERIES = ("goodput", "rtt", "cwnd")
 DISTRIBUTIONS = ("rtt", "ping")
 
 Document = Mapping[str, Any]

@@ -79,6 +79,21 @@ def test_where_none_keeps_the_bound_the_nearest_is_reported() -> None:
     assert found.nearest.axes["cc"] == "near"
 
 
+def test_of_a_metric_that_is_better_when_low_the_least_is_best() -> None:
+    points: Runs = runs({"slow": [(2, 50)], "fast": [(9, 90)], "late": [(50, 91)]})
+    found = best_under(points, bounds("goodput >= 95% of best"), quantity("ping p99"), "low")
+    assert found.best is not None
+    assert (found.best.axes["cc"], found.counts["not"]) == ("fast", 1)
+    assert [str(bound) for bound in found.bounds] == ["goodput >= 86.45 Mbit/s"]
+
+
+def test_a_share_of_the_best_from_above_is_one_of_the_least() -> None:
+    points: Runs = runs({"slow": [(2, 50)], "fast": [(9, 90)], "near": [(3, 91)]})
+    found = best_under(points, bounds("ping p99 <= 150% of best"), GOODPUT)
+    assert found.best is not None
+    assert found.best.axes["cc"] == "near"
+
+
 def test_one_repetition_is_never_sure() -> None:
     found = answer({"only": [(1, 95)]})
     assert found.best is not None
@@ -103,7 +118,7 @@ def test_several_bounds_hold_together() -> None:
         ("goodput up > 1gbit", "goodput up > 1000 Mbit/s"),
         ("jain > 90%", "jain > 0.9"),
         ("drops < 10", "drops < 10 packets"),
-        ("tcp_rtt_up_ms.p90 < 5", "tcp_rtt_up_ms.p90 < 5 ms"),
+        ("tcp_rtt_up_ms.p90 < 5", "TCP RTT up p90 < 5 ms"),
     ],
 )
 def test_bounds_are_read_with_their_units(words: str, told: str) -> None:
@@ -123,6 +138,27 @@ def test_bounds_are_read_with_their_units(words: str, told: str) -> None:
 def test_unknown_words_are_refused_with_a_list_of_the_known_ones(words: str, message: str) -> None:
     with pytest.raises(WrongBound, match=message):
         bounds(words)
+
+
+@pytest.mark.parametrize(
+    ("names", "title"),
+    [
+        (("goodput", "Goodput", "throughput", "goodput_mbps", "goodput_mbps.total"), "goodput"),
+        (("ping p50", "ping", "Median ping", "ping_ms.p50"), "ping p50"),
+        (("RTT p90", "TCP RTT p90", "tcp_rtt_ms.p90"), "TCP RTT p90"),
+        (("jain", "Jain", "Jain's index"), "jain"),
+        (("retransmits", "retrans"), "retransmits"),
+        (("drops", "Drops"), "drops"),
+        (("cwnd", "congestion window"), "cwnd"),
+    ],
+)
+def test_a_number_has_one_title_under_all_of_its_names(names: Sequence[str], title: str) -> None:
+    assert {quantity(name).title for name in names} == {title}
+
+
+def test_metrics_know_which_values_are_better() -> None:
+    known = {name: quantity(name).better for name in ("goodput", "jain", "ping p99", "rtt", "drops", "cwnd")}
+    assert list(known.values()) == ["high", "high", "low", "low", "low", None]
 
 
 def test_a_quantity_is_read_from_where_it_is() -> None:

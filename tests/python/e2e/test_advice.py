@@ -64,6 +64,12 @@ def test_a_sweep_answers_questions(swept: Path) -> None:
     ("words", "told"),
     [
         (("recommend", "out", "--for", "pong < 1ms"), "`pong` is not a quantity"),
+        (("recommend", "out", "--best", "cwnd"), "say which: `--maximise"),
+        (("recommend", "out", "--minimise", "rtt", "--maximise", "jain"), "there are two wishes"),
+        (("plot", "out", "-p", "timeseries", "--metric", "nonsense"), "--metric is one of rtt, cwnd, goodput"),
+        (("plot", "out", "-p", "cwnd", "--metric", "rtt"), "`cwnd` takes no --metric"),
+        (("plot", "out", "-p", "timeseries", "--facet", "nonsense"), "`nonsense` is not an axis"),
+        (("plot", "out", "-p", "bar", "--metric", "nonsense"), "there is"),
         (("recommend", "out", "--for", "ping < 1ms", "--given", "colour"), "`colour` is not an axis of `out`"),
         (("sensitivity", "out", "--metric", "ping_ms.p98"), "no run of `out` has ping_ms.p98"),
         (

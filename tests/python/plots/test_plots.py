@@ -73,7 +73,7 @@ def test_candlesticks_are_the_percentiles_over_all_repetitions(found: Results) -
     samples = np.concatenate([tcp_rtt_samples(run.tcp_info, WINDOW) for run in runs])
     assert rtt["n"] == len(samples) == 2 * 2 * 100
     assert [rtt["p10"], rtt["p50"], rtt["p90"]] == pytest.approx(np.percentile(samples, [10, 50, 90]))
-    throughput = table[table["panel"] == "Throughput"].iloc[0]
+    throughput = table[table["panel"] == "Goodput"].iloc[0]
     assert throughput["n"] == 2 * 10
     assert throughput["p10"] < 96 < throughput["p90"]
 
@@ -100,7 +100,7 @@ def test_time_series_show_one_repetition_of_each_configuration(found: Results) -
     shown = table[(table["cc"] == "cubic") & (table["tsq"] == "1ms") & (table["series"] == "upload.1")]
     cwnd = first.tcp_info[first.tcp_info["flow"] == "upload.1"]["snd_cwnd"]
     assert shown[shown["panel"] == "cwnd"]["value"].tolist() == cwnd.tolist()
-    assert set(table["panel"]) == {"RTT", "cwnd", "Throughput"}
+    assert set(table["panel"]) == {"RTT", "cwnd", "Goodput"}
 
 
 def test_too_many_time_series_ask_for_a_choice(tmp_path: Path) -> None:

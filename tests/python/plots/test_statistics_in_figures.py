@@ -105,7 +105,7 @@ def test_a_choice_that_is_not_an_axis_names_the_axes(found: Results) -> None:
     for choice in (Choice(facet=("rtt",)), Choice(x="rtt"), Choice(colour="rtt")):
         with pytest.raises(NotDrawable, match="cc, tsq"):
             PLOTS["bar"].draw(PLOTS["bar"].data(found), choice)
-    with pytest.raises(NotDrawable, match="throughput"):
+    with pytest.raises(NotDrawable, match="goodput"):
         PLOTS["cdf"].data(found, Choice(metric="weight"))
 
 

@@ -14,9 +14,28 @@ class Question:
     """The options of the question."""
 
     bounds: Annotated[
-        str, typer.Option("--for", metavar="BOUNDS", help='"ping p99 < 10ms and jain > 0.9"', show_default=False)
-    ]
-    best: Annotated[str, typer.Option(metavar="NAME", help="The metric to maximise.")] = "goodput"
+        str,
+        typer.Option(
+            "--for",
+            metavar="BOUNDS",
+            help='"ping p99 < 10ms and jain > 0.9", "goodput >= 95% of best"',
+            show_default=False,
+        ),
+    ] = ""
+    best: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The metric to optimise: high goodput, low ping p99.",
+            show_default="goodput",
+        ),
+    ] = None
+    maximise: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The metric to maximise.", show_default=False)
+    ] = None
+    minimise: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The metric to minimise.", show_default=False)
+    ] = None
     given: Given = None
     where: Where = None
 
@@ -39,14 +58,15 @@ def recommend(
     *,
     as_json: Json = False,
 ) -> None:
-    """Find the setting with the most goodput under a bound on latency."""
+    """Find the best setting under bounds, for example the one with most goodput under a bound on latency."""
     from tailback import advice, scenario
     from tailback.cli import advised, opening, show
 
     file = scenario.file_of(source)
     folder = _run(file, running) if file.is_file() else source
     found = opening.selected(Selection(folder, question.where))
-    answers = advice.recommend(found, question.bounds, question.best, question.given or ())
+    wish = advice.wish(question.best, question.maximise, question.minimise)
+    answers = advice.recommend(found, question.bounds, wish, question.given or ())
     show.result(answers, advice.recommendation_document, advised.recommendations, as_json=as_json)
 
 

@@ -1,0 +1,82 @@
+"""The names of numbers: the same in tables, plots, `--metric`, bounds and JSON.
+
+A number is named by its title in tables (`TCP RTT p90`), by the label of its axis in figures (`Goodput`), by its metric
+with a statistic if that has many samples (`ping p99`, by default the median), or by its path in `summary.json`
+(`tcp_rtt_ms.p90`). Upper and lower case are the same, except in paths.
+"""
+
+from tailback.analysis.metric import Column, Metric, at
+from tailback.analysis.metrics import PERCENTILES
+from tailback.analysis.registry import METRICS, numbers, of_key, unit_of
+
+STATISTICS = ("mean", "min", "max", *(f"p{percent}" for percent in PERCENTILES))
+
+
+class WrongBound(Exception):
+    """The text is not a bound, or not a quantity; the message gives the remedy."""
+
+
+def quantity(words: str) -> Column:
+    """The number of a summary with this name."""
+    text = _folded(words)
+    found = _sampled(text) or _single(text) or _path(words.strip())
+    if found is None:
+        known = ", ".join(names())
+        hint = f"use one of {known}, with {', '.join(STATISTICS)} for samples; or a path in `summary.json`: ping_ms.p99"
+        raise WrongBound(f"`{words}` is not a quantity\n  hint: {hint}")
+    return found
+
+
+def metric(words: str) -> Metric | None:
+    """The metric with this name, without a statistic; `None` if there is none."""
+    text = _folded(words)
+    for row in METRICS.values():
+        single = (name for number in row.numbers for name in number.bounds)
+        if text in {_folded(name) for name in (row.name, row.key, row.stem, row.word, *row.sampled, *single) if name}:
+            return row
+    return None
+
+
+def names() -> list[str]:
+    """One name of each quantity, for hints."""
+    sampled = [name for row in METRICS.values() for name in row.sampled]
+    return [*sampled, *(name for _, number in numbers() for name in number.bounds)]
+
+
+def _folded(words: str) -> str:
+    return " ".join(words.lower().replace("’", "'").split())
+
+
+def _sampled(text: str) -> Column | None:
+    """`ping p99`, `ping`."""
+    known = {name: row for row in METRICS.values() for name in (*row.sampled, _folded(row.name)) if row.sampled}
+    name, statistic = text, "p50"
+    if name not in known:
+        name, _, statistic = text.rpartition(" ")
+    if name not in known or statistic not in STATISTICS:
+        return None
+    return known[name].at(f"{known[name].name} {statistic}", f"{known[name].key}.{statistic}")
+
+
+def _single(text: str) -> Column | None:
+    """`goodput up`, `Jain`, `retrans`, `Median ping`."""
+    for row, number in numbers():
+        heading = number.heading.title if number.heading else None
+        called = (number.title, number.label, heading, number.key, *number.bounds)
+        if text in {_folded(name) for name in called if name}:
+            return row.quantity(number)
+    found = metric(text)
+    return found.quantity(found.numbers[0]) if found is not None and found.numbers else None
+
+
+def _path(words: str) -> Column | None:
+    """`tcp_rtt_up_ms.p90`, `sojourn_ms.router.p50`."""
+    keys = words.split(".")
+    if len(keys) == 1 and "_" not in words:
+        return None
+    row = of_key(words)
+    if row is None:
+        return Column(words, unit_of(words), at(*keys), key=words)
+    if row.sampled and len(keys) == 2 and keys[1] in STATISTICS:
+        return row.at(f"{row.name} {keys[1]}", words)
+    return row.at(words, words)
