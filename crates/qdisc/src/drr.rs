@@ -95,10 +95,7 @@ impl Qdisc for Drr {
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         let before = context.dropped.len();
         let answer = self.next(context);
-        self.ledger.drop_all(&context.dropped[before..]);
-        if let Dequeued::Packet(packet) = &answer {
-            self.ledger.leave(packet);
-        }
+        self.ledger.settle(&answer, &context.dropped[before..]);
         answer
     }
 

@@ -4,7 +4,7 @@
 use tailback_packet::{DropReason, Packet};
 use tailback_units::SimTime;
 
-use crate::{Backlog, Counters};
+use crate::{Backlog, Counters, Dequeued};
 
 /// Packets and their frame bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -68,6 +68,15 @@ impl Ledger {
     pub fn drop_all(&mut self, dropped: &[(Box<Packet>, DropReason)]) {
         for (packet, _) in dropped {
             self.drop(packet);
+        }
+    }
+
+    /// Counts what a dequeue from children has done: the packets that they dropped, and the packet that leaves.
+    #[inline]
+    pub fn settle(&mut self, answer: &Dequeued, dropped: &[(Box<Packet>, DropReason)]) {
+        self.drop_all(dropped);
+        if let Dequeued::Packet(packet) = answer {
+            self.leave(packet);
         }
     }
 

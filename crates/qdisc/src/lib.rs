@@ -7,6 +7,7 @@
 pub mod aqm;
 mod bfifo;
 mod cake;
+mod children;
 mod codel;
 mod double_list;
 mod drr;

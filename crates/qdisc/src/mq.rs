@@ -8,8 +8,9 @@
 //! ring.
 
 use tailback_packet::Packet;
-use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime};
+use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
 
+use crate::children::dequeue_first;
 use crate::ledger::Ledger;
 use crate::{
     Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row, nothing_derived,
@@ -63,29 +64,12 @@ impl Qdisc for Mq {
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
-        let (before, mut wake) = (context.dropped.len(), SimTime::NEVER);
-        let mut taken = None;
-        for step in 0..self.queues.len() {
-            let queue = (self.turn + step) % self.queues.len();
-            match self.queues[queue].dequeue(context) {
-                Dequeued::Packet(packet) => {
-                    self.turn = queue + 1;
-                    taken = Some(packet);
-                    break;
-                }
-                Dequeued::NotBefore(at) => wake = wake.min(at),
-                Dequeued::Empty => {}
-            }
-        }
-        self.ledger.drop_all(&context.dropped[before..]);
-        match taken {
-            Some(packet) => {
-                self.ledger.leave(&packet);
-                Dequeued::Packet(packet)
-            }
-            None if wake < SimTime::NEVER => Dequeued::NotBefore(wake),
-            None => Dequeued::Empty,
-        }
+        let (before, count) = (context.dropped.len(), self.queues.len());
+        let in_turn = (0..count).map(|step| (self.turn + step) % count);
+        let (answer, queue) = dequeue_first(&mut self.queues, in_turn, context);
+        self.turn = queue.map_or(self.turn, |queue| queue + 1);
+        self.ledger.settle(&answer, &context.dropped[before..]);
+        answer
     }
 
     fn backlog(&self) -> Backlog {

@@ -109,7 +109,7 @@ impl Qdisc for PfifoFast {
     }
 
     #[inline]
-    fn dequeue(&mut self, _desk: &mut Context<'_>) -> Dequeued {
+    fn dequeue(&mut self, _context: &mut Context<'_>) -> Dequeued {
         let Some(packet) = self.bands.iter_mut().find_map(|band| band.pop(self.slots)) else {
             return Dequeued::Empty;
         };

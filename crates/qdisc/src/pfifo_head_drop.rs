@@ -57,7 +57,7 @@ impl Qdisc for PfifoHeadDrop {
     }
 
     #[inline]
-    fn dequeue(&mut self, _desk: &mut Context<'_>) -> Dequeued {
+    fn dequeue(&mut self, _context: &mut Context<'_>) -> Dequeued {
         self.queue.take()
     }
 

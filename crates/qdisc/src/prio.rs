@@ -6,8 +6,9 @@
 //! Band n is class n + 1. Deviation: no `SO_PRIORITY`.
 
 use tailback_packet::Packet;
-use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime};
+use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
 
+use crate::children::dequeue_first;
 use crate::ledger::Ledger;
 use crate::pfifo::Pfifo;
 use crate::priority::{self, PRIOMAP, Priomap};
@@ -68,27 +69,10 @@ impl Qdisc for Prio {
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
-        let (before, mut wake) = (context.dropped.len(), SimTime::NEVER);
-        let mut taken = None;
-        for band in &mut self.bands {
-            match band.dequeue(context) {
-                Dequeued::Packet(packet) => {
-                    taken = Some(packet);
-                    break;
-                }
-                Dequeued::NotBefore(at) => wake = wake.min(at),
-                Dequeued::Empty => {}
-            }
-        }
-        self.ledger.drop_all(&context.dropped[before..]);
-        match taken {
-            Some(packet) => {
-                self.ledger.leave(&packet);
-                Dequeued::Packet(packet)
-            }
-            None if wake < SimTime::NEVER => Dequeued::NotBefore(wake),
-            None => Dequeued::Empty,
-        }
+        let (before, count) = (context.dropped.len(), self.bands.len());
+        let (answer, _) = dequeue_first(&mut self.bands, 0..count, context);
+        self.ledger.settle(&answer, &context.dropped[before..]);
+        answer
     }
 
     fn backlog(&self) -> Backlog {

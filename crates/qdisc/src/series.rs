@@ -74,10 +74,7 @@ impl Qdisc for Series {
             Dequeued::Empty if wake < SimTime::NEVER => Dequeued::NotBefore(wake),
             answer => answer,
         };
-        self.ledger.drop_all(&context.dropped[before..]);
-        if let Dequeued::Packet(packet) = &answer {
-            self.ledger.leave(packet);
-        }
+        self.ledger.settle(&answer, &context.dropped[before..]);
         answer
     }
 

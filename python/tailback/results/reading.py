@@ -2,6 +2,7 @@
 
 import functools
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,41 @@ REPETITION = "repetition"
 """Column with the number of the repetition, in addition to the axes."""
 
 
+class Tables(ABC):
+    """The tables of a run, or of all runs of an experiment."""
+
+    @abstractmethod
+    def table(self, name: str) -> pd.DataFrame:
+        """The table `name` of `docs/contracts.md`."""
+
+    @functools.cached_property
+    def flows(self) -> pd.DataFrame:
+        """Bytes read by the receiving applications, by flow and bin."""
+        return self.table("flows")
+
+    @functools.cached_property
+    def tcp_info(self) -> pd.DataFrame:
+        """Samples of the sending sockets, as shown by `ss -ti`."""
+        return self.table("tcp_info")
+
+    @functools.cached_property
+    def ping(self) -> pd.DataFrame:
+        """One row per echo request."""
+        return self.table("ping")
+
+    @functools.cached_property
+    def qdisc(self) -> pd.DataFrame:
+        """Samples of the counters of queue disciplines, as in `tc -s qdisc`."""
+        return self.table("qdisc")
+
+    @functools.cached_property
+    def events(self) -> pd.DataFrame:
+        """Drops, marks and changes of state."""
+        return self.table("events")
+
+
 @dataclass(frozen=True)
-class RunFolder:
+class RunFolder(Tables):
     """One complete run on disk."""
 
     path: Path
@@ -124,34 +158,9 @@ class RunFolder:
         """The units of the table `name`, by column."""
         return tables.units(self.path / f"{name}{tables.SUFFIX}")
 
-    @functools.cached_property
-    def flows(self) -> pd.DataFrame:
-        """Bytes read by the receiving applications, by flow and bin."""
-        return self.table("flows")
-
-    @functools.cached_property
-    def tcp_info(self) -> pd.DataFrame:
-        """Samples of the sending sockets, as shown by `ss -ti`."""
-        return self.table("tcp_info")
-
-    @functools.cached_property
-    def ping(self) -> pd.DataFrame:
-        """One row per echo request."""
-        return self.table("ping")
-
-    @functools.cached_property
-    def qdisc(self) -> pd.DataFrame:
-        """Samples of the counters of queue disciplines, as in `tc -s qdisc`."""
-        return self.table("qdisc")
-
-    @functools.cached_property
-    def events(self) -> pd.DataFrame:
-        """Drops, marks and changes of state."""
-        return self.table("events")
-
 
 @dataclass(frozen=True)
-class Results:
+class Results(Tables):
     """The complete runs of an experiment, in the order of its grid."""
 
     path: Path
@@ -195,31 +204,6 @@ class Results:
         if not frames:
             raise NotResults(f"`{self.path}` has no table `{name}`\n  hint: see `docs/contracts.md` for the tables")
         return pd.concat(frames, ignore_index=True)
-
-    @functools.cached_property
-    def flows(self) -> pd.DataFrame:
-        """`flows` of all runs."""
-        return self.table("flows")
-
-    @functools.cached_property
-    def tcp_info(self) -> pd.DataFrame:
-        """`tcp_info` of all runs."""
-        return self.table("tcp_info")
-
-    @functools.cached_property
-    def ping(self) -> pd.DataFrame:
-        """`ping` of all runs."""
-        return self.table("ping")
-
-    @functools.cached_property
-    def qdisc(self) -> pd.DataFrame:
-        """`qdisc` of all runs."""
-        return self.table("qdisc")
-
-    @functools.cached_property
-    def events(self) -> pd.DataFrame:
-        """`events` of all runs."""
-        return self.table("events")
 
     def polars(self, name: str) -> "polars.DataFrame":
         """The table `name` of all runs, or their `summary`, as a polars frame."""
