@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_undone_the_last_first_and_a_failure_stops_nothing() {
+    fn changes_are_undone_in_reverse_order_even_if_one_fails() {
         let folder = std::env::temp_dir().join(format!("tailback-guard-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let file = folder.join("value").display().to_string();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_is_locked_by_one() {
+    fn only_one_process_can_lock_a_journal() {
         let folder = std::env::temp_dir().join(format!("tailback-lock-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let held = lock(&folder).unwrap();

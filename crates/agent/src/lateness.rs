@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wake_up_that_is_long_past_is_late_by_all_of_it() {
+    fn a_missed_wake_up_is_late_by_the_time_since_it_was_due() {
         let clock = Clock::starting_in(0);
         clock.sleep_until(3_000_000);
         assert!(lateness(clock, 1_000_000) >= 2_000_000);

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_does_not_tell_its_marks_has_none_rather_than_zero() {
+    fn a_kind_that_does_not_count_marks_has_no_value_instead_of_zero() {
         assert_eq!(marked("netem", &[], &[0; 64]), None);
         assert_eq!(marked("pfifo", &[], &[]), Some(0));
         assert_eq!(marked("fq_codel", &[], &[0; 8]), None);

@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_read_and_words_that_are_none_are_refused() {
+    fn requests_are_read_and_unknown_ones_are_refused() {
         let read = |line: &str| serde_json::from_str::<Request>(line);
         assert!(matches!(read(r#"{"id": 1, "do": "clock"}"#).unwrap().what, What::Clock));
         let change = read(r#"{"id": 2, "do": "change", "argv": ["/sbin/tc"], "undo": null}"#).unwrap();

@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sudden_change_of_throughput_halves() {
+    fn a_sudden_change_of_throughput_halves_the_window() {
         let mut acks = Acks::in_avoidance(100, htcp());
         acks.control.adapts = true;
         acks.control.rtts = Rtts { min: Some(100), max: 125 };
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undone_cut_gives_the_time_back() {
+    fn undoing_a_cut_restores_the_time_since_the_last_congestion() {
         let mut acks = Acks::in_avoidance(100, htcp());
         let before = acks.control.last_congestion;
         acks.wait(Span::from_secs(3));

@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn rearming_watches_again() {
+    fn rearming_restarts_the_detection() {
         let mut start = SlowStart::after(1, SETTINGS, 200_000);
         for i in 0..9 {
             start.ack(440_000 + 3_000 * i, 2, 240_000);

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shares_a_buffer_with_what_comes_after_it_is_not_in_a_full_one() {
+    fn data_in_the_same_buffer_as_later_data_is_not_in_a_full_buffer() {
         let mut skbs = queue();
         assert_eq!((skbs.in_full_buffers(15_999), skbs.in_full_buffers(33_000)), (0, 32_000));
         write(&mut skbs, 1000);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_more_is_begun_as_long_as_memory_is_below_the_limit() {
+    fn another_buffer_is_begun_while_memory_is_below_the_limit() {
         let mut skbs = queue();
         let mut taken = 0;
         loop {

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_goes_with_the_packet_that_holds_its_byte() {
+    fn a_timestamp_is_that_of_the_packet_with_its_byte() {
         let mut stamping = all();
         stamping.written(1, 2001);
         stamping.scheduled(1, 1001, SimTime::ZERO);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_stamps_in_one_packet_the_last_is_told() {
+    fn only_the_last_of_several_timestamps_in_a_packet_is_reported() {
         let mut stamping = all();
         stamping.written(1, 1001);
         stamping.written(1001, 2001);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_into_the_same_buffer_takes_the_stamp_over() {
+    fn a_later_write_into_the_same_buffer_moves_the_timestamp() {
         let mut stamping = all();
         stamping.written(1, 501);
         stamping.written(1, 801);

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_given_up_lets_its_event_pass() {
+    fn the_event_of_a_cancelled_deadline_has_no_effect() {
         let mut alarm = Alarm::default();
         alarm.set(Some(at(10)));
         assert_eq!(alarm.set(None), None);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_forgotten_does_nothing() {
+    fn a_cancelled_event_does_nothing() {
         let mut run = Run::default();
         for ns in (1..=2 * REMEMBERED as u64).rev() {
             run.move_to(Some(at(ns)));
@@ -193,7 +193,7 @@ mod tests {
         #![proptest_config(cases(256))]
 
         #[test]
-        fn every_deadline_that_stands_is_met_on_time_and_no_other(
+        fn every_armed_deadline_expires_on_time_and_no_other_does(
             moves in prop::collection::vec((0u64..50, prop::option::of(0u64..200)), 1..200)
         ) {
             let mut run = Run::default();

@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn a_standing_queue_is_dropped_from_at_the_first_dequeue_after_each_drop_time_of_codel() {
+    fn codel_drops_from_a_standing_queue_at_the_first_dequeue_after_each_drop_time() {
         let mut rig = Rig::of("fq_codel", &[]);
         let drops = signals(&mut rig, &packet(0, 1514), 800);
         let frame = FRAME_TIME.as_nanos() as f64 / 1e6;
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_with_one_packet_can_be_dropped_from_while_other_queues_are_full() {
+    fn a_queue_with_one_packet_can_lose_it_while_other_queues_are_full() {
         let mut rig = Rig::of("fq_codel", &[]);
         fill(&mut rig, 0, 100);
         rig.enqueue(packet(1, 98));

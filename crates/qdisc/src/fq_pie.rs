@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_flow_whose_delay_grows_is_dropped_from() {
+    fn only_the_flow_whose_delay_grows_loses_packets() {
         let mut rig = Rig::of("fq_pie", &[]);
         let [fat, thin] = overload(&mut rig, 10);
         assert!(fat > 3000 && thin == 0, "{fat} {thin}");

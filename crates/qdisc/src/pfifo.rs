@@ -89,7 +89,7 @@ mod tests {
     use tailback_units::Span;
 
     #[test]
-    fn the_packet_after_the_limit_is_dropped_and_not_the_limit_th() {
+    fn the_packet_after_the_limit_is_the_first_to_be_dropped() {
         let mut rig = Rig::of("pfifo", &[("limit", 180)]);
         let answers: Vec<_> = (0..181).map(|_| rig.enqueue(packet(0, 1514))).collect();
         assert!(answers[..180].iter().all(|answer| *answer == Enqueued::Queued));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn tiny_packets_fill_it_like_full_ones() {
+    fn short_packets_fill_it_as_long_ones_do() {
         let mut rig = Rig::of("pfifo", &[("limit", 10)]);
         rig.fill(20, &packet(0, 60));
         assert_eq!(rig.qdisc.backlog(), Backlog { packets: 10, bytes: 600 });
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_first_leaves_first_whatever_its_flow() {
+    fn packets_leave_in_the_order_of_arrival_whatever_their_flow() {
         let mut rig = Rig::of("pfifo", &[("limit", 4)]);
         for n in 0..6 {
             rig.enqueue(numbered(n % 2, n));

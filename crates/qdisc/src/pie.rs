@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_into_an_idle_queue_is_not_dropped_from() {
+    fn a_burst_into_an_idle_queue_loses_nothing() {
         for (generation, allowance) in [(0, 150.0), (2, 100.0)] {
             let mut rig = Rig::of("pie", &[("generation", generation), ("limit", 1000)]);
             rig.now += Span::from_secs(2);

@@ -274,7 +274,7 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 2_000, ..cases(600) })]
 
     #[test]
-    fn what_arrived_has_left_or_was_dropped_or_waits(
+    fn every_packet_that_arrived_has_left_was_dropped_or_waits(
         (row, given) in row_with_parameters(),
         child in any_row(),
         queue_length in 0..40u32,

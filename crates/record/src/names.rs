@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_given_twice_is_one_name() {
+    fn a_name_that_occurs_twice_is_stored_once() {
         let mut names = Names::default();
         let (upload, ping) = (names.give("upload"), names.give("ping"));
         assert_eq!(names.give("upload"), upload);

@@ -20,7 +20,7 @@ fn rows_come_back_in_their_units_and_in_their_order() {
 }
 
 #[test]
-fn absence_is_null_and_never_zero() {
+fn a_missing_value_is_null_and_never_zero() {
     let record = small_record();
     let ping = read(&record, "ping");
     let rtt = ping.column_by_name("rtt_ms").unwrap().as_primitive::<Float64Type>().clone();
@@ -62,7 +62,7 @@ fn a_table_without_rows_still_has_its_columns() {
 }
 
 #[test]
-fn without_a_cell_there_is_no_table_of_the_air() {
+fn without_wifi_there_is_no_table_of_the_air() {
     assert!(Record::default().finish().iter().all(|(name, _)| *name != Wifi::NAME));
 }
 

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_nstat_can_do_is_refused() {
+    fn other_options_of_nstat_are_refused() {
         assert_eq!(request("sysctl -q a=1"), Ok(None));
         assert_eq!(request("nstat -n"), Ok(Some(Request::Forget)));
         for other in ["nstat -az", "nstat > x", "nstat | grep A | grep -q x", "nstat | sh", "nstat"] {

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_separate_and_lines_are_counted() {
+    fn comments_separate_tokens_and_lines_are_counted() {
         let found = tokens("a // b\n/* c\nd */ e\n`x\ny` z").expect("it is well formed");
         let lines: Vec<u32> = found.iter().map(|token| token.line.0).collect();
         assert_eq!(lines, [1, 3, 4, 5]);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_is_told_with_the_line_it_begins_in() {
+    fn an_unterminated_token_is_reported_with_the_line_where_it_begins() {
         assert_eq!(tokens("\n%{ assert").expect_err("it is open").line, LineNumber(2));
         assert_eq!(tokens("\n\n`sysctl").expect_err("it is open").line, LineNumber(3));
     }

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_modelled_is_told_with_its_line_and_reading_goes_on() {
+    fn unsupported_events_are_reported_with_their_line_and_parsing_continues() {
         let script =
             parse("0 < udp (10)\n+0 < S 0:0(0) win 1 <FO,nop>\n\n+0 close(3) = 0\n").expect("well formed");
         let lines: Vec<u32> = script.unsupported.iter().map(|finding| finding.line.0).collect();
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ace_counter_of_accurate_ecn_is_told_as_unsupported() {
+    fn the_ace_counter_of_accurate_ecn_is_reported_as_unsupported() {
         for flags in ["P5.", "5.", ".5", "SEWA", "S3", "F.7"] {
             let script = parse(&format!("0 > {flags} 1:1(0) ack 1")).expect("it is packetdrill's");
             assert_eq!((script.unsupported.len(), script.events.len()), (1, 0), "{flags}");
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_for_what_leaves() {
+    fn a_time_range_is_accepted_only_for_outgoing_segments() {
         assert!(parse("+0~+.1 close(3) = 0").is_err());
         assert!(parse("* < . 1:1(0) ack 1 win 5").is_err());
     }

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_train_that_covers_what_waited_is_read_once() {
+    fn a_train_that_overlaps_queued_data_is_read_once() {
         let mut data = Reassembly::default();
         for number in [2, 5] {
             let (block, skb) = segment(number);
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_train_that_waits_counts_the_bytes_it_brings() {
+    fn a_queued_train_counts_its_new_bytes() {
         let mut data = Reassembly::default();
         let (block, skb) = segment(3);
         data.insert(block, skb);
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overfull_buffer_forgets_the_last_of_what_waits_until_it_fits() {
+    fn a_buffer_over_its_limit_discards_the_last_queued_data_until_it_fits() {
         let mut data = Reassembly::default();
         for number in [1, 3, 5, 7] {
             let (block, skb) = segment(number);

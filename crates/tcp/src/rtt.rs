@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_50_ms_lets_the_rto_glide_from_250_to_300_ms() {
+    fn after_a_step_of_50_ms_the_rto_rises_smoothly_from_250_to_300_ms() {
         let rtos = after_a_step_to(100);
         assert!(rtos.windows(2).all(|pair| pair[0] <= pair[1]));
         assert_eq!((rtos.first().map(|rto| rto / 10), rtos.last()), (Some(25), Some(&300)));

@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_sent_again_and_received_leaves_no_trace_but_the_sack() {
+    fn a_loss_that_is_retransmitted_and_received_leaves_only_the_sack() {
         let mut scoreboard = sent(4);
         assert!(scoreboard.mark_lost(1));
         assert_eq!(counters(&scoreboard), [4, 0, 1, 0, 3]);
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_retransmission_counts_again_and_a_loss_that_waits_does_not() {
+    fn a_lost_retransmission_is_counted_again_and_a_loss_not_yet_retransmitted_is_not() {
         let mut scoreboard = sent(2);
         assert!(scoreboard.mark_lost(0));
         assert!(!scoreboard.mark_lost(0), "it was known");
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn the_search_for_losses_goes_on_where_it_was_and_back_for_an_earlier_loss() {
+    fn the_search_for_losses_continues_where_it_was_and_returns_for_an_earlier_loss() {
         let mut scoreboard = sent(5);
         scoreboard.retransmit_from_head();
         scoreboard.mark_lost(3);

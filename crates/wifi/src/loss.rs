@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn two_decibels_decide_between_nearly_all_and_nearly_nothing() {
+    fn two_decibels_change_the_loss_from_nearly_all_to_nearly_none() {
         assert!(share(7, 1, 2100, 1538) > 0.8);
         assert!(share(7, 1, 2300, 1538) < 0.001);
         assert!(share(7, 1, -1000, 1538) > 0.999);

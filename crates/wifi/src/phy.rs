@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rates_of_802_11n_are_those_on_the_box() {
+    fn the_maximum_rates_of_802_11n_are_those_of_the_standard() {
         let short = |width, mcs| tenths(ht(width, mcs, Guard::Ns400));
         let long = |width, mcs| tenths(ht(width, mcs, Guard::Ns800));
         assert_eq!([short(20, 0), short(20, 7), short(40, 7), short(40, 15)], [72, 722, 1500, 3000]);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rates_of_802_11ac_and_ax_are_those_on_the_box() {
+    fn the_maximum_rates_of_802_11ac_and_ax_are_those_of_the_standard() {
         assert_eq!(
             [tenths(vht(80, 1, 9)), tenths(vht(80, 2, 9)), tenths(vht(80, 3, 9))],
             [4333, 8667, 13000]
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn control_frames_last_as_long_as_the_dossier_says() {
+    fn control_frames_have_the_durations_of_the_standard() {
         let micros = |bytes, bits| Band::Ghz5.legacy_frame(bytes, bits).as_micros();
         assert_eq!(
             [micros(14, 96), micros(14, 24), micros(20, 96), micros(32, 96), micros(32, 24)],
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_standard_leaves_out_is_refused() {
+    fn modes_that_the_standard_excludes_are_refused() {
         let vht = |width, streams, mcs| Mode::new(Format::Vht, width, streams, mcs, Guard::Ns800);
         for (width, streams, mcs) in [(20, 1, 9), (20, 2, 9), (80, 3, 6), (160, 3, 9), (60, 1, 1), (80, 9, 1)]
         {

@@ -290,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_token_of_the_run_opens_a_receiver() {
+    fn a_receiver_accepts_only_connections_with_the_token_of_the_run() {
         let job = r#"{"name": "f", "from": 0, "to": 0, "address": "127.0.0.1", "port": 0, "start_ns": 0, "stop_ns": null,
             "bytes": null, "congestion_control": "cubic", "pacing_shift": null, "max_pacing_rate_bps": null,
             "sndbuf": null, "rcvbuf": null, "rcvlowat": 1, "notsent_lowat": null, "mss": null, "token": "abcd"}"#;

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn each_request_is_answered_and_strangers_are_not() {
+    fn requests_with_the_token_are_answered_and_others_are_not() {
         let network = Network::of_machine(&["here".to_owned()], 0).unwrap();
         let echo = echo(Some("geheimgeheim"));
         let mut running = RunningEcho::prepare(&echo, &network).unwrap();

@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn datagrams_keep_their_rate_and_strangers_are_not_counted() {
+    fn datagrams_are_sent_at_their_rate_and_those_without_the_token_are_not_counted() {
         let names = ["here".to_owned()];
         let network = Network::of_machine(&names, 0).unwrap();
         let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

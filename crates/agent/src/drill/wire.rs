@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_segment_of_tcp_is_not_taken_for_one() {
+    fn a_packet_that_is_not_tcp_is_ignored() {
         assert_eq!(segment(&[0; 5]), None);
         let mut packet = Translation::default()
             .packet(&spec(Flags::ACK, Vec::new()), ADDRESSES, PORTS, None)

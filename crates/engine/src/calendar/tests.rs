@@ -33,7 +33,7 @@ fn events_of_one_instant_come_out_in_the_order_of_scheduling_however_far_ahead_t
 }
 
 #[test]
-fn the_ends_of_time_are_instants_like_others() {
+fn the_first_and_the_last_instant_can_be_scheduled() {
     let mut calendar = Calendar::new();
     calendar.schedule(SimTime::NEVER, "end");
     calendar.schedule(SimTime::ZERO, "start");
@@ -69,7 +69,7 @@ fn the_past_cannot_be_scheduled() {
 }
 
 #[test]
-fn room_is_reused() {
+fn memory_is_reused() {
     let mut calendar = Calendar::new();
     for ns in 0..10 {
         calendar.schedule(SimTime::from_nanos(ns * 5_000_000), ());
@@ -143,7 +143,7 @@ proptest! {
     #![proptest_config(cases(1_000))]
 
     #[test]
-    fn it_does_what_a_sorted_list_does(steps in prop::collection::vec(step(), 1..300)) {
+    fn it_agrees_with_a_sorted_list(steps in prop::collection::vec(step(), 1..300)) {
         let (mut calendar, mut model) = (Calendar::new(), Model::default());
         for step in steps {
             apply(step, &mut calendar, &mut model);

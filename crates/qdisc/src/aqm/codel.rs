@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backlog_of_one_packet_is_not_dropped_from() {
+    fn a_backlog_of_one_packet_loses_nothing() {
         let mut queue = Standing::above_target();
         queue.backlog_behind = 1514;
         assert!(queue.signals(1000).is_empty());

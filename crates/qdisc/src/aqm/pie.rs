@@ -543,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backlog_of_two_full_packets_is_never_dropped_from() {
+    fn a_backlog_of_two_full_packets_never_loses_one() {
         let mut draws = <rand_xoshiro::Xoshiro256StarStar as rand_core::SeedableRng>::seed_from_u64(1);
         let settings = settings(Generation::Module2013);
         let mut pie = Pie { probability: settings.generation.one(), burst: 0, ..Pie::new(&settings) };

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn one_per_cent_is_one_per_cent() {
+    fn a_loss_of_one_per_cent_loses_one_per_cent() {
         let (share, run) = bursts(Loss::Random { share: PER_CENT, stream: Correlated::default() });
         assert!((share - 0.01).abs() < 0.0005 && run < 1.05, "{share} {run}");
     }

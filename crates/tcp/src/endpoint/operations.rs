@@ -466,7 +466,7 @@ mod tests {
         }
 
         #[test]
-        fn an_ack_taken_at_once_leaves_what_all_of_its_steps_leave(case in case()) {
+        fn the_fast_path_of_an_ack_reaches_the_state_of_the_full_path(case in case()) {
             let left = [Acks::AtOnce, Acks::StepByStep].map(|acks| {
                 let mut endpoint = play(case.clone(), acks);
                 endpoint.sender.acks = Acks::AtOnce;

@@ -105,7 +105,7 @@ fn sacked_segments_share_an_skb_of_less_than_524_280_bytes() {
 }
 
 #[test]
-fn a_hole_that_is_filled_joins_two_skbs_only_if_both_fit_in_one() {
+fn a_filled_hole_joins_two_skbs_only_if_both_fit_in_one() {
     for (others, skbs) in [(180, 1), (181, 2)] {
         let mut queue = RetransmitQueue::new();
         for n in 0..2 * others + 1 {

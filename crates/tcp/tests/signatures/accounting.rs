@@ -33,7 +33,7 @@ fn the_parts_of_the_flight_add_up_and_flights_without_loss_fit_the_window() {
 }
 
 #[test]
-fn without_loss_every_byte_sent_is_acknowledged_or_out() {
+fn without_loss_every_byte_sent_is_acknowledged_or_in_flight() {
     let out = Path { rate: Some(Rate::from_bits_per_sec(10_000_000)), ..Path::new(ms(10)) };
     let mut pair = Pair::new(control("cubic"), false, out, Path::new(ms(10)));
     pair.transfer_for_ever();

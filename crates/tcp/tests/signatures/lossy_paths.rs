@@ -172,7 +172,7 @@ fn a_byte_per_second_and_a_hundred_gigabit_are_paced_exactly() {
 }
 
 #[test]
-fn a_link_of_a_hundred_bits_per_second_delivers_in_the_end() {
+fn a_link_of_a_hundred_bits_per_second_delivers_everything() {
     let rate = Some(Rate::from_bits_per_sec(100));
     for row in ROWS {
         let path = Path { rate, ..Path::new(ms(1)) };

@@ -109,7 +109,7 @@ fn slow_start_is_paced_for_avoidance_from_half_of_ssthresh_on() {
 }
 
 #[test]
-fn after_a_cut_the_pacing_rate_follows_what_is_still_out() {
+fn after_a_cut_the_pacing_rate_follows_the_flight() {
     let mut script = Script::connect(Setup::new(window_control(40, 40, |cwnd| cwnd / 2), ms(100)));
     script.write(40);
     script.at(ms(100));

@@ -120,7 +120,7 @@ fn an_ack_below_una_still_updates_the_scoreboard_and_releases_a_segment() {
 }
 
 #[test]
-fn two_segments_overtaking_a_third_are_disorder_and_nothing_more() {
+fn two_segments_that_overtake_a_third_only_change_the_state_to_disorder() {
     let mut script = sent(halved(10), 40);
     script.sack(0, &[(1, 2)]);
     script.sack(0, &[(1, 3)]);
@@ -284,7 +284,7 @@ fn a_refusal_by_the_local_queue_reduces_once_and_the_segment_goes_out_later_as_n
 }
 
 #[test]
-fn a_drop_of_an_older_packet_for_ours_counts_ours_as_sent() {
+fn a_packet_counts_as_sent_if_the_queue_drops_an_older_one_for_it() {
     let mut script = sent(halved(20), 100);
     script.device = Device::Congested;
     script.ack(1);

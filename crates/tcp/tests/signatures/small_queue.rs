@@ -89,7 +89,7 @@ fn a_flow_held_by_the_small_queue_in_avoidance_keeps_its_window() {
 }
 
 #[test]
-fn slow_start_held_by_the_small_queue_stops_at_twice_what_is_out() {
+fn slow_start_held_by_the_small_queue_stops_at_twice_the_flight() {
     let setup = Setup::new(control("reno"), ms(100));
     let mut script = Script::connect(Setup { small_queue: SmallQueueLimit::Packets(20), ..setup });
     script.device = Device::Holds;

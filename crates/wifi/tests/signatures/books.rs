@@ -80,7 +80,7 @@ proptest! {
     #![proptest_config(cases(48))]
 
     #[test]
-    fn no_packet_vanishes_no_credit_is_lost_and_a_seed_repeats(
+    fn every_packet_and_credit_is_accounted_for_and_a_seed_repeats(
         plan in plan(),
         offers in prop::collection::vec((any::<u8>(), any::<bool>(), 0_u8..8), 1..400),
     ) {
@@ -95,7 +95,7 @@ proptest! {
 
     // In a cell with hidden radios nobody rests: here two are hidden from each other that never send.
     #[test]
-    fn radios_that_rest_while_others_send_are_as_if_they_had_followed(
+    fn idle_radios_reach_the_state_of_radios_that_follow_every_exchange(
         plan in plan(),
         offers in prop::collection::vec((any::<u8>(), any::<bool>(), 0_u8..8), 1..400),
     ) {
@@ -110,7 +110,7 @@ proptest! {
     }
 
     #[test]
-    fn what_hears_each_other_does_not_overlap_unless_it_collides(
+    fn exchanges_of_radios_that_hear_each_other_overlap_only_in_collisions(
         plan in plan(),
         offers in prop::collection::vec((any::<u8>(), any::<bool>(), 0_u8..8), 1..200),
     ) {

@@ -119,7 +119,7 @@ fn a_flood_to_one_station_fills_4_mib_of_memory_with_1820_packets() {
 }
 
 #[test]
-fn the_fattest_flow_pays_for_all() {
+fn the_largest_flow_loses_the_packets_over_the_limit() {
     let mut bench = Bench::new(QueueLimits { packets: 100, memory: 1 << 30 });
     (0..20).for_each(|_| bench.offer(1, 1500, Ecn::NotEct));
     (0..200).for_each(|_| bench.offer(2, 1500, Ecn::NotEct));

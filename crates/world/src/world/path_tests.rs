@@ -56,7 +56,7 @@ fn each_direction_has_its_own_rate() {
 }
 
 #[test]
-fn a_frame_on_the_wire_keeps_its_rate_and_those_behind_it_get_the_new_one() {
+fn a_change_of_rate_applies_to_frames_that_are_not_yet_on_the_wire() {
     let mut scenario = chain(&large_pings(&[0, 1, 2]));
     scenario.links[0].bql = [false; 2];
     // The first takes 12.304 ms; the change comes while its bits leave.

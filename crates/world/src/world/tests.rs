@@ -180,7 +180,7 @@ fn an_unknown_discipline_is_refused_with_those_there_are() {
 }
 
 #[test]
-fn references_that_point_nowhere_are_refused() {
+fn references_to_missing_hosts_links_or_flows_are_refused() {
     let broken = |change: fn(&mut Scenario)| {
         let mut scenario = chain(PING);
         change(&mut scenario);
@@ -280,7 +280,7 @@ fn timeless(traffic: &str) -> Scenario {
 }
 
 #[test]
-fn an_endless_flow_on_a_way_that_takes_no_time_is_refused() {
+fn an_endless_flow_over_a_path_without_delay_is_refused() {
     let error = World::build(&timeless(TCP)).err().unwrap();
     assert_eq!(error.path, "traffic[0]");
     assert!(error.to_string().contains("no time passes on the way from `client` to `server`"), "{error}");
@@ -288,7 +288,7 @@ fn an_endless_flow_on_a_way_that_takes_no_time_is_refused() {
 }
 
 #[test]
-fn a_flow_that_ends_may_take_no_time() {
+fn a_finite_flow_over_a_path_without_delay_is_accepted() {
     assert_eq!(bytes_read(&ran(&timeless(TCP_200_KB)), 0), 200_000);
 }
 
