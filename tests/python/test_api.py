@@ -51,7 +51,7 @@ def test_results_give_tables_figures_frames_of_polars_and_a_report(tmp_path: Pat
     assert "<html" in tailback.write_report(results, tmp_path / "report.html").read_text()
 
 
-def test_results_are_held_against_each_other(tmp_path: Path) -> None:
+def test_results_are_compared_with_each_other(tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
     file.write_text(EXPERIMENT)
     results = tailback.run(file, out=tmp_path / "out")
@@ -78,7 +78,7 @@ def test_a_wrong_file_raises_the_message_the_command_line_prints(tmp_path: Path)
         tailback.load(tmp_path / "nowhere.yaml")
 
 
-def test_the_package_knows_its_version_and_nothing_else_by_surprise() -> None:
+def test_the_package_exports_its_version_and_its_documented_functions_only() -> None:
     assert tailback.__version__.count(".") == 2
     with pytest.raises(AttributeError):
         _ = tailback.drive

@@ -42,13 +42,13 @@ def test_the_worked_numbers_of_table_1(limit: float, pacing: float, mbps: float,
     assert rtt_ms(packets, TABLE_1) == pytest.approx(ms, abs=0.01)
 
 
-def test_the_rtt_is_continuous_where_the_aggregate_is_full_and_then_climbs_in_stairs() -> None:
+def test_the_rtt_is_continuous_where_the_aggregate_is_full_and_then_rises_in_steps() -> None:
     at = rtt_ms(np.array([71.999, 72.0, 72.001, 144.0, 144.001]), TABLE_1)
     assert at[:4] == pytest.approx([11.5] * 4, abs=0.01)
     assert at[4] - at[3] == pytest.approx(4.5018, abs=1e-4)
 
 
-def test_a_fit_finds_the_share_that_made_the_data() -> None:
+def test_a_fit_finds_the_share_with_which_the_data_was_made() -> None:
     limits, ratios = np.tile([1.0, 5, 20, 60, 90, 150, 250, 400], 2), np.repeat([1.2, 1.6], 8)
     made = Cell(share=0.65)
     packets = backlog(limits, ratios, made)

@@ -58,13 +58,13 @@ def test_one_repetition_has_no_interval_and_no_effect() -> None:
     assert all(map(math.isnan, (found.low, found.high, found.effect)))
 
 
-def test_repetitions_that_differ_alike_have_an_interval_of_no_width() -> None:
+def test_equal_differences_have_an_interval_without_width() -> None:
     found = difference(values(1, 2, 3), values(2, 3, 4))
     assert (found.low, found.high) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize("sample", [(0.0, 0.0, 1.0), (1.0, 2.0), (0.0, 1e-300, 1.0), (5.0, 5.0, 5.0, 5.0, 9.0)])
-def test_an_interval_of_few_or_alike_values_is_a_number_within_their_range(sample: tuple[float, ...]) -> None:
+def test_an_interval_of_few_or_similar_values_is_finite_and_within_their_range(sample: tuple[float, ...]) -> None:
     low, high = interval(values(*sample))
     assert min(sample) <= low <= high <= max(sample)
 
@@ -104,7 +104,7 @@ def test_configurations_are_kept_apart() -> None:
     assert table[table["metric"] == "retransmits"]["difference"].to_list() == [0, 3]
 
 
-def test_the_chance_of_a_difference_is_that_of_dealing_the_values_anew() -> None:
+def test_the_p_value_is_that_of_a_permutation_test() -> None:
     # Of 252 ways to deal ten values five and five, two are as far apart.
     found = difference(values(1, 2, 3, 4, 5), values(11, 12, 13, 14, 15))
     assert found.test == "permutation"
@@ -124,14 +124,14 @@ def test_ties_do_not_make_three_repetitions_significant() -> None:
     assert difference(values(3, 3, 3), values(0, 0, 0), "Mann–Whitney").p == pytest.approx(0.1)
 
 
-def test_what_never_differs_is_chance_and_one_repetition_is_not_tested() -> None:
+def test_equal_values_have_a_p_value_of_one_and_one_repetition_has_none() -> None:
     assert difference(values(2, 2, 2), values(2, 2, 2)).p == 1
     alone = difference(values(2), values(3))
     assert alone.test is None
     assert math.isnan(alone.p)
 
 
-def test_no_difference_is_found_significant_about_as_often_as_it_says() -> None:
+def test_false_positives_are_as_frequent_as_the_level_says() -> None:
     draws = np.random.default_rng(11)
     found = sum(difference(draws.normal(size=5), draws.normal(size=5)).p <= 0.05 for _ in range(200))
     # 10 are expected at most (12 of 252 deals are at or below 0.05).

@@ -11,19 +11,19 @@ def one(reference: list[float], candidate: list[float]) -> dict[str, float]:
     return {str(key): value for key, value in distances([pair]).iloc[0].items()}
 
 
-def test_a_shift_is_as_far_as_it_shifts() -> None:
+def test_the_distance_of_a_shifted_sample_is_the_shift() -> None:
     found = one([1, 2, 3, 4], [3, 4, 5, 6])
     assert found["wasserstein"] == pytest.approx(2.0)
     assert found["relative"] == pytest.approx(0.8)
     assert found["ks"] == pytest.approx(0.5)
 
 
-def test_the_same_samples_in_another_order_are_no_distance_apart() -> None:
+def test_the_order_of_samples_does_not_change_their_distance() -> None:
     found = one([1, 5, 2], [5, 2, 1])
     assert (found["wasserstein"], found["ks"]) == (0, 0)
 
 
-def test_equal_medians_do_not_hide_another_spread() -> None:
+def test_samples_with_equal_medians_and_other_spreads_are_apart() -> None:
     found = one([9, 10, 11], [5, 10, 15])
     assert found["wasserstein"] == pytest.approx(8 / 3)
     assert found["ks"] == pytest.approx(1 / 3)

@@ -70,7 +70,7 @@ def test_at_the_same_sample_the_window_is_reported_first() -> None:
     assert columns == ["snd_cwnd", "snd_ssthresh", "unacked", "total_retrans"]
 
 
-def test_a_difference_below_the_share_or_the_slack_is_forgiven() -> None:
+def test_a_difference_below_the_relative_or_the_absolute_threshold_is_ignored() -> None:
     nearly = changed(changed(trace(), 40, snd_cwnd=440), 0, snd_cwnd=11)
     assert firsts(traces(trace(), nearly)) == []
     assert firsts(traces(trace(), nearly), Threshold(0.05, AT_INTERVALS.slack)) == [("upload", "snd_cwnd", 41, 4.1)]
@@ -86,7 +86,7 @@ def test_counters_without_a_sign_may_be_less_than_the_reference() -> None:
     assert firsts(traces(reference, much.astype(kinds))) == [("upload", "snd_cwnd", 46, 4.6)]
 
 
-def test_a_threshold_that_is_infinite_on_one_side_only_differs() -> None:
+def test_a_value_that_is_infinite_on_one_side_only_differs() -> None:
     both = changed(trace(), 5, snd_ssthresh=30)
     assert firsts(traces(both, both)) == []
     assert firsts(traces(trace(), both)) == [("upload", "snd_ssthresh", 6, 0.6)]

@@ -23,7 +23,7 @@ def stopping(share: float = 0.05, fewest: int = 5, most: int = 30) -> Stopping:
     return Stopping(share, READ, fewest, most)
 
 
-def test_the_interval_is_students() -> None:
+def test_the_interval_is_that_of_the_t_distribution() -> None:
     # Quantile of t with 4 degrees of freedom: 2.776; s = √2.5.
     low, high = t_interval(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
     assert (high - low) / 2 == pytest.approx(2.776445 * math.sqrt(2.5 / 5), rel=1e-6)
@@ -50,7 +50,7 @@ def test_repetitions_go_on_until_the_interval_is_narrow() -> None:
     assert (rule.next_count(wide), rule.narrow(wide)) == (10, False)
 
 
-def test_the_cap_ends_it_and_the_interval_is_still_called_wide() -> None:
+def test_repetitions_end_at_the_maximum_and_the_interval_is_reported_as_wide() -> None:
     wide = summaries(*[50.0, 150.0] * 15)
     assert stopping().next_count(wide) == 30
     assert not stopping().narrow(wide)
@@ -90,7 +90,7 @@ def test_mser5_cuts_a_ramp_and_little_of_noise() -> None:
 
 
 @pytest.mark.parametrize("series", [np.linspace(0, 1, 300), np.ones(49)])
-def test_mser5_does_not_tell_of_what_never_settles_or_is_short(
+def test_mser5_finds_nothing_in_a_series_that_never_settles_or_is_short(
     series: np.ndarray[tuple[int], np.dtype[np.float64]],
 ) -> None:
     assert mser5(series) is None

@@ -27,7 +27,7 @@ def test_the_worst_of_a_configuration_is_the_largest_of_either_sign() -> None:
     assert worst["deviation"].to_list() == pytest.approx([-2.0, -0.1])
 
 
-def test_what_was_not_judged_has_no_cell_and_axes_keep_their_names() -> None:
+def test_cells_that_were_not_judged_are_left_out_and_axes_keep_their_names() -> None:
     table = deviations(judged(ROWS), CONFIGURATIONS)
     assert set(table["metric"]) == {"goodput", "TCP RTT p50", "worst"}
     assert set(table["axis.metric"]) == {"x"}

@@ -61,7 +61,7 @@ def test_throughput_in_wide_bins_adds_up_the_narrow_ones() -> None:
     assert table[table["flow"] == "b"]["mbps"].tolist() == pytest.approx([1.0, 0.0])
 
 
-def test_a_last_bin_that_would_reach_past_the_window_is_left_out() -> None:
+def test_a_last_bin_that_reaches_past_the_window_is_left_out() -> None:
     table = throughput_bins(flows((2.4, "a", 1)), Window(SECOND, 2500 * MS), SECOND)
     assert table["t"].tolist() == [2.0]
 

@@ -64,7 +64,7 @@ def test_a_newcomer_that_never_gets_its_share_has_no_convergence_time() -> None:
     assert convergence_times(flows(a=[20] * 20, b=[0] * 10 + [1] * 10), 20 * SECOND, BIN) == {}
 
 
-def test_sojourn_is_littles_law() -> None:
+def test_the_sojourn_time_follows_from_littles_law() -> None:
     # 125 kB held while 1.25 MB leave per second: 100 ms.
     rows = [(t / 10, "a -> b", 0, 125_000, int(125_000 * t)) for t in range(21)]
     table = pd.DataFrame(rows, columns=["t", "device", "depth", "backlog_bytes", "sent_bytes"])
@@ -129,7 +129,7 @@ def staggered(tmp_path_factory: pytest.TempPathFactory) -> tailback.Results:
     return tailback.run(folder / "x.yaml", out=folder / "out")
 
 
-def test_the_simulators_metrics_agree_with_what_must_be(staggered: tailback.Results) -> None:
+def test_the_metrics_of_two_staggered_flows_are_those_that_the_setting_implies(staggered: tailback.Results) -> None:
     summary = staggered.runs[0].summary
     # Flow queues share at once: what is left is the first sliding window that the newcomer fills.
     assert set(summary["convergence_s"]) == {"second"}

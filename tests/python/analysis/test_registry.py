@@ -102,11 +102,11 @@ def test_rows_have_keys_words_and_numbers_of_their_own() -> None:
     assert all((row.key is None) == (row.value is None) for row in rows)
 
 
-def test_what_repetitions_may_wait_for_has_a_number() -> None:
+def test_every_quantity_of_repeat_until_is_in_the_registry() -> None:
     assert all(registry.by_word()[name].numbers for name in QUANTITIES)
 
 
-def test_the_headline_is_what_it_was() -> None:
+def test_the_headline_metrics_have_not_changed() -> None:
     assert [(column.title, column.unit) for column in registry.headline()] == [
         ("goodput", "Mbit/s"), ("ping p50", "ms"), ("ping p90", "ms"), ("TCP RTT p50", "ms"), ("TCP RTT p90", "ms"),
         ("cwnd", "segments"), ("drops", ""), ("retrans", ""), ("Jain", ""),

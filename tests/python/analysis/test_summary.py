@@ -47,7 +47,7 @@ def test_directions_add_up_to_the_total() -> None:
     assert goodput["up"] == goodput["flows"]["upload.1"]
 
 
-def test_what_no_table_tells_is_absent() -> None:
+def test_a_metric_whose_table_is_missing_is_absent() -> None:
     assert summarise({}, {}, MEASURE) == {}
 
 

@@ -65,7 +65,7 @@ def test_other_words_are_refused_with_an_example(name: str, words: str, said: st
         tolerance(name, words)
 
 
-def test_one_that_is_set_leaves_the_others() -> None:
+def test_setting_one_tolerance_leaves_the_others() -> None:
     found = tolerances({"goodput": "1%", "rtt": "off"}, FIDELITY)
     assert found["goodput"].share == 0.01
     assert found["rtt"].allowed(1, 100) is None
@@ -94,7 +94,7 @@ def test_few_drops_are_shown_and_many_are_judged() -> None:
     assert verdicts([summary(drops=10)], [summary(drops=60)])["drops"]["outcome"] == "off"
 
 
-def test_an_interval_that_crosses_the_tolerance_is_said_to() -> None:
+def test_an_interval_that_crosses_the_tolerance_is_reported() -> None:
     reference = [summary() for _ in range(5)]
     wide = [summary(goodput=100 + off) for off in (0, 5, -3, 6, 2)]
     narrow = [summary(goodput=100 + off) for off in (0.1, 0.2, 0.1, 0.3, 0.2)]
@@ -102,14 +102,14 @@ def test_an_interval_that_crosses_the_tolerance_is_said_to() -> None:
     assert str(verdicts(reference, narrow)["goodput_mbps.total"]["verdict"]).startswith("within tolerance; higher")
 
 
-def test_no_difference_is_called_one_where_the_interval_holds_none() -> None:
+def test_a_difference_whose_interval_contains_zero_is_not_called_a_difference() -> None:
     reference = [summary() for _ in range(4)]
     here = [summary(goodput=100 + off) for off in (-0.5, 0.5, 0.2, -0.1)]
     assert "no difference shown" in str(verdicts(reference, here)["goodput_mbps.total"]["verdict"])
     assert "the same in every repetition" in str(verdicts(reference, reference)["drops"]["verdict"])
 
 
-def test_what_a_side_does_not_know_is_not_judged() -> None:
+def test_a_value_that_one_side_lacks_is_not_judged() -> None:
     blind = {name: value for name, value in summary().items() if name != "tcp_rtt_ms"}
     found = verdicts([summary()], [blind])
     assert found["tcp_rtt_ms.p50"]["outcome"] == "unknown"

@@ -36,7 +36,7 @@ def test_a_front_holds_the_settings_that_no_other_beats() -> None:
     assert list(undominated(np.array([1.0, 1.0]), np.array([5.0, 5.0]))) == [True, True]
 
 
-def test_a_front_says_how_sure_each_of_its_points_is() -> None:
+def test_a_front_has_the_probability_of_each_of_its_points() -> None:
     table = front(
         runs({"low": [(1, 10), (1.1, 10)], "high": [(9, 90), (9.1, 91)], "near": [(1.05, 10.5), (1.06, 9.4)],
               "bad": [(20, 5), (21, 5)]}), PING, GOODPUT,
@@ -48,7 +48,7 @@ def test_a_front_says_how_sure_each_of_its_points_is() -> None:
     assert list(shares)[-1] == "bad"
 
 
-def test_with_one_repetition_it_does_not() -> None:
+def test_with_one_repetition_a_front_has_no_probabilities() -> None:
     assert front(runs({"low": [(1, 10)]}), PING, GOODPUT)["on front"].isna().all()
 
 
@@ -203,7 +203,7 @@ vary:
         ("n: [1, 2]", True),
     ],
 )
-def test_what_the_path_is_made_of_is_given_and_the_rest_may_be_chosen(axis: str, given: bool) -> None:
+def test_axes_of_the_path_are_given_and_the_others_can_be_chosen(axis: str, given: bool) -> None:
     experiment = scenario.loads(f"{PATHS}  {axis}\n  offloads: [off, gso]\n")
     varied = list(experiment.axes)
     found = conditions(varied, [(run.axes, run.scenario) for run in experiment.runs()])

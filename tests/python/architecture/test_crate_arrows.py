@@ -66,14 +66,14 @@ def test_a_crate_depends_only_on_what_lies_below(crate: str, crates: dict[str, A
 
 
 @pytest.mark.parametrize("crate", BELOW)
-def test_what_is_for_tests_is_no_dependency_of_what_is_built(crate: str, crates: dict[str, Any]) -> None:
+def test_crates_for_tests_are_only_dev_dependencies(crate: str, crates: dict[str, Any]) -> None:
     dependencies = crates[crate]["dependencies"]
     kinds = {found["kind"] for found in dependencies if found["name"].removeprefix("tailback-") in OF_TESTS}
     assert kinds <= {"dev"}
 
 
 @pytest.mark.parametrize("crate", MACHINES)
-def test_no_machine_knows_the_clockwork_the_records_or_the_world(crate: str) -> None:
+def test_no_state_machine_depends_on_engine_record_or_world(crate: str) -> None:
     assert not BELOW[crate] & {"engine", "record", "world"}
 
 
@@ -83,7 +83,7 @@ def test_every_crate_has_the_lints_of_the_workspace(crate: str) -> None:
     assert manifest["lints"] == {"workspace": True}
 
 
-def test_clocks_and_dice_are_forbidden_with_a_reason() -> None:
+def test_clocks_and_random_numbers_are_forbidden_with_a_reason() -> None:
     lints = tomllib.loads((ROOT / "clippy.toml").read_text())
     methods, types = lints["disallowed-methods"], lints["disallowed-types"]
     assert {ban["path"] for ban in methods} >= FORBIDDEN_METHODS

@@ -37,7 +37,7 @@ def test_every_step_of_the_two_paths_is_in_the_file_it_names() -> None:
             assert re.search(rf"\b(fn|def|class) {step}\b", code), f"{file} has no `{step}`"
 
 
-def test_every_room_has_its_line_in_the_architecture() -> None:
+def test_every_package_and_crate_has_a_line_in_the_architecture() -> None:
     linked = set(LINK.findall(text(ROOT / "ARCHITECTURE.md")))
     crates = {f"crates/{folder.name}/src/lib.rs" for folder in (ROOT / "crates").iterdir() if folder.is_dir()}
     packages = {str(file.relative_to(ROOT)) for file in (ROOT / "python" / "tailback").glob("*/__init__.py")}

@@ -147,13 +147,13 @@ def missing(file: Path) -> Iterator[str]:
         yield from (f"{file}:{number}: `{name}`" for name in absent)
 
 
-def test_what_comments_and_documents_name_is_there() -> None:
+def test_every_name_in_comments_and_documents_exists() -> None:
     found = [lie for file in tracked() if file.suffix in (".rs", ".py", ".pyi", ".md") for lie in missing(file)]
     hint = "name what there is; a thing of the kernel or of another program belongs into `OF_OTHERS` of this test"
     assert not found, "\n".join([*found, f"hint: {hint}"])
 
 
-def test_a_name_that_is_not_there_is_found() -> None:
+def test_a_name_that_does_not_exist_is_found() -> None:
     gone = "no_such" + "_function"
     line = f"see `{gone}` and `{gone}()`, `Sender::{gone}`, `a word`, `take_data`"
     assert [name for name in named(line) if not is_there(name)] == [gone, f"{gone}()", f"Sender::{gone}"]

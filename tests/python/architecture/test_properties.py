@@ -23,7 +23,7 @@ def test_every_property_of_the_package_says_its_cases_in_the_shared_way() -> Non
     assert set(numbers) == {"cases("}
 
 
-def test_git_keeps_what_broke_a_property() -> None:
+def test_failing_cases_of_properties_are_not_ignored_by_git() -> None:
     kept = "crates/wifi/tests/signatures/books.regressions"
     ignored = subprocess.run(["git", "check-ignore", "--quiet", "--no-index", kept], cwd=ROOT, check=False)
     assert ignored.returncode == 1

@@ -84,12 +84,12 @@ def _modules(node: ast.AST) -> list[str]:
     return []
 
 
-def test_every_room_has_its_place() -> None:
+def test_every_package_has_its_place() -> None:
     assert rooms() == sorted(BELOW)
 
 
 @pytest.mark.parametrize("room", BELOW)
-def test_a_room_imports_only_what_lies_below(room: str) -> None:
+def test_a_package_imports_only_from_below(room: str) -> None:
     upwards = [(file.name, other) for file, other in imported(room) if other not in {room, *BELOW[room]}]
     assert upwards == []
 

@@ -55,7 +55,7 @@ def places(name: str) -> Sequence[str]:
 
 
 @pytest.mark.parametrize("kind", ROOMS)
-def test_nothing_outside_its_room_knows_an_algorithm_by_name(kind: str) -> None:
+def test_only_its_own_package_knows_an_algorithm_by_name(kind: str) -> None:
     names = {row.name for row in getattr(CoreRegistry(), kind)} - KNOWN_BY_NAME[kind]
     assert names
     found = {name: [place for place in places(name) if not place.startswith(ROOMS[kind])] for name in sorted(names)}

@@ -67,7 +67,7 @@ def test_an_algorithm_opens_with_its_source(file: Path) -> None:
     assert set(sources) & set(SOURCES), f"{file.name} opens with no key of references/sources.toml: {sources}"
 
 
-def test_what_is_cited_is_in_the_list_of_sources() -> None:
+def test_every_cited_source_is_in_the_list() -> None:
     unknown = {
         f"{file.relative_to(ROOT)}: [{key(citation)}]"
         for file in code()
@@ -77,7 +77,7 @@ def test_what_is_cited_is_in_the_list_of_sources() -> None:
     assert sorted(unknown) == []
 
 
-def test_what_is_in_the_list_of_sources_is_cited() -> None:
+def test_every_source_in_the_list_is_cited() -> None:
     used = set().union(*(cited(file) for file in code()))
     assert sorted(set(SOURCES) - used) == []
 
@@ -92,7 +92,7 @@ def test_the_kernel_is_cited_by_version() -> None:
 
 
 @pytest.mark.parametrize("file", DEVIATIONS, ids=lambda file: file.stem)
-def test_a_deviation_says_what_why_and_where(file: Path) -> None:
+def test_a_deviation_has_its_text_reason_and_place(file: Path) -> None:
     deviation = tomllib.loads(file.read_text())
     assert list(deviation) == ["what", "why", "effect", "from", "where", "since"]
     assert all(deviation.values())
@@ -117,7 +117,7 @@ def test_each_field_in_which_stacks_differ_has_its_line_and_no_line_is_without_o
 
 
 @pytest.mark.parametrize("key", STACKS["differences"])
-def test_a_difference_says_what_since_when_to_what_effect_and_where(key: str) -> None:
+def test_a_difference_of_stacks_has_all_its_fields(key: str) -> None:
     line = STACKS["differences"][key]
     assert list(line) == ["what", "values", "since", "effect", "from", "where"]
     assert all(line.values())
@@ -132,7 +132,7 @@ def test_a_difference_has_words_for_the_values_that_the_stacks_have(key: str) ->
 
 
 @pytest.mark.parametrize("key", _core.stacks()[0]["values"])
-def test_where_a_difference_is_said_to_be_the_code_asks_for_it(key: str) -> None:
+def test_the_code_uses_each_difference_where_the_list_says(key: str) -> None:
     asked = {"airtime_queue_limit": "aql"}.get(key, key)
     code = [(ROOT / place).read_text().lower() for place in STACKS["differences"][key]["where"]]
     assert any(asked in text for text in code)

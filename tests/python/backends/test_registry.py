@@ -42,7 +42,7 @@ def test_a_backend_runs_and_checks_by_the_name_in_its_row(experiment: Path, tmp_
     assert run.backend == "toy"
 
 
-def test_a_comparison_takes_it_too(experiment: Path, tmp_path: Path) -> None:
+def test_a_comparison_accepts_it_too(experiment: Path, tmp_path: Path) -> None:
     words = ("--backend", "sim", "--against", "toy", "--out", tmp_path / "compared")
     assert "1" in in_process("validate", experiment, *words).stdout
 

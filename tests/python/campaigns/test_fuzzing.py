@@ -57,7 +57,7 @@ def test_the_input_that_ends_the_process_is_kept(tmp_path: Path) -> None:
     assert [file.read_bytes() for file in tmp_path.glob("crash-ended-*")] == [b"bad"]
 
 
-def test_a_campaign_goes_on_for_as_many_executions_as_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_campaign_runs_the_requested_number_of_executions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
     fuzzed = fuzzing.fuzz("word", Wanted(runs=200, minutes=600, seed=1, chosen=Chosen.SEED), tmp_path)
     assert (fuzzed.executions, fuzzed.finds) == (200, [])

@@ -9,7 +9,7 @@ from campaigns import kills
 SEED = 14
 
 
-def test_a_sweep_killed_again_and_again_ends_with_what_an_undisturbed_one_gives(tmp_path: Path) -> None:
+def test_a_sweep_that_is_killed_repeatedly_gives_the_results_of_an_undisturbed_one(tmp_path: Path) -> None:
     assert kills.campaign(5, SEED, tmp_path).kills == 5
 
 

@@ -25,7 +25,7 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=[target.name for target in TARGETS])
-def test_whatever_it_reads_it_ends_in_a_value_or_in_an_error_of_its_own(target: Target) -> None:
+def test_any_input_gives_a_value_or_the_error_of_its_reader(target: Target) -> None:
     for content in inputs(target.seeds(), target.dictionary(), target.short, SEED):
         with guard.scratch() as place:
             try:
@@ -35,7 +35,7 @@ def test_whatever_it_reads_it_ends_in_a_value_or_in_an_error_of_its_own(target: 
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=[target.name for target in TARGETS])
-def test_what_it_begins_with_is_valid(target: Target) -> None:
+def test_every_seed_input_is_valid(target: Target) -> None:
     for content in target.begin():
         with guard.scratch() as place:
             target.read(content, Path(place))
@@ -50,7 +50,7 @@ def refuse(message: str) -> object:
     raise ValueError(message)
 
 
-def test_a_value_and_a_refusal_are_as_they_should_be(folder: Path) -> None:
+def test_a_value_and_a_refusal_are_both_accepted(folder: Path) -> None:
     guard.hold(target_that(lambda content, _: content), b"x", folder)
     guard.hold(target_that(lambda _content, _: refuse("it is no number")), b"x", folder)
     guard.hold(target_that(lambda content, folder: (folder / "x").write_bytes(content)), b"x", folder)
@@ -67,7 +67,7 @@ def test_a_value_and_a_refusal_are_as_they_should_be(folder: Path) -> None:
     ],
     ids=["another error", "a refusal without words", "a folder elsewhere", "a shell", "a program"],
 )
-def test_what_breaks_the_promise_is_found(read: object, way: str, folder: Path) -> None:
+def test_an_unexpected_exception_is_found(read: object, way: str, folder: Path) -> None:
     inner = folder / "inner"
     inner.mkdir()
     with pytest.raises(guard.Broken) as broken:
@@ -75,7 +75,7 @@ def test_what_breaks_the_promise_is_found(read: object, way: str, folder: Path) 
     assert broken.value.way.startswith(way)
 
 
-def test_what_takes_too_long_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_input_that_takes_too_long_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "SECONDS", 0.05)
 
     def endless(_content: bytes, _folder: Path) -> None:
@@ -86,9 +86,7 @@ def test_what_takes_too_long_is_found(folder: Path, monkeypatch: pytest.MonkeyPa
         guard.hold(target_that(endless), b"x", folder)
 
 
-def test_clocks_that_go_on_find_what_takes_too_long_and_nothing_else(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_timers_kept_over_inputs_find_only_slow_inputs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "SECONDS", 0.2)
 
     def busy(seconds: float) -> Any:
@@ -112,7 +110,7 @@ def test_the_time_a_busy_machine_takes_is_not_counted(folder: Path, monkeypatch:
     guard.hold(target_that(lambda _content, _: time.sleep(0.2)), b"x", folder)
 
 
-def test_what_waits_for_ever_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_input_that_waits_forever_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "WAITING_SECONDS", 0.05)
     fifo = folder / "fifo"
     os.mkfifo(fifo)

@@ -78,7 +78,7 @@ def test_compare_says_in_words_what_differs(
     assert table.count("ping p50") == 4
 
 
-def test_one_repetition_has_no_interval_and_that_is_said(
+def test_one_repetition_has_no_interval_and_a_note_says_so(
     two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:
     runs = [next((folder / "runs").glob("cubic-off-r1-*")) for folder in two]
@@ -116,7 +116,7 @@ def test_validate_says_how_far_the_simulator_is(file: Path, monkeypatch: pytest.
     assert found["reference"]["backend"] == "slower"
 
 
-def test_a_faithful_twin_passes_strictly_over_all_controls_it_has(
+def test_an_identical_backend_passes_strictly_over_all_controls_that_it_has(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:
     # Whether figures are drawn is not asked here.
@@ -163,7 +163,7 @@ def test_wrong_input_is_named_with_status_2(
     assert not Path("results").exists()
 
 
-def test_the_threshold_moves_where_flows_part(
+def test_the_threshold_moves_the_first_divergence(
     two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:
     def parted(share: str) -> dict[str, float]:

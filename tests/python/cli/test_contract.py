@@ -157,7 +157,7 @@ def test_wrong_input_is_named_with_status_2(file: Path, words: list[str], said: 
         ["reproduce", "nowhere"],
     ],
 )
-def test_a_command_in_a_process_of_its_own_refuses_what_is_not_there(words: list[str]) -> None:
+def test_a_command_in_its_own_process_refuses_a_missing_file(words: list[str]) -> None:
     done = tailback(*words, status=2)
     assert "nowhere" in done.stderr
     assert done.stdout == ""
@@ -210,7 +210,7 @@ def test_an_interrupt_keeps_complete_runs_and_the_next_run_goes_on(file: Path, t
     assert f"8 complete runs, {len(kept)} of them reused" in done.stderr
 
 
-def test_check_explains_what_is_doubtful_in_words(file: Path) -> None:
+def test_check_explains_its_warnings(file: Path) -> None:
     done = in_process("check", file, "--set", "vary.cc=[bbr]")
     assert done.stderr.startswith(f"{file}:")
     assert "  hint: " in done.stderr
@@ -255,7 +255,7 @@ def test_schema_and_version() -> None:
     assert in_process("--version").stdout.startswith("tailback ")
 
 
-def test_a_reader_that_goes_away_is_no_error_worth_a_traceback(file: Path) -> None:
+def test_a_reader_that_closes_the_pipe_causes_no_traceback(file: Path) -> None:
     shell = f'"{sys.executable}" -c "from tailback.cli import main; main()" explain fq_codel | head -1'
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, env=os.environ)
     assert done.stdout.startswith("fq_codel")

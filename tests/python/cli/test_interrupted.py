@@ -101,7 +101,7 @@ with interrupts.handled():
     interrupted(program, file.parent)
 
 
-def test_who_has_ctrl_c_ignored_keeps_it_so(file: Path) -> None:
+def test_a_process_that_ignores_ctrl_c_keeps_ignoring_it(file: Path) -> None:
     program = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from tailback.cli import interrupts; "
     program += "interrupts.arm(); signal.raise_signal(signal.SIGINT); print('lives')"
     done = subprocess.run(

@@ -70,7 +70,7 @@ def test_no_command_reads_markup_in_a_label(words: list[str], swept: Path) -> No
 
 
 @pytest.mark.parametrize("name", [None, "bar", "cdf", "pareto", "timeseries", "scatter"])
-def test_figures_take_a_dollar_for_a_dollar(name: str | None, swept: Path) -> None:
+def test_figures_do_not_read_a_dollar_sign_as_mathematics(name: str | None, swept: Path) -> None:
     found = results.open_results(swept)
     plot = find_plot(name) if name else default_plot(found)
     with warnings.catch_warnings():
@@ -84,7 +84,7 @@ def test_a_page_holds_labels_as_text(swept: Path) -> None:
     assert "<b>x</b>" not in page
 
 
-def test_what_a_terminal_would_obey_is_written_out() -> None:
+def test_terminal_escapes_are_written_out() -> None:
     assert plain.visible("a\x1b[31mb\x07\x9b1m\u202ec\ud800\r\n\td") == (
         "a\\x1b[31mb\\x07\\x9b1m\\u202ec\\ud800\\x0d\n\td"
     )
@@ -118,7 +118,7 @@ def test_the_console_shows_every_text_as_it_is(hostile: str, capsys: pytest.Capt
     assert "\x9b" not in out + err
 
 
-def test_styles_of_ours_reach_a_terminal() -> None:
+def test_our_own_styles_reach_a_terminal() -> None:
     shown = io.StringIO()
     terminal = console._Plain(file=shown, force_terminal=True, color_system="standard")
     terminal.print(Text("word\x1b[0m", style="red"))

@@ -34,7 +34,7 @@ def on_terminal(words: list[str], columns: int, **environment: str) -> tuple[int
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no such terminals elsewhere")
-def test_a_dumb_terminal_gets_no_escapes(file: Path) -> None:
+def test_a_dumb_terminal_receives_no_escapes(file: Path) -> None:
     status, said = on_terminal(["run", str(file), "--set", "repeat=1"], 80, TERM="dumb")
     assert status == 0
     assert "\x1b" not in said
@@ -42,7 +42,7 @@ def test_a_dumb_terminal_gets_no_escapes(file: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no such terminals elsewhere")
-def test_a_terminal_of_twenty_columns_shows_how_far_it_is(file: Path) -> None:
+def test_a_terminal_of_twenty_columns_shows_the_progress(file: Path) -> None:
     status, said = on_terminal(["run", str(file), "--set", "repeat=1"], 20, TERM="xterm", COLUMNS="20")
     assert status == 0
     assert "Traceback" not in said
@@ -52,7 +52,7 @@ def test_a_terminal_of_twenty_columns_shows_how_far_it_is(file: Path) -> None:
 @pytest.mark.parametrize(
     "words", [["explain", "cubic"], ["list", "metric"], ["schema"], ["check", "FILE"], ["run", "FILE", "--json"]]
 )
-def test_a_reader_that_has_gone_is_no_defect(words: list[str], file: Path) -> None:
+def test_a_closed_pipe_is_not_reported_as_a_defect(words: list[str], file: Path) -> None:
     given = [str(file) if word == "FILE" else word for word in words]
     reader, writer = os.pipe()
     # Gone before a word is written, as `head -0` is.

@@ -66,7 +66,7 @@ def test_skbs_of_several_segments_are_cut_below_the_shaper_in_the_twin() -> None
     assert {host["offloads"] for host in twin(CUBIC.experiment)["hosts"]} == {"off"}
 
 
-def test_what_an_application_asked_of_its_socket_is_asked_in_the_twin() -> None:
+def test_socket_options_of_the_campaign_are_set_in_the_simulation() -> None:
     paced, waiting = (
         twin(RUNS[f"wired/{name}"].experiment)["traffic"][0]["socket"]
         for name in ("reno-R100M-pfifo-std-n4-pace1", "bic-LR1000M-pfifo-no-n4-lowat1")
@@ -108,7 +108,7 @@ def test_figures_of_a_constant_run_are_its_constants() -> None:
     assert (figures.jain, figures.retransmits, figures.drops) == (1, 99, 3)
 
 
-def test_what_happens_before_the_window_does_not_count() -> None:
+def test_events_before_the_window_do_not_count() -> None:
     tables = hand_made()
     tables.flows.loc[tables.flows["t"] < 4.99, "bytes"] = 10**9
     tables.tcp_info.loc[tables.tcp_info["t"] < 4.9, "rtt"] = 10**9
@@ -176,7 +176,7 @@ def test_the_excess_is_the_difference_in_tolerances_with_its_sign() -> None:
     assert less.relative == pytest.approx(-0.06)
 
 
-def test_what_a_kind_of_repetition_reaches_can_be_chance() -> None:
+def test_a_difference_can_be_chance_if_any_kind_of_repetition_reaches_it() -> None:
     cell = cells({**CUBIC.kernel, "rtt_p50": 100.0}, {**CUBIC.kernel, "rtt_p50": 150.0})["rtt_p50"]
     drawn = [("seeds", {"rtt_p50": rtt}) for rtt in (140.0, 150.0)]
     late = [("phases", {"rtt_p50": rtt}) for rtt in (150.0, 112.0, 109.0)]
@@ -197,7 +197,7 @@ def broken(experiment: Experiment) -> tuple[Figures, float]:
     raise ValueError(f"no {experiment.name}")
 
 
-def test_a_run_that_fails_says_so_and_ends_nothing() -> None:
+def test_a_failed_run_is_reported_and_the_others_continue() -> None:
     (failed,) = judge.each(broken, [CUBIC.experiment], 1)
     assert (failed.figures, failed.failure) == (None, "no cubic-R10M-pfifo-std-n4")
 

@@ -21,7 +21,7 @@ def test_every_control_of_the_campaign_has_its_two_runs_and_its_figure(kernel: p
 
 
 @pytest.mark.parametrize("run", ["wired/cubic-R100M-pfifo-std-n1", "wired/bic-R10M-pfifo-std-n4"])
-def test_the_simulators_window_lies_upon_the_kernels(kernel: pd.DataFrame, run: str) -> None:
+def test_the_congestion_window_of_the_simulator_follows_that_of_the_kernel(kernel: pd.DataFrame, run: str) -> None:
     experiment = next(found.experiment for found in golden.read_runs() if found.experiment.key == run)
     ours = cwnd.simulated_window(experiment)
     sides = [

@@ -64,7 +64,7 @@ def test_the_cut_has_each_pair_of_values_at_each_bottleneck(pair: tuple[str, str
     assert pairs(cut()) == pairs(GRID)
 
 
-def test_every_aqm_discipline_does_what_the_kernel_s_does() -> None:
+def test_every_aqm_agrees_with_that_of_the_kernel() -> None:
     cells = judge(CAMPAIGN, AQM, 2).cells
     assert {"pie", "fq_pie", "sfq", "cake", "codel"} <= {cell.experiment.labels["qdisc"] for cell in cells}
     assert red(cells)[2:] == []

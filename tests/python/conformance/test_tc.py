@@ -23,18 +23,18 @@ def test_every_string_is_accepted_or_refused_as_tc_does_and_means_the_same() -> 
 
 
 @pytest.mark.parametrize("text", APART)
-def test_where_we_part_from_tc_is_known_and_still_so(text: str) -> None:
+def test_known_differences_from_tc_still_exist(text: str) -> None:
     row = next(row for row in ROWS if row.text == text)
     assert isinstance(ours(text), Ours) != (row.status == 0)
 
 
-def test_what_is_refused_has_a_remedy() -> None:
+def test_every_refusal_has_a_remedy() -> None:
     refused = [error for text in strings() if isinstance(error := ours(text), WordError)]
     assert len(refused) > 100
     assert all(error.message and error.hint for error in refused)
 
 
-def test_what_is_only_printed_otherwise_is_of_the_list() -> None:
+def test_words_that_are_only_printed_differently_are_in_the_list() -> None:
     assert set(PRINTED_OTHERWISE) <= set(strings())
 
 

@@ -98,7 +98,7 @@ def test_controls_bottlenecks_and_children_are_all_represented() -> None:
     assert {run.child for run in chosen} == {"pfifo", "fq_codel"}
 
 
-def test_drops_of_a_deterministic_queue_are_the_kernels_to_the_packet() -> None:
+def test_drops_of_a_deterministic_queue_equal_those_of_the_kernel() -> None:
     key = "wired/cubic-R100M-fq_codel-std-n4"
     kernel, ours = RUNS[key].kernel, simulated(key)
     assert {figure: ours[figure] for figure in ("drops", "retransmits")} == {"drops": 1236, "retransmits": 1236}
@@ -116,13 +116,13 @@ def test_drops_of_a_deterministic_queue_are_the_kernels_to_the_packet() -> None:
         "wired/cubic-L100M-pfifo-x16-n4",
     ],
 )
-def test_the_small_queue_freezes_each_congestion_window_where_the_kernels_stands(key: str) -> None:
+def test_the_small_queue_stops_each_congestion_window_where_the_kernel_does(key: str) -> None:
     theirs, ours = aligned_windows(key)
     assert (theirs == ours).all(), list(theirs[theirs != ours].index[:5])
 
 
 @pytest.mark.parametrize("key", ["pcap/cubic-L10M-pfifo-no-n1", "wired/cubic-R100M-pfifo-std-n1"])
-def test_the_curve_of_cubic_is_the_kernels_to_a_segment(key: str) -> None:
+def test_the_curve_of_cubic_is_within_a_segment_of_the_kernel(key: str) -> None:
     theirs, ours = aligned_windows(key)
     assert ((theirs - ours).abs() <= 1).mean() >= 0.98
 

@@ -76,7 +76,7 @@ def test_every_table_is_there_and_every_column_has_a_unit() -> None:
         assert schema.field("t").metadata[b"unit"] == b"s"
 
 
-def test_the_cost_counts_what_was_done() -> None:
+def test_the_cost_counts_events_and_segments() -> None:
     cost = run(pinged())["cost"]
     assert cost["sim_s"] == 2.0
     assert cost["packets"] == 200
@@ -144,7 +144,7 @@ def test_every_algorithm_has_a_summary_a_source_and_parameters_within_their_rang
                 assert parameter["min"] <= parameter["default"] <= parameter["max"]
 
 
-def test_the_flags_of_a_kind_are_there() -> None:
+def test_every_kind_has_its_flags() -> None:
     classful = {row["name"]: row["classful"] for row in _core.qdiscs()}
     assert classful["htb"] and not classful["pfifo"]
     paced = {row["name"]: row["wants_pacing"] for row in _core.congestion_controls()}

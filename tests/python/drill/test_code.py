@@ -35,7 +35,7 @@ def evaluated(code: str, **variables: int) -> Evaluation:
         "# only a remark",
     ],
 )
-def test_what_scripts_reckon_with_is_there(code: str) -> None:
+def test_the_functions_that_scripts_use_exist(code: str) -> None:
     evaluated(code, tcpi_snd_cwnd=10, tcpi_lost=0)
 
 
@@ -45,7 +45,7 @@ def test_an_assertion_that_does_not_hold_is_reported_with_its_line_and_value() -
     assert (failed.value.line, failed.value.message) == (11, "assertion failed: tcpi_snd_cwnd == 10: 7")
 
 
-def test_what_is_printed_is_kept() -> None:
+def test_printed_output_is_kept() -> None:
     assert evaluated("print(tcpi_snd_cwnd, 'segments')", tcpi_snd_cwnd=7).printed == ["7 segments"]
 
 
@@ -140,7 +140,7 @@ def test_half_a_character_is_printed_as_its_number() -> None:
 
 
 @pytest.mark.parametrize("code", ["assert 1 / 0", "assert [][1]", "assert unheard_of", "assert 1 < 'a'"])
-def test_code_that_goes_wrong_fails(code: str) -> None:
+def test_code_that_raises_an_error_fails(code: str) -> None:
     with pytest.raises(CodeFailed):
         evaluated(code)
 
@@ -184,7 +184,7 @@ WORDS = st.sampled_from(
 
 @settings(max_examples=cases(300))
 @given(st.one_of(st.text(max_size=60), st.lists(WORDS, max_size=20).map(" ".join)))
-def test_any_code_ends_and_raises_nothing_else(code: str) -> None:
+def test_any_code_ends_with_a_value_or_a_known_error(code: str) -> None:
     try:
         evaluated(code, tcpi_rtt=100_000)
     except (CodeFailed, CodeUnsupported) as error:

@@ -60,7 +60,7 @@ def test_the_tolerance_of_the_command_line_wins(tmp_path: Path) -> None:
     assert run("--tolerance-usecs", "60000", path).exit_code == 0
 
 
-def test_what_cannot_be_run_exits_with_2_unless_another_failed(tmp_path: Path) -> None:
+def test_a_script_that_cannot_run_exits_with_2_unless_another_failed(tmp_path: Path) -> None:
     good = written(tmp_path, "good", OPENING)
     unsupported = written(tmp_path, "udp", OPENING + "+0 < udp (100)\n")
     malformed = written(tmp_path, "not", "+0 what\n")
@@ -100,17 +100,17 @@ def test_json_is_one_document(tmp_path: Path) -> None:
         "+0 socket(AF_INET6, SOCK_STREAM, IPPROTO_TCP) = 5",
     ],
 )
-def test_what_is_not_modelled_is_reported_with_its_line(line: str) -> None:
+def test_unsupported_features_are_reported_with_their_line(line: str) -> None:
     found = report(OPENING + line + "\n")
     assert (found.verdict, [finding.line for finding in found.findings]) == ("unsupported", [8])
 
 
-def test_all_that_the_language_lacks_is_reported_at_once_and_nothing_is_run() -> None:
+def test_all_unsupported_statements_are_reported_at_once_and_nothing_is_run() -> None:
     found = report(OPENING + "+0 < udp (1)\n+0 close(4) = 0\n+0 < udp (1)\n")
     assert ([finding.line for finding in found.findings], found.events) == ([8, 10], 0)
 
 
-def test_ecn_is_agreed_on_unless_the_host_has_it_off() -> None:
+def test_ecn_is_negotiated_unless_the_host_has_it_off() -> None:
     asked = OPENING.replace("< S 0", "< SEW 0")
     assert (report(asked).verdict, report(asked).findings[0].line) == ("failed", 5)
     assert report(asked.replace("> S. 0", "> SE. 0")).verdict == "passed"
@@ -132,6 +132,6 @@ def test_the_other_stack_runs_too() -> None:
     assert drill.run_text(OPENING, Path("x.pkt"), drill.Settings(stack="linux-5.10")).verdict == "passed"
 
 
-def test_the_verb_of_the_package_is_the_same(tmp_path: Path) -> None:
+def test_the_function_of_the_package_does_the_same(tmp_path: Path) -> None:
     path = written(tmp_path, "good", OPENING)
     assert tailback.drill_script(path).verdict == "passed"

@@ -83,7 +83,7 @@ def test_a_file_without_permission_is_reported(tailback: Run, tmp_path: Path) ->
     assert "\n  hint: " in done.stderr
 
 
-def test_check_tells_what_run_tells(tailback: Run, tmp_path: Path) -> None:
+def test_check_reports_the_same_errors_as_run(tailback: Run, tmp_path: Path) -> None:
     (tmp_path / "wrong.yaml").write_text(EXPERIMENT.replace("3s", "3"))
     told = [tailback(command, "wrong.yaml", status=2).stderr for command in ("run", "check")]
     assert told[0] == told[1]

@@ -78,7 +78,7 @@ def names_an_interpreter(program: bytes) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a kernel runs in virtual time on Linux only")
-def test_the_wheel_carries_what_a_real_kernel_needs(fresh: Path) -> None:
+def test_the_wheel_contains_the_files_that_a_real_kernel_needs(fresh: Path) -> None:
     ask = "from tailback.kernel import checkout, find_agent; print(find_agent()); print(checkout.part('kernel'))"
     agent, changes = map(Path, run(fresh, "python", "-c", ask).split())
     assert agent.is_relative_to(fresh)
@@ -87,7 +87,7 @@ def test_the_wheel_carries_what_a_real_kernel_needs(fresh: Path) -> None:
     assert {str(file.relative_to(changes)) for file in changes.rglob("*") if file.is_file()} == names
 
 
-def test_the_wheel_carries_the_ready_experiments_and_runs_them_by_name(fresh: Path) -> None:
+def test_the_wheel_contains_the_experiments_and_runs_them_by_name(fresh: Path) -> None:
     place = "import tailback; from pathlib import Path; print(Path(tailback.__file__).with_name('experiments'))"
     carried = Path(run(fresh, "python", "-c", place).strip())
     assert carried.is_relative_to(fresh)

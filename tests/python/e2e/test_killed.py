@@ -47,7 +47,7 @@ def complete(folder: Path) -> dict[str, int]:
     return {run.name: (run / "manifest.json").stat().st_mtime_ns for run in there}
 
 
-def test_killed_at_any_moment_it_does_again_only_what_was_missing(tailback: Run, tmp_path: Path) -> None:
+def test_after_a_kill_at_any_moment_only_missing_runs_are_repeated(tailback: Run, tmp_path: Path) -> None:
     changes = int(sweep(tmp_path, "undisturbed", 0).stderr.splitlines()[-1])
     assert changes > 8 * 5, "each of the eight runs is several files"
     moments = random.Random(4)

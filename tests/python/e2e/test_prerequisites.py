@@ -57,7 +57,7 @@ def test_each_thing_that_is_missing_is_one_line_with_its_remedy(machine: Machine
         assert remedy in line
 
 
-def test_a_python_that_is_too_old_or_only_a_name_is_passed_over(machine: Machine) -> None:
+def test_a_python_that_is_too_old_or_does_not_start_is_skipped(machine: Machine) -> None:
     done = machine("scripts/prerequisites.sh", python3="exit 127", cargo=CARGO, cc=LINKER, python=PYTHON)
     assert (done.returncode, done.stdout) == (0, "python\n")
     done = machine("scripts/prerequisites.sh", python="exit 1")

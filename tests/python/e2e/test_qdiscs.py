@@ -80,7 +80,7 @@ def test_a_tree_shares_by_its_rates() -> None:
     assert mbps(tables, "bulk") == pytest.approx(3 * 1448 / 1514, rel=0.1)
 
 
-def test_random_losses_are_recovered_and_duplicates_and_damage_break_nothing() -> None:
+def test_random_losses_duplicates_and_corruption_are_recovered_from() -> None:
     tables = ran("router -> server: netem loss 0.5% duplicate 1% corrupt 0.2% delay 5ms limit 10000")
     reasons = set(tables["events"][tables["events"]["what"] == "drop"]["reason"])
     assert {"random_loss", "corrupted"} <= reasons

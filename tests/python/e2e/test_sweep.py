@@ -24,7 +24,7 @@ def test_a_dry_run_as_a_document_tells_what_is_complete(tailback: Run) -> None:
     ]  # fmt: skip
 
 
-def test_a_changed_grid_takes_over_what_another_folder_of_results_has(tailback: Run) -> None:
+def test_a_changed_grid_reuses_runs_of_another_results_folder(tailback: Run) -> None:
     tailback("run", "two.yaml", "--repeat", "2")
     wider = ("run", "two.yaml", "--repeat", "2", "--set", "vary.tsq=[1ms, off]")
     done = tailback(*wider)

@@ -82,7 +82,7 @@ def test_a_disk_that_is_read_only_is_reported(tailback: Run, small_disk: Path) -
 
 
 @pytest.mark.parametrize("out", ["two.yaml/below", "/proc/tailback", "/dev/null/below"])
-def test_a_place_that_holds_no_folders_is_reported(out: str, tailback: Run, tmp_path: Path) -> None:
+def test_an_output_path_that_cannot_be_a_folder_is_reported(out: str, tailback: Run, tmp_path: Path) -> None:
     done = tailback("run", "two.yaml", "--out", out, status=1)
     assert done.stderr.count("cannot write") == 1
     assert out in done.stderr

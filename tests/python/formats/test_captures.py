@@ -180,7 +180,7 @@ def test_pcap_is_read_in_both_byte_orders_and_resolutions(tmp_path: Path, order:
     assert len(packets(tmp_path / "x.pcap.gz").table) == 2
 
 
-def test_tags_cooked_and_raw_links_are_seen_through_and_strangers_counted(tmp_path: Path) -> None:
+def test_vlan_tags_and_cooked_and_raw_links_are_decoded_and_other_frames_counted(tmp_path: Path) -> None:
     plain = tcp_frame(1, 4)
     tagged = plain[:12] + b"\x81\x00\x00\x05" + plain[12:]
     arp = b"\0" * 12 + b"\x08\x06" + b"\0" * 28

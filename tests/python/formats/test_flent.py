@@ -197,7 +197,7 @@ def test_flent_groups_repetitions_of_a_configuration(nup: Results, tmp_path: Pat
     assert "bbr (n=2)" in svg
 
 
-def test_flents_means_of_raw_values_are_ours(nup: Results, tmp_path: Path) -> None:
+def test_the_means_of_raw_values_are_those_of_flent(nup: Results, tmp_path: Path) -> None:
     run = nup.runs[0]
     (file, *_) = export_flent(nup, tmp_path / "out")
     said = flent(tmp_path, "-i", file, "-f", "stats_csv")
@@ -208,7 +208,7 @@ def test_flents_means_of_raw_values_are_ours(nup: Results, tmp_path: Path) -> No
     assert len(raw) == len(replies[(replies["t"] >= 0.0) & (replies["t"] <= 14.01)])
 
 
-def test_the_whole_experiment_rides_in_the_metadata(nup: Results, tmp_path: Path) -> None:
+def test_the_metadata_contains_the_whole_experiment(nup: Results, tmp_path: Path) -> None:
     (file, *_) = export_flent(nup, tmp_path / "out")
     said = flent(tmp_path, "-i", file, "-f", "metadata")
     held = json.loads(said[said.index("[") : said.rindex("]") + 1])[0]["TAILBACK"]
@@ -216,7 +216,7 @@ def test_the_whole_experiment_rides_in_the_metadata(nup: Results, tmp_path: Path
     assert held["manifest"]["seed"] == nup.runs[0].seed
 
 
-def test_what_was_exported_comes_back(nup: Results, tmp_path: Path) -> None:
+def test_an_exported_file_can_be_imported(nup: Results, tmp_path: Path) -> None:
     back = tailback.open(import_files("flent", export_flent(nup, tmp_path / "out"), tmp_path / "back", {}))
     assert [run.labels for run in back.runs] == [run.labels for run in nup.runs]
     for there, here in zip(nup.runs, back.runs, strict=True):
@@ -229,7 +229,7 @@ def test_what_was_exported_comes_back(nup: Results, tmp_path: Path) -> None:
         assert set(here.tcp_info["snd_cwnd"]) <= set(there.tcp_info["snd_cwnd"])
 
 
-def test_a_testbeds_data_sits_in_the_same_figure_as_a_simulation(nup: Results, tmp_path: Path) -> None:
+def test_testbed_data_and_simulations_fit_into_one_figure(nup: Results, tmp_path: Path) -> None:
     back = tailback.open(
         import_files("flent", export_flent(nup, tmp_path / "out"), tmp_path / "testbed", {"bed": "lab"})
     )
@@ -363,7 +363,7 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
                 import_files(kind, [path], tmp_path / "out", {})
 
 
-def test_what_is_in_a_file_that_is_none_of_flents_is_not_quoted(tmp_path: Path) -> None:
+def test_errors_do_not_quote_files_that_are_not_of_flent(tmp_path: Path) -> None:
     path = tmp_path / "x.flent"
     for content in (b"root:SECRET:0:0", b'{"metadata": {}, "version": "SECRET"}', b"\xffSECRET"):
         path.write_bytes(content)
@@ -380,7 +380,7 @@ def test_what_is_in_a_file_that_is_none_of_flents_is_not_quoted(tmp_path: Path) 
     ],
     ids=["times", "durations"],
 )
-def test_few_samples_cost_little_whatever_their_times(samples: list[Any], told: str, tmp_path: Path) -> None:
+def test_few_samples_need_little_memory_whatever_their_times(samples: list[Any], told: str, tmp_path: Path) -> None:
     document = {"metadata": {"STEP_SIZE": 0.01}, "version": 4, "x_values": [], "raw_values": {"TCP upload": samples}}
     with pytest.raises(NotReadable, match=told):
         import_files("flent", [file_of(tmp_path, document)], tmp_path / "out", {})

@@ -144,7 +144,7 @@ def test_a_control_chosen_by_host_is_found_by_a_plain_number(word: str, control:
         ("for x in range(3): open('NAME', 'w')", "is not evaluated"),
     ],
 )
-def test_nothing_is_run_and_no_value_grows(line: str, what: str, text: str, tmp_path: Path) -> None:
+def test_no_code_is_executed_and_no_value_grows_without_limit(line: str, what: str, text: str, tmp_path: Path) -> None:
     target = tmp_path / "executed"
     module = read(f"{line.replace('NAME', str(target))}\n{text}")
     assert any(what in note.what and note.line == 1 for note in module.notes), module.notes
@@ -152,16 +152,16 @@ def test_nothing_is_run_and_no_value_grows(line: str, what: str, text: str, tmp_
     assert module.values["TPCONF_runs"] == 2
 
 
-def test_a_file_has_so_much_work_and_no_more() -> None:
+def test_the_work_of_evaluating_a_file_is_limited() -> None:
     module = read("x = [1] * 40000\n" + "y = x + x\n" * 40 + "z = 1\n")
     assert [note.what for note in module.notes][-1] == "`z` is not known: so long a computation is not worked out"
 
 
-def test_the_last_line_needs_no_end() -> None:
+def test_the_last_line_needs_no_newline() -> None:
     assert read("TPCONF_runs = 2").values == {"TPCONF_runs": 2}
 
 
-def test_what_is_no_configuration_is_refused_with_a_remedy(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_configuration_is_refused_with_a_remedy(tmp_path: Path) -> None:
     for content in ("", "TPCONF_hosts = ['a']\n", "\0\0", "((((" * 5000, "x = " + "[" * 3000):
         (tmp_path / "c.py").write_text(content)
         with pytest.raises(NotReadable, match=r"c\.py`: .*\n  hint: "):

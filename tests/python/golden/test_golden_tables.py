@@ -8,7 +8,7 @@ from golden_tables import EXPERIMENTS, FOLDER, golden_of, table_of
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda path: path.stem)
-def test_an_experiment_gives_what_it_gave_before(experiment: Path) -> None:
+def test_every_experiment_gives_its_golden_table(experiment: Path) -> None:
     table = table_of(experiment)
     assert table == golden_of(experiment).read_text(encoding="utf-8"), (
         f"`{experiment.name}` gives another table; if that is meant, run `make golden`, commit the difference with the "

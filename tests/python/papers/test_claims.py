@@ -89,7 +89,7 @@ def test_a_claim_holds_only_if_it_holds_in_every_case() -> None:
     assert len(found.samples) == 4
 
 
-def test_a_miss_that_the_kernel_shares_says_so() -> None:
+def test_a_claim_that_the_kernel_misses_too_says_so() -> None:
     found = row("access21-f5b-l10", results(fifo("off", "bbr", 82.0), fifo("1ms", "bbr", 15.0)))
     assert found.status == "fail"
     assert "Linux 6.12" in found.note
@@ -196,5 +196,5 @@ def test_an_expectation_without_bounds_or_with_a_slip_is_refused() -> None:
         Paper.model_validate({"paper": "x", "title": "x", "setup": "x", "quick": {}, "claims": [], "clams": []})
 
 
-def test_what_is_not_a_number_holds_nowhere() -> None:
+def test_a_claim_about_a_value_that_is_not_a_number_does_not_hold() -> None:
     assert not Expected.model_validate({"from": 0, "unit": "ms"}).holds(float("nan"))

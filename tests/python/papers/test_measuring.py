@@ -43,7 +43,7 @@ def test_steps_are_named_by_what_changes() -> None:
     ]
 
 
-def test_disciplines_are_held_against_fifo() -> None:
+def test_disciplines_are_compared_with_a_fifo() -> None:
     pings = {"pfifo_fast": 100, "pfifo": 110, "pie": 90, "codel": 25, "sfq": 25, "fq": 25, "fq_codel": 25}
     good = results(*(wireless({"qdisc": name}, 95, ping) for name, ping in pings.items()))
     assert scored("wlan18-f6", good).status == "pass"

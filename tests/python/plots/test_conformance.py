@@ -78,7 +78,7 @@ def test_traces_of_both_runs_are_those_of_their_tables(run_pair: RunPair) -> Non
     assert table["measured"].sum() == 2 * 2 * overlay.MAX_FLOWS * 100
 
 
-def test_both_runs_lie_over_each_other_with_a_mark_where_they_part(run_pair: RunPair, tmp_path: Path) -> None:
+def test_both_runs_are_overlaid_with_a_mark_at_the_first_divergence(run_pair: RunPair, tmp_path: Path) -> None:
     names = {"reference": "uml", "candidate": "sim"}
     figure = overlay.draw(overlay.data(run_pair), names, {"upload.2": 3.5})
     assert [len(axes.lines) for axes in figure.axes] == [2, 3, 2, 2] * 2

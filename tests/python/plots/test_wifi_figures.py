@@ -56,6 +56,6 @@ def test_airtime_is_of_each_station(found: Results) -> None:
     ("name", "metric", "told"),
     [("aggregates", "sideways", "not a direction"), ("air", "soon", "not a number of milliseconds")],
 )
-def test_words_that_mean_nothing_are_refused(found: Results, name: str, metric: str, told: str) -> None:
+def test_unknown_words_are_refused_in_wifi_figures(found: Results, name: str, metric: str, told: str) -> None:
     with pytest.raises(NotDrawable, match=told):
         PLOTS[name].data(found, Choice(metric=metric))

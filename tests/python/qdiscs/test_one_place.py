@@ -27,13 +27,13 @@ CRATES = PACKAGE.parents[1] / "crates"
 KINDS = [row["name"] for row in _core.qdiscs()]
 
 
-def test_every_discipline_of_the_core_has_its_words_and_the_other_way_round() -> None:
+def test_every_discipline_has_both_a_row_in_rust_and_one_in_python() -> None:
     assert sorted(KINDS) == sorted(set(qdiscs.KINDS) - {"series"})
     assert [row.kind for row in registry.ROWS] == sorted(qdiscs.KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_file_says_of_options_are_options_of_the_core(kind: str) -> None:
+def test_the_options_in_a_python_file_exist_in_the_core(kind: str) -> None:
     row, known = qdiscs.of(kind), set(registry.units_of(kind))
     grammar = row.grammar
     named = {*grammar.options, *grammar.aliases.values(), *grammar.without_keyword, *row.kernel.refused}
@@ -182,7 +182,7 @@ def test_a_discipline_added_by_the_recipe_is_known_everywhere(toy: CoreRegistry)
     assert job_of(run.scenario)["marks"]["toy"] == {"in": "statistics", "at": (4,)}
 
 
-def test_what_it_tells_at_the_end_of_a_run_is_shown(toy: CoreRegistry) -> None:
+def test_its_counters_at_the_end_of_a_run_are_shown(toy: CoreRegistry) -> None:
     (run, *_) = loads(EXPERIMENT, (), toy).runs()
     counted = dict.fromkeys(("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen"), 0)
     place = {"dev": "client -> server", **counted, "parts": []}

@@ -71,7 +71,7 @@ def lines(page: Page, figure: str) -> int:
     return visible
 
 
-def test_it_loads_without_a_complaint_and_shows_everything(page: tuple[Page, list[str]], tmp_path: Path) -> None:
+def test_the_page_loads_without_errors_and_shows_everything(page: tuple[Page, list[str]], tmp_path: Path) -> None:
     opened, said = page
     assert said == []
     assert len(rows(opened)) == 4
@@ -148,7 +148,7 @@ def test_the_page_holds_the_numbers_of_the_table(found: Results, written: Path) 
     assert goodput[1] < goodput[0] < goodput[2]
 
 
-def test_a_title_cannot_break_out_of_its_place(found: Results) -> None:
+def test_a_title_cannot_inject_markup(found: Results) -> None:
     wicked = Results(found.path, "</script><script>alert(1)</script>", found.axes, found.runs)
     text = report.html(wicked)
     assert "<script>alert" not in text
@@ -164,7 +164,7 @@ repeat: 2
 """
 
 
-def test_what_is_likely_to_be_a_mistake_is_said_and_what_is_not_there_left_out(tmp_path: Path) -> None:
+def test_warnings_are_shown_and_missing_parts_left_out(tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text(FILE)
     results = tailback.run(tmp_path / "one.yaml", out=tmp_path / "out")
     document = content.document(results)

@@ -59,7 +59,7 @@ def test_a_scenario_is_written_as_it_was_read(changed: dict[str, Any]) -> None:
     assert to_json(of_json(whole)) == whole
 
 
-def test_keys_come_in_one_order() -> None:
+def test_keys_are_written_in_one_order() -> None:
     whole = document(kernel="mine", links=[{**LINK, "schedule": SCHEDULE}], traffic=[TCP, UDP, PING])
     first, second = (json.dumps(to_json(of_json(each))) for each in (whole, dict(reversed(list(whole.items())))))
     assert first == second
@@ -71,7 +71,7 @@ def test_one_value_applies_to_both_ends() -> None:
     assert (link.rate_bps, link.ring, link.bql) == ((10_000_000, 10_000_000), (256, 128), (True, True))
 
 
-def test_what_was_absent_is_said_in_python() -> None:
+def test_absent_keys_have_their_defaults_in_python() -> None:
     found = of_json(document(qdiscs=[{"host": 0, "link": 0, "root": TREE}]))
     (flow,) = found.tcp
     assert (flow.ip, flow.dscp, found.links[0].netem, found.record.pcap) == (4, 0, ({}, {}), ())
@@ -102,7 +102,7 @@ def test_imported_results_have_traffic_and_no_network() -> None:
     assert (found.tcp, found.devices) == ([], ())
 
 
-def test_a_scenario_of_python_is_one_of_json() -> None:
+def test_a_scenario_built_in_python_equals_one_read_from_json() -> None:
     flow = of_json(document()).tcp[0]
     assert isinstance(flow, Tcp)
     made = Scenario(

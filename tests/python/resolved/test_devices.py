@@ -35,7 +35,7 @@ def test_without_a_shaper_a_device_has_the_rate_of_its_link() -> None:
     assert rate_of(device(wire=link(None))) is None
 
 
-def test_each_kind_of_shaper_counts_and_the_narrowest_wins() -> None:
+def test_each_kind_of_shaper_counts_and_the_slowest_limits() -> None:
     for kind, option in (("cake", "bandwidth"), ("tbf", "rate"), ("htb", "rate"), ("netem", "rate")):
         assert rate_of(device(Qdisc(kind=kind, options={option: 20 * MBIT}))) == 20 * MBIT
         assert rate_of(device(Qdisc(kind=kind, options={option: 200 * MBIT}))) == 100 * MBIT
@@ -43,7 +43,7 @@ def test_each_kind_of_shaper_counts_and_the_narrowest_wins() -> None:
     assert rate_of(device(Qdisc(kind="htb", options={"rate": 50 * MBIT}, child=inner))) == 30 * MBIT
 
 
-def test_the_bandwidth_of_red_shapes_nothing() -> None:
+def test_the_bandwidth_of_red_is_no_shaper() -> None:
     assert rate_of(device(Qdisc(kind="red", options={"bandwidth": 10 * MBIT}))) == 100 * MBIT
 
 

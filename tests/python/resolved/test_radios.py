@@ -43,7 +43,7 @@ def test_any_link_of_a_radio_names_its_device() -> None:
     assert scenario().device("two -> mesh").root is None
 
 
-def test_a_cell_called_air_does_not_say_so() -> None:
+def test_the_default_name_of_a_cell_is_not_written() -> None:
     alone = TWO_CELLS.replace("name: mesh", "name: air")
     document = to_json(loads(alone).runs()[0].scenario)
     assert ["name" in cell for cell in document["cells"]] == [True, False]

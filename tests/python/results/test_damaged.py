@@ -67,7 +67,7 @@ SEEN: dict[str, tuple[Damage, str]] = {
 
 
 @pytest.mark.parametrize(("damage", "what"), SEEN.values(), ids=SEEN)
-def test_a_damaged_run_is_named_left_out_and_done_again(tmp_path: Path, damage: Damage, what: str) -> None:
+def test_a_damaged_run_is_reported_left_out_and_repeated(tmp_path: Path, damage: Damage, what: str) -> None:
     first, _ = carried_out(tmp_path / "x")
     run = first[2].folder
     assert run is not None
@@ -126,7 +126,7 @@ def test_a_damaged_head_is_named_and_written_again(tmp_path: Path, head: str) ->
     assert (tmp_path / "x" / "set-aside" / "experiment.json").read_text() == head
 
 
-def test_where_no_run_is_sound_each_is_named(tmp_path: Path) -> None:
+def test_if_every_run_is_damaged_all_are_named(tmp_path: Path) -> None:
     first, _ = carried_out(tmp_path / "x")
     for outcome in first:
         assert outcome.folder is not None
@@ -145,7 +145,7 @@ def test_a_damaged_run_of_another_folder_is_not_taken_over(tmp_path: Path) -> No
     assert [outcome.reused for outcome in outcomes] == [False] + [True] * (len(first) - 1)
 
 
-def test_a_folder_that_is_removed_in_mid_run_ends_the_sweep_with_the_reason(tmp_path: Path) -> None:
+def test_a_folder_that_is_removed_during_a_run_ends_the_sweep_with_the_reason(tmp_path: Path) -> None:
     class Removing(FakeBackend):
         def run(self, scenario: Scenario, progress: Progress) -> RunResult:
             shutil.rmtree(tmp_path / "x", ignore_errors=True)

@@ -20,7 +20,7 @@ def run_plan(folder: Path, runs: Sequence[RunPlan], sources: Sequence[Path] = ()
         return run_all(Sweep(store, backend, 2, shelf=shelf(sources)), Nobody()), backend
 
 
-def test_a_run_that_lies_elsewhere_is_not_done_again_and_is_the_same_data(tmp_path: Path) -> None:
+def test_a_run_in_another_results_folder_is_reused_with_the_same_data(tmp_path: Path) -> None:
     resolved = scenario("alike")
     run_plan(tmp_path / "old", [planned({"cc": "cubic"}, resolved)])
     grown = [planned({"cc": cc, "flows": "2"}, resolved if cc == "cubic" else scenario(cc)) for cc in ("cubic", "bbr")]
@@ -39,7 +39,7 @@ def test_a_run_that_lies_elsewhere_is_not_done_again_and_is_the_same_data(tmp_pa
     [{"fingerprint": "another engine"}, {"window_ns": (1, 2)}, {"directions": {}}],
     ids=["engine", "window", "directions"],
 )
-def test_what_would_give_other_numbers_is_not_taken(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_a_run_that_could_differ_is_not_reused(tmp_path: Path, change: dict[str, Any]) -> None:
     run = planned({}, scenario("alike"))
     run_plan(tmp_path / "old", [run])
     other = dataclasses.replace(run, **change)
@@ -55,7 +55,7 @@ def test_a_damaged_run_is_not_taken(tmp_path: Path) -> None:
     assert shelf([tmp_path / "old"]).find(run, FakeBackend.name) is None
 
 
-def test_beside_a_folder_are_all_others_and_what_holds_no_results_is_passed_over(tmp_path: Path) -> None:
+def test_all_results_folders_beside_a_folder_are_searched_and_others_skipped(tmp_path: Path) -> None:
     run = planned({}, scenario("alike"))
     run_plan(tmp_path / "old", [run])
     (tmp_path / "notes").mkdir()
@@ -65,7 +65,7 @@ def test_beside_a_folder_are_all_others_and_what_holds_no_results_is_passed_over
     assert beside(tmp_path / "nowhere" / "new") == []
 
 
-def test_a_note_on_a_failure_that_was_overcome_goes(tmp_path: Path) -> None:
+def test_the_record_of_a_failure_is_removed_after_success(tmp_path: Path) -> None:
     run = planned({}, scenario("alike"))
     run_plan(tmp_path / "old", [run])
     note = tmp_path / "old" / "failures" / f"{run.name}.json"

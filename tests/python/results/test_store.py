@@ -200,7 +200,7 @@ def test_another_experiment_is_refused_where_the_user_named_the_folder(tmp_path:
         pytest.fail("claimed")
 
 
-def test_a_folder_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_a_folder_without_results_is_refused_and_not_changed(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(FolderTaken), claim(tmp_path, PLAN):
         pytest.fail("claimed")

@@ -394,7 +394,7 @@ def test_a_wrong_file_is_reported_exactly(name: str, refusal: Refusal) -> None:
     assert refusal(GOOD.replace(old, new)) == message
 
 
-def test_the_file_these_are_made_from_is_right(registry: Registry) -> None:
+def test_the_file_from_which_these_are_made_is_valid(registry: Registry) -> None:
     assert len(loads(GOOD, registry=registry).runs()) == 1
 
 
@@ -420,7 +420,7 @@ def test_all_that_is_wrong_is_reported_at_once_in_the_order_of_the_file(registry
         ("hello", "access21.yaml:1: `hello` is not an experiment\n  hint: write keys and values: duration: 40s"),
     ],
 )
-def test_what_is_no_mapping_is_no_experiment(text: str, message: str, refusal: Refusal) -> None:
+def test_an_experiment_that_is_not_a_mapping_is_refused(text: str, message: str, refusal: Refusal) -> None:
     assert refusal(text) == message
 
 

@@ -65,7 +65,7 @@ def test_reading_checking_and_planning_grow_as_the_file(file: Callable[[int], st
     assert large < 5 * small, (small, large)
 
 
-def test_a_control_for_all_displaces_those_of_many_flows_in_one_pass() -> None:
+def test_a_control_for_all_flows_replaces_those_of_many_flows_in_linear_time() -> None:
     small, large = (calls(partial(scenario.loads, entries(count), ["cc=cubic"])) for count in (20, 80))
     assert large < 5 * small
 
@@ -82,7 +82,7 @@ def test_a_control_for_all_displaces_those_of_many_flows_in_one_pass() -> None:
         f"{LINKS}traffic: [{{tcp: a -> b}}]\nlet: {{a b: {LONG}}}\n",
     ],
 )
-def test_what_is_wrong_is_quoted_by_its_beginning(text: str) -> None:
+def test_a_long_wrong_value_is_quoted_by_its_beginning(text: str) -> None:
     with pytest.raises(scenario.ScenarioError) as error:
         scenario.loads(text)
     assert len(str(error.value)) < 3000
@@ -95,7 +95,7 @@ def test_a_long_override_is_quoted_by_its_beginning() -> None:
     assert len(str(error.value)) < 3000
 
 
-def test_of_very_many_mistakes_the_first_are_reported() -> None:
+def test_of_very_many_errors_only_the_first_are_reported() -> None:
     with pytest.raises(scenario.ScenarioError) as error:
         scenario.loads(f"{LINKS}traffic: [{', '.join(['{}'] * 1000)}]\n")
     assert len(error.value.findings) == 1000

@@ -127,7 +127,7 @@ def test_a_rate_that_was_not_there_cannot_change() -> None:
     assert "links[0].schedule[0].rate: the link has no rate in the direction there" in refused(changed)
 
 
-def test_each_direction_may_have_its_own_of_everything() -> None:
+def test_each_direction_may_have_its_own_value_of_every_key() -> None:
     found = link("")
     assert (found["rate_bps"], found["ring"], found["bql"]) == (10**9, 256, True)
     text = FILE.replace("rate: 1gbit", "rate: [1gbit, 5mbit]") % ", ring: [64, 1024], bql: [off, on]"
@@ -210,7 +210,7 @@ def test_a_trace_is_a_regular_file_of_bounded_size(tmp_path: Path) -> None:
             traces.trace(name, tmp_path)
 
 
-def test_a_trace_has_so_many_lines_and_no_more() -> None:
+def test_the_number_of_lines_of_a_trace_is_limited() -> None:
     assert len(traces.parse(b"1\n" * traces.MAX_LINES, "t").stamps_ms) == traces.MAX_LINES
     with pytest.raises(WordError, match="more than 2000000 lines"):
         traces.parse(b"1\n" * (traces.MAX_LINES + 1), "t")
@@ -291,7 +291,7 @@ def test_a_wrong_segment_is_reported_with_its_key(old: str, new: str, what: str)
 # -- routes
 
 
-def test_without_routes_the_way_of_fewest_links_is_taken_the_first_of_several() -> None:
+def test_without_routes_the_first_path_with_the_fewest_links_is_taken() -> None:
     network = network_of(loads(DIAMOND % "").configurations[0].keys)
     assert network.path("client", "server") == ["client", "near", "server"]
     assert "routes" not in resolved(DIAMOND % "")

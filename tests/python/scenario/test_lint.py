@@ -82,13 +82,13 @@ def test_a_sound_file_has_no_warnings(registry: Registry) -> None:
         ),
     ],
 )
-def test_a_classic_mistake_is_pointed_at(old: str, new: str, message: str, registry: Registry) -> None:
+def test_every_classic_mistake_is_reported(old: str, new: str, message: str, registry: Registry) -> None:
     assert SOUND.count(old) == 1
     found = lint(loads(SOUND.replace(old, new), registry=registry, file="fig.yaml"))
     assert [str(warning).replace("measure.window:", "measure:") for warning in found] == [message]
 
 
-def test_a_queue_in_the_way_of_no_flow_is_not_judged(registry: Registry) -> None:
+def test_a_queue_on_the_path_of_no_flow_causes_no_warning(registry: Registry) -> None:
     text = SOUND.replace("client -> router: htb", "router -> client: htb").replace("limit 1000", "limit 5")
     assert lint(loads(text, registry=registry)) == []
 
@@ -136,7 +136,7 @@ def test_an_emulated_path_behind_the_sender_is_sound() -> None:
         ("netem delay 20ms limit 10000", "tbf rate 10mbit burst 5kb latency 10ms", "bottleneck-elsewhere"),
     ],
 )
-def test_what_an_emulated_path_gets_wrong_is_pointed_at(old: str, new: str, code: str | None) -> None:
+def test_mistakes_of_an_emulated_path_are_reported(old: str, new: str, code: str | None) -> None:
     assert EMULATED.count(old) == 1
     assert codes(EMULATED.replace(old, new)) == ([code] if code else [])
 
@@ -162,7 +162,7 @@ measure: {window: [7s, 25s]}
         ("schedule: [{at: 26s, rate: 5mbit}]", "change-unmeasured"),
     ],
 )
-def test_links_that_do_more_are_looked_at(keys: str, code: str | None) -> None:
+def test_impairments_of_links_are_checked_too(keys: str, code: str | None) -> None:
     found = [warning.code for warning in lint(loads(PATH.replace("KEYS", keys)))]
     assert found == [code] * (code is not None)
 

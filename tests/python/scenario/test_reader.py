@@ -21,7 +21,7 @@ def said(text: str) -> str:
     return str(caught.value)
 
 
-def test_words_stay_words_and_numbers_numbers() -> None:
+def test_words_are_read_as_strings_and_numbers_as_numbers() -> None:
     tree = read_yaml("{a: off, b: no, c: 5, d: 1.5, e: true, f: null, g: 2026-01-01, h: 0x10, i: '5'}", "f")
     expected = {"a": "off", "b": "no", "c": 5, "d": 1.5, "e": True, "f": None, "g": "2026-01-01", "h": 16, "i": "5"}
     assert plain(tree) == expected
@@ -118,7 +118,7 @@ def test_a_long_file_is_refused_by_the_quick_parser_alone(monkeypatch: pytest.Mo
 @example("a: |\n  text\n\n  more\nb: >-\n  folded\n  x\n? k\n: v\n- !!int 3\n")
 @example("a: !!str 5\nb: 0x10\nc: 0o7\nd: 1_000\ne: ~\nf:\ng: .inf\nh: 1e3\ni: 2026-01-01\nj: off\nk: TRUE\n")
 @example("[\"a\\x41\\n\", a -> b:c, {a:1, \"b\":2, http://x}, 'it''s', - y]")
-def test_what_both_parsers_take_is_the_same(text: str) -> None:
+def test_text_that_both_parsers_accept_is_read_alike(text: str) -> None:
     try:
         quick = yaml_nodes._Composer(1000, 50).document(text)
         thorough = yaml_nodes._ruamel().compose(text)
@@ -186,13 +186,13 @@ def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     assert str(caught.value) == f"{path}: is not UTF-8 text (byte 10)\n  hint: save the file as UTF-8"
 
 
-def test_a_byte_order_mark_is_no_key(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     path = tmp_path / "bom.yaml"
     path.write_bytes(b"\xef\xbb\xbftitle: x\n")
     assert read_file(path) == "title: x\n"
 
 
-def test_a_character_in_two_escaped_halves_is_one_and_a_lone_half_is_refused() -> None:
+def test_a_surrogate_pair_is_one_character_and_a_lone_surrogate_is_refused() -> None:
     assert plain(read_yaml('a: "\\ud83d\\ude00"', "f")) == {"a": "\N{GRINNING FACE}"}
     assert said('a: "\\ud83d"') == (
         "access21.yaml:1: a: contains an incomplete character\n  hint: write the character itself"
@@ -219,7 +219,7 @@ def test_any_text_is_a_tree_or_refused(text: str) -> None:
 
 
 @given(st.text(alphabet="ab:-[]{}&*!<>|#'\"\n \t,?%@`0159.~", max_size=40))
-def test_any_jumble_of_yaml_signs_is_a_tree_or_refused(text: str) -> None:
+def test_any_sequence_of_yaml_tokens_is_a_tree_or_refused(text: str) -> None:
     for read in (read_yaml, read_value):
         try:
             assert isinstance(read(text, "f"), Node)
@@ -242,7 +242,7 @@ def test_paths_are_read_and_shown() -> None:
 
 
 @pytest.mark.parametrize("text", ["", ".", "a..b", "a.", ".a", "a[", "a[x]", "a[0]b", "a.[0]", "a]"])
-def test_what_is_no_path_is_refused(text: str) -> None:
+def test_an_invalid_path_is_refused(text: str) -> None:
     with pytest.raises(WordError):
         parse(text)
 

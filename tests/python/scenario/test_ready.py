@@ -21,7 +21,7 @@ def test_a_name_is_found_from_everywhere(word: str, tmp_path: Path, monkeypatch:
     assert file_of(Path(word)) == ready()["demo"]
 
 
-def test_a_file_of_that_name_goes_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_that_name_takes_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "demo").write_text("title: mine\n")
     assert file_of(Path("demo")) == Path("demo")
@@ -34,7 +34,7 @@ def test_a_folder_of_that_name_does_not_hide_it(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("word", ["demonstration", "../demo", "papers", "x" * 5000, "a\0b", ""])
-def test_what_is_neither_is_looked_for_as_a_file(word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_of_neither_kind_is_opened_as_a_file(word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert file_of(Path(word)) == Path(word)
 

@@ -123,7 +123,7 @@ def test_without_a_title_the_file_gives_it(registry: Registry) -> None:
     assert loads(text, registry=registry, file="some/fig5.yaml").title == "fig5"
 
 
-def test_a_flow_goes_before_its_host_and_that_before_the_file(scenario: Any) -> None:
+def test_a_setting_of_a_flow_takes_precedence_over_that_of_its_host_and_of_the_file(scenario: Any) -> None:
     text = """
 hosts: {a: {tsq: 4ms}, b: {}}
 links: [{ends: [a, b]}]
@@ -201,7 +201,7 @@ duration: 1s
     assert download["socket"] == PLAIN_SOCKET
 
 
-def test_offloads_of_a_host_go_before_those_of_the_file(scenario: Any) -> None:
+def test_offloads_of_a_host_take_precedence_over_those_of_the_file(scenario: Any) -> None:
     text = """
 hosts: {a: {offloads: gso}, b: {}}
 links: [{ends: [a, b]}]

@@ -26,13 +26,13 @@ def refused(most: int, *settings: str) -> list[scenario.Finding]:
     return list(error.value.findings)
 
 
-def test_certain_are_samples_of_sockets_and_disciplines_and_pings() -> None:
+def test_only_samples_of_sockets_and_disciplines_and_pings_are_certain_rows() -> None:
     found = scenario.size_of(loaded().configurations[0].keys, ROWS)
     # Two sockets and two disciplines, each 100 ms for 10 s; a ping each 10 ms.
     assert found == scenario.Size(rows=200 + 200 + 1000, size=200 * 100 + 200 * 50 + 1000 * 10)
 
 
-def test_what_fits_is_not_refused() -> None:
+def test_an_experiment_that_fits_is_not_refused() -> None:
     scenario.refuse_larger(loaded(), 40_000, ROWS)
 
 

@@ -70,7 +70,7 @@ MS = 10**6
         ("htb rate 1mbit linklayer adsl overhead 24", {"rate": 10**6, "linklayer": 1, "overhead": 24}),
     ],
 )
-def test_words_mean_what_they_mean_to_tc(text: str, expected: dict[str, int]) -> None:
+def test_words_have_the_meaning_that_they_have_in_tc(text: str, expected: dict[str, int]) -> None:
     assert options(text) == expected
 
 
@@ -102,7 +102,7 @@ def test_words_mean_what_they_mean_to_tc(text: str, expected: dict[str, int]) ->
         ([], "an empty list"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_a_remedy(text: object, message: str) -> None:
+def test_a_word_without_a_meaning_is_refused_with_a_remedy(text: object, message: str) -> None:
     with pytest.raises(WordError) as caught:
         read(text)
     assert message in caught.value.message
@@ -262,7 +262,7 @@ def understood(text: str) -> dict[str, int] | None:
 
 
 @pytest.mark.parametrize("text", SAME)
-def test_we_and_tc_accept_and_refuse_the_same(tc: list[str], text: str) -> None:
+def test_the_same_strings_are_accepted_and_refused_as_by_tc(tc: list[str], text: str) -> None:
     accepted, shown = attached(tc, text)
     ours = understood(text)
     assert accepted == (ours is not None), f"tc: {'accepts' if accepted else 'refuses'}"
@@ -281,6 +281,6 @@ def in_base_units_of_tc(kind: str, name: str, ours: dict[str, int]) -> float:
 
 
 @pytest.mark.parametrize("text", APART)
-def test_where_we_and_tc_part_is_known(tc: list[str], text: str) -> None:
+def test_differences_from_tc_are_known(tc: list[str], text: str) -> None:
     accepted, _ = attached(tc, text)
     assert accepted != (understood(text) is not None)

@@ -71,7 +71,7 @@ def test_rrul_be_has_no_marks(scenario: Any) -> None:
         ("{preset: rrul, hosts: [client, server], rate: 1mbit}", "`rrul` does not take a rate"),
     ],
 )
-def test_what_is_wrong_is_named(scenario: Any, entry: str, message: str) -> None:
+def test_every_error_names_its_place(scenario: Any, entry: str, message: str) -> None:
     with pytest.raises(ScenarioError, match="traffic") as refused:
         traffic(scenario, entry)
     assert message in str(refused.value)

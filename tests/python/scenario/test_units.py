@@ -115,7 +115,7 @@ def test_packets_are_counted_with_a_p() -> None:
         (units.packets, "1kp", "`1kp` is not a number of packets", units.PACKETS_HINT),
     ],
 )
-def test_what_is_no_quantity_is_refused_with_the_remedy(
+def test_a_word_that_is_not_a_quantity_is_refused_with_the_remedy(
     read: Callable[[object], int], word: object, message: str, hint: str
 ) -> None:
     with pytest.raises(WordError) as caught:

@@ -95,7 +95,7 @@ def test_set_chooses_a_control_with_options_on_an_axis(runs: Any, word: str) -> 
     assert controls(runs(NAMED, f"cc={word}")) == [{"name": "cubic", "options": {"hystart": 0}}]
 
 
-def test_a_control_displaces_another_with_its_options(runs: Any) -> None:
+def test_a_control_replaces_another_together_with_its_options(runs: Any) -> None:
     file = "cc: {name: bbr, cwnd_gain: 200}\n"
     assert controls(runs(file, "cc={name: cubic, hystart: 0}")) == [{"name": "cubic", "options": {"hystart": 0}}]
     found = runs(file + "vary: {A: {low: {cc: {name: cubic, hystart: 0}}, high: {cc.cwnd_gain: 300}}}")
@@ -139,7 +139,7 @@ def test_a_named_axis_patches_several_keys_at_once(runs: Any) -> None:
     assert to_json(found[3].scenario)["links"][1]["rate_bps"] == 10**9
 
 
-def test_a_later_axis_goes_over_an_earlier_one(runs: Any) -> None:
+def test_a_later_axis_overrides_an_earlier_one(runs: Any) -> None:
     found = runs("vary: {a: {x: {cc: reno}}, cc: [bbr]}")
     assert to_json(found[0].scenario)["traffic"][0]["cc"]["name"] == "bbr"
 
@@ -410,5 +410,5 @@ def test_a_kernel_is_an_axis_and_part_of_the_scenario(runs: Any) -> None:
     assert "kernel" not in to_json(runs("")[0].scenario)
 
 
-def test_what_cannot_be_the_name_of_a_kernel_is_refused(refusal: Refusal) -> None:
+def test_an_invalid_name_of_a_kernel_is_refused(refusal: Refusal) -> None:
     assert "`my/own` is not the name of a kernel\n  hint: " in refusal(BASE + "kernel: my/own\n")

@@ -100,7 +100,7 @@ def test_a_cell_has_the_name_that_it_is_given(scenario: Any) -> None:
     assert found["qdiscs"][0]["host"] == 1
 
 
-def test_of_several_cells_each_has_a_number_in_its_name(scenario: Any) -> None:
+def test_with_several_cells_each_name_has_a_number(scenario: Any) -> None:
     second = "  - {wifi: {ap: server, stations: [tablet]}, standard: 802.11n, width: 20MHz, mcs: 0}\n"
     text = CELL.replace("qdiscs:\n", f"{second}qdiscs:\n").replace("phone -> router", "tablet -> air2")
     found = scenario(text)
@@ -127,7 +127,7 @@ def test_the_small_queue_of_the_radio_is_that_of_the_kernel(stack: str, shift: i
 
 
 @pytest.mark.parametrize("override", ["tsq=1ms", "hosts.client.tsq=1ms", "traffic[0].tsq=1ms"])
-def test_a_small_queue_that_is_given_goes_before_that_of_the_radio(override: str, scenario: Any) -> None:
+def test_a_small_queue_that_is_given_takes_precedence_over_that_of_the_radio(override: str, scenario: Any) -> None:
     hosts = "hosts: {client: {}, phone: {}, router: {}, server: {}}\n"
     assert scenario(hosts + CELL, override)["traffic"][0]["tsq"] == {"kind": "time", "shift": 10}
 
@@ -150,7 +150,7 @@ def cell_with(scenario: Any, *lines: str) -> Any:
     return scenario(CELL.replace("    loss: 1%\n", "".join(f"    {line}\n" for line in lines)))["cells"][0]
 
 
-def test_what_a_station_has_is_one_for_all_or_one_for_each(scenario: Any) -> None:
+def test_a_setting_of_stations_is_one_value_or_one_for_each(scenario: Any) -> None:
     near, far = cell_with(scenario, "loss: {client: 5%}", "rate: {phone: minstrel}", "snr: {client: 20.5dB}")[
         "stations"
     ]
@@ -167,7 +167,7 @@ def test_the_signal_falls_with_the_distance_by_30_db_per_decade(scenario: Any) -
     assert near == pytest.approx(4980, abs=30)
 
 
-def test_contention_is_that_of_a_station_until_said_otherwise(scenario: Any) -> None:
+def test_edca_parameters_are_those_of_a_station_unless_they_are_given(scenario: Any) -> None:
     hostapd = cell_with(scenario, "edca: {ap: hostapd}")
     assert hostapd["station_edca"] == STATION_EDCA
     assert hostapd["access_point_edca"][2] == {"aifsn": 3, "cw_min": 15, "cw_max": 63, "txop_ns": 0}

@@ -23,7 +23,7 @@ def test_packets_are_taken_with_and_without_p(registry: Registry, word: str) -> 
     assert words.discipline(f"pfifo limit {word}", registry.qdiscs).options == {"limit": 180}
 
 
-def test_a_bare_number_means_what_it_means_to_tc(registry: Registry) -> None:
+def test_a_number_without_a_unit_has_the_meaning_that_it_has_in_tc(registry: Registry) -> None:
     """Microseconds, bit/s and bytes. [tc(8) PARAMETERS]"""
     assert words.discipline("fq_codel target 5000", registry.qdiscs).options == {"target": 5_000_000}
     assert words.discipline("htb rate 1000000 burst 1600", registry.qdiscs).options == {"rate": 10**6, "burst": 1600}
@@ -192,7 +192,7 @@ def test_another_small_queue_setting_is_refused_with_the_list(word: object) -> N
     )
 
 
-def test_linux_own_value_of_every_sysctl_is_taken() -> None:
+def test_the_default_of_linux_is_accepted_for_every_sysctl() -> None:
     for row in SYSCTLS:
         numbers = [int(word) for word in row.default.split()]
         assert sysctl(row.name, row.default) == (tuple(numbers) if row.count > 1 else numbers[0])

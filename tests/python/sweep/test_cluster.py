@@ -133,7 +133,9 @@ class Looks(Kills):
         assert outcome.status == "ok"
 
 
-def test_a_sweep_that_loses_a_worker_is_the_same_bytes_as_one_here(dask: Cluster, file: Path, tmp_path: Path) -> None:
+def test_a_sweep_that_loses_a_worker_gives_the_same_bytes_as_a_local_one(
+    dask: Cluster, file: Path, tmp_path: Path
+) -> None:
     victim, _ = dask.worker(), dask.worker()
     there = swept(file, tmp_path / "there", dask.address, Kills(victim))
     assert ended(victim) == -signal.SIGKILL

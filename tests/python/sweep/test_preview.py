@@ -40,7 +40,7 @@ def test_complete_runs_are_recognised_and_their_time_predicts_that_of_the_others
     assert found.seconds == max(sum(filter(None, missing)) / 2, *filter(None, missing))
 
 
-def test_runs_that_lie_elsewhere_are_neither_missing_nor_here(tmp_path: Path) -> None:
+def test_runs_in_other_folders_are_counted_apart(tmp_path: Path) -> None:
     with claim(tmp_path / "old", grid(repetitions=1)) as store:
         run_all(Sweep(store, FakeBackend(), 2), Nobody())
     plan = grid(repetitions=1)

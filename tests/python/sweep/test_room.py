@@ -43,7 +43,9 @@ def test_a_run_whose_tables_find_no_memory_fails_and_is_no_defect(
     assert (outcome.error or "").startswith("the recorded data do not fit into memory")
 
 
-def test_what_cannot_fit_is_refused_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_needs_too_much_memory_is_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tailback.fitting.memory.available", lambda: 10**6)
     with pytest.raises(scenario.ScenarioError, match=r"10us.*gives at least 1e\+05 rows"):
         run_experiment(scenario.loads(FILE), Request(out=tmp_path / "x"), Nobody())
@@ -64,7 +66,7 @@ def test_fewer_runs_go_side_by_side_where_memory_is_short(tmp_path: Path, monkey
     assert seen == [5]
 
 
-def test_memory_is_the_least_of_what_the_machine_its_group_and_its_limit_leave(
+def test_the_available_memory_is_the_minimum_of_machine_control_group_and_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "meminfo").write_text("MemTotal: 16 kB\nMemAvailable:   8000 kB\n")

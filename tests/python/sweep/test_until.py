@@ -27,11 +27,11 @@ def counts(outcomes: list[Outcome]) -> dict[tuple[str, ...], int]:
     return found
 
 
-def test_few_repetitions_are_run_where_few_are_enough(tmp_path: Path) -> None:
+def test_repetitions_end_when_the_intervals_are_narrow(tmp_path: Path) -> None:
     assert set(counts(until(tmp_path / "x", 0.5)).values()) == {3}
 
 
-def test_all_are_run_where_none_are(tmp_path: Path) -> None:
+def test_all_repetitions_are_run_if_the_intervals_stay_wide(tmp_path: Path) -> None:
     assert set(counts(until(tmp_path / "x", 1e-9)).values()) == {12}
 
 
@@ -47,7 +47,7 @@ def test_the_repetitions_are_the_first_ones_and_the_folder_opens(tmp_path: Path)
     assert len(open_results(tmp_path / "x").runs) == 12
 
 
-def test_going_on_runs_only_what_is_missing(tmp_path: Path) -> None:
+def test_a_resumed_sweep_runs_only_missing_repetitions(tmp_path: Path) -> None:
     until(tmp_path / "x", 0.5)
     backend = FakeBackend()
     outcomes = until(tmp_path / "x", 1e-9, backend=backend)

@@ -38,11 +38,11 @@ def rates(qdisc: str, change: str = "{at: 9s, delay: 1ms}") -> Mapping[str, floa
         (TREE, 40e6),
     ],
 )
-def test_utilisation_is_over_the_least_of_link_and_shapers(qdisc: str, rate: float) -> None:
+def test_utilisation_is_relative_to_the_slower_of_link_and_shapers(qdisc: str, rate: float) -> None:
     assert rates(qdisc) == {"client -> router": rate, "router -> client": 100e6}
 
 
-def test_utilisation_is_over_the_mean_rate_of_a_link_that_changes() -> None:
+def test_utilisation_of_a_link_that_changes_is_relative_to_its_mean_rate() -> None:
     assert rates("fq_codel", "{at: 4s, rate: [20mbit, null]}")["client -> router"] == (2 * 100e6 + 6 * 20e6) / 8
 
 

@@ -61,7 +61,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written
 
 
-def test_the_page_is_well_formed_and_asks_nothing_of_a_network(report: Path) -> None:
+def test_the_page_is_well_formed_and_loads_nothing_from_a_network(report: Path) -> None:
     text = report.read_text()
     page = Page(text)
     assert page.open == []
@@ -88,7 +88,7 @@ def test_figures_are_whole_and_one_for_each_configuration_beside_the_matrix(repo
         assert ET.fromstring(base64.b64decode(content)).tag.endswith("svg")
 
 
-def test_the_page_says_what_is_off_and_where_the_flows_part(report: Path) -> None:
+def test_the_page_shows_cells_out_of_tolerance_and_first_divergences(report: Path) -> None:
     text = re.sub(r"<[^>]+>", " ", report.read_text())
     assert "off ×" in text
     assert "10% or 0.5ms" in text
@@ -98,7 +98,7 @@ def test_the_page_says_what_is_off_and_where_the_flows_part(report: Path) -> Non
     assert re.search(r"unacked\s+slower\s+\d", text)
 
 
-def test_what_is_in_a_title_stays_text(file: Path, tmp_path: Path) -> None:
+def test_markup_in_a_title_stays_text(file: Path, tmp_path: Path) -> None:
     settings = ["title=<script>alert(1)</script>", "repeat=1"]
     request = Request("sim", "twin", Criteria(FIDELITY), 2, tmp_path / "out", settings)
     done = validation.validate(scenario.load(file, settings), request, Nobody())

@@ -25,7 +25,7 @@ def compared(done: Validated) -> Comparison:
     return done.comparison
 
 
-def test_a_twin_is_within_tolerance_and_parts_nowhere(file: Path) -> None:
+def test_an_identical_run_is_within_tolerance_and_does_not_diverge(file: Path) -> None:
     done = validated(file, "twin")
     found = compared(done)
     assert (done.failed, done.off, done.left_out) == (0, 0, [])
@@ -50,7 +50,7 @@ def test_a_longer_path_is_found_in_the_pings_and_from_the_first_sample_on(file: 
     assert done.off > 0
 
 
-def test_at_each_ack_a_fault_that_sleeps_until_the_first_loss_is_found_at_that_loss(file: Path) -> None:
+def test_a_fault_that_shows_at_the_first_loss_is_found_at_that_loss(file: Path) -> None:
     found = compared(validated(file, "late-cut", "tsq=off", "repeat=1", "measure.tcp_info=ack"))
     first = validation.divergence(found, 0)
     assert first is not None
@@ -90,7 +90,7 @@ def test_an_unknown_backend_is_refused_with_a_list_of_the_backends(file: Path) -
         validated(file, "plan9")
 
 
-def test_a_backend_is_not_held_against_itself(file: Path) -> None:
+def test_a_backend_is_not_compared_with_itself(file: Path) -> None:
     with pytest.raises(validation.WrongValidation, match="tailback compare"):
         validated(file, "sim")
 
@@ -126,7 +126,7 @@ def test_a_part_of_a_grid_that_is_there_is_compared_alone(file: Path, tmp_path: 
     assert len(compared(part).pairing.pairs) == 1
 
 
-def test_what_is_left_on_disk_says_what_the_comparison_says(file: Path, tmp_path: Path) -> None:
+def test_the_files_of_a_comparison_agree_with_its_document(file: Path, tmp_path: Path) -> None:
     done = validated(file, "slower", out=tmp_path / "out")
     report = validation.write_validation(done)
     assert report == tmp_path / "out" / "report.html"

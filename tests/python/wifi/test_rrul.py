@@ -33,7 +33,7 @@ def tables(*entries: str) -> dict[str, pd.DataFrame]:
     return {name: table.to_pandas() for name, table in sim.run(scenario, sim.new_progress()).tables.items()}
 
 
-def test_in_rrul_voice_is_answered_and_background_is_not() -> None:
+def test_in_rrul_pings_marked_as_voice_are_answered_more_often_than_unmarked_ones() -> None:
     found = tables("{preset: rrul, hosts: [client, server]}")
     ping = found["ping"][found["ping"]["t"] > 2]
     share = ping["rtt_ms"].notna().groupby(ping["ping"].astype(str)).mean()
@@ -50,7 +50,7 @@ def test_a_flood_fills_aggregates_and_what_is_too_much_is_lost() -> None:
     assert found["wifi"][found["wifi"]["t"] > 2]["mpdus"].median() == 32
 
 
-def test_a_call_waits_for_the_access_point_and_loses_nothing() -> None:
+def test_a_voice_call_waits_for_the_access_point_and_loses_nothing() -> None:
     found = tables("{udp: server -> client, rate: 1mbit, size: 160b, name: call, dscp: EF}")
     assert udp_loss(found["udp"], WINDOW)["call"] < 0.01
     delays = udp_delay_samples(found["udp"], WINDOW)["call"]

@@ -55,7 +55,7 @@ def test_ppdus_follow_one_another_except_in_collisions() -> None:
     assert (free[(alone["colliders"] == 0)].dropna() > 0).all()
 
 
-def test_one_station_has_all_the_air() -> None:
+def test_one_station_has_all_of_the_airtime() -> None:
     assert airtime_share(tables("tsq=4ms")["wifi"], PAIRS, WINDOW) == {"client": pytest.approx(1)}
 
 

@@ -105,6 +105,6 @@ def test_a_filter_matches_traffic_by_its_port_or_the_identifier_of_its_echo_requ
 
 
 @pytest.mark.parametrize("kind", ["series", "mq"])
-def test_what_a_kernel_s_device_cannot_hold_is_refused_by_name(kind: str) -> None:
+def test_disciplines_that_a_kernel_does_not_support_are_refused_by_name(kind: str) -> None:
     refusal = qdiscs.of(kind).kernel.no_device
     assert refusal is not None and all(refusal)

@@ -49,17 +49,17 @@ def test_shares_are_those_of_the_busiest_thread_and_processor() -> None:
     )
 
 
-def test_one_look_condemns_no_run_and_a_tenth_of_them_does() -> None:
+def test_a_tenth_of_the_samples_may_exceed_a_limit() -> None:
     assert shares(readings(running=[0.3] * 9 + [1.0]), []).running == pytest.approx(0.3)
     assert shares(readings(running=[0.3] * 18 + [1.0] * 2), []).running == pytest.approx(0.3)
     assert shares(readings(running=[0.3] * 17 + [1.0] * 3), []).running == pytest.approx(1.0)
 
 
-def test_looks_without_traffic_do_not_count() -> None:
+def test_samples_without_traffic_do_not_count() -> None:
     assert shares(readings(running=[0.001] * 96 + [1.0] * 4), []).running == pytest.approx(1.0)
 
 
-def test_a_run_without_looks_is_judged_by_its_timers() -> None:
+def test_a_run_without_samples_is_judged_by_its_timers() -> None:
     assert shares([], [2_000_000]) == Shares(0.0, 0.0, 0.0, 0.0, late=1.0)
 
 
@@ -73,7 +73,7 @@ def test_a_run_without_looks_is_judged_by_its_timers() -> None:
         (replace(IDLE, late=0.5), "50.0% of the timers were late by more than 1 ms (limit 1%)"),
     ],
 )
-def test_what_is_over_its_limit_is_said(found: Shares, said: str) -> None:
+def test_a_limit_that_is_exceeded_is_reported(found: Shares, said: str) -> None:
     assert verdict(found) == said
 
 

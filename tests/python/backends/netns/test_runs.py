@@ -138,7 +138,7 @@ def test_an_ordinary_user_needs_no_rights(netns: Netns, bare: Make) -> None:
         assert tables.read_segments(folder) > 0
 
 
-def test_what_the_kernel_refuses_during_a_run_is_said(netns: Netns, bare: Make, room: Path) -> None:
+def test_a_refusal_of_the_kernel_during_a_run_is_reported(netns: Netns, bare: Make, room: Path) -> None:
     refused = bare()
     refused["hosts"][0]["sysctl"] = {"net.ipv4.tcp_no_such_thing": 1}
     with pytest.raises(RunFailed, match=r"in the namespaces: writing .1. to /proc/sys/net/ipv4/tcp_no_such_thing"):

@@ -35,7 +35,7 @@ def cancelled() -> Progress:
     return progress
 
 
-def test_whoever_waits_can_be_cancelled(address: str) -> None:
+def test_a_run_that_waits_for_its_turn_can_be_cancelled(address: str) -> None:
     with Turn(address).one(Progress()), pytest.raises(RunCancelled), Turn(address).one(cancelled()):
         pass
 
@@ -46,7 +46,7 @@ def test_runs_of_one_holder_share_its_turn(address: str) -> None:
         pass
 
 
-def test_the_turn_goes_on_when_its_last_run_has_ended(address: str) -> None:
+def test_the_turn_passes_on_when_its_last_run_has_ended(address: str) -> None:
     first, second, entered, progress = Turn(address), Turn(address), threading.Event(), Asked()
 
     def wait() -> None:

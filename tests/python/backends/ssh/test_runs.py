@@ -89,7 +89,7 @@ def test_the_tables_are_those_of_the_contract_and_of_both_ends(carried: Results)
     assert received["third"] == flows[flows.flow == "third"]["bytes"].sum() + 32 + 1
 
 
-def test_the_manifest_tells_of_each_machine_and_no_secret(carried: Results, lab: Lab) -> None:
+def test_the_manifest_describes_each_machine_without_secrets(carried: Results, lab: Lab) -> None:
     file = next((carried.path / "runs").glob("*/manifest.json"))
     manifest = json.loads(file.read_text())
     router = manifest["testbed"]["machines"]["router"]
@@ -103,7 +103,7 @@ def test_the_manifest_tells_of_each_machine_and_no_secret(carried: Results, lab:
     assert (lab.folder / "key").read_text() not in file.read_text()
 
 
-def test_what_it_runs_is_what_an_expert_would_type(ssh: Ssh, facts: Mapping[str, Facts]) -> None:
+def test_the_commands_are_those_that_an_expert_would_type(ssh: Ssh, facts: Mapping[str, Facts]) -> None:
     text = EXPERIMENT.replace(
         "router -> lan2: htb rate 10mbit burst 1600 cburst 1600 | pfifo limit 50",
         'router -> lan2: ["netem delay 10ms limit 1000", "htb rate 10mbit | fq_codel limit 180"]',
@@ -249,7 +249,7 @@ def killed(lab: Lab, host: str, wanted: Callable[[str], bool]) -> None:
         os.kill(number, signal.SIGKILL)
 
 
-def test_when_an_sshd_is_killed_the_machines_are_restored_and_it_is_named(ssh: Ssh, lab: Lab) -> None:
+def test_when_an_sshd_is_killed_the_machines_are_restored_and_its_host_is_named(ssh: Ssh, lab: Lab) -> None:
     before = lab.state()
     running = Running(ssh)
     assert "first" in running.progress.words
@@ -271,7 +271,7 @@ def test_when_the_agent_is_killed_the_machines_are_restored(role: str, ssh: Ssh,
     until(lambda: lab.state() == before)
 
 
-def test_what_is_left_when_all_is_killed_at_once_is_undone_by_the_next(ssh: Ssh, lab: Lab) -> None:
+def test_the_next_run_undoes_the_changes_of_a_run_that_was_killed_on_all_sides(ssh: Ssh, lab: Lab) -> None:
     before = lab.state()
     running = Running(ssh)
     for number, words in lab.processes("h1").items():
@@ -352,7 +352,7 @@ def test_what_the_machines_cannot_run_is_found_with_the_remedy(
     assert all(finding.remedy for finding in found)
 
 
-def test_what_the_testbed_file_lacks_is_found_before_anybody_is_connected_to() -> None:
+def test_gaps_of_the_testbed_file_are_found_before_any_connection() -> None:
     hosts = (
         "hosts: {h1: {address: 192.0.2.1, interfaces: {lan1: eth1}}, router: {address: 192.0.2.2, interfaces: {lan1: "
     )
@@ -362,7 +362,7 @@ def test_what_the_testbed_file_lacks_is_found_before_anybody_is_connected_to() -
     assert "has no device of `router` towards `lan2`" in said
 
 
-def test_a_discipline_of_somebody_is_not_taken_away(ssh: Ssh, lab: Lab) -> None:
+def test_a_discipline_of_another_user_is_not_removed(ssh: Ssh, lab: Lab) -> None:
     lab.within("h4", "tc", "qdisc", "add", "dev", "eth1", "root", "handle", "7:", "pfifo", "limit", "7")
     try:
         with pytest.raises(

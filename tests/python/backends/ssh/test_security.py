@@ -61,13 +61,13 @@ def test_a_hostile_word_is_refused_where_it_would_become_an_argument(key: str, w
         "links[0].name=-oProxyCommand=x",
     ],
 )
-def test_a_hostile_word_of_an_experiment_is_refused_before_anybody_is_connected_to(setting: str) -> None:
+def test_a_hostile_word_of_an_experiment_is_refused_before_any_connection(setting: str) -> None:
     with pytest.raises(ScenarioError, match=r"\n  hint: "):
         resolved(setting, text=SMALL)
 
 
 @pytest.mark.parametrize("key", ["password", "passphrase"])
-def test_a_password_has_no_place(key: str) -> None:
+def test_a_password_is_refused_everywhere(key: str) -> None:
     with pytest.raises(ScenarioError, match="hint: passwords are not supported"):
         testbed.loads(FILE.replace("address: 192.0.2.1", f"address: 192.0.2.1, {key}: geheim"))
 

@@ -83,7 +83,7 @@ def test_a_build_within_a_tree_does_not_change_its_digest(tmp_path: Path) -> Non
     assert tree(tmp_path).digest() != before
 
 
-def test_a_kept_kernel_is_found_by_its_name_and_knows_what_it_has(tmp_path: Path) -> None:
+def test_a_stored_kernel_is_found_by_its_name_and_lists_its_features(tmp_path: Path) -> None:
     kept(tmp_path, "mine")
     found = find_kernel("mine")
     assert found.has("TCP_CONG_BBR")

@@ -147,7 +147,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(uml: Uml, s
     assert first != other
 
 
-def test_runs_side_by_side_are_as_runs_alone(uml: Uml, scenario: Make) -> None:
+def test_runs_side_by_side_give_the_same_as_runs_alone(uml: Uml, scenario: Make) -> None:
     alone = bits(run(uml, scenario()))
     found: list[dict[str, bytes]] = []
     threads = [threading.Thread(target=lambda: found.append(bits(run(uml, scenario())))) for _ in range(3)]
@@ -273,7 +273,7 @@ def _as_nobody(machine: instance.Machine, scenario: dict[str, Any], answer: int)
     os._exit(0)
 
 
-def test_what_the_guest_cannot_do_is_said(uml: Uml, scenario: Make, room: Path) -> None:
+def test_a_step_that_the_guest_cannot_do_is_reported(uml: Uml, scenario: Make, room: Path) -> None:
     refused = scenario()
     refused["hosts"][0]["sysctl"] = {"net.ipv4.tcp_no_such_thing": 1}
     with pytest.raises(RunFailed, match=r"in the guest: writing .1. to /proc/sys/net/ipv4/tcp_no_such_thing of h0"):
