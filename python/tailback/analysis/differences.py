@@ -15,12 +15,18 @@ by permutation of the difference of means, over all permutations, or 9999 random
 Counts (drops, marks, retransmits) come in bursts, so that one repetition can dominate a mean; they are tested by ranks
 with Mann and Whitney's U [mann1947], also by permutation, because ties are common. Repetitions are treated as
 independent; the correlation from common seeds can only increase p. The smallest p of n against n repetitions is
-2/(2n choose n): 0.33, 0.1, 0.029, 0.008 for two to five.
+2/(2n choose n): 0.33, 0.1, 0.029, 0.008 for two to five; with fewer than `fewest` repetitions it can never decide.
+
+paired p = probability of a mean of d at least as far from 0 by chance, two-sided, by Student's paired test [law2015
+§10.2.1]. It uses what the repetitions of both sides have in common (the seed, the machine), and can decide with few
+pairs, but assumes that the differences are about normal; so it accompanies p and does not replace it. Counts have none.
 
 q = p adjusted for the false discovery rate over all cells of the table [benjamini1995]: of all cells with q ≤ 0.05,
 at most one in twenty is expected to be due to chance, however many configurations were compared.
 """
 
+import itertools
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -100,6 +106,13 @@ class Difference:
     test: Test | None
     """The test that gave `p`; `None` if there was nothing to test."""
     p: float
+    paired_p: float
+    """p of the paired test; unknown for counts, and if all differences are equal."""
+
+
+def fewest() -> int:
+    """The number of repetitions from which p can be below the level of significance."""
+    return next(n for n in itertools.count(2) if 2 / math.comb(2 * n, n) < SIGNIFICANT)
 
 
 def paired_metrics(pairs: Iterable[SummaryPair]) -> pd.DataFrame:
@@ -129,7 +142,7 @@ def difference(reference: Values, candidate: Values, by: Test = "permutation") -
     """The difference of paired values; pairs with an unknown value do not count."""
     known = ~(np.isnan(reference) | np.isnan(candidate))
     if not known.any():
-        return Difference(0, _mean(reference), _mean(candidate), NAN, NAN, NAN, NAN, NAN, None, NAN)
+        return Difference(0, _mean(reference), _mean(candidate), NAN, NAN, NAN, NAN, NAN, None, NAN, NAN)
     ours, theirs = candidate[known], reference[known]
     mean, low, high = float(np.mean(ours - theirs)), *interval(ours - theirs)
     base = _mean(theirs)
@@ -146,6 +159,7 @@ def difference(reference: Values, candidate: Values, by: Test = "permutation") -
         effect(theirs, ours),
         None if np.isnan(p) else by,
         p,
+        paired_chance(ours - theirs) if by == "permutation" else NAN,
     )
 
 
@@ -183,6 +197,17 @@ def chance(reference: Values, candidate: Values, by: Test) -> float:
         rng=np.random.default_rng(SEED),
     )  # fmt: skip
     return float(found.pvalue)
+
+
+def paired_chance(apart: Values) -> float:
+    """Two-sided p of Student's paired test; not a number with one pair, and if the differences do not vary."""
+    if len(apart) < 2 or np.ptp(apart) == 0:
+        return NAN
+    from scipy.special import stdtr
+
+    n = len(apart)
+    t = float(np.mean(apart)) / (float(np.std(apart, ddof=1)) / math.sqrt(n))
+    return 2 * float(stdtr(n - 1, -abs(t)))
 
 
 def _difference_of_means(ours: Values, theirs: Values, axis: int) -> Values:

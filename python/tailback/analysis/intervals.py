@@ -3,7 +3,9 @@
 A repetition is one independent value of a metric. The 95 % interval of their mean is Student's: mean ± t · s/√n, with
 s the standard deviation over the n repetitions and t the 97.5 % quantile with n − 1 degrees of freedom
 [law2015 §9.4.1]. A bootstrap would not do because n is small: its interval of two repetitions never leaves their range.
-The interval may include impossible values (fewer than 0 drops).
+An
+interval ends where the possible values of the metric end (no fewer than 0 drops, a Jain's index of at most 1): the
+true mean cannot lie beyond, so the interval covers it as often.
 """
 
 import math
@@ -14,6 +16,9 @@ import numpy.typing as npt
 CONFIDENCE = 0.95
 
 NAN = float("nan")
+
+ROUNDING = 1e-9
+"""Relative differences below this are due to rounding."""
 
 Values = npt.NDArray[np.float64]
 
@@ -30,7 +35,22 @@ def half_width(values: Values) -> float:
     return quantile * float(np.std(values, ddof=1)) / math.sqrt(n)
 
 
-def t_interval(values: Values) -> tuple[float, float]:
-    """Ends of the 95 % interval of the mean of `values`; NaN if there is only one value."""
+def t_interval(values: Values, least: float | None = None, most: float | None = None) -> tuple[float, float]:
+    """Ends of the 95 % interval of the mean of `values`, within the possible values of the metric; NaN if there is only
+    one value.
+    """
     mean, half = float(np.mean(values)), half_width(values)
-    return mean - half, mean + half
+    low, high = mean - half, mean + half
+    if math.isnan(half):
+        return low, high
+    return low if least is None else max(low, least), high if most is None else min(high, most)
+
+
+def spread_in_words(mean: float, ends: tuple[float, float], digits: str = ".2g") -> str:
+    """`±0.3`, or `[0.41, 1]` if the interval is not symmetric, because it ends where the possible values end."""
+    below, above = mean - ends[0], ends[1] - mean
+    if abs(above - below) <= ROUNDING * max(abs(mean), above, below):
+        # The interval of identical repetitions is not exactly 0 because of rounding.
+        half = above if above > ROUNDING * abs(mean) else 0.0
+        return f"±{half:{digits}}"
+    return f"[{ends[0]:{digits}}, {ends[1]:{digits}}]"

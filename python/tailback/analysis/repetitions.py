@@ -33,5 +33,5 @@ def _row(summaries: Sequence[Summary], columns: Sequence[Column]) -> dict[str, f
         known = [value for value in map(column.read, summaries) if value is not None]
         values = np.array(known or [np.nan], dtype=np.float64)
         row[column.title] = float(np.mean(values))
-        row[f"{column.title} low"], row[f"{column.title} high"] = t_interval(values)
+        row[f"{column.title} low"], row[f"{column.title} high"] = t_interval(values, column.least, column.most)
     return row

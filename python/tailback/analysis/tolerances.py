@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from tailback.analysis.differences import METRICS, SIGNIFICANT
+from tailback.analysis.differences import METRICS, SIGNIFICANT, fewest
 from tailback.analysis.metric import UNITS, Metric
 from tailback.analysis.registry import View
 from tailback.analysis.rows import records
@@ -193,11 +193,13 @@ EFFECTS = ((0.8, "large"), (0.5, "medium"), (0.2, "small"), (0.0, "negligible"))
 
 
 def _strength(row: Mapping[str, Any]) -> str:
-    """p and the effect size: `p 0.008, large effect`."""
+    """p and the effect size: `p 0.1, needs 4 repetitions, paired p 0.01, large effect`."""
     size = abs(row["effect"])
+    few = f"needs {fewest()} repetitions" if row["pairs"] < fewest() else ""
+    paired = "" if math.isnan(row["paired_p"]) else f"paired p {_probability(row['paired_p'])}"
     # Repetitions that do not vary have no effect size.
     name = "" if math.isnan(size) else next(name for least, name in EFFECTS if size >= least)
-    return ", ".join(filter(None, (f"p {_probability(row['p'])}", f"{name} effect" if name else "")))
+    return ", ".join(filter(None, (f"p {_probability(row['p'])}", few, paired, f"{name} effect" if name else "")))
 
 
 def _probability(p: float) -> str:

@@ -189,7 +189,7 @@ def _values(group: Sequence[Summary], column: Column) -> Values:
 
 
 def _number(column: Column, values: Values) -> Number:
-    low, high = t_interval(values)
+    low, high = t_interval(values, column.least, column.most)
     return Number(column, float(values.mean()), low, high)
 
 

@@ -9,13 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tailback.advice import Front, Recommendation
+from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import Column
 from tailback.analysis.rows import records
 from tailback.analysis.sensitivity import Sensitivity
 from tailback.analysis.tradeoffs import Answer, Candidate, Number
 from tailback.cli.console import counted, emit
-
-NEGLIGIBLE = 1e-9
 
 MOST = {"high": "most", "low": "least"}
 
@@ -137,11 +136,8 @@ def _number(row: Mapping[str, Any], column: Column) -> Number:
 
 def _mean(number: Number) -> str:
     """`95.6 ±0.1`."""
-    text, half = f"{number.mean:.4g}", number.high - number.mean
-    if math.isnan(half):
-        return text
-    # The interval of identical repetitions is not exactly 0 because of rounding.
-    return f"{text} ±{half:.2g}" if half > NEGLIGIBLE * abs(number.mean) else f"{text} ±0"
+    text = f"{number.mean:.4g}"
+    return text if math.isnan(number.low) else f"{text} {spread_in_words(number.mean, (number.low, number.high))}"
 
 
 def _table(title: str) -> Table:

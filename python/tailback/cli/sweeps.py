@@ -10,6 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import Column
 from tailback.analysis.registry import headline
 from tailback.analysis.repetitions import configurations
@@ -170,7 +171,8 @@ def _cell(row: "pd.Series[Any]", column: Column, *, with_spread: bool) -> str:
     decimals = _decimals(mean) if column.decimals is None else column.decimals
     if not with_spread or math.isnan(float(row[f"{column.title} high"])):
         return f"{mean:.{decimals}f}"
-    return f"{mean:.{decimals}f} ±{float(row[f'{column.title} high']) - mean:.{decimals}f}"
+    ends = (float(row[f"{column.title} low"]), float(row[f"{column.title} high"]))
+    return f"{mean:.{decimals}f} {spread_in_words(mean, ends, f'.{decimals}f')}"
 
 
 def _decimals(value: float) -> int:

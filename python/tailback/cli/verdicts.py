@@ -7,7 +7,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from tailback.analysis.differences import METRICS
+from tailback.analysis.differences import METRICS, SIGNIFICANT, fewest
 from tailback.analysis.rows import records
 from tailback.cli.console import counted, emit, stderr
 from tailback.validation import Comparison, Validated, divergence
@@ -92,3 +92,8 @@ def _sides(compared: Comparison) -> None:
     common = max(len(pairing.of(place)) for place in range(len(pairing.configurations)))
     if common == 1:
         stderr().print("one repetition: no intervals; `--repeat 5` gives them")
+    elif common < fewest():
+        stderr().print(
+            f"{common} repetitions: p cannot fall below {SIGNIFICANT}, so no difference can be shown; "
+            f"`--repeat {fewest()}` or more decides"
+        )

@@ -47,7 +47,7 @@ def _of(axes: dict[str, str], runs: list[RunFolder], way: str) -> pd.DataFrame |
         return None
     sizes = np.arange(1, int(max(each.max() for each in samples)) + 1)
     shares = np.array([np.bincount(each.astype(int), minlength=len(sizes) + 1)[1:] / len(each) for each in samples])
-    ends = np.array([t_interval(column) for column in shares.T])
+    ends = np.array([t_interval(column, 0.0, 1.0) for column in shares.T])
     columns = {"x": sizes, "value": shares.mean(axis=0), "low": ends[:, 0], "high": ends[:, 1]}
     head = {**axes, "panel": f"Aggregates {way}", "unit": "MPDUs", "n": len(samples)}
     return pd.DataFrame({**head, **columns})
@@ -61,7 +61,7 @@ def _sizes(run: RunFolder, way: str) -> Samples:
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     x = rows["x"].to_numpy(dtype=np.float64)
     if rows["low"].notna().all():
-        ends = (rows["low"].clip(lower=0).to_numpy(), rows["high"].to_numpy())
+        ends = (rows["low"].to_numpy(), rows["high"].to_numpy())
         axes.fill_between(x, *ends, step="mid", color=look.colour, alpha=0.2, linewidth=0)
     axes.step(x, rows["value"].to_numpy(), where="mid", color=look.colour, linestyle=look.line, linewidth=1.0)
 

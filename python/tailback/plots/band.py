@@ -62,7 +62,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
 def _of(axes: dict[str, str], runs: list[RunFolder], series: tuple[str, str, Read]) -> pd.DataFrame:
     title, unit, read = series
     wide = pd.DataFrame({run.repetition: read(run) for run in runs}).sort_index()
-    ends = np.array([t_interval(row[~np.isnan(row)]) for row in wide.to_numpy(dtype=np.float64)]).reshape(-1, 2)
+    ends = np.array([t_interval(row[~np.isnan(row)], 0.0) for row in wide.to_numpy(dtype=np.float64)]).reshape(-1, 2)
     start, end = (edge / NANOSECONDS for edge in runs[0].window_ns)
     times = wide.index.to_numpy(dtype=np.float64)
     return pd.DataFrame(

@@ -35,7 +35,7 @@ def _of(axes: dict[str, str], runs: list[RunFolder], panel: candlestick.Panel) -
             f"{', '.join(axes.values()) or 'this run'} has no {panel.title.lower()}\n  hint: see `--metric`"
         )
     quantiles = np.array([np.percentile(each, SHARES) for each in samples])
-    ends = np.array([t_interval(column) for column in quantiles.T])
+    ends = np.array([t_interval(column, 0.0) for column in quantiles.T])
     columns = {"share": np.array(SHARES) / 100, "value": quantiles.mean(axis=0), "low": ends[:, 0], "high": ends[:, 1]}
     head = {**axes, "panel": panel.title, "unit": panel.unit, "n": len(samples)}
     return pd.DataFrame({**head, **columns})

@@ -14,6 +14,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
+from tailback.analysis.intervals import spread_in_words
 from tailback.plots import layout, quantity, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
@@ -73,8 +74,9 @@ def on(axes: Axes, part: pd.DataFrame, sides: tuple[str, str], norm: Normalize |
         place = (rows.index(str(row[sides[1]])), columns.index(str(row[sides[0]])))
         means[place] = row["mean"]
         dark = float(norm(row["mean"])) > DARK
+        ends = (float(row["low"]), float(row["high"]))
         axes.text(
-            place[1], place[0], _words(float(row["mean"]), float(row["high"])), ha="center", va="center",
+            place[1], place[0], _words(float(row["mean"]), ends), ha="center", va="center",
             fontsize=6.5, color="white" if dark else style.BLACK,
         )  # fmt: skip
     axes.tick_params(length=0)
@@ -83,9 +85,9 @@ def on(axes: Axes, part: pd.DataFrame, sides: tuple[str, str], norm: Normalize |
     return axes.imshow(means, cmap=COLOURS, norm=norm, aspect="auto", interpolation="none")
 
 
-def _words(mean: float, high: float) -> str:
+def _words(mean: float, ends: tuple[float, float]) -> str:
     decimals = 0 if mean == 0 else min(max(0, 2 - math.floor(math.log10(abs(mean)))), 3)
-    spread = "" if math.isnan(high) else f"\n±{high - mean:.{decimals}f}"
+    spread = "" if math.isnan(ends[0]) else f"\n{spread_in_words(mean, ends, f'.{decimals}f')}"
     return f"{mean:.{decimals}f}{spread}"
 
 

@@ -124,7 +124,7 @@ def means(results: Results, quantities: Sequence[Quantity]) -> pd.DataFrame:
         groups = table.groupby(axes, sort=False) if axes else [((), table)]
         for place, part in groups:
             samples = part["value"].to_numpy(dtype=np.float64)
-            low, high = t_interval(samples)
+            low, high = t_interval(samples, quantity.least, quantity.most)
             labels = dict(zip(axes, place if isinstance(place, tuple) else (place,), strict=True))
             head = {**labels, "panel": quantity.title, "unit": quantity.unit, "n": len(samples)}
             rows.append({**head, "mean": float(samples.mean()), "low": low, "high": high})

@@ -45,6 +45,13 @@ function number(value, digits = decimals(value)) {
   return value === null ? "–" : value.toFixed(digits).replace("-", "−");
 }
 
+// An interval that ends where the possible values end is not symmetric.
+function spread(mean, low, high) {
+  const digits = decimals(mean);
+  const even = Math.abs(high - mean - (mean - low)) <= 1e-9 * Math.max(Math.abs(mean), high - low);
+  return even ? "±" + number(high - mean, digits) : "[" + number(low, digits) + ", " + number(high, digits) + "]";
+}
+
 function showFilters() {
   const nav = document.getElementById("filters");
   nav.replaceChildren();
@@ -96,9 +103,9 @@ function showTable() {
       cell.append(found.axes[axis]);
       row.append(cell);
     });
-    found.cells.forEach(([mean, , high]) => {
+    found.cells.forEach(([mean, low, high]) => {
       const cell = element("td", {}, number(mean));
-      if (high !== null && high !== mean) cell.append(" ", element("small", { textContent: "±" + number(high - mean, decimals(mean)) }));
+      if (high !== null && high !== mean) cell.append(" ", element("small", { textContent: spread(mean, low, high) }));
       row.append(cell);
     });
     row.onclick = () => { if (!state.muted.delete(at)) state.muted.add(at); show(); };

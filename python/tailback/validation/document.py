@@ -36,6 +36,7 @@ METRIC = (
     "effect",
     "test",
     "p",
+    "paired_p",
     "q",
     "tolerance",
     "excess",

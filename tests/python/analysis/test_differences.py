@@ -7,9 +7,11 @@ import pytest
 
 from tailback.analysis.differences import (
     METRICS,
+    SIGNIFICANT,
     SummaryPair,
     difference,
     differences,
+    fewest,
     interval,
     paired_metrics,
 )
@@ -146,3 +148,19 @@ def test_the_false_discovery_rate_is_that_of_the_whole_table() -> None:
     # One cell of seven differs: its q is seven times its p.
     assert table.loc["retransmits", "q"] == pytest.approx(7 * 2 / 252)
     assert table.loc["marks", "q"] == 1
+
+
+def test_a_paired_test_sees_what_the_repetitions_have_in_common() -> None:
+    before = values(10, 50, 90, 130)
+    found = difference(before, before + values(5, 6, 5, 4))
+    # t = 5 / (0.8165 / 2) = 12.247; with 3 degrees of freedom, 2 · P(T > t) is 1.172e-3.
+    assert found.paired_p == pytest.approx(1.172e-3, abs=1e-6)
+    assert found.p > 0.5
+    assert math.isnan(difference(before, before + 5).paired_p)
+    assert math.isnan(difference(before, before + values(5, 6, 5, 4), "Mann–Whitney").paired_p)
+
+
+def test_too_few_repetitions_are_said_to_be_too_few() -> None:
+    assert fewest() == 4
+    assert difference(values(1, 2, 3), values(8, 9, 10)).p >= SIGNIFICANT
+    assert difference(values(1, 2, 3, 4), values(8, 9, 10, 11)).p < SIGNIFICANT

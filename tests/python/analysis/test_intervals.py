@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailback.analysis import Stopping, Window, half_width, mser5, steady_from, t_interval
+from tailback.analysis import Stopping, Window, configurations, half_width, mser5, steady_from, t_interval
+from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import at
 from tailback.analysis.warmup import bias, unsettled
 
@@ -36,6 +37,16 @@ def test_it_covers_the_true_mean_as_often_as_it_says(n: int) -> None:
     covered = sum(low <= 1.0 <= high for low, high in map(t_interval, draws))
     # 1900 are expected; three standard deviations of a binomial are 29.
     assert 1870 <= covered <= 1930
+
+
+def test_an_interval_ends_where_the_possible_values_end() -> None:
+    low, high = t_interval(np.array([0.6, 0.9]), 0.0, 1.0)
+    assert (low, high) == (0.0, 1.0)
+    assert spread_in_words(0.75, (low, high)) == "[0, 1]"
+    assert spread_in_words(10.0, t_interval(np.array([9.0, 10.0, 11.0]), 0.0)) == "±2.5"
+    assert spread_in_words(3.0, t_interval(np.array([3.0, 3.0]), 0.0)) == "±0"
+    table = configurations([({"cc": "reno"}, {"jain": value}) for value in (0.55, 0.97)])
+    assert table[["Jain low", "Jain high"]].to_numpy().tolist() == [[0.0, 1.0]]
 
 
 def test_one_repetition_has_no_interval() -> None:

@@ -62,7 +62,7 @@ def test_compare_prints_one_document(two: tuple[Path, Path], monkeypatch: pytest
     assert list(first) == ["axes", "repetitions", "metrics", "distances", "divergences", "first_divergence"]
     assert first["repetitions"] == [1, 2]
     ping = first["metrics"]["ping_ms.p50"]
-    assert METRIC <= set(ping) <= METRIC | {"effect", "test", "p", "q"}
+    assert METRIC <= set(ping) <= METRIC | {"effect", "test", "p", "paired_p", "q"}
     assert 8 < ping["interval"][0] <= ping["difference"] <= ping["interval"][1] < 12
     assert ping["outcome"] == "shown"
     assert set(first["distances"]) == {"tcp_rtt_ms", "cwnd_segments"}
@@ -72,7 +72,10 @@ def test_compare_says_in_words_what_differs(
     two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:
     assert tailback(monkeypatch, "compare", *two) == 0
-    table = capsys.readouterr().out
+    printed = capsys.readouterr()
+    table = printed.out
+    assert "needs 4 repetitions" in table
+    assert "2 repetitions: p cannot fall below 0.05" in printed.err
     assert "higher: +" in table
     assert "the same in every repetition" in table
     assert table.count("ping p50") == 4
@@ -88,7 +91,7 @@ def test_one_repetition_has_no_interval_and_a_note_says_so(
     assert "--repeat 5" in printed.err
     assert tailback(monkeypatch, "compare", *runs, "--json") == 0
     metrics = json.loads(capsys.readouterr().out)["configurations"][0]["metrics"]
-    assert not any({"interval", "effect", "test", "p", "q"} & set(metric) for metric in metrics.values())
+    assert not any({"interval", "effect", "test", "p", "paired_p", "q"} & set(metric) for metric in metrics.values())
 
 
 def test_a_tolerance_that_is_named_is_judged_and_the_report_written(
