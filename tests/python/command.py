@@ -1,6 +1,5 @@
-"""The command line without a process of its own, which would spend most of its time on loading pandas.
-
-What only a process shows (signals, streams that fail, imports) is tested with one, and so is each command once.
+"""Runs the command line without a new process, which would spend most of its time on loading pandas. Behaviour of
+processes (signals, failing streams, imports) is tested with a process, and so is each command once.
 """
 
 import contextlib
@@ -14,7 +13,7 @@ from tailback.cli.app import main
 
 
 def in_process(*words: str | Path, status: int = 0) -> subprocess.CompletedProcess[str]:
-    """`tailback WORDS` in this process; its status is that asked for."""
+    """Runs `tailback WORDS` in this process and checks its exit status."""
     command = ["tailback", *map(str, words)]
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with mock.patch.object(sys, "argv", command), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

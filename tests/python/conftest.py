@@ -1,4 +1,4 @@
-"""The settings of all tests. `pytest --times 200` tries each property with 200 times its cases (`make properties`)."""
+"""The settings of all tests. `pytest --times 200` runs each property with 200 times its cases (`make properties`)."""
 
 import signal
 

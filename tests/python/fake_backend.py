@@ -1,7 +1,7 @@
-"""A backend for tests: plausible tables from arithmetic alone, quickly, and failures on request.
+"""A backend for tests, which computes plausible tables quickly and fails on request.
 
-Its flows share `RATE_MBPS` evenly; RTT and cwnd follow a saw-tooth whose height depends on the small-queue setting.
-The title of a scenario asks for trouble: `fails`, `overloaded`, `waits` (until it is cancelled).
+Its flows share `RATE_MBPS` evenly; RTT and cwnd follow a saw-tooth whose height depends on the small-queue setting. The
+title of a scenario requests failures: `fails`, `overloaded`, `waits` (until it is cancelled).
 """
 
 import threading
@@ -22,7 +22,7 @@ SECOND = 1_000_000_000
 
 
 class FakeProgress:
-    """Counts how much is done; can be cancelled."""
+    """Records the progress of a run; can be cancelled."""
 
     def __init__(self) -> None:
         self.fraction = 0.0
@@ -33,7 +33,7 @@ class FakeProgress:
 
 
 class FakeBackend:
-    """Notes which scenarios it was given."""
+    """Records the scenarios that it was given."""
 
     name = "fake"
     clock = Clock.VIRTUAL
@@ -64,7 +64,7 @@ class FakeBackend:
 
 
 def tables(scenario: Scenario) -> dict[str, pa.Table]:
-    """The tables of `scenario`, depending on nothing else."""
+    """The tables of `scenario`, which depend on nothing else."""
     tcp = scenario.tcp
     times = np.arange(1, scenario.duration_ns // 100_000_000 + 1) / 10
     draws = np.random.default_rng(scenario.seed)
@@ -88,7 +88,7 @@ def tables(scenario: Scenario) -> dict[str, pa.Table]:
 
 
 def air(ticks: int, tsq: str) -> pa.Table:
-    """A station and its access point by turns, 20 PPDUs each 100 ms; without small queues longer ones."""
+    """A station and its access point alternate, 20 PPDUs per 100 ms; the PPDUs are longer without small queues."""
     units = {"t": "s", "from": "", "to": "", "mpdus": "", "received": "", "duration_us": "µs", "tries": "",
              "colliders": "", "access_us": "µs", "closed_by": ""}  # fmt: skip
     rows = []
@@ -107,7 +107,7 @@ def events(rows: list[tuple[float, str, str, str]]) -> pa.Table:
 
 
 def table(units: Mapping[str, str], rows: list[Any]) -> pa.Table:
-    """An Arrow table with units in the metadata of its columns, as the simulator makes them."""
+    """An Arrow table with units in the metadata of its columns, as the simulator writes it."""
     arrays = [pa.array([row[place] for row in rows]) for place in range(len(units))]
     fields = [
         pa.field(name, array.type, metadata={"unit": unit} if unit else None)
@@ -117,7 +117,7 @@ def table(units: Mapping[str, str], rows: list[Any]) -> pa.Table:
 
 
 def scenario(title: str = "test", *, seed: int = 1, flows: int = 2, tsq: str = "time", cc: str = "cubic") -> Scenario:
-    """A resolved scenario as far as these rooms look into it."""
+    """A resolved scenario with the parts that these packages read."""
     small_queue = SmallQueue(kind="off") if tsq == "off" else SmallQueue(kind="time", shift=10)
     tcp = [
         Tcp(
@@ -174,7 +174,7 @@ def grid(repetitions: int = 2) -> ExperimentPlan:
 
 
 class Nobody:
-    """A watch that looks away."""
+    """A watch that ignores everything."""
 
     def update(self, done: int, total: int, fraction: float) -> None:
         pass

@@ -1,6 +1,6 @@
-"""Golden tables: what small experiments gave, as text, to be compared to the digit (tests/golden/README.md).
+"""Golden tables: the recorded results of small experiments as text, compared to the digit (tests/golden/README.md).
 
-`python tests/python/golden_tables.py` writes them anew.
+`python tests/python/golden_tables.py` writes them again.
 """
 
 import tempfile
@@ -60,7 +60,7 @@ def _number(*keys: str) -> Cell:
 
 
 def _cwnd(extreme: Callable[[Sequence[float]], float]) -> Cell:
-    """Of the median windows of the flows, the smallest or the largest."""
+    """The smallest or the largest of the median windows of the flows."""
 
     def cell(summary: Summary) -> str:
         flows = summary.get("cwnd_segments")
@@ -94,7 +94,7 @@ COLUMNS: Sequence[tuple[str, str, Cell]] = (
 
 
 def main() -> None:
-    """Writes all tables; says which ones changed."""
+    """Writes all tables and prints which ones changed."""
     for experiment in EXPERIMENTS:
         golden, table = golden_of(experiment), table_of(experiment)
         same = golden.is_file() and golden.read_text(encoding="utf-8") == table

@@ -1,4 +1,4 @@
-"""How many cases the property tests are tried with."""
+"""The number of cases of property tests."""
 
 from hypothesis import settings
 
@@ -7,5 +7,5 @@ USUALLY = 100
 
 
 def cases(usually: int) -> int:
-    """So many, or as many times more as `pytest --times` asks for."""
+    """`count` cases, multiplied by `pytest --times`."""
     return usually * settings().max_examples // USUALLY

@@ -1,4 +1,4 @@
-"""`import tailback`: the same nouns as the command line."""
+"""`import tailback`: the same functions as on the command line."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The notebook of the documentation runs, and shows what its prose says."""
+"""The notebook of the documentation runs, and its results agree with its text."""
 
 import json
 import os
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 def cells(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """The cells of code after running all of them."""
     folder = tmp_path_factory.mktemp("notebook")
-    # Everything the kernel keeps goes into the folder of the test.
+    # All files of the Jupyter kernel go into the folder of the test.
     environment = {**os.environ, "HOME": str(folder), "IPYTHONDIR": str(folder), "JUPYTER_RUNTIME_DIR": str(folder)}
     command = [sys.executable, str(ROOT / "scripts" / "notebook.py"), str(folder / "run.ipynb")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=GENEROUS_S, check=False)
@@ -28,7 +28,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 
 def shown(cell: dict[str, Any]) -> dict[str, str]:
-    """What a cell shows, by its kind."""
+    """The outputs of a cell, by kind."""
     data = {kind: value for output in cell["outputs"] for kind, value in output.get("data", {}).items()}
     return {kind: "".join(value) for kind, value in data.items()}
 

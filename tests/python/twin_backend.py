@@ -8,7 +8,7 @@ from tailback.resolved import Control, Scenario, Tcp
 
 
 class Twin(Sim):
-    """The simulator under another name. Refuses what a title tells it to, and fails on request."""
+    """The simulator under another name. It refuses or fails runs if the title requests it."""
 
     name = "twin"
 
@@ -24,7 +24,7 @@ class Twin(Sim):
 
 
 class Slower(Twin):
-    """Its last link is 5 ms longer: an RTT 10 ms longer and everything that follows from that."""
+    """Its last link has 5 ms more delay, so that the RTT is 10 ms longer."""
 
     name = "slower"
 
@@ -36,7 +36,7 @@ class Slower(Twin):
 
 
 class LateCut(Twin):
-    """A control with a defect that is asleep until the first loss: reno runs as cubic, which cuts to 7/10, not 1/2."""
+    """A control with a defect that shows at the first loss: reno runs as cubic, which reduces to 7/10, not 1/2."""
 
     name = "late-cut"
 
@@ -48,7 +48,7 @@ class LateCut(Twin):
 
 
 class Eventless(Twin):
-    """Sees no single packet, as a kernel from outside."""
+    """It records no single packets, as for a kernel."""
 
     name = "eventless"
 

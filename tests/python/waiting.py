@@ -1,8 +1,8 @@
-"""Waiting for what another process or thread does. Every test that waits does so with these.
+"""Functions that wait for another process or thread; every test that waits uses them.
 
-A test waits for an event, never for a length of time, for nobody knows how long a busy machine takes. A wait ends as
-soon as the event is there. Its other end is only for what never comes: it is so far away that a test that gets there
-has found a hang, however slow the machine is.
+A test waits for an event, never for a length of time, because nobody knows how long a busy machine takes. A wait ends
+as soon as the event occurs. It also ends after a quarter of an hour, which is so long that a test that reaches it has
+found a hang, however slow the machine is.
 """
 
 import subprocess
@@ -16,15 +16,15 @@ LOOK_S = 0.02
 
 
 def always() -> bool:
-    """Nothing to give up for."""
+    """No reason to give up."""
     return True
 
 
 def until(holds: Callable[[], object], *, while_: Callable[[], object] = always) -> None:
-    """Returns once `holds`; fails if `while_` ends to hold first, and after a quarter of an hour."""
+    """Returns once `holds`; fails if `while_` stops holding first, or after a quarter of an hour."""
     end = time.monotonic() + GENEROUS_S
     while not holds():
-        # What ended may have done it just before.
+        # The event may have occurred just before `while_` stopped holding.
         assert while_() or holds(), "it ended before what was waited for had come"
         assert time.monotonic() < end, f"what was waited for has not come within {GENEROUS_S:g} s"
         time.sleep(LOOK_S)

@@ -1,4 +1,4 @@
-"""The model of aggregation against the numbers worked out from its equations, and its fit against itself."""
+"""Compares the model of aggregation with numbers worked out from its equations, and fits it to its own output."""
 
 from __future__ import annotations
 

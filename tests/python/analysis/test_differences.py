@@ -1,4 +1,4 @@
-"""Differences over repetitions: their intervals, their effect, and what is not known."""
+"""Differences over repetitions: intervals, effect sizes, missing values."""
 
 import math
 
@@ -107,7 +107,7 @@ def test_configurations_are_kept_apart() -> None:
 
 
 def test_the_p_value_is_that_of_a_permutation_test() -> None:
-    # Of 252 ways to deal ten values five and five, two are as far apart.
+    # Of 252 ways to divide ten values into five and five, two are as far apart.
     found = difference(values(1, 2, 3, 4, 5), values(11, 12, 13, 14, 15))
     assert found.test == "permutation"
     assert found.p == pytest.approx(2 / 252)
@@ -136,7 +136,7 @@ def test_equal_values_have_a_p_value_of_one_and_one_repetition_has_none() -> Non
 def test_false_positives_are_as_frequent_as_the_level_says() -> None:
     draws = np.random.default_rng(11)
     found = sum(difference(draws.normal(size=5), draws.normal(size=5)).p <= 0.05 for _ in range(200))
-    # 10 are expected at most (12 of 252 deals are at or below 0.05).
+    # At most 10 are expected (12 of 252 divisions are at or below 0.05).
     assert found <= 20
 
 

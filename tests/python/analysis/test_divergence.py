@@ -1,4 +1,4 @@
-"""The first sample at which two runs part."""
+"""The first sample at which two runs diverge."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Intervals over repetitions, and when repetitions are enough."""
+"""Intervals over repetitions, and the rule that ends repetitions."""
 
 import math
 
@@ -119,9 +119,9 @@ SECOND = 1_000_000_000
 
 
 def frames_of(rtts: list[float]) -> dict[str, pd.DataFrame]:
-    """A sample of goodput, always the same but for a byte, and of RTT in each second."""
+    """One sample per second of goodput, constant to a byte, and of RTT."""
     times = [number + 1.0 for number in range(len(rtts))]
-    # A byte more now and then, as the rounding of segments to sampling intervals makes it, and only in the beginning.
+    # The rounding of segments to sampling intervals adds a byte to some samples; here only at the beginning.
     read = [1001 if number in (3, 40) else 1000 for number in range(len(rtts))]
     return {"flows": pd.DataFrame({"t": times, "bytes": read}), "tcp_info": pd.DataFrame({"t": times, "rtt": rtts})}
 
@@ -129,7 +129,7 @@ def frames_of(rtts: list[float]) -> dict[str, pd.DataFrame]:
 def test_an_initial_standing_queue_moves_the_mean_and_rounding_does_not() -> None:
     frames = frames_of([30.0] * 40 + [20.0, 21.0] * 40)
     assert steady_from(frames, Window(0, 120 * SECOND), SECOND) == {"goodput_mbps": 45.0, "tcp_rtt_ms": 40.0}
-    # 20 of 100 values are 30, the others 20.5 in the mean.
+    # 20 of 100 values are 30, the mean of the others is 20.5.
     found = bias(frames, Window(20 * SECOND, 120 * SECOND), SECOND)
     assert found["tcp_rtt_ms"] == pytest.approx(0.2 * 9.5 / 20.5, abs=1e-6)
     assert 0 < found["goodput_mbps"] < 1e-4

@@ -1,4 +1,4 @@
-"""A metric is one row: everything that names metrics walks the registry."""
+"""A metric is one row: all code that lists metrics reads the registry."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,14 +28,14 @@ MEASURE = Measure(Window(0, 10 * SECOND), SECOND, ("up",), (), {"up": "up"})
 
 
 def toy_samples(run: Measured) -> dict[str, float] | None:
-    """Largest and smallest toy in ms that was played with in the window, which this test invented for itself."""
+    """The maximum and minimum of an invented metric in the window, in ms."""
     table = run.frames.get("toys")
     return None if table is None else {"largest": float(table["toy_ms"].max()), "p50": float(table["toy_ms"].median())}
 
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Metric]:
-    """A metric of a table of its own, added as one row."""
+    """A metric with its own table, added as one row."""
     row = Metric(
         "toy size", "toy_ms", "ms", ("toys",), toy_samples, "[jain1984]", toy_samples,
         (Number("largest toy", "toy_ms.largest", None, Heading(10), "permutation", ("toy",), "Largest toy"),),

@@ -1,4 +1,4 @@
-"""Sobol' indices of a grid: known ones, those of an analysis of variance, their intervals."""
+"""Sobol' indices of a grid: known values, comparison with an analysis of variance, intervals."""
 
 import itertools
 from collections.abc import Callable, Mapping

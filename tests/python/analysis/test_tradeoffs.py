@@ -1,4 +1,4 @@
-"""Pareto fronts, bounds in words, what is best under them, and which axes may be chosen."""
+"""Pareto fronts, bounds in words, the best setting under a bound, and the axes that may be chosen."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ Runs = list[tuple[Mapping[str, str], dict[str, Any]]]
 
 
 def runs(points: Mapping[str, Sequence[tuple[float, float]]]) -> Runs:
-    """For each setting the (ping, goodput) of its repetitions."""
+    """The (ping, goodput) of the repetitions of each setting."""
     return [
         ({"cc": name}, {"ping_ms": {"p99": ping}, "goodput_mbps": {"total": goodput}})
         for name, repetitions in points.items()

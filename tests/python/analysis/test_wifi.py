@@ -1,4 +1,4 @@
-"""What was on the air, from a table small enough to work out by hand."""
+"""Wi-Fi metrics of a table small enough to compute by hand."""
 
 import pandas as pd
 import pytest

@@ -47,7 +47,7 @@ FORBIDDEN_TYPES = {"std::collections::HashMap", "std::collections::HashSet", "st
 
 @pytest.fixture(scope="module")
 def crates() -> dict[str, Any]:
-    """What cargo knows of each crate, by its folder."""
+    """The metadata that cargo has of each crate, by its folder."""
     command = ["cargo", "metadata", "--format-version=1", "--no-deps", "--offline"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     packages = json.loads(done.stdout)["packages"]

@@ -1,4 +1,4 @@
-"""What the documents point at is there: files, functions, commands."""
+"""Files, functions and commands that the documents name exist."""
 
 import re
 import subprocess

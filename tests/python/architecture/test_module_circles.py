@@ -1,4 +1,4 @@
-"""Modules of a crate that use each other in a circle: none but those listed here, each with a reason."""
+"""Circular dependencies of the modules of a crate: only those listed here are allowed, each with a reason."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ _WORD = re.compile(r"\w+")
 
 
 def without_tests(file: Path) -> str:
-    """The code of a file but for comments and its tests, which may use everything."""
+    """The code of a file without comments and tests, which may use everything."""
     return _TESTS.sub("", _COMMENT.sub("", file.read_text()))
 
 
@@ -65,7 +65,7 @@ def owners(crate: str) -> dict[str, str]:
 
 @cache
 def uses(crate: str) -> Mapping[str, frozenset[str]]:
-    """The modules of a crate that each of them names."""
+    """The modules of a crate that each module names."""
     files, root = modules(crate), owners(crate)
     found = {}
     for module, own in files.items():
@@ -79,7 +79,7 @@ def uses(crate: str) -> Mapping[str, frozenset[str]]:
 
 
 def reached(graph: Mapping[str, frozenset[str]], start: str) -> set[str]:
-    """The modules that one leads to."""
+    """The modules that `one` depends on, directly or not."""
     found, frontier = set[str](), [start]
     while frontier:
         for other in graph[frontier.pop()] - found:
@@ -89,7 +89,7 @@ def reached(graph: Mapping[str, frozenset[str]], start: str) -> set[str]:
 
 
 def circles(crate: str) -> set[frozenset[str]]:
-    """The largest sets of modules each of which leads to all others."""
+    """The largest sets of modules in which each depends on all others."""
     graph = uses(crate)
     leads_to = {module: reached(graph, module) for module in graph}
     sets = {frozenset(other for other in leads_to[module] if module in leads_to[other]) for module in graph}

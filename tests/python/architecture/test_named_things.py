@@ -1,8 +1,8 @@
-"""What comments, docstrings and documents name is there: files, modules, functions, types and keys.
+"""Files, modules, functions, types and keys that comments, docstrings and documents name exist.
 
-A name is what stands between backticks and is plainly no word: it has an underscore, a dot or `::` in it, or `()`
-behind it. It must occur in the code or be a file of the repository; a name below `tailback` or `conformance` must occur
-in the module that it names. Things of others (the kernel, other programs) are listed here.
+A name is text between backticks that is not an ordinary word: it contains an underscore, a dot or `::`, or ends in
+`()`. It must occur in the code or be a file of the repository; a name below `tailback` or `conformance` must occur in
+the module that it names. Names of foreign things (the kernel, other programs) are listed here.
 """
 
 import ast
@@ -119,7 +119,7 @@ def is_in_module(words: list[str]) -> bool:
 
 
 def is_file(path: str, beside: Path) -> bool:
-    """Whether there is such a file or folder: from the root, beside the file that names it, or with such an end."""
+    """Whether such a file or folder exists: from the root, beside the file that names it, or as the end of a path."""
     if path in OF_OTHERS or path.startswith(MADE) or PurePosixPath(path).parts[0] in OF_USERS:
         return True
     if (ROOT / path).exists() or (ROOT / beside.parent / path).exists():
@@ -131,7 +131,7 @@ def is_file(path: str, beside: Path) -> bool:
 
 
 def named(line: str) -> Iterator[str]:
-    """Names between backticks that are no words."""
+    """Names between backticks that are not ordinary words."""
     for span in re.findall(r"(?<!`)`([^`\n]+)`(?!`)", line):
         if NAME.fullmatch(span) and not FILE.fullmatch(span) and re.search(r"_|::|\.|\(\)", span):
             yield span
@@ -141,7 +141,7 @@ def missing(file: Path) -> Iterator[str]:
     for number, line in enumerate(parts(file)[0].splitlines(), 1):
         names = [name for name in (*named(line), *MODULE.findall(line)) if not name.startswith("campaigns")]
         absent = [name for name in names if not is_there(name)]
-        # Tests speak of files that they make: the toy of a recipe.
+        # Tests name files that they create, such as the toy of a recipe.
         places = set() if file.parts[0] == "tests" else {*FILE.findall(line), *PLACE.findall(line)}
         absent += [place for place in sorted(places) if not is_file(place, file)]
         yield from (f"{file}:{number}: `{name}`" for name in absent)

@@ -1,4 +1,4 @@
-"""What `make test` leaves out has nothing in it, and what waits does so in one way."""
+"""`make test` leaves out only empty documentation tests, and every test that waits uses `waiting`."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ IMPATIENT = re.compile(r"time\.sleep\(|\.join\(\d|\.wait\(\d|timeout=\d|datetime
 
 
 def examples(source: str) -> Iterator[str]:
-    """What opens a code block of the documentation that rustdoc runs."""
+    """The beginning of a code block that rustdoc runs."""
     fences = [line for line in DOCUMENTATION.findall(source) if line.startswith("```")]
     return (fence for fence in fences[::2] if fence in ("```", "```rust"))
 

@@ -1,4 +1,4 @@
-"""Every property test is tried with as many cases as `make properties TIMES=N` asks for, and keeps what breaks it."""
+"""Every property test runs as many cases as `make properties TIMES=N` requests, and stores failing cases."""
 
 import re
 import subprocess

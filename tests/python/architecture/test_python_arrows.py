@@ -1,4 +1,4 @@
-"""The rooms of the Python package import downwards only (ARCHITECTURE.md)."""
+"""The packages of `tailback` import downwards only (ARCHITECTURE.md)."""
 
 import ast
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def rooms() -> list[str]:
 
 
 def imported(room: str) -> Iterator[tuple[Path, str]]:
-    """The rooms that files of `room` import."""
+    """The packages that files of `room` import."""
     files = [PACKAGE / f"{room}.py"] if (PACKAGE / f"{room}.py").exists() else sorted((PACKAGE / room).rglob("*.py"))
     for file in files:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

@@ -1,6 +1,6 @@
-"""A new control, discipline or driver is one file and one row: nothing outside its room knows it by name.
+"""A new control, discipline or driver is one file and one row: no code outside its package names it.
 
-A toy of each compiled seam is in the crates, for their own tests, which run it: they are added as CONTRIBUTING.md says.
+The crates contain a toy of each, added as CONTRIBUTING.md says, which their own tests run.
 """
 
 import re
@@ -49,7 +49,7 @@ KNOWN_BY_NAME = {
 
 
 def places(name: str) -> Sequence[str]:
-    """Files of the product that contain the word."""
+    """Files outside the tests that contain the word."""
     words = ["git", "grep", "--files-with-matches", "--word-regexp", name, "--", *SOURCES, *NOT_THE_PRODUCT]
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
 

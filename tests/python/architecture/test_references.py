@@ -1,4 +1,4 @@
-"""Every number has a source: the citations of the code and the keys of references/ are the same."""
+"""Every number has a source: each citation has a key in references/, and each key is cited."""
 
 import re
 import tomllib
@@ -34,7 +34,7 @@ def head(file: Path) -> str:
 
 
 def brackets(text: str) -> list[str]:
-    """What stands in brackets that are neither links nor code; `; ` and a comma before a key begin another."""
+    """The text in brackets that are neither links nor code; `; `, or a comma before a key, begins another citation."""
     inside = re.findall(r"(?<![\w`\]#!])\[([a-z][^][`]*)\](?![(\[])", text)
     return [part.strip() for words in inside for part in re.split(r";\s|,\s(?=rfc|linux|draft)", words)]
 

@@ -1,4 +1,4 @@
-"""The pages of signatures name tests that exist, and every signature once."""
+"""The pages of signatures name existing tests, and list every signature once."""
 
 import re
 from pathlib import Path

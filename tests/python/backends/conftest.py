@@ -1,4 +1,4 @@
-"""A kernel for the tests that need one: the one in the cache. CI builds it; elsewhere such tests are left out."""
+"""The cached kernel, for the tests that need one. CI builds it; without it these tests are skipped."""
 
 import os
 from collections.abc import Callable

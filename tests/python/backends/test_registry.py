@@ -1,4 +1,4 @@
-"""A backend is a class and one row: whatever runs an experiment finds it by its name."""
+"""A backend is a class and one row: all code that runs experiments finds it by its name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`python -m campaigns kills --kills 1000`, `python -m campaigns fuzz [TARGET...] --runs 100000`: the long runs.
+"""`python -m campaigns kills --kills 1000`, `python -m campaigns fuzz [TARGET...] --runs 100000`: the long campaigns.
 
-What is found lies in `target/campaign/TARGET` afterwards, and the exit status is 1; `target/campaign/log.jsonl` has a
-line for each part with its executions, seconds and finds.
+Findings are stored in `target/campaign/TARGET`, and the exit status is then 1; `target/campaign/log.jsonl` has a line
+for each part with its executions, seconds and findings.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ KILLS_AT_ONCE = 10
 
 
 def main(words: Sequence[str]) -> int:
-    """Carries out one campaign; 1 if it found something."""
+    """Runs one campaign; returns 1 if it found something."""
     options = _parser().parse_args(words)
     signal.signal(signal.SIGTERM, _end)
     return int(options.campaign(options))
 
 
 def _end(number: int, _frame: FrameType | None) -> None:
-    """As at Ctrl-C: what is under way ends with the campaign."""
+    """As at Ctrl-C: running processes end with the campaign."""
     sys.exit(128 + number)
 
 
@@ -102,7 +102,7 @@ def _by(name: str, way: str) -> str:
 
 
 def note(entry: Mapping[str, Any]) -> None:
-    """Prints a line, and keeps it."""
+    """Prints a line and logs it."""
     WORK.mkdir(parents=True, exist_ok=True)
     line = json.dumps(dict(entry))
     print(line, flush=True)

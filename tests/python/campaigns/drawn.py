@@ -1,4 +1,4 @@
-"""One reader on mutations drawn by a seed, without a library."""
+"""Fuzzes one reader with mutations selected by a seed, without a library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from campaigns.targets import target
 
 
 def main(words: Sequence[str]) -> None:
-    """Fuzzes one target for so many executions or seconds."""
+    """Fuzzes one target for a number of executions or seconds."""
     parser = argparse.ArgumentParser()
     parser.add_argument("target")
     parser.add_argument("place", type=Path)

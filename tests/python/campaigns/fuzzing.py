@@ -1,6 +1,8 @@
-"""The long run of fuzz targets: those of Python under atheris or on drawn mutations, those of Rust under cargo-fuzz.
+"""Long runs of fuzz targets: readers in Python under atheris or with mutations by a seed, readers in Rust under
+cargo-fuzz.
 
-A process that crashes, hangs or runs into a limit of libFuzzer's leaves its input as a find, and another goes on.
+If a process crashes, hangs or exceeds a limit of libFuzzer, its input is stored as a finding, and another process
+continues.
 """
 
 from __future__ import annotations
@@ -56,12 +58,12 @@ class Chosen(Enum):
 
 
 class Missing(Exception):
-    """A tool that is not installed."""
+    """A required tool is not installed."""
 
 
 @dataclass(frozen=True)
 class Fuzzed:
-    """What came of one target."""
+    """The outcome of one target."""
 
     executions: int
     seconds: float
@@ -70,7 +72,7 @@ class Fuzzed:
 
 @dataclass(frozen=True)
 class Wanted:
-    """How long to go on, whichever comes first, and from which seed."""
+    """When to stop, whichever comes first, and the seed."""
 
     runs: int
     minutes: float
@@ -98,18 +100,18 @@ def fuzz(name: str, wanted: Wanted, place: Path) -> Fuzzed:
 
 @dataclass(frozen=True)
 class _Left:
-    """What is left for one process."""
+    """The remaining work for one process."""
 
     runs: int
     seconds: int
     seed: int
 
     def longest_s(self) -> float:
-        """Until a process that should have ended hangs."""
+        """The time after which a process that should have ended counts as hanging."""
         return self.seconds + guard.WAITING_SECONDS + UNIT_SECONDS
 
     def flags(self) -> list[str]:
-        """In the words of libFuzzer."""
+        """As options of libFuzzer."""
         limits = [f"-runs={self.runs}", f"-max_total_time={self.seconds}", f"-max_len={LONGEST}"]
         return [*limits, f"-seed={self.seed}", "-print_final_stats=1"]
 
@@ -131,7 +133,7 @@ def _guided(name: str, left: _Left, place: Path) -> int:
     return _counted(name, place, None if status == os.EX_OK or set(_finds(place)) != before else way)
 
 
-# From one process that has everything imported, which takes longer than a thousand inputs.
+# Forked from one process that has imported everything, because importing takes longer than a thousand inputs.
 _forks = multiprocessing.get_context("forkserver")
 _forks.set_forkserver_preload(["campaigns.drawn"])
 
@@ -158,11 +160,11 @@ def _draw(words: Sequence[str], log: Path) -> None:
 
 
 def _counted(name: str, place: Path, way: str | None) -> int:
-    """The executions of a process; if it ended in a `way` that it should not have, its last input is kept."""
+    """The executions of a process; if it ended unexpectedly (`way`), its last input is stored."""
     executions = journal.executions(place)
     if executions is None:
         raise Missing(f"`{name}` did not begin: see {place / 'log'}; the library is installed by `make campaign-fuzz`")
-    # libFuzzer keeps itself what ran into its own limits.
+    # libFuzzer itself stores inputs that exceed its limits.
     if way is not None:
         journal.keep_last(place, way)
     return executions
@@ -188,7 +190,7 @@ def _cargo(name: str, left: _Left, place: Path) -> int:
 
 
 def _said(command: Sequence[str]) -> str:
-    """What a command has written to stderr. Whoever it started ends with it."""
+    """What a command has written to stderr. Its children end with it."""
     with subprocess.Popen(
         command, cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace",
         start_new_session=True,

@@ -1,7 +1,7 @@
-"""What every reader is held to, whatever it reads.
+"""The rules for every reader, whatever it reads.
 
-It ends in a value or in an error of its own with a message: no other exception, and no more than `SECONDS` and
-`MEGABYTES`. Nothing is executed, no connection is made, and nothing is written outside the folder it was given.
+A reader returns a value or raises its own error with a message: no other exception, and within `SECONDS` and
+`MEGABYTES`. Nothing is executed, no connection is made, and nothing is written outside the given folder.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MEMORY = Path("/dev/shm")
 
 
 class Broken(Exception):
-    """An input that breaks the promise: in which way, and where in our code."""
+    """An input that breaks the rules: how, and where in our code."""
 
     def __init__(self, way: str, place: str, told: str = "") -> None:
         super().__init__(f"{way} at {place}\n{told}")
@@ -54,7 +54,7 @@ class TooLong(BaseException):
 
 
 def hold(target: Target, content: bytes, folder: Path) -> None:
-    """Has `target` read `content`, with `folder` for what it writes; raises `Broken`."""
+    """Lets `target` read `content` and write to `folder`; raises `Broken`."""
     before = _megabytes()
     with _watched(folder) as seen:
         _read(target, content, folder)
@@ -81,12 +81,12 @@ def _read(target: Target, content: bytes, folder: Path) -> None:
 
 
 def scratch() -> tempfile.TemporaryDirectory[str]:
-    """A folder for what readers read and write."""
+    """A temporary folder for readers."""
     return tempfile.TemporaryDirectory(prefix="tailback-", dir=MEMORY if MEMORY.is_dir() else None)
 
 
 def empty(folder: Path) -> None:
-    """Removes what a reader left in its folder."""
+    """Removes what a reader has written."""
     with os.scandir(folder) as left:
         for entry in left:
             if entry.is_dir(follow_symlinks=False):
@@ -96,7 +96,7 @@ def empty(folder: Path) -> None:
 
 
 def _megabytes() -> int:
-    """The most the process has had."""
+    """The peak memory of the process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
@@ -121,9 +121,10 @@ def _clock() -> Iterator[None]:
 
 
 class _Standing:
-    """Clocks that go on from one input to the next, for to wind them up for each takes longer than most readers do.
+    """Timers that continue from one input to the next, because starting them for each input takes longer than most
+    readers.
 
-    They ring `RINGS` times within the limit; what is read at as many of them takes too long.
+    They fire `RINGS` times within the limit; an input that is still being read after that many takes too long.
     """
 
     RINGS = 4
@@ -155,7 +156,7 @@ _standing: list[_Standing] = []
 
 @contextlib.contextmanager
 def continuing_clocks() -> Iterator[None]:
-    """While this is entered no clock is wound up for an input."""
+    """Within this context no timer is started for an input."""
     clocks = _Standing()
     before = [signal.signal(number, clocks.ring) for _, number in CLOCKS]
     for (clock, _), seconds in zip(CLOCKS, (SECONDS, WAITING_SECONDS), strict=True):
@@ -171,7 +172,7 @@ def continuing_clocks() -> Iterator[None]:
 
 
 class _Audit:
-    """Notes what must not happen while something is watched. A hook of Python's cannot be taken away again."""
+    """Records forbidden actions while a reader is watched. An audit hook of Python cannot be removed."""
 
     def __init__(self) -> None:
         self.folder: str | None = None
@@ -194,7 +195,7 @@ class _Audit:
             return
         place = os.path.realpath(os.fsdecode(path))
         inside = f"{self.folder}{os.sep}"
-        # Python itself writes what it compiles.
+        # Python itself writes compiled modules.
         if not f"{place}{os.sep}".startswith(inside) and "__pycache__" not in place and place != os.devnull:
             self.seen.append(f"{event} {place}")
 
@@ -221,7 +222,7 @@ def _watched(folder: Path) -> Iterator[list[str]]:
 
 
 def _place(error: BaseException) -> str:
-    """The innermost line of ours that the error came through."""
+    """The innermost line of our code in the traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if f"{os.sep}tailback{os.sep}" in frame.filename] or list(frames)
     last = ours[-1]

@@ -1,7 +1,7 @@
-"""One reader under atheris: libFuzzer chooses the inputs by what of our Python they reach.
+"""Fuzzes one reader under atheris: libFuzzer chooses inputs by their coverage of our Python code.
 
-It never stops at a find: each is kept once, by the way and the place in which it breaks the promise, and it goes on. A
-crash of the interpreter or libFuzzer's own limits end the process; `fuzzing` keeps that input and starts another.
+It does not stop at a finding: one input of each kind (rule and place) is stored. A crash of the interpreter or a limit
+of libFuzzer ends the process; `fuzzing` stores that input and starts another.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main(words: Sequence[str]) -> None:
 
     import atheris
 
-    # Who imports what later is not instrumented; the seeds have everything imported.
+    # Modules that are imported later are not instrumented; making the seeds imports everything.
     with atheris.instrument_imports(include=["tailback"], enable_loader_override=False):
         from campaigns import guard
         from campaigns.journal import Journal

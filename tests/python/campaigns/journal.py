@@ -1,4 +1,4 @@
-"""What a process that fuzzes leaves for the one that started it, also if it crashes or hangs."""
+"""The state of a fuzzing process, which its parent can read even if it crashes or hangs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Journal:
         self.executions = 0
         self._place, self._told = place, 0.0
         self._finds: set[tuple[str, str]] = set()
-        # In memory that outlives the process, for an input that ends it leaves nothing else behind.
+        # In shared memory, because a crash leaves nothing else behind.
         last = _last(place)
         last.write_bytes(bytes(LENGTH_BYTES + LAST_BYTES))
         with last.open("r+b") as file:
@@ -33,7 +33,7 @@ class Journal:
         self.tell(now=True)
 
     def hold(self, target: Target, content: bytes, folder: Path) -> None:
-        """Has `target` read an input, and keeps it if that breaks the promise."""
+        """Lets `target` read an input, and stores it if that breaks a rule."""
         kept = content[:LAST_BYTES]
         self._last[: LENGTH_BYTES + len(kept)] = len(kept).to_bytes(LENGTH_BYTES, "little") + kept
         self.executions += 1
@@ -45,17 +45,17 @@ class Journal:
         self.tell()
 
     def tell(self, *, now: bool = False) -> None:
-        """Writes down how far it is, once a second."""
+        """Records its progress once a second."""
         if now or time.monotonic() - self._told > TOLD_EACH_S:
             self._told = time.monotonic()
             told = json.dumps({"executions": self.executions, "finds": sorted(self._finds)})
-            # Whole or not at all, for the process may end at any time.
+            # Atomically, because the process may end at any time.
             new = self._place / "progress.new"
             new.write_text(told)
             new.replace(_progress(self._place))
 
     def _keep(self, broken: guard.Broken, content: bytes) -> None:
-        """One input of each kind: the way and the place in which it breaks the promise."""
+        """One input of each kind (rule and place)."""
         kind = (broken.way, broken.place)
         if kind in self._finds:
             return
@@ -69,19 +69,19 @@ class Journal:
 
 
 def begin(place: Path) -> None:
-    """Forgets what an earlier process said of its progress."""
+    """Removes the progress of an earlier process."""
     _progress(place).unlink(missing_ok=True)
     _last(place).unlink(missing_ok=True)
 
 
 def executions(place: Path) -> int | None:
-    """How many there were; none if the process did not come as far."""
+    """The number of executions; 0 if the process did not get that far."""
     progress = _progress(place)
     return int(json.loads(progress.read_text())["executions"]) if progress.is_file() else None
 
 
 def keep_last(place: Path, way: str) -> None:
-    """Keeps the input that the process read when it ended, as a find."""
+    """Stores the input that the process was reading when it ended, as a finding."""
     content = _last(place).read_bytes()
     length = int.from_bytes(content[:LENGTH_BYTES], "little")
     found = content[LENGTH_BYTES : LENGTH_BYTES + length]

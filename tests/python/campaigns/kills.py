@@ -1,8 +1,8 @@
-"""A sweep that is killed and started again, many times over, ends with what an undisturbed one gives.
+"""A sweep that is killed and restarted many times ends with the results of an undisturbed one.
 
-Each attempt is a process of its own, forked from one that has everything imported, and ends by SIGKILL: at the n-th
-change it makes to files, which hits each step of writing alike on every machine, or after a time, which hits what lies
-between. Both are drawn by a seed. Nothing is asserted of when a kill comes; one that comes too late ends a sweep.
+Each attempt is a process of its own, forked from one that has imported everything, and ends by SIGKILL: at its n-th
+change of a file, which interrupts each step of writing on every machine, or after a time, which interrupts the rest. A
+seed selects both. Nothing is asserted about when a kill arrives; one that arrives too late ends a sweep.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ WAITS_S = 3600.0
 
 @dataclass(frozen=True)
 class Moment:
-    """When an attempt is killed: at that change to files, or after a time."""
+    """When an attempt is killed: at a change of a file, or after a time."""
 
     change: int | None = None
     after_s: float | None = None
@@ -56,7 +56,7 @@ class Moment:
 
 @dataclass
 class Tally:
-    """What was done."""
+    """The counts of a campaign."""
 
     kills: int = 0
     sweeps: int = 0
@@ -65,15 +65,15 @@ class Tally:
 
 
 class Different(AssertionError):
-    """A sweep that was killed is not what it should be."""
+    """A sweep that was killed differs from the undisturbed one."""
 
 
 def campaign(kills: int, seed: int, place: Path) -> Tally:
-    """Kills sweeps in `place` until there were that many kills; each must end as the undisturbed one did."""
+    """Kills sweeps in `place` until there were `kills` kills; each must end as the undisturbed one did."""
     began = time.monotonic()
     draw, tally = random.Random(seed), Tally()
     (place / FILE).write_text(EXPERIMENT)
-    # The first attempt is the one that waits for imports.
+    # Only the first attempt waits for imports.
     _attempt(place, DISTURBED, Moment(change=1))
     undisturbed = _attempt(place, UNDISTURBED, Moment())
     assert undisturbed.status == 0, "the undisturbed sweep failed"
@@ -96,7 +96,7 @@ class _Ended:
 
 
 def _sweep(place: Path, whole: _Ended, draw: random.Random, limit: int) -> int:
-    """One sweep, killed up to `limit` times; how often it was killed before its end."""
+    """Runs one sweep, killed up to `limit` times; returns how often it was killed before its end."""
     kills = 0
     shutil.rmtree(place / DISTURBED, ignore_errors=True)
     while True:
@@ -119,7 +119,7 @@ def _moment(whole: _Ended, draw: random.Random) -> Moment:
 
 
 def same(place: Path, expected: dict[str, bytes]) -> None:
-    """Raises `Different` unless the sweep left those files and nothing else."""
+    """Raises `Different` unless the sweep left exactly those files."""
     found = lasting(place / DISTURBED)
     if found.keys() != expected.keys():
         raise Different(f"files left over or missing: {sorted(found.keys() ^ expected.keys())}")
@@ -136,14 +136,14 @@ def _folders(files: dict[str, bytes]) -> set[str]:
 
 
 def _complete(folder: Path) -> dict[str, tuple[int, int]]:
-    """Which complete runs there are, and which file of which time each manifest is."""
+    """The complete runs, with the identity and time of each manifest."""
     manifests = [run / "manifest.json" for run in (folder / "runs").glob("[!.]*")]
     return {file.parent.name: (file.stat().st_ino, file.stat().st_mtime_ns) for file in manifests}
 
 
 def _attempt(place: Path, out: str, moment: Moment) -> _Ended:
     context = _forkserver()
-    # Without a lock that others share: who is killed would keep it.
+    # Without a shared lock: a killed process would keep it.
     changes = context.Value("L", 0, lock=False)
     process = context.Process(target=_run, args=(place, out, moment.change, changes))
     began = time.monotonic()
@@ -177,9 +177,9 @@ IMPORTED = (
 
 
 def _run(place: Path, out: str, last: int | None, changes: Any) -> None:
-    """What an attempt does: `tailback run`, counting its changes, up to the one at which it kills itself."""
+    """The process of an attempt: `tailback run`, which counts its changes and kills itself at one of them."""
     os.chdir(place)
-    # It ends by SIGXCPU then, which is no kill of ours.
+    # It then ends by SIGXCPU, which does not count as a kill.
     resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_S, 2 * PROCESSOR_S))
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):

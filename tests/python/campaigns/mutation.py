@@ -1,7 +1,7 @@
-"""Mutations drawn by a seed: the same inputs on every machine and without a library.
+"""Mutations selected by a seed: the same inputs on every machine, without a library.
 
-The short run of every test takes a few of them, a campaign as many as it has time for (`drawn.py`), beside those that
-coverage finds (`guided.py`).
+`make test` tries a few of them, a campaign as many as its time allows (`drawn.py`), beside those that coverage finds
+(`guided.py`).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ HOSTILE = (
 
 
 def inputs(seeds: Sequence[bytes], words: Sequence[bytes], count: int, seed: int) -> list[bytes]:
-    """The seeds as they are, then `count` inputs made of them."""
+    """The seeds unchanged, then `count` mutations of them."""
     return [*seeds, *islice(endless(seeds, words, seed), count)]
 
 
 def endless(seeds: Sequence[bytes], words: Sequence[bytes], seed: int) -> Iterator[bytes]:
-    """Inputs made of the seeds, without end."""
+    """Endless mutations of the seeds."""
     draw = random.Random(seed)
     while True:
         yield _mutated(draw, seeds, words)
@@ -61,7 +61,7 @@ def _put(draw: random.Random, content: bytes, _seeds: Sequence[bytes], words: Se
 
 
 def _number(draw: random.Random, content: bytes, _seeds: Sequence[bytes], _words: Sequence[bytes]) -> bytes:
-    """Another number in place of one."""
+    """Replaces a number by another."""
     places = [at for at, byte in enumerate(content) if chr(byte).isdigit()]
     if not places:
         return content

@@ -1,6 +1,6 @@
-"""Small valid files for every reader to begin with: those of the repository where they lie, others made when wanted.
+"""Small valid files as seeds for every reader: files of the repository, and files that are generated when needed.
 
-What a campaign has found lies in `tests/data/finds/TARGET` and is a seed from then on.
+Inputs that a campaign has found are stored in `tests/data/finds/TARGET` and are seeds from then on.
 """
 
 from __future__ import annotations
@@ -35,14 +35,16 @@ vary: {cc: [reno, cubic]}
 
 
 def of_repository(*patterns: str) -> list[bytes]:
-    """The small files that match; those that name others beside them cannot stand alone."""
+    """The small files that match, without those that name other files."""
     files = sorted(file for pattern in patterns for file in REPOSITORY.glob(pattern))
     contents = [file.read_bytes() for file in files if file.stat().st_size <= LARGEST]
     return [content for content in contents if b"traces/" not in content]
 
 
 def experiments(*patterns: str) -> list[bytes]:
-    """Those of the repository with the first two values of each axis: the grid multiplies what each input costs."""
+    """The experiments of the repository with the first two values of each axis, because the grid multiplies the cost of
+    an input.
+    """
     found = []
     for content in of_repository(*patterns):
         text = re.sub(r"^repeat: .*$", "repeat: 2", content.decode(), flags=re.MULTILINE)
@@ -76,7 +78,7 @@ TPCONF_vary_parameters = ['delays', 'ecn', 'runs']
 
 
 def finds(target: str) -> list[bytes]:
-    """What broke the target once."""
+    """Inputs that once broke the target."""
     return [file.read_bytes() for file in sorted((FINDS / target).glob("*"))]
 
 
@@ -89,7 +91,7 @@ def results() -> Mapping[str, bytes]:
 
 
 def captures() -> list[bytes]:
-    """The beginning of a capture of a run, as it is and gzipped, and the smallest of the other kind."""
+    """The beginning of a capture of a run, plain and gzipped, and the smallest file of the other format."""
     found = _blocks(next(content for name, content in results().items() if name.endswith(".pcapng")))
     header = b"\xd4\xc3\xb2\xa1\x02\x00\x04\x00" + bytes(8) + b"\x00\x00\x04\x00\x01\x00\x00\x00"
     packet = bytes(12) + b"\x08\x00" + _PING
@@ -98,7 +100,7 @@ def captures() -> list[bytes]:
 
 
 def _blocks(capture: bytes) -> bytes:
-    """As many whole blocks of a pcapng file as are a small one."""
+    """The first whole blocks of a pcapng file."""
     end = 0
     while (length := int.from_bytes(capture[end + 4 : end + 8], "little")) and end + length <= LARGEST:
         end += length
@@ -110,7 +112,7 @@ _PING = bytes.fromhex("4500001c000000004001f7e20a0000010a000002") + bytes.fromhe
 
 @functools.cache
 def flent() -> list[bytes]:
-    """Data files of a run as we write them, one of them without its gzip, and an old one."""
+    """Data files of a run as we write them, one of them uncompressed, and an old one."""
     with _ran() as folder, tempfile.TemporaryDirectory() as written:
         files = formats.export_flent(tailback.open(folder), Path(written))
         packed = files[0].read_bytes()
@@ -135,7 +137,7 @@ def runs() -> list[bytes]:
 
 @contextlib.contextmanager
 def _ran() -> Iterator[Path]:
-    """The tiny experiment, run; the folder goes away afterwards."""
+    """The results of the tiny experiment, in a temporary folder."""
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "tiny.yaml"
         file.write_text(TINY)
@@ -144,7 +146,7 @@ def _ran() -> Iterator[Path]:
 
 
 def testbeds() -> list[bytes]:
-    """The file that the documentation shows, and a smaller one."""
+    """The example file of the documentation, and a smaller one."""
     text = (REPOSITORY / "docs" / "testbed.md").read_text()
     shown = text.split("```yaml\n")[1].split("```")[0]
     return lines(shown, "hosts: {a: {address: h, interfaces: {b: eth0}}, b: switch}")
@@ -156,7 +158,7 @@ def lines(*texts: str) -> list[bytes]:
 
 
 def words_of(contents: Iterable[bytes]) -> list[bytes]:
-    """The words that stand in texts, for mutations to use in other places."""
+    """The words of texts, for mutations to insert elsewhere."""
     return sorted({word for content in contents for word in _words(content)})
 
 

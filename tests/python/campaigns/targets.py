@@ -1,4 +1,4 @@
-"""Every reader of what comes from outside: how it is called, what it may refuse with, and what it is known to read."""
+"""Every reader of foreign input: how it is called, which errors it may raise, and seeds."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Target:
     """What belongs to its language, beside the words of the seeds."""
 
     def seeds(self) -> list[bytes]:
-        """The inputs to begin with, those that broke it once among them."""
+        """The seeds, including inputs that once broke it."""
         return [*self.begin(), *seeds.finds(self.name)]
 
     def dictionary(self) -> list[bytes]:
-        """Words for mutations to put anywhere."""
+        """Words that mutations insert."""
         return [*self.words, *seeds.words_of(self.begin())]
 
 
@@ -66,7 +66,7 @@ def _file(folder: Path, name: str, content: bytes) -> Path:
 
 
 def _text(content: bytes) -> str:
-    """For readers of words, which get what has been decoded already."""
+    """For readers of words, whose input has already been decoded."""
     return content.decode("utf-8", "replace")
 
 
@@ -114,14 +114,14 @@ WORD_READERS: Mapping[str, Callable[[object], object]] = {
 
 
 def _word(content: bytes, _folder: Path) -> object:
-    """The first word says which reader; if it is none, its length does."""
+    """The first word selects the reader, by its length if it is not one of them."""
     kind, _, word = _text(content).partition(" ")
     read = WORD_READERS.get(kind) or list(WORD_READERS.values())[len(kind) % len(WORD_READERS)]
     return read(int(word) if word.isdecimal() and len(word) < 20 else word)
 
 
 def _trace(content: bytes, folder: Path) -> object:
-    # By the key, for opening it is part of reading it.
+    # By the key, because opening it is part of reading it.
     _file(folder, "x.trace", content)
     text = "{links: [{ends: [a, b], trace: x.trace}], traffic: [{ping: a -> b}], duration: 1s}"
     return scenario.load(_file(folder, "x.yaml", text.encode()))
@@ -191,7 +191,7 @@ def _resolved(content: bytes, _folder: Path) -> None:
 
 
 def _results(content: bytes, folder: Path) -> object:
-    """A folder of results in which one file is another: the first byte says which, the rest is what it holds."""
+    """A results folder in which one file is replaced: the first byte selects it, the rest is its content."""
     whole = seeds.results()
     number, damaged = (content[0], content[1:]) if content else (0, b"")
     names = [name for name in whole if not name.endswith(".pcapng")]

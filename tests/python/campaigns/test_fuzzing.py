@@ -1,4 +1,4 @@
-"""What the long runs are made of, on inputs that do what an input may do to a process."""
+"""The parts of fuzzing campaigns, with inputs that crash, hang or fill the memory of a process."""
 
 import contextlib
 import os
@@ -74,7 +74,7 @@ campaigns.main(["fuzz", "word", "--by", "seed", "--runs", "1000000000", "--minut
 
 
 def of_session(leader: int) -> list[str]:
-    """The processes of a session, by number; those that have ended are none."""
+    """The numbers of the running processes of a session."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

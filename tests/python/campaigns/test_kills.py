@@ -1,4 +1,4 @@
-"""A sweep that is killed and gone on with, a few times; a thousand times by `make campaign`."""
+"""A sweep that is killed and resumed a few times; `make campaign` does it a thousand times."""
 
 from pathlib import Path
 

@@ -1,6 +1,5 @@
-"""Every reader, on what it reads and on some mutations of it: a value or an error of its own, and nothing else.
-
-The long run, with inputs found by coverage, is `make campaign`.
+"""Every reader, on its seeds and on some mutations of them, returns a value or raises its own error. `make campaign` is
+the long run, with inputs found by coverage.
 """
 
 import os
@@ -42,7 +41,7 @@ def test_every_seed_input_is_valid(target: Target) -> None:
 
 
 def target_that(read: Any) -> Target:
-    """A reader with this behaviour, which refuses by `ValueError`."""
+    """A reader with this behaviour, whose own error is `ValueError`."""
     return Target("made up", read, (ValueError,), list, 0)
 
 
@@ -106,7 +105,7 @@ def test_timers_kept_over_inputs_find_only_slow_inputs(folder: Path, monkeypatch
 
 def test_the_time_a_busy_machine_takes_is_not_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "SECONDS", 0.05)
-    # It uses none of the processor, as a process that is not let at it.
+    # It uses no CPU time, like a process that is not scheduled.
     guard.hold(target_that(lambda _content, _: time.sleep(0.2)), b"x", folder)
 
 

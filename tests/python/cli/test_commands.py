@@ -1,4 +1,4 @@
-"""The commands as a table: a file each, options in groups, and nothing heavy before it is needed."""
+"""All commands: a file each, options in groups, no slow import before it is needed."""
 
 import importlib
 import subprocess

@@ -23,11 +23,11 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def tailback(monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> int:
-    """Runs the command line in this process; its exit status."""
+    """Runs the command line in this process; returns its exit status."""
     monkeypatch.setattr(sys, "argv", ["tailback", *map(str, words)])
     with pytest.raises(SystemExit) as ended:
         main()
-    # None: the end was reached and nothing was said of a status.
+    # None: it ended normally without a status.
     return int(ended.value.code or 0)
 
 
@@ -122,7 +122,7 @@ def test_validate_says_how_far_the_simulator_is(file: Path, monkeypatch: pytest.
 def test_an_identical_backend_passes_strictly_over_all_controls_that_it_has(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:
-    # Whether figures are drawn is not asked here.
+    # This test is not about the figures.
     monkeypatch.setattr(report, "MAX_FIGURES", 1)
     every = ["--every", "cc", "--set", "tsq=1ms", "--repeat", "1"]
     assert tailback(monkeypatch, "validate", file, "--against", "twin", *every, "--strict", "--json") == 0
@@ -170,7 +170,7 @@ def test_the_threshold_moves_the_first_divergence(
     two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:
     def parted(share: str) -> dict[str, float]:
-        """When each column of each flow differs first."""
+        """The time of the first difference of each column of each flow."""
         assert tailback(monkeypatch, "compare", *two, "--json", "--divergence", share) == 0
         rows = json.loads(capsys.readouterr().out)["configurations"][0]["divergences"]
         return {f"{row['repetition']} {row['flow']} {row['column']}": row["t"] for row in rows}

@@ -1,6 +1,5 @@
-"""The command line as a script sees it: exit status, what is on stdout, the document of `--json`.
-
-What is about processes starts one, as a user would; the rest runs the command in this one.
+"""The command line as a script sees it: exit status, stdout, the document of `--json`. Tests about processes start one,
+as a user would; the others run the command in this process.
 """
 
 import json
@@ -16,7 +15,7 @@ from command import in_process
 
 PERCENTILES = {"n", "mean", "min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "max"}
 COMMAND = [sys.executable, "-c", "from tailback.cli import main; main()"]
-# A shell starts what it puts in the background, a test suite for one, with Ctrl-C ignored.
+# A shell starts background jobs, such as a test suite, with SIGINT ignored.
 INTERRUPTED = """
 import itertools, os, signal, sys
 named = itertools.count(1)
@@ -63,7 +62,7 @@ def test_json_is_the_document_of_the_contract_and_nothing_else(file: Path, tmp_p
         assert set(summary[metric]) == PERCENTILES
     assert set(summary["cwnd_segments"]["download"]) == PERCENTILES
     assert set(summary["cost"]) == {"wall_s", "sim_s", "events", "packets"}
-    # The shaper counts 1514 B per 1448 B of data, and the ACKs of the download; the way down is free.
+    # The shaper counts 1514 B per 1448 B of data, and the ACKs of the download; the download itself is not shaped.
     assert 6 < summary["goodput_mbps"]["up"] < 9.6
     assert 60 < summary["goodput_mbps"]["down"] < 96
 
@@ -172,7 +171,7 @@ def test_a_folder_that_cannot_be_written_is_named_with_status_1_before_anything_
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a file system of a chosen size")
 def test_a_full_disk_ends_with_one_message_and_no_run_that_looks_complete(file: Path) -> None:
-    # A process may not write files above a size: the kernel refuses as it does on a full disk.
+    # A limit on the size of files: the kernel refuses to write, as on a full disk.
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)); import signal; "
     ignored = "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); from tailback.cli import main; main()"
     command = [sys.executable, "-B", "-c", limited + ignored, "run", str(file), "--out", "full"]

@@ -1,4 +1,4 @@
-"""What the command line does when a run fails: says so, keeps the others, exits with 1."""
+"""If a run fails, the command line reports it, keeps the others, and exits with 1."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ Printed = pytest.CaptureFixture[str]
 
 
 class NoReno(FakeBackend):
-    """Fails at every run with reno."""
+    """A backend that fails at every run with reno."""
 
     def run(self, scenario: Scenario, progress: Any) -> RunResult:
         if scenario.tcp[0].cc.name == "reno":
@@ -27,7 +27,7 @@ class NoReno(FakeBackend):
 
 
 def tailback(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    """Runs the command line in this process on a backend that cannot do reno; its exit status."""
+    """Runs the command line in this process on a backend that fails with reno; returns its exit status."""
     monkeypatch.setattr(backends, "_BACKENDS", {"sim": NoReno})
     monkeypatch.setattr(sys, "argv", ["tailback", *words])
     with pytest.raises(SystemExit) as ended:

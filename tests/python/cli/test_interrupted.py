@@ -1,7 +1,5 @@
-"""Ctrl-C wherever the program works: status 130, a message, no traceback.
-
-Each place announces itself and then works without end, so that the signal comes while it does, however fast the
-machine is.
+"""Ctrl-C in any phase of the program: status 130, a message, no traceback. Each phase announces itself and then works
+endlessly, so that the signal arrives during it, however fast the machine is.
 """
 
 import signal
@@ -11,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-# A shell starts what it puts in the background, a test suite for one, with Ctrl-C ignored.
+# A shell starts background jobs, such as a test suite, with SIGINT ignored.
 BEGINNING = """
 import importlib, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -28,7 +26,7 @@ ENDLESS = ["--set", "duration=1000000s", "--set", "measure.interval=1000s", "--s
 
 
 def interrupted(program: str, folder: Path) -> str:
-    """What a program tells that is interrupted once it has said that it works."""
+    """The result of a program that is interrupted after it has announced its phase."""
     command = [sys.executable, "-c", BEGINNING + program]
     with subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -49,7 +47,7 @@ def interrupted(program: str, folder: Path) -> str:
         ("tailback.sweep.session:plan_of", ["run", "small.yaml"]),
         ("tailback.sweep.preview:_trial", ["run", "small.yaml", "--dry-run"]),
         ("tailback.formats:import_files", ["import", "pcap", "small.yaml"]),
-        # In a thread of the pool, which hears no signal.
+        # In a thread of the pool, which receives no signal.
         ("tailback.sweep.work:summarise", ["run", "small.yaml", "--out", "out"]),
         ("tailback.results.store:Store.write", ["run", "small.yaml", "--out", "out"]),
     ],
@@ -85,7 +83,7 @@ main()
 
 
 def test_ctrl_c_ends_a_simulation_that_the_main_thread_waits_for(file: Path) -> None:
-    """The interpreter hears nothing while it is in compiled code: the other thread does."""
+    """The interpreter handles no signal while it runs compiled code: the other thread does."""
     program = f"""
 from tailback import scenario
 from tailback.backends.sim import Sim
@@ -93,7 +91,7 @@ from tailback.cli import interrupts
 interrupts.arm()
 [run, *_] = scenario.load("small.yaml", {ENDLESS[1::2]!r}).runs()
 sim = Sim()
-# If the signal comes before the compiled code is reached, the interpreter hears it itself.
+# If the signal arrives before the compiled code is reached, the interpreter handles it itself.
 with interrupts.handled():
     print("works", flush=True)
     sim.run(run.scenario, sim.new_progress())

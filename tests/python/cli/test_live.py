@@ -1,4 +1,4 @@
-"""The board of a sweep: what a terminal shows while it runs."""
+"""The live display of a sweep on a terminal."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Text of users is text: neither markup nor the escapes of a terminal, wherever it is shown."""
+"""Text of users is shown as text everywhere, never as markup or terminal escapes."""
 
 import io
 import json
@@ -50,7 +50,7 @@ def tailback(*words: str | Path, status: int = 0) -> subprocess.CompletedProcess
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results of an experiment whose title and labels are hostile."""
+    """Results of an experiment with a hostile title and labels."""
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "file.yaml").write_text(EXPERIMENT)
     done = in_process("run", folder / "file.yaml", "--out", folder / "out")
@@ -109,7 +109,7 @@ def test_the_console_shows_every_text_as_it_is(hostile: str, capsys: pytest.Capt
     console.error(hostile)
     out, err = capsys.readouterr()
     if plain.visible(hostile) == hostile:
-        # What is written out is longer than the cell that was measured for it.
+        # The escaped text is longer than the width that was measured for it.
         assert (out.count(hostile), err.count(hostile)) == (8, 2)
     assert plain.visible(hostile) in out
     assert plain.visible(hostile) in err

@@ -1,4 +1,4 @@
-"""Terminals of few columns, dumb ones, and pipes whose reader has gone: no traceback, no escapes nobody asked for."""
+"""Narrow and dumb terminals, and closed pipes: no traceback, and escapes only where they are supported."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ CLI = [sys.executable, "-c", "from tailback.cli import main; main()"]
 
 
 def on_terminal(words: list[str], columns: int, **environment: str) -> tuple[int, str]:
-    """Status of a command and all that it wrote to a terminal of its own."""
+    """The status of a command and its output on its own terminal."""
     import fcntl
     import pty
     import struct
@@ -23,7 +23,7 @@ def on_terminal(words: list[str], columns: int, **environment: str) -> tuple[int
     done = subprocess.Popen([*CLI, *words], stdin=theirs, stdout=theirs, stderr=theirs, env=known | environment)
     os.close(theirs)
     said = b""
-    # At its end a terminal raises EIO where a pipe would give nothing.
+    # At its end a terminal raises EIO, where a pipe would return nothing.
     try:
         while piece := os.read(ours, 1 << 16):
             said += piece
@@ -55,7 +55,7 @@ def test_a_terminal_of_twenty_columns_shows_the_progress(file: Path) -> None:
 def test_a_closed_pipe_is_not_reported_as_a_defect(words: list[str], file: Path) -> None:
     given = [str(file) if word == "FILE" else word for word in words]
     reader, writer = os.pipe()
-    # Gone before a word is written, as `head -0` is.
+    # Closed before anything is written, as by `head -0`.
     os.close(reader)
     done = subprocess.run([*CLI, *given], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)

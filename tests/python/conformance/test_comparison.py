@@ -1,4 +1,4 @@
-"""The tool that lays the simulator beside the kernel: twins, figures and verdicts."""
+"""The comparison of the simulator with the kernel: simulated twins, figures and verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The windows of a kernel's runs, carried for the figures of docs/congestion-controls.md."""
+"""The congestion windows of a kernel's runs, stored for the figures of docs/congestion-controls.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/duels.md stand as stated: a part of them is made anew."""
+"""The tables of docs/duels.md are up to date: a part of them is simulated again."""
 
 from __future__ import annotations
 

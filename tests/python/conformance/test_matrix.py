@@ -1,6 +1,5 @@
-"""The simulator beside the figures a kernel left of the conformance matrix: a cut of it with every test.
-
-The whole matrix, its picture and its red cells: `python -m conformance.matrix.report`, docs/fidelity.md.
+"""Compares the simulator with the recorded figures of a kernel, for a part of the conformance matrix. The whole matrix,
+its picture and the cells out of tolerance: `python -m conformance.matrix.report`, docs/fidelity.md.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ FLOOR = 0.95
 
 
 def cut() -> list[Run[Place]]:
-    """Of the costly bottlenecks every other place: each pair of discipline, control and small queue is kept."""
+    """Every other cell of the costly bottlenecks: each pair of discipline, control and small queue is kept."""
     values = {axis: list(dict.fromkeys(run.experiment.labels[axis] for run in GRID)) for axis in ("qdisc", "cc", "tsq")}
 
     def steps(place: Place) -> int:

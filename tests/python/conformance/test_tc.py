@@ -1,4 +1,4 @@
-"""`tc`'s grammar: what a real `tc` and a real kernel made of some five hundred strings, and what we make of them."""
+"""`tc`'s grammar: compares our reading of some five hundred strings with that of a real `tc` and a real kernel."""
 
 from __future__ import annotations
 

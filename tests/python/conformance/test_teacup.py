@@ -1,4 +1,4 @@
-"""Three staggered flows through a router's AQM: the simulator beside a real kernel's runs (`tests/data/wired`)."""
+"""Three staggered flows through a router's AQM: the simulator against runs of a real kernel (`tests/data/wired`)."""
 
 import pytest
 

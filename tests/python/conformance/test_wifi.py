@@ -1,4 +1,5 @@
-"""The simulator's Wi-Fi beside a real kernel's TCP over a known cell: a representative part of the golden table.
+"""Compares the simulator's Wi-Fi with a real kernel's TCP over a known cell, for a representative part of the golden
+table.
 
 Goodput within 5 %, mean A-MPDU within 10 % or 0.5 MPDUs, medians of ping and TCP RTT within 10 % or 0.5 ms. The whole
 table: `python -m conformance wifi`; results: `docs/fidelity.md`.
@@ -50,7 +51,7 @@ REPRESENTATIVE = (
 
 @pytest.fixture(scope="module")
 def judged() -> list[Cell[Experiment]]:
-    # Threads are enough: the simulator runs outside the interpreter's lock.
+    # Threads suffice: the simulator releases the interpreter's lock.
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(lambda key: simulate(RUNS[key].experiment)[0], REPRESENTATIVE))
     pairs = zip(REPRESENTATIVE, results, strict=True)

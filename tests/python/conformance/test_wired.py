@@ -1,8 +1,8 @@
-"""The simulator beside the real kernel: a representative part of the golden table, with its tolerances.
+"""Compares the simulator with the real kernel, for a representative part of the golden table.
 
-Goodput within 3 %; median and 90th percentile of the TCP RTT within 10 % or 0.5 ms; drops and retransmissions within
-25 % where there are more than 50 (`conformance/wired/criteria.py`). The whole table: `python -m
-conformance wired`; results and known differences: `docs/fidelity.md`.
+Goodput within 3 %; median and 90th percentile of the TCP RTT within 10 % or 0.5 ms; drops and retransmissions within 25
+% where there are more than 50 (`conformance/wired/criteria.py`). The whole table: `python -m conformance wired`;
+results and known differences: `docs/fidelity.md`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The compiled simulator through its own border: text in, Arrow streams out."""
+"""The compiled simulator through its interface: text in, Arrow streams out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECOND = 1_000_000_000
 
 
 def pinged(duration_s: int = 2) -> dict[str, Any]:
-    """A ping every 10 ms over 5 ms of cable; the last second answers nothing late."""
+    """A ping every 10 ms over a delay of 5 ms; none is sent in the last second."""
     return {
         "title": "ping over a cable",
         "seed": 1,

@@ -1,4 +1,4 @@
-"""The documentation as a site: it builds strictly, without a network, and has a page for everything there is."""
+"""The documentation as a site: it builds without warnings and without a network, and has a page for every algorithm."""
 
 import os
 import re
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    # A proxy that is not there: what needs a network fails.
+    # A proxy that does not exist: any use of a network fails.
     offline = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
     environment = {**os.environ, **offline, "NO_MKDOCS_2_WARNING": "1"}
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]

@@ -1,4 +1,4 @@
-"""The commands of the tutorial do what it says, in its order."""
+"""The commands of the tutorial, run in its order, do what it says."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""The code of scripts: what it may do, and that it always ends."""
+"""The code in scripts: supported features, and that it always ends."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""`tailback drill`: exit status, output, and what is not modelled."""
+"""`tailback drill`: exit status, output, unsupported features."""
 
 import json
 from pathlib import Path

@@ -31,7 +31,7 @@ def verdict(text: str) -> str:
 
 
 def mutants(text: str) -> Iterator[tuple[int, str]]:
-    """The script with one expectation changed, and the line of it."""
+    """The script with one expectation changed, and its line."""
     lines = text.splitlines()
     for number, line in enumerate(lines):
         changed = mutated(line)
@@ -40,7 +40,7 @@ def mutants(text: str) -> Iterator[tuple[int, str]]:
 
 
 def mutated(line: str) -> str:
-    """The line with another flag, number or result; comments stay."""
+    """The line with another flag, number or result; comments are kept."""
     if line.startswith("//"):
         return line
     if FLAGS.search(line):

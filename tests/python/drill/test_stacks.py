@@ -1,5 +1,5 @@
-"""CUBIC over a slow path, window by window, as Linux before early 2025 has it: a signature that packetdrill's own
-scripts assert. [packetdrill]
+"""CUBIC over a slow path, window by window, as in Linux before early 2025: a signature that packetdrill's own scripts
+assert. [packetdrill]
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ SLOW_START = {10_001: 20, 20_001: 30, 30_001: 40, 38_001: 48}
 
 
 def acknowledged(first: int, last: int, windows: Mapping[int, int]) -> str:
-    """An ACK for two segments each 100 ms, and what cwnd is after some of them."""
+    """An ACK for two segments every 100 ms, and cwnd after some of them."""
     lines = []
     for ack in range(first, last + 1, 2_000):
         lines.append(f"+.1 < . 1:1(0) ack {ack} win 514")

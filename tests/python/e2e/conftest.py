@@ -1,4 +1,4 @@
-"""The command `tailback` as it is installed, and experiments for it."""
+"""The installed command `tailback`, and experiments for it."""
 
 import subprocess
 import sys
@@ -36,7 +36,7 @@ Run = Callable[..., Done]
 
 @pytest.fixture
 def tailback(tmp_path: Path) -> Run:
-    """Runs the command in an empty folder that holds `two.yaml` alone; its status is that asked for."""
+    """Runs the command in a folder that contains only `two.yaml`, and checks its exit status."""
     assert COMMAND.is_file(), "the package is not installed beside this Python: run `make test`"
     (tmp_path / "two.yaml").write_text(EXPERIMENT)
 

@@ -16,7 +16,7 @@ LINES = {
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an experiment and its results, for all that ask."""
+    """A folder with an experiment and its results, shared by the tests."""
     folder = tmp_path_factory.mktemp("advice")
     (folder / "two.yaml").write_text(EXPERIMENT)
     words = ("--repeat", "2", "--set", "vary.tsq=[1ms, off]", "--out", folder / "out")

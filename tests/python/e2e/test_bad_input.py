@@ -75,7 +75,7 @@ def test_a_folder_is_no_experiment(tailback: Run, tmp_path: Path) -> None:
 def test_a_file_without_permission_is_reported(tailback: Run, tmp_path: Path) -> None:
     (tmp_path / "two.yaml").chmod(0)
     if os.access(tmp_path / "two.yaml", os.R_OK):
-        # The superuser may read everything; then it runs as ever.
+        # The superuser may read everything; then the command succeeds.
         tailback("check", "two.yaml")
         return
     done = tailback("run", "two.yaml", status=2)

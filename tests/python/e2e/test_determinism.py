@@ -1,4 +1,4 @@
-"""A run depends on its own scenario and seed alone. (Seeds and jobs: cli/test_contract.py.)"""
+"""A run depends only on its scenario and seed. (Seeds and jobs: cli/test_contract.py.)"""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a user gets from `pip install .`: one wheel for every Python from 3.11 on, and the command."""
+"""The result of `pip install .`: one wheel for every Python from 3.11 on, and the command."""
 
 import os
 import struct
@@ -18,9 +18,9 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this tree, as `make` has compiled it already: profile and names of functions do not change it."""
+    """The wheel of this tree, from the code that `make` has already compiled."""
     folder = tmp_path_factory.mktemp("wheel")
-    # pip calls maturin by its name, and cargo takes the Python it is built beside for part of what it builds.
+    # pip calls maturin by its name, and the Python used is part of cargo's fingerprint of the build.
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     agent = str(build_agent()) if sys.platform == "linux" else ""
@@ -36,7 +36,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with nothing but the wheel in it."""
+    """A fresh environment that contains only the wheel."""
     folder = tmp_path_factory.mktemp("fresh") / "environment"
     venv.create(folder, symlinks=True)
     into = ["--python", str(folder / "bin" / "python"), "install", "--quiet", "--no-deps", "--no-index"]
@@ -45,7 +45,7 @@ def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(fresh: Path, *words: str) -> str:
-    """The output of a program of the fresh environment, with the dependencies of this one within reach."""
+    """The output of a program of the fresh environment, which can import the dependencies of this one."""
     environment = {**os.environ, "PYTHONPATH": sysconfig.get_path("purelib")}
     command = [str(fresh / "bin" / words[0]), *words[1:]]
     done = subprocess.run(command, cwd=fresh, env=environment, capture_output=True, text=True, check=False)
@@ -71,7 +71,7 @@ def test_the_wheel_gives_the_command_and_the_package(fresh: Path) -> None:
 
 
 def names_an_interpreter(program: bytes) -> bool:
-    """A 64-bit ELF file asks for a dynamic loader: it has a program header of type PT_INTERP, 3."""
+    """Whether a 64-bit ELF file needs a dynamic loader: it has a program header of type PT_INTERP, 3."""
     (headers,) = struct.unpack_from("<Q", program, 32)
     size, count = struct.unpack_from("<HH", program, 54)
     return any(struct.unpack_from("<I", program, headers + size * number) == (3,) for number in range(count))

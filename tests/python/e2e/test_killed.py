@@ -1,4 +1,4 @@
-"""A sweep that is killed and started again ends with what an undisturbed one gives."""
+"""A sweep that is killed and restarted ends with the results of an undisturbed one."""
 
 import random
 import signal
@@ -35,7 +35,7 @@ changes there were. A moment that is counted in changes is the same on a machine
 
 
 def sweep(folder: Path, out: str, last: int) -> subprocess.CompletedProcess[str]:
-    """The sweep with a SIGKILL before its change number `last`."""
+    """The sweep, killed by SIGKILL before its change number `last`."""
     command = [sys.executable, "-c", COUNTED, str(last), "run", "two.yaml", "--out", out, "--jobs", "2"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
@@ -54,7 +54,7 @@ def test_after_a_kill_at_any_moment_only_missing_runs_are_repeated(tailback: Run
     statuses = []
     for _ in range(KILLS):
         before = complete(tmp_path)
-        # What is complete already is not written again, so a later sweep makes fewer changes.
+        # Complete runs are not written again, so a later sweep makes fewer changes.
         left = changes * (8 - len(before)) // 8
         statuses.append(sweep(tmp_path, "out", moments.randint(1, max(left // 2, 1))).returncode)
         assert before.items() <= complete(tmp_path).items(), "a complete run was written again"

@@ -1,4 +1,4 @@
-"""Links of an experiment file, all the way through: what the file takes, the simulator runs."""
+"""Links of an experiment file, end to end: the simulator runs everything that the file accepts."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""A machine that lacks something is told what, and how to get it, in one line each."""
+"""Each missing prerequisite of a machine is reported in one line, with the command that installs it."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ Machine = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    """Runs a script of the repository on a machine that has the programs given and little else."""
+    """Runs a script of the repository on a machine that has little besides the given programs."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ALWAYS_THERE:

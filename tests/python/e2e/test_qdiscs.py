@@ -1,4 +1,4 @@
-"""What disciplines do to a whole TCP flow: who paces, who holds the small queue, who shares with whom."""
+"""The effects of disciplines on whole TCP flows: pacing, small queue, sharing."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ UPLOAD = "  - {tcp: client -> server, name: upload, start: 0s, stop: 10s}"
 
 
 def ran(qdiscs: str, traffic: str = UPLOAD) -> dict[str, pd.DataFrame]:
-    """The tables of a run, without slow start and the end."""
+    """The tables of a run, without its beginning and end."""
     scenario = loads(FILE.format(qdiscs=qdiscs, traffic=traffic)).runs()[0].scenario
     streams: dict[str, Any] = _core.run(json.dumps(to_json(scenario)), _core.Progress())["tables"]
     tables = {name: pa.ipc.open_stream(stream).read_pandas() for name, stream in streams.items()}
@@ -34,7 +34,7 @@ def ran(qdiscs: str, traffic: str = UPLOAD) -> dict[str, pd.DataFrame]:
 
 
 def mbps(tables: dict[str, pd.DataFrame], flow: str = "") -> float:
-    """Goodput of the flows whose name begins so."""
+    """Goodput of the flows whose name begins with `flow`."""
     flows = tables["flows"]
     return float(flows[flows["flow"].astype(str).str.startswith(flow)]["bytes"].sum()) * 8e-6 / 7.9
 

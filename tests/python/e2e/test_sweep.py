@@ -1,4 +1,4 @@
-"""The commands of a sweep: the plan before it, runs taken over from other results."""
+"""Sweeps on the command line: the dry run, and reuse of runs from other results."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Folders that cannot be written and disks that fill up: one message, status 1, no run that only looks complete."""
+"""Folders that cannot be written and full disks: one message, status 1, no incomplete run that looks complete."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ TABLES = {"flows", "tcp_info", "ping", "qdisc", "events"}
 
 
 def mount(*words: str | Path) -> bool:
-    """Whether `mount` did it; that needs the superuser."""
+    """Whether `mount` succeeded, which needs the superuser."""
     try:
         return subprocess.run(["mount", *map(str, words)], capture_output=True, check=False).returncode == 0
     except FileNotFoundError:
@@ -23,7 +23,7 @@ def mount(*words: str | Path) -> bool:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 160 kB, empty. Some runs fit on it, not all."""
+    """An empty disk of 160 kB, which has space for some runs but not all."""
     disk = tmp_path / "disk"
     disk.mkdir()
     if not mount("-t", "tmpfs", "-o", "size=160k", "tailback-test", disk):
@@ -33,13 +33,13 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def complete(folder: Path) -> list[Path]:
-    """The runs in `folder` that look complete: those a reader does not skip."""
+    """The runs in `folder` that look complete, so that a reader does not skip them."""
     runs = folder / "runs"
     return sorted(run for run in runs.iterdir() if not run.name.startswith(".")) if runs.is_dir() else []
 
 
 def assert_whole(run: Path) -> None:
-    """Every table of the run can be read to its end, and is as long as the manifest says."""
+    """Whether every table of the run can be read completely and has the length in the manifest."""
     manifest = json.loads((run / "manifest.json").read_text())
     assert json.loads((run / "summary.json").read_text())["goodput_mbps"]["total"] > 0
     assert set(manifest["tables"]) == TABLES

@@ -1,4 +1,4 @@
-"""Captures: Wireshark finds nothing wrong with ours; we measure the truth from them; broken ones are refused."""
+"""Captures: Wireshark finds no error in ours, metrics from them are right, and damaged ones are refused."""
 
 import bz2
 import gzip
@@ -57,7 +57,7 @@ def said(program: str | None, *words: str | Path) -> str:
 
 
 def frames(file: Path, display_filter: str) -> int:
-    """How many frames tshark finds, with all checksums checked."""
+    """The number of frames that tshark finds, with all checksums checked."""
     checked = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
     return len(said(TSHARK, "-r", file, *checked, "-Y", display_filter, "-T", "fields", "-e", "frame.number").split())
 
@@ -68,7 +68,7 @@ def test_tshark_finds_no_malformed_packet_and_no_wrong_checksum(run: RunFolder, 
     wrong = "_ws.malformed || _ws.expert.severity == error || ip.checksum.status == bad || icmp.checksum.status == bad"
     assert frames(file, wrong) == 0
     assert frames(file, "tcp.checksum.status == bad") == 0
-    # Whole packets are checked; data is cut, so ACKs and pings are what can be.
+    # Only whole packets can be checked; data is truncated, so these are ACKs and pings.
     assert frames(file, "tcp.checksum.status == good") > 100
     assert "Errors" not in said(TSHARK, "-r", file, "-q", "-z", "expert")
 
@@ -116,7 +116,7 @@ def test_captures_give_the_numbers_of_the_run(run: RunFolder, tmp_path: Path) ->
     assert back.summary["one_way_delay_ms"]["min"] == pytest.approx(10.0, abs=0.2)
     truth = run.ping.dropna(subset=["rtt_ms"])["rtt_ms"]
     assert back.ping["rtt_ms"].dropna().tolist() == pytest.approx(truth.tolist(), abs=1e-3)
-    # The receiver's own pauses do not count: passive RTT is a little below what the sender's TCP sees.
+    # The receiver's delays do not count, so passive RTT is slightly below the RTT of the sender's TCP.
     tcp = run.tcp_info[run.tcp_info["flow"].str.startswith("upload") & (run.tcp_info["rtt"] > 0)]["rtt"].median() / 1e3
     assert back.summary["passive_rtt_ms"]["p50"] == pytest.approx(tcp, rel=0.1)
     acknowledged = back.flows.groupby("flow")["bytes"].sum()

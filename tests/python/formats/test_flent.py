@@ -1,4 +1,4 @@
-"""Flent files: the real program opens and plots what we write, and we read what it and its ancestors wrote."""
+"""Flent files: the real program opens and plots our files, and we read its files of all versions."""
 
 import bz2
 import gzip
@@ -100,9 +100,9 @@ def nup(folder: Path) -> Results:
 
 
 def flent(home: Path, *words: str | Path) -> str:
-    """What Flent says; it exits with 0 whatever happens, so its words are looked at."""
+    """The messages of Flent, which exits with 0 even after an error."""
     assert FLENT, NEEDS_FLENT
-    # Nothing of this environment: Debian's Python has Flent's packages, ours has not.
+    # Without this environment: Debian's Python has Flent's packages, ours does not.
     environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "MPLCONFIGDIR": str(home), "TMPDIR": str(home)}
     done = subprocess.run(
         [FLENT, *map(str, words)],
@@ -120,7 +120,7 @@ def flent(home: Path, *words: str | Path) -> str:
 
 
 def drawn(home: Path, files: list[Path], plot: str) -> None:
-    """Flent draws `plot`, and something is to be seen inside the axes."""
+    """Lets Flent draw `plot`; something must be visible inside the axes."""
     inputs = [word for file in files for word in ("-i", str(file))]
     target = home / f"{plot}.png"
     flent(home, *inputs, "-p", plot, "-o", target)
@@ -134,7 +134,7 @@ def drawn(home: Path, files: list[Path], plot: str) -> None:
 
 @pytest.mark.parametrize("test", PLOTS)
 def test_flent_draws_every_test_that_is_exported(folder: Path, tmp_path: Path, test: str) -> None:
-    """Its first plot, from which one sees whether the whole file is read."""
+    """Its first plot, which shows whether the whole file was read."""
     draws(folder, tmp_path, test, PLOTS[test][:1])
 
 
@@ -222,7 +222,7 @@ def test_an_exported_file_can_be_imported(nup: Results, tmp_path: Path) -> None:
     for there, here in zip(nup.runs, back.runs, strict=True):
         totals = [run.flows.groupby("flow")["bytes"].sum().to_dict() for run in (there, here)]
         assert totals[0] == pytest.approx(totals[1], abs=2)
-        # Flent's axis has five seconds of rest before the load, as this experiment: the times are the same.
+        # Flent's axis has five seconds before the load, as this experiment has: the times are equal.
         assert here.summary["goodput_mbps"]["total"] == pytest.approx(there.summary["goodput_mbps"]["total"], rel=0.3)
         inside = there.ping[there.ping["t"].between(0, 13.9)].dropna()
         assert here.ping["rtt_ms"].tolist()[: len(inside)] == pytest.approx(inside["rtt_ms"].tolist(), abs=1e-6)

@@ -1,4 +1,4 @@
-"""TEACUP's configurations: read without being run, whatever is in them."""
+"""TEACUP's configurations are read without being executed, whatever they contain."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def test_a_configuration_becomes_an_experiment_that_runs(tmp_path: Path) -> None
     names = [host["name"] for host in to_json(last.scenario)["hosts"]]
     queues = {(names[each["host"]], each["link"]): each["root"] for each in to_json(last.scenario)["qdiscs"]}
     assert len(queues) == 2
-    # The rate with its queue first, the delay after it: as TEACUP builds it.
+    # The rate with its queue comes first, then the delay, as TEACUP builds it.
     shaper, delay = (stage["child"] for stage in next(iter(queues.values()))["classes"])
     assert (shaper["kind"], shaper["options"]) == ("htb", {"rate": 10_000_000})
     assert (shaper["child"]["kind"], shaper["child"]["options"]) == ("fq_codel", {"limit": 180})
@@ -110,7 +110,7 @@ def test_udp_has_the_rate_that_iperf_would_send_at(rate: str, expected: str, tex
     [
         ("host1", "htcp", False),
         ("host9", "cubic", False),
-        # Digits to `str.isdigit`, but not numbers: `int` refuses the first.
+        # Digits for `str.isdigit`, but not numbers: `int` refuses the first one.
         ("host²", "reno", True),
         ("host" + "1" * 5000, "reno", True),
     ],

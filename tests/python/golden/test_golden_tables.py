@@ -1,4 +1,4 @@
-"""Small experiments give what they gave before, to the digit."""
+"""Small experiments give the recorded results, to the digit."""
 
 from pathlib import Path
 

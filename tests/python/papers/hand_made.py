@@ -1,4 +1,4 @@
-"""Runs and results that were never on disk."""
+"""Runs and results in memory, without a folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tailback.results import Results, RunFolder
 
 @dataclass(frozen=True)
 class HandMade(RunFolder):
-    """A run with the tables it is given."""
+    """A run with the given tables."""
 
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""Claims as data: every claim can be measured, and the scorecard says pass, fail or skipped for the right reason."""
+"""Claims as data: every claim can be measured, and the scorecard has the right verdict for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions that measure claims, on tables small enough to see the answer."""
+"""The functions that measure claims, on tables small enough to compute by hand."""
 
 from __future__ import annotations
 

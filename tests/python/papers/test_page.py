@@ -1,4 +1,4 @@
-"""The page: figures beside claims, and why a claim is missed."""
+"""The page of a reproduction: figures beside claims, and the reasons of misses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def uploads() -> Results:
 
 
 class Held(Reproduction):
-    """One whose results are in memory."""
+    """A reproduction with results in memory."""
 
     @property
     def results(self) -> dict[str, Results]:

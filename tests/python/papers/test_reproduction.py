@@ -1,4 +1,4 @@
-"""One figure, end to end, by the simulator: its scorecard, and that nothing is run twice."""
+"""Reproduces one figure with the simulator, end to end: its scorecard, and no run twice."""
 
 from __future__ import annotations
 

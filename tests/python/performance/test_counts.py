@@ -1,4 +1,4 @@
-"""A segment costs as many instructions as is expected: a count that a busy machine does not change."""
+"""A segment costs the expected number of instructions, which does not depend on the load of the machine."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The heat map of the conformance matrix, and two runs laid over each other."""
+"""The heat map of the conformance matrix, and the overlay of two runs."""
 
 from pathlib import Path
 

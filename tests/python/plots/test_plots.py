@@ -1,4 +1,4 @@
-"""Figures from folders alone; the CSV beside a figure is what it shows."""
+"""Figures are drawn from results folders alone; the CSV beside a figure has its data."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def test_the_same_results_give_the_same_file_in_every_format(
 
 
 def draws_the_same(found: Results, folder: Path, name: str, suffix: str) -> None:
-    """Fails unless two drawings are the same bytes, and the CSV beside them has the rows of the table."""
+    """Fails unless two drawings have the same bytes and the CSV beside them has the rows of the table."""
     figure, csv = draw_to(PLOTS[name], found, folder / f"figure{suffix}")
     assert csv == folder / "figure.csv"
     assert len(pd.read_csv(csv)) == len(PLOTS[name].data(found))

@@ -1,4 +1,4 @@
-"""A figure is one row: everything that names figures walks the registry."""
+"""A figure is one row: all code that lists figures reads the registry."""
 
 from pathlib import Path
 

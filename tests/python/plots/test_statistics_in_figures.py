@@ -1,4 +1,4 @@
-"""The numbers behind bars, distributions, points, bands and heat maps; what the user may choose."""
+"""The data of bars, distributions, points, bands and heat maps; the user's choices."""
 
 from pathlib import Path
 

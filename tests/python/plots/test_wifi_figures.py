@@ -1,4 +1,4 @@
-"""Figures of what is on the air: their data, and what they refuse."""
+"""Wi-Fi figures: their data, and the choices that they refuse."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""What is known of a discipline is in two files: its algorithm in `crates/qdisc`, its words in `tailback/qdiscs`."""
+"""All facts about a discipline are in two files: its algorithm in `crates/qdisc`, its syntax in `tailback/qdiscs`."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ duration: 5s
 
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CoreRegistry:
-    """The toy by its two files and its rows; returns the registry with the row of its file in Rust."""
+    """Adds the toy by its two files and its rows; returns the registry with its row of Rust."""
     (tmp_path / "toy.py").write_text(TOY_FILE, encoding="utf-8")
     monkeypatch.setattr(qdiscs, "__path__", [*qdiscs.__path__, str(tmp_path)])
     from importlib import import_module

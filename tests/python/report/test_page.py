@@ -1,4 +1,4 @@
-"""The interactive report, in a real browser: loads without a complaint, filters, switches series off."""
+"""The interactive report in a real browser: it loads without errors, filters, and switches series off."""
 
 import json
 import re
@@ -40,12 +40,12 @@ def written(found: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page(written: Path) -> Iterator[tuple[Page, list[str]]]:
-    """The page, opened, with what it complained of."""
+    """The opened page, with its errors."""
     assert BROWSER, NEEDS_BROWSER
     said: list[str] = []
     with sync_playwright() as player:
         browser = player.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"], timeout=PATIENCE_MS)
-        # Offline: a page that asks a network for anything fails to.
+        # Offline: any request of the page to a network fails.
         opened = browser.new_context(offline=True, viewport={"width": 1300, "height": 900}).new_page()
         opened.set_default_timeout(PATIENCE_MS)
         opened.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
@@ -62,7 +62,7 @@ def rows(page: Page) -> list[str]:
 
 
 def lines(page: Page, figure: str) -> int:
-    """Curves of a figure that are to be seen."""
+    """The visible curves of a figure."""
     visible: int = page.evaluate(
         "id => document.getElementById(id).calcdata.filter(d => d[0].trace.visible === true && d[0].trace.name"
         " && d[0].trace.line.width > 0).length",
@@ -94,7 +94,7 @@ def test_a_filter_leaves_the_configurations_with_its_value(page: tuple[Page, lis
     until(lambda: lines(opened, "time") == 2 * 3)
     opened.click("button[data-axis=tsq][data-value='off']")
     assert len(rows(opened)) == 1
-    # The last value switched off brings all of them back.
+    # Switching off the last value shows all of them again.
     opened.click("button[data-axis=cc][data-value=cubic]")
     assert len(rows(opened)) == 2
     assert said == []
@@ -108,7 +108,7 @@ def test_a_series_is_switched_off_by_its_row_and_by_its_legend(page: tuple[Page,
     opened.click("#table tbody tr >> nth=1")
     until(lambda: lines(opened, "time") == 4 * 3)
     opened.locator("#time .legendtoggle").first.click()
-    # Plotly waits for a second click before it takes the first for one; the page's policy forbids `wait_for_function`.
+    # Plotly waits for a second click before it handles a single one; the page's policy forbids `wait_for_function`.
     opened.wait_for_selector("#time .legend .traces[style*='opacity: 0.5']")
     until(lambda: lines(opened, "time") == 3 * 3)
     assert said == []

@@ -1,4 +1,4 @@
-"""The resolved scenario and its JSON: the same bytes there and back, and nothing unknown is dropped."""
+"""The resolved scenario and its JSON: a round trip keeps the bytes, and unknown keys are errors."""
 
 import json
 from pathlib import Path

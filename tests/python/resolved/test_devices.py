@@ -1,4 +1,4 @@
-"""The rate of a device: the least of its link at that instant and of the shapers that all packets pass."""
+"""The rate of a device: the minimum of its link's rate at that instant and of the shapers that all packets pass."""
 
 from dataclasses import replace
 

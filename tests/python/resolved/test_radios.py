@@ -1,4 +1,4 @@
-"""Radios of a resolved scenario: one device each, by whichever of its links a discipline is attached."""
+"""Radios of a resolved scenario: each is one device, whichever of its links a discipline is attached to."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ duration: 2s
 
 
 def scenario(link: int = 1) -> Scenario:
-    """With the discipline attached by one of its links."""
+    """The scenario with a discipline attached to one of its links."""
     found = loads(TWO_CELLS).runs()[0].scenario
     return replace(found, qdiscs=(replace(found.qdiscs[0], link=link),))
 

@@ -1,4 +1,4 @@
-"""Folders of results that have been damaged since they were written."""
+"""Results folders that were damaged after they were written."""
 
 import json
 import shutil
@@ -30,7 +30,7 @@ def truncated(path: Path) -> None:
 
 
 def changed(path: Path) -> None:
-    """One byte in the middle, the size as it was."""
+    """Changes one byte in the middle, and keeps the size."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0xFF
     path.write_bytes(content)

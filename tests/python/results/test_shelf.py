@@ -1,4 +1,4 @@
-"""Complete runs of other folders are taken over, if they are the same data."""
+"""Complete runs of other folders are reused if they would give the same data."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Folders of results: complete or absent, claimed, resumed, never overwritten."""
+"""Results folders: runs are complete or absent, folders are claimed and resumed, nothing is overwritten."""
 
 import json
 import os
@@ -160,7 +160,7 @@ def test_a_process_killed_while_writing_leaves_nothing_that_looks_complete(tmp_p
     assert not target.exists()
     assert len(names(target.parent)) == 1
     assert names(target.parent)[0].endswith(durable.PARTIAL)
-    # The next claim clears it away and the run can be written.
+    # The next claim removes it, and the run can be written.
     with claim(tmp_path / "x", PLAN) as store:
         assert names(target.parent) == []
         store.write(RUN, finished())
@@ -214,7 +214,7 @@ def test_a_grid_that_has_grown_keeps_its_runs(tmp_path: Path) -> None:
     with claim(tmp_path / "x", large):
         pass
     assert len(json.loads((tmp_path / "x" / "experiment.json").read_text())["runs"]) == len(large.runs)
-    # Asking for less again forgets nothing.
+    # A smaller grid removes nothing.
     with claim(tmp_path / "x", small):
         pass
     assert len(json.loads((tmp_path / "x" / "experiment.json").read_text())["runs"]) == len(large.runs)

@@ -1,4 +1,4 @@
-"""A small registry of algorithms, so that the tests of the file need no compiled simulator."""
+"""A small registry of algorithms, so that tests of the experiment file do not need the compiled simulator."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ Refusal = Callable[..., str]
 
 @pytest.fixture
 def refusal(registry: Registry) -> Refusal:
-    """What is said of a file that must be refused, called `access21.yaml`."""
+    """The error message for an invalid file, which is called `access21.yaml`."""
 
     def refuse(text: str, *overrides: str) -> str:
         with pytest.raises(ScenarioError) as caught:

@@ -1,4 +1,4 @@
-"""Every way an experiment can be wrong: file, line, key, value, remedy."""
+"""Errors of experiment files: each message has file, line, key, value and remedy."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,6 @@
-"""Large and hostile files: quotes stay short, and work grows as the file does. What is counted is calls, not time."""
+"""Large and hostile files: quotes stay short, and the work grows linearly with the file. The tests count calls, not
+time.
+"""
 
 import sys
 from collections.abc import Callable
@@ -15,7 +17,7 @@ LONG = "x" * 300_000
 
 
 def calls(work: Callable[[], object]) -> int:
-    """How many functions `work` calls, those of C included."""
+    """The number of functions that `work` calls, including those in C."""
     count = 0
 
     def counted(_frame: Any, event: str, _argument: Any) -> None:

@@ -1,4 +1,4 @@
-"""Links that do more than take a fixed time, shared segments, and ways that are not the shortest."""
+"""Impairments and schedules of links, traces, shared segments, and routes."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Classic mistakes are pointed at, and a sound file is left alone."""
+"""Warnings of classic mistakes, and none for a sound file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""YAML with line numbers: what is read, and every way a file can be unreadable."""
+"""YAML with line numbers: values, and the errors of unreadable files."""
 
 from pathlib import Path
 from typing import Any
@@ -123,15 +123,15 @@ def test_text_that_both_parsers_accept_is_read_alike(text: str) -> None:
         quick = yaml_nodes._Composer(1000, 50).document(text)
         thorough = yaml_nodes._ruamel().compose(text)
     except Exception:
-        # What one refuses is read by the other, and what both refuse is refused.
+        # A file that one parser refuses is read by the other; a file that both refuse is refused.
         return
-    # A document that is one text (`>` and a line `#` are two to them) is no experiment to either.
+    # A document that is a single string (`>` and a line `#`, which they read differently) is no experiment for either.
     if not isinstance(quick, yaml_nodes.SCALAR):
         assert told(quick) == told(thorough)
 
 
 def told(node: Any, around: tuple[int, ...] = ()) -> object:
-    """Tags, values and lines; an empty value has the line of what stands before it or of what follows."""
+    """Tags, values and lines; an empty value has the line of the token before or after it."""
     if node is None or isinstance(node.value, str):
         return node and (str(node.tag), node.value, node.start_mark.line if node.value else 0)
     if id(node) in around:

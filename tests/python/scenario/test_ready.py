@@ -1,4 +1,4 @@
-"""The experiments that come with Tailback have names, which stand wherever a file does."""
+"""The included experiments have names, which can be used in place of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may stand after `repeat:`."""
+"""The values of `repeat:`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The resolved scenario, as `docs/contracts.md` has it."""
+"""The resolved scenario is as `docs/contracts.md` describes it."""
 
 import json
 from typing import Any
@@ -164,7 +164,7 @@ def test_jitter_spreads_the_starts_by_seed_and_name_alone(registry: Registry) ->
 
 
 def test_start_offsets_are_the_same_everywhere_and_for_ever() -> None:
-    # Worked out apart from the code: sha256sum of `1/upload.1/start` begins with the first 8 bytes.
+    # Computed independently of the code: `sha256sum` of `1/upload.1/start` begins with the first 8 bytes.
     assert start_offset(1, "upload.1", 10_000_000) == 5_355_651
     assert start_offset(1, "upload.2", 10_000_000) == 7_783_732
 

@@ -1,4 +1,4 @@
-"""The JSON Schema, and that any file is resolved or refused in words."""
+"""The JSON Schema; any file is resolved or refused with a message."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,7 +78,7 @@ VALUES = st.recursive(
 
 @st.composite
 def files(draw: DrawFn) -> str:
-    """A sound file in which some keys hold anything at all."""
+    """A valid file in which some keys have arbitrary values."""
     import json
 
     keys: dict[str, Any] = {
@@ -122,7 +122,7 @@ def _resolved_or_refused(text: str, overrides: list[str]) -> None:
 
 
 class RegistryOfTests:
-    """The registry, for a property test that cannot take a fixture."""
+    """The registry, for property tests, which cannot use fixtures."""
 
     rows: Registry
 

@@ -1,4 +1,4 @@
-"""What a run holds at least, and the refusal of what does not fit."""
+"""The minimum size of a run, and the refusal of runs that do not fit into memory."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Disciplines in `tc`'s words: units, forms, trees; side by side with the `tc` of this machine; any text whatever."""
+"""Disciplines in `tc`'s syntax: units, forms, trees; compared with the `tc` of this machine; arbitrary text."""
 
 from __future__ import annotations
 
@@ -240,11 +240,11 @@ def tc() -> Iterator[list[str]]:
 
 
 def attached(tc: list[str], text: str) -> tuple[bool, dict[str, Any] | None]:
-    """Whether `tc` understands, and what the kernel then has; None where it lacks the kind."""
+    """Whether `tc` accepts the words, and the options that the kernel then has; None if the kernel lacks the kind."""
     ran = subprocess.run(
         [*tc, "qdisc", "replace", "dev", "d0", "root", *text.split()], capture_output=True, text=True, check=False
     )
-    # 1: tc itself did not understand; 2: the kernel refused, here for want of the kind unless it says why.
+    # 1: tc itself refused; 2: the kernel refused, because it lacks the kind unless it gives another reason.
     lacking = "Specified qdisc kind is unknown" in ran.stderr or "Unknown qdisc" in ran.stderr
     if ran.returncode:
         return lacking, None
@@ -253,7 +253,7 @@ def attached(tc: list[str], text: str) -> tuple[bool, dict[str, Any] | None]:
 
 
 def understood(text: str) -> dict[str, int] | None:
-    """What we make of it on a device like that of `tc`'s namespace; None if it is refused."""
+    """Our result on a device like that of `tc`'s namespace; None if we refuse it."""
     try:
         found = read(text)
         return _core.resolved_qdisc(found.kind, found.options, 1500)
@@ -274,7 +274,7 @@ def test_the_same_strings_are_accepted_and_refused_as_by_tc(tc: list[str], text:
 
 
 def in_base_units_of_tc(kind: str, name: str, ours: dict[str, int]) -> float:
-    """`tc -j` prints rates in byte/s and times in microseconds; buckets went through ticks of 64 ns."""
+    """`tc -j` prints rates in byte/s and times in microseconds; buckets are rounded to ticks of 64 ns."""
     row = next(row for row in QDISCS if row.name == kind)
     unit = next(parameter.unit for parameter in row.parameters if parameter.name == name)
     return ours[name] / {"rate": 8, "time": 1000}.get(unit, 1)

@@ -1,4 +1,6 @@
-"""A toy kind, added as CONTRIBUTING says, is read, checked, resolved, told to the agent, refused and measured."""
+"""A toy kind of traffic, added as CONTRIBUTING says, is read, checked, resolved, sent to the agent, refused and
+measured.
+"""
 
 from __future__ import annotations
 
@@ -55,11 +57,11 @@ class ResolvedCall:
     dscp: int = 0
 
     def job(self, duration_ns: int) -> dict[str, Any]:
-        """A frame of G.711 each so often."""
+        """A frame of G.711 at a regular interval."""
         return {"rate_bps": 172 * 8 * SECOND // self.frame_ns, "size": 172, "stop_ns": min(self.stop_ns, duration_ns)}
 
     def refused(self) -> Iterator[Refusal]:
-        """The agent sends no more than a frame each millisecond."""
+        """The agent sends at most one frame per millisecond."""
         if self.frame_ns < 10**6:
             yield f"the frames of `{self.name}` are too many", "call less often"
 
@@ -68,7 +70,7 @@ class ResolvedCall:
 
 
 class Call(Section):
-    """A call: a frame each so often, both ways."""
+    """A call: frames at a regular interval in both directions."""
 
     call: Arrow = Field(description="Who calls whom.")
     frame: Span = Field("20ms", validate_default=True, description="From one frame to the next.")
@@ -77,7 +79,7 @@ class Call(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Frames(Flow):
-    """Frames both ways."""
+    """Frames in both directions."""
 
     kind: ClassVar[str] = "call"
 
@@ -123,7 +125,7 @@ duration: 10s
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Its class and its row among the others."""
+    """Adds its class and its row to the others."""
     with monkeypatch.context() as added:
         added.setitem(traffic.KINDS, "call", ROW)
         added.setattr(resolved_traffic, "FLOWS", (*resolved_traffic.FLOWS, ResolvedCall))

@@ -1,4 +1,4 @@
-"""Units: the tables of `tc`, what is refused, and that what is written is read back."""
+"""Units: the tables of `tc`, refused values, and the round trip of written values."""
 
 from collections.abc import Callable
 

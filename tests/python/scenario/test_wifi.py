@@ -1,4 +1,4 @@
-"""Wi-Fi cells in the experiment file: what they become, and what is refused."""
+"""Wi-Fi cells in the experiment file: how they are resolved, and refused values."""
 
 from collections.abc import Callable
 from typing import Any

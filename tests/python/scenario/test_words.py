@@ -1,4 +1,4 @@
-"""Disciplines and controls in `tc`'s words, TCP Small Queues settings, sysctls."""
+"""Disciplines and controls in `tc`'s syntax, TCP Small Queues settings, sysctls."""
 
 from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""What of a folder of results must be the same bytes whoever wrote it, how often it was interrupted, and where."""
+"""The parts of a results folder that must have the same bytes wherever it was written and however often interrupted."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ OF_THE_OCCASION = ("host", "kernel", "started", "duration_s", "cost", "taken_fro
 
 
 def lasting(folder: Path) -> dict[str, bytes]:
-    """By path: tables and captures as they are; documents without when, where and how long."""
+    """By path: tables and captures unchanged; documents without time, place and duration."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return {str(path.relative_to(folder)): _lasting(path) for path in files}
 
@@ -20,6 +20,6 @@ def _lasting(path: Path) -> bytes:
     for key in (*OF_THE_OCCASION, "created") if isinstance(document, dict) else ():
         document.pop(key, None)
     if isinstance(document, dict) and "files" in document:
-        # The summary tells what the run cost.
+        # The summary contains the cost of the run.
         document["files"].pop("summary.json", None)
     return json.dumps(document).encode()

@@ -1,4 +1,4 @@
-"""A sweep on a Dask cluster of real processes: the same bytes as here, workers lost, workers of another build."""
+"""A sweep on a Dask cluster of real processes: the same bytes as a local one, lost and mismatched workers."""
 
 import os
 import re
@@ -87,7 +87,7 @@ def dask(tmp_path: Path) -> Iterator[Cluster]:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A scheduler and its workers may take as long as they need to start."""
+    """The timeouts for the start of a scheduler and its workers are long."""
     monkeypatch.setattr(cluster, "ANSWER_S", GENEROUS_S)
     monkeypatch.setattr(cluster, "WORKER_S", GENEROUS_S)
 
@@ -100,7 +100,7 @@ def file(tmp_path: Path) -> Path:
 
 
 class Kills(Audience):
-    """Kills a worker after the first run has come back."""
+    """Kills a worker after the first run has returned."""
 
     def __init__(self, victim: subprocess.Popen[bytes]) -> None:
         self.victim = victim
@@ -124,7 +124,7 @@ def swept(
 
 
 class Looks(Kills):
-    """Looks on."""
+    """A watch that does nothing."""
 
     def __init__(self) -> None:
         pass
@@ -183,7 +183,7 @@ def test_a_scheduler_that_is_lost_ends_the_sweep_and_keeps_what_is_complete(
 
     monkeypatch.setattr(cluster, "LOOK_S", 1)
     monkeypatch.setattr(durable, "write_folder", write_and_kill)
-    # A scheduler that is gone is looked for as long as one may take to answer.
+    # The client searches for a lost scheduler as long as one may take to answer.
     monkeypatch.setattr(cluster, "ANSWER_S", 60)
     dask.worker()
     with pytest.raises(cluster.ClusterUnfit, match=r"the scheduler is lost\n  hint: complete runs are kept"):

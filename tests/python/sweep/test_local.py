@@ -1,4 +1,4 @@
-"""Running plans: side by side, with failures, interrupted, resumed."""
+"""Execution of plans: in parallel, with failures, interrupted, resumed."""
 
 import json
 import threading
@@ -150,7 +150,7 @@ def test_an_interrupt_keeps_complete_runs_and_cancels_those_under_way(tmp_path: 
     with pytest.raises(KeyboardInterrupt):
         run_plan(tmp_path / "x", experiment(runs), watch=Interrupts())
     assert [entry.name for entry in (tmp_path / "x" / "runs").iterdir()] == [runs[0].name]
-    # A client of a cluster, once there was one, keeps a thread of its own.
+    # A client of a cluster leaves a thread behind.
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("run")] == []
 
 
@@ -165,7 +165,7 @@ def test_a_full_disk_ends_the_sweep_with_its_reason(tmp_path: Path, monkeypatch:
 
 
 class OfKernels(FakeBackend):
-    """A backend whose name and build are those of its kernel."""
+    """A backend with the name and build of its kernel."""
 
     def __init__(self, kernel: str = "stock") -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a sweep says of itself before it begins."""
+"""The preview of a sweep."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A run that wants more memory than there is costs itself alone."""
+"""A run that needs more memory than is available fails without affecting the others."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Over what the summary of a run is taken."""
+"""The summary of a run."""
 
 from collections.abc import Mapping
 

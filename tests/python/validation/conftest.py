@@ -1,4 +1,4 @@
-"""Experiments small enough to validate in an instant."""
+"""Experiments small enough to validate quickly."""
 
 from pathlib import Path
 

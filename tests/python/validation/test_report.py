@@ -1,4 +1,4 @@
-"""The page of a comparison: whole in itself, and readable by a browser."""
+"""The page of a comparison: self-contained, and readable by a browser."""
 
 import base64
 import os
@@ -27,7 +27,7 @@ VOID = {"meta", "img", "br", "hr", "link", "input"}
 
 
 class Page(HTMLParser):
-    """Notes what a page holds, and whether every element that is opened is closed."""
+    """Records the content of a page, and whether every opened element is closed."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One page for all that look at it."""
+    """One page, shared by the tests."""
     folder = tmp_path_factory.mktemp("report")
     request = Request("sim", "slower", Criteria(FIDELITY), 2, folder / "out", ("vary.cc=[reno, bbr]",))
     with pytest.MonkeyPatch.context() as patched:
@@ -139,7 +139,7 @@ def test_numbers_are_short(value: float | str, shown: str) -> None:
 )
 def test_a_browser_shows_every_figure_without_a_complaint(report: Path, tmp_path: Path) -> None:
     assert BROWSER is not None, "CI needs chromium (Debian: apt-get install chromium)"
-    # A page of our own looks at the report from inside the browser: the report itself may not run scripts.
+    # A page of our own inspects the report in the browser: the report itself may not run scripts.
     probe = tmp_path / "probe.html"
     text = report.read_text().replace("default-src 'none'; ", "default-src 'none'; script-src 'unsafe-inline'; ")
     probe.write_text(

@@ -1,4 +1,4 @@
-"""One experiment on two backends: what is the same is found the same, and a known fault is found where it is."""
+"""One experiment on two backends: equal results are found equal, and a known fault is found in its place."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_a_longer_path_is_found_in_the_pings_and_from_the_first_sample_on(file: 
     done = validated(file, "slower", "tsq=1ms")
     found = compared(done)
     ping = next(row for row in records(found.judged) if row["metric"] == "ping_ms.p50")
-    # The reference is the longer one, by 10 ms each way round.
+    # The reference has the longer RTT, by 10 ms.
     assert -11 < ping["low"] <= ping["difference"] <= ping["high"] < -9
     assert "lower" in ping["verdict"]
     first = validation.divergence(found, 0)

@@ -1,4 +1,4 @@
-"""Two stations that download through one access point: a radio is one device, with one root discipline or none."""
+"""Two stations download through one access point: a radio is one device, with one root discipline or none."""
 
 import functools
 from pathlib import Path
@@ -16,7 +16,7 @@ FROM_S = 2
 
 @functools.cache
 def runs() -> dict[tuple[str, int], dict[str, pd.DataFrame]]:
-    """The tables of each run by what the access point has, and repetition."""
+    """The tables of each run, by setting of the access point and repetition."""
     sim = Sim()
     found = {}
     for run in load(FILE, SHORT).runs():

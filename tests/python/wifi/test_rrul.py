@@ -1,4 +1,4 @@
-"""RRUL and UDP over a cell: what a code point is worth on the air, and what becomes of too many datagrams."""
+"""RRUL and UDP over a cell: the effect of code points on the air, and overload by datagrams."""
 
 import functools
 

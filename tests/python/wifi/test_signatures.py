@@ -1,5 +1,6 @@
-"""Signatures of TCP over one 802.11n cell at 300 Mbit/s: published numbers, and what a real kernel's TCP does over such
-a cell. docs/wifi.md lists them all, and those left out."""
+"""Signatures of TCP over one 802.11n cell at 300 Mbit/s: published numbers, and the behaviour of a real kernel's TCP
+over such a cell. docs/wifi.md lists all of them, including those without a test.
+"""
 
 import functools
 
@@ -34,7 +35,7 @@ UPLOAD = "{tcp: client -> server, name: upload}"
 
 
 class Run:
-    """What is read from the tables of one run, over its second part."""
+    """Measurements of one run, over its second part."""
 
     def __init__(self, tables: dict[str, pd.DataFrame]) -> None:
         self.tables = {name: table[(table["t"] >= FROM_S) & (table["t"] < TO_S)] for name, table in tables.items()}
@@ -131,7 +132,7 @@ def test_fq_codel_in_the_radio_keeps_the_ping_from_the_queue_of_tcp() -> None:
 
 
 def test_a_ping_under_load_waits_for_the_air_and_one_aggregate_at_least() -> None:
-    # What is left of the aggregate on the air, the queued one, its own: 1.5 cycles of 1.5 ms and more.
+    # The rest of the aggregate on the air, the queued one, and its own: at least 1.5 cycles of 1.5 ms.
     assert 2.0 < run(tsq="16ms").ping.quantile(0.1) < 8
 
 

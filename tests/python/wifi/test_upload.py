@@ -1,4 +1,4 @@
-"""The ready experiment over Wi-Fi: what it writes down, and that TCP Small Queues decide how long aggregates get."""
+"""The included experiment over Wi-Fi: its tables, and the effect of TCP Small Queues on the length of aggregates."""
 
 import functools
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the words for a kernel's `tc` say is what was meant: our own reading of them gives the options back."""
+"""The arguments for a kernel's `tc` are correct: our own parser reads the options back from them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ READ = {text: found for text in strings() if (found := read(text)) is not None}
 
 
 def settled(found: words.Algorithm, options: Mapping[str, int]) -> dict[str, int]:
-    """All it is set to, but for shares, which go through a decimal."""
+    """All options except fractions, which are rounded to a decimal."""
     resolved = _core.resolved_qdisc(found.kind, dict(options), 1500)
     shares = [one["name"] for row in _core.qdiscs() for one in row["parameters"] if one["unit"] in SHARES]
     return {name: value >> 2 if name in shares else value for name, value in resolved.items()}

@@ -1,4 +1,4 @@
-"""Whether a machine kept up, from counters alone."""
+"""Whether a machine was fast enough for a run, judged by counters."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ IDLE = Shares(running=0.1, waiting=0.0, softirq=0.1, stolen=0.0, late=0.0)
 
 
 def readings(*, running: Sequence[float], waiting: float = 0.0, softirq: float = 0.0) -> list[Reading]:
-    """Readings a period apart with these shares in between, of two processors, the second at work."""
+    """Readings one period apart with these shares, of two processors of which the second is busy."""
     found = [Reading(0, {"7": (0, 0)}, {"cpu0": [0] * 8, "cpu1": [0] * 8})]
     for number, share in enumerate(running, 1):
         ran, waited = found[-1].threads["7"]

@@ -1,6 +1,6 @@
-"""Runs on the kernel of this machine: what they show, what is refused, and that nothing of them stays.
+"""Runs on the kernel of this machine: their results, what is refused, and that they leave nothing behind.
 
-The machine that runs the tests may be busy; where validity is not the question, the limits are out of reach.
+The machine that runs the tests may be busy. Where a test is not about validity, the limits are set out of reach.
 """
 
 import json
@@ -39,7 +39,7 @@ duration: 120s
 
 @pytest.fixture(autouse=True)
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Runs have their folders here, so that one can look for what they left."""
+    """Runs create their folders here, so that the test finds what they leave behind."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
@@ -76,7 +76,7 @@ def bare(scenario: Make) -> Make:
 
 
 def make_bare() -> dict[str, Any]:
-    """Two hosts and nothing between them."""
+    """Two hosts connected directly."""
     hosts: list[dict[str, Any]] = [{"name": name, "stack": "linux-6.12", "sysctl": {}} for name in ("a", "b")]
     record = {"interval_ns": SECOND, "tcp_info": "interval", "events": False}
     plain = {"title": "bare", "seed": 1, "duration_ns": SECOND, "qdiscs": [], "traffic": []}
@@ -84,7 +84,7 @@ def make_bare() -> dict[str, Any]:
 
 
 def devices() -> set[str]:
-    """The network devices this process sees."""
+    """The network devices that this process sees."""
     return {path.name for path in Path("/sys/class/net").iterdir()}
 
 
@@ -121,7 +121,7 @@ def test_a_network_that_only_the_processor_limits_is_invalid(agent: Path, bare: 
 
 def test_an_ordinary_user_needs_no_rights(netns: Netns, bare: Make) -> None:
     if os.geteuid() != 0:
-        # The other tests are run by an ordinary user already.
+        # The other tests already run as an ordinary user.
         return
     with tempfile.TemporaryDirectory(dir="/var/tmp") as shared:
         folder, program = Path(shared) / "run", Path(shared) / "agent"
@@ -186,7 +186,7 @@ def test_a_controller_that_is_ended_leaves_nothing_running(number: signal.Signal
         controller.send_signal(number)
         ended(controller)
     until(lambda: left_running(runs) == [])
-    # A folder may stay after a signal that nobody can answer; a next run takes it away.
+    # A folder may remain after SIGKILL; the next run removes it.
     for folder in runs.iterdir():
         os.utime(folder, (0, 0))
     tempfile.tempdir = str(runs)

@@ -1,4 +1,4 @@
-"""Runs in real time go one at a time on a machine."""
+"""Only one run in real time takes place on a machine at a time."""
 
 import threading
 from pathlib import Path
@@ -17,7 +17,7 @@ def address(tmp_path: Path) -> str:
 
 
 class Asked(Progress):
-    """Notes that somebody asked whether to go on, which whoever waits for a turn does when it is not to be had."""
+    """Records that `cancelled` was called, which a waiting run does while another holds the turn."""
 
     def __init__(self) -> None:
         super().__init__()

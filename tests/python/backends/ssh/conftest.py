@@ -71,7 +71,7 @@ TAKING_PART = ("h1", "router", "h4")
 
 
 def absent() -> list[str]:
-    """Packages that are not there; root, where it is not."""
+    """Missing packages; also `root` if the process is not root."""
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
     packages = [package for program, package in NEEDED.items() if shutil.which(program, path=path) is None]
     return sorted({*packages, *([] if os.geteuid() == 0 else ["root"])})
@@ -79,7 +79,7 @@ def absent() -> list[str]:
 
 @dataclass(frozen=True)
 class Lab:
-    """A lab that stands."""
+    """A lab that is set up."""
 
     folder: Path
     prefix: str
@@ -89,12 +89,12 @@ class Lab:
         return self.folder / "testbed.yaml"
 
     def within(self, host: str, *words: str) -> str:
-        """What a program prints that runs on a host."""
+        """The output of a program that runs on a host."""
         command = ["ip", "netns", "exec", f"{self.prefix}-{host}", *words]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     def processes(self, host: str) -> dict[int, str]:
-        """Processes of a host with their command lines, its listening sshd apart."""
+        """Processes of a host with their command lines, without its listening sshd."""
         listening = int((self.folder / f"sshd_{host}.pid").read_text())
         said = subprocess.run(
             ["ip", "netns", "pids", f"{self.prefix}-{host}"], capture_output=True, text=True, check=True
@@ -110,7 +110,7 @@ class Lab:
         return found
 
     def state(self) -> dict[str, tuple[str, ...]]:
-        """All that a run of the small experiment changes."""
+        """Everything that a run of the small experiment changes."""
         return {host: self._state(host) for host in TAKING_PART}
 
     def _state(self, host: str) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ class Lab:
 
 
 def own_prefix() -> str:
-    """A prefix of which the lab's addresses follow (`scripts/testbed-lab.sh`): not those of another worker's lab."""
+    """The prefix of the lab's addresses (`scripts/testbed-lab.sh`), different for each test process."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     for number in itertools.count(os.getpid()):
@@ -167,7 +167,7 @@ def ssh(lab: Lab) -> Ssh:
 
 @pytest.fixture(scope="session")
 def facts(ssh: Ssh) -> Mapping[str, Facts]:
-    """What the machines of the lab are."""
+    """The facts about the machines of the lab."""
     with run.sessions(ssh.testbed.machines, ssh.testbed, local_agent(build_agent())) as opened:
         return run.facts_of(opened)
 

@@ -1,7 +1,7 @@
-"""Runs on the lab, a testbed of namespaces with an sshd each: what they give back, and that nothing of them stays.
+"""Runs on the lab, a testbed of namespaces with an sshd each: their results, and that they leave nothing behind.
 
-Machines of a testbed work in real time. A busy machine sends less and later, never more or sooner: the tests of every
-day assert that side only. What must also be near the simulator's is compared by `make campaign-tests`, on an idle one.
+Machines of a testbed work in real time. A busy machine sends less and later, never more or sooner: `make test` asserts
+only that. `make campaign-tests` compares the rest with the simulator, on an idle machine.
 """
 
 import json
@@ -36,13 +36,13 @@ from waiting import alive, joined, until
 CONTROLLER = [sys.executable, "-c", "from tailback.cli import main; main()"]
 
 
-# A shaper with a burst, a sample that comes a little late: so much more than its rate a bottleneck may show.
+# A burst of the shaper and a late sample can make a bottleneck exceed its rate by this factor.
 MORE = 1.05
 
 
 @pytest.fixture(scope="module")
 def carried(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """The experiment on the lab, as anybody runs it."""
+    """The experiment on the lab, as a user runs it."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "e.yaml").write_text(EXPERIMENT)
     return tailback.run(folder / "e.yaml", backend=f"ssh:{lab.testbed}", out=folder / "ssh")
@@ -78,14 +78,14 @@ def test_the_tables_are_those_of_the_contract_and_of_both_ends(carried: Results)
         assert list(run.table(name).columns) == list(columns)
     flows = run.table("flows")
     starts = flows.groupby("flow")["t"].min()
-    # One time axis: each flow begins when the file says, on whichever machine it is seen.
+    # All machines have one time axis: each flow begins when the file says.
     assert starts["second"] > 1
     assert starts["third"] > 2
     queue = run.table("qdisc")
     assert set(queue["device"]) == {"router -> lan1", "router -> lan2"}
     assert set(zip(queue["kind"], queue["depth"], strict=True)) == {("htb", 0), ("pfifo", 1)}
     received = run.table("tcp_info_receiver").groupby("flow")["bytes_received"].max()
-    # The token that the connection began with is the only other thing that was received, and its end.
+    # Besides the data, only the token at the start of the connection is received.
     assert received["third"] == flows[flows.flow == "third"]["bytes"].sum() + 32 + 1
 
 
@@ -166,7 +166,7 @@ def test_a_list_of_disciplines_is_passed_through_in_its_order(ssh: Ssh, lab: Lab
     assert 0 < last.loc[("tbf", 1)].sent_bytes * 8 / 2 < 1.1 * 4e6
     assert abs(float(last.loc[("tbf", 1)].sent_packets) - float(last.loc[("htb", 1)].sent_packets)) < 20
     captured = delays(found.captures, tmp_path)
-    # Nothing took less than no time, as well as the clocks agree.
+    # No delay is negative beyond the uncertainty of the clocks.
     assert len(captured) > 10
     unsure_ms = 2 * float(found.cost["clock_uncertainty_us"]) / 1000
     assert captured.min() > -0.1 - unsure_ms
@@ -199,7 +199,7 @@ def test_datagrams_are_sent_at_their_rate_and_their_delay_is_known(ssh: Ssh, tmp
     seen, _, expected = datagrams(ssh, tmp_path)
     assert seen["sent"].sum() == pytest.approx(int(expected["sent"].sum()), rel=0.01)
     assert seen["received"].sum() == pytest.approx(int(expected["received"].sum()), rel=0.05)
-    # The queue of 50 packets is full: each waits for all before it.
+    # The queue of 50 packets is full: each packet waits for all before it.
     assert seen["delay_ms"].iloc[-2] == pytest.approx(float(expected["delay_ms"].iloc[-2]), rel=0.1)
 
 

@@ -1,4 +1,4 @@
-"""What is in a file, or answers at an address, runs no command and gets no secret."""
+"""Neither the content of a file nor a machine at an address can run commands or obtain secrets."""
 
 import json
 import re
@@ -87,7 +87,7 @@ def test_a_plan_shows_each_step_as_a_shell_would_take_it(word: str, tmp_path: Pa
     assert shlex.split(typed.undo_words) == ["ip", word]
     sysctl = Step("h", "a setting", path="/proc/sys/net/ipv4/tcp_wmem", value=word)
     assert shlex.split(sysctl.words) == ["sysctl", "-w", f"net.ipv4.tcp_wmem={word}"]
-    # A shell writes the value into this file, and does nothing else.
+    # A shell would only write the value into this file.
     file = tmp_path / f"x {word}".replace("/", "_")
     written = Step("h", "a file", path=str(file), value=f" {word}")
     subprocess.run(["sh", "-c", written.words], check=True, cwd=tmp_path)
@@ -97,7 +97,7 @@ def test_a_plan_shows_each_step_as_a_shell_would_take_it(word: str, tmp_path: Pa
 
 def test_a_file_name_cannot_become_another_option_of_ssh(tmp_path: Path) -> None:
     if shutil.which("ssh") is None:
-        # Then nothing of this can be run either.
+        # Then none of this can run either.
         return
     path = f'{tmp_path}/-o %h%q 100% a" b; $(touch X) ProxyCommand touch X'
     words = ssh_words(machine(known_hosts=path, key=path, config="/dev/null"))
@@ -106,7 +106,7 @@ def test_a_file_name_cannot_become_another_option_of_ssh(tmp_path: Path) -> None
     assert "stricthostkeychecking true" in said or "stricthostkeychecking yes" in said
     assert not any(line.startswith("proxycommand") for line in said)
     assert f"userknownhostsfile {path}" in said
-    # As it was given: `ssh` makes one `%` of two when it reads the key.
+    # As it was given: `ssh` replaces `%%` by `%` when it reads the key.
     assert f"identityfile {path.replace('%', '%%')}" in said
     assert "forwardagent no" in said
     assert "batchmode yes" in said
@@ -179,7 +179,7 @@ def test_a_key_that_is_not_taken_is_refused_with_the_remedy(lab: Lab, tmp_path: 
 
 
 def test_a_machine_without_input_restores_itself(lab: Lab) -> None:
-    """The dead man's timer: the connection stays open and nobody speaks."""
+    """The agent's timer for silence: the connection stays open and no input arrives."""
     words = ["ip", "netns", "exec", f"{lab.prefix}-h6", str(build_agent()), "serve", "1"]
     before = lab.within("h6", "sysctl", "net.ipv4.tcp_no_metrics_save")
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
@@ -195,7 +195,7 @@ def test_a_machine_without_input_restores_itself(lab: Lab) -> None:
 
 
 def test_the_agent_listens_at_the_test_address_only(ssh: Ssh, lab: Lab, facts: Mapping[str, Facts]) -> None:
-    """That only the token of the run opens it is tested beside it (`crates/agent/src/app/bulk.rs`)."""
+    """`crates/agent/src/app/bulk.rs` tests that a receiver accepts only the token of the run."""
     given = resolved("duration=2s", text=SMALL)
     job = dict(plan_of(Layout(given, ssh.testbed, facts), "geheim").job)
     job["traffic"] = [told for told in job["traffic"] if told["kind"] != "ping"]

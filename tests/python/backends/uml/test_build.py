@@ -1,4 +1,4 @@
-"""Building and keeping kernels, as far as it goes without compiling one."""
+"""Building and storing kernels, without compiling one."""
 
 import errno
 import json
@@ -119,7 +119,7 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: py
 
 
 class Overflowing:
-    """A source that does not fit on the disk."""
+    """A kernel source that does not fit on the disk."""
 
     description = "too much"
 

@@ -1,4 +1,4 @@
-"""packetdrill scripts against a kernel's own TCP: every script of conformance/drill says what Linux 6.12 does."""
+"""Runs packetdrill scripts against a kernel's TCP: Linux 6.12 behaves as every script of conformance/drill says."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A scenario becomes words of Linux's own tools."""
+"""A scenario is converted to commands of Linux's tools."""
 
 from collections.abc import Callable
 from typing import Any
@@ -136,7 +136,7 @@ def test_a_device_cuts_where_either_end_of_its_link_does_not_take_whole_skbs(sce
         (1, "l1"),
         (2, "l1"),
     ]
-    # The host without offloads cuts by its device's limit.
+    # Without offloads, the device limit of the host segments.
     assert cut(job_of(of_json(scenario(hosts=hosts("on", "on", "off"))))) == [(1, "l1")]
 
 
@@ -144,7 +144,7 @@ PERCENT = (2**32 - 1) // 100
 
 
 def behind(job: dict[str, Any], host: int, device: str) -> list[str]:
-    """The netems behind a link, on the host that receives."""
+    """The netems of a link, on the receiving host."""
     start = f"/sbin/tc qdisc add dev {device} "
     return [line.removeprefix(start) for line in commands(job, host) if line.startswith(start)]
 

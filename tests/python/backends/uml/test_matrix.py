@@ -1,6 +1,6 @@
-"""The small conformance matrix, simulator and kernel both run anew: what parts them shows here first.
+"""The small conformance matrix: simulator and kernel both run, and new differences show here first.
 
-It walks the registries: a control or a discipline that both sides have enters by itself.
+It reads the registries: a control or a discipline that both sides have is included automatically.
 """
 
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_simulator_and_kernel_agree_in_the_small_matrix(uml: Uml, tmp_path: Path
 
 
 def agree(uml: Uml, tmp_path: Path, settings: list[str]) -> None:
-    """Fails unless the share of cells within tolerance is that of the floor."""
+    """Fails if the share of cells within tolerance is below the recorded minimum."""
     request = Request("sim", f"uml:{uml.kernel.manifest.digest}", Criteria(FIDELITY), None, tmp_path / "m", settings)
     done = validate(scenario.load(FILE, settings), request, Nobody())
     assert done.failed == 0

@@ -1,4 +1,4 @@
-"""Runs of the kernel itself: what they show, that they repeat, and that nothing of them stays."""
+"""Runs of the kernel in virtual time: their results, that they repeat, and that they leave nothing behind."""
 
 import csv
 import ctypes
@@ -41,7 +41,7 @@ PR_SET_NO_NEW_PRIVS = 38
 
 @pytest.fixture(autouse=True)
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Runs have their folders here, so that one can look for what they left."""
+    """Runs create their folders here, so that the test finds what they leave behind."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
@@ -70,13 +70,13 @@ def bits(result: RunResult) -> dict[str, bytes]:
 
 
 def with_init(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """Another process 1 than the agent."""
+    """A process 1 other than the agent."""
     furnish = instance._write_inputs
 
     def changed(folder: Path, machine: instance.Machine, order: instance.Order) -> None:
         furnish(folder, machine, order)
         (folder / "agent").rename(folder / "launcher")
-        # On the host it is the agent as ever.
+        # On the host it behaves as the agent.
         (folder / "agent").write_text(f'#!/bin/sh\n[ $$ = 1 ] || exec ./launcher "$@"\n{script}')
         (folder / "agent").chmod(0o755)
 
@@ -96,7 +96,7 @@ def test_the_tables_are_those_of_the_contract(uml: Uml, scenario: Make) -> None:
 
 
 def test_datagrams_pings_over_udp_and_code_points_are_as_in_the_simulator(uml: Uml, scenario: Make) -> None:
-    """The classes take packets by code point, by an entry of UDP and by one of ICMP."""
+    """The classes select packets by code point, by UDP and by ICMP."""
     ends = {"from": 0, "to": 2, "start_ns": 0, "stop_ns": 3 * SECOND}
     udp = {"kind": "udp", "name": "udp", "rate_bps": 4_000_000, "size": 1000, "sndbuf": None, "dscp": 10, **ends}
     echo = {"kind": "ping", "name": "echo", "interval_ns": SECOND // 10, "size": 64, "protocol": "udp", "dscp": 46}
@@ -135,7 +135,7 @@ def test_datagrams_pings_over_udp_and_code_points_are_as_in_the_simulator(uml: U
 
 def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(uml: Uml, scenario: Make) -> None:
     def drawn(seed: int) -> dict[str, bytes]:
-        # BBR draws the phase its gain cycle begins with; CUBIC draws nothing that shows.
+        # BBR draws the first phase of its gain cycle; CUBIC draws nothing that is visible.
         given = scenario(seed=seed)
         given["qdiscs"][0] |= {"host": 1, "link": 1}
         for entry in given["traffic"][:2]:
@@ -185,7 +185,7 @@ def test_a_cap_of_bytes_or_packets_bounds_the_memory_below_tcp(uml: Uml, scenari
     for entry in capped["traffic"][:2]:
         entry["tsq"] = tsq
     held = rows(run(uml, capped).tables["tcp_info"], 2, 3)["wmem_alloc"]
-    # The check is made before a segment is added to what is there.
+    # The limit is checked before a segment is added.
     assert 20_000 < max(held) < 65_536 + 2 * 2_560
 
 
@@ -256,7 +256,7 @@ def test_an_ordinary_user_without_any_capability_gets_the_same_bytes(uml: Uml, s
 
 
 def _as_nobody(machine: instance.Machine, scenario: dict[str, Any], answer: int) -> None:
-    """In a child process: writes the tables, or what went wrong, and ends."""
+    """In a child process: writes the tables or the error, and exits."""
     try:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -302,7 +302,7 @@ def test_virtual_time_that_does_not_advance_is_an_error(
 
 @pytest.fixture
 def under_way(uml: Uml, scenario: Make) -> Iterator[UnderWay]:
-    """A run of a thousand seconds in a thread, some way on."""
+    """A run of a thousand seconds in a thread, which has made some progress."""
     progress = process.Progress()
     raised: list[BaseException] = []
 
@@ -339,7 +339,7 @@ def test_a_killed_instance_is_an_error(under_way: UnderWay, room: Path) -> None:
 
 def test_a_killed_agent_is_an_error(under_way: UnderWay, room: Path) -> None:
     thread, _, raised = under_way
-    # A process of the guest is one of the host, traced by the kernel; the agent is process 1 in there.
+    # A process of the guest is a process of the host, traced by the kernel; the agent is process 1 of the guest.
     os.kill(max(map(int, left_running(room))), signal.SIGKILL)
     joined(thread)
     assert "the kernel panicked: Kernel panic - not syncing: Attempted to kill init!" in str(raised)
@@ -399,7 +399,7 @@ def test_a_full_disk_is_named(uml: Uml, scenario: Make, room: Path) -> None:
         os.geteuid() != 0
         or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "none", room], check=False).returncode
     ):
-        # Only who may mount can fill a disk without harm; the agent's own message is tested wherever that is.
+        # Filling a disk safely needs the right to mount; the agent's message is tested wherever that is allowed.
         return
     try:
         with pytest.raises(RunFailed, match=r"[Nn]o space left|ENOSPC"):

@@ -1,4 +1,4 @@
-"""What a kernel cannot run is refused by name before anything is started."""
+"""Settings that a kernel does not support are refused by name before anything starts."""
 
 from collections.abc import Callable
 from pathlib import Path
