@@ -20,7 +20,7 @@ from tailback.cli.console import PIPE_WIDTH, counted, emit, line, stderr, stdout
 from tailback.cli.show import duration
 from tailback.results import Results
 from tailback.results.layout import ASIDE
-from tailback.sweep import Preview, SweepResult
+from tailback.sweep import Preview, SweepResult, Verdict
 
 
 def table(done: SweepResult, title: str) -> None:
@@ -35,6 +35,34 @@ def table(done: SweepResult, title: str) -> None:
         more = f" and {len(done.wide) - MAX_NAMED} more" if len(done.wide) > MAX_NAMED else ""
         stderr().print(f"intervals still too wide after the last repetition: {places}{more}")
     _unsteady(done)
+
+
+def expectations(done: SweepResult) -> None:
+    """Prints the verdicts on what the file expects, one row each."""
+    if not done.verdicts:
+        return
+    axes = list(done.verdicts[0].axes)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="expected", title_justify="left", padding=(0, 1, 0, 0))
+    for heading in (*axes, "condition", "mean", "verdict"):
+        table.add_column(heading, no_wrap=heading != "verdict", justify="right" if heading == "mean" else "left")
+    for verdict in done.verdicts:
+        cells = (*verdict.axes.values(), str(verdict.bound), _mean_of(verdict), _said(verdict))
+        table.add_row(*map(Text, cells), style="" if verdict.holds else "bold")
+    emit(table, Text(f"{counted(len(done.unmet), 'condition')} of {len(done.verdicts)} not met"))
+
+
+def _mean_of(verdict: Verdict) -> str:
+    if math.isnan(verdict.mean):
+        return "–"
+    spread = "" if math.isnan(verdict.low) else f" {spread_in_words(verdict.mean, (verdict.low, verdict.high))}"
+    return f"{verdict.mean:.4g}{spread} {verdict.bound.column.unit}".rstrip()
+
+
+def _said(verdict: Verdict) -> str:
+    if math.isnan(verdict.mean):
+        return f"FAILS: no run has {verdict.bound.column.title}"
+    word = "holds" if verdict.holds else "FAILS"
+    return f"{word}, but the 95 % interval crosses the bound" if verdict.crosses else word
 
 
 def set_aside(done: SweepResult) -> None:

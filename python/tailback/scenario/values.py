@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError
 
 from tailback import resolved
 from tailback.algorithms import Registry
-from tailback.scenario import defaults, repeat, traces, tsq, ways, wifi, words
+from tailback.scenario import defaults, expect, repeat, traces, tsq, ways, wifi, words
 from tailback.scenario.paths import canonical
 from tailback.scenario.words import Algorithm
 from tailback.tc import units
@@ -253,6 +253,7 @@ Repetitions = Annotated[
         }
     ),
 ]
+Condition = Annotated[str, read_by(expect.condition), text_schema(expect.PATTERN.strip("^$"), "< 20ms", "> 0.9")]
 _DISCIPLINE_SCHEMA = {
     "anyOf": [
         {"type": "string", "examples": ["htb rate 100mbit | pfifo_fast"]},

@@ -1,5 +1,6 @@
 """Runs an experiment: lists its runs and executes them in parallel, here or on a cluster."""
 
+from tailback.sweep.expectations import Verdict, expected
 from tailback.sweep.local import Audience, Outcome, Silent, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of
 from tailback.sweep.preview import Planned, Preview
@@ -17,8 +18,10 @@ __all__ = [
     "Sweep",
     "SweepEnded",
     "SweepResult",
+    "Verdict",
     "Watch",
     "Worker",
+    "expected",
     "look_ahead",
     "plan_of",
     "report",

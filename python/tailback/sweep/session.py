@@ -13,6 +13,7 @@ from tailback.results import ExperimentPlan, Shelf, Store, beside, claim, defaul
 from tailback.results.provenance import tailback_version
 from tailback.scenario import Experiment
 from tailback.sweep.cluster import IN_FLIGHT, connected
+from tailback.sweep.expectations import Verdict, entry, expected, verdicts
 from tailback.sweep.local import Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of, stopping_of
 from tailback.sweep.preview import Preview, preview
@@ -47,11 +48,18 @@ class SweepResult:
     """Configurations whose intervals are still too wide after the maximum number of repetitions."""
     damaged: Mapping[str, str] = field(default_factory=dict)
     """The damage of runs that did not count as complete, by name."""
+    verdicts: Sequence[Verdict] = ()
+    """What the file expects, and whether the results meet it."""
 
     @property
     def failed(self) -> list[Outcome]:
         """Runs without a valid result."""
         return [outcome for outcome in self.outcomes if outcome.status != "ok"]
+
+    @property
+    def unmet(self) -> list[Verdict]:
+        """The conditions of the file that do not hold."""
+        return [verdict for verdict in self.verdicts if not verdict.holds]
 
     @property
     def reused(self) -> int:
@@ -63,6 +71,7 @@ def run_experiment(experiment: Experiment, request: Request, watch: Watch) -> Sw
     """Runs `experiment`. Complete runs in its folder are not repeated; without `out`, nor are those of other
     experiments in `results`.
     """
+    conditions = expected(experiment)
     backend = open_backend(request.backend)
     jobs = _jobs(experiment, request, backend)
     backend = within(backend, jobs)
@@ -73,7 +82,9 @@ def run_experiment(experiment: Experiment, request: Request, watch: Watch) -> Sw
     with _worker(request, backend) as worker, claim(folder, plan) as store:
         sweep = Sweep(store, backend, jobs, stopping, there, worker)
         outcomes = run_all(sweep, watch)
-    return SweepResult(folder, backend.name, outcomes, _wide(outcomes, stopping), store.damaged)
+    return SweepResult(
+        folder, backend.name, outcomes, _wide(outcomes, stopping), store.damaged, verdicts(conditions, outcomes)
+    )
 
 
 def look_ahead(experiment: Experiment, request: Request) -> Preview:
@@ -129,7 +140,8 @@ def report(carried: SweepResult) -> dict[str, Any]:
 def report_of(done: Sequence[SweepResult]) -> dict[str, Any]:
     """As `report`, for several experiments."""
     runs = [_entry(outcome, carried) for carried in done for outcome in carried.outcomes]
-    return {"tailback": tailback_version(), "runs": runs}
+    judged = [entry(verdict) for carried in done for verdict in carried.verdicts]
+    return {"tailback": tailback_version(), "runs": runs, **({"expectations": judged} if judged else {})}
 
 
 def _entry(outcome: Outcome, carried: SweepResult) -> dict[str, Any]:

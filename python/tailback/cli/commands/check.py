@@ -21,4 +21,9 @@ def check(
 
     experiment = scenario.load(file, sets or [])
     show.findings(scenario.lint(experiment))
+    if any(configuration.keys.expect for configuration in experiment.configurations):
+        # Imported here, because the names of metrics come with the slow import of the analysis.
+        from tailback import sweep
+
+        sweep.expected(experiment)
     show.checked(file, fitting.check(experiment, backend))

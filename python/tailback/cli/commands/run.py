@@ -87,7 +87,7 @@ def run(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) 
             done.append(_run_one(experiment, request, shown))
     if shown.as_json and done:
         show.document(sweep.report_of(done))
-    raise typer.Exit(1 if any(carried.failed for carried in done) else 0)
+    raise typer.Exit(1 if any(carried.failed or carried.unmet for carried in done) else 0)
 
 
 def sweep(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) -> None:
@@ -119,6 +119,7 @@ def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "Swe
     sweeps.set_aside(carried)
     if not shown.as_json:
         sweeps.table(carried, experiment.title)
+        sweeps.expectations(carried)
         if shown.show_qdiscs:
             sweeps.qdiscs_at_end(results.open_results(carried.folder), carried)
     sweeps.failed(carried)

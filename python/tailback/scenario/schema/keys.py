@@ -13,6 +13,7 @@ from tailback.scenario.schema.traffic import Traffic, traffic_tags
 from tailback.scenario.schema.wifi import CellHosts, Wifi
 from tailback.scenario.values import (
     _WORD,
+    Condition,
     Control,
     Discipline,
     KernelName,
@@ -142,6 +143,11 @@ class Keys(Section):
         "discipline, on = in the device.",
     )
     measure: Measure = Field(default_factory=lambda: Measure.model_validate({}), description="Sampling and summary.")
+    expect: dict[str, Condition] = Field(
+        default_factory=dict,
+        description="Conditions on the results of each configuration, by metric: `run` prints a verdict on each, and "
+        "has status 1 if one does not hold.",
+    )
     vary: Annotated[Any, WithJsonSchema(_VARY_SCHEMA)] = Field(
         None,
         description="Axes of a grid, whose cross product is run. `KEY: [values]` or `KEY: {LABEL: value}` varies a key "
