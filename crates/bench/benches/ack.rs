@@ -1,4 +1,6 @@
-//! Cost of one ACK at a sender, with the segment it releases: cumulative ACKs in order, and SACKs above one hole.
+//! Cost of one ACK at a sender, with the segment that it releases: cumulative ACKs in order, and SACKs above one hole.
+//! The device sends at once and the window control does not change the window, so only the socket is measured. The cost
+//! must not depend on the window.
 //!
 //! The device sends at once, the window control neither grows nor shrinks: only the machine is measured. The cost
 //! must not depend on the window.
@@ -121,7 +123,7 @@ fn measure(criterion: &mut Criterion, name: &str, acks: fn(&mut Bench)) {
     group.throughput(Throughput::Elements(ACKS));
     for window in [100, 1000, 10_000] {
         group.bench_function(BenchmarkId::from_parameter(window), |bencher| {
-            // The sender is handed back: taking it apart is not part of an ACK.
+            // The sender is returned, because dropping it is not part of an ACK.
             let measured = |mut bench: Bench| {
                 acks(&mut bench);
                 bench

@@ -1,10 +1,10 @@
 //! Cost of one packet in a discipline: an enqueue and a dequeue, with a standing queue of one packet per flow and at
 //! least a hundred packets.
 //!
-//! Goals: at most 60 ns for the FIFOs, at most 120 ns for `fq_codel`, `fq` and `cake`, at 1 flow as at 1000.
-//! `drr` is left out: without filters it takes no packet. All flows run between two hosts; `1000 of as many hosts` has a
-//! host for each, which matters to `cake` alone: it divides a flow's quantum by the bulk flows of its host, and so looks
-//! at more flows per packet.
+//! Goals: at most 60 ns for the FIFOs, at most 120 ns for `fq_codel`, `fq` and `cake`, at 1 flow as at 1000. `drr` is
+//! left out, because it accepts no packets without filters. All flows run between two hosts; in `1000 of as many hosts`
+//! each flow has its own hosts, which matters only to `cake`: it divides a flow's quantum by the bulk flows of its
+//! host, and so reads more flows per packet.
 
 use std::hint::black_box;
 
@@ -62,7 +62,7 @@ fn discipline(kind: &str) -> Box<dyn Qdisc> {
     registry::build(kind, &given, &device, None).expect("every kind has defaults here")
 }
 
-/// A discipline in use, a packet at a time.
+/// A discipline that handles one packet at a time.
 struct Bench {
     qdisc: Box<dyn Qdisc>,
     draws: Xoshiro256StarStar,
@@ -73,7 +73,7 @@ struct Bench {
     hosts: Hosts,
 }
 
-/// Between whom the flows run.
+/// The hosts of the flows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hosts {
     Two,

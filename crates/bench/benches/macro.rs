@@ -2,9 +2,9 @@
 //!
 //! `cargo bench -p tailback-bench --bench macro [-- FILTER]`
 //!
-//! Each case runs in a process of its own, so that its peak memory is its own. CPU time is that of the child,
-//! building the world and writing the tables included. The goal is 500 ns per segment end to end (client, router,
-//! server and its ACKs), flat in the number of flows.
+//! Each case runs in its own process, because peak memory is counted per process. CPU time is that of the child,
+//! including building the world and writing the tables. The goal is 500 ns per segment end to end (client, router,
+//! server and the ACKs), independent of the number of flows.
 
 use std::process::Command;
 
@@ -122,7 +122,7 @@ fn scenario(case: &Case) -> String {
     )
 }
 
-/// CPU time of this process, from the kernel's accounts in ticks of 10 ms, refined by the scheduler's where it has any.
+/// CPU time of this process, in ticks of 10 ms, or exact if the scheduler's statistics are available.
 fn cpu_seconds() -> f64 {
     let schedstat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     let nanos = schedstat.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok());

@@ -1,8 +1,8 @@
-//! What one MPDU costs in a saturated cell: from the queue above the radio to the receiving host, with its share of
-//! contention, block ack and credit. CPU time, so that a busy machine does not count. The making of the packets that
-//! are offered is in it.
+//! Cost of one MPDU in a saturated cell: from the queue above the radio to the receiving host, with its share of
+//! contention, block ack and credit, and with the creation of its packet. It is measured in CPU time, so that other
+//! processes do not count.
 //!
-//! Goal: at most 150 ns with 32 in an aggregate, so that a cell is the smaller part of a whole run.
+//! Goal: at most 150 ns with 32 MPDUs per aggregate, so that the cell takes the smaller part of a whole run.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -18,7 +18,7 @@ mod rig;
 
 use rig::{Plan, Rig, vht};
 
-/// Seconds that a cell is saturated for: the accounts of a thread are kept in ticks.
+/// Seconds for which a cell is saturated; CPU time may be counted in ticks.
 const SECONDS: u64 = 20;
 /// Packets that each radio has to send at any time.
 const OUTSTANDING: u32 = 200;
@@ -47,7 +47,7 @@ fn mpdus(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// How long `wanted` MPDUs take, by cells that run for whole seconds.
+/// CPU time of `wanted` MPDUs, in cells that run for whole seconds.
 fn time_of(plan: &Plan, wanted: u64) -> Duration {
     let (mut spent, mut sent) = (Duration::ZERO, 0);
     while sent < wanted {
@@ -78,7 +78,7 @@ fn saturated(mut rig: Rig) -> Rig {
     rig
 }
 
-/// Of this thread, from the scheduler's accounts.
+/// CPU time of this thread, from the scheduler's statistics.
 fn cpu_time() -> Duration {
     let accounts =
         std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux keeps accounts of a thread");

@@ -61,7 +61,7 @@ impl Bench {
                 control.cong_control(&sample, &self.flow, &mut self.window, &mut self.draws);
             }
         }
-        // The window stays where it is: another one is not another case.
+        // The window does not change, so that all ACKs are the same case.
         std::mem::replace(&mut self.window.cwnd, Segs(WINDOW))
     }
 }

@@ -1,3 +1,3 @@
-//! Benchmarks of all crates, in `benches`, apart from what they measure: so the tests of a crate need not build what
-//! benchmarks are made with. `make bench` runs them. The program `run-scenario` runs one resolved scenario; it is what
-//! `performance` counts the instructions of.
+//! Benchmarks of all crates, in `benches`. They are in a crate of their own, so that the tests of a crate do not build
+//! the dependencies of benchmarks. `make bench` runs them. The program `run-scenario` runs one resolved scenario;
+//! `performance` counts its instructions.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tailback_drill::{Options, Verdict, drill};
 use tailback_properties::cases;
 
-/// What brings a script to an established connection.
+/// The statements that establish a connection.
 const OPENING: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n\
     +0 < S 0:0(0) win 65535 <mss 1000,sackOK,nop,nop,nop,wscale 7>\n+0 > S. 0:0(0) ack 1 <...>\n\
     +.01 < . 1:1(0) ack 1 win 512\n+0 accept(3, ..., ...) = 4\n";
@@ -13,7 +13,7 @@ fn verdict(text: &str) -> Verdict {
     drill(text, &Options::default()).expect("the default stack exists").verdict
 }
 
-/// A word that the language knows, or a number.
+/// A word of the language, or a number.
 fn token() -> impl Strategy<Value = String> {
     const WORDS: &[&str] = &[
         "+",
@@ -79,7 +79,7 @@ fn token() -> impl Strategy<Value = String> {
     ]
 }
 
-/// An event of a script that is well formed, likely or not.
+/// A well-formed event of a script, whether it makes sense or not.
 fn event() -> impl Strategy<Value = String> {
     let number = || prop_oneof![Just(1u32), 0u32..40_000, any::<u32>()];
     let after = prop_oneof![Just("+0"), Just("+.001"), Just("+.05"), Just("+3")];
@@ -139,7 +139,7 @@ proptest! {
         events in proptest::collection::vec(event(), 1..30),
         options in proptest::sample::select(&["sackOK,nop,nop,nop,wscale 7", "sackOK,nop,nop", "nop,wscale 7", "eol"][..]),
     ) {
-        // Each event alone decides how far the script comes: those that fail are left out.
+        // A failing event ends a script, so events that fail alone are left out.
         let mut script = OPENING.replace("sackOK,nop,nop,nop,wscale 7", options);
         for event in &events {
             let longer = format!("{script}{event}\n");

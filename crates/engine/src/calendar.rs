@@ -200,8 +200,8 @@ impl<E: Copy> Calendar<E> {
         self.front.sort_from(others);
     }
 
-    /// Spreads a coarse bucket over the finer wheels, in the order of its chain; what is of the bucket being served
-    /// goes to the front, which is empty.
+    /// Moves the events of a coarse bucket to the finer wheels, in the order of its chain. Events of the bucket that is
+    /// being served go to the front, which is empty.
     fn refile(&mut self, chain: Chain) {
         let mut note = chain.first;
         while note != NONE {
@@ -270,7 +270,7 @@ struct Entry<E> {
     event: E,
 }
 
-/// Later events that make room for an earlier one singly, before all the rest does.
+/// Maximum number of later events that are moved one by one to insert an earlier one; beyond it, its place is searched.
 const MOVED_ONE_BY_ONE: usize = 8;
 
 /// The earliest events, sorted; those before `next` were taken.
@@ -306,8 +306,8 @@ impl<E: Copy> Front<E> {
         Some(entry)
     }
 
-    /// Behind everything that is not later. As a rule few events are later, and moving them one by one costs less than
-    /// a search; if there are many, as with a thousand flows, the place is searched.
+    /// Inserts an event after all that are not later. Usually few events are later, and moving them one by one costs
+    /// less than a search; if there are many, as with a thousand flows, the place is searched.
     #[inline]
     fn insert(&mut self, entry: Entry<E>) {
         self.entries.push(entry);

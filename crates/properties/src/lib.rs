@@ -20,11 +20,11 @@
 
 use proptest::test_runner::{Config, FileFailurePersistence};
 
-/// Cases of a property that says nothing, when `PROPTEST_CASES` is not set. [proptest test_runner/config.rs]
+/// proptest's default number of cases, when `PROPTEST_CASES` is not set. [proptest test_runner/config.rs]
 const DEFAULT_CASES: u32 = 256;
 
-/// A property is tried `usually` times, or as many times more as `PROPTEST_CASES` is more than its default. A case that
-/// breaks it is kept beside the source file (`books.rs`: `books.regressions`) and tried first from then on: commit it.
+/// A property runs `usually` cases, multiplied by the ratio of `PROPTEST_CASES` to its default. A failing case is
+/// stored beside the source file (`books.rs`: `books.regressions`), which you commit, and is tried first from then on.
 pub fn cases(usually: u32) -> Config {
     let default = Config::default();
     let kept = FileFailurePersistence::WithSource("regressions");
@@ -36,7 +36,7 @@ pub fn cases(usually: u32) -> Config {
     }
 }
 
-/// `usually`, in the proportion of `asked` to the default.
+/// `usually`, multiplied by the ratio of `asked` to the default.
 fn multiplied(usually: u32, asked: u32) -> u32 {
     let product = u64::from(usually) * u64::from(asked) / u64::from(DEFAULT_CASES);
     u32::try_from(product).unwrap_or(u32::MAX).max(1)

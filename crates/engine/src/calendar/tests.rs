@@ -82,7 +82,7 @@ fn memory_is_reused() {
     assert!(calendar.front.entries.capacity() <= super::FRONT_SLOTS);
 }
 
-/// The obvious calendar: a sorted map of (instant, number of scheduling).
+/// The reference: a map sorted by (instant, order of scheduling).
 #[derive(Default)]
 struct Model {
     pending: BTreeMap<(SimTime, usize), usize>,

@@ -1,4 +1,4 @@
-//! `tcp_info` adds up, whatever happens on the path.
+//! The fields of `tcp_info` agree with each other, whatever happens on the path.
 
 use tailback_units::{Rate, Segs, SimTime, Span};
 
@@ -118,7 +118,7 @@ fn a_burst_of_acks_does_not_make_the_path_faster_than_the_sender_was() {
     }
     script.at(ms(200));
     script.ack(20);
-    // The last was sent at 190 ms; the newest delivered by then, number 4, at 40 ms. 15 segments in 150 ms,
+    // The last segment was sent at 190 ms; the newest one delivered by then, number 4, at 40 ms. 15 segments in 150 ms,
     // although their ACKs came within 100 ms.
     assert_eq!(script.info().delivery_rate.bytes_per_sec(), 15 * MSS * 1000 / 150);
 }

@@ -1,4 +1,4 @@
-//! Congestion controls of the tests: those of the registry, and one that starts in the middle of its life.
+//! Congestion controls of the tests: those of the registry, and one that starts with a given window.
 
 use rand_core::Rng;
 use tailback_cc::{Control, Flow, Hooks, Window, WindowControl};

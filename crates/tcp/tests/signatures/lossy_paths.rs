@@ -1,4 +1,4 @@
-//! Every byte arrives, whatever the path loses, delays and repeats, at any rate.
+//! Every byte arrives, whatever the path loses, delays or duplicates, at any rate.
 
 use proptest::prelude::*;
 use rand_core::Rng;
@@ -15,10 +15,10 @@ use crate::script::{MSS, Script, Setup, ms};
 
 /// Bytes of a transfer: 139 segments.
 const TRANSFER: u64 = 200_000;
-/// A week: thirty-odd timeouts in a row, each of two minutes at most, are not the end.
+/// A week, which is longer than thirty-odd consecutive timeouts of at most two minutes.
 const LIMIT: SimTime = SimTime::from_nanos(7 * 24 * 3600 * 1_000_000_000);
 
-/// What a path does, in per cent of its segments.
+/// The impairments of a path, in per cent of its segments.
 #[derive(Clone, Copy, Debug)]
 struct Malice {
     loss: u32,
@@ -79,7 +79,7 @@ proptest! {
         pair.transfer(TRANSFER);
         let ended = pair.run_to_end(LIMIT);
         if pair.client.endpoint.is_aborted() {
-            // Nothing of many got through for a quarter of an hour: Linux gives up too.
+            // For a quarter of an hour every retransmission was lost: Linux also gives up.
             return Ok(());
         }
         prop_assert!(ended, "{:?}", pair.info());
@@ -107,7 +107,7 @@ proptest! {
         pair.transfer(TRANSFER);
         let ended = pair.run_to_end(LIMIT);
         if pair.client.endpoint.is_aborted() {
-            // Nothing of many got through for a quarter of an hour: Linux gives up too.
+            // For a quarter of an hour every retransmission was lost: Linux also gives up.
             return Ok(());
         }
         prop_assert!(ended, "{:?}", pair.info());

@@ -1,5 +1,5 @@
-//! Observable behaviour of the TCP machine, each test one signature: a set-up and what Linux is seen to do in it.
-//! Numbers are derived from the formulas in the heads of the files they test, with one-segment skbs of 1448 bytes except in `trains`.
+//! Observable behaviour of the TCP state machine. Each test is one signature: a set-up, and the behaviour of Linux in
+//! it.
 
 mod control;
 mod pair;

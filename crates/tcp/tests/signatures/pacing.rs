@@ -1,4 +1,4 @@
-//! Who is paced, and how far apart.
+//! When segments are paced, and their spacing.
 
 use tailback_cc::Control;
 use tailback_units::Span;
@@ -42,7 +42,7 @@ fn a_paced_control_sends_ten_segments_at_once_and_then_one_by_one() {
     script.at(ms(190));
     let sent = script.transmissions();
     assert!(sent.len() > 5, "{}", sent.len());
-    // The first is late by more than half its length: the second follows after half.
+    // The first is late by more than half of its duration, so the second follows after half.
     assert_eq!(gaps(&sent)[0], spacing - spacing / 2);
     for gap in &gaps(&sent)[1..] {
         assert_eq!(*gap, spacing);
@@ -78,7 +78,7 @@ fn a_late_timer_shortens_the_next_gap_by_its_lateness() {
     }
 }
 
-/// Lets the burst pass; when the first segment after it is due.
+/// Waits until the burst has left; returns when the first segment after it is due.
 fn first_paced(script: &mut Script) -> Span {
     assert_eq!(script.sent().len(), 10);
     let deadline = script.endpoint.deadline().expect("pacing waits");

@@ -1,6 +1,6 @@
-//! Two sockets over a path that a test describes, with a clock of their own: a client that writes, a server that
-//! reads at once. Each direction is a device with a FIFO (or none), a delay, and a judge that decides what becomes
-//! of each segment.
+//! Two sockets over a path that a test describes, with their own clock: a client that writes, and a server that reads
+//! at once. Each direction is a device with a FIFO (or none), a delay, and a function that decides the fate of each
+//! segment.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use tailback_units::{Bytes, Rate, SimTime, Span};
 
 use crate::control::control;
 
-/// What becomes of a segment on its way.
+/// The fate of a segment on the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     Arrives,
     Lost,
-    /// Arrives so much later than it should.
+    /// Arrives later by this time.
     Late(Span),
     /// Arrives twice.
     Twice,
@@ -29,21 +29,21 @@ pub enum Fate {
 /// Decides for the n-th segment of a direction (pure ACKs count).
 pub type Judge = Box<dyn FnMut(u64, &Segment) -> Fate>;
 
-/// One direction.
+/// One direction of the path.
 pub struct Path {
     pub delay: Span,
     /// Rate of the device; `None` hands over at once.
     pub rate: Option<Rate>,
-    /// Packets the device holds at most, the one on the wire included.
+    /// Maximum number of packets in the device, including the one on the wire.
     pub limit: usize,
     pub judge: Judge,
     pub trains: Trains,
 }
 
-/// What a direction makes of trains.
+/// How a direction handles trains.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trains {
-    /// Each shares one fate.
+    /// All segments of a train have the same fate.
     Stay,
     /// They are cut into segments below the device's queue.
     AreCut,
@@ -74,13 +74,13 @@ pub struct Side {
     pub endpoint: Endpoint,
     pub path: Path,
     pub trace: Vec<Trace>,
-    /// Bytes the application has yet to write; it closes after them.
+    /// Bytes that the application still has to write; then it closes.
     pub unwritten: u64,
     /// Bytes the application has read.
     pub received: u64,
     /// The application reads whatever arrives at once.
     pub reads: bool,
-    /// Most data packets that were in the device.
+    /// Maximum number of data packets that were in the device.
     pub max_below: usize,
     closes: bool,
     below: usize,
@@ -194,7 +194,7 @@ impl Pair {
         self.write(End::Client);
     }
 
-    /// Goes on until `until`.
+    /// Runs until `until`.
     pub fn run_until(&mut self, until: SimTime) {
         while self.next_event().is_some_and(|at| at <= until) {
             self.step();
@@ -202,7 +202,8 @@ impl Pair {
         self.now = until;
     }
 
-    /// Goes on until the server has everything and the client knows, or `limit` passes. True if done.
+    /// Runs until the server has everything and the client knows it, or until `limit`; returns whether the transfer is
+    /// complete.
     pub fn run_to_end(&mut self, limit: SimTime) -> bool {
         while !self.finished() {
             match self.next_event() {
@@ -271,7 +272,7 @@ impl Pair {
         self.calendar.insert((at, self.scheduled), (end, event));
     }
 
-    /// Hands over what a socket wants to send, then lets its application run.
+    /// Sends the packets of a socket, then runs its application.
     fn drain(&mut self, end: End) {
         loop {
             let now = self.now;
@@ -360,7 +361,7 @@ impl Pair {
     }
 }
 
-/// Borrows one host and leaves the rest of the pair free.
+/// Borrows one host, so that the rest of the pair can be used.
 fn side<'a>(client: &'a mut Side, server: &'a mut Side, end: End) -> &'a mut Side {
     match end {
         End::Client => client,

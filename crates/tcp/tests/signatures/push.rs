@@ -1,4 +1,4 @@
-//! Which segments carry PSH: the ends of writes, and one for each half of the largest window in between.
+//! The segments that carry PSH: the last one of a write, and in between one per half of the largest window.
 
 use tailback_packet::SegmentFlags;
 use tailback_units::Span;
@@ -29,7 +29,7 @@ fn pushed(script: &mut Script) -> Vec<u64> {
 fn a_write_has_a_push_past_each_half_of_the_largest_window_and_at_its_end() {
     let mut script = sender(100);
     script.write(18);
-    // Eleven segments are the first that reach past half of the window; the last ends the write.
+    // The eleventh segment is the first that exceeds half of the window; the last one ends the write.
     assert_eq!(pushed(&mut script), [HALF, 17]);
     script.at(RTT);
     script.ack(18);

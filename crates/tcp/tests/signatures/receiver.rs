@@ -1,4 +1,4 @@
-//! When a receiver acknowledges, what its ACKs carry, and how its window grows.
+//! When a receiver acknowledges, the content of its ACKs, and the growth of its window.
 
 use tailback_packet::{SackBlock, Segment, SegmentFlags};
 use tailback_units::{Rate, SimTime, Span};
@@ -13,8 +13,7 @@ fn listening() -> Script {
     Script::listen(Setup::new(control("reno"), RTT))
 }
 
-/// A receiver in the middle of a stream of a segment per millisecond: quick ACKs and growth of the window are over.
-/// Returns the number of the next segment.
+/// A receiver during a stream of a segment per millisecond, after its quick ACKs and the growth of its window.
 fn in_mid_stream() -> (Script, u64) {
     in_mid_stream_of(RTT)
 }
@@ -99,7 +98,7 @@ fn a_pushed_full_segment_is_acknowledged_as_soon_as_the_application_has_read_it(
 #[test]
 fn a_window_that_grows_is_announced_with_extra_acks() {
     let (mut script, next) = in_mid_stream();
-    // Four times the pace: the receive buffer follows, and with it the threshold of the window, step by step.
+    // Four times the rate: the receive buffer grows step by step, and with it the window threshold.
     for segment in next..next + 160 {
         script.advance(us(250));
         script.data(segment);
@@ -181,7 +180,7 @@ fn a_third_hole_is_reported_at_once_although_acks_are_compressed() {
         script.advance(us(10));
         script.data(hole + segment);
     }
-    // Three at once; the fourth and the second block wait; the third block flushes them, and then waits itself.
+    // Three leave at once; the fourth and the second block wait; the third block flushes them, and then waits.
     let acks = script.acks();
     assert_eq!(acks.len(), 4);
     assert_eq!(blocks(&acks[3]), [(hole + 6, hole + 7), (hole + 1, hole + 5)]);

@@ -130,7 +130,7 @@ fn two_segments_that_overtake_a_third_only_change_the_state_to_disorder() {
     assert!(script.cwnd() >= 10);
 }
 
-/// Segment 0 comes after segments 1 to 5, and a spurious recovery began.
+/// Segment 0 arrives after segments 1 to 5, and has caused a spurious recovery.
 fn reordered_by_five(echo_tells: bool) -> Script {
     let mut script = sent(cubic_cut(10), 200);
     for end in 2..=6 {
@@ -170,7 +170,8 @@ fn once_reordering_was_seen_a_loss_is_declared_a_quarter_of_a_round_trip_later()
     assert_fires(again.at - since, ms(27));
 }
 
-/// Everything is acknowledged, and what that released has been out for a round trip; its first segment.
+/// Everything is acknowledged, and the segments sent then have been in flight for a round trip; returns the first of
+/// them.
 fn quiet_window(script: &mut Script) -> u64 {
     let next =
         |script: &Script| (script.info().bytes_sent.0 - script.info().bytes_retrans.0) / crate::script::MSS;
@@ -221,7 +222,7 @@ fn a_lost_retransmission_is_found_a_round_trip_later_without_a_timeout() {
     let later = *sent.last().expect("new data went out in recovery");
     assert!(later > 11);
     script.advance(RTT);
-    // Everything sent before the retransmission arrived long ago; now something sent after it.
+    // Everything sent before the retransmission arrived long ago; now a segment sent after it arrives.
     script.sack(0, &[(1, later + 1)]);
     assert_eq!(script.sent()[0], 0);
     assert!(!script.notes().contains(&Note::RetransmissionTimeout));
@@ -316,7 +317,7 @@ fn a_first_write_refused_altogether_is_tried_again_by_a_timer() {
 fn a_head_that_was_sacked_but_is_not_acknowledged_was_discarded_by_the_receiver() {
     let mut script = sent(halved(10), 10);
     script.sack(0, &[(1, 2)]);
-    // The hole is filled, and yet the ACK stops before what was SACKed.
+    // The hole is filled, but the ACK ends before the SACKed data.
     script.ack(1);
     script.advance(ms(70));
     assert!(script.notes().contains(&Note::RetransmissionTimeout));
@@ -361,7 +362,7 @@ fn without_sack_the_third_duplicate_recovers_and_a_partial_ack_uncovers_the_next
     script.write(8);
     script.forget();
     script.advance(ms(50));
-    // The first ACK after the SYN-ACK also tells a window: it is no duplicate.
+    // The first ACK after the SYN-ACK also updates the window, so it is not a duplicate.
     for _ in 0..3 {
         script.ack(0);
         assert_eq!(script.sent(), [0u64; 0]);

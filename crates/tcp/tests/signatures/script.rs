@@ -1,5 +1,5 @@
-//! One socket driven by hand: a test says what arrives and when, and reads what left. Segments are counted from 0;
-//! time is told from the moment the connection is established.
+//! One socket driven by a test, which determines what arrives and when, and reads what the socket sent. Segments are
+//! counted from 0; times are relative to the establishment of the connection.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use tailback_tcp::{
 };
 use tailback_units::{SimTime, Span};
 
-/// Payload of a full segment: MTU 1500 less IP and TCP headers and timestamps.
+/// Payload of a full segment: MTU 1500 minus IP and TCP headers and timestamps.
 pub const MSS: u64 = 1448;
 /// Truesize of a full segment: payload and 960 bytes of skb.
 pub const TRUESIZE: u64 = MSS + 960;
@@ -29,7 +29,8 @@ pub const fn us(us: u64) -> Span {
     Span::from_micros(us)
 }
 
-/// A kernel timer never fires early, and late by up to a jiffy and an eighth of itself: the grain of its wheel.
+/// A kernel timer never fires early; it fires late by up to a jiffy and an eighth of its duration, because of the timer
+/// wheel.
 #[track_caller]
 pub fn assert_fires(at: Span, span: Span) {
     let latest = span + span / 8 + ms(2);
@@ -47,7 +48,7 @@ pub struct Setup {
     pub wants_pacing: bool,
     /// Round trip of the handshake.
     pub rtt: Span,
-    /// What the peer advertises.
+    /// The window that the peer advertises.
     pub window: u64,
     pub settings: Settings,
     pub small_queue: SmallQueueLimit,
@@ -55,7 +56,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A path of `rtt`, a peer that never limits, a send buffer that never fills.
+    /// A path with this `rtt`, a peer and a send buffer that never limit.
     pub fn new(control: Control, rtt: Span) -> Self {
         let settings = Settings { wmem: [4096, 4_194_304, 4_194_304], ..Settings::default() };
         let small_queue = SmallQueueLimit::Shift(10);
@@ -80,16 +81,16 @@ impl Setup {
     }
 }
 
-/// What the device below the socket does with packets.
+/// The behaviour of the device below the socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Device {
-    /// Sends them at once: the credit is back before the next.
+    /// Sends them at once: the credit returns before the next packet.
     Sends,
     /// Keeps them until [`Script::complete`].
     Holds,
     /// Drops them.
     Drops,
-    /// Takes them, and tells that another packet of the flow was dropped; credit at once.
+    /// Accepts them, but reports that another packet of the flow was dropped; the credit returns at once.
     Congested,
 }
 
@@ -106,7 +107,7 @@ pub struct Sent {
 pub struct Script {
     pub endpoint: Endpoint,
     pub device: Device,
-    /// What the peer advertises.
+    /// The window that the peer advertises.
     pub window: u64,
     /// Data segments the device refused.
     pub refused: u64,
@@ -118,7 +119,7 @@ pub struct Script {
     now: SimTime,
     draws: Xoshiro256PlusPlus,
     log: Vec<Sent>,
-    /// How many of the log the test has looked at.
+    /// Number of entries of the log that the test has read.
     seen: usize,
     acks: Vec<Segment>,
     below: VecDeque<u32>,
@@ -205,7 +206,7 @@ impl Script {
         self.now = until;
     }
 
-    /// As [`Script::at`], but the host is too busy to run timers before the end.
+    /// As [`Script::at`], but no timer runs before the end.
     pub fn at_with_late_timers(&mut self, clock: Span) {
         self.now = START + clock;
         if self.endpoint.deadline().is_some_and(|deadline| deadline <= self.now) {
@@ -228,7 +229,7 @@ impl Script {
         assert_eq!(accepted, bytes, "the send buffer of the test is too small");
     }
 
-    /// One `send()` until it is done or blocks; what the send buffer took.
+    /// One `send()` until it completes or blocks; returns the bytes that the send buffer accepted.
     pub fn write_what_fits(&mut self, bytes: u64) -> u64 {
         let mut accepted = 0;
         while accepted < bytes {
@@ -246,7 +247,7 @@ impl Script {
         self.sack(segment, &[]);
     }
 
-    /// As [`Script::ack`], and the segments `start..end` of each block have arrived too.
+    /// As [`Script::ack`], with a SACK block for each `start..end`.
     pub fn sack(&mut self, segment: u64, blocks: &[(u64, u64)]) {
         let filled = self.log.iter().rev().find(|sent| byte(sent.number) == self.acked);
         if let (true, Some(sent)) = (byte(segment) > self.acked, filled) {
@@ -323,7 +324,7 @@ impl Script {
         bytes
     }
 
-    /// The device finishes so many of the packets it holds.
+    /// The device completes this many of its packets.
     pub fn complete(&mut self, packets: usize) {
         for truesize in self.below.drain(..packets).collect::<Vec<_>>() {
             self.credit(truesize);
@@ -393,13 +394,13 @@ impl Script {
         std::mem::take(&mut self.acks)
     }
 
-    /// What left until now is of no interest.
+    /// Skips all packets sent so far.
     pub fn forget(&mut self) {
         self.transmissions();
         self.acks();
     }
 
-    /// Packets that the device holds.
+    /// Number of packets in the device.
     pub fn below(&self) -> usize {
         self.below.len()
     }
@@ -417,7 +418,7 @@ impl Script {
         self.info().snd_cwnd.0
     }
 
-    /// 0 = infinite.
+    /// In segments; 0 is infinite.
     pub fn ssthresh(&self) -> u32 {
         self.info().snd_ssthresh.map_or(0, |ssthresh| ssthresh.0)
     }

@@ -1,4 +1,4 @@
-//! TCP Small Queues: what may sit below the socket, and what a socket held by it does.
+//! TCP Small Queues: the data that may be below the socket, and the behaviour of a socket at the limit.
 
 use tailback_tcp::{HeldBy, SmallQueueLimit};
 use tailback_units::{Rate, Segs, SimTime};
@@ -42,7 +42,7 @@ fn one_millisecond_of_the_pacing_rate_sits_below_when_that_is_more() {
     script.ack(1);
     script.device = Device::Holds;
     script.write(200);
-    // 1.2 · 200 · 1448 B in 1 ms is 347.52 MB/s. A limit of truesize, tested before adding.
+    // 1.2 · 200 · 1448 B in 1 ms is 347.52 MB/s. The limit counts truesize and is checked before a packet is added.
     let limit = 347_520_000 / 1024;
     assert_eq!(script.info().pacing_rate.bytes_per_sec() >> 10, limit);
     assert_eq!(script.below() as u64, (limit - 1) / TRUESIZE + 1);

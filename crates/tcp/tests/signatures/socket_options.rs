@@ -1,4 +1,4 @@
-//! What an application may ask of its socket, and what then changes on the wire.
+//! Socket options, and their effect on the wire.
 
 use tailback_packet::{IpVersion, SegmentFlags};
 use tailback_tcp::{Settings, SocketOptions};
@@ -135,7 +135,7 @@ fn a_fixed_receive_buffer_is_advertised_as_far_as_the_field_reaches_and_does_not
         })
         .map(|ack| ack.window)
         .collect();
-    // Twice 60,000 bytes are not worth a scale, and an unscaled window ends at 65,535.
+    // Twice 60,000 bytes need no window scale, and an unscaled window is at most 65,535.
     assert_eq!(windows.iter().max(), Some(&65_535));
 }
 
@@ -151,7 +151,7 @@ fn a_fixed_receive_buffer_bounds_the_window_however_fast_the_data_and_a_free_one
         });
         windows.map(|ack| ack.window).max().expect("data is acknowledged")
     };
-    // Twice what was asked is memory, of which some six tenths are payload.
+    // The kernel doubles the requested size; about six tenths of it hold payload.
     let fixed = widest(Some(100_000));
     assert!((100_000..=200_000).contains(&fixed), "{fixed}");
     assert!(widest(None) > 2 * fixed);

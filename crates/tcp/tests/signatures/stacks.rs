@@ -1,4 +1,4 @@
-//! What tells the other stacks from linux-6.12, by the lines of `references/stacks.toml`.
+//! The differences of the other stacks from linux-6.12, by the entries of `references/stacks.toml`.
 
 use tailback_packet::SegmentFlags;
 use tailback_tcp::{FREEBSD_9, LINUX_4_14, LINUX_5_10, LINUX_6_12, Settings, Stack};
@@ -66,7 +66,7 @@ fn a_larger_flight_that_was_not_limited_clears_the_mark_of_the_window_in_5_10_on
         script.write(10);
         script.at(ms(100));
         script.ack(5);
-        // Five are out, limited by a window of ten when they left; thirteen of fourteen are not.
+        // Five are in flight, limited by a window of ten when they were sent; thirteen of fourteen are not limited.
         script.write(8);
         assert_eq!((script.info().unacked, script.cwnd()), (Segs(13), 14));
         script.ack(18);
@@ -119,7 +119,7 @@ fn half_of_the_receive_memory_is_window_in_5_10_whatever_the_segments_cost() {
         }
         script.acks().last().expect("quick ACKs").window
     };
-    // Nothing is read: what is left of 131072 bytes, by half, and by 1448 / 2408.
+    // Nothing is read: the rest of 131072 bytes, times one half and times 1448 / 2408.
     assert!(window(LINUX_5_10) < window(LINUX_6_12));
     assert!(window(LINUX_5_10) <= 65_536);
 }

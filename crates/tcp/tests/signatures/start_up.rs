@@ -76,7 +76,7 @@ fn a_write_of_nine_segments_grows_a_window_of_ten_to_twice_nine() {
     assert_eq!(script.cwnd(), 18);
 }
 
-/// A window of `cwnd` of which a part was used, acknowledged after 100 ms; RTO 300 ms.
+/// A window of `cwnd`, partly used, acknowledged after 100 ms; RTO 300 ms.
 fn used_once(cwnd: u32, settings: Settings) -> Script {
     let setup = Setup::new(window_control(cwnd, 20, |cwnd| cwnd / 2), ms(100));
     let mut script =

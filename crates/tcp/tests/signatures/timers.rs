@@ -68,7 +68,7 @@ fn a_probe_that_repairs_the_tail_cuts_the_window_without_a_recovery() {
     script.at(ms(340));
     let probe = script.transmissions();
     assert_eq!(probe.iter().map(|sent| sent.number).collect::<Vec<_>>(), [9]);
-    // One segment is out: 2·50 + 200 ms, but the RTO of 250 ms comes first.
+    // One segment is in flight: 2·50 + 200 ms, but the RTO of 250 ms comes first.
     assert_fires(probe[0].at - ms(50), ms(250));
     script.at(probe[0].at + ms(50));
     script.write(20);
@@ -171,7 +171,7 @@ fn without_an_older_echo_f_rto_finds_the_timeout_spurious_when_data_sent_once_is
     script.at(ms(550));
     assert_eq!((script.info().ca_state, script.cwnd()), (CaState::Loss, 1));
     script.forget();
-    // Echoes the retransmission of the head, yet covers three.
+    // It echoes the retransmission of the head, but acknowledges three segments.
     script.ack(3);
     assert_eq!((script.cwnd(), script.ssthresh(), script.info().ca_state), (10, 10, CaState::Open));
 }
@@ -183,7 +183,7 @@ fn f_rto_sends_new_data_before_it_accepts_the_loss() {
     script.at(ms(550));
     script.forget();
     script.advance(ms(50));
-    // Only the retransmission of the head arrived: two new segments go out (11 was the probe).
+    // Only the retransmission of the head arrived: two new segments are sent (11 was the probe).
     script.ack(1);
     assert_eq!(script.sent(), [11, 12]);
     script.advance(ms(100));

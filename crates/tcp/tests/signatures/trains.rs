@@ -1,5 +1,5 @@
-//! Offloads on: skbs of several segments. What the sender puts into one, what holds it back, what an ACK, a SACK or a
-//! loss does to a part of it, and what the receiver makes of one.
+//! Offloads on: skbs of several segments. The size of an skb, what delays it, the effect of an ACK, a SACK or a loss on
+//! a part of it, and the receiver's handling.
 
 use tailback_cc::Control;
 use tailback_packet::SegmentFlags;
@@ -11,7 +11,7 @@ use crate::pair::{Pair, Path, Trains};
 use crate::script::{Device, MSS, Script, Sent, Setup, TRUESIZE, byte, ms, us};
 
 const REDUCED: fn(u32) -> u32 = |cwnd| cwnd * 3 / 4;
-/// So many segments fit 64 KiB with room for headers.
+/// Number of segments that fit into 64 KiB with space for headers.
 const LARGEST: u64 = 45;
 
 fn offloads_on() -> Settings {
@@ -131,7 +131,7 @@ fn an_skb_that_waits_for_cwnd_counts_as_limited_by_it() {
     let mut script = script_at(10, 1000, us(200));
     script.write(100);
     script.at(us(200));
-    // Three of ten: deferred, and yet the window was the limit.
+    // Three of ten: deferred, but the window was the limit.
     script.ack(3);
     assert_eq!(script.cwnd(), 13);
     script.ack(10);
@@ -196,7 +196,8 @@ fn a_retransmission_is_as_long_as_cwnd_allows() {
     script.write(20);
     script.forget();
     script.at(us(400));
-    // Ten lost, ten received: in flight 0, and the first transmission of a recovery is granted one at least.
+    // Ten lost, ten received: nothing is in flight, and the first transmission of a recovery may be at least one
+    // segment.
     script.sack(0, &[(10, 20)]);
     let again = sizes_sent(&mut script);
     let cwnd = u64::from(script.cwnd());
@@ -238,8 +239,8 @@ fn unsent_data_costs_the_send_buffer_one_head_per_64_kb() {
     assert!((1000 / LARGEST..=1000 / LARGEST + 10).contains(&heads), "{heads}");
 }
 
-/// 45 segments fill an skb. Where 45 leave at once the next needs room in the send buffer; where fewer do the rest
-/// of the skb is filled again, for which the kernel does not look at the limit. [linux-6.12 tcp.c tcp_sendmsg_locked]
+/// 45 segments fill an skb. If 45 leave at once, the next skb needs space in the send buffer; if fewer leave, the rest
+/// of the skb is filled again, for which the kernel does not check the limit. [linux-6.12 tcp.c tcp_sendmsg_locked]
 #[test]
 fn a_send_buffer_is_overshot_as_long_as_full_skbs_leave_but_for_a_rest() {
     let max = |cwnd, rtt: Span| {
@@ -273,7 +274,7 @@ fn acks_and_segments(trains: Trains) -> (usize, u64) {
     (acks, segments.map(|trace| u64::from(trace.segment.length).div_ceil(MSS)).sum())
 }
 
-/// With GRO at the receiver a train is one skb and one ACK; without, its segments come one by one.
+/// With GRO at the receiver a train is one skb and causes one ACK; without it, its segments arrive one by one.
 #[test]
 fn a_receiver_that_merges_sends_an_ack_per_train_and_one_that_does_not_an_ack_per_two_segments() {
     let (merged, segments) = acks_and_segments(Trains::Stay);

@@ -1,5 +1,5 @@
-//! Any cell keeps its books: what was offered is delivered once and in order, or dropped with a reason, and the same
-//! seed does the same.
+//! In any cell, every packet is delivered once and in order, or dropped with a reason; the same seed gives the same
+//! run.
 
 use proptest::prelude::*;
 use tailback_properties::cases;
@@ -51,7 +51,7 @@ fn played(plan: &Plan, offers: &[(u8, bool, u8)]) -> Rig {
     played_by(plan.modes.len() as u16, plan, offers)
 }
 
-/// The same with offers for and by the first `stations` only.
+/// The same, with packets for and from the first `stations` only.
 fn played_by(stations: u16, plan: &Plan, offers: &[(u8, bool, u8)]) -> Rig {
     let mut rig = plan.build();
     for (turn, &(station, down, precedence)) in (0_u64..).zip(offers) {
@@ -93,7 +93,7 @@ proptest! {
         prop_assert_eq!(rig.now, again.now);
     }
 
-    // In a cell with hidden radios nobody rests: here two are hidden from each other that never send.
+    // In a cell with hidden radios no radio is idle in this sense: here two that never send are hidden from each other.
     #[test]
     fn idle_radios_reach_the_state_of_radios_that_follow_every_exchange(
         plan in plan(),
@@ -128,9 +128,10 @@ fn end(ppdu: &Ppdu) -> SimTime {
     ppdu.began + ppdu.duration
 }
 
-/// From when on the sender of `next` may find the medium free after `last`. Who hears the PPDU or its response waits for
-/// SIFS, the shortest ACK and SIFS at least: nobody comes earlier than the next PPDU of the same TXOP. Who hears neither
-/// does not wait: two hidden radios may send one right after the other. [ieee80211-2016 §10.3.2.1, §10.22.2.7]
+/// The earliest time at which the sender of `next` may find the medium free after `last`. A radio that hears the PPDU
+/// or its response waits at least for SIFS, the shortest ACK and SIFS, so none begins before the next PPDU of the same
+/// TXOP. A radio that hears neither does not wait: two hidden radios may send one right after the other.
+/// [ieee80211-2016 §10.3.2.1, §10.22.2.7]
 fn free_for(next: &Ppdu, last: &Ppdu, plan: &Plan) -> SimTime {
     let hears = plan.hearing.between(last.from.0.into(), next.from.0.into()) || last.received > 0;
     end(last) + if hears { Span::from_micros(16 + 28 + 16) } else { Span::ZERO }
@@ -143,7 +144,7 @@ fn a_hidden_radio_may_begin_at_the_instant_at_which_a_lost_ppdu_ends() {
     let mut alone = plan.build();
     alone.offer(1, 0, 0);
     alone.drain();
-    // The slots of radio 2, which hears nothing of all this, begin at multiples of 9 µs.
+    // The slots of radio 2, which hears none of this, begin at multiples of 9 µs.
     let at_a_slot = |instant: &SimTime| instant.as_nanos().is_multiple_of(9_000);
     let meeting =
         alone.ppdus.iter().map(end).find(at_a_slot).expect("radio 1 sends ten times, 1 µs later in the slot");

@@ -1,4 +1,4 @@
-//! The signatures of a saturated cell: numbers that follow from the standard, computed elsewhere.
+//! The signatures of a saturated cell: numbers that follow from the standard, computed independently of this code.
 
 mod books;
 mod queues;
@@ -345,7 +345,7 @@ fn three_packets_in_an_mpdu_carry_more_at_866_7_mbit() {
         let mut plan = Plan { modes: vec![vht(80, 2, 9)], ..Plan::uplink(1) };
         plan.profile = *tailback_wifi::driver::find("ath10k").unwrap();
         plan.profile.amsdu.as_mut().unwrap().packets = packets;
-        // Enough is in firmware for 64 MPDUs of three packets.
+        // The firmware has enough packets for 64 MPDUs of three packets each.
         plan.profile.below = Below::Firmware { slots: 1, frames: 1_424, airtime: None };
         within(plan.build().saturate(3).total_mbps(), expected, 0.006);
     }

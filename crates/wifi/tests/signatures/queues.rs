@@ -1,4 +1,4 @@
-//! The signatures of what waits above the radio.
+//! The signatures of the queues above the radio.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -50,7 +50,7 @@ impl Bench {
         self.with(|queues, context| queues.dequeue(0, context))
     }
 
-    /// A standing queue, 1 packet per ms in and out, until something is dropped or marked: when, and what.
+    /// A standing queue with 1 packet per ms in and out, until a packet is dropped or marked; returns when and which.
     fn first_signal(&mut self, ecn: Ecn, sojourn_ms: u64) -> (u64, &'static str) {
         (0..sojourn_ms).for_each(|_| self.offer(1, 1500, ecn));
         for ms in 0..2_000 {

@@ -1,4 +1,4 @@
-//! The rates of every mode, as boxes print them.
+//! The rates of every mode, in Mbit/s as usually rounded.
 
 use tailback_wifi::Mode;
 use tailback_wifi::phy::{Format, Guard};

@@ -1,4 +1,4 @@
-//! A cell whose radios always have datagrams to send, or send them at a rate.
+//! A cell whose radios send datagrams, saturated or at a rate.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -18,7 +18,7 @@ const PAYLOAD: u64 = 1472;
 /// Kernel memory of a packet.
 const TRUESIZE: u32 = 2304;
 
-/// A cell and those who send in it.
+/// A cell and its senders.
 pub(crate) struct Rig {
     pub(crate) cell: Channel,
     draws: Vec<Box<dyn Rng + Send>>,
@@ -29,7 +29,7 @@ pub(crate) struct Rig {
     pub(crate) received: Vec<u64>,
     /// Packets received by each radio.
     pub(crate) received_by: Vec<u64>,
-    /// When packets were passed up, and the how manieth of all offered each was.
+    /// When packets were passed up, and the number of each in the order of all offered packets.
     pub(crate) arrivals: Vec<(SimTime, u32)>,
     /// Packets of each radio that have neither arrived nor been dropped.
     pub(crate) outstanding: Vec<u32>,
@@ -42,7 +42,7 @@ pub(crate) struct Rig {
     pub(crate) now: SimTime,
 }
 
-/// What a rig is made of.
+/// The settings of a rig.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) profile: Profile,
@@ -80,7 +80,7 @@ impl Plan {
         }
     }
 
-    /// Radio 0 sends to so many others at 300 Mbit/s.
+    /// Radio 0 sends to this many others at 300 Mbit/s.
     pub(crate) fn downlink(stations: usize) -> Self {
         Plan::uplink(stations)
     }
@@ -165,7 +165,7 @@ impl Rig {
         self.count_drops();
     }
 
-    /// One thing happens.
+    /// Processes one event.
     pub(crate) fn step(&mut self) {
         let Rig { cell, draws, effects, now, .. } = self;
         *now = cell.deadline();
@@ -237,14 +237,14 @@ impl Rig {
         self
     }
 
-    /// Until nothing is left to be done.
+    /// Runs until no event is left.
     pub(crate) fn drain(&mut self) {
         while self.cell.packets() > 0 {
             self.step();
         }
     }
 
-    /// Radio 1 is offered so many Mbit/s of IP packets.
+    /// Radio 1 is offered this many Mbit/s of IP packets.
     pub(crate) fn load(mut self, mbps: f64, seconds: u64) -> Self {
         let gap = Span::from_nanos((1500.0 * 8e3 / mbps) as u64);
         let (end, mut next) = (SimTime::ZERO + Span::from_secs(seconds), SimTime::ZERO);

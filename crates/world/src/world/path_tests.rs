@@ -1,4 +1,4 @@
-//! Links with impairments, and paths that are not those of a tree.
+//! Links with impairments, and topologies that are not trees.
 
 use proptest::prelude::*;
 use tailback_packet::DropReason;
@@ -10,7 +10,7 @@ use crate::Scenario;
 use crate::example::chain;
 use crate::scenario::{Change, Link, RouteSpec, Trace};
 
-/// The whole, in netem's shares.
+/// 100 %, in netem's unit.
 const WHOLE: u64 = u32::MAX as u64;
 const MS: u64 = 1_000_000;
 
@@ -59,7 +59,7 @@ fn each_direction_has_its_own_rate() {
 fn a_change_of_rate_applies_to_frames_that_are_not_yet_on_the_wire() {
     let mut scenario = chain(&large_pings(&[0, 1, 2]));
     scenario.links[0].bql = [false; 2];
-    // The first takes 12.304 ms; the change comes while its bits leave.
+    // The first takes 12.304 ms; the change happens while its bits leave.
     scenario.links[0].rate_bps = [Some(1_000_000), Some(1_000_000_000)];
     scenario.links[0].schedule = vec![Change { rate_bps: Some(10_000_000), ..change(5, 0) }];
     let world = ran(&scenario);
@@ -128,7 +128,7 @@ fn a_trace_delivers_a_packet_at_each_of_its_instants() {
     let rest = 1_230_400 + 2 * 123_040 + 5 * MS;
     let world = ran(&scenario);
     let trips: Vec<u64> = (0..4).map(|ping| first_round_trip(&world, ping)).collect();
-    // The third leaves with the second, and waits for it at the router and behind its answer.
+    // The third leaves with the second, and waits behind it at the router and behind its reply.
     assert_eq!(trips, [3 * MS + rest, 7 * MS + rest, 7 * MS + rest + 1_230_400, 20 * MS + rest]);
 }
 
@@ -153,7 +153,7 @@ fn segments_fit_the_smallest_link_on_the_way() {
     assert_eq!(ran(&scenario).context.cost.segments, 23);
 }
 
-/// client, two routers side by side, server.
+/// A client, two parallel routers, and a server.
 fn diamond(traffic: &str) -> Scenario {
     let mut scenario = chain(traffic);
     scenario.hosts.push(scenario.hosts[1].clone());

@@ -270,7 +270,7 @@ fn without_loss_200_kb_are_139_segments() {
     assert_eq!((world.ledger().dropped, world.context.cost.segments), (0, 139));
 }
 
-/// The chain with links that hand over at once.
+/// The chain with links without rate and delay.
 fn timeless(traffic: &str) -> Scenario {
     let mut scenario = chain(traffic);
     for link in &mut scenario.links {
