@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-PATIENCE_S = 900
+TIMEOUT_S = 900
 """Time limit for a cell, and for the start of the kernel."""
 
 NOTEBOOK = Path(__file__).parents[1] / "docs" / "notebook.ipynb"
@@ -18,7 +18,7 @@ NOTEBOOK = Path(__file__).parents[1] / "docs" / "notebook.ipynb"
 def main(target: Path) -> None:
     """Executes the notebook; raises an exception if a cell does."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
-    NotebookClient(notebook, timeout=PATIENCE_S, startup_timeout=PATIENCE_S, record_timing=False).execute()
+    NotebookClient(notebook, timeout=TIMEOUT_S, startup_timeout=TIMEOUT_S, record_timing=False).execute()
     nbformat.write(notebook, target)
 
 

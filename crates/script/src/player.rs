@@ -20,7 +20,7 @@ use crate::script::{Action, Call, Event, Script, SegmentSpec, Time, Value};
 use crate::{Finding, LineNumber, Report, Snippet, Verdict};
 
 /// Maximum time that a script waits for a segment.
-const PATIENCE: i64 = 3_600_000_000;
+const SEGMENT_TIMEOUT: i64 = 3_600_000_000;
 
 /// A TCP that a script can test: sockets to call, a device for injecting and receiving, a clock.
 pub trait TcpUnderTest {
@@ -322,7 +322,7 @@ impl<S: TcpUnderTest> Player<'_, S> {
         message: &str,
     ) -> Done<Left<S::Departed>> {
         let latest = expected.map_or(0, |(_, to)| to.max(0));
-        let end = self.under_test.now().max(latest) + PATIENCE;
+        let end = self.under_test.now().max(latest) + SEGMENT_TIMEOUT;
         while self.under_test.wire().is_empty() && self.under_test.now() < end {
             let passed = self.under_test.pass_until(end, Watch::CallAndWire);
             passed.map_err(|why| Stop::failed(line, why))?;

@@ -2,7 +2,7 @@
 
 The main thread gets a `KeyboardInterrupt` and shuts down in order: it cancels runs and removes partial files. But it
 does not get the exception while a library computes or while it waits for a thread. Therefore a second thread also
-receives the signal, and ends the process if the orderly shutdown takes longer than `PATIENCE_S`. Nothing is lost: runs
+receives the signal, and ends the process if the orderly shutdown takes longer than `SHUTDOWN_S`. Nothing is lost: runs
 are written atomically, and processes of a backend end with this process, as after SIGKILL.
 """
 
@@ -20,7 +20,7 @@ from typing import NoReturn
 INTERRUPTED = 130
 """128 + SIGINT, as in shells."""
 
-PATIENCE_S = 1.5
+SHUTDOWN_S = 1.5
 """Time limit of the orderly shutdown."""
 
 CURSOR = "\x1b[?25h"
@@ -83,7 +83,7 @@ def _receive(_number: int, _frame: FrameType | None) -> None:
 def _watch(reading: int) -> None:
     """Ends the process when its time limit is over, or at the second Ctrl-C."""
     _next_interrupt(reading, None)
-    _next_interrupt(reading, time.monotonic() + PATIENCE_S)
+    _next_interrupt(reading, time.monotonic() + SHUTDOWN_S)
     with contextlib.suppress(OSError):
         os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, f"{_cursor()}{_message()}\n".encode())
     os._exit(INTERRUPTED)

@@ -34,7 +34,7 @@ from tailback.papers.sample import Evaluator, Sample
 from tailback.results import Results, RunFolder
 
 STANDARD = "1ms"
-TIMID, BOLD = "bbr bbr2 nv cubic", "yeah reno highspeed"
+SLOW, FAST = "bbr bbr2 nv cubic", "yeah reno highspeed"
 TIMES = "1ms 2ms 4ms 8ms 16ms"
 MODEL_CELL = Cell(max_packets=64)
 """Table I, but with 64 frames per aggregate, the window of a block ack, instead of 72."""
@@ -129,8 +129,8 @@ def full_aggregates(results: Results) -> Iterator[Sample]:
 
 
 def standard_aggregates(results: Results) -> Iterator[Sample]:
-    yield from each("aggregate, bold", results, places("cc", BOLD, tsq=STANDARD), mpdus_up)
-    yield from each("aggregate, timid", results, places("cc", TIMID, tsq=STANDARD), mpdus_up)
+    yield from each("aggregate, fast controls", results, places("cc", FAST, tsq=STANDARD), mpdus_up)
+    yield from each("aggregate, slow controls", results, places("cc", SLOW, tsq=STANDARD), mpdus_up)
 
 
 def above_ath10k(results: Results) -> Iterator[Sample]:
@@ -242,8 +242,8 @@ EVALUATORS: Mapping[str, Evaluator] = {
     "ton22-f4-htc": both_ways("ath9k_htc"),
     "ton22-f4-9k": both_ways("ath9k"),
     "ton22-f4-udp": udp_against_tcp,
-    "ton22-f5a-low": goodput_and_ping(TIMID),
-    "ton22-f5a-high": goodput_and_ping(BOLD),
+    "ton22-f5a-low": goodput_and_ping(SLOW),
+    "ton22-f5a-high": goodput_and_ping(FAST),
     "ton22-f6-model": model_fits,
     "ton22-f7-most": grows_with_small_queue,
     "ton22-f7-nv": new_vegas,

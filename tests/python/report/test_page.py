@@ -19,7 +19,7 @@ from tailback.results import Results, claim, open_results
 from tailback.sweep import Sweep, run_all
 from waiting import GENEROUS_S, until
 
-PATIENCE_MS = 1000 * GENEROUS_S
+TIMEOUT_MS = 1000 * GENEROUS_S
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NEEDS_BROWSER = "chromium is missing: scripts/test-packages.sh installs it"
 
@@ -44,10 +44,10 @@ def page(written: Path) -> Iterator[tuple[Page, list[str]]]:
     assert BROWSER, NEEDS_BROWSER
     said: list[str] = []
     with sync_playwright() as player:
-        browser = player.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"], timeout=PATIENCE_MS)
+        browser = player.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"], timeout=TIMEOUT_MS)
         # Offline: any request of the page to a network fails.
         opened = browser.new_context(offline=True, viewport={"width": 1300, "height": 900}).new_page()
-        opened.set_default_timeout(PATIENCE_MS)
+        opened.set_default_timeout(TIMEOUT_MS)
         opened.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
         opened.on("pageerror", lambda error: said.append(str(error)))
         opened.on("request", lambda request: said.append(request.url) if request.url.startswith("http") else None)

@@ -256,11 +256,11 @@ fn accept(flow: &Flow, listener: &Arc<OwnedFd>) -> io::Result<OwnedFd> {
 }
 
 /// How long to wait for the token; its segment may be lost several times.
-const PATIENCE_S: i64 = 60;
+const TOKEN_TIMEOUT_S: i64 = 60;
 
 fn has_token(socket: &OwnedFd, token: &[u8]) -> bool {
     let first_bytes = || -> io::Result<Vec<u8>> {
-        sys::limit_waiting(socket, PATIENCE_S)?;
+        sys::limit_waiting(socket, TOKEN_TIMEOUT_S)?;
         let mut bytes = Vec::new();
         while bytes.len() < token.len() {
             let mut more = vec![0; token.len() - bytes.len()];

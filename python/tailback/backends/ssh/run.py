@@ -254,12 +254,12 @@ def _try_paths(layout: Layout, opened: Mapping[str, Session]) -> None:
 def _follow(layout: Layout, opened: Mapping[str, Session], measured: Measured, progress: TestbedProgress) -> None:
     """Waits until all machines have reported the end."""
     duration_ns = layout.scenario.duration_ns
-    patience = time.monotonic() + LEAD_S + duration_ns / 1e9 + OVERTIME_S
+    deadline = time.monotonic() + LEAD_S + duration_ns / 1e9 + OVERTIME_S
     running = dict(opened)
     live = _Live(duration_ns, progress)
     while running:
         _cancelled(progress)
-        if time.monotonic() > patience:
+        if time.monotonic() > deadline:
             names = ", ".join(running)
             raise HostFailed(next(iter(running)), "measuring", f"no end reported: {names}", "is it overloaded?")
         for host, session in list(running.items()):

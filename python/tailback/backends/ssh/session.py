@@ -192,7 +192,7 @@ LOST = "the machine restores itself within seconds; look at its sshd, then `run`
 
 def _serving(host: str, machine: Machine, agent: Agent, silence_s: int) -> Connection:
     """A connection to a serving agent; waits if the machine is still being restored."""
-    patience = time.monotonic() + BUSY_S
+    deadline = time.monotonic() + BUSY_S
     while True:
         connection = Connection(host, machine, agent, ["serve", str(silence_s)])
         connection.send(b'{"id": 0, "do": "beat"}\n')
@@ -208,7 +208,7 @@ def _serving(host: str, machine: Machine, agent: Agent, silence_s: int) -> Conne
             return connection
         connection.close()
         reason = str(message["error"])
-        if not reason.startswith("busy") or time.monotonic() > patience:
+        if not reason.startswith("busy") or time.monotonic() > deadline:
             raise HostFailed(host, "starting the agent", reason)
         time.sleep(0.3)
 
