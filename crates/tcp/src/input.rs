@@ -49,8 +49,8 @@ pub(crate) enum AckRange {
 }
 
 impl Sender {
-    /// The range of an ACK; `first` is the first byte of the connection. [rfc5961 §5.2] [linux-6.12 tcp_input.c
-    /// tcp_ack]
+    /// The range of an ACK; the bytes that count as acknowledged begin at `first`.
+    /// [rfc5961 §5.2] [linux-6.12 tcp_input.c tcp_ack]
     pub(crate) fn judge_ack(&self, ack: u64, first: u64) -> AckRange {
         let una = self.flow.snd_una;
         if ack > self.flow.snd_nxt {

@@ -29,7 +29,7 @@ OF_OTHERS = {
 }  # fmt: skip
 """Of the kernel, RFCs, packetdrill's scripts, Flent, TEACUP, proptest, the browser."""
 
-OF_USERS = {"experiment.yaml", "first.yaml", "my.yaml", "testbed.yaml", "two.yaml", "x.pkt", "mine"}
+OF_USERS = {"experiment.yaml", "first.yaml", "my.yaml", "regression.yaml", "testbed.yaml", "two.yaml", "x.pkt", "mine"}
 """Files that somebody else has, in examples."""
 
 MADE = ("controls/", "disciplines/", "drivers/", "reference/")
