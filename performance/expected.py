@@ -1,6 +1,6 @@
 """The counts that are expected, and what has risen above them. `counts.json` is changed on purpose only:
 
-python -m performance.expected       # counts anew what `make test` guards, and writes the file
+python -m performance.expected       # counts again what `make test` checks, and writes the file
 """
 
 import json
@@ -54,7 +54,7 @@ def risen(expected: Mapping[str, Any], counted: Counted) -> Sequence[str]:
 
 
 def main() -> None:
-    """Writes the file anew."""
+    """Counts again and writes the file."""
     found = {case.name: entry(count(extension(), case.resolved())) for case in GUARDED}
     FILE.write_text(json.dumps({"compiler": compiler(), "cases": found}, indent=1) + "\n")
     for name, case in found.items():

@@ -35,7 +35,7 @@ class Counted:
 
 
 def main(words: list[str]) -> None:
-    """Runs a sweep into a folder that is thrown away, and prints where its time went."""
+    """Runs a sweep into a temporary folder, and prints where its time went."""
     counted = Counted()
     from tailback.cli.app import app
 

@@ -1,4 +1,4 @@
-//! Toy: a constant window, whatever happens on the path. It is only in the registry of the tests.
+//! Toy: a constant window. It is only in the registry of the tests.
 //!
 //! growth:  none: cwnd = `segments`
 //! cut:     none: ssthresh = `segments`                                 [linux-6.12 tcp_cong.c tcp_reno_ssthresh]

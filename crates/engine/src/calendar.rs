@@ -34,7 +34,7 @@ const NONE: u32 = u32::MAX;
 
 /// Slots of the front that are used before it is put in order: half of them or more hold pending events then.
 const FRONT_SLOTS: usize = 16;
-/// Events that the front gets from the finest wheel when it is empty, if there are so many.
+/// An empty front is refilled from the finest wheel until it has this many events.
 const FRONT_REFILL: usize = 8;
 
 /// Pending events of type `E`, earliest first.
@@ -449,7 +449,7 @@ impl<E: Copy> Notes<E> {
         chain.first = note;
     }
 
-    /// Frees a chain of so many notes, at least one.
+    /// Frees a chain of this many notes, at least one.
     #[inline]
     fn erase(&mut self, chain: Chain, notes: usize) {
         self.len -= notes;

@@ -28,7 +28,7 @@ pub enum SmallQueueLimit {
     Off,
     /// As `Off`, with a cap in bytes of truesize (`net.ipv4.tcp_limit_output_bytes`).
     Bytes(u64),
-    /// So many skbs.
+    /// This many skbs.
     Packets(u32),
 }
 

@@ -472,7 +472,7 @@ impl ReceiveWindow {
         self.rcv_wup == rcv_nxt && advertised == self.rcv_wnd
     }
 
-    /// Advertises a closed window, whatever was advertised before.
+    /// Advertises a closed window, even if a larger one was advertised before.
     pub(crate) fn close(&mut self, rcv_nxt: u64) {
         self.rcv_wnd = 0;
         self.rcv_wup = rcv_nxt;

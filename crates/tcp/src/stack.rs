@@ -38,7 +38,7 @@
 
 use tailback_units::Parameters;
 
-/// The flight that the small queue never holds back.
+/// The flight that the small queue never limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AlwaysSends {
     /// Nothing is unacknowledged.
@@ -185,7 +185,7 @@ pub struct Stack {
     pub name: &'static str,
     /// Memory charged for an skb beside its payload, bytes.
     pub skb_overhead: u32,
-    /// What the small queue never holds back.
+    /// The flight that the small queue never limits.
     pub always_sends: AlwaysSends,
     /// The sockets that `net.ipv4.tcp_limit_output_bytes` limits.
     pub output_limit: OutputLimit,

@@ -212,7 +212,7 @@ impl Contender {
         }
     }
 
-    /// So many slots have passed.
+    /// `slots` slots have passed.
     #[inline]
     fn pass(&mut self, slots: u64) {
         self.counter = self.counter.saturating_sub(u32::try_from(slots).unwrap_or(u32::MAX));
@@ -297,7 +297,7 @@ impl Contenders {
         self.all[category].waiting.is_some()
     }
 
-    /// So many slots have passed.
+    /// `slots` slots have passed.
     pub fn pass(&mut self, category: usize, slots: u64) {
         let contender = &mut self.all[category];
         contender.pass(slots);

@@ -49,7 +49,7 @@ impl Below {
 /// [linux-6.12 net/mac80211/tx.c ieee80211_txq_airtime_check]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AirtimeLimits {
-    /// For one station and category, whatever the others have.
+    /// For one station and category, independent of the others.
     pub low: Span,
     /// For one station and category while the total is below `device`.
     pub high: Span,

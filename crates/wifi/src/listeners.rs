@@ -59,7 +59,7 @@ struct Counting {
 }
 
 impl Listeners {
-    /// All of so many radios follow a medium that is idle.
+    /// This many radios, all of which follow an idle medium.
     pub(crate) fn new(radios: usize, band: Band) -> Self {
         Listeners {
             sifs: band.sifs(),

@@ -76,7 +76,7 @@ pub enum LegacyRate {
 }
 
 impl LegacyRate {
-    /// The rate of so many bits per second, if there is one in `band`.
+    /// The rate with this many bits per second, if `band` has it.
     pub fn of(bits_per_sec: u64, band: Band) -> Option<Self> {
         match u32::try_from(bits_per_sec / 100_000).ok()? {
             dsss @ (10 | 20 | 55 | 110) => (band == Band::Ghz2).then_some(LegacyRate::Dsss(dsss)),

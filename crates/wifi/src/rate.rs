@@ -295,7 +295,7 @@ mod tests {
     use crate::testing::random;
     use rand_core::Rng;
 
-    /// Sends aggregates of 16 for so many milliseconds.
+    /// Sends aggregates of 16 in this interval.
     fn run(control: &mut RateControl, loss: Loss, from_ms: u64, until_ms: u64) {
         let mut draws = random(from_ms + 1);
         for ms in from_ms..until_ms {

@@ -43,7 +43,7 @@ pub(crate) struct Captures {
 }
 
 impl Captures {
-    /// No file yet, of so many devices; `sockets`: the host of each and the shift of its windows.
+    /// A capture without packets, of this many devices; `sockets`: the host of each and the shift of its windows.
     pub(crate) fn new(devices: usize, sockets: Vec<(HostId, u8)>) -> Self {
         Captures { files: Vec::new(), taps: vec![None; devices], sockets }
     }

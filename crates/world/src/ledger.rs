@@ -7,7 +7,7 @@ pub struct Ledger {
     pub created: u64,
     /// Packets that reached a socket or a ping.
     pub delivered: u64,
-    /// Packets dropped, at whatever place.
+    /// Packets dropped anywhere.
     pub dropped: u64,
     /// Packets in disciplines, rings, wires and backlogs.
     pub inside: u64,

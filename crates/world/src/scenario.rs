@@ -190,7 +190,7 @@ pub struct Cell {
     /// Pairs of hosts on this channel that do not hear each other.
     #[serde(default)]
     pub hidden: Vec<[u16; 2]>,
-    /// Every PPDU is protected by RTS and CTS, whatever the drivers do.
+    /// Every PPDU is protected by RTS and CTS, even if the drivers do not use them.
     pub rts: bool,
     /// Rate of the beacons; none without it.
     #[serde(default)]
@@ -406,12 +406,12 @@ pub enum SmallQueue {
     },
     /// No limit beyond a second of the pacing rate.
     Off,
-    /// So many bytes.
+    /// This many bytes.
     Bytes {
         /// Bytes of truesize.
         bytes: u64,
     },
-    /// So many packets.
+    /// This many packets.
     Packets {
         /// Packets.
         packets: u32,
