@@ -7,5 +7,5 @@ USUALLY = 100
 
 
 def cases(usually: int) -> int:
-    """`count` cases, multiplied by `pytest --times`."""
+    """`usually` cases, multiplied by `pytest --times`."""
     return usually * settings().max_examples // USUALLY

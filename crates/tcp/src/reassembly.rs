@@ -216,7 +216,7 @@ impl Reassembly {
         self.join_neighbours(from..to, block, skb)
     }
 
-    /// The runs `neighbours` and the segment between them become one.
+    /// Replaces the given ranges and the segment between them by one range; returns its bytes.
     fn join_neighbours(
         &mut self,
         Range { start: from, end: to }: Range<usize>,
