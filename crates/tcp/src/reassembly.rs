@@ -1,4 +1,4 @@
-//! Received data as the kernel stores it: skbs in order, and runs of skbs beyond a hole.
+//! Received data as the kernel stores it: skbs in order, and ranges of skbs beyond a hole.
 //!
 //! A segment that follows the last one is merged into its skb, up to 17 fragments, and then needs no head. A single
 //! segment is one fragment; a train has one for each page of 32 KiB that it touches. This matters because the receive

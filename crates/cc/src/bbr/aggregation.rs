@@ -2,7 +2,7 @@
 //! bandwidth estimate explains. cwnd must allow for that many more packets, or the path is idle between two bursts.
 //!
 //! Within an epoch, extra = acked − bandwidth · time. The epoch restarts when no more is acknowledged than estimated.
-//! The extra_cwnd is the maximum of extra over two slots of 5 rounds each.
+//! The allowance is the maximum of extra over two slots of 5 rounds each.
 //! [linux-6.12 tcp_bbr.c bbr_update_ack_aggregation]
 
 use tailback_units::Segs;
@@ -13,7 +13,7 @@ use super::bandwidth::Bandwidth;
 pub const SLOT_ROUNDS: u32 = 5;
 /// An epoch restarts at this many packets. [linux-6.12 tcp_bbr.c bbr_ack_epoch_acked_reset_thresh]
 const EPOCH_PACKETS: u64 = 1 << 20;
-/// The extra_cwnd is at most the bandwidth times this many µs. [linux-6.12 tcp_bbr.c bbr_extra_acked_max_us]
+/// The allowance is at most the bandwidth times this many µs. [linux-6.12 tcp_bbr.c bbr_extra_acked_max_us]
 const LONGEST_BURST_US: u64 = 100_000;
 
 /// One ACK.

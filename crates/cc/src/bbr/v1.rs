@@ -355,7 +355,7 @@ impl Bbr {
         cwnd
     }
 
-    /// `packets` plus an extra_cwnd for skbs queued in the hosts, so that batching does not leave the path idle.
+    /// `packets` plus an allowance for skbs queued in the hosts, so that batching does not leave the path idle.
     fn quantized(&self, packets: u64, flow: &Flow, window: &Window) -> Segs {
         let packets = packets.saturating_add(SKBS_IN_HOSTS * self.tso_segs_goal(flow, window));
         let even = packets.saturating_add(1) & !1;

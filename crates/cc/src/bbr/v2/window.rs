@@ -35,7 +35,7 @@ impl Bbr2 {
         window.cwnd = window.cwnd.min(self.bound_of_mode()).min(window.cwnd_clamp);
     }
 
-    /// `packets`, but at least an extra_cwnd for skbs queued in the hosts.
+    /// `packets`, but at least an allowance for skbs queued in the hosts.
     fn quantized(&self, packets: u64, flow: &Flow, window: &Window) -> Segs {
         let min = (SKBS_IN_HOSTS * self.tso_segs_goal(flow, window)).max(u64::from(MIN_CWND));
         let probing = if self.phase() == Some(Phase::Up) { 2 } else { 0 };
