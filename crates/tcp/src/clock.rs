@@ -27,7 +27,7 @@ impl Micros {
     }
 }
 
-/// When something is due, if it is: one word, so that the first of several deadlines is found quickly.
+/// The time of a deadline, or none. It is a single word, so that the first of several deadlines is found quickly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Deadline(SimTime);
 

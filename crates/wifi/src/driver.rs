@@ -20,7 +20,7 @@ use crate::block_ack::WINDOW;
 use crate::phy::LONGEST_PPDU;
 use crate::station_queues::QueueLimits;
 
-/// What holds packets between the queue of the host and the air.
+/// Where packets are held between the queue of the host and the air.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Below {
     /// The host forms aggregates whenever fewer than this many are queued in hardware.
@@ -83,7 +83,7 @@ pub enum RateControlIn {
     Firmware,
 }
 
-/// What waits in the host.
+/// The queues in the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Above {
     /// mac80211's queues per station and access category.
@@ -99,9 +99,9 @@ pub struct Profile {
     pub name: &'static str,
     /// Description in one line.
     pub summary: &'static str,
-    /// What waits in the host.
+    /// The queues in the host.
     pub above: Above,
-    /// What holds packets below that.
+    /// The queues below those.
     pub below: Below,
     /// The limits of an aggregate.
     pub limits: Limits,

@@ -1,10 +1,11 @@
-//! Which radios follow what happens on the medium: in a cell whose radios all hear each other, those that rest need not.
+//! Selects the radios that process the events of the medium. In a cell whose radios all hear each other, idle radios do
+//! not need to.
 //!
-//! A radio rests when the medium is idle and nothing is left for it but to count slots: nothing waits and its counters
-//! have run down, or they run down together with those of all who only listen. What such a radio senses is the same for
-//! all of them: whether the medium is busy, from when AIFS counts, and how many slots have passed. It is kept once and
-//! given to a radio when it sends or has something new to send. The cost of a PPDU therefore does not grow with radios
-//! that are idle, and hardly with those that wait.
+//! A radio *rests* if the medium is idle and the radio only counts slots: it has no frame to send and its counters have
+//! run down, or they run down together with those of all other resting radios. All resting radios sense the same:
+//! whether the medium is busy, from when AIFS counts, and how many slots have passed. This state is kept once, and is
+//! copied to a radio when it sends or gets a new frame. The cost of a PPDU therefore does not grow with the number of
+//! idle radios, and hardly with that of waiting ones.
 //!
 //! ```text
 //! slots of an idle time for AIFSN n:   (⌊(busy − idle − SIFS) / slot⌋ − n)+
@@ -20,22 +21,22 @@ use crate::station::{CATEGORIES, Station};
 /// AIFSN is a number of four bits. [ieee80211-2016 §9.4.2.29]
 const LONGEST_AIFSN: usize = 15;
 
-/// Who follows the medium, and what those sense who do not.
+/// The radios that follow the medium, and the common state of those that rest.
 #[derive(Debug)]
 pub(crate) struct Listeners {
     sifs: Span,
     slot: Span,
-    /// In the order of their numbers.
+    /// The radios that follow the medium, in the order of their numbers.
     awake: Vec<u16>,
-    /// Of each radio that rests: what the others had seen when it began to.
+    /// The state of the medium when each resting radio began to rest.
     resting: Vec<Option<Rest>>,
-    /// What waits at radios that rest.
+    /// The access categories of resting radios that count down.
     counting: Vec<Counting>,
-    /// What a radio senses that never sends.
+    /// The carrier sense of a radio that never sends.
     sense: CarrierSense,
-    /// When AIFS began last for such a radio.
+    /// When AIFS last began for such a radio.
     idle_from: SimTime,
-    /// How often the medium has become idle.
+    /// Number of times that the medium has become idle.
     times_idle: u64,
     /// Slots that have passed before the medium became busy, by AIFSN.
     passed: [u64; LONGEST_AIFSN + 1],
@@ -54,7 +55,7 @@ struct Rest {
 struct Counting {
     radio: u16,
     aifsn: usize,
-    /// How many slots will have passed when it sends.
+    /// Number of slots that will have passed when it sends.
     sends_after: u64,
 }
 
@@ -105,26 +106,26 @@ impl Listeners {
         }
     }
 
-    /// When the first of those that rest sends, if the medium, which is idle, stays idle.
+    /// The time at which the first resting radio sends, if the medium stays idle.
     pub(crate) fn access(&self) -> SimTime {
         let slots = self.counting.iter().map(|counting| self.slots_left(counting)).min();
         slots.map_or(SimTime::NEVER, |slots| self.idle_from + self.sifs + self.slot * slots)
     }
 
-    /// A radio that rests and sends at `now`, the instant of [`access`](Self::access).
+    /// A resting radio that sends at `now`, the time of [`access`](Self::access).
     pub(crate) fn next_due(&self, now: SimTime) -> Option<usize> {
         let start = self.idle_from + self.sifs;
         let due = |counting: &&Counting| start + self.slot * self.slots_left(counting) == now;
         self.counting.iter().find(due).map(|counting| usize::from(counting.radio))
     }
 
-    /// From the SIFS on, if the medium stays idle.
+    /// Slots from the end of SIFS until it sends, if the medium stays idle.
     #[inline]
     fn slots_left(&self, counting: &Counting) -> u64 {
         counting.aifsn as u64 + counting.sends_after - self.passed[counting.aifsn]
     }
 
-    /// Radios for which nothing is left but to count slots of an idle medium rest from now on.
+    /// Radios that only count slots of an idle medium rest from now on.
     pub(crate) fn rest(&mut self, stations: &mut [Station]) {
         if self.sense.is_busy() {
             return;
@@ -149,7 +150,7 @@ impl Listeners {
         });
     }
 
-    /// A radio follows the medium from now on, and has sensed and counted what the others have.
+    /// A radio follows the medium from now on, with the state that it would have if it had always done so.
     #[inline]
     pub(crate) fn wake(&mut self, index: usize, station: &mut Station) {
         if let Some(rest) = self.resting[index].take() {

@@ -124,7 +124,7 @@ impl Exchange {
     }
 }
 
-/// What passes before AIFS begins, beside nothing.
+/// Times that pass before AIFS begins, after a busy medium.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pauses {
     after_noise: Span,

@@ -16,7 +16,7 @@ pub(crate) enum TimerKind {
 /// The timer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RetransmitTimer {
-    /// What it is armed for.
+    /// The purpose for which it is armed.
     kind: Option<TimerKind>,
     expires: Deadline,
     /// Doublings of the time to the next window probe.
@@ -44,7 +44,7 @@ impl RetransmitTimer {
         self.expires = Deadline::NONE;
     }
 
-    /// What it is armed for.
+    /// The purpose for which it is armed.
     #[inline]
     pub(crate) fn armed_for(&self) -> Option<TimerKind> {
         self.kind
