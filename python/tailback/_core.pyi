@@ -1,11 +1,15 @@
 """The compiled simulator (`crates/python`)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
 from typing import Literal, NotRequired, TypedDict, final, type_check_only
 
 __all__ = [
     "Cancelled",
+    "ControlFailed",
+    "Flow",
     "Progress",
+    "Sample",
     "check",
     "congestion_controls",
     "drill",
@@ -74,6 +78,9 @@ class Qdisc(Algorithm):
     class_parameters: list[Parameter] | None
     """What may be set for each of its classes; None if it has none."""
 
+class ControlFailed(Exception):
+    """A congestion control of the user raised an exception, which is the cause of this one."""
+
 class Cancelled(Exception):
     """The run ended early because it was asked to."""
 
@@ -91,14 +98,94 @@ class Progress:
     def cancel(self) -> None:
         """Asks the run to end; it raises `Cancelled` within some thousands of events."""
 
-def run(scenario_json: str, progress: Progress | None) -> Outcome:
+class Sample:
+    """What a control of the user learns from one ACK."""
+
+    acked: int
+    """Segments newly acknowledged or SACKed."""
+    rtt: float | None
+    """In seconds; None if the ACK gave none."""
+    losses: int
+    """Segments marked lost by this ACK. This and all below: `cong_control` only."""
+    delivery_rate: float | None
+    """In bit/s; None if the sample is not valid."""
+    prior_in_flight: int
+    """Segments in flight before this ACK."""
+    app_limited: bool
+    """The application limited the delivery rate."""
+
+class Flow:
+    """A flow as a control of the user sees it. It may set `cwnd`, `ssthresh` and `pacing_rate`."""
+
+    cwnd: float
+    """Congestion window in segments; the sender uses whole segments and keeps the fraction."""
+    ssthresh: float
+    """Slow-start threshold in segments."""
+    pacing_rate: float
+    """In bit/s."""
+    @property
+    def now(self) -> float:
+        """Time in seconds."""
+    @property
+    def mss(self) -> int:
+        """Payload bytes of a full segment."""
+    @property
+    def in_slow_start(self) -> bool:
+        """cwnd is below ssthresh."""
+    @property
+    def prior_cwnd(self) -> int:
+        """cwnd before the last reduction."""
+    @property
+    def cwnd_limited(self) -> bool:
+        """cwnd, not the application, limited the flow in the last window."""
+    @property
+    def srtt(self) -> float | None:
+        """Smoothed RTT in seconds."""
+    @property
+    def min_rtt(self) -> float | None:
+        """Minimum RTT of the last five minutes in seconds."""
+    @property
+    def in_flight(self) -> int:
+        """Segments in the network."""
+    @property
+    def packets_out(self) -> int:
+        """Segments sent and not cumulatively acknowledged."""
+    @property
+    def delivered(self) -> int:
+        """Segments delivered since the start."""
+    @property
+    def delivered_ce(self) -> int:
+        """Of them, segments whose ACK carried ECE."""
+    @property
+    def lost(self) -> int:
+        """Segments marked lost since the start."""
+    @property
+    def snd_una(self) -> int:
+        """First byte that is not acknowledged."""
+    @property
+    def snd_nxt(self) -> int:
+        """Next new byte to send."""
+    @property
+    def ca_state(self) -> Literal["open", "disorder", "cwr", "recovery", "loss"]:
+        """State of loss recovery."""
+    @property
+    def ecn_ok(self) -> bool:
+        """ECN was negotiated."""
+    @property
+    def random(self) -> Random:
+        """Random numbers of this flow, which depend on the seed of the run."""
+
+def run(scenario_json: str, progress: Progress | None, controls: Callable[[str, str], object] | None = None) -> Outcome:
     """Runs a resolved scenario (`docs/contracts.md`) with the interpreter's lock released.
 
-    Raises ValueError if it cannot become a world, Cancelled if `progress` was told to cancel, MemoryError if it
-    holds more than its `progress` allows, and RuntimeError if the simulator breaks an invariant of its own.
+    `controls` builds the controls of the user from the name of a file and parameters as JSON.
+
+    Raises ValueError if it cannot become a world, ControlFailed if a control of the user raised an exception, Cancelled
+    if `progress` was told to cancel, MemoryError if it holds more than its `progress` allows, and RuntimeError if the
+    simulator breaks an invariant of its own.
     """
 
-def check(scenario_json: str) -> None:
+def check(scenario_json: str, controls: Callable[[str, str], object] | None = None) -> None:
     """Builds the world of a resolved scenario without running it; raises ValueError if that cannot be done."""
 
 @type_check_only

@@ -10,6 +10,13 @@ use tailback_world::{BuildError, RunError};
 
 create_exception!(tailback._core, Cancelled, PyException, "The run ended early because it was asked to.");
 
+create_exception!(
+    tailback._core,
+    ControlFailed,
+    PyException,
+    "A congestion control of the user raised an exception, which is the cause of this one."
+);
+
 thread_local! {
     /// Message and place of the last panic of this thread.
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -42,6 +49,13 @@ pub fn unfinished(error: &RunError) -> PyErr {
         RunError::OutOfMemory { .. } => PyMemoryError::new_err(error.to_string()),
         RunError::StandsStill { .. } => PyValueError::new_err(error.to_string()),
     }
+}
+
+/// A run that an exception of the user's control ended.
+pub fn control_failed(py: Python<'_>, error: PyErr) -> PyErr {
+    let failed = ControlFailed::new_err(error.to_string());
+    failed.set_cause(py, Some(error));
+    failed
 }
 
 fn message_of(panic: &PanicHookInfo<'_>) -> String {

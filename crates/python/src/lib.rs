@@ -7,6 +7,7 @@
 
 mod drill;
 mod failure;
+mod own_control;
 mod progress;
 mod registry;
 mod run;
@@ -21,7 +22,9 @@ mod _core {
     #[pymodule_export]
     use super::drill::drill;
     #[pymodule_export]
-    use super::failure::Cancelled;
+    use super::failure::{Cancelled, ControlFailed};
+    #[pymodule_export]
+    use super::own_control::{FlowView, Sample};
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]

@@ -4,27 +4,43 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use tailback_world::{Cost, Outcome, RunError, Scenario, Watch, World};
 
-use crate::failure::{guarded, unbuildable, unfinished};
+use crate::failure::{control_failed, guarded, unbuildable, unfinished};
+use crate::own_control::{PythonControls, UntilFailure};
 use crate::progress::Progress;
 
-/// Builds the world of a scenario without running it; raises `ValueError` if that cannot be done.
+/// Builds the world of a scenario without running it; raises `ValueError` if that cannot be done. `controls` builds
+/// the controls of the user: it takes the name of the file, and the parameters as JSON.
 #[pyfunction]
-pub fn check(py: Python<'_>, scenario_json: &str) -> PyResult<()> {
-    let build = || Scenario::from_json(scenario_json).and_then(|scenario| World::build(&scenario).map(drop));
-    py.detach(|| guarded(build))?.map_err(|error| unbuildable(&error))
+#[pyo3(signature = (scenario_json, controls = None))]
+pub fn check(py: Python<'_>, scenario_json: &str, controls: Option<Py<PyAny>>) -> PyResult<()> {
+    let own = PythonControls::new(controls);
+    let build = || {
+        Scenario::from_json(scenario_json).and_then(|scenario| World::build_with(&scenario, &own).map(drop))
+    };
+    let built = py.detach(|| guarded(build))?;
+    match own.take_failure() {
+        Some(error) => Err(control_failed(py, error)),
+        None => built.map_err(|error| unbuildable(&error)),
+    }
 }
 
 /// Runs a scenario to its end; returns its tables as Arrow IPC streams, and its cost.
 #[pyfunction]
+#[pyo3(signature = (scenario_json, progress, controls = None))]
 pub fn run<'py>(
     py: Python<'py>,
     scenario_json: &str,
     progress: Option<&Bound<'py, Progress>>,
+    controls: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let shared = progress.map(|progress| progress.get().shared());
     let watch: &(dyn Watch + Sync) = shared.as_deref().map_or(&(), |shared| shared);
     let before = Clocks::read(py)?;
-    let outcome = py.detach(|| guarded(|| simulate(scenario_json, watch)))?;
+    let own = PythonControls::new(controls);
+    let outcome = py.detach(|| guarded(|| simulate(scenario_json, &own, watch)))?;
+    if let Some(error) = own.take_failure() {
+        return Err(control_failed(py, error));
+    }
     let outcome = outcome.map_err(|error| unfinished(&error))?;
     let spent = Clocks::read(py)?.since(&before);
     if let Some(shared) = shared {
@@ -33,8 +49,13 @@ pub fn run<'py>(
     result(py, &outcome, &spent)
 }
 
-fn simulate(scenario_json: &str, watch: &(dyn Watch + Sync)) -> Result<Outcome, RunError> {
-    tailback_world::run(&Scenario::from_json(scenario_json)?, watch)
+fn simulate(
+    scenario_json: &str,
+    controls: &PythonControls,
+    watch: &(dyn Watch + Sync),
+) -> Result<Outcome, RunError> {
+    let watch = UntilFailure { watch, controls };
+    tailback_world::run_with(&Scenario::from_json(scenario_json)?, controls, &watch)
 }
 
 fn result<'py>(py: Python<'py>, outcome: &Outcome, spent: &Clocks) -> PyResult<Bound<'py, PyDict>> {

@@ -30,7 +30,7 @@ use crate::syscalls::Conversation;
 use crate::timers::Timers;
 use crate::wire::Wire;
 use crate::world::World;
-use crate::{BuildError, ConversationId, DeviceId, Event, TimerId};
+use crate::{BuildError, ConversationId, DeviceId, Event, OwnControls, TimerId};
 
 use disciplines::{Bare, Unattached};
 use topology::{LinkEnd, RADIO_MTU};
@@ -44,8 +44,13 @@ const PROGRESS_STEPS: u64 = 100;
 impl World {
     /// The world of `scenario`, before anything has happened.
     pub fn build(scenario: &Scenario) -> Result<World, BuildError> {
+        World::build_with(scenario, &())
+    }
+
+    /// The same, where `own` builds the controls that the user wrote.
+    pub fn build_with(scenario: &Scenario, own: &dyn OwnControls) -> Result<World, BuildError> {
         check(scenario)?;
-        let mut builder = Builder::new(scenario)?;
+        let mut builder = Builder::new(scenario, own)?;
         builder.add_devices()?;
         for conversation in scenario.conversations() {
             builder.add_conversation(&conversation)?;
@@ -71,6 +76,7 @@ struct Names {
 /// A world under construction.
 pub(crate) struct Builder<'a> {
     scenario: &'a Scenario,
+    own: &'a dyn OwnControls,
     topology: Topology,
     routes: Routes<LinkEnd>,
     streams: Streams,
@@ -81,7 +87,7 @@ pub(crate) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(scenario: &'a Scenario) -> Result<Self, BuildError> {
+    fn new(scenario: &'a Scenario, own: &'a dyn OwnControls) -> Result<Self, BuildError> {
         let of_host = |(index, host)| sysctl::settings(host, &format!("hosts[{index}]"));
         let settings = scenario.hosts.iter().enumerate().map(of_host).collect::<Result<_, _>>()?;
         let topology = Topology::of(scenario);
@@ -104,7 +110,7 @@ impl<'a> Builder<'a> {
         let routes = routes::routes(scenario.hosts.len(), &topology.links, &scenario.routes);
         let streams = Streams::new(scenario.seed);
         let shared_settings = BTreeMap::new();
-        Ok(Builder { scenario, topology, routes, streams, settings, shared_settings, world })
+        Ok(Builder { scenario, own, topology, routes, streams, settings, shared_settings, world })
     }
 
     fn add_devices(&mut self) -> Result<(), BuildError> {

@@ -28,6 +28,7 @@ mod journal;
 mod ledger;
 mod nic;
 mod opportunities;
+mod own_controls;
 mod path;
 mod qdisc_stats;
 mod radio;
@@ -45,6 +46,7 @@ mod world;
 
 pub use error::{BuildError, RunError};
 pub use ledger::{Cost, Ledger};
+pub use own_controls::{OwnControl, OwnControls};
 pub use scenario::Scenario;
 pub use stacks::{Values, stacks};
 pub use world::{EVENTS_BETWEEN_LOOKS, Outcome, Proceed, Reached, Watch, World};
@@ -56,6 +58,11 @@ use tailback_packet::SocketId;
 /// Builds the world of `scenario` and runs it to its end.
 pub fn run(scenario: &Scenario, watch: &dyn Watch) -> Result<Outcome, RunError> {
     World::build(scenario)?.run(watch)
+}
+
+/// The same, where `own` builds the controls that the user wrote.
+pub fn run_with(scenario: &Scenario, own: &dyn OwnControls, watch: &dyn Watch) -> Result<Outcome, RunError> {
+    World::build_with(scenario, own)?.run(watch)
 }
 
 /// Memory that a row of each table takes while a world runs.

@@ -11,6 +11,7 @@ use tailback_packet::IpVersion;
 
 use crate::BuildError;
 pub use crate::app::{EchoProtocol, PingTraffic, TcpTraffic, Traffic, UdpTraffic};
+pub use crate::own_controls::{ControlSource, ParametersOfControl};
 
 /// One run.
 #[derive(Clone, Debug, Deserialize)]
@@ -36,6 +37,9 @@ pub struct Scenario {
     /// by cell, with the access point as its first end. At the access point all of them use its one device.
     #[serde(default)]
     pub cells: Vec<Cell>,
+    /// The controls that the user wrote; flows refer to them by name. Absent where there are none.
+    #[serde(default)]
+    pub controls: Vec<ControlSource>,
     /// Disciplines of devices without the default one.
     pub qdiscs: Vec<AttachedQdisc>,
     /// The flows, one entry each.
@@ -384,10 +388,13 @@ pub struct SocketOptions {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CongestionControl {
-    /// The name as in `net.ipv4.tcp_congestion_control`.
+    /// The name as in `net.ipv4.tcp_congestion_control`, or that of one of the scenario's `controls`.
     pub name: String,
     /// Module parameters.
     pub options: BTreeMap<String, u64>,
+    /// Parameters of a control that the user wrote; absent if it has none.
+    #[serde(default)]
+    pub parameters: ParametersOfControl,
 }
 
 /// Limit of a socket's data below TCP.

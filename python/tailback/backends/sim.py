@@ -5,6 +5,7 @@ import json
 
 from tailback import _core
 from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Unsuitable
+from tailback.backends.own_controls import OwnControls
 from tailback.backends.qdisc_stats import of_simulator
 from tailback.resolved import Scenario, to_json
 
@@ -40,8 +41,11 @@ class Sim:
 
     def check(self, scenario: Scenario) -> None:
         """Builds the network of `scenario` and discards it; raises `Unsuitable` if that fails."""
+        controls = OwnControls(scenario)
         try:
-            _core.check(json.dumps(to_json(scenario)))
+            _core.check(json.dumps(to_json(scenario)), controls)
+        except _core.ControlFailed as failed:
+            raise Unsuitable(_described(controls, failed)) from failed
         except ValueError as error:
             hint = "remove what the message names, or choose another backend"
             raise Unsuitable(f"the simulator cannot run this: {error}\n  hint: {hint}") from error
@@ -53,8 +57,11 @@ class Sim:
         # Imported here, because `check` does not need it.
         import pyarrow as pa
 
+        controls = OwnControls(scenario)
         try:
-            found = _core.run(json.dumps(to_json(scenario)), progress)
+            found = _core.run(json.dumps(to_json(scenario)), progress, controls)
+        except _core.ControlFailed as failed:
+            raise RunFailed(_described(controls, failed)) from failed
         except _core.Cancelled as stopped:
             raise RunCancelled(str(stopped)) from stopped
         except MemoryError as error:
@@ -64,3 +71,7 @@ class Sim:
         tables = {name: pa.ipc.open_stream(stream).read_all() for name, stream in found["tables"].items()}
         stats = of_simulator(scenario, json.loads(found["qdiscs"]))
         return RunResult(tables, found["cost"], found["captures"], qdiscs=stats)
+
+
+def _described(controls: OwnControls, failed: Exception) -> str:
+    return f"the congestion control failed: {controls.described(failed.__cause__ or failed)}"

@@ -19,6 +19,7 @@ from tailback.cli.commands import (
     import_,
     kernel,
     list_,
+    new,
     pareto,
     plot,
     recommend,
@@ -99,6 +100,7 @@ for _name, _command in COMMANDS.items():
     app.command(_name)(grouped(_command))
 app.add_typer(kernel.app, name="kernel")
 app.add_typer(testbed.app, name="testbed")
+app.add_typer(new.app, name="new")
 
 
 def main() -> None:

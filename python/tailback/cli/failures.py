@@ -19,6 +19,7 @@ STATUS = {
     "tailback.sweep.work.SweepEnded": 1,
     "tailback.cli.failures.WrongInput": 2,
     "tailback.kernel.errors.KernelMissing": 2,
+    "tailback.starters.NotStarted": 2,
     "tailback.scenario.errors.ScenarioError": 2,
     "tailback.backends.UnknownBackend": 2,
     "tailback.backends.Unsuitable": 2,

@@ -7,7 +7,7 @@ from tailback.resolved.codec import ScenarioUnreadable, of_json, to_json
 from tailback.resolved.devices import Device, mean_rate, rate_of, rates_of, shaped_rate
 from tailback.resolved.links import Change, Link, Route, Trace
 from tailback.resolved.qdiscs import AttachedQdisc, Class, Filter, Fits, Qdisc
-from tailback.resolved.scenario import Host, Offloads, Record, Scenario
+from tailback.resolved.scenario import ControlSource, Host, Offloads, Record, Scenario
 from tailback.resolved.traffic import (
     FLOWS,
     Control,
@@ -31,6 +31,7 @@ __all__ = [
     "Change",
     "Class",
     "Control",
+    "ControlSource",
     "Device",
     "Driver",
     "Edca",

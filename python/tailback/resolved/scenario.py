@@ -46,6 +46,20 @@ class Record:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ControlSource:
+    """A congestion control that the user wrote. Its text is part of the run: another text is another run."""
+
+    __pydantic_config__ = STRICT
+
+    name: str
+    """The name of its file."""
+    language: Literal["python"]
+    sha256: str
+    """Digest of the content of its file."""
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Scenario:
     """The input of one run. Hosts, links and traces are referred to by index.
 
@@ -62,6 +76,8 @@ class Scenario:
     traces: Annotated[tuple[Trace, ...], ABSENT_IF_EMPTY] = ()
     routes: Annotated[tuple[Route, ...], ABSENT_IF_EMPTY] = ()
     cells: Annotated[tuple[Cell, ...], ABSENT_IF_EMPTY] = ()
+    controls: Annotated[tuple[ControlSource, ...], ABSENT_IF_EMPTY] = ()
+    """The controls that the user wrote; flows refer to them by name."""
     qdiscs: tuple[AttachedQdisc, ...] = ()
     traffic: tuple[AnyTraffic, ...]
     record: Record

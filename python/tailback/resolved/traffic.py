@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
@@ -50,7 +50,10 @@ class Control:
     __pydantic_config__ = STRICT
 
     name: str
+    """The name in `net.ipv4.tcp_congestion_control`, or that of one of the scenario's `controls`."""
     options: Options = field(default_factory=dict)
+    parameters: Annotated[Mapping[str, int | float | bool | str], ABSENT_IF_EMPTY] = field(default_factory=dict)
+    """Parameters of a control that the user wrote."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tailback.scenario import paths
-from tailback.scenario.document import NAMED, Node, at, put, without, words
+from tailback.scenario.document import Node, at, is_one_value, put, without, words
 from tailback.scenario.errors import Finding
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys
@@ -166,8 +166,9 @@ def _labelled(name: str, values: Node, *, by_name: bool, tree: Node) -> list[tup
         raise _refused(
             name, values, "has no values", "give a list, [cubic, bbr], or labels with values, {A: ..., B: ...}"
         )
-    if paths.parse(name)[-1] in NAMED and "name" in values.entries():
-        hint = f"write a list of values: {name}: [{{name: {values.entries()['name'].text}, ...}}]"
+    if is_one_value(paths.parse(name)[-1], values):
+        kind, one = next(iter(values.entries().items()))
+        hint = f"write a list of values: {name}: [{{{kind}: {one.text}, ...}}]"
         raise _refused(name, values, f"`{words(values)}` is a single value, not a set of labels", hint)
     if isinstance(values.value, dict):
         return list(values.value.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tailback.scenario import cells, defaults, links, traffic
-from tailback.scenario.flows import flows, kind_of
+from tailback.scenario.flows import flows, kind_of, own_sources
 from tailback.scenario.hops import cell_names, network_of
 from tailback.scenario.network import Network, Problem
 from tailback.scenario.network import problems as network_problems
@@ -47,6 +47,7 @@ def problems(keys: Keys) -> list[Problem]:
         *_presets(keys),
         *_traffic(keys, network),
         *_captured(keys, network),
+        *_own_controls(keys),
     ]
     # The window follows from the times of the flows, so it is only checked if those are valid.
     return found or list(_window(keys))
@@ -61,6 +62,15 @@ def _hosts(keys: Keys, network: Network) -> Iterator[Problem]:
                 sysctl(key, value)
             except WordError as error:
                 yield Problem(("hosts", host, "sysctl", key), error.message, error.hint)
+
+
+def _own_controls(keys: Keys) -> Iterator[Problem]:
+    """Files of controls are known by their names, so two of them need two names."""
+    seen: dict[str, str] = {}
+    for source in own_sources(keys):
+        if seen.setdefault(source.name, source.sha256) != source.sha256:
+            hint = "rename one of the two files"
+            yield Problem(("cc",), f"two flows have controls of different files named `{source.name}`", hint)
 
 
 def _captured(keys: Keys, network: Network) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from tailback.scenario.errors import Where
 from tailback.scenario.paths import Loc, show
@@ -17,8 +18,9 @@ from tailback.tc.errors import WordError
 
 Scalar = str | int | float | bool | None
 
-#: Keys whose mapping with a `name` is one value.
+#: Keys whose mapping with a `name`, or with the file of a control, is one value.
 NAMED = ("cc", "driver")
+NAMES = ("name", "python", "module")
 
 
 @dataclass(frozen=True)
@@ -81,15 +83,27 @@ def merge(base: Node | None, patch: Node) -> Node:
 
 
 def words(node: Node) -> str:
-    """A value as labels show it: the text of a scalar; `cubic hystart 0` for a mapping with a name."""
-    if "name" not in node.entries():
+    """A value as labels show it: the text of a scalar; `cubic hystart 0` for a mapping with a name; `mine.py beta 0.7`
+    for a control of the user."""
+    naming = _naming(node)
+    if naming is None:
         return node.text
-    options = [f"{key} {child.text}" for key, child in node.entries().items() if key != "name"]
-    return " ".join([node.entries()["name"].text, *options])
+    options = [f"{key} {child.text}" for key, child in node.entries().items() if key != naming]
+    text = node.entries()[naming].text
+    return " ".join([text if naming == "name" else PurePath(text).name, *options])
+
+
+def is_one_value(key: str | int, node: Node) -> bool:
+    """Whether the mapping `node` under `key` is one value: a control or a driver with its options."""
+    return key in NAMED and _naming(node) is not None
+
+
+def _naming(node: Node) -> str | None:
+    return next((name for name in NAMES if name in node.entries()), None)
 
 
 def _laid(key: str, base: Node | None, patch: Node) -> Node:
-    return patch if key in NAMED and "name" in patch.entries() else merge(base, patch)
+    return patch if is_one_value(key, patch) else merge(base, patch)
 
 
 def put(base: Node, loc: Loc, patch: Node) -> Node:

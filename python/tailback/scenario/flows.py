@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tailback.resolved import Offloads, SmallQueue
+from tailback.resolved import ControlSource, Offloads, SmallQueue
 from tailback.scenario import traffic
 from tailback.scenario.cache import cached
 from tailback.scenario.defaults import (
@@ -160,6 +160,12 @@ def _bulk(keys: Keys, loc: Loc, entry: Preset, direction: Direction, names: tupl
         dscp=DSCP,
         ip=IP,
     )
+
+
+def own_sources(keys: Keys) -> tuple[ControlSource, ...]:
+    """The files of controls that the user wrote, each once."""
+    found = [flow.cc.source for flow in flows(keys) if isinstance(flow, Bulk) and flow.cc.source is not None]
+    return tuple({(source.name, source.sha256): source for source in found}.values())
 
 
 def _file_control(keys: Keys, sender: str) -> Algorithm:

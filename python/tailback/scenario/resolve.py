@@ -17,7 +17,7 @@ from typing import TypeVar
 from tailback import resolved
 from tailback.resolved import Device, Scenario, Trace, Traffic
 from tailback.scenario import defaults, traffic, wifi
-from tailback.scenario.flows import flows, offloads_of
+from tailback.scenario.flows import flows, offloads_of, own_sources
 from tailback.scenario.hops import cell_names, network_of, wires
 from tailback.scenario.network import Network
 from tailback.scenario.schema import Host, Keys, Link, Nic, Wifi
@@ -44,6 +44,7 @@ def scenario(keys: Keys, title: str, seed: int) -> Scenario:
         traces=tuple(traces),
         routes=tuple(_routes(network)),
         cells=tuple(_cells(keys, network)),
+        controls=own_sources(keys),
         qdiscs=tuple(_qdisc(device, root, network) for device, root in keys.qdiscs.items()),
         traffic=tuple(connection for flow in flows(keys) for connection in _connections(flow, network, seed)),
         record=_record(keys, network),

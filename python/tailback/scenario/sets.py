@@ -2,13 +2,16 @@
 
 `KEY` is a path as in `vary`, or a variable of `let`. If it is an axis of the file, the override restricts that axis:
 `--set AXIS=LABEL` keeps one of its values, `--set AXIS=[A, B]` several; any other value of a key replaces the axis.
+A list of congestion controls is an axis, `--set 'cc=[cubic, {python: ./mine.py}]'`, because a flow has one control. The
+file of a control is relative to the working directory here, and relative to the experiment in the experiment file.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
-from tailback.scenario import axes, paths
+from tailback.scenario import axes, own_controls, paths
 from tailback.scenario.document import Node, at, words
 from tailback.scenario.errors import Finding, ScenarioError, Where
 from tailback.scenario.reader import OVERRIDE, read_value
@@ -23,7 +26,7 @@ def apply(tree: Node, override: str) -> Node:
     key, equals, text = override.partition("=")
     if not equals:
         raise ScenarioError([Finding(where, "", "has no `=`", _HINT)])
-    value = read_value(text, override)
+    value = _from_here(read_value(text, override))
     if not value.text:
         value = replace(value, text=words(value) or text.strip())
     try:
@@ -35,18 +38,49 @@ def apply(tree: Node, override: str) -> Node:
 def _applied(tree: Node, key: str, value: Node) -> Node:
     vary = at(tree, ("vary",))
     axis = vary.entries().get(key) if vary is not None else None
-    if vary is not None and axis is not None:
+    if vary is not None and axis is not None and not (_lists_controls(key, value) and not _are_labels(axis, value)):
         ruled = {**vary.entries(), key: _ruled(axis, key, value, is_key=axes.target(key, tree) is not None)}
         return replace(tree, value={**tree.entries(), "vary": replace(vary, value=ruled)})
     loc = axes.target(key, tree)
     if loc is None:
         names = [*(vary.entries() if vary is not None else []), *axes.known_names(tree)]
         raise WordError(f"`{key}` names no key", nearest_hint(key, names))
+    if _lists_controls(key, value):
+        axis_of_controls = {**(vary.entries() if vary is not None else {}), key: value}
+        return replace(tree, value={**tree.entries(), "vary": Node(axis_of_controls, value.where)})
     return axes.lay(tree, loc, value)
 
 
+def _lists_controls(key: str, value: Node) -> bool:
+    loc = paths.parse(key)
+    return loc[-1] == "cc" and loc[0] != "vary" and bool(value.items())
+
+
+def _are_labels(axis: Node, value: Node) -> bool:
+    """Whether all elements of `value` are values of the axis."""
+    return {words(element) for element in value.items()} <= set(_by_label(axis))
+
+
+def _from_here(value: Node) -> Node:
+    """`value`, in which the names of files of controls are relative to the working directory."""
+    if value.items():
+        return replace(value, value=[_from_here(element) for element in value.items()])
+    if not value.entries():
+        return value
+    entries = {key: _from_here(child) for key, child in value.entries().items()}
+    file = entries.get(own_controls.KEY)
+    if file is not None and isinstance(file.value, str):
+        path = str(Path.cwd() / file.value)
+        entries[own_controls.KEY] = replace(file, value=path, text=path)
+    return replace(value, value=entries)
+
+
+def _by_label(axis: Node) -> dict[str, Node]:
+    return dict(axis.entries()) or {words(element): element for element in axis.items()}
+
+
 def _ruled(axis: Node, key: str, value: Node, *, is_key: bool) -> Node:
-    by_label = dict(axis.entries()) or {words(element): element for element in axis.items()}
+    by_label = _by_label(axis)
     wanted = [words(element) for element in value.items()] or [value.text]
     if all(label in by_label for label in wanted):
         chosen = {label: by_label[label] for label in wanted}

@@ -6,7 +6,7 @@ Values are stored in base units (ns, bit/s, bytes).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError
 
 from tailback import resolved
 from tailback.algorithms import Registry
-from tailback.scenario import defaults, expect, repeat, traces, tsq, ways, wifi, words
+from tailback.scenario import defaults, expect, own_controls, repeat, traces, tsq, ways, wifi, words
 from tailback.scenario.paths import canonical
 from tailback.scenario.words import Algorithm
 from tailback.tc import units
@@ -155,6 +155,8 @@ def _algorithm(word: object, info: ValidationInfo, family: Literal["qdiscs", "co
     try:
         if family == "qdiscs":
             return words.discipline(word, registry.qdiscs)
+        if isinstance(word, Mapping) and own_controls.is_own(word):
+            return own_controls.control(word, (info.context or {})["folder"])
         return words.control(word, registry.congestion_controls)
     except WordError as error:
         raise custom(error) from None
@@ -270,8 +272,14 @@ _CONTROL_SCHEMA = {
             "required": ["name"],
             "additionalProperties": {"type": ["integer", "boolean", "string"]},
         },
+        {
+            "type": "object",
+            "properties": {"python": {"type": "string", "description": "A file of yours: docs/your-own-control.md."}},
+            "required": ["python"],
+            "additionalProperties": {"type": ["number", "boolean", "string"]},
+        },
     ],
-    "examples": ["cubic", "bbr", {"name": "cubic", "hystart": 0}],
+    "examples": ["cubic", "bbr", {"name": "cubic", "hystart": 0}, {"python": "mine.py"}],
 }
 Control = Annotated[Algorithm, BeforeValidator(_read_control), WithJsonSchema(_CONTROL_SCHEMA)]
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 from tailback import qdiscs
 from tailback.qdiscs import series
+from tailback.resolved import ControlSource
 from tailback.tc import options as tc
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.rows import Parameter, Row
@@ -65,6 +66,10 @@ class Algorithm:
     child: Algorithm | None = None
     classes: tuple[Class, ...] = ()
     filters: tuple[Filter, ...] = ()
+    source: ControlSource | None = None
+    """The file of a congestion control that the user wrote."""
+    parameters: Mapping[str, int | float | bool | str] = field(default_factory=dict)
+    """Its parameters."""
 
     @property
     def children(self) -> tuple[Algorithm, ...]:

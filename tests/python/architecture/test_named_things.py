@@ -29,7 +29,10 @@ OF_OTHERS = {
 }  # fmt: skip
 """Of the kernel, RFCs, packetdrill's scripts, Flent, TEACUP, proptest, the browser."""
 
-OF_USERS = {"experiment.yaml", "first.yaml", "my.yaml", "regression.yaml", "testbed.yaml", "two.yaml", "x.pkt", "mine"}
+OF_USERS = {
+    "experiment.yaml", "first.yaml", "my.yaml", "testbed.yaml", "two.yaml", "x.pkt", "mine", "mine.py", "mine.yaml",
+    "test_mine.py", "aimd.py", "tcp_mine.c", "regression.yaml",
+}  # fmt: skip
 """Files that somebody else has, in examples."""
 
 MADE = ("controls/", "disciplines/", "drivers/", "reference/")

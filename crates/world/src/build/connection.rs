@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tailback_cc::Control;
 use tailback_engine::Alarm;
 use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup};
@@ -10,9 +11,9 @@ use tailback_units::{Parameters, Rate, SimTime};
 use super::Builder;
 use crate::app::{Place, tos};
 use crate::error::parameter_error;
-use crate::scenario::{CongestionControl, InternetProtocol, SmallQueue};
+use crate::scenario::{CongestionControl, ControlSource, InternetProtocol, SmallQueue};
 use crate::socket::{TcpSocket, Transport};
-use crate::{BuildError, conversation_hash, scenario};
+use crate::{BuildError, OwnControl, OwnControls, conversation_hash, scenario};
 
 /// A TCP connection that is to be made.
 pub(crate) struct Connection<'a> {
@@ -97,10 +98,7 @@ impl Builder<'_> {
         let end = side as usize;
         let (socket, peer) = (connection.sockets[end], connection.sockets[1 - end]);
         let host = &self.settings[usize::from(connection.ends[end])];
-        let row = find_control(&connection.cc.name, path)?;
-        let parameters = control_parameters(row, connection.cc, host);
-        let control = parameters.check(row.parameters).and_then(|()| (row.build)(&parameters));
-        let control = control.map_err(|error| parameter_error(error, &format!("{path}.cc.options")))?;
+        let chosen = self.control(connection.cc, side, host, path)?;
         let [from, to] = connection.ends;
         let mtu = self.path_mtu(from, to).min(self.path_mtu(to, from));
         Ok(EndpointConfig {
@@ -111,6 +109,32 @@ impl Builder<'_> {
             settings: self.settings_for(connection.ends[end], mtu, connection.ip.0),
             small_queue: small_queue_limit(connection.tsq),
             options: socket_options(connection.options, side),
+            control: chosen.control,
+            wants_pacing: chosen.wants_pacing,
+            needs_ecn: chosen.needs_ecn,
+            sndbuf_factor: chosen.sndbuf_factor,
+        })
+    }
+
+    /// The control of one end: by its row, or built by the user's source. The receiver of a control of the user has
+    /// Reno, which never acts, because a receiver sends no data.
+    fn control(
+        &self,
+        cc: &CongestionControl,
+        side: Side,
+        host: &Settings,
+        path: &str,
+    ) -> Result<Chosen, BuildError> {
+        let source = self.scenario.controls.iter().find(|source| source.name == cc.name);
+        let row = match source {
+            Some(source) if side == Side::Client => return own_control(self.own, source, cc, path),
+            Some(_) => &tailback_cc::reno::ROW,
+            None => find_control(&cc.name, path)?,
+        };
+        let parameters = control_parameters(row, cc, host);
+        let control = parameters.check(row.parameters).and_then(|()| (row.build)(&parameters));
+        let control = control.map_err(|error| parameter_error(error, &format!("{path}.cc.options")))?;
+        Ok(Chosen {
             control,
             wants_pacing: row.wants_pacing,
             needs_ecn: row.needs_ecn,
@@ -124,6 +148,29 @@ impl Builder<'_> {
         let shared = self.shared_settings.entry((host, mtu, ip.header()));
         Arc::clone(shared.or_insert_with(|| Arc::new(Settings { mtu, ip, ..host_settings.clone() })))
     }
+}
+
+/// A control with the facts of its row.
+struct Chosen {
+    control: Control,
+    wants_pacing: bool,
+    needs_ecn: bool,
+    sndbuf_factor: u32,
+}
+
+/// A control of the user. It has Linux's send buffer of two windows, as all but BBR, and no ECN of its own.
+/// [linux-6.12 tcp_input.c tcp_sndbuf_expand]
+fn own_control(
+    own: &dyn OwnControls,
+    source: &ControlSource,
+    cc: &CongestionControl,
+    path: &str,
+) -> Result<Chosen, BuildError> {
+    let built = own.build(source, &cc.parameters).map_err(|problem| {
+        BuildError::new(format!("{path}.cc"), problem, format!("correct {}", source.name))
+    })?;
+    let OwnControl { control, wants_pacing } = built;
+    Ok(Chosen { control, wants_pacing, needs_ecn: false, sndbuf_factor: 2 })
 }
 
 /// The parameters that the flow sets, and those in which the stack's version of the control differs.

@@ -42,8 +42,14 @@ def stacks(scenario: Scenario, version: str, remedy: str) -> Iterator[Finding]:
 
 def findings(scenario: Scenario) -> Iterator[Finding]:
     """All features that no kernel supports."""
-    for each in (_cells, _traces, _copies, _side_by_side, _traffic, _qdiscs, _shapers, _record):
+    for each in (_own_controls, _cells, _traces, _copies, _side_by_side, _traffic, _qdiscs, _shapers, _record):
         yield from each(scenario)
+
+
+def _own_controls(scenario: Scenario) -> Iterator[Finding]:
+    for source in scenario.controls:
+        what = f"`{source.name}` is a congestion control in Python, which no kernel runs"
+        yield what, "run it on the simulator, --backend sim, or write it as a kernel module"
 
 
 def _cells(scenario: Scenario) -> Iterator[Finding]:

@@ -138,7 +138,8 @@ def _socket(entry: Tcp) -> SocketOptions:
 def _resolved(flow: Bulk, at: Resolved) -> resolved.Tcp:
     return resolved.Tcp(
         name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns, bytes=flow.bytes,
-        cc=resolved.Control(name=flow.cc.kind, options=dict(flow.cc.options)), tsq=flow.tsq, socket=flow.socket,
+        cc=resolved.Control(name=flow.cc.kind, options=dict(flow.cc.options), parameters=dict(flow.cc.parameters)),
+        tsq=flow.tsq, socket=flow.socket,
         ip=flow.ip, dscp=flow.dscp,
     )  # fmt: skip
 

@@ -1,0 +1,29 @@
+"""`tailback new`: files to start with."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tailback.cli.groups import Listed
+
+app = typer.Typer(cls=Listed, help="Write files to start with.", no_args_is_help=True)
+
+
+@app.callback()
+def new() -> None:
+    """Write files to start with."""
+
+
+@app.command()
+def cc(
+    python: Annotated[
+        str,
+        typer.Option("--python", metavar="NAME", help="A control in Python, for the simulator.", show_default=False),
+    ],
+) -> None:
+    """Write a congestion control of your own (Reno, to be changed), an experiment with it and CUBIC, and a test."""
+    from tailback import starters
+    from tailback.cli import show
+
+    show.paths(starters.control(python, Path()))

@@ -1,0 +1,83 @@
+"""Congestion controls that the user wrote: `cc: {python: mine.py, beta: 0.7}`.
+
+The text of the file becomes part of the resolved scenario, so that results keep it and another text is another run.
+Reading an experiment does not execute it.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from tailback.limits import FileRefused, read_regular
+from tailback.plain import has_control
+from tailback.resolved import ControlSource
+from tailback.scenario.words import Algorithm
+from tailback.tc.errors import WordError
+from tailback.tc.units import shown
+
+#: The key that names the file.
+KEY = "python"
+#: Maximum size of a file in bytes. The manifest of each run contains it.
+LARGEST = 200_000
+
+FILE_HINT = "name a Python file relative to the experiment, and its parameters: {python: mine.py, beta: 0.7}"
+
+
+def is_own(entry: object) -> bool:
+    """Whether a value of `cc` is a control that the user wrote."""
+    return isinstance(entry, Mapping) and (KEY in entry or "module" in entry)
+
+
+def control(entry: Mapping[object, object], folder: Path) -> Algorithm:
+    """Reads a control whose file name is relative to `folder`."""
+    if "module" in entry:
+        hint = f"write it in Python, {{{KEY}: mine.py}}, or in Rust (CONTRIBUTING.md)"
+        raise WordError("`module`: the simulator cannot run the source of a kernel module yet", hint)
+    source = _source(entry[KEY], folder)
+    parameters = {str(key): _parameter(str(key), value) for key, value in entry.items() if key != KEY}
+    return Algorithm(source.name, source=source, parameters=parameters)
+
+
+def _source(word: object, folder: Path) -> ControlSource:
+    if not isinstance(word, str) or not word.endswith(".py") or "\0" in word:
+        raise WordError(f"`{shown(word)}` is not the name of a Python file", FILE_HINT)
+    path = folder / word
+    if has_control(path.name):
+        raise WordError(f"`{shown(path.name)}` has control characters in its name", "rename the file")
+    try:
+        content = read_regular(path, LARGEST)
+    except (OSError, FileRefused) as error:
+        reason = getattr(error, "strerror", None) or str(error) or "it cannot be read"
+        raise WordError(f"the control `{shown(word)}` cannot be read: {reason} ({path})", FILE_HINT) from None
+    return ControlSource(
+        name=path.name,
+        language="python",
+        sha256=hashlib.sha256(content).hexdigest(),
+        text=_checked(content, path.name),
+    )
+
+
+def _checked(content: bytes, name: str) -> str:
+    """The text of a file, if it is valid Python."""
+    try:
+        text = content.decode("utf-8-sig")
+        ast.parse(text, name)
+    except UnicodeDecodeError as error:
+        raise WordError(f"`{name}` is not UTF-8 text (byte {error.start})", "save the file as UTF-8") from None
+    except SyntaxError as error:
+        raise WordError(f"`{name}`, line {error.lineno}: {error.msg}", "correct the file") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise WordError(f"`{name}` is not Python: {error}", "correct the file") from None
+    return text
+
+
+def _parameter(name: str, value: object) -> int | float | bool | str:
+    if not name.isidentifier():
+        raise WordError(f"`{shown(name)}` is not the name of a parameter", "it is a keyword argument of the class")
+    if isinstance(value, int | float | bool | str):
+        return value
+    hint = f"write a number or a word: {name}: 1"
+    raise WordError(f"`{name}` of a control cannot be {shown(value)}", hint)
