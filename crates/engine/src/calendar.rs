@@ -11,7 +11,7 @@
 //!
 //! The earliest events are not on the wheels but in the *front*, a short sorted list; it is the only place where events
 //! are compared. What lies before the *horizon*, the instant before which the wheels hold nothing, is inserted there: a
-//! few links and shapers that are busy never touch a wheel. If the front grows long, its last events go to the wheels
+//! few links and shapers that are busy never touch a wheel. If the front grows long, its later half goes to the wheels
 //! and the horizon moves towards the present. Scheduling and taking an event therefore cost the same for a hundred
 //! pending events as for a million, at any spacing, and less for ten.
 //!
@@ -32,9 +32,10 @@ const BUCKETS: usize = 1 << DIGIT_BITS;
 /// End of a chain.
 const NONE: u32 = u32::MAX;
 
-/// Slots of the front that are used before it is put in order: half of them or more hold pending events then.
+/// Events in the front before its later half goes to the wheels.
 const FRONT_SLOTS: usize = 16;
-/// An empty front is refilled from the finest wheel until it has this many events.
+/// An empty front is refilled from the finest wheel until it has this many events. A bucket with more of them is fetched
+/// only if it is the first: otherwise all events before a tick with a thousand timers would be inserted among these.
 const FRONT_REFILL: usize = 8;
 
 /// Pending events of type `E`, earliest first.
@@ -61,7 +62,7 @@ impl<E: Copy> Calendar<E> {
     pub fn new() -> Self {
         Calendar {
             now: SimTime::ZERO,
-            front: Front { entries: Vec::with_capacity(FRONT_SLOTS), next: 0 },
+            front: Front { entries: Vec::with_capacity(2 * FRONT_SLOTS) },
             horizon: SimTime::NEVER,
             served: 0,
             wheels: vec![Wheel::new(); WHEELS],
@@ -97,10 +98,10 @@ impl<E: Copy> Calendar<E> {
         if at >= self.horizon {
             return self.file_last(entry);
         }
-        self.front.insert(entry);
-        if self.front.entries.len() >= FRONT_SLOTS {
-            self.shorten_front();
+        if self.front.len() >= FRONT_SLOTS && !self.make_room(at) {
+            return self.file_last(entry);
         }
+        self.front.insert(entry);
     }
 
     /// Takes the earliest event; the time is then its instant.
@@ -142,18 +143,21 @@ impl<E: Copy> Calendar<E> {
     /// Some more of the finest wheel come with them: what they cause often lies between them and later events.
     #[inline(never)]
     fn turn(&mut self, limit: u64) -> bool {
-        self.front.drop_taken();
         while let Some((level, bucket)) = self.first_bucket()
-            && (self.front.is_empty() || (level == 0 && self.front.len() < FRONT_REFILL))
+            && bucket <= limit
         {
-            if bucket > limit {
+            let digit = self.wheels[level].first();
+            let refills = level == 0 && self.front.len() < FRONT_REFILL;
+            let fetched = self.front.is_empty() || (refills && !self.is_crowded(digit));
+            if !fetched {
                 break;
             }
             self.served = bucket;
-            let digit = self.wheels[level].first();
             let chain = self.wheels[level].clear(digit);
             if level == 0 { self.serve(chain) } else { self.refile(chain) }
         }
+        // The buckets were fetched earliest first.
+        self.front.entries.reverse();
         self.horizon = self.first_bucket().map_or(SimTime::NEVER, |(_, bucket)| start_of(bucket));
         !self.front.is_empty()
     }
@@ -171,23 +175,43 @@ impl<E: Copy> Calendar<E> {
         self.notes.earliest(wheel.chains[wheel.first()])
     }
 
-    /// Makes room in the front: slots of events that were taken, or those of the last events, which go to the wheels.
+    /// A bucket of the finest wheel holds more events than the front shall get with those of other buckets.
+    fn is_crowded(&self, digit: usize) -> bool {
+        self.notes.is_longer(self.wheels[0].chains[digit], FRONT_REFILL)
+    }
+
+    /// Makes room in the front: its later half goes to the wheels, except for events of the bucket being served. False
+    /// if an event at `at` belongs there too.
     #[cold]
-    fn shorten_front(&mut self) {
-        if self.front.next >= self.front.len() {
-            return self.front.drop_taken();
-        }
-        if let Some(last) = self.front.entries.pop_if(|last| bucket_of(last.at) > self.served) {
-            self.horizon = last.at;
-            let note = self.notes.write(last);
-            let (level, digit) = self.chain_of(bucket_of(last.at));
+    fn make_room(&mut self, at: SimTime) -> bool {
+        let entries = &self.front.entries;
+        let later = entries.len() - FRONT_SLOTS / 2;
+        let moved = entries[..later].iter().take_while(|entry| bucket_of(entry.at) > self.served).count();
+        for place in 0..moved {
+            let entry = self.front.entries[place];
+            self.horizon = entry.at;
+            let note = self.notes.write(entry);
+            let (level, digit) = self.chain_of(bucket_of(entry.at));
             let wheel = &mut self.wheels[level];
             wheel.mark(digit);
             self.notes.prepend(&mut wheel.chains[digit], note);
         }
+        self.front.entries.drain(..moved);
+        if at >= self.horizon {
+            return false;
+        }
+        // Many events of one bucket are still to be taken, as in a tick of a thousand timers: moving all of them for
+        // each later event would take quadratic time.
+        let is_last = self.front.entries.first().is_none_or(|latest| latest.at <= at);
+        let crowded = self.front.len() >= FRONT_SLOTS;
+        if crowded && is_last && bucket_of(at) > self.served {
+            self.horizon = at;
+            return false;
+        }
+        true
     }
 
-    /// Appends `chain`, of the bucket being served, to the front.
+    /// Appends `chain`, of the bucket being served, to what was fetched.
     fn serve(&mut self, chain: Chain) {
         let others = self.front.entries.len();
         let mut note = chain.first;
@@ -270,66 +294,45 @@ struct Entry<E> {
     event: E,
 }
 
-/// Maximum number of later events that are moved one by one to insert an earlier one; beyond it, its place is searched.
-const MOVED_ONE_BY_ONE: usize = 8;
-
-/// The earliest events, sorted; those before `next` were taken.
+/// The earliest events, sorted, the first one at the end of the list, where it is removed without moving the others.
 #[derive(Clone, Debug)]
 struct Front<E> {
     entries: Vec<Entry<E>>,
-    next: usize,
 }
 
 impl<E: Copy> Front<E> {
     #[inline]
     fn len(&self) -> usize {
-        self.entries.len() - self.next
+        self.entries.len()
     }
 
     #[inline]
     fn is_empty(&self) -> bool {
-        self.next == self.entries.len()
+        self.entries.is_empty()
     }
 
     #[inline]
     fn first(&self) -> Option<&Entry<E>> {
-        self.entries.get(self.next)
+        self.entries.last()
     }
 
     #[inline]
     fn take_until(&mut self, last: SimTime) -> Option<Entry<E>> {
-        let entry = *self.first()?;
-        if entry.at > last {
-            return None;
-        }
-        self.next += 1;
-        Some(entry)
+        self.entries.pop_if(|entry| entry.at <= last)
     }
 
-    /// Inserts an event after all that are not later. Usually few events are later, and moving them one by one costs
-    /// less than a search; if there are many, as with a thousand flows, the place is searched.
+    /// Inserts an event so that it is taken after all that are not later. Usually few events are earlier, and comparing
+    /// with each costs less than a binary search.
     #[inline]
     fn insert(&mut self, entry: Entry<E>) {
-        self.entries.push(entry);
-        let pending = &mut self.entries[self.next..];
-        let last = pending.len() - 1;
-        let mut place = last;
-        while place > 0 && pending[place - 1].at > entry.at {
-            if last - place == MOVED_ONE_BY_ONE {
-                let found = pending[..place].partition_point(|other| other.at <= entry.at);
-                pending.copy_within(found..place, found + 1);
-                place = found;
-                break;
+        let entries = &mut self.entries;
+        let place = match entries.len() {
+            0..=FRONT_SLOTS => {
+                entries.iter().rposition(|other| other.at > entry.at).map_or(0, |later| later + 1)
             }
-            pending[place] = pending[place - 1];
-            place -= 1;
-        }
-        pending[place] = entry;
-    }
-
-    fn drop_taken(&mut self) {
-        self.entries.drain(..self.next);
-        self.next = 0;
+            _ => entries.partition_point(|other| other.at > entry.at),
+        };
+        entries.insert(place, entry);
     }
 
     /// Sorts the entries from `first` on.
@@ -455,6 +458,18 @@ impl<E: Copy> Notes<E> {
         self.len -= notes;
         self.entries[chain.last as usize].next = self.free;
         self.free = chain.first;
+    }
+
+    /// Whether a chain that is not empty has more than `most` notes.
+    fn is_longer(&self, chain: Chain, most: usize) -> bool {
+        let mut note = chain.first;
+        for _ in 1..=most {
+            note = self.entries[note as usize].next;
+            if note == NONE {
+                return false;
+            }
+        }
+        true
     }
 
     fn earliest(&self, chain: Chain) -> Option<SimTime> {

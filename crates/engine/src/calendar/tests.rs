@@ -79,7 +79,32 @@ fn memory_is_reused() {
         calendar.schedule(now + Span::from_millis(50), ());
     }
     assert!(calendar.notes.entries.len() <= 10);
-    assert!(calendar.front.entries.capacity() <= super::FRONT_SLOTS);
+    assert!(calendar.front.entries.capacity() <= 2 * super::FRONT_SLOTS);
+}
+
+#[test]
+fn a_tick_of_many_timers_stays_on_its_wheel_until_it_comes() {
+    let (mut calendar, tick) = (Calendar::new(), SimTime::from_nanos(3_000_000));
+    (0..1_000).for_each(|timer| calendar.schedule(tick, timer));
+    calendar.schedule(SimTime::from_nanos(10), 1_000);
+    assert_eq!(calendar.pop().map(|(_, event)| event), Some(1_000));
+    assert!(calendar.front.len() < super::FRONT_SLOTS);
+    assert!((0..1_000).all(|timer| calendar.pop() == Some((tick, timer))));
+}
+
+#[test]
+fn what_a_tick_of_many_timers_schedules_does_not_lengthen_the_front() {
+    let (mut calendar, tick) = (Calendar::new(), SimTime::from_nanos(3_000_000));
+    (0..1_000).for_each(|timer| calendar.schedule(tick, timer));
+    for timer in 0..1_000_u32 {
+        assert_eq!(calendar.pop(), Some((tick, timer)));
+        calendar.schedule(tick + Span::from_micros(u64::from(timer % 7) + 2), timer);
+        let still_due = 999 - timer as usize;
+        assert!(calendar.front.len() <= still_due + super::FRONT_SLOTS);
+    }
+    let later: Vec<_> = std::iter::from_fn(|| calendar.pop()).collect();
+    let expected = (0..7).flat_map(|after| (0..1_000).filter(move |timer| timer % 7 == after));
+    assert!(later.iter().map(|&(_, timer)| timer).eq(expected));
 }
 
 /// The reference: a map sorted by (instant, order of scheduling).
