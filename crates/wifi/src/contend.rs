@@ -285,6 +285,11 @@ impl Contenders {
                 && categories(self.active).all(|category| self.all[category].counter > 0))
     }
 
+    /// The categories that are not idle: something waits, or they count down.
+    pub fn active(&self) -> impl Iterator<Item = usize> + use<> {
+        categories(self.active)
+    }
+
     /// The categories in which something waits, and their counters.
     pub fn counting(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         let waiting = categories(self.active).filter(|&category| self.waits(category));

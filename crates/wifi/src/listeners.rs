@@ -30,8 +30,12 @@ pub(crate) struct Listeners {
     awake: Vec<u16>,
     /// The state of the medium when each resting radio began to rest.
     resting: Vec<Option<Rest>>,
-    /// The access categories of resting radios that count down.
+    /// The access categories of resting radios that count down, in no order.
     counting: Vec<Counting>,
+    /// The least `sends_after` of them by AIFSN; `u64::MAX` if there is none.
+    first_after: [u64; LONGEST_AIFSN + 1],
+    /// Bit n: one with AIFSN n counts down.
+    counted: u16,
     /// The carrier sense of a radio that never sends.
     sense: CarrierSense,
     /// When AIFS last began for such a radio.
@@ -43,11 +47,13 @@ pub(crate) struct Listeners {
 }
 
 /// The state of the medium when a radio began to rest.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Rest {
     times_idle: u64,
-    /// Slots that had passed, by access category.
+    /// Slots that had passed, by access category, of those that were not idle.
     passed: [u64; CATEGORIES],
+    /// How many of its access categories count down to send.
+    counting: usize,
 }
 
 /// An access category that counts down to send.
@@ -68,6 +74,8 @@ impl Listeners {
             awake: (0..radios as u16).collect(),
             resting: vec![None; radios],
             counting: Vec::new(),
+            first_after: [u64::MAX; LONGEST_AIFSN + 1],
+            counted: 0,
             sense: CarrierSense::default(),
             idle_from: SimTime::ZERO,
             times_idle: 0,
@@ -108,21 +116,37 @@ impl Listeners {
 
     /// The time at which the first resting radio sends, if the medium stays idle.
     pub(crate) fn access(&self) -> SimTime {
-        let slots = self.counting.iter().map(|counting| self.slots_left(counting)).min();
-        slots.map_or(SimTime::NEVER, |slots| self.idle_from + self.sifs + self.slot * slots)
+        self.slots_to_access().map_or(SimTime::NEVER, |slots| self.idle_from + self.sifs + self.slot * slots)
+    }
+
+    /// Slots from the end of SIFS until the first resting radio sends, if the medium stays idle.
+    #[inline]
+    fn slots_to_access(&self) -> Option<u64> {
+        let mut left = self.counted;
+        let mut first = None;
+        while left != 0 {
+            let aifsn = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let slots = self.slots_until(aifsn, self.first_after[aifsn]);
+            first = Some(first.map_or(slots, |first| slots.min(first)));
+        }
+        first
     }
 
     /// A resting radio that sends at `now`, the time of [`access`](Self::access).
     pub(crate) fn next_due(&self, now: SimTime) -> Option<usize> {
-        let start = self.idle_from + self.sifs;
-        let due = |counting: &&Counting| start + self.slot * self.slots_left(counting) == now;
+        let slots = self.slots_to_access()?;
+        if self.idle_from + self.sifs + self.slot * slots != now {
+            return None;
+        }
+        let due = |counting: &&Counting| self.slots_until(counting.aifsn, counting.sends_after) == slots;
         self.counting.iter().find(due).map(|counting| usize::from(counting.radio))
     }
 
     /// Slots from the end of SIFS until it sends, if the medium stays idle.
     #[inline]
-    fn slots_left(&self, counting: &Counting) -> u64 {
-        counting.aifsn as u64 + counting.sends_after - self.passed[counting.aifsn]
+    fn slots_until(&self, aifsn: usize, sends_after: u64) -> u64 {
+        aifsn as u64 + sends_after - self.passed[aifsn]
     }
 
     /// Radios that only count slots of an idle medium rest from now on.
@@ -130,21 +154,30 @@ impl Listeners {
         if self.sense.is_busy() {
             return;
         }
-        let Listeners { awake, resting, counting, passed, times_idle, idle_from, .. } = self;
+        let Listeners {
+            awake, resting, counting, first_after, counted, passed, times_idle, idle_from, ..
+        } = self;
         awake.retain(|&radio| {
             let station = &stations[usize::from(radio)];
             let aifsn_fits = |category| aifsn_of(&station.contenders, category) <= LONGEST_AIFSN;
             let rests = station.beacon.is_none()
                 && station.contenders.only_count_from(*idle_from)
-                && (0..CATEGORIES).all(aifsn_fits);
+                && station.contenders.active().all(aifsn_fits);
             if rests {
-                let passed_for = |category| passed[aifsn_of(&station.contenders, category)];
-                resting[usize::from(radio)] =
-                    Some(Rest { times_idle: *times_idle, passed: std::array::from_fn(passed_for) });
-                counting.extend(station.contenders.counting().map(|(category, slots)| {
+                let others = counting.len();
+                for (category, slots) in station.contenders.counting() {
                     let aifsn = aifsn_of(&station.contenders, category);
-                    Counting { radio, aifsn, sends_after: passed[aifsn] + u64::from(slots) }
-                }));
+                    let sends_after = passed[aifsn] + u64::from(slots);
+                    counting.push(Counting { radio, aifsn, sends_after });
+                    first_after[aifsn] = first_after[aifsn].min(sends_after);
+                    *counted |= 1 << aifsn;
+                }
+                let mut rest = Rest { times_idle: *times_idle, ..Rest::default() };
+                rest.counting = counting.len() - others;
+                for category in station.contenders.active() {
+                    rest.passed[category] = passed[aifsn_of(&station.contenders, category)];
+                }
+                resting[usize::from(radio)] = Some(rest);
             }
             !rests
         });
@@ -160,16 +193,36 @@ impl Listeners {
 
     fn resume(&mut self, index: usize, station: &mut Station, rest: &Rest) {
         station.sense = self.sense;
-        for category in 0..CATEGORIES {
+        for category in station.contenders.active() {
             let passed = self.passed[aifsn_of(&station.contenders, category)] - rest.passed[category];
             station.contenders.pass(category, passed);
         }
         if rest.times_idle < self.times_idle {
             station.medium_idle(self.idle_from);
         }
-        self.counting.retain(|counting| usize::from(counting.radio) != index);
+        for _ in 0..rest.counting {
+            self.forget_one(index);
+        }
         let place = self.awake.partition_point(|&other| usize::from(other) < index);
         self.awake.insert(place, index as u16);
+    }
+
+    /// Removes an access category of a radio from those that count down.
+    fn forget_one(&mut self, index: usize) {
+        let Some(place) = self.counting.iter().position(|counting| usize::from(counting.radio) == index)
+        else {
+            return;
+        };
+        let Counting { aifsn, sends_after, .. } = self.counting.swap_remove(place);
+        if sends_after > self.first_after[aifsn] {
+            return;
+        }
+        let others = self.counting.iter().filter(|counting| counting.aifsn == aifsn);
+        let first = others.map(|counting| counting.sends_after).min();
+        self.first_after[aifsn] = first.unwrap_or(u64::MAX);
+        if first.is_none() {
+            self.counted &= !(1 << aifsn);
+        }
     }
 }
 

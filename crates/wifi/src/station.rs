@@ -53,7 +53,7 @@ pub struct Station {
     band: Band,
     /// Bytes of each MPDU in addition to its IP packet.
     overhead: u32,
-    queues: Option<StationQueues>,
+    queues: Option<Box<StationQueues>>,
     categories: [CategoryState; CATEGORIES],
     links: Vec<Option<Link>>,
     /// Packets in firmware, of all categories, and their expected airtime.
@@ -96,7 +96,7 @@ impl Station {
     ) -> Self {
         let stations = links.len();
         let queues = match profile.above {
-            Above::StationQueues(limits) => Some(StationQueues::new(stations * CATEGORIES, limits)),
+            Above::StationQueues(limits) => Some(Box::new(StationQueues::new(stations * CATEGORIES, limits))),
             Above::Qdisc => None,
         };
         let state = || CategoryState {
@@ -312,7 +312,7 @@ impl Station {
 
     /// Packets queued in the host, above the hardware.
     pub fn queued(&self) -> u32 {
-        self.queues.as_ref().map_or(self.in_firmware, StationQueues::packets)
+        self.queues.as_deref().map_or(self.in_firmware, StationQueues::packets)
     }
 
     /// Packets in the radio, including those on the air and in reorder buffers.
