@@ -100,7 +100,7 @@ properties-rust: $(VENV)/.python
 	$(BIN)/python scripts/properties.py $(TIMES) $(CRATES)
 
 properties-python: $(VENV)/.tools $(VENV)/.package
-	$(BIN)/python -m pytest --quiet --numprocesses auto --maxschedchunk 1 -m hypothesis --times $(TIMES) \
+	$(BIN)/python -m pytest --quiet --numprocesses auto --maxschedchunk 1 -m hypothesis --times=$(TIMES) \
 	    --durations 0 --durations-min 0
 
 golden: $(VENV)/.package ## write the golden tables anew; look at the difference before you commit it

@@ -1,5 +1,6 @@
-"""The settings of all tests. `pytest --times 200` runs each property with 200 times its cases (`make properties`)."""
+"""The settings of all tests. `pytest --times=200` runs each property with 200 times its cases (`make properties`)."""
 
+import os
 import signal
 
 import pytest
@@ -10,6 +11,12 @@ from properties import USUALLY
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--times", type=int, default=1, help="try each property with so many times its cases")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    # One more than there are processors: tests of whole programs wait, and another may run meanwhile.
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -159,7 +159,7 @@ def test_runs_side_by_side_give_the_same_as_runs_alone(uml: Uml, scenario: Make)
 
 
 def test_a_local_bottleneck_is_as_in_the_kernel_campaign(uml: Uml) -> None:
-    experiment = Experiment("wired", "cubic-L100M-pfifo-std-n4", 1, "cubic", "L100M", "pfifo", "std", 4, 30, 200, 0, ())
+    experiment = Experiment("wired_hzburst", "cubic-L10M-pfifo-std-n4", 1, "cubic", "L10M", "pfifo", "std", 4, 30, 200, 0, ())
     with GOLDEN.open() as file:
         golden = next(row for row in csv.DictReader(file) if row["name"] == experiment.name)
     result = run(uml, twin(experiment))
