@@ -132,7 +132,7 @@ def test_text_that_both_parsers_accept_is_read_alike(text: str) -> None:
 
 
 NAME_WITH_COLON = re.compile(r"[&*][^\s\[\]{},]*:")
-"""An anchor or alias directly before a colon, which YAML 1.2 counts as part of the name [yaml-1.2 §6.9.2], libyaml not."""
+"""An anchor or alias directly before a colon, part of the name in YAML 1.2 [yaml-1.2 §6.9.2], not in libyaml."""
 
 
 def test_a_colon_ends_the_name_of_an_alias() -> None:

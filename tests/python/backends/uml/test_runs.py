@@ -159,9 +159,10 @@ def test_runs_side_by_side_give_the_same_as_runs_alone(uml: Uml, scenario: Make)
 
 
 def test_a_local_bottleneck_is_as_in_the_kernel_campaign(uml: Uml) -> None:
-    experiment = Experiment("wired_hzburst", "cubic-L10M-pfifo-std-n4", 1, "cubic", "L10M", "pfifo", "std", 4, 30, 200, 0, ())
+    name = "cubic-L10M-pfifo-std-n4"
+    experiment = Experiment("wired_hzburst", name, 1, "cubic", "L10M", "pfifo", "std", 4, 30, 200, 0, ())
     with GOLDEN.open() as file:
-        golden = next(row for row in csv.DictReader(file) if row["name"] == experiment.name)
+        golden = next(row for row in csv.DictReader(file) if (row["family"], row["name"]) == (experiment.family, name))
     result = run(uml, twin(experiment))
     goodput = sum(rows(result.tables["flows"], 10.05, 35.05)["bytes"]) * 8e-6 / 25
     assert goodput == pytest.approx(float(golden["goodput_mbps"]), rel=0.005)
