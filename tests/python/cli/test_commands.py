@@ -52,7 +52,7 @@ def test_a_command_says_json_or_text_in_one_way(app: typer.Typer) -> None:
 
 def test_every_command_has_a_file_of_its_own_and_takes_few_arguments() -> None:
     files = {file.stem.rstrip("_") for file in COMMANDS_FOLDER.glob("*.py") if file.stem != "__init__"}
-    assert {*COMMANDS, "kernel", "testbed"} - {"sweep"} == files
+    assert {*COMMANDS, "kernel", "new", "testbed"} - {"sweep"} == files
     for name, function in COMMANDS.items():
         assert function.__doc__, name
         assert function.__code__.co_argcount + function.__code__.co_kwonlyargcount <= 5, name
