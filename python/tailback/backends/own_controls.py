@@ -33,6 +33,10 @@ class OwnControls:
         self._texts = {source.name: source.text for source in scenario.controls}
         self._classes: dict[str, type] = {}
 
+    def __bool__(self) -> bool:
+        """Whether the scenario has controls of the user."""
+        return bool(self._texts)
+
     def __call__(self, name: str, parameters: str) -> object:
         """An object of the class in the file `name`; `parameters` is a JSON object."""
         if name not in self._classes:

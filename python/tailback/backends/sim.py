@@ -43,12 +43,12 @@ class Sim:
         """Builds the network of `scenario` and discards it; raises `Unsuitable` if that fails."""
         controls = OwnControls(scenario)
         try:
-            _core.check(json.dumps(to_json(scenario)), controls)
-        except _core.ControlFailed as failed:
-            raise Unsuitable(_described(controls, failed)) from failed
+            _core.check(json.dumps(to_json(scenario)), *_given(controls))
         except ValueError as error:
             hint = "remove what the message names, or choose another backend"
             raise Unsuitable(f"the simulator cannot run this: {error}\n  hint: {hint}") from error
+        except _core.ControlFailed as failed:
+            raise Unsuitable(_described(controls, failed)) from failed
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Simulates `scenario`."""
@@ -59,18 +59,23 @@ class Sim:
 
         controls = OwnControls(scenario)
         try:
-            found = _core.run(json.dumps(to_json(scenario)), progress, controls)
-        except _core.ControlFailed as failed:
-            raise RunFailed(_described(controls, failed)) from failed
+            found = _core.run(json.dumps(to_json(scenario)), progress, *_given(controls))
         except _core.Cancelled as stopped:
             raise RunCancelled(str(stopped)) from stopped
         except MemoryError as error:
             raise RunFailed(f"{error}\n  hint: {OUT_OF_MEMORY}") from error
         except (ValueError, RuntimeError) as error:
             raise RunFailed(str(error)) from error
+        except _core.ControlFailed as failed:
+            raise RunFailed(_described(controls, failed)) from failed
         tables = {name: pa.ipc.open_stream(stream).read_all() for name, stream in found["tables"].items()}
         stats = of_simulator(scenario, json.loads(found["qdiscs"]))
         return RunResult(tables, found["cost"], found["captures"], qdiscs=stats)
+
+
+def _given(controls: OwnControls) -> tuple[OwnControls, ...]:
+    """The argument of the simulator that builds controls; none if the scenario has no control of the user."""
+    return (controls,) if controls else ()
 
 
 def _described(controls: OwnControls, failed: Exception) -> str:
