@@ -53,4 +53,6 @@ def spread_in_words(mean: float, ends: tuple[float, float], digits: str = ".2g")
         # The interval of identical repetitions is not exactly 0 because of rounding.
         half = above if above > ROUNDING * abs(mean) else 0.0
         return f"±{half:{digits}}"
+    if f"{ends[0]:{digits}}" == f"{ends[1]:{digits}}":
+        return f"±{above:{digits}}"
     return f"[{ends[0]:{digits}}, {ends[1]:{digits}}]"

@@ -4,7 +4,7 @@ All code that enumerates metrics uses these rows: the summary of a run, the tabl
 comparisons and their tolerances, `repeat: until`, axes of figures, `tailback list metric` and `docs/metrics.md`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 import numpy as np
@@ -230,6 +230,18 @@ def headline() -> tuple[Column, ...]:
     """The columns of the table after a run, from the left."""
     shown = [(number.heading.place, metric.column(number)) for metric, number in numbers() if number.heading]
     return tuple(column for _, column in sorted(shown, key=lambda each: each[0]))
+
+
+def headline_of(summaries: Iterable[Summary]) -> tuple[Column, ...]:
+    """The headline of these runs. If they have flows in both directions, it has the goodput of each direction, because
+    a sum over both says nothing about either link.
+    """
+    both = any({"up", "down"} <= set(summary.get("goodput_mbps", {})) for summary in summaries)
+    if not both:
+        return headline()
+    goodput = METRICS["goodput"]
+    ways = tuple(goodput.quantity(number) for number in goodput.numbers if number.title != "goodput")
+    return (*ways, *(column for column in headline() if column.title != "goodput"))
 
 
 def of_key(path: str) -> Metric | None:

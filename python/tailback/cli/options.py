@@ -8,10 +8,20 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+
+
+class Part(StrEnum):
+    """The parts of a run that have rows of their own."""
+
+    FLOW = "flow"
+    DIRECTION = "direction"
+    GROUP = "group"
+
 
 File = Annotated[
     Path,

@@ -12,13 +12,15 @@ from rich.text import Text
 
 from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import Column
-from tailback.analysis.registry import headline
+from tailback.analysis.parts import parts, summary_of
+from tailback.analysis.registry import headline, headline_of
 from tailback.analysis.repetitions import configurations
 from tailback.analysis.warmup import unsettled
+from tailback.analysis.window import Window
 from tailback.cli import qdiscs
 from tailback.cli.console import PIPE_WIDTH, counted, emit, line, stderr, stdout
 from tailback.cli.show import duration
-from tailback.results import Results
+from tailback.results import Results, RunFolder
 from tailback.results.layout import ASIDE
 from tailback.sweep import Preview, SweepResult, Verdict
 
@@ -27,7 +29,8 @@ def table(done: SweepResult, title: str) -> None:
     """Prints the table of an experiment, one row per configuration; the results folder goes to stderr."""
     rows = [(outcome.run.axes, outcome.summary) for outcome in done.outcomes if outcome.summary is not None]
     if rows:
-        emit(_fitting(configurations(rows), title))
+        columns = headline_of(summary for _, summary in rows)
+        emit(_fitting(configurations(rows, columns), title, columns))
     reused = f", {done.reused} of them reused" if done.reused else ""
     stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}")
     if done.wide:
@@ -146,9 +149,32 @@ def _totals(found: Preview) -> list[str]:
     return [runs + states, f"time: about {duration(found.seconds)}, {found.jobs} at a time, {BASES[found.basis]}"]
 
 
-def _fitting(rows: pd.DataFrame, title: str) -> Table:
+def by_parts(found: Results, done: SweepResult, by: str) -> None:
+    """Prints a table with a row per configuration and part of its flows."""
+    names = {outcome.run.name for outcome in done.outcomes if outcome.status == "ok"}
+    rows = [
+        ({**run.axes, by: part}, summary)
+        for run in found.runs
+        if run.name in names
+        for part, summary in _parts(run, by)
+    ]
+    if rows:
+        emit(_fitting(configurations(rows), f"by {by}", headline()))
+
+
+def _parts(run: RunFolder, by: str) -> list[tuple[str, dict[str, Any]]]:
+    measure = run.manifest["measure"]
+    flows = list(run.summary.get("goodput_mbps", {}).get("flows", {}))
+    tcp_info = run.tcp_info if run.has("tcp_info") else None
+    return [
+        (part, summary_of(members, run.summary, tcp_info, Window(*run.window_ns)))
+        for part, members in parts(flows, measure["directions"], by).items()
+    ]
+
+
+def _fitting(rows: pd.DataFrame, title: str, offered: Sequence[Column]) -> Table:
     """The table, reduced to the width of the terminal: first without intervals, then without columns on the right."""
-    columns = _headings(rows)
+    columns = _headings(rows, offered)
     repeated = int(rows["runs"].max()) > 1
     table = _table(rows, columns, with_spread=repeated)
     remarks = ["means over repetitions, ± half their 95 % interval"] if repeated else []
@@ -187,9 +213,9 @@ def _table(rows: pd.DataFrame, columns: Sequence[Column], *, with_spread: bool) 
     return table
 
 
-def _headings(rows: pd.DataFrame) -> list[Column]:
+def _headings(rows: pd.DataFrame, shown: Sequence[Column]) -> list[Column]:
     """The columns that have a number in at least one configuration."""
-    return [column for column in headline() if bool(rows[column.title].notna().any())]
+    return [column for column in shown if bool(rows[column.title].notna().any())]
 
 
 def _cell(row: "pd.Series[Any]", column: Column, *, with_spread: bool) -> str:

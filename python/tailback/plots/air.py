@@ -71,7 +71,7 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
             axes.set_title(panel, loc="left")
         start = float(table["t"].iloc[0] - table["x"].iloc[0] / 1e3)
         grid[-1].set_xlabel(f"Time (ms after {start:g} s)")
-        figure.legend(handles=_handles(), loc="outside lower center", ncols=4)
+        style.legend(figure, _handles())
     return figure
 
 

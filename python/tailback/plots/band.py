@@ -81,7 +81,9 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     label = f"{table['panel'].iloc[0]} ({table['unit'].iloc[0]})"
-    return lines.draw(table, lines.Panels(_paint, _scale, "Time (s)", label, height="mean"), choice)
+    return lines.draw(
+        table, lines.Panels(_paint, _scale, "Time (s)", label, height="mean", band=lines.INTERVAL), choice
+    )
 
 
 def _scale(axes: Axes, table: pd.DataFrame) -> None:

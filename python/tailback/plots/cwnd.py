@@ -44,11 +44,12 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != FLOW]
     panels = (*choice.facet, *(axis for axis in varying if axis not in choice.facet))
-    shown = lines.Panels(_paint, _scale, "Time (s)", "cwnd (segments)", height="value")
+    shown = lines.Panels(_paint, scale, "Time (s)", "cwnd (segments)", height="value")
     return lines.draw(table, shown, replace(choice, colour=FLOW, facet=panels))
 
 
-def _scale(axes: Axes, table: pd.DataFrame) -> None:
+def scale(axes: Axes, table: pd.DataFrame) -> None:
+    """Sets the limits of one panel: time, and values up to a little more than is measured."""
     measured = table.loc[table["measured"], "value"].to_numpy(dtype=np.float64)
     highest = float(table["value"].max())
     if len(measured):

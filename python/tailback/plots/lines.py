@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import matplotlib as mpl
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from tailback.plots import layout, style
 from tailback.plots.errors import NotDrawable
@@ -19,14 +21,11 @@ MAX_PANELS = 24
 ACROSS = 4
 MAX_ACROSS = 6
 
+INTERVAL = "95 % interval"
+"""What bands around means over repetitions are."""
+
 APART = 5.0
 """Ratio between the largest values of panels from which each panel has its own scale."""
-
-LEGEND_TOP = 8
-"""Entries per row of the legend."""
-
-LEGEND_NARROW = 3
-"""Entries per row in a figure of one column's width."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,8 @@ class Panels:
     """The column whose largest values determine whether panels share a scale; without it they do."""
     key: Literal["line", "marker"] = "line"
     """How to distinguish the values of the second axis."""
+    band: str | None = None
+    """What the band around a line is, for the legend."""
 
 
 def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
@@ -71,7 +72,7 @@ def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
             panel.set_visible(False)
         _name_axes(grid, (across, len(parts)), panels)
         figure.suptitle(layout.title(axes))
-        _legend(figure, axes, (shown, panels.key))
+        _legend(figure, axes, shown, panels if _has_bands(table) else replace(panels, band=None))
     return figure
 
 
@@ -118,9 +119,13 @@ def _name_axes(grid: list[Axes], shape: tuple[int, int], panels: Panels) -> None
             axes.tick_params(labelbottom=True)
 
 
-def _legend(figure: Figure, values: Axes_, shown_by: tuple[Roles, str]) -> None:
-    shown, key = shown_by
-    handles: list[Line2D] = []
+def _has_bands(table: pd.DataFrame) -> bool:
+    """Whether there are intervals, which need several repetitions."""
+    return "low" in table and bool(table["low"].notna().any())
+
+
+def _legend(figure: Figure, values: Axes_, shown: Roles, panels: Panels) -> None:
+    handles: list[Artist] = []
     if shown.colour:
         handles += [
             Line2D([], [], color=colour, linewidth=2, label=style.label(shown.colour, value))
@@ -128,9 +133,9 @@ def _legend(figure: Figure, values: Axes_, shown_by: tuple[Roles, str]) -> None:
         ]
     for place, value in enumerate(values[shown.hatch] if shown.hatch else []):
         look: dict[str, Any] = {"linestyle": style.LINES[place % len(style.LINES)]}
-        if key == "marker":
+        if panels.key == "marker":
             look = {"linestyle": "none", "marker": style.MARKERS[place % len(style.MARKERS)], "markersize": 4}
         handles.append(Line2D([], [], color=style.GREY, label=style.label(shown.hatch or "", value), **look))
-    if handles:
-        columns = LEGEND_NARROW if figure.get_figwidth() <= style.COLUMN_WIDTH and len(handles) > 4 else LEGEND_TOP
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), columns))
+    if panels.band:
+        handles.append(Patch(facecolor=style.GREY, alpha=0.3, linewidth=0, label=panels.band))
+    style.legend(figure, handles)

@@ -148,5 +148,4 @@ def _legend(figure: Figure, table: pd.DataFrame, styles: Styles) -> None:
         }
         handles.append(Line2D([], [], color=style.GREY, label=style.label(marker or "", value), **look))
     handles.append(Line2D([], [], color=style.GREY, linewidth=1.0, label="Pareto front"))
-    beside = 3 if figure.get_figwidth() <= style.COLUMN_WIDTH else 6
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), beside))
+    style.legend(figure, handles)

@@ -21,7 +21,10 @@ from tailback.plots import (
     cwnd,
     heatmap,
     pareto,
+    queue,
+    rrul,
     scatter,
+    shares,
     style,
     timeseries,
 )
@@ -132,6 +135,15 @@ PLOTS: Mapping[str, Plot] = {
         ),
         Plot("airtime", "share of each Wi-Fi station in the airtime", aggregates.data_of_airtime, bar.draw),
         Plot("air", "each PPDU on the air over 20 ms, or --metric MS", air.data, air.draw, "a number of milliseconds"),
+        Plot(
+            "queue",
+            "length of each queue over time, one panel per configuration; --metric kB",
+            queue.data,
+            queue.draw,
+            "packets, kB",
+        ),
+        Plot("shares", "share of each group of flows in the goodput over time", shares.data, shares.draw),
+        Plot("rrul", "download, upload and ping over time, as Flent draws RRUL", rrul.data, rrul.draw),
         Plot("cwnd", "congestion windows over time, one panel per configuration", cwnd.data, cwnd.draw),
         Plot(
             "timeseries",

@@ -109,5 +109,4 @@ def legend(figure: Figure, values: Axes_, shown: Roles) -> None:
                   label=style.label(shown.hatch, value))
             for value, hatch in style.hatches(values[shown.hatch]).items()
         ]  # fmt: skip
-    if handles:
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 8), handlelength=1.6)
+    style.legend(figure, handles)

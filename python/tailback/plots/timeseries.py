@@ -4,6 +4,7 @@ Columns are configurations, with common scales. The figure shows one repetition 
 different runs have no meaningful average. It has the form of figures 6 and 7 of `access21`.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,7 +49,9 @@ COLUMNS = ("panel", "unit", "series", "t", "value", WINDOW)
 
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per sample: the axes and repetition, panel, unit, series (a flow, `ping` or `total`), t (s), value."""
+    """One row per sample: the axes and repetition, panel, unit, series (a flow, `ping` or `total`), t (s), value.
+    Several pings are `ping EF`, ...; with flows in both directions, the totals are `total up` and `total down`.
+    """
     runs = _one_of_each(results.runs)
     if len(runs) > MAX_RUNS:
         axes = "; ".join(f"{axis}: {', '.join(values)}" for axis, values in results.axes.items())
@@ -93,8 +96,16 @@ def _rtt(run: RunFolder) -> list[pd.DataFrame]:
         parts.append(_series(RTT, known["flow"], known["t"], known["rtt"] / 1e3))
     if run.has("ping"):
         answered = run.ping[run.ping["rtt_ms"].notna()]
-        parts.append(_series(RTT, pd.Series(PING, index=answered.index), answered["t"], answered["rtt_ms"]))
+        parts.append(_series(RTT, _ping_names(answered["ping"]), answered["t"], answered["rtt_ms"]))
     return parts
+
+
+def _ping_names(names: "pd.Series[str]") -> "pd.Series[str]":
+    """`ping`; if there are several, `ping EF` for `udp-ping.EF`."""
+    if names.nunique() < 2:
+        return pd.Series(PING, index=names.index)
+    marks = names.astype(str).str.rpartition(".")[2]
+    return marks.where(marks == PING, f"{PING} " + marks)
 
 
 def _cwnd(run: RunFolder) -> list[pd.DataFrame]:
@@ -110,9 +121,21 @@ def _goodput(run: RunFolder) -> list[pd.DataFrame]:
     table = throughput_bins(run.flows, whole, BIN_NS)
     parts = [_series(GOODPUT, table["flow"], table["t"], table["mbps"])]
     if table["flow"].nunique() > 1:
-        total = table.groupby("t", as_index=False)["mbps"].sum()
-        parts.append(_series(GOODPUT, pd.Series(TOTAL, index=total.index), total["t"], total["mbps"]))
+        names = _totals(run, table)
+        parts += [_total(name, table[(names == name).to_numpy()]) for name in names.unique()]
     return parts
+
+
+def _totals(run: RunFolder, table: pd.DataFrame) -> "pd.Series[str]":
+    """The total that each flow belongs to: one for each direction, because different directions share no link."""
+    directions = run.manifest["measure"]["directions"]
+    ways = table["flow"].map(lambda flow: directions.get(flow, "across"))
+    return pd.Series(TOTAL, index=table.index) if ways.nunique() == 1 else f"{TOTAL} " + ways
+
+
+def _total(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    total = table.groupby("t", as_index=False)["mbps"].sum()
+    return _series(GOODPUT, pd.Series(name, index=total.index), total["t"], total["mbps"])
 
 
 def _series(panel: str, names: Any, t: Any, values: Any) -> pd.DataFrame:
@@ -158,16 +181,29 @@ Look = Mapping[str, Any]
 
 def _looks(table: pd.DataFrame) -> dict[str, Look]:
     """The style of each series: flows as lines, pings as dots, the total as a black line."""
-    flows = [name for name in sorted(table["series"].unique(), key=_natural) if name not in (PING, TOTAL)]
+    flows = [name for name in sorted(table["series"].unique(), key=_natural) if _is_flow(name)]
     looks: dict[str, Look] = {}
     for place, flow in enumerate(flows):
         many = len(flows) > MAX_FLOWS
         looks[flow] = {"color": style.PALETTE[0 if many else place], "linewidth": 0.4 if many else 0.8}
-    if (table["series"] == TOTAL).any():
-        looks[TOTAL] = {"color": style.BLACK, "linewidth": 1.1}
-    if (table["series"] == PING).any():
-        looks[PING] = {"color": style.BLACK, "linestyle": "none", "marker": ".", "markersize": 1.8, "alpha": 0.7}
+    others = [name for name in table["series"].unique() if not _is_flow(name)]
+    for line, name in zip(itertools.cycle(style.LINES), (name for name in others if _is(TOTAL, name)), strict=False):
+        looks[name] = {"color": style.BLACK, "linewidth": 1.1, "linestyle": line}
+    dots: Look = {"linestyle": "none", "marker": ".", "markersize": 1.8, "alpha": 0.7}
+    pings = [name for name in others if _is(PING, name)]
+    colours = (style.BLACK,) if len(pings) == 1 else style.PALETTE
+    for colour, name in zip(itertools.cycle(colours), pings, strict=False):
+        looks[name] = {**dots, "color": colour}
     return looks
+
+
+def _is(kind: str, name: str) -> bool:
+    """Whether a series is a ping, or a total."""
+    return name == kind or name.startswith(f"{kind} ")
+
+
+def _is_flow(name: str) -> bool:
+    return not _is(PING, name) and not _is(TOTAL, name)
 
 
 def _natural(name: str) -> tuple[str, int]:
@@ -206,11 +242,13 @@ def _finish_row(row: Sequence[Axes], rows: pd.DataFrame) -> None:
 
 
 def _legend(figure: Figure, looks: Mapping[str, Look]) -> None:
-    flows = [name for name in looks if name not in (PING, TOTAL)]
+    flows = [name for name in looks if _is_flow(name)]
     shown = dict(looks)
     if len(flows) > MAX_FLOWS:
         shown = {name: look for name, look in looks.items() if name not in flows[1:]}
-    handles = [mpl.lines.Line2D([], [], **{**look, "markersize": 4}) for look in shown.values()]
     labels = [f"{len(flows)} flows" if name in flows and len(flows) > MAX_FLOWS else name for name in shown]
-    fitting = max(2, int(1.2 * figure.get_size_inches()[0]))
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(handles), fitting))
+    handles = [
+        mpl.lines.Line2D([], [], **{**look, "markersize": 4}, label=label)
+        for look, label in zip(shown.values(), labels, strict=True)
+    ]
+    style.legend(figure, handles)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from tailback import scenario
 from tailback.analysis.metric import Column
-from tailback.analysis.registry import headline
+from tailback.analysis.registry import headline_of
 from tailback.analysis.repetitions import configurations
 from tailback.plots import band, cdf, style
 from tailback.plots.errors import NotDrawable
@@ -42,8 +42,9 @@ class Source:
 def document(results: Results) -> dict[str, Any]:
     """The data of the page."""
     groups = results.configurations
-    table = configurations([(run.axes, run.summary) for run in results.runs])
-    shown = [column for column in headline() if bool(table[column.title].notna().any())]
+    columns = headline_of(run.summary for run in results.runs)
+    table = configurations([(run.axes, run.summary) for run in results.runs], columns)
+    shown = [column for column in columns if bool(table[column.title].notna().any())]
     source = source_of(results)
     return {
         "title": results.title,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tailback.cli import testbeds
-from tailback.cli.options import Changes, Files, Jobs, Json, out_folder
+from tailback.cli.options import Changes, Files, Jobs, Json, Part, out_folder
 
 if TYPE_CHECKING:
     from tailback.scenario import Experiment
@@ -64,6 +64,13 @@ class Shown:
     show_qdiscs: Annotated[
         bool, typer.Option("--show-qdiscs", help="Print the disciplines at the end of each run, as `tc -s qdisc` does.")
     ] = False
+    by: Annotated[
+        Part | None,
+        typer.Option(
+            help="Also print a table with a row for each flow, direction or group (entry of `traffic`).",
+            show_default=False,
+        ),
+    ] = None
 
 
 def run(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) -> None:
@@ -119,6 +126,8 @@ def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "Swe
     sweeps.set_aside(carried)
     if not shown.as_json:
         sweeps.table(carried, experiment.title)
+        if shown.by is not None:
+            sweeps.by_parts(results.open_results(carried.folder), carried, shown.by.value)
         sweeps.expectations(carried)
         if shown.show_qdiscs:
             sweeps.qdiscs_at_end(results.open_results(carried.folder), carried)

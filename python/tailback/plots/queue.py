@@ -1,0 +1,72 @@
+"""The length of each queue over time: what waits in the root discipline of each device, as `tc -s` counts it.
+
+One panel per configuration, and one repetition of each, because queues of different runs are not in phase. Devices that
+never had more than a packet are left out.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tailback.analysis.window import NANOSECONDS
+from tailback.plots import cwnd, layout, lines, style
+from tailback.plots.errors import NotDrawable
+from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.results import Results, RunFolder
+
+DEVICE = "device"
+
+UNITS: Mapping[str, tuple[str, float]] = {"packets": ("backlog_packets", 1.0), "kB": ("backlog_bytes", 1e-3)}
+"""For each `--metric`, the column of the table `qdisc`, and its factor."""
+
+
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """One row per sample: axes, panel, unit, device, t (s), value (packets, or kB), measured."""
+    unit = choice.metric or "packets"
+    if unit not in UNITS:
+        raise NotDrawable(f"`{unit}` is not a unit of queues\n  hint: --metric is one of {', '.join(UNITS)}")
+    firsts = [runs[0] for _, runs in results.configurations]
+    parts = [_of(run, unit) for run in firsts if run.has("qdisc")]
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({DEVICE: [], "value": []})
+    busy = table.groupby(DEVICE)["packets"].max() if len(table) else pd.Series(dtype=float)
+    table = table[table[DEVICE].isin(busy[busy > 1].index)] if len(table) else table
+    if table.empty:
+        raise NotDrawable(
+            f"`{results.path}` has no queue in which packets waited\n  hint: try another plot, see `--list`"
+        )
+    return table.drop(columns="packets").reset_index(drop=True)
+
+
+def _of(run: RunFolder, unit: str) -> pd.DataFrame:
+    roots = run.qdisc[run.qdisc["depth"] == 0]
+    start, end = (edge / NANOSECONDS for edge in run.window_ns)
+    column, factor = UNITS[unit]
+    values = {
+        "t": roots["t"],
+        "value": roots[column].astype(float) * factor,
+        "measured": (roots["t"] >= start) & (roots["t"] < end),
+        "packets": roots["backlog_packets"],
+    }
+    return pd.DataFrame({**run.axes, DEVICE: roots["device"].astype(str), "panel": "Queue", "unit": unit, **values})
+
+
+def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+    axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), color=look.colour, linewidth=0.8)
+
+
+def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
+    """The figure of a table made by `data`."""
+    varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != DEVICE]
+    panels = (*choice.facet, *(axis for axis in varying if axis not in choice.facet))
+    label = f"Queue ({table['unit'].iloc[0]})"
+    shown = lines.Panels(_paint, cwnd.scale, "Time (s)", label, height="value")
+    return lines.draw(table, shown, replace(choice, colour=DEVICE, facet=panels))
+
+
+def on(axes: Axes, table: pd.DataFrame) -> None:
+    """The queues of one configuration on `axes`."""
+    for place, (_, rows) in enumerate(table.groupby(DEVICE, sort=False)):
+        _paint(axes, rows, Look(place, style.PALETTE[place % len(style.PALETTE)], "", "o"))

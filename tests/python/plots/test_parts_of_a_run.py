@@ -1,0 +1,93 @@
+"""Figures and tables of the parts of a run: queues, shares, both directions."""
+
+from pathlib import Path
+
+import pytest
+from matplotlib.lines import Line2D
+
+from command import in_process
+from tailback.analysis.parts import parts
+from tailback.analysis.registry import headline_of
+from tailback.plots import PLOTS, Choice, NotDrawable, style
+from tailback.results import Results, open_results
+
+FILE = """\
+links: [{ends: [a, b], rate: 20mbit, delay: 5ms}]
+qdiscs: {a -> b: pfifo limit 100}
+traffic:
+  - {tcp: a -> b, name: old, cc: reno, flows: 2}
+  - {tcp: a -> b, name: new, cc: cubic}
+  - {tcp: b -> a, name: back}
+  - {ping: a -> b, interval: 50ms}
+  - {ping: a -> b, interval: 50ms, name: other}
+duration: 6s
+tsq: off
+measure: {warmup: 1s}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("parts")
+    (found / "x.yaml").write_text(FILE)
+    in_process("run", found / "x.yaml", "--out", found / "out")
+    return found
+
+
+@pytest.fixture(scope="module")
+def results(folder: Path) -> Results:
+    return open_results(folder / "out")
+
+
+def test_a_queue_is_drawn_for_each_device_in_which_packets_wait(results: Results) -> None:
+    table = PLOTS["queue"].table(results)
+    assert 50 < table.loc[table["device"] == "a -> b", "value"].max() <= 100
+    kilobytes = PLOTS["queue"].table(results, Choice(metric="kB"))
+    assert kilobytes.loc[kilobytes["device"] == "a -> b", "value"].max() > 50 * 1.514
+    assert PLOTS["queue"].draw(table).axes[0].get_ylabel() == "Queue (packets)"
+    with pytest.raises(NotDrawable, match="packets, kB"):
+        PLOTS["queue"].table(results, Choice(metric="goodput"))
+
+
+def test_shares_of_groups_in_one_direction_add_up(results: Results) -> None:
+    table = PLOTS["shares"].table(results)
+    assert set(table["flows"]) == {"old", "new"}
+    assert table.groupby("t")["mean"].sum().to_numpy() == pytest.approx(1.0)
+    PLOTS["shares"].draw(table)
+
+
+def test_both_directions_are_drawn_apart_with_the_pings_below(results: Results) -> None:
+    table = PLOTS["rrul"].table(results)
+    assert list(table["panel"].unique()) == ["TCP download", "TCP upload", "Ping"]
+    upload = table[table["panel"] == "TCP upload"]
+    assert set(upload["series"]) == {"1", "2", "new", "mean"}
+    assert len(PLOTS["rrul"].draw(table).axes) == 3
+
+
+def test_a_total_of_both_directions_is_not_in_the_table(folder: Path, results: Results) -> None:
+    titles = [column.title for column in headline_of(run.summary for run in results.runs)]
+    assert titles[:2] == ["goodput up", "goodput down"]
+    assert "goodput" not in titles
+    told = in_process("run", folder / "x.yaml", "--out", folder / "out", "--by", "group").stdout
+    assert "by group" in told
+    assert all(f"\n {name} " in told for name in ("old", "new", "back"))
+
+
+def test_flows_are_parted_by_direction_and_by_entry() -> None:
+    flows, ways = ["up.1", "up.2", "down"], {"up.1": "up", "up.2": "up"}
+    assert parts(flows, ways, "direction") == {"up": ["up.1", "up.2"], "across": ["down"]}
+    assert parts(flows, ways, "group") == {"up": ["up.1", "up.2"], "down": ["down"]}
+    assert list(parts(flows, ways, "flow")) == flows
+
+
+def test_a_legend_has_as_many_rows_as_its_labels_need() -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.5, 2.0), layout="constrained")
+    figure.subplots()
+    names = [f"a rather long name of a series {number}" for number in range(4)]
+    style.legend(figure, [Line2D([], [], label=name) for name in names])
+    figure.canvas.draw()
+    box = figure.legends[0].get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.get_figwidth() * figure.dpi
