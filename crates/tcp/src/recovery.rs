@@ -121,14 +121,16 @@ impl Sender {
         Retransmit::Lost
     }
 
+    /// Only RACK tells that a retransmission was lost. [linux-6.12 tcp_input.c tcp_identify_packet_loss]
     fn identify_losses(&mut self, flags: &mut AckFlags) {
         if self.scoreboard.is_empty() {
             return;
         }
-        let before = self.scoreboard.retrans_out();
         if self.is_reno() {
-            self.newreno_mark_lost(flags.una_advanced);
-        } else if self.rack_mark_lost() {
+            return self.newreno_mark_lost(flags.una_advanced);
+        }
+        let before = self.scoreboard.retrans_out();
+        if self.rack_mark_lost() {
             flags.set_timer = false;
         }
         flags.lost_retrans |= before > self.scoreboard.retrans_out();
