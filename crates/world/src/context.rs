@@ -97,6 +97,12 @@ impl Context {
         }
     }
 
+    /// Sockets are to be charged for segments or to be credited.
+    #[inline]
+    pub(crate) fn owes_sockets(&self) -> bool {
+        !(self.effects.credits.is_empty() && self.segmented.is_empty())
+    }
+
     /// Drops a packet at `device`.
     pub(crate) fn drop_packet(&mut self, mut packet: Box<Packet>, reason: DropReason, device: DeviceId) {
         self.orphan(&mut packet);

@@ -47,7 +47,7 @@ impl World {
             (packet.source, packet.tos) = (socket.host, socket.tos);
             count_sent_packet(&packet, context);
             let outcome = devices[socket.device.index()].transmit(packet, context);
-            if !context.effects.credits.is_empty() {
+            if context.owes_sockets() {
                 self.return_all_credits();
                 socket = self.sockets.tcp(id);
             }
@@ -83,19 +83,17 @@ impl World {
         }
     }
 
-    /// Returns the credits of packets that left their host; sockets that waited for them are queued.
-    /// [linux-6.12 tcp_wfree]
+    /// Charges sockets for packets that were segmented, and returns the credits of packets that left their host;
+    /// sockets that waited for them are queued. [linux-6.12 tcp_gso_segment, tcp_wfree]
     #[inline]
     pub(crate) fn return_credits(&mut self) {
-        if !self.context.effects.credits.is_empty() {
+        if self.context.owes_sockets() {
             self.return_all_credits();
         }
     }
 
     fn return_all_credits(&mut self) {
-        if !self.context.segmented.is_empty() {
-            self.charge_for_segments();
-        }
+        self.charge_for_segments();
         for (id, truesize) in self.context.effects.credits.drain(..) {
             match &mut self.sockets.get_mut(id).transport {
                 Transport::Tcp(socket) => {

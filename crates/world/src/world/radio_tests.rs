@@ -8,6 +8,13 @@ use crate::example::cell;
 /// The access point's device: the first after the two of the wire.
 const ACCESS_POINT: usize = 2;
 
+/// From station 1 to the server, skbs of several segments.
+const TRAINS: &str = r#"
+    {"kind": "tcp", "name": "up", "from": 1, "to": 2, "start_ns": 0, "stop_ns": 2000000000,
+     "bytes": null, "cc": {"name": "reno", "options": {}}, "tsq": {"kind": "time", "shift": 7},
+     "socket": {"max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1, "notsent_lowat": null,
+         "mss": null}}"#;
+
 /// From the server to stations 1 and 2, more than the channel can carry; the rates differ so that the gaps shift.
 const FLOODS: &str = r#"
     {"kind": "udp", "name": "one", "from": 3, "to": 1, "start_ns": 0, "stop_ns": 2000000000,
@@ -77,4 +84,19 @@ fn the_discipline_of_a_radio_is_attached_once_by_any_of_its_links() {
         (error.path.as_str(), error.problem.as_str()),
         ("qdiscs[1]", "this device has a discipline already")
     );
+}
+
+#[test]
+fn a_socket_is_charged_for_the_segments_of_an_skb_as_soon_as_the_radio_has_segmented_it() {
+    let mut scenario = cell(1, "ath9k", TRAINS);
+    for host in &mut scenario.hosts {
+        host.offloads = crate::scenario::Offloads::Gso;
+    }
+    scenario.record.interval_ns = 1_000_000;
+    let rows = World::build(&scenario).unwrap().run(&()).unwrap().record.tcp_info;
+    let below: Vec<u64> = rows.iter().map(|row| row.wmem_alloc.0).filter(|&bytes| bytes > 0).collect();
+    let segment = 2_408;
+    assert!(below.iter().any(|bytes| *bytes > 20 * segment));
+    let part: Vec<_> = below.iter().filter(|bytes| !bytes.is_multiple_of(segment)).collect();
+    assert!(part.is_empty(), "{} of {} samples: {:?}", part.len(), below.len(), &part[..part.len().min(8)]);
 }
