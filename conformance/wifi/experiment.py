@@ -249,6 +249,9 @@ def driver(run: Experiment, profile: str) -> Json:
     if profile != WITHOUT_QUEUES:
         # The kernel's cell has no airtime fairness: stations with packets take turns.
         options["airtime_flags"] = 0
+    if DRIVERS[profile] == "ath10k":
+        # The kernel's cell counts the expected airtime of a packet in µs; mac80211 rounds it down to 4 µs.
+        options["airtime_step"] = 1_000
     if "fq_mem" in run.cell and profile != WITHOUT_QUEUES:
         options["memory_limit"] = int(run.cell["fq_mem"])
     return {"name": DRIVERS[profile], "options": options}

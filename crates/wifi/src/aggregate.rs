@@ -15,6 +15,7 @@ use tailback_units::{SimTime, Span};
 
 use crate::StationId;
 use crate::frame::Mpdu;
+use crate::medium::{ACK, BLOCK_ACK, LONG_BLOCK_ACK};
 use crate::phy::{Band, Mode};
 use crate::rate::Chain;
 
@@ -88,9 +89,13 @@ pub struct Aggregate {
 }
 
 impl Aggregate {
-    /// It is acknowledged by a block ack, not by an ACK.
-    pub fn is_aggregate(&self) -> bool {
-        self.frames.len() > 1
+    /// Bytes of its response: an ACK for one frame, else a block ack.
+    pub(crate) fn response(&self) -> u32 {
+        match self.frames.len() {
+            0 | 1 => ACK,
+            2..=64 => BLOCK_ACK,
+            _ => LONG_BLOCK_ACK,
+        }
     }
 
     /// The mode of the next transmission.
@@ -238,7 +243,7 @@ mod tests {
     #[test]
     fn a_lone_frame_has_no_delimiter() {
         let lone = fill(&ATH9K, &mode(40, 2, 7, Guard::Ns400), 90, 1);
-        assert_eq!((lone.bytes, lone.duration.as_micros(), lone.is_aggregate()), (90, 44, false));
+        assert_eq!((lone.bytes, lone.duration.as_micros(), lone.response()), (90, 44, ACK));
     }
 
     #[test]

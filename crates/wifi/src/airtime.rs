@@ -2,67 +2,64 @@
 //!
 //! ```text
 //! head of the list:  deficit < 0  →  deficit += 256 µs, to the end, look again
-//!                    else         →  serve it; it stays at the head while it has packets
-//! after a transmission:  deficit −= its airtime, retries included
+//!                    else         →  take it off the list and serve it
+//! packets for a station that is not on the list, or left after it was served:  it goes to the head
+//! without packets:   it goes to the end while its deficit is negative and it was active within 100 ms
+//! after a transmission:  deficit −= its airtime, retries included, if it was active within 100 ms
 //! ```
-//! A station is served until its deficit is negative, so slow and fast stations get the same airtime.
-//! [linux-6.12 net/mac80211/tx.c ieee80211_next_txq] [atc17 §3.2] Deviation: airtime of received frames is charged to
-//! the station as mac80211 does by default, at the end of the PPDU.
+//! A station is served until its deficit is negative, so slow and fast stations get the same airtime. A station that
+//! sends seldom goes before those that always have packets, unless it is in deficit itself. Deficits begin at 256 µs.
+//! [linux-6.12 net/mac80211/tx.c ieee80211_next_txq, __ieee80211_schedule_txq, ieee80211_txq_keep_active; sta_info.c
+//! ieee80211_sta_register_airtime] [atc17 §3.2] Deviation: airtime of received frames is charged to the station as
+//! mac80211 does by default, at the end of the PPDU.
 
 use std::collections::VecDeque;
 
-use tailback_units::Span;
+use tailback_units::{SimTime, Span};
 
 /// Increment of the deficit: the default weight, in µs.
 const WEIGHT_US: i64 = 256;
+/// A station that had packets within this time is active. [linux-6.12 ieee80211_i.h ieee80211_sta_keep_active]
+const ACTIVE: Span = Span::from_millis(100);
 
 /// The stations that have packets for one access category, and their deficits.
 #[derive(Debug)]
 pub struct AirtimeScheduler {
     fair: bool,
-    deficits_us: Vec<i64>,
-    /// Stations with packets.
+    stations: Vec<Account>,
+    /// Stations with packets, and active ones in deficit.
     list: VecDeque<u16>,
-    listed: Vec<bool>,
+}
+
+/// What is known of a station.
+#[derive(Clone, Copy, Debug)]
+struct Account {
+    deficit_us: i64,
+    listed: bool,
+    /// When it last came onto the list with packets.
+    last_active: Option<SimTime>,
+}
+
+impl Account {
+    fn is_active(&self, now: SimTime) -> bool {
+        self.last_active.is_some_and(|last| now <= last + ACTIVE)
+    }
 }
 
 impl AirtimeScheduler {
     /// For `stations`; `fair` false: plain round robin.
     pub fn new(stations: usize, fair: bool) -> Self {
-        AirtimeScheduler {
-            fair,
-            deficits_us: vec![0; stations],
-            list: VecDeque::new(),
-            listed: vec![false; stations],
-        }
+        let account = Account { deficit_us: WEIGHT_US, listed: false, last_active: None };
+        AirtimeScheduler { fair, stations: vec![account; stations], list: VecDeque::new() }
     }
 
     /// A station has packets.
-    pub fn activate(&mut self, station: u16) {
-        let listed = &mut self.listed[usize::from(station)];
-        if !*listed {
-            *listed = true;
-            self.list.push_back(station);
+    pub fn activate(&mut self, station: u16, now: SimTime) {
+        let account = &mut self.stations[usize::from(station)];
+        if account.listed {
+            return;
         }
-    }
-
-    /// Removes the station to serve from the list; [`served`](Self::served) returns it.
-    pub fn take_turn(&mut self) -> Option<u16> {
-        loop {
-            let station = self.list.pop_front()?;
-            let deficit = &mut self.deficits_us[usize::from(station)];
-            if !self.fair || *deficit >= 0 {
-                self.listed[usize::from(station)] = false;
-                return Some(station);
-            }
-            *deficit += WEIGHT_US;
-            self.list.push_back(station);
-        }
-    }
-
-    /// The station was served and still has packets.
-    pub fn served(&mut self, station: u16) {
-        self.listed[usize::from(station)] = true;
+        (account.listed, account.last_active) = (true, Some(now));
         if self.fair {
             self.list.push_front(station);
         } else {
@@ -70,9 +67,36 @@ impl AirtimeScheduler {
         }
     }
 
+    /// Removes the station to serve from the list; [`activate`](Self::activate) or [`emptied`](Self::emptied) returns
+    /// it.
+    pub fn take_turn(&mut self) -> Option<u16> {
+        loop {
+            let station = self.list.pop_front()?;
+            let account = &mut self.stations[usize::from(station)];
+            if !self.fair || account.deficit_us >= 0 {
+                account.listed = false;
+                return Some(station);
+            }
+            account.deficit_us += WEIGHT_US;
+            self.list.push_back(station);
+        }
+    }
+
+    /// A station that is not on the list has no packets left.
+    pub fn emptied(&mut self, station: u16, now: SimTime) {
+        let account = &mut self.stations[usize::from(station)];
+        if self.fair && !account.listed && account.deficit_us < 0 && account.is_active(now) {
+            account.listed = true;
+            self.list.push_back(station);
+        }
+    }
+
     /// A station used the air for `span`.
-    pub fn charge(&mut self, station: u16, span: Span) {
-        self.deficits_us[usize::from(station)] -= span.as_micros() as i64;
+    pub fn charge(&mut self, station: u16, span: Span, now: SimTime) {
+        let account = &mut self.stations[usize::from(station)];
+        if account.is_active(now) {
+            account.deficit_us -= span.as_micros() as i64;
+        }
     }
 }
 
@@ -80,17 +104,19 @@ impl AirtimeScheduler {
 mod tests {
     use super::*;
 
+    const NOW: SimTime = SimTime::ZERO;
+
     fn shares(fair: bool, airtime_us: [u64; 2]) -> [u64; 2] {
         let mut scheduler = AirtimeScheduler::new(2, fair);
         let mut used = [0; 2];
-        scheduler.activate(0);
-        scheduler.activate(1);
+        scheduler.activate(0, NOW);
+        scheduler.activate(1, NOW);
         for _ in 0..10_000 {
             let station = scheduler.take_turn().unwrap();
             let span = airtime_us[usize::from(station)];
             used[usize::from(station)] += span;
-            scheduler.charge(station, Span::from_micros(span));
-            scheduler.served(station);
+            scheduler.charge(station, Span::from_micros(span), NOW);
+            scheduler.activate(station, NOW);
         }
         used
     }
@@ -104,5 +130,54 @@ mod tests {
     #[test]
     fn without_fairness_they_get_the_same_number_of_turns() {
         assert_eq!(shares(false, [2_000, 200]), [10_000_000, 1_000_000]);
+    }
+
+    #[test]
+    fn a_station_that_sends_seldom_goes_before_those_that_wait() {
+        let mut scheduler = AirtimeScheduler::new(3, true);
+        scheduler.activate(0, NOW);
+        scheduler.activate(1, NOW);
+        scheduler.activate(2, NOW);
+        assert_eq!(scheduler.take_turn(), Some(2));
+        // In deficit it goes to the end, with 256 µs more.
+        scheduler.charge(2, Span::from_micros(300), NOW);
+        scheduler.activate(2, NOW);
+        assert_eq!(scheduler.take_turn(), Some(1));
+        assert_eq!(scheduler.take_turn(), Some(0));
+        assert_eq!(scheduler.take_turn(), Some(2));
+    }
+
+    #[test]
+    fn a_station_without_packets_for_100_ms_is_not_charged() {
+        let at = |ms| NOW + Span::from_millis(ms);
+        let mut scheduler = AirtimeScheduler::new(2, true);
+        scheduler.charge(0, Span::from_millis(1), at(0));
+        scheduler.activate(0, at(0));
+        assert_eq!(scheduler.take_turn(), Some(0));
+        scheduler.charge(0, Span::from_millis(1), at(101));
+        scheduler.activate(1, at(101));
+        scheduler.activate(0, at(101));
+        assert_eq!(scheduler.take_turn(), Some(0), "neither millisecond was charged");
+    }
+
+    #[test]
+    fn an_active_station_in_deficit_stays_on_the_list_and_gets_its_share_of_turns() {
+        let served_first = |emptied_ms: u64| {
+            let mut scheduler = AirtimeScheduler::new(2, true);
+            scheduler.activate(0, NOW);
+            scheduler.take_turn();
+            scheduler.charge(0, Span::from_micros(700), NOW);
+            scheduler.emptied(0, NOW + Span::from_millis(emptied_ms));
+            // Before station 1 has its turn, station 0 is looked at twice, if it is on the list.
+            scheduler.activate(1, NOW);
+            scheduler.charge(1, Span::from_micros(768), NOW);
+            while scheduler.take_turn() != Some(1) {}
+            scheduler.activate(1, NOW);
+            scheduler.charge(1, Span::from_micros(256), NOW);
+            scheduler.activate(0, NOW);
+            scheduler.take_turn()
+        };
+        assert_eq!(served_first(50), Some(0));
+        assert_eq!(served_first(150), Some(1), "its deficit is still negative");
     }
 }

@@ -1,7 +1,7 @@
 //! Block ack: which frames of a session are outstanding, and the order in which the receiver passes them to its host.
 //!
 //! ```text
-//! a sequence number may be sent if it is below (oldest number not completed) + 64
+//! a sequence number may be sent if it is below (oldest number not completed) + 64 (802.11ax: 256)
 //! the receiver passes a frame up when all before it have arrived or were dropped (BlockAckReq moves its window)
 //! ```
 //! A frame is completed when it is acknowledged or dropped. Lost frames are retransmitted in later aggregates, before
@@ -22,12 +22,14 @@ use crate::frame::Mpdu;
 /// How long the receiver waits for a missing frame.
 pub const REORDER_TIMEOUT: Span = Span::from_millis(100);
 
-/// Sequence numbers that may be outstanding: the bitmap of a compressed block ack.
-pub const WINDOW: u64 = 64;
+/// Sequence numbers that may be outstanding before 802.11ax: the bitmap of a compressed block ack.
+pub const WINDOW: u32 = 64;
 
 /// The sending side of a session.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Originator {
+    /// Sequence numbers that may be outstanding.
+    window: u64,
     /// The oldest number that is not completed.
     start: u64,
     /// The next number.
@@ -38,10 +40,22 @@ pub struct Originator {
     retries: VecDeque<Mpdu>,
 }
 
+impl Default for Originator {
+    fn default() -> Self {
+        Originator::new(WINDOW)
+    }
+}
+
 impl Originator {
+    /// One that may have so many numbers outstanding.
+    pub fn new(window: u32) -> Self {
+        let window = u64::from(window);
+        Originator { window, start: 0, next: 0, settled: VecDeque::new(), retries: VecDeque::new() }
+    }
+
     /// The next new frame would be within the window.
     pub fn window_open(&self) -> bool {
-        self.next < self.start + WINDOW
+        self.next < self.start + self.window
     }
 
     /// Gives a new frame its number.

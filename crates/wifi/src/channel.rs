@@ -20,9 +20,7 @@ use crate::aggregate::{Aggregate, ClosedBy};
 use crate::contend::Attempt;
 use crate::frame::Mpdu;
 use crate::listeners::Listeners;
-use crate::medium::{
-    ACK, BLOCK_ACK, CTS, Exchange, FAST_CONTROL, Hearing, Pauses, Phase, RTS, Sender, Sensed,
-};
+use crate::medium::{CTS, Exchange, FAST_CONTROL, Hearing, Pauses, Phase, RTS, Sender, Sensed};
 use crate::phy::Band;
 use crate::station::{CATEGORIES, Station};
 use crate::status::{Acknowledged, Status};
@@ -289,27 +287,62 @@ impl Channel {
         };
         let status = std::mem::take(&mut self.spare);
         let until = at + length;
-        Some(Exchange { sender, to, phase, until, won, colliders: 0, answered: false, status })
+        let (response, deferring) = (Span::ZERO, Vec::new());
+        Some(Exchange {
+            sender,
+            to,
+            phase,
+            until,
+            won,
+            colliders: 0,
+            response,
+            answered: false,
+            deferring,
+            status,
+        })
     }
 
     /// Ends the present phase of an exchange.
-    fn go_on(&mut self, mut exchange: Exchange, context: &mut Context<'_>) {
+    fn go_on(&mut self, exchange: Exchange, context: &mut Context<'_>) {
         match exchange.phase {
-            Phase::Announcing if exchange.colliders == 0 => {
-                let band = self.settings.band;
-                let announced = band.sifs() * 2 + band.legacy_frame(CTS, FAST_CONTROL);
-                self.answered_by_receiver(&mut exchange, context);
-                let station = &mut self.stations[exchange.sender.station];
-                let data = station.head(exchange.sender.category).map(|aggregate| aggregate.duration);
-                exchange.until += announced + data.unwrap_or(Span::ZERO);
-                exchange.phase = Phase::Data;
-                self.exchanges.push(exchange);
-            }
+            Phase::Announcing if exchange.colliders == 0 => self.pause(exchange, Phase::BeforeCts, context),
+            Phase::BeforeCts => self.cleared(exchange, context),
+            Phase::BeforeResponse => self.respond(exchange, context),
             Phase::Announcing | Phase::Data if exchange.colliders > 0 => self.collided(exchange, context),
             Phase::Announcing | Phase::Data => self.sent(exchange, context),
             Phase::Answering => self.answered(exchange, context),
             Phase::Beacon => self.beacon_sent(&exchange, context.now),
         }
+    }
+
+    /// A SIFS, after which the receiver sends. It is an event only for radios that hear nothing but the receiver.
+    fn pause(&mut self, mut exchange: Exchange, before: Phase, context: &mut Context<'_>) {
+        exchange.until += self.settings.band.sifs();
+        exchange.phase = before;
+        match (self.settings.hearing.is_mutual(), before) {
+            (false, _) => self.exchanges.push(exchange),
+            (true, Phase::BeforeCts) => self.cleared(exchange, context),
+            (true, _) => self.respond(exchange, context),
+        }
+    }
+
+    /// The receiver sends CTS, and the PPDU follows.
+    fn cleared(&mut self, mut exchange: Exchange, context: &mut Context<'_>) {
+        let band = self.settings.band;
+        self.answered_by_receiver(&mut exchange, context);
+        let station = &mut self.stations[exchange.sender.station];
+        let data = station.head(exchange.sender.category).map(|aggregate| aggregate.duration);
+        exchange.until += band.legacy_frame(CTS, FAST_CONTROL) + band.sifs() + data.unwrap_or(Span::ZERO);
+        exchange.phase = Phase::Data;
+        self.exchanges.push(exchange);
+    }
+
+    /// The receiver responds to the PPDU.
+    fn respond(&mut self, mut exchange: Exchange, context: &mut Context<'_>) {
+        exchange.until += exchange.response;
+        exchange.phase = Phase::Answering;
+        self.answered_by_receiver(&mut exchange, context);
+        self.exchanges.push(exchange);
     }
 
     /// A collision at the receiver.
@@ -327,7 +360,7 @@ impl Channel {
         let Sender { station, category } = exchange.sender;
         let from = StationId(station as u16);
         let Some(aggregate) = self.stations[station].head(category) else { return };
-        let (to, mode, aggregated) = (aggregate.to, aggregate.mode(), aggregate.is_aggregate());
+        let (to, mode, response) = (aggregate.to, aggregate.mode(), aggregate.response());
         let mut row = row_of(aggregate, from, &exchange);
         let mut frames = std::mem::take(&mut aggregate.frames);
         let status = &mut exchange.status;
@@ -354,18 +387,14 @@ impl Channel {
         if let Some(aggregate) = self.stations[station].head(category) {
             aggregate.frames = frames;
         }
-        self.stations[to.index()].charge_received(category, from, row.duration);
+        self.stations[to.index()].charge_received(category, from, row.duration, context.now);
         self.outcomes.push(Outcome::Sent(row));
         self.outcomes.extend(self.up.drain(..).map(|packet| Outcome::Received(to, packet)));
         if row.received == 0 {
             return self.unanswered(exchange, context);
         }
-        let response = if aggregated { BLOCK_ACK } else { ACK };
-        let band = self.settings.band;
-        exchange.until += band.sifs() + band.legacy_frame(response, mode.response_bits());
-        exchange.phase = Phase::Answering;
-        self.answered_by_receiver(&mut exchange, context);
-        self.exchanges.push(exchange);
+        exchange.response = self.settings.band.legacy_frame(response, mode.response_bits());
+        self.pause(exchange, Phase::BeforeResponse, context);
     }
 
     /// The response has ended.
@@ -393,8 +422,7 @@ impl Channel {
         }
         let band = self.settings.band;
         let aggregate = station.head(category)?;
-        let response = if aggregate.is_aggregate() { BLOCK_ACK } else { ACK };
-        let response = band.legacy_frame(response, aggregate.mode().response_bits());
+        let response = band.legacy_frame(aggregate.response(), aggregate.mode().response_bits());
         let at = now + band.sifs();
         (at + aggregate.duration + band.sifs() + response <= exchange.won + limit).then_some(at)
     }
@@ -451,7 +479,12 @@ impl Channel {
             return;
         }
         for index in 0..self.stations.len() {
-            if self.hears_only_receiver(index, exchange) && self.stations[index].sense.begin() {
+            // A radio that sends does not hear the receiver.
+            if self.stations[index].sending.is_some() || !self.hears_only_receiver(index, exchange) {
+                continue;
+            }
+            exchange.deferring.push(index as u16);
+            if self.stations[index].sense.begin() {
                 self.stations[index].defer(context.now, context.draws[index].as_mut());
             }
         }
@@ -466,13 +499,8 @@ impl Channel {
 
     /// Radios that heard only the receiver no longer defer.
     fn free_receiver(&mut self, exchange: &Exchange, sensed: Sensed, now: SimTime) {
-        if self.settings.hearing.is_mutual() {
-            return;
-        }
-        for index in 0..self.stations.len() {
-            if exchange.answered && self.hears_only_receiver(index, exchange) {
-                self.stations[index].released(sensed, &self.pauses, now);
-            }
+        for &index in &exchange.deferring {
+            self.stations[usize::from(index)].released(sensed, &self.pauses, now);
         }
     }
 

@@ -5,7 +5,7 @@
 //! | `ath9k` | FQ-CoDel per station | 2 aggregates, formed by the host when one is done | 32 frames, 4.096 ms, 65535 B | yes |
 //! | `ath9k_htc` | a qdisc | 246 frames, then the qdisc is stopped | formed by firmware for 2 slots, 20 frames | no |
 //! | `ath10k` | FQ-CoDel per station | AQL: 12 ms of air per station, 5 ms each above 24 ms in all; 1424 frames | formed by firmware for 1 slot, 64 frames | no |
-//! | `generic` | FQ-CoDel per station | as `ath9k` | 64 frames, 5.484 ms, 65535 B | yes |
+//! | `generic` | FQ-CoDel per station | 1 aggregate, formed by the host when it is done | 64 frames (802.11ax: 256), 5.484 ms, 65535 B (11ac: 1 MiB, 11ax: 4 MiB) | yes |
 //!
 //! [linux-6.12 drivers/net/wireless/ath: ath9k/ath9k.h, ath9k/hif_usb.h, ath9k/htc.h, ath10k/core.h]
 //! Firmware forms an aggregate like a host: as soon as a hardware slot is free and a frame is queued, from the queued
@@ -16,8 +16,7 @@
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Span};
 
 use crate::aggregate::Limits;
-use crate::block_ack::WINDOW;
-use crate::phy::LONGEST_PPDU;
+use crate::phy::{Format, LONGEST_PPDU};
 use crate::station_queues::QueueLimits;
 
 /// Where packets are held between the queue of the host and the air.
@@ -55,6 +54,8 @@ pub struct AirtimeLimits {
     pub high: Span,
     /// Total.
     pub device: Span,
+    /// Unit in which the airtime of a packet is counted, rounded down.
+    pub step: Span,
 }
 
 impl AirtimeLimits {
@@ -129,8 +130,14 @@ pub const AIRTIME_USE_RX: u32 = 2;
 const RTS_OFF: u32 = 1_048_575;
 /// What mac80211 sets. [linux-6.12 include/net/cfg80211.h IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L, _H,
 /// IEEE80211_AQL_THRESHOLD]
-const AQL: AirtimeLimits =
-    AirtimeLimits { low: Span::from_millis(5), high: Span::from_millis(12), device: Span::from_millis(24) };
+const AQL: AirtimeLimits = AirtimeLimits {
+    low: Span::from_millis(5),
+    high: Span::from_millis(12),
+    device: Span::from_millis(24),
+    step: AIRTIME_STEP,
+};
+/// An skb has 10 bits for its airtime. [linux-6.12 include/net/mac80211.h ieee80211_info_set_tx_time_est]
+const AIRTIME_STEP: Span = Span::from_micros(4);
 
 const ATH9K: Profile = Profile {
     name: "ath9k",
@@ -173,7 +180,14 @@ pub const PROFILES: &[Profile] = &[
     Profile {
         name: "generic",
         summary: "aggregates formed by the host, up to the limits of the standard",
-        limits: Limits { frames: 64, bytes: 65_535, duration: LONGEST_PPDU, shortest_mpdu: 0 },
+        // A second aggregate in hardware would share the block-ack window with the first.
+        below: Below::Slots(1),
+        limits: Limits {
+            frames: Format::He.block_ack_window(),
+            bytes: Format::He.longest_ampdu(),
+            duration: LONGEST_PPDU,
+            shortest_mpdu: 0,
+        },
         ..ATH9K
     },
     // Only in the tests of this crate: shows that a driver needs only its row.
@@ -209,6 +223,7 @@ impl Profile {
                 ("airtime", of(|own| own.high), AIRTIME),
                 ("airtime_low", of(|own| own.low), AIRTIME_LOW),
                 ("airtime_device", of(|own| own.device), AIRTIME_DEVICE),
+                ("airtime_step", of(|own| own.step), AIRTIME_STEPS),
             ];
             found.extend(limits.map(|(name, default, meaning)| Parameter {
                 default,
@@ -273,17 +288,18 @@ impl Profile {
 
 /// The limits with the given options; a limit that neither has is off.
 fn given_airtime(own: Option<AirtimeLimits>, given: &Parameters) -> Option<AirtimeLimits> {
-    let names = ["airtime", "airtime_low", "airtime_device"];
-    let [high, low, device] = names.map(|name| given.given(name).map(Span::from_nanos));
-    if own.is_none() && high.is_none() && low.is_none() && device.is_none() {
+    let names = ["airtime", "airtime_low", "airtime_device", "airtime_step"];
+    let [high, low, device, step] = names.map(|name| given.given(name).map(Span::from_nanos));
+    if own.is_none() && [high, low, device, step].iter().all(Option::is_none) {
         return None;
     }
-    let unlimited = AirtimeLimits { low: Span::ZERO, high: Span::MAX, device: Span::MAX };
+    let unlimited = AirtimeLimits { low: Span::ZERO, high: Span::MAX, device: Span::MAX, step: AIRTIME_STEP };
     let own = own.unwrap_or(unlimited);
     Some(AirtimeLimits {
         low: low.unwrap_or(own.low),
         high: high.unwrap_or(own.high),
         device: device.unwrap_or(own.device),
+        step: step.unwrap_or(own.step),
     })
 }
 
@@ -296,8 +312,8 @@ impl Limits {
         };
         let longest = LONGEST_PPDU.as_nanos();
         vec![
-            row("subframes", ParameterUnit::Number, frames, WINDOW, SUBFRAMES),
-            row("bytes", ParameterUnit::Bytes, bytes, 1_048_575, BYTES),
+            row("subframes", ParameterUnit::Number, frames, MAX_SUBFRAMES, SUBFRAMES),
+            row("bytes", ParameterUnit::Bytes, bytes, MAX_BYTES, BYTES),
             row("duration", ParameterUnit::Time, self.duration.as_nanos(), longest, DURATION),
             shortest,
         ]
@@ -314,11 +330,14 @@ impl Limits {
 
 const MAX_COUNT: u64 = 100_000;
 const MAX_MSDUS: u64 = 5;
+const MAX_SUBFRAMES: u64 = Format::He.block_ack_window() as u64;
+const MAX_BYTES: u64 = Format::He.longest_ampdu() as u64;
 const SECOND: u64 = 1_000_000_000;
 const MAX_MEMORY: u64 = 1 << 30;
 
-const SUBFRAMES: &str = "maximum number of MPDUs in an aggregate; 1: no aggregation";
-const BYTES: &str = "maximum number of bytes in an aggregate";
+const SUBFRAMES: &str =
+    "maximum number of MPDUs in an aggregate; 1: no aggregation; before 802.11ax at most 64";
+const BYTES: &str = "maximum number of bytes in an aggregate; at most 65535 with 802.11n, 1048575 with 11ac, 4194303 with 11ax";
 const DURATION: &str = "maximum duration of an aggregate";
 const SHORTEST_MPDU: &str = "shorter MPDUs are padded to this length within an aggregate";
 const RETRIES: &str = "transmissions of a frame before it is dropped";
@@ -330,6 +349,7 @@ const AIRTIME: &str =
 const AIRTIME_LOW: &str = "maximum airtime of the frames of one station in firmware otherwise";
 const AIRTIME_DEVICE: &str =
     "airtime of the frames of all stations in firmware from which airtime_low applies";
+const AIRTIME_STEPS: &str = "unit in which the expected airtime of a packet is counted, rounded down";
 const AMSDU: &str = "maximum number of packets in one MPDU; 1: no A-MSDU";
 const RTS: &str = "longer PSDUs are protected by RTS and CTS";
 const LIMIT: &str = "maximum number of packets in all queues above the radio";

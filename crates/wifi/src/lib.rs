@@ -16,6 +16,7 @@ pub mod block_ack;
 pub mod channel;
 pub mod contend;
 pub mod driver;
+pub mod expected_airtime;
 pub mod frame;
 mod listeners;
 pub mod loss;

@@ -7,8 +7,11 @@
 //! A radio that hears a frame decodes its header and defers to the end of the response (the duration field). A PPDU is
 //! lost completely if its receiver hears or sends anything else meanwhile. [ieee80211-2016 §10.3.2]
 //!
-//! Deviations: hearing is mutual, and every frame that is heard can be decoded; no capture effect. A radio that hears
-//! only the receiver defers from the end of the PPDU, a SIFS early. Responses are never lost.
+//! A radio that hears only the receiver may begin to send in the SIFS before its CTS or response. The receiver responds
+//! nevertheless, so that this frame is lost, and its sender, which has not heard the CTS, may spoil the PPDU later.
+//!
+//! Deviations: hearing is mutual, and every frame that is heard can be decoded; no capture effect. Responses are never
+//! lost. A radio whose own frame ends within a response does not sense the rest of it.
 
 use tailback_units::{SimTime, Span};
 
@@ -18,11 +21,13 @@ use crate::status::Status;
 
 /// From the end of a PPDU until a response that has not begun will not come, beyond SIFS and a slot: the PHY's delay.
 const PHY_START: Span = Span::from_micros(20);
-/// Bytes of an ACK, a CTS, an RTS, a compressed block ack.
+/// Bytes of an ACK, a CTS, an RTS, a compressed block ack with a bitmap of 64 bits.
 pub(crate) const ACK: u32 = 14;
 pub(crate) const CTS: u32 = 14;
 pub(crate) const RTS: u32 = 20;
 pub(crate) const BLOCK_ACK: u32 = 32;
+/// The same with a bitmap of 256 bits, for more than 64 MPDUs. [ieee80211ax §9.3.1.8]
+pub(crate) const LONG_BLOCK_ACK: u32 = 56;
 /// Bits per symbol of 24 and of 6 Mbit/s.
 pub(crate) const FAST_CONTROL: u32 = 96;
 const SLOW_CONTROL: u32 = 24;
@@ -69,8 +74,12 @@ pub(crate) struct Sender {
 pub(crate) enum Phase {
     /// RTS.
     Announcing,
+    /// SIFS before the CTS, if some radios hear only the receiver.
+    BeforeCts,
     /// The PPDU, with the CTS before it if there is one.
     Data,
+    /// SIFS before the response, if some radios hear only the receiver.
+    BeforeResponse,
     /// The response.
     Answering,
     /// A beacon, which has no response.
@@ -90,16 +99,20 @@ pub(crate) struct Exchange {
     pub(crate) won: SimTime,
     /// Radios that the receiver heard at once; 0: this one alone.
     pub(crate) colliders: u32,
-    /// Radios that hear only the receiver defer, too.
+    /// How long the response lasts, once the PPDU has arrived.
+    pub(crate) response: Span,
+    /// The receiver has been heard.
     pub(crate) answered: bool,
+    /// Radios that hear only the receiver and defer to it.
+    pub(crate) deferring: Vec<u16>,
     pub(crate) status: Status,
 }
 
 impl Exchange {
-    /// The transmissions in progress.
+    /// The radio that sends, or will after a SIFS.
     fn transmitter(&self) -> Option<usize> {
         match self.phase {
-            Phase::Answering => self.to,
+            Phase::BeforeCts | Phase::BeforeResponse | Phase::Answering => self.to,
             _ => Some(self.sender.station),
         }
     }

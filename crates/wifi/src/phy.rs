@@ -107,6 +107,27 @@ pub enum Format {
     He,
 }
 
+impl Format {
+    /// Longest A-MPDU in bytes: the largest length exponent. [ieee80211-2016 table 9-163, §9.4.2.158.2] [ieee80211ax
+    /// §9.4.2.248]
+    pub const fn longest_ampdu(self) -> u32 {
+        match self {
+            Format::Ht => 65_535,
+            Format::Vht => 1_048_575,
+            Format::He => 4_194_303,
+        }
+    }
+
+    /// Sequence numbers that may be outstanding: the longest bitmap of a block ack. [ieee80211-2016 §9.3.1.9]
+    /// [ieee80211ax §9.3.1.8]
+    pub const fn block_ack_window(self) -> u32 {
+        match self {
+            Format::Ht | Format::Vht => 64,
+            Format::He => 256,
+        }
+    }
+}
+
 /// Guard interval between symbols.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Guard {
@@ -202,6 +223,11 @@ impl Mode {
         self.bits_per_symbol
     }
 
+    /// The same of MCS 0 with as many streams.
+    pub(crate) fn slowest_bits_per_symbol(&self) -> u64 {
+        self.bits_per_symbol * SIXTHS_PER_SUBCARRIER[0] / SIXTHS_PER_SUBCARRIER[self.mcs as usize]
+    }
+
     /// Bits per symbol of the legacy rate that answers it: 24 Mbit/s if it is 16-QAM or more, 12 for QPSK, 6 for
     /// BPSK. [ieee80211-2016 §10.7.6.5]
     pub fn response_bits(&self) -> u32 {
@@ -238,7 +264,7 @@ impl Mode {
         Span::from_nanos(if self.guard == Guard::Ns400 { nanos.div_ceil(4_000) * 4_000 } else { nanos })
     }
 
-    const fn symbol_nanos(&self) -> u64 {
+    pub(crate) const fn symbol_nanos(&self) -> u64 {
         match (self.format, self.guard) {
             (Format::Ht | Format::Vht, Guard::Ns400) => 3_600,
             (Format::Ht | Format::Vht, _) => 4_000,

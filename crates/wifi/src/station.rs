@@ -16,11 +16,12 @@ use tailback_units::{SimTime, Span};
 use crate::aggregate::{Aggregate, Builder, ClosedBy};
 use crate::airtime::AirtimeScheduler;
 use crate::beacon::Beacon;
-use crate::block_ack::{Originator, Recipient};
+use crate::block_ack::{Originator, Recipient, WINDOW};
 use crate::contend::{AccessCategory, Contenders, Edca};
 use crate::driver::{
     AIRTIME_USE_RX, AIRTIME_USE_TX, Above, AirtimeLimits, Amsdu, Below, Profile, RateControlIn,
 };
+use crate::expected_airtime::{Expected, expected_airtime};
 use crate::frame::Mpdu;
 use crate::loss::Loss;
 use crate::medium::{CarrierSense, Pauses, Sensed};
@@ -102,7 +103,7 @@ impl Station {
         let state = || CategoryState {
             turns: AirtimeScheduler::new(stations, profile.airtime_flags != 0),
             hardware: VecDeque::new(),
-            sessions: (0..stations).map(|_| Session::default()).collect(),
+            sessions: links.iter().map(|link| Session::new(link.as_ref())).collect(),
             firmware_turns: VecDeque::new(),
         };
         Station {
@@ -172,7 +173,7 @@ impl Station {
         match &mut self.queues {
             Some(queues) => {
                 queues.enqueue(queue_number(to, category), packet, context);
-                self.categories[category].turns.activate(to.0);
+                self.categories[category].turns.activate(to.0, context.now);
             }
             None => self.hand_to_firmware(category, to, packet),
         }
@@ -225,6 +226,9 @@ impl Station {
         let tries = aggregate.failures + answered;
         let airtime = aggregate.used + aggregate.duration * u64::from(answered);
         self.report(&aggregate, status);
+        if self.profile.airtime_flags & AIRTIME_USE_TX != 0 {
+            self.categories[category].turns.charge(to.0, airtime, context.now);
+        }
         let mut start = 0;
         for settled in &status.acknowledged {
             start = self.settle(category, to, settled);
@@ -232,7 +236,7 @@ impl Station {
         while let Some(mut frame) = aggregate.frames.pop_front() {
             frame.tries += tries;
             if frame.tries < self.profile.frame_tries {
-                self.send_again(category, to, frame);
+                self.send_again(category, to, frame, context.now);
             } else {
                 start = self.settle(category, to, &Acknowledged::of(&frame));
                 let packets = std::iter::once(frame.packet).chain(frame.more);
@@ -240,11 +244,8 @@ impl Station {
             }
         }
         self.spare.push(aggregate.frames);
-        if self.profile.airtime_flags & AIRTIME_USE_TX != 0 {
-            self.categories[category].turns.charge(to.0, airtime);
-        }
         if self.has_more(category, to) {
-            self.categories[category].turns.activate(to.0);
+            self.categories[category].turns.activate(to.0, context.now);
         }
         self.serve_from_firmware(category, to);
         self.pull_what_fits(category, context);
@@ -299,9 +300,9 @@ impl Station {
     }
 
     /// Charges a station for a transmission to this one. [linux-6.12 AIRTIME_USE_RX]
-    pub fn charge_received(&mut self, category: usize, from: StationId, span: Span) {
+    pub fn charge_received(&mut self, category: usize, from: StationId, span: Span, now: SimTime) {
         if self.profile.airtime_flags & AIRTIME_USE_RX != 0 {
-            self.categories[category].turns.charge(from.0, span);
+            self.categories[category].turns.charge(from.0, span, now);
         }
     }
 
@@ -376,10 +377,10 @@ impl Station {
             );
             // A station whose window is full comes back when frames of it are settled.
             let Some(aggregate) = formed else { continue };
-            if queues.packets_of(number) > 0
-                || self.categories[category].sessions[to.index()].originator.waiting() > 0
-            {
-                self.categories[category].turns.served(turn);
+            let state = &mut self.categories[category];
+            match queues.packets_of(number) > 0 || state.sessions[to.index()].originator.waiting() > 0 {
+                true => state.turns.activate(turn, now),
+                false => state.turns.emptied(turn, now),
             }
             self.categories[category].hardware.push_back(aggregate);
         }
@@ -418,17 +419,16 @@ impl Station {
                 self.hand_to_firmware(category, to, packet);
             }
             if queues.packets_of(queue_number(to, category)) > 0 {
-                self.categories[category].turns.served(turn);
+                self.categories[category].turns.activate(turn, context.now);
             }
         }
-        full.into_iter().for_each(|turn| self.categories[category].turns.activate(turn));
+        full.into_iter().for_each(|turn| self.categories[category].turns.activate(turn, context.now));
         self.queues = Some(queues);
     }
 
     fn hand_to_firmware(&mut self, category: usize, to: StationId, packet: Box<Packet>) {
         let mut frame = Mpdu::new(packet, self.overhead);
-        let rate = self.links[to.index()].as_ref().map_or(1, |link| link.rates.usual().bits_per_sec());
-        frame.estimate = Span::from_nanos(8 * u64::from(frame.bytes) * 1_000_000_000 / rate);
+        frame.estimate = self.expected_airtime(category, to, frame.packet.ip_length);
         let state = &mut self.categories[category];
         let session = &mut state.sessions[to.index()];
         session.pending += frame.estimate;
@@ -436,6 +436,17 @@ impl Station {
         session.firmware.push_back(frame);
         self.in_firmware += 1;
         self.serve_from_firmware(category, to);
+    }
+
+    /// The airtime that the host expects of a packet, if it limits that in firmware.
+    fn expected_airtime(&self, category: usize, to: StationId, ip_length: u32) -> Span {
+        let Below::Firmware { airtime: Some(limits), .. } = self.profile.below else { return Span::ZERO };
+        let Some(link) = &self.links[to.index()] else { return Span::ZERO };
+        let expected = match category == AccessCategory::Voice.index() {
+            true => Expected::Alone,
+            false => Expected::Aggregated,
+        };
+        expected_airtime(link.rates.usual(), ip_length, expected, limits.step)
     }
 
     /// The limits of an A-MSDU, whose duration must be allowed for a PPDU in each mode of a retransmission.
@@ -481,6 +492,9 @@ impl Station {
     ) -> Option<Aggregate> {
         let chain = self.links[to.index()].as_mut()?.rates.chain(now, self.profile.hardware_tries);
         let mut limits = self.profile.limits;
+        let format = chain.slowest().format();
+        limits.bytes = limits.bytes.min(format.longest_ampdu());
+        limits.frames = limits.frames.min(format.block_ack_window());
         let txop = self.contenders.edca(category).txop;
         if !txop.is_zero() {
             limits.duration = limits.duration.min(txop);
@@ -521,11 +535,11 @@ impl Station {
         }
     }
 
-    fn send_again(&mut self, category: usize, to: StationId, frame: Mpdu) {
+    fn send_again(&mut self, category: usize, to: StationId, frame: Mpdu, now: SimTime) {
         let state = &mut self.categories[category];
         state.sessions[to.index()].originator.send_again(frame);
         match self.profile.below {
-            Below::Slots(_) => state.turns.activate(to.0),
+            Below::Slots(_) => state.turns.activate(to.0, now),
             Below::Firmware { .. } if !state.firmware_turns.contains(&to.0) => {
                 state.firmware_turns.push_front(to.0)
             }
@@ -545,6 +559,11 @@ impl Station {
 }
 
 impl Session {
+    fn new(link: Option<&Link>) -> Self {
+        let window = link.map_or(WINDOW, |link| link.rates.usual().format().block_ack_window());
+        Session { originator: Originator::new(window), ..Session::default() }
+    }
+
     fn is_idle(&self) -> bool {
         self.firmware.is_empty() && self.originator.waiting() == 0
     }

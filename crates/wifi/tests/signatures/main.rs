@@ -5,12 +5,13 @@ mod queues;
 mod rates;
 mod rig;
 
+use rand_core::{Rng, SeedableRng};
 use rig::{Plan, ht, vht};
 use tailback_units::{SimTime, Span};
 use tailback_wifi::aggregate::Limits;
 use tailback_wifi::driver::Below;
-use tailback_wifi::phy::{Guard, LegacyRate};
-use tailback_wifi::{Band, StationId};
+use tailback_wifi::phy::{Format, Guard, LegacyRate};
+use tailback_wifi::{Band, Mode, StationId};
 
 fn within(measured: f64, expected: f64, share: f64) {
     assert!((measured - expected).abs() <= share * expected, "{measured:.2} instead of {expected}");
@@ -372,4 +373,110 @@ fn hidden_senders_collide_and_rts_helps() {
     plan.profile.rts_threshold = Some(500);
     let protected = plan.build().saturate(10).total_mbps();
     assert!(protected > 0.85 * open, "{protected} and {open}");
+}
+
+/// One sender with nothing else on the air: the mean access of 110.5 µs, the PPDU, SIFS and the block ack.
+fn saturated_mbps(frames: u64, ppdu_us: f64, block_ack_us: f64) -> f64 {
+    (frames * 1472 * 8) as f64 / (110.5 + ppdu_us + 16.0 + block_ack_us)
+}
+
+#[test]
+fn the_generic_driver_reaches_the_limits_of_802_11ac_and_ax() {
+    let he = |width, mcs| Mode::new(Format::He, width, 2, mcs, Guard::Ns800).unwrap();
+    // 802.11ac, 866.7 Mbit/s: 64 MPDUs are 98 814 bytes in 960 µs; a block ack of 32 bytes.
+    let vht80 = saturated_mbps(64, 960.0, 32.0);
+    // 802.11ax: 256 MPDUs are 395 262 bytes; N_dbps 16 333 (80 MHz) and 32 666; preamble 36 + 2 · 7.2 µs; a block ack
+    // of 56 bytes.
+    let he80 = saturated_mbps(256, 50.4 + 194.0 * 13.6, 40.0);
+    let he160 = saturated_mbps(256, 50.4 + 97.0 * 13.6, 40.0);
+    within(vht80, 673.8, 0.001);
+    for (mode, expected) in [(vht(80, 2, 9), vht80), (he(80, 11), he80), (he(160, 11), he160)] {
+        let mut plan = Plan { modes: vec![mode], ..Plan::uplink(1) };
+        plan.profile = *tailback_wifi::driver::find("generic").unwrap();
+        within(plan.build().saturate(2).total_mbps(), expected, 0.006);
+    }
+}
+
+#[test]
+fn an_aggregate_of_802_11n_never_exceeds_its_65_535_bytes() {
+    for driver in ["generic", "ath10k"] {
+        let mut plan = Plan::uplink(1);
+        plan.profile = *tailback_wifi::driver::find(driver).unwrap();
+        let rig = plan.build().saturate(1);
+        let longest = rig.ppdus.iter().map(|ppdu| (ppdu.psdu_bytes, ppdu.mpdus)).max();
+        assert_eq!(longest, Some((64_846, 42)), "{driver}");
+    }
+}
+
+/// Two senders that do not hear each other, both with RTS, in a model of slots of 1 µs that shares no code with the
+/// simulator: goodput in Mbit/s.
+fn hidden_pair_by_slots(micros: u64, seed: u64) -> f64 {
+    const ACCESS: [u64; 4] = [28, 16, 28, 16]; // RTS, SIFS, CTS, SIFS
+    const DATA: u64 = 1_360;
+    const RESPONSE: u64 = 16 + 32;
+    let mut draws = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut draw = |window: u64| u64::from(draws.next_u32()) % (window + 1);
+    // Of each sender: its window, the slots left, the time at which it may count on, the begin of its RTS.
+    let mut window = [15; 2];
+    let mut slots = [draw(15), draw(15)];
+    let mut idle = [0; 2];
+    let mut began: [Option<u64>; 2] = [None; 2];
+    // Its RTS or PPDU was spoilt; and until when the CTS for the other one keeps it from counting.
+    let mut spoilt = [false; 2];
+    let mut delivered = 0;
+    for now in 0..micros {
+        for one in 0..2 {
+            let other = 1 - one;
+            if let Some(begin) = began[one] {
+                let age = now - begin;
+                let cleared = ACCESS[0] + ACCESS[1];
+                let data = ACCESS.iter().sum::<u64>();
+                // The other sends while the access point listens to this one: in the RTS, or in the PPDU.
+                let listens = age < ACCESS[0] || (data..data + DATA).contains(&age);
+                let other_sends = began[other].is_some_and(|theirs| {
+                    let age = now - theirs;
+                    age < ACCESS[0] || (data..data + DATA).contains(&age)
+                });
+                spoilt[one] |= listens && other_sends;
+                // The access point sends CTS or a response to the other.
+                spoilt[one] |= listens
+                    && began[other].is_some_and(|theirs| {
+                        let age = now - theirs;
+                        !spoilt[other]
+                            && ((cleared..cleared + ACCESS[2]).contains(&age) || age >= data + DATA + 16)
+                    });
+                let failed = spoilt[one] && (age + 1 == ACCESS[0] || age + 1 == data + DATA);
+                let done = age + 1 == data + DATA + RESPONSE;
+                if failed || done {
+                    began[one] = None;
+                    window[one] = if failed { (2 * window[one] + 1).min(1_023) } else { 15 };
+                    slots[one] = draw(window[one]);
+                    // AIFS; after a failure also the time-out.
+                    idle[one] = now + 1 + 43 + if failed { 45 } else { 0 };
+                    spoilt[one] = false;
+                    delivered += u64::from(done) * 32 * 1472 * 8;
+                } else if age == cleared && !spoilt[one] && began[other].is_none() {
+                    // The other hears the CTS and defers to the end of the response.
+                    idle[other] = begin + data + DATA + RESPONSE + 43;
+                }
+            } else if now >= idle[one] && (now - idle[one]).is_multiple_of(9) {
+                if slots[one] == 0 {
+                    (began[one], spoilt[one]) = (Some(now), false);
+                } else {
+                    slots[one] -= 1;
+                }
+            }
+        }
+    }
+    delivered as f64 / micros as f64
+}
+
+#[test]
+fn two_hidden_senders_with_rts_carry_what_a_model_of_slots_gives() {
+    let expected = hidden_pair_by_slots(20_000_000, 1);
+    let mut plan = Plan::uplink(2);
+    plan.hearing.hide(StationId(1), StationId(2));
+    plan.profile.rts_threshold = Some(500);
+    let measured = plan.build().saturate(20).total_mbps();
+    within(measured, expected, 0.004);
 }

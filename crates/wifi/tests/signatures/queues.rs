@@ -145,12 +145,14 @@ fn aql_lets_one_station_hold_12_ms_and_each_of_many_5_ms() {
 
 #[test]
 fn an_aggregate_of_1360_us_costs_a_station_six_turns() {
+    let now = SimTime::ZERO;
     let mut scheduler = AirtimeScheduler::new(2, true);
-    scheduler.activate(0);
+    scheduler.activate(0, now);
     assert_eq!(scheduler.take_turn(), Some(0));
-    scheduler.charge(0, Span::from_micros(1_360));
-    scheduler.served(0);
-    scheduler.activate(1);
+    // The first 256 us are free: a deficit begins there.
+    scheduler.charge(0, Span::from_micros(256 + 1_360), now);
+    scheduler.activate(0, now);
+    scheduler.activate(1, now);
     let mut turns = 0;
     loop {
         let station = scheduler.take_turn().unwrap();
@@ -158,8 +160,8 @@ fn an_aggregate_of_1360_us_costs_a_station_six_turns() {
             break;
         }
         turns += 1;
-        scheduler.charge(1, Span::from_micros(256));
-        scheduler.served(1);
+        scheduler.charge(1, Span::from_micros(256), now);
+        scheduler.activate(1, now);
     }
-    assert_eq!(turns, 6, "six refills of 256 us make up for 1360");
+    assert_eq!(turns, 2 + 6, "six refills of 256 us make up for 1360; station 1 begins with two turns");
 }
