@@ -46,6 +46,9 @@ UNITS = {
 RTT = Tolerance(share=0.1, absolute=1.0)
 TOLERANCES = {"goodput_mbps": FIDELITY["goodput"], "rtt_p50": RTT, "rtt_p90": RTT, "drops": FIDELITY["drops"]}
 
+PING = "ping"
+"""A ping of each pair of end hosts; the figures are those of the first."""
+
 #: Hosts of the twin after the six end hosts.
 NEAR_BRIDGE, ROUTER, FAR_BRIDGE = 6, 7, 8
 
@@ -86,7 +89,7 @@ def twin(run: Experiment) -> Scenario:
             *({"host": sender, "link": sender, "root": shaper(10**9, 3000, "pfifo", 1000)} for sender in range(FLOWS)),
             {"host": ROUTER, "link": 7, "root": shaper(10**7, 1600, run.qdisc, run.limit)},
         ],
-        "traffic": [*(upload(run, index) for index in range(FLOWS)), ping(end_ns)],
+        "traffic": [*(upload(run, index) for index in range(FLOWS)), *(ping(pair, end_ns) for pair in range(FLOWS))],
         "record": {"interval_ns": NANOSECONDS // 10, "tcp_info": "interval", "events": False},
     }
 
@@ -129,12 +132,12 @@ def upload(run: Experiment, index: int) -> Json:
     }
 
 
-def ping(end_ns: int) -> Json:
+def ping(pair: int, end_ns: int) -> Json:
     return {
         "kind": "ping",
-        "name": "ping",
-        "from": 0,
-        "to": FLOWS,
+        "name": f"{PING}.{pair + 1}",
+        "from": pair,
+        "to": FLOWS + pair,
         "start_ns": 0,
         "stop_ns": end_ns,
         "interval_ns": NANOSECONDS // 5,
@@ -148,7 +151,8 @@ def simulate(run: Experiment, phase_us: int = 0) -> tuple[Figures, float]:
     for index, flow in enumerate(scenario["traffic"][:FLOWS]):
         flow["start_ns"] += (index + 1) * phase_us * 1000
     tables, cost = scenario_tables(json.dumps(scenario), FLOWS)
-    sampled = replace(tables, tcp_info=tables.tcp_info.dropna(subset=["rtt"]))
+    first = tables.ping[tables.ping["flow"].astype(str) == f"{PING}.1"]
+    sampled = replace(tables, tcp_info=tables.tcp_info.dropna(subset=["rtt"]), ping=first)
     return figures(sampled), cost["cpu_s"]
 
 

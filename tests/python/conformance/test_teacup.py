@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.judge import Run, cells
-from conformance.wired.teacup import CAMPAIGN, Experiment, read_golden, simulate
+from conformance.wired.teacup import CAMPAIGN, Experiment, read_golden, simulate, twin
 
 #: A run of each discipline and control; the whole table: python -m conformance teacup --chance
 WANTED = (
@@ -36,3 +36,8 @@ def test_the_golden_table_has_every_discipline_and_control() -> None:
     assert len(runs) == 60
     assert {run.experiment.qdisc for run in runs} == {"pfifo", "codel", "fq_codel", "pie"}
     assert {run.experiment.cc for run in runs} == {"cubic", "reno"}
+
+
+def test_each_pair_of_hosts_has_a_ping_as_in_the_campaign() -> None:
+    pings = [entry for entry in twin(RUNS[0].experiment)["traffic"] if entry["kind"] == "ping"]
+    assert [(ping["from"], ping["to"]) for ping in pings] == [(0, 3), (1, 4), (2, 5)]
