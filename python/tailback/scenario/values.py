@@ -29,6 +29,7 @@ from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown
 
 NAME_HINT = "begin with a letter, then letters, digits, `_`, `-` or `.`: client, h2, upload-a"
+COLON_HINT = "in YAML's flow style, {…}, a colon needs a space behind it: {client: , router: }, or write one name per line"
 KERNEL_HINT = "give the name of a kernel in `tailback kernel list`"
 OFFLOADS_HINT = "write off (in TCP), gso (below the qdisc) or on (in the device)"
 DIRECTION_HINT = "write two hosts and an arrow: client -> server"
@@ -50,7 +51,8 @@ def name(word: object) -> str:
     text = word if isinstance(word, str) else ""
     plain = text.replace("_", "a").replace("-", "a").replace(".", "a")
     if not (text[:1].isalpha() and plain.isalnum() and text.isascii() and len(text) <= 60):
-        raise WordError(f"`{shown(word)}` is not a name", NAME_HINT)
+        hint = COLON_HINT if text.endswith(":") else NAME_HINT
+        raise WordError(f"`{shown(word)}` is not a name", hint)
     return text
 
 

@@ -430,3 +430,9 @@ def test_an_empty_file_is_an_error_that_lists_the_required_keys(refusal: Refusal
         "traffic",
         "duration",
     ]
+
+
+def test_names_of_flow_style_need_a_space_behind_the_colon(refusal: Refusal) -> None:
+    message = refusal("title: t\nhosts: {C:, R:}\n")
+    assert "access21.yaml:2: hosts.C:: `C:` is not a name" in message
+    assert "a colon needs a space behind it: {client: , router: }" in message
