@@ -5,11 +5,13 @@
     jitter     applies after the transmission time and therefore needs a second netem below that of the rate. netem
                keeps the order of packets if it has a rate; that of the second is the highest possible
     reorder    applies after the transmission time too: in a single netem, a packet that overtakes would skip it
-    loss, duplicate, corrupt       netem's own
+    loss, duplicate                netem's own
+    corrupt    a loss, in a netem above the other if the link also has `loss`
     down       netem drops all packets
 
-`corrupt` differs from the simulator: netem flips a bit of the headers, a fifth of which are Ethernet headers, which are
-not checked here. On a real link the frame check would detect it, as in the simulator.
+A frame check finds every corrupted frame. netem's own `corrupt` spares a fifth of the packets here: it flips a bit of the
+linear part, which is the headers once a router has forwarded the packet, and behind an ifb nobody looks at the Ethernet
+header any more. [linux-6.12 sch_netem.c netem_enqueue, drivers/net/ifb.c]
 
 A change is a `tc qdisc change` of that netem, and a `tc class change` of the HTB, at its time of the run. It gives all
 options, because netem keeps those that a change does not name. [linux-6.12 sch_netem.c netem_change]
@@ -76,11 +78,14 @@ class State:
     """Whether it has jitter at any time of the run."""
     reorders: bool
     """Whether it reorders at any time of the run."""
+    corrupts_and_loses: bool
+    """Whether it has both at any time of the run."""
 
     @property
     def takes_two(self) -> bool:
-        """Whether the transmission time needs a netem of its own."""
-        return self.rate_bps is not None and (self.keeps_order or self.reorders)
+        """Whether the transmission time or corruption needs a netem of its own."""
+        wire_first = self.rate_bps is not None and (self.keeps_order or self.reorders)
+        return wire_first or self.corrupts_and_loses
 
 
 def lowest_rate(link: Link, end: int) -> int | None:
@@ -93,8 +98,13 @@ def states(link: Link, end: int) -> list[tuple[int, State]]:
     """The states of one direction, each with the time in ns from which it applies; the first from 0."""
     changes = link.changes(end)
     all_of_run = (link.netem[end], *(change.netem or {} for change in changes))
-    keeps_order, reorders = (any(netem.get(name) for netem in all_of_run) for name in ("jitter", "reorder"))
-    now = State(link.rate_bps[end], link.delay_ns[end], link.netem[end], True, keeps_order, reorders)
+    keeps_order, reorders, corrupts = (
+        any(netem.get(name) for netem in all_of_run) for name in ("jitter", "reorder", "corrupt")
+    )
+    loses = any(_loss_words(netem) for netem in all_of_run)
+    now = State(
+        link.rate_bps[end], link.delay_ns[end], link.netem[end], True, keeps_order, reorders, corrupts and loses
+    )
     found = [(0, now)]
     for change in changes:
         now = _changed(now, change)
@@ -141,7 +151,9 @@ def netems(state: State, *, whole: bool = False) -> Iterator[tuple[Words, Words]
     if not state.takes_two:
         yield ["root"], _netem_words(state, state.rate_bps or in_order, whole=whole)
         return
-    yield ["root", "handle", "1:"], ["netem", "limit", str(LARGEST_LIMIT), *_rate_words(state.rate_bps)]
+    corrupted = _corruption_words(state.netem) if state.corrupts_and_loses else []
+    first = [*_rate_words(state.rate_bps), *corrupted]
+    yield ["root", "handle", "1:"], ["netem", "limit", str(LARGEST_LIMIT), *first]
     yield ["parent", "1:1", "handle", "2:"], _netem_words(state, in_order, whole=whole)
 
 
@@ -149,8 +161,13 @@ def _netem_words(state: State, rate_bps: int | None, *, whole: bool) -> Words:
     given = state.netem
     words = ["netem", "limit", str(LARGEST_LIMIT), *_delay_words(state)]
     words += _rate_words(rate_bps)
-    words += _loss_words(given) if state.up else ["loss", "100%"]
-    for name in ("duplicate", "corrupt", "reorder"):
+    if not state.up:
+        words += ["loss", "100%"]
+    elif state.corrupts_and_loses:
+        words += _loss_words(given)
+    else:
+        words += _loss_words(given) or _corruption_words(given)
+    for name in ("duplicate", "reorder"):
         if name in given or (whole and name != "reorder"):
             words += [name, _share(given.get(name, 0)), _share(given.get(f"{name}_correlation", 0))]
     return words + (["gap", str(given["gap"])] if "gap" in given else [])
@@ -178,6 +195,11 @@ def _loss_words(given: Mapping[str, int]) -> Words:
     names = ("p13", "p31", "p32", "p23", "p14") if model == 1 else ("p", "r", "1-h", "1-k")
     own = [_share(given[name]) for name in names if name in given]
     return ["loss", "state" if model == 1 else "gemodel", *own, *ecn]
+
+
+def _corruption_words(given: Mapping[str, int]) -> Words:
+    own = [_share(given[name]) for name in ("corrupt", "corrupt_correlation") if name in given]
+    return ["loss", "random", *own] if own else []
 
 
 def _share(value: int) -> str:

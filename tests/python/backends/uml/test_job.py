@@ -174,6 +174,20 @@ def test_jitter_comes_after_the_time_on_the_wire_and_keeps_the_order(scenario: M
     assert "rate 10000000000000bit" in behind(job, 2, "i1")[0]
 
 
+def test_a_corrupted_packet_is_lost_whatever_else_the_link_loses(scenario: Make) -> None:
+    near, far = links(None, [5_000_000, 0])
+    near["netem"] = [{"corrupt": PERCENT, "corrupt_correlation": 25 * PERCENT}, {}]
+    far["netem"] = [{"corrupt": PERCENT, "loss": 2 * PERCENT, "ecn": 1}, {}]
+    job = job_of(of_json(scenario(qdiscs=[], links=[near, far])))
+    assert behind(job, 1, "i0") == [
+        "root netem limit 1000000 delay 5000.000us loss random 0.999999978% 24.999999447%"
+    ]
+    assert behind(job, 2, "i1") == [
+        "root handle 1: netem limit 1000000 loss random 0.999999978%",
+        "parent 1:1 handle 2: netem limit 1000000 delay 0.000us loss random 1.999999955% ecn",
+    ]
+
+
 def test_reordering_comes_after_the_time_on_the_wire(scenario: Make) -> None:
     near, far = links(10_000_000, [5_000_000, 0])
     near["netem"] = [{"reorder": 5 * PERCENT}, {}]
@@ -203,7 +217,7 @@ def test_a_schedule_changes_the_netem_and_the_shaper_of_the_link(scenario: Make)
     changes = job_of(of_json(scenario(qdiscs=[], links=[near, far])))["changes"]
     assert [change["at_ns"] for change in changes] == [10**9, 3 * 10**9, 4 * 10**9]
     slower, down = ([" ".join(step["argv"]) for step in change["steps"]] for change in changes[1:])
-    nothing = "duplicate 0.000000000% 0.000000000% corrupt 0.000000000% 0.000000000%"
+    nothing = "duplicate 0.000000000% 0.000000000%"
     netem = "/sbin/tc qdisc change dev i0 root netem limit 1000000 delay 5000.000us rate 5000000bit 24"
     assert slower == [
         f"{netem} {nothing}",
