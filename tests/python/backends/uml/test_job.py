@@ -184,7 +184,7 @@ def test_a_corrupted_packet_is_lost_whatever_else_the_link_loses(scenario: Make)
     ]
     assert behind(job, 2, "i1") == [
         "root handle 1: netem limit 1000000 loss random 0.999999978%",
-        "parent 1:1 handle 2: netem limit 1000000 delay 0.000us loss random 1.999999955% ecn",
+        "parent 1:1 handle 2: netem limit 1000000 delay 5000.000us loss random 1.999999956% ecn",
     ]
 
 
