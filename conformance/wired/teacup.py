@@ -151,7 +151,7 @@ def simulate(run: Experiment, phase_us: int = 0) -> tuple[Figures, float]:
     for index, flow in enumerate(scenario["traffic"][:FLOWS]):
         flow["start_ns"] += (index + 1) * phase_us * 1000
     tables, cost = scenario_tables(json.dumps(scenario), FLOWS)
-    first = tables.ping[tables.ping["flow"].astype(str) == f"{PING}.1"]
+    first = tables.ping[tables.ping["ping"].astype(str) == f"{PING}.1"]
     sampled = replace(tables, tcp_info=tables.tcp_info.dropna(subset=["rtt"]), ping=first)
     return figures(sampled), cost["cpu_s"]
 
