@@ -14,12 +14,12 @@ WANTED = (
     "reno-10ms-codel-2000",
     "reno-10ms-fq_codel-2000",
     "reno-10ms-fq_codel-180",
-    "reno-10ms-pie-180",
+    "cubic-100ms-pie-180-rcv600000",
     "reno-10ms-pie-2000",
     "reno-10ms-pfifo-180",
     "reno-10ms-pfifo-2000-rcv600000",
-    "reno-100ms-pie-2000",
-    "reno-100ms-fq_codel-180-rcv600000",
+    "reno-100ms-codel-2000",
+    "reno-100ms-fq_codel-180",
 )
 RUNS = [run for run in read_golden() if run.experiment.name in WANTED]
 
