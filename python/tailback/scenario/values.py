@@ -29,7 +29,9 @@ from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown
 
 NAME_HINT = "begin with a letter, then letters, digits, `_`, `-` or `.`: client, h2, upload-a"
-COLON_HINT = "in YAML's flow style, {…}, a colon needs a space behind it: {client: , router: }, or write one name per line"
+COLON_HINT = (
+    "in YAML's flow style, {…}, a colon needs a space behind it: {client: , router: }, or write one name per line"
+)
 KERNEL_HINT = "give the name of a kernel in `tailback kernel list`"
 OFFLOADS_HINT = "write off (in TCP), gso (below the qdisc) or on (in the device)"
 DIRECTION_HINT = "write two hosts and an arrow: client -> server"

@@ -9,9 +9,9 @@
     corrupt    a loss, in a netem above the other if the link also has `loss`
     down       netem drops all packets
 
-A frame check finds every corrupted frame. netem's own `corrupt` spares a fifth of the packets here: it flips a bit of the
-linear part, which is the headers once a router has forwarded the packet, and behind an ifb nobody looks at the Ethernet
-header any more. [linux-6.12 sch_netem.c netem_enqueue, drivers/net/ifb.c]
+A frame check finds every corrupted frame. netem's own `corrupt` spares a fifth of the packets here: it flips a bit of
+the linear part, which is the headers once a router has forwarded the packet, and behind an ifb nobody looks at the
+Ethernet header any more. [linux-6.12 sch_netem.c netem_enqueue, drivers/net/ifb.c]
 
 A change is a `tc qdisc change` of that netem, and a `tc class change` of the HTB, at its time of the run. It gives all
 options, because netem keeps those that a change does not name. [linux-6.12 sch_netem.c netem_change]

@@ -179,9 +179,7 @@ def test_a_corrupted_packet_is_lost_whatever_else_the_link_loses(scenario: Make)
     near["netem"] = [{"corrupt": PERCENT, "corrupt_correlation": 25 * PERCENT}, {}]
     far["netem"] = [{"corrupt": PERCENT, "loss": 2 * PERCENT, "ecn": 1}, {}]
     job = job_of(of_json(scenario(qdiscs=[], links=[near, far])))
-    assert behind(job, 1, "i0") == [
-        "root netem limit 1000000 delay 5000.000us loss random 0.999999978% 24.999999447%"
-    ]
+    assert behind(job, 1, "i0") == ["root netem limit 1000000 delay 5000.000us loss random 0.999999978% 24.999999447%"]
     assert behind(job, 2, "i1") == [
         "root handle 1: netem limit 1000000 loss random 0.999999978%",
         "parent 1:1 handle 2: netem limit 1000000 delay 5000.000us loss random 1.999999956% ecn",
