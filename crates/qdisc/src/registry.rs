@@ -5,20 +5,22 @@ use tailback_units::{ParameterError, Parameters};
 use thiserror::Error;
 
 use crate::{
-    Attachment, Inner, Qdisc, Row, bfifo, cake, codel, drr, dualpi2, fq, fq_codel, fq_pie, htb, mq, netem,
-    pfifo, pfifo_fast, pfifo_head_drop, pie, prio, red, sfq, tbf,
+    Attachment, Inner, Qdisc, Row, bfifo, cake, choke, codel, drr, dualpi2, fq, fq_codel, fq_pie, hhf, htb,
+    mq, netem, pfifo, pfifo_fast, pfifo_head_drop, pie, prio, red, sfq, tbf,
 };
 
 /// All disciplines, in the order of their names.
 pub static ROWS: &[Row] = &[
     bfifo::ROW,
     cake::ROW,
+    choke::ROW,
     codel::ROW,
     drr::ROW,
     dualpi2::ROW,
     fq::ROW,
     fq_codel::ROW,
     fq_pie::ROW,
+    hhf::ROW,
     htb::ROW,
     mq::ROW,
     netem::ROW,

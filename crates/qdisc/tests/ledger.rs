@@ -229,6 +229,7 @@ fn required(row: &Row) -> Parameters {
     let given: &[(&str, u64)] = match row.name {
         "htb" => &[("rate", 1_000_000)],
         "tbf" => &[("rate", 1_000_000), ("burst", 5_000), ("limit", 100_000)],
+        "choke" => &[("limit", 400), ("bandwidth", 10_000_000)],
         "red" => &[("limit", 400_000), ("avpkt", 1_000)],
         _ => &[],
     };

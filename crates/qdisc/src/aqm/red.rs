@@ -94,7 +94,7 @@ impl Red {
         now: SimTime,
         draws: &mut dyn Rng,
     ) -> RedVerdict {
-        self.average_in(backlog, settings, now);
+        self.sample(backlog, settings, now);
         let average = self.average_bytes(settings);
         if average < settings.min {
             self.count = None;
@@ -138,7 +138,23 @@ impl Red {
         self.average >> settings.weight
     }
 
-    fn average_in(&mut self, backlog: u64, settings: &RedSettings, now: SimTime) {
+    /// Whether the average is above `threshold`, to the last bit of the average.
+    pub fn is_above(&self, threshold: u64, settings: &RedSettings) -> bool {
+        self.average > threshold << settings.weight
+    }
+
+    /// Ends the present gap: the next packet between the thresholds begins another one.
+    pub fn end_gap(&mut self) {
+        self.count = None;
+    }
+
+    /// Decides about a packet while the average is above `min`.
+    pub fn judge(&mut self, settings: &RedSettings, draws: &mut dyn Rng) -> RedVerdict {
+        self.judge_between(self.average_bytes(settings).saturating_sub(settings.min), settings, draws)
+    }
+
+    /// Takes the backlog at an arrival into the average.
+    pub fn sample(&mut self, backlog: u64, settings: &RedSettings, now: SimTime) {
         match self.idle_since.take() {
             Some(since) => self.decay(now.since(since).as_nanos() / settings.sample.as_nanos(), settings),
             None => self.average = self.average + backlog - (self.average >> settings.weight),
