@@ -64,6 +64,8 @@ class InKernel:
     """Options that backends with a kernel refuse, with remedies."""
     no_device: tuple[str, str] | None = None
     """Why no device with a kernel can have it, and the remedy."""
+    refused_by: Literal["the kernel", "Tailback"] = "the kernel"
+    """Whose limit that is."""
     marks: Sequence[int] | None = ()
     """Byte offsets of its 32-bit counters of CE marks; empty if it never marks, `None` if the agent does not read them.
     """

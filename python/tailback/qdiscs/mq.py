@@ -11,6 +11,7 @@ ROW = Discipline(
             "a veth, which emulates the link, has one transmit queue",
             "remove `mq`: its child alone is equivalent",
         ),
+        refused_by="Tailback",
         marks=None,
     ),
     classes_by="queues",

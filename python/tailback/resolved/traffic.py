@@ -115,8 +115,7 @@ class Tcp:
 
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""
-        if self.ip != 4:
-            yield f"the traffic `{self.name}` goes over IPv6", "remove `ip`, or run it on `--backend sim`"
+        yield from ()
 
 
 @dataclass(frozen=True, kw_only=True)

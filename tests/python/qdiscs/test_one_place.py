@@ -178,7 +178,7 @@ def test_a_discipline_added_by_the_recipe_is_known_everywhere(toy: CoreRegistry)
     assert shaped_rate(given) == 10_000_000
     commands = [" ".join(command) for command in Tree("l0", NOTHING).commands(given)]
     assert commands[-1] == "qdisc add dev l0 parent 1:1 handle 2: toy limit 5 pause 20000.000us"
-    assert list(findings(run.scenario)) == [("the backend does not support `pause` of `toy`", "no kernel pauses")]
+    assert list(findings(run.scenario)) == [("`pause` of `toy`", "no kernel pauses")]
     assert job_of(run.scenario)["marks"]["toy"] == {"in": "statistics", "at": (4,)}
 
 

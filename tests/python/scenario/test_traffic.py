@@ -200,7 +200,10 @@ def test_a_kind_that_no_application_of_the_agent_runs_is_refused_by_name(monkeyp
 @pytest.mark.usefixtures("call")
 def test_what_a_testbed_cannot_run_of_it_is_refused() -> None:
     (found,) = on_testbed.written(scenario_of("0.5ms"), testbed.loads(TESTBED))
-    assert (found.verdict, found.says) == ("fail", "the frames of `call` are too many")
+    assert (found.verdict, found.says) == (
+        "fail",
+        "Tailback does not ask a kernel for this yet: the frames of `call` are too many",
+    )
 
 
 @pytest.mark.usefixtures("call")

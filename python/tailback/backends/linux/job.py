@@ -20,13 +20,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from tailback import qdiscs
 from tailback.backends.linux.links import FRAMING, PREAMBLE_AND_GAP, SHORTEST_FRAME, Hop, rewire, states, wire
 from tailback.backends.linux.steps import IP, TC, Json, Words, run, write
 from tailback.backends.linux.trees import NOTHING, Matches, Socket, Transport, Tree
 from tailback.qdiscs import words_of
-from tailback.resolved import Flow, Link, Qdisc, Scenario
+from tailback.resolved import Flow, Link, Qdisc, Scenario, Tcp
 from tailback.resolved.traffic import Application
 
 FIRST_PORT = 5001
@@ -43,6 +44,50 @@ EVERY_HOST = {
     # The only group of a user namespace.
     "net/ipv4/ping_group_range": "0 0",
 }
+
+
+@dataclass(frozen=True)
+class Family:
+    """The addresses of one version of IP. Each link is a network, and the ends of a link are its hosts 1 and 2."""
+
+    version: int
+    prefix: int
+    """Bits of the network."""
+    longest: int
+    """Bits of an address."""
+
+    def network(self, link: int) -> str:
+        """The network of a link."""
+        return f"10.{link >> 8}.{link & 255}.0" if self.version == 4 else f"fd00:{link:x}::"
+
+    def address(self, link: int, end: int) -> str:
+        """The address of an end of a link."""
+        return f"10.{link >> 8}.{link & 255}.{end + 1}" if self.version == 4 else f"{self.network(link)}{end + 1}"
+
+    @property
+    def words(self) -> Words:
+        """The option of `ip`."""
+        return [] if self.version == 4 else ["-6"]
+
+
+V4 = Family(4, 24, 32)
+V6 = Family(6, 64, 128)
+
+WITH_V6 = {
+    "all/disable_ipv6": 0,
+    "default/disable_ipv6": 0,
+    "all/forwarding": 1,
+    # No host sends packets of its own: addresses are given and static.
+    "default/accept_dad": 0,
+    "default/accept_ra": 0,
+    "default/addr_gen_mode": 1,
+}
+"""Settings of each host if a flow goes over IPv6, in `net/ipv6/conf`."""
+
+
+def families_of(scenario: Scenario) -> list[Family]:
+    """The versions of IP that the flows use; IPv4 is always there."""
+    return [V4, V6] if any(flow.ip == V6.version for flow in scenario.tcp) else [V4]
 
 
 def job_of(scenario: Scenario) -> Json:
@@ -66,7 +111,7 @@ def job_of(scenario: Scenario) -> Json:
         },
         "devices": [_device(scenario, hop) for hop in hops],
         "traffic": [
-            conversation(entry, socket.port, scenario) | {"address": _target(hops, entry.source, entry.target)}
+            conversation(entry, socket.port, scenario) | {"address": _target(hops, entry)}
             for entry, socket in with_sockets(scenario)
         ],
     }
@@ -129,13 +174,11 @@ def _hosts(scenario: Scenario) -> Iterator[Json]:
         yield run(number, IP, "link", "set", "lo", "up")
         for name, text in EVERY_HOST.items():
             yield write(number, f"/proc/sys/{name}", text)
+        for name, switch in WITH_V6.items() if V6 in families_of(scenario) else ():
+            yield write(number, f"/proc/sys/net/ipv6/conf/{name}", switch)
         for name, value in host.sysctl.items():
             own = " ".join(map(str, value)) if isinstance(value, tuple) else value
             yield write(number, f"/proc/sys/{name.replace('.', '/')}", own)
-
-
-def _address(link: int, end: int) -> str:
-    return f"10.{link >> 8}.{link & 255}.{end + 1}"
 
 
 def _hardware(link: int, end: int) -> str:
@@ -152,12 +195,16 @@ def _links(scenario: Scenario) -> Iterator[Json]:
         yield run(None, IP, "link", "add", *near, "type", "veth", "peer", "name", *far)
         for end in (0, 1):
             host = link.ends[end]
-            yield run(host, IP, "address", "add", f"{_address(number, end)}/24", "dev", device)
+            for family in families_of(scenario):
+                address = f"{family.address(number, end)}/{family.prefix}"
+                yield run(host, IP, *family.words, "address", "add", address, "dev", device)
             yield run(host, IP, "link", "set", device, *_most_segments(scenario, host), "up")
             if cuts_segments(scenario, link, host):
                 yield {"kind": "segment", "host": host, "device": device}
-            there = [_address(number, 1 - end), "lladdr", _hardware(number, 1 - end)]
-            yield run(host, IP, "neighbour", "replace", *there, "nud", "permanent", "dev", device)
+            for family in families_of(scenario):
+                there = [family.address(number, 1 - end), "lladdr", _hardware(number, 1 - end)]
+                neighbour = ["neighbour", "replace", *there, "nud", "permanent", "dev", device]
+                yield run(host, IP, *family.words, *neighbour)
 
 
 def cuts_segments(scenario: Scenario, link: Link, host: int) -> bool:
@@ -185,9 +232,11 @@ def _routes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
         for end in hops:
             way = ways.get(end.host)
             if way is not None and not (end.link == way.link and end.host == way.neighbour):
-                gateway = _address(way.link, 1 - way.end)
-                address = f"{_address(end.link, end.end)}/32"
-                yield run(source, IP, "route", "add", address, "via", gateway, "dev", way.device)
+                for family in families_of(scenario):
+                    gateway = family.address(way.link, 1 - way.end)
+                    address = f"{family.address(end.link, end.end)}/{family.longest}"
+                    route = ["route", "add", address, "via", gateway, "dev", way.device]
+                    yield run(source, IP, *family.words, *route)
 
 
 def _routes_of_tree(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
@@ -197,9 +246,12 @@ def _routes_of_tree(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
             if source in link.ends:
                 continue
             way = next((way for end, way in ways.items() if end in link.ends), None)
-            if way is not None:
-                gateway = _address(way.link, 1 - way.end)
-                yield run(source, IP, "route", "add", f"10.{number >> 8}.{number & 255}.0/24", "via", gateway)
+            if way is None:
+                continue
+            for family in families_of(scenario):
+                gateway = family.address(way.link, 1 - way.end)
+                network = f"{family.network(number)}/{family.prefix}"
+                yield run(source, IP, *family.words, "route", "add", network, "via", gateway)
 
 
 def has_one_way(scenario: Scenario) -> bool:
@@ -288,18 +340,19 @@ def matches_of(scenario: Scenario) -> Matches:
     addresses: dict[int, list[str]] = {}
     for number, link in enumerate(scenario.links):
         for end, host in enumerate(link.ends):
-            addresses.setdefault(host, []).append(_address(number, end))
+            addresses.setdefault(host, []).extend(family.address(number, end) for family in families_of(scenario))
     sockets: dict[str, list[Socket]] = {}
     for flow, socket in with_sockets(scenario):
         for name in {flow.name, flow.name.rpartition(".")[0] or flow.name}:
             sockets.setdefault(name, []).append(socket)
-    return Matches(addresses, sockets)
+    return Matches(addresses, sockets, tuple(family.version for family in families_of(scenario)))
 
 
-def _target(hops: Sequence[Hop], source: int, target: int) -> str:
-    """The address of `target` on the last link of the path from `source`."""
-    back = first_hops(hops, target)[source]
-    return _address(back.link, back.end)
+def _target(hops: Sequence[Hop], flow: Flow) -> str:
+    """The address of the receiver on the last link of the path."""
+    back = first_hops(hops, flow.target)[flow.source]
+    family = V6 if isinstance(flow, Tcp) and flow.ip == V6.version else V4
+    return family.address(back.link, back.end)
 
 
 def with_sockets(scenario: Scenario) -> Iterator[tuple[Flow, Socket]]:

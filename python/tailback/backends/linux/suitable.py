@@ -1,4 +1,7 @@
-"""Checks a scenario for features that no kernel supports, before a run. Findings have a remedy."""
+"""Checks a scenario before a run for what a kernel cannot do, and for what Tailback does not ask a kernel for yet.
+
+Findings have a remedy; docs/kernel.md lists all of them.
+"""
 
 import itertools
 from collections.abc import Iterable, Iterator
@@ -6,22 +9,37 @@ from pathlib import Path
 
 from tailback import qdiscs
 from tailback.backends import Unsuitable
-from tailback.backends.linux.job import hops_of, is_shaper, root_of
+from tailback.backends.linux.job import V6, families_of, hops_of, is_shaper, root_of
 from tailback.backends.linux.links import lowest_rate, states
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.resolved import FLOWS, Scenario, shaped_rate
 
+LEAST_MTU_OF_V6 = 1280
+
 DEFAULT_STACK = "linux-6.12"
 """The stack of hosts that name none."""
 
+
+class NotAsked(str):
+    """A problem of Tailback: the kernel may be able to do this, but the backend has no commands for it."""
+
+    __slots__ = ()
+
+
 Finding = tuple[str, str]
-"""A problem and its remedy."""
+"""A problem and its remedy; a problem of the kernel unless it is `NotAsked`."""
 
 
 def refuse(*findings: Iterable[Finding]) -> None:
     """Raises `Unsuitable` for the first finding."""
     for what, remedy in itertools.chain(*findings):
-        raise Unsuitable(f"a real kernel cannot run this: {what}\n  hint: {remedy}")
+        raise Unsuitable(f"{said(what)}\n  hint: {remedy}")
+
+
+def said(what: str) -> str:
+    """The problem, with whose it is."""
+    whose = "Tailback does not ask a kernel for this yet" if isinstance(what, NotAsked) else "a kernel cannot do this"
+    return f"{whose}: {what}"
 
 
 def programs() -> Iterator[Finding]:
@@ -42,7 +60,10 @@ def stacks(scenario: Scenario, version: str, remedy: str) -> Iterator[Finding]:
 
 def findings(scenario: Scenario) -> Iterator[Finding]:
     """All features that no kernel supports."""
-    for each in (_own_controls, _cells, _traces, _copies, _side_by_side, _traffic, _qdiscs, _shapers, _record):
+    parts = (
+        _own_controls, _cells, _traces, _copies, _side_by_side, _traffic, _addresses, _qdiscs, _shapers, _record,
+    )  # fmt: skip
+    for each in parts:
         yield from each(scenario)
 
 
@@ -55,8 +76,8 @@ def _own_controls(scenario: Scenario) -> Iterator[Finding]:
 def _cells(scenario: Scenario) -> Iterator[Finding]:
     for cell in scenario.cells:
         ap = scenario.hosts[cell.access_point].name
-        what = f"this backend does not support Wi-Fi (the cell of `{ap}`)"
-        yield what, "run it on the simulator, --backend sim, or use wired links"
+        what = f"Wi-Fi (the cell of `{ap}`)"
+        yield NotAsked(what), "run it on the simulator, --backend sim, or use wired links"
 
 
 def _traces(scenario: Scenario) -> Iterator[Finding]:
@@ -86,15 +107,24 @@ def _side_by_side(scenario: Scenario) -> Iterator[Finding]:
     for place, ends in enumerate(joined):
         if ends in joined[:place]:
             names = " and ".join(sorted(scenario.hosts[end].name for end in ends))
-            yield f"{names} are connected by two links", "put a router on one of them, or remove it"
+            yield NotAsked(f"{names} are connected by two links"), "put a router on one of them, or remove it"
 
 
 def _traffic(scenario: Scenario) -> Iterator[Finding]:
     known = ", ".join(flow.kind for flow in FLOWS if flow.run_by is not None)
     for entry in scenario.flows:
         if entry.run_by is None:
-            yield f"the traffic `{entry.name}` is of the kind `{entry.kind}`", f"use one of {known}"
-        yield from entry.refused()
+            yield NotAsked(f"the traffic `{entry.name}` is of the kind `{entry.kind}`"), f"use one of {known}"
+        yield from ((NotAsked(what), remedy) for what, remedy in entry.refused())
+
+
+def _addresses(scenario: Scenario) -> Iterator[Finding]:
+    """A link of IPv6 carries at least 1280 bytes. [rfc8200 §5]"""
+    for link in scenario.links if V6 in families_of(scenario) else ():
+        if link.mtu < LEAST_MTU_OF_V6:
+            ends = " - ".join(scenario.hosts[end].name for end in link.ends)
+            what = f"a flow goes over IPv6, and the link {ends} has an MTU of {link.mtu} bytes"
+            yield what, f"remove `ip`, or give the link at least {LEAST_MTU_OF_V6} bytes"
 
 
 def _qdiscs(scenario: Scenario) -> Iterator[Finding]:
@@ -102,10 +132,11 @@ def _qdiscs(scenario: Scenario) -> Iterator[Finding]:
         for node in attached.root.tree:
             kernel = qdiscs.of(node.kind).kernel
             if kernel.no_device is not None:
-                yield kernel.no_device
+                what, remedy = kernel.no_device
+                yield (NotAsked(what) if kernel.refused_by == "Tailback" else what), remedy
             for name in node.options:
                 if name in kernel.refused:
-                    yield f"the backend does not support `{name}` of `{node.kind}`", kernel.refused[name]
+                    yield f"`{name}` of `{node.kind}`", kernel.refused[name]
 
 
 def _shapers(scenario: Scenario) -> Iterator[Finding]:
@@ -116,11 +147,11 @@ def _shapers(scenario: Scenario) -> Iterator[Finding]:
         if link_bps is not None and own_bps is not None and own_bps > link_bps:
             name = f"{scenario.hosts[hop.host].name} -> {scenario.hosts[hop.neighbour].name}"
             what = f"the shaper of {name} is faster than its link ({own_bps} > {link_bps} bit/s)"
-            yield what, "remove the shaper, because the link has its own, or shape below the rate of the link"
+            yield NotAsked(what), "remove the shaper, because the link has its own, or shape below the rate of the link"
 
 
 def _record(scenario: Scenario) -> Iterator[Finding]:
     if scenario.record.pcap:
-        yield "this backend does not support captures yet", "remove `measure.pcap`, or use `--backend sim`"
+        yield NotAsked("captures (`measure.pcap`)"), "remove `measure.pcap`, or use `--backend sim`"
     if scenario.record.tcp_info == "ack":
-        yield "`tcp_info` after each ACK cannot be read from outside the kernel", "remove `measure.tcp_info`"
+        yield "`tcp_info` after each ACK; from outside it can be read at intervals only", "remove `measure.tcp_info`"

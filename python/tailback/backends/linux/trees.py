@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Literal, TypeAlias
 
 from tailback import qdiscs
@@ -21,6 +22,8 @@ from tailback.resolved import Fits, Qdisc
 Command: TypeAlias = list[str]
 
 DEPTH_BITS = 8
+
+PROTOCOLS = {4: "ip", 6: "ipv6"}
 
 IDENTIFIER_AT = 24
 """Offset of the identifier of an echo request: an IP header without options, and four bytes of ICMP. [rfc792]"""
@@ -42,6 +45,8 @@ class Matches:
 
     addresses: Mapping[int, Sequence[str]] = field(default_factory=dict)
     sockets: Mapping[str, Sequence[Socket]] = field(default_factory=dict)
+    versions: Sequence[int] = (4,)
+    """The versions of IP of the flows."""
 
 
 NOTHING = Matches()
@@ -82,24 +87,32 @@ class Tree:
             yield ["parent", handle, "classid", f"{handle}1", kind, *words_of(kind, of_class)]
 
     def _filters(self, root: Qdisc, handle: str) -> Iterator[Command]:
-        for priority, each in enumerate(root.filters, 1):
-            for classifier in self._classifiers(each.fits):
-                protocol = "all" if each.fits.what == "all" else "ip"
+        versions = len(self._matches.versions)
+        for place, each in enumerate(root.filters):
+            for protocol, classifier in self._classifiers(each.fits):
+                # The classifiers of one priority have one protocol.
+                priority = place * versions + 1 + int(protocol == PROTOCOLS[6])
                 head = ["protocol", protocol, "prio", str(priority)]
                 yield [*head, *classifier, "classid", f"{handle}{each.minor:x}"]
 
-    def _classifiers(self, fits: Fits) -> Iterator[Command]:
+    def _classifiers(self, fits: Fits) -> Iterator[tuple[str, Command]]:
+        """The protocol and the words of each classifier."""
+        protocols = [PROTOCOLS[version] for version in self._matches.versions]
         match fits.what, fits.value:
             case "all", _:
-                yield ["matchall"]
+                yield "all", ["matchall"]
             case "dscp", int(code_point):
-                yield ["flower", "ip_tos", f"{code_point << 2:#x}/0xfc"]
+                for protocol in protocols:
+                    yield protocol, ["flower", "ip_tos", f"{code_point << 2:#x}/0xfc"]
             case "traffic", str(name):
                 for socket in self._matches.sockets[name]:
-                    yield from _packets_of(socket)
+                    # Echo requests of ICMP always go over IPv4.
+                    for protocol in protocols if socket.transport != "icmp" else protocols[:1]:
+                        yield from ((protocol, words) for words in _packets_of(socket))
             case "from" | "to", int(host):
                 for address in self._matches.addresses[host]:
-                    yield ["flower", "src_ip" if fits.what == "from" else "dst_ip", address]
+                    protocol = PROTOCOLS[ip_address(address).version]
+                    yield protocol, ["flower", "src_ip" if fits.what == "from" else "dst_ip", address]
 
 
 def _packets_of(socket: Socket) -> Iterator[Command]:

@@ -50,8 +50,9 @@ class Finding:
 
 def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
     """Problems that are visible in the two files."""
-    found = [*missing(scenario, testbed), *any_kernel.findings(_for_any_kernel(scenario)), *_disciplines(scenario)]
-    found += _ways(scenario)
+    of_kernels = any_kernel.findings(_for_any_kernel(scenario))
+    found = [*missing(scenario, testbed), *((any_kernel.said(what), remedy) for what, remedy in of_kernels)]
+    found += [*_disciplines(scenario), *_ways(scenario)]
     found += iperf3.findings(scenario) if testbed.keys.engine == iperf3.NAME else []
     yield from (Finding("", "experiment", "fail", what, remedy) for what, remedy in found)
 
@@ -71,6 +72,10 @@ def _for_any_kernel(scenario: Scenario) -> Scenario:
 def _ways(scenario: Scenario) -> Iterator[tuple[str, str]]:
     if not job.has_one_way(scenario):
         yield "there are several paths between two hosts, or `routes`", "leave one path between any two hosts"
+    for flow in scenario.tcp:
+        if flow.ip != job.V4.version:
+            what = any_kernel.said(any_kernel.NotAsked(f"`{flow.name}` goes over IPv6"))
+            yield what, "remove `ip`, or run it on `--backend sim` or `netns`"
     for link in scenario.links:
         special = [
             key

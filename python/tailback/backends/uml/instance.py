@@ -102,6 +102,8 @@ def _command(machine: Machine, processor: int, seed: int) -> list[str]:
     guest = [
         "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={MEMORY}",
         "time-travel=inf-cpu", f"time-travel-start={START_NS}", f"tailback_seed={seed}", "init=/proc/self/cwd/agent",
+        # Hosts without IPv6 addresses would otherwise send packets to find some.
+        "ipv6.disable_ipv6=1",
         "con=null", "con0=null,fd:1", "con1=null", "loglevel=4", "panic=1", "noreboot",
     ]  # fmt: skip
     # The agent's original, not a copy: another thread that forks may still have a new copy open for writing (ETXTBSY).

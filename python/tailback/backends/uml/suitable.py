@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from tailback import qdiscs
 from tailback.backends.linux import suitable
+from tailback.backends.linux.job import V6, families_of
 from tailback.backends.linux.suitable import Finding
 from tailback.kernel import Kernel
 from tailback.resolved import Scenario, SmallQueue
@@ -19,7 +20,7 @@ def check(scenario: Scenario, kernel: Kernel) -> None:
     """Raises `Unsuitable` for the first feature that cannot be run."""
     version = kernel.manifest.version
     stacks = suitable.stacks(scenario, version, "build that kernel: tailback kernel build --source DIR")
-    own = (finding for each in (_controls, _small_queues, _qdiscs) for finding in each(scenario, kernel))
+    own = (finding for each in (_controls, _small_queues, _qdiscs, _addresses) for finding in each(scenario, kernel))
     suitable.refuse(suitable.programs(), stacks, suitable.findings(scenario), own)
 
 
@@ -45,6 +46,11 @@ def _small_queues(scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
             "flows differ in `tsq` by more than a time",
             "off, bytes and packets apply to the whole kernel: use the same setting",
         )
+
+
+def _addresses(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
+    if V6 in families_of(scenario) and not kernel.has("IPV6"):
+        yield f"the kernel `{kernel.manifest.name}` does not have IPv6", "build it anew: tailback kernel build"
 
 
 def _qdiscs(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:

@@ -104,6 +104,21 @@ def test_a_filter_matches_traffic_by_its_port_or_the_identifier_of_its_echo_requ
     ]
 
 
+def test_with_both_versions_of_ip_each_has_its_classifiers_and_priorities() -> None:
+    matches = Matches({2: ["10.0.1.2", "fd00:1::2"]}, {"ping": [Socket("icmp", 5001)]}, (4, 6))
+    fits = (Fits("dscp", 46), Fits("to", 2), Fits("traffic", "ping"), Fits("all"))
+    root = Qdisc(kind="prio", filters=tuple(Filter(fits=each, minor=2) for each in fits))
+    filters = [" ".join(command[5:-2]) for command in Tree("l0", matches).commands(root) if command[0] == "filter"]
+    assert [line.removeprefix(" ").removeprefix("1: ") for line in filters] == [
+        "protocol ip prio 1 flower ip_tos 0xb8/0xfc",
+        "protocol ipv6 prio 2 flower ip_tos 0xb8/0xfc",
+        "protocol ip prio 3 flower dst_ip 10.0.1.2",
+        "protocol ipv6 prio 4 flower dst_ip fd00:1::2",
+        "protocol ip prio 5 u32 match ip protocol 1 0xff match u16 5001 0xffff at 24",
+        "protocol all prio 7 matchall",
+    ]
+
+
 @pytest.mark.parametrize("kind", ["series", "mq"])
 def test_disciplines_that_a_kernel_does_not_support_are_refused_by_name(kind: str) -> None:
     refusal = qdiscs.of(kind).kernel.no_device

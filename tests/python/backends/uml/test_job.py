@@ -79,6 +79,25 @@ def test_ports_are_those_of_the_transport_and_code_points_are_in_the_job(scenari
     ]
 
 
+def test_a_flow_over_ipv6_gives_every_host_addresses_and_routes_of_both_versions(scenario: Make) -> None:
+    given = scenario()
+    given["traffic"][0].update(ip=6)
+    job = job_of(of_json(given))
+    assert "/sbin/ip -6 address add fd00:1::2/64 dev l1" in commands(job, 2)
+    assert "/sbin/ip -6 route add fd00:1::/64 via fd00:0::2" in commands(job, 0)
+    assert "/sbin/ip route add 10.0.1.0/24 via 10.0.0.2" in commands(job, 0)
+    neighbour = "/sbin/ip -6 neighbour replace fd00:0::2 lladdr 02:00:00:00:00:02 nud permanent dev l0"
+    assert neighbour in commands(job, 0)
+    assert [flow["address"] for flow in job["traffic"]] == ["fd00:1::2", "10.0.1.2", "10.0.1.2"]
+    switched = [step for step in job["setup"] if step.get("path", "").startswith("/proc/sys/net/ipv6")]
+    assert {step["host"] for step in switched} == {0, 1, 2}
+
+
+def test_without_one_there_are_none(scenario: Make) -> None:
+    job = job_of(of_json(scenario()))
+    assert [step for step in job["setup"] if "-6" in step.get("argv", ()) or "ipv6" in step.get("path", "")] == []
+
+
 def test_a_flag_is_a_word_or_its_opposite(scenario: Make) -> None:
     root = {"kind": "fq_codel", "options": {"ecn": 0, "target": 4_999_000, "limit": 100}, "child": None}
     job = job_of(of_json(scenario(qdiscs=[{"host": 0, "link": 0, "root": root}])))

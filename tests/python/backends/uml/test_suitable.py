@@ -46,9 +46,10 @@ def test_what_a_kernel_can_run_is_not_refused(scenario: Make, kernel: Kernel) ->
         (lambda s: s["traffic"][0]["cc"].update(options={"beta": 700}), "`cubic` has different options"),
         (lambda s: s["links"].append(s["links"][0]), "client and router are connected by two links"),
         (lambda s: s["links"][0].update(trace=[0, None]), "which no discipline of Linux supports"),
+        (lambda s: s["traffic"][0].update(ip=6), "the kernel `stock` does not have IPv6"),
         (lambda s: s["links"][0].update(rate_bps=5_000_000), "the shaper of client -> router is faster"),
-        (lambda s: s.update(cells=[CELL]), "does not support Wi-Fi (the cell of"),
-        (lambda s: s["record"].update(tcp_info="ack"), "after each ACK"),
+        (lambda s: s.update(cells=[CELL]), "Tailback does not ask a kernel for this yet: Wi-Fi (the cell of"),
+        (lambda s: s["record"].update(tcp_info="ack"), "a kernel cannot do this: `tcp_info` after each ACK"),
         (lambda s: s["traffic"].append(UDP), "the datagrams of `flood` are too short"),
         (lambda s: s["traffic"].append(ECHO), "the requests of `udp-ping` are too short"),
     ],
@@ -59,6 +60,16 @@ def test_what_a_kernel_cannot_run_is_named(
     with pytest.raises(Unsuitable, match="hint: ") as refused:
         suitable.check(of_json(changed(scenario, change)), kernel)
     assert said in str(refused.value)
+
+
+def test_a_link_that_is_too_short_for_ipv6_is_named(scenario: Make, kernel: Kernel) -> None:
+    given = scenario()
+    given["traffic"][0].update(ip=6)
+    given["links"][1].update(mtu=576)
+    with pytest.raises(
+        Unsuitable, match=r"a kernel cannot do this: .* the link router - server has an MTU of 576 bytes"
+    ):
+        suitable.check(of_json(given), kernel)
 
 
 def test_a_class_without_a_parent_is_no_faster_than_its_rate_whatever_its_ceiling(

@@ -1,0 +1,95 @@
+"""Which keys of the experiment file a conformance run has on a kernel, and which none has, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tailback import scenario
+from tailback.backends.linux import suitable
+
+FOLDER = Path(__file__).parents[3] / "experiments" / "conformance"
+KEYS = FOLDER / "keys.yaml"
+
+UNTOUCHED = {
+    "Link.trace": "a kernel cannot do this",
+    "Link.ring": "a veth has no ring",
+    "Link.bql": "a veth has no byte queue limits",
+    "Nic.ring": "likewise",
+    "Nic.bql": "likewise",
+    "Host.nic": "likewise",
+    "Host.stack": "must be the version of the kernel",
+    "Measure.pcap": "Tailback does not ask a kernel for this yet",
+    "Keys.kernel": "only backends of kernels have it, so that there is nothing to compare",
+    "Tcp.ip": "the kernel `stock` has no IPv6; tests/python/backends/netns runs it",
+}
+"""The keys that no conformance run has. Wi-Fi is compared with recorded runs (`conformance.wifi`)."""
+
+NOT_FOR_KERNELS = ("Wifi", "CellHosts")
+
+KINDS = {
+    "links": {"lan": "Lan", "wifi": "Wifi", "ends": "Link"},
+    "traffic": {"tcp": "Tcp", "udp": "Udp", "ping": "Ping", "preset": "Preset"},
+}
+"""The section of an entry, by the key that it must have."""
+
+
+def sections() -> dict[str, set[str]]:
+    """The keys of the schema, by section."""
+    schema = scenario.json_schema()
+    found = {name: set(each.get("properties", {})) for name, each in schema["$defs"].items()}
+    return {"Keys": set(schema["properties"]), **{name: keys for name, keys in found.items() if keys}}
+
+
+def touched(document: Mapping[str, Any]) -> Iterator[str]:
+    """The keys of a file or of a patch of it, as `Section.key`."""
+    for path, value in document.items():
+        key, _, below = path.partition(".")
+        yield f"Keys.{key}"
+        if key in KINDS and isinstance(value, list):
+            for entry in value:
+                yield from _of_entry(key, entry)
+        elif key == "hosts" and isinstance(value, Mapping):
+            for host in value.values():
+                yield from (f"Host.{name}" for name in host or {})
+        elif key == "measure" and isinstance(value, Mapping):
+            yield from (f"Measure.{name}" for name in value)
+        elif key == "vary":
+            for axis, values in value.items():
+                yield f"Keys.{axis}"
+                patches = values.values() if isinstance(values, Mapping) else ()
+                for patch in patches:
+                    yield from touched(patch) if isinstance(patch, Mapping) else ()
+        assert not below or key in ("links", "traffic"), path
+
+
+def _of_entry(key: str, entry: Mapping[str, Any]) -> Iterator[str]:
+    section = next(section for name, section in KINDS[key].items() if name in entry)
+    yield from (f"{section}.{name}" for name in entry)
+    for change in entry.get("schedule", ()):
+        yield from (f"Change.{name}" for name in change)
+
+
+def all_touched() -> set[str]:
+    files = sorted(FOLDER.glob("*.yaml"))
+    return {key for file in files for key in touched(yaml.safe_load(file.read_text(encoding="utf-8")))}
+
+
+def test_every_key_that_a_kernel_can_take_is_in_a_conformance_run() -> None:
+    known = {f"{name}.{key}" for name, keys in sections().items() if name not in NOT_FOR_KERNELS for key in keys}
+    missing = known - all_touched()
+    assert missing == set(UNTOUCHED)
+
+
+def cases() -> list[str]:
+    return list(yaml.safe_load(KEYS.read_text(encoding="utf-8"))["vary"]["case"])
+
+
+@pytest.mark.parametrize("case", cases())
+def test_a_kernel_can_run_each_case(case: str) -> None:
+    (run,) = scenario.load(KEYS, [f"case={case}"]).runs()
+    assert list(suitable.findings(run.scenario)) == []
