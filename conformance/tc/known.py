@@ -18,6 +18,7 @@ APART: dict[str, str] = {
     "htb r2q 20": _NO_CLASS,
     "htb r2q 0": _NO_CLASS,
     "htb default 1 r2q 100 direct_qlen 50": _NO_CLASS,
+    "choke limit 400 bandwidth 10mbit noecn": "every flag of ours has its opposite",
     "codel target -5ms": _WRAPS,
     "codel interval 5000s": _WRAPS,
     "pie tupdate -1": _WRAPS,
@@ -37,6 +38,7 @@ APART: dict[str, str] = {
 
 ONLY_TC_SHOWS: dict[str, tuple[str, ...]] = {
     "red": ("ewma", "Scell_log"),
+    "choke": ("ewma", "Scell_log"),
     "sfq": (
         "ewma", "prob_mark", "prob_mark_head", "prob_drop", "forced_mark", "forced_mark_head", "forced_drop",
     ),

@@ -212,11 +212,8 @@ impl Choke {
     /// Draws a packet of the queue and drops it if it is of the same flow.
     fn drops_a_match(&mut self, packet: &Packet, context: &mut Context<'_>) -> bool {
         let Some(place) = self.drawn(context.draws) else { return false };
-        let drawn = &mut self.queue[place];
-        if !drawn.as_ref().is_some_and(|drawn| (drawn.from, drawn.to) == (packet.from, packet.to)) {
-            return false;
-        }
-        let Some(victim) = drawn.take() else { return false };
+        let of_flow = |drawn: &mut Box<Packet>| (drawn.from, drawn.to) == (packet.from, packet.to);
+        let Some(victim) = self.queue[place].take_if(of_flow) else { return false };
         self.close_holes();
         self.own.matched += 1;
         self.ledger.drop(&victim);
@@ -228,7 +225,7 @@ impl Choke {
     fn drawn(&self, draws: &mut dyn Rng) -> Option<usize> {
         let places = self.queue.len() as u64;
         (places > 0).then(|| {
-            let mut draw = || (u64::from(draws.next_u32()) * places >> 32) as usize;
+            let mut draw = || ((u64::from(draws.next_u32()) * places) >> 32) as usize;
             (0..DRAWS).map(|_| draw()).find(|&place| self.queue[place].is_some()).unwrap_or(0)
         })
     }

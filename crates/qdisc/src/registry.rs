@@ -189,7 +189,7 @@ mod tests {
                 count += 1;
             }
         }
-        assert_eq!(count, 5, "of htb, red and tbf");
+        assert_eq!(count, 7, "of choke, htb, red and tbf");
     }
 
     #[test]

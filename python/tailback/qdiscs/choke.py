@@ -1,13 +1,12 @@
 """`choke`: RED with a comparison of each arrival and a packet drawn from the queue.   [iproute2 q_choke.c]"""
 
-from tailback.qdiscs import forms
+from tailback.qdiscs import forms, red
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
 from tailback.tc.options import NOT_GIVEN_IF_ZERO, PLAIN_NUMBER, Grammar
 
 
 def _settings(resolved: Settings) -> Json:
-    thresholds = {name: resolved[name] for name in ("min", "max")}
-    return {**forms.limit(resolved), **thresholds, **forms.flags(resolved, "ecn")}
+    return {**forms.limit(resolved), **red.law(resolved)}
 
 
 ROW = Discipline(
@@ -21,5 +20,4 @@ ROW = Discipline(
     grammar=Grammar(
         options={**dict.fromkeys(("min", "max", "burst"), NOT_GIVEN_IF_ZERO), "avpkt": PLAIN_NUMBER},
     ),
-    alone="choke limit 1000 bandwidth 100mbit",
 )

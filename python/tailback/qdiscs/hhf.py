@@ -2,12 +2,15 @@
 
 from tailback.qdiscs import forms
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
-from tailback.tc.options import PLAIN_NUMBER, Grammar, Option
+from tailback.tc.options import NOT_GIVEN_IF_ZERO, Grammar, Option
+
+JIFFY_NS, JIFFY_US = 1_000_000, 1000
 
 
 def _settings(resolved: Settings) -> Json:
     counts = {name: resolved[name] for name in ("quantum", "hh_limit", "admit_bytes", "non_hh_weight")}
-    times = {name: forms.nanoseconds_in_us(resolved[name]) for name in ("reset_timeout", "evict_timeout")}
+    # In jiffies of 1 ms, rounded up.
+    times = {name: -(-resolved[name] // JIFFY_NS) * JIFFY_US for name in ("reset_timeout", "evict_timeout")}
     return {**forms.limit(resolved), **counts, **times}
 
 
@@ -22,5 +25,11 @@ ROW = Discipline(
         },
     ),
     kernel=InKernel(),
-    grammar=Grammar(options={"quantum": Option(raised_to=256), "admit_bytes": PLAIN_NUMBER}),
+    grammar=Grammar(
+        options={
+            **dict.fromkeys(("limit", "hh_limit", "non_hh_weight", "reset_timeout", "evict_timeout"), NOT_GIVEN_IF_ZERO),
+            "quantum": Option("plain number", "not given", raised_to=256),
+            "admit_bytes": Option("plain number", "not given"),
+        },
+    ),
 )  # fmt: skip

@@ -113,6 +113,24 @@ def test_the_tables_are_those_of_the_contract_and_the_rate_is_kept(netns: Netns,
     assert (devices() - before).isdisjoint(made)
 
 
+def test_a_flow_goes_over_ipv6_with_datagrams_and_pings_beside_it(netns: Netns, bare: Make) -> None:
+    if not Path("/proc/net/if_inet6").exists():
+        return
+    given = bare()
+    ends = {"from": 0, "to": 2, "start_ns": 0, "stop_ns": 2 * SECOND, "dscp": 46}
+    udp = {"kind": "udp", "name": "udp", "rate_bps": 400_000, "size": 1000, "sndbuf": None, **ends}
+    echo = {"kind": "ping", "name": "echo", "interval_ns": SECOND // 10, "size": 64, "protocol": "udp", **ends}
+    given["traffic"] = [given["traffic"][0] | {"ip": 6}, udp, echo]
+    scenario = of_json(given)
+    netns.check(scenario)
+    result = netns.run(scenario, netns.new_progress())
+    last = result.tables["tcp_info"].to_pandas().iloc[-1]
+    # A header of 40 bytes and timestamps leave 1428 bytes of a packet of 1500.
+    assert 1300 < last.bytes_sent / result.cost["segments"] <= 1428
+    assert result.tables["udp"].to_pandas()["received"].sum() > 0
+    assert result.tables["ping"].to_pandas()["rtt_ms"].count() > 0
+
+
 def test_a_network_that_only_the_processor_limits_is_invalid(agent: Path, bare: Make) -> None:
     strict = Netns(agent)
     with pytest.raises(RunInvalid, match=r"the emulation was CPU-bound: .*\n  hint: .*--backend uml"):
