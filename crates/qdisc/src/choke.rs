@@ -196,7 +196,7 @@ impl Choke {
         }
         if self.law.is_above(self.settings.max, &self.settings) {
             self.law.end_gap();
-        } else if self.law.judge(&self.settings, context.draws) == RedVerdict::Pass {
+        } else if self.law.decide(&self.settings, context.draws) == RedVerdict::Pass {
             return false;
         }
         self.ledger.overlimits += 1;

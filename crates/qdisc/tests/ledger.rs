@@ -49,7 +49,8 @@ struct Watched {
     /// ECN bits of every packet as it arrived, by number.
     arrivals: Vec<Ecn>,
     last_number: BTreeMap<SocketId, u32>,
-    /// netem with jitter may reorder, and so may two queues for a flow that mixes code points.
+    /// netem with jitter may reorder, and so may two queues for a flow that mixes code points, or for one that has become
+    /// a heavy hitter while packets of it wait among those of the others.
     may_reorder: bool,
     arrived: Tally,
     left: Tally,
@@ -224,6 +225,9 @@ fn parameters(row: &'static Row) -> impl Strategy<Value = Parameters> {
     })
 }
 
+/// The kinds that may change the order of the packets of a flow.
+const REORDERING: [&str; 3] = ["netem", "dualpi2", "hhf"];
+
 /// Values for the required parameters of a row.
 fn required(row: &Row) -> Parameters {
     let given: &[(&str, u64)] = match row.name {
@@ -263,7 +267,7 @@ fn row_with_parameters() -> impl Strategy<Value = (&'static Row, Parameters)> {
 fn watched(built: Result<Box<dyn Qdisc>, BuildError>, row: &Row, child: &Row, seed: u64) -> Option<Watched> {
     match built {
         Ok(qdisc) => {
-            let may_reorder = [row.name, child.name].iter().any(|name| ["netem", "dualpi2"].contains(name));
+            let may_reorder = [row.name, child.name].iter().any(|name| REORDERING.contains(name));
             Some(Watched { may_reorder, ..Watched::new(qdisc, seed) })
         }
         Err(BuildError::Parameter { error: ParameterError::Conflict { .. }, .. }) => None,
@@ -387,7 +391,8 @@ fn every_row_fills_up_and_drains() {
     for row in registry::ROWS {
         let pfifo = registry::find("pfifo").expect("a row");
         let built = build(row, &required(row), pfifo, 1000).expect("what is required");
-        let mut watched = Watched::new(built, 1);
+        let may_reorder = REORDERING.contains(&row.name);
+        let mut watched = Watched { may_reorder, ..Watched::new(built, 1) };
         for n in 0..20_000 {
             watched.arrive(n % FLOWS, 1500, Ecn::NotEct);
         }

@@ -27,7 +27,8 @@ ROW = Discipline(
     kernel=InKernel(),
     grammar=Grammar(
         options={
-            **dict.fromkeys(("limit", "hh_limit", "non_hh_weight", "reset_timeout", "evict_timeout"), NOT_GIVEN_IF_ZERO),
+            **dict.fromkeys(("limit", "hh_limit", "non_hh_weight"), NOT_GIVEN_IF_ZERO),
+            **dict.fromkeys(("reset_timeout", "evict_timeout"), NOT_GIVEN_IF_ZERO),
             "quantum": Option("plain number", "not given", raised_to=256),
             "admit_bytes": Option("plain number", "not given"),
         },

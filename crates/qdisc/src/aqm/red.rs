@@ -149,8 +149,8 @@ impl Red {
     }
 
     /// Decides about a packet while the average is above `min`.
-    pub fn judge(&mut self, settings: &RedSettings, draws: &mut dyn Rng) -> RedVerdict {
-        self.judge_between(self.average_bytes(settings).saturating_sub(settings.min), settings, draws)
+    pub fn decide(&mut self, settings: &RedSettings, draws: &mut dyn Rng) -> RedVerdict {
+        self.decide_between(self.average_bytes(settings).saturating_sub(settings.min), settings, draws)
     }
 
     /// Takes the backlog at an arrival into the average.
