@@ -13,6 +13,7 @@
 //! ```
 //! Bytes of known heavy hitters are not counted, and counters grow no more than they must: both keep small flows with a
 //! common counter from being taken for heavy ones. With the defaults, a flow of 128 KiB in 40 ms (26 Mbit/s) is heavy.
+//! When a flow becomes heavy, its next packets may overtake those that wait.
 //!
 //! [estan2002 §3] [linux-6.12 sch_hhf.c]. Times are in jiffies of 1 ms. Deviation: the counters are cleared for the first
 //! time by the start of the run, as if the queue was created then.
