@@ -41,10 +41,21 @@ class RouteHop:
 def network_of(keys: Keys) -> Network:
     """The graph of an experiment."""
     hops = tuple(_wired_hop(wire) for wire in wires(keys)) + tuple(_radio_hops(keys))
-    hosts = tuple(keys.hosts) if keys.hosts else named_hosts(_named(keys))
+    hosts = _hosts(keys)
     switches = tuple(name for name in lan_names(keys).values() if name not in hosts)
     routes = {(hop.host, hop.target): hop.neighbour for hop in route_hops(keys)}
     return Network((*hosts, *switches), hops, frozenset(switches), routes)
+
+
+def _hosts(keys: Keys) -> tuple[str, ...]:
+    """The hosts in order. `hosts` that only gives settings to some does not forget those that links name; one with a
+    host without settings is a list of all, so that a misspelt end of a link is an error.
+    """
+    given, linked = dict(keys.hosts or {}), named_hosts(_named(keys))
+    only_settings = all(settings.model_fields_set for settings in given.values())
+    if not only_settings or all(host in given for host in linked):
+        return tuple(given)
+    return tuple(dict.fromkeys((*linked, *given)))
 
 
 @cached

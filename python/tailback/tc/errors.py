@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import re
 from collections.abc import Sequence
 
 from tailback import plain
@@ -24,9 +25,16 @@ class WordError(ValueError):
 def nearest_hint(word: str, known: Sequence[str]) -> str:
     """The hint for an unknown name: the most similar known one, or all of them."""
     close = difflib.get_close_matches(plain.shortened(word), _likely(word, known), n=1)
-    if close:
+    # A name that differs in its number only is another thing and not a slip: linux-7.0 is not linux-5.0.
+    if close and not _differs_in_number(word, close[0]):
         return f"did you mean `{close[0]}`?"
     return f"use one of: {plain.listed(known)}" if known else "there are none"
+
+
+def _differs_in_number(word: str, other: str) -> bool:
+    """Whether two names have the same words and other numbers: 30MHz and 80MHz."""
+    digits = [re.sub(r"[0-9]", "", name).lower() for name in (word, other)]
+    return digits[0] == digits[1] and any(letter.isdigit() for letter in word)
 
 
 def _likely(word: str, known: Sequence[str]) -> Sequence[str]:

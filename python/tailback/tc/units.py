@@ -64,7 +64,7 @@ def whole(word: object) -> int | None:
 
 def rate(word: object) -> int:
     """Reads a rate above 0, in bit/s."""
-    value = _quantity(word, _Kind("a rate", RATE_UNITS, RATE_HINT, "bit"))
+    value = _quantity(word, _Kind("a rate", RATE_UNITS, RATE_HINT, ("mbit",)))
     if value == 0:
         raise WordError(f"`{word}` is a rate of zero", "give a rate above zero, such as 100mbit")
     return value
@@ -72,12 +72,12 @@ def rate(word: object) -> int:
 
 def size(word: object) -> int:
     """Reads a size, in bytes."""
-    return _quantity(word, _Kind("a size", SIZE_UNITS, SIZE_HINT, "b"))
+    return _quantity(word, _Kind("a size", SIZE_UNITS, SIZE_HINT, ("b",)))
 
 
 def time(word: object) -> int:
     """Reads a time, in ns."""
-    return _quantity(word, _Kind("a time", TIME_UNITS, TIME_HINT, "s"))
+    return _quantity(word, _Kind("a time", TIME_UNITS, TIME_HINT, ("ms", "s")))
 
 
 def span(word: object) -> int:
@@ -90,7 +90,7 @@ def span(word: object) -> int:
 
 def packets(word: object) -> int:
     """Reads a number of packets: `180p`."""
-    return _quantity(word, _Kind("a number of packets", PACKET_UNITS, PACKETS_HINT, "p"))
+    return _quantity(word, _Kind("a number of packets", PACKET_UNITS, PACKETS_HINT, ("p",)))
 
 
 def rate_word(bits_per_second: int) -> str:
@@ -109,8 +109,8 @@ def time_word(nanoseconds: int) -> str:
 
 
 class _Kind:
-    def __init__(self, noun: str, units: dict[str, Fraction], hint: str, sample: str) -> None:
-        self.noun, self.units, self.hint, self.sample = noun, units, hint, sample
+    def __init__(self, noun: str, units: dict[str, Fraction], hint: str, likely: tuple[str, ...]) -> None:
+        self.noun, self.units, self.hint, self.likely = noun, units, hint, likely
 
 
 def _quantity(word: object, kind: _Kind) -> int:
@@ -123,7 +123,8 @@ def _quantity(word: object, kind: _Kind) -> int:
     if match["sign"] == "-":
         raise WordError(f"`{text}` is negative", f"{kind.noun} is never below zero; {kind.hint}")
     if not match["unit"]:
-        raise WordError(f"`{text}` has no unit", f"did you mean `{text}{kind.sample}`? {kind.hint}")
+        meant = " or ".join(f"`{text}{unit}`" for unit in kind.likely)
+        raise WordError(f"`{text}` has no unit", f"did you mean {meant}? {kind.hint}")
     factor = kind.units.get(match["unit"].lower())
     if factor is None:
         raise WordError(f"`{text}` is not {kind.noun}", kind.hint)

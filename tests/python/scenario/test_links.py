@@ -326,3 +326,13 @@ def test_a_route_through_a_segment_need_not_name_the_switch() -> None:
 )
 def test_a_wrong_route_is_reported(routes: str, what: str) -> None:
     assert what in refused(DIAMOND % f"routes:\n  {routes}")
+
+
+def test_settings_of_one_host_do_not_forget_those_that_links_name() -> None:
+    sysctl = "hosts: {server: {sysctl: {net.ipv4.tcp_pacing_ca_ratio: 200}}}\n"
+    found = network_of(loads(sysctl + FILE % "").configurations[0].keys)
+    assert found.hosts == ("client", "router", "server")
+    with pytest.raises(ScenarioError, match="there is no host `router`"):
+        loads("hosts: {client: , server: {cc: reno}}\n" + FILE % "")
+    with pytest.raises(ScenarioError, match="no path from `client` to `sever`"):
+        loads(sysctl.replace("server", "sever") + FILE % "")

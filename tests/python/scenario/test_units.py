@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailback.tc import units
-from tailback.tc.errors import WordError
+from tailback.tc.errors import WordError, nearest_hint
 
 AMOUNTS = st.integers(min_value=0, max_value=units.LARGEST)
 
@@ -99,7 +99,7 @@ def test_packets_are_counted_with_a_p() -> None:
         (units.rate, "100mbps/s", "`100mbps/s` is not a rate", units.RATE_HINT),
         (units.rate, "fast", "`fast` is not a rate", units.RATE_HINT),
         (units.rate, "5ms", "`5ms` is not a rate", units.RATE_HINT),
-        (units.rate, 100, "`100` has no unit", f"did you mean `100bit`? {units.RATE_HINT}"),
+        (units.rate, 100, "`100` has no unit", f"did you mean `100mbit`? {units.RATE_HINT}"),
         (units.rate, "-1gbit", "`-1gbit` is negative", f"a rate is never below zero; {units.RATE_HINT}"),
         (units.rate, "0mbit", "`0mbit` is a rate of zero", "give a rate above zero, such as 100mbit"),
         (units.rate, None, "`null` is not a rate", units.RATE_HINT),
@@ -108,7 +108,7 @@ def test_packets_are_counted_with_a_p() -> None:
         (units.size, "64kbyte", "`64kbyte` is not a size", units.SIZE_HINT),
         (units.size, "1500", "`1500` has no unit", f"did you mean `1500b`? {units.SIZE_HINT}"),
         (units.time, "5 minutes", "`5 minutes` is not a time", units.TIME_HINT),
-        (units.time, 5, "`5` has no unit", f"did you mean `5s`? {units.TIME_HINT}"),
+        (units.time, 5, "`5` has no unit", f"did you mean `5ms` or `5s`? {units.TIME_HINT}"),
         (units.time, "-5ms", "`-5ms` is negative", f"a time is never below zero; {units.TIME_HINT}"),
         (units.time, "9" * 25 + "s", f"`{'9' * 25}s` is too large", "a time must be below 2^63 base units; "),
         (units.packets, "180", "`180` has no unit", f"did you mean `180p`? {units.PACKETS_HINT}"),
@@ -149,3 +149,9 @@ def test_any_word_is_read_or_refused(read: Callable[[object], int], word: object
     except WordError as error:
         assert error.message
         assert error.hint
+
+
+@pytest.mark.parametrize(("word", "known"), [("30MHz", ["20MHz", "80MHz"]), ("linux-7.0", ["linux-5.0", "linux-6.12"])])
+def test_another_number_is_not_taken_for_a_slip(word: str, known: list[str]) -> None:
+    assert nearest_hint(word, known) == f"use one of: {', '.join(known)}"
+    assert nearest_hint("linus-5.0", ["linux-5.0"]) == "did you mean `linux-5.0`?"
