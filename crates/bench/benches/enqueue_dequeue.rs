@@ -53,6 +53,7 @@ fn discipline(kind: &str) -> Box<dyn Qdisc> {
     let values: &[(&str, u64)] = match kind {
         "htb" => &[("rate", 10_000_000_000_000)],
         "tbf" => &[("rate", 10_000_000_000_000), ("burst", 100_000_000), ("limit", 100_000_000)],
+        "choke" => &[("limit", 100_000), ("bandwidth", 10_000_000_000)],
         "red" => &[("limit", 100_000_000), ("avpkt", 1_000)],
         "sfq" => &[("limit", 127_000), ("flows", 1024)],
         _ => &[],

@@ -89,7 +89,11 @@ def test_random_losses_duplicates_and_corruption_are_recovered_from() -> None:
 
 
 SHAPERS = {"htb": "htb rate 10mbit", "tbf": "tbf rate 10mbit burst 5kb latency 50ms"}
-OWN = {"red": "red limit 400k avpkt 1000", "drr": "drr; class 1:1 quantum 1514; filter all flowid 1:1"}
+OWN = {
+    "red": "red limit 400k avpkt 1000",
+    "choke": "choke limit 400 bandwidth 10mbit",
+    "drr": "drr; class 1:1 quantum 1514; filter all flowid 1:1",
+}
 
 
 @pytest.mark.parametrize("kind", [row["name"] for row in _core.qdiscs()])

@@ -147,7 +147,12 @@ def test_bands_and_queues_get_a_child_each(text: str, count: int) -> None:
 
 
 def test_every_kind_is_resolved_to_whole_numbers() -> None:
-    required = {"htb": "rate 1mbit", "tbf": "rate 1mbit burst 5kb latency 50ms", "red": "limit 400k avpkt 1000"}
+    required = {
+        "htb": "rate 1mbit",
+        "tbf": "rate 1mbit burst 5kb latency 50ms",
+        "red": "limit 400k avpkt 1000",
+        "choke": "limit 400 bandwidth 1mbit",
+    }
     for row in QDISCS:
         found = read(f"{row.name} {required.get(row.name, '')}")
         resolved = _core.resolved_qdisc(row.name, found.options, 1500)
