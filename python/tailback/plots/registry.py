@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from tailback.plots import (
     timeseries,
 )
 from tailback.plots.errors import NotDrawable
+from tailback.plots.frame import Frame
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.plots.offered import one_of
 from tailback.results import Results
@@ -188,6 +189,8 @@ class Output:
     """Its suffix selects the format."""
     command: str = ""
     """The command that draws it again, stored in the metadata of the file."""
+    frame: Frame = field(default_factory=Frame)
+    """What the user sets about the finished figure."""
 
 
 def draw_to(plot: Plot, results: Results, output: Output | Path, choice: Choice = AUTOMATIC) -> tuple[Path, Path]:
@@ -201,7 +204,9 @@ def draw_to(plot: Plot, results: Results, output: Output | Path, choice: Choice 
     beside = target.with_suffix(".csv")
     make_folder(target.parent)
     write_file(beside, table.to_csv(index=False, lineterminator="\n").encode())
-    write_file(target, rendered(plot.draw(table, choice), suffix, output.command))
+    figure = plot.draw(table, choice)
+    output.frame.apply(figure)
+    write_file(target, rendered(figure, suffix, output.command))
     return target, beside
 
 

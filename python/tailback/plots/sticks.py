@@ -92,7 +92,8 @@ def _finish_row(row: Sequence[Axes], rows: pd.DataFrame, painter: Painter) -> No
             axes.set_ylim(0, max(float(values.max(initial=0.0)) * 1.08, 1e-9))
         else:
             style.scale(axes, values, float(values.max(initial=0.0)))
-    row[0].set_ylabel(f"{rows['panel'].iloc[0]} ({rows['unit'].iloc[0]})")
+    unit = str(rows["unit"].iloc[0])
+    row[0].set_ylabel(f"{rows['panel'].iloc[0]} ({unit})" if unit else str(rows["panel"].iloc[0]))
 
 
 def legend(figure: Figure, values: Axes_, shown: Roles) -> None:

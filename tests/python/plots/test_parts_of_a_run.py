@@ -73,6 +73,21 @@ def test_a_total_of_both_directions_is_not_in_the_table(folder: Path, results: R
     assert all(f"\n {name} " in told for name in ("old", "new", "back"))
 
 
+def test_title_size_scales_and_limits_are_the_users(folder: Path) -> None:
+    words = ("--title", "mine", "--size", "4x3", "--y-scale", "log", "--ylim", "1:100", "--xlim", "0:3")
+    in_process("plot", folder / "out", "-p", "queue", "-o", folder / "q.svg", *words)
+    drawn = (folder / "q.svg").read_text()
+    assert 'width="288pt" height="216pt"' in drawn
+    assert ">mine<" in drawn
+    told = in_process("plot", folder / "out", "-p", "queue", "--ylim", "9:1", status=2).stderr
+    assert "`9:1` is an empty range" in told
+
+
+def test_a_quantity_without_a_unit_has_no_brackets(results: Results) -> None:
+    table = PLOTS["bar"].table(results, Choice(metric="jain"))
+    assert PLOTS["bar"].draw(table).axes[0].get_ylabel() == "Jain's index"
+
+
 def test_flows_are_parted_by_direction_and_by_entry() -> None:
     flows, ways = ["up.1", "up.2", "down"], {"up.1": "up", "up.2": "up"}
     assert parts(flows, ways, "direction") == {"up": ["up.1", "up.2"], "across": ["down"]}

@@ -1,6 +1,7 @@
 """`tailback plot`: figures of a results folder."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -58,14 +59,48 @@ class Layout:
     ] = None
 
 
-def plot(selection: Selection, figure: Figure, layout: Layout, beside: Beside = None) -> None:
+class Scale(StrEnum):
+    """The scale of an axis."""
+
+    LINEAR = "linear"
+    LOG = "log"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What the user sets about the finished figure."""
+
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="The title.", show_default=False)] = None
+    size: Annotated[
+        str | None, typer.Option(metavar="WxH", help="Width and height in inches: 7x4.", show_default=False)
+    ] = None
+    x_scale: Annotated[Scale | None, typer.Option(help="The scale along x.", show_default=False)] = None
+    y_scale: Annotated[Scale | None, typer.Option(help="The scale along y.", show_default=False)] = None
+    x_limits: Annotated[
+        str | None, typer.Option("--xlim", metavar="A:B", help="The range along x: 0:50.", show_default=False)
+    ] = None
+    y_limits: Annotated[
+        str | None, typer.Option("--ylim", metavar="A:B", help="The range along y: 0:50.", show_default=False)
+    ] = None
+
+
+def plot(selection: Selection, figure: Figure, layout: Layout, frame: Frame, beside: Beside = None) -> None:
     """Draw a figure from a results folder, and write its data as CSV beside it."""
     from tailback import plots
     from tailback.cli import opening, show
+    from tailback.plots import frame as frames
 
+    around = frames.Frame(
+        frame.title,
+        None if frame.size is None else frames.size(frame.size),
+        None if frame.x_scale is None else frame.x_scale.value,
+        None if frame.y_scale is None else frame.y_scale.value,
+        None if frame.x_limits is None else frames.limits(frame.x_limits, "--xlim"),
+        None if frame.y_limits is None else frames.limits(frame.y_limits, "--ylim"),
+    )
     found = opening.selected(selection, beside or ())
     chosen = plots.find_plot(figure.name) if figure.name else plots.default_plot(found)
     target = figure.out if figure.out is not None else selection.folder / "plots" / f"{chosen.name}.png"
     choice = plots.Choice(layout.x, layout.colour, tuple(layout.facet or ()), layout.metric)
-    output = plots.Output(target, show.command())
+    output = plots.Output(target, show.command(), around)
     show.paths(opening.over_undamaged(found, lambda sound: plots.draw_to(chosen, sound, output, choice)))
