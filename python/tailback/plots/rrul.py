@@ -2,7 +2,7 @@
 
 Each flow and each ping has a line, and their mean is black. Columns are configurations, with common scales; the figure
 shows one repetition of each. Any experiment with flows in both directions and pings can be drawn so.
-[flent tests/rrul.conf]
+[flent]
 """
 
 from collections.abc import Sequence
