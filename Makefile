@@ -70,9 +70,10 @@ ifdef LANES
 test-rust: | clippy
 endif
 
+# Files in their order: by default those with many tests come first, and files of few and long tests remain for the end.
 test-python: $(VENV)/.tools $(VENV)/.package ## the tests of the package, the architecture and the whole
 	@scripts/timed.sh "Python tests" $(BIN)/python -m pytest --quiet --durations 30 --durations-min 1 \
-	    --numprocesses auto --dist loadfile
+	    --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 campaign: campaign-tests campaign-kills campaign-fuzz ## in full what `make test` runs a part of; many hours
 

@@ -333,7 +333,7 @@ def test_an_override_may_give_an_axis_or_take_it_away(runs: Any) -> None:
         (
             "bottleneck=L20M",
             "--set bottleneck=L20M: bottleneck: `L20M` is not a value of the axis `bottleneck`\n"
-            "  hint: did you mean `L10M`?",
+            "  hint: use one of: L10M, R10M",
         ),
         (
             "links[7].rate=1mbit",
