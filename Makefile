@@ -177,10 +177,11 @@ $(VENV)/.extension: $(VENV)/.python pyproject.toml $(RUST)
 $(VENV)/.package: $(VENV)/.dependencies $(VENV)/.extension
 	@touch $@
 
-# After the dependencies, which are tools of their own: two runs of pip must not install the same package.
+# After the dependencies, which are tools of their own: two runs of pip must not install the same package. Python
+# compiles the few modules that tests import when they are first imported; pip would compile all.
 $(VENV)/.tools: $(VENV)/.dependencies
 	@echo "installing the tools of the tests"
-	@$(BIN)/python scripts/extra.py dev | scripts/timed.sh tools env $(PIP) install --requirement /dev/stdin
+	@$(BIN)/python scripts/extra.py dev | scripts/timed.sh tools env $(PIP) install --no-compile --requirement /dev/stdin
 	@touch $@
 
 $(VENV)/.campaign: $(VENV)/.python pyproject.toml
