@@ -57,6 +57,7 @@ BELOW: dict[str, set[str]] = {
         "validation",
         "drill",
     },
+    "__main__": {"cli"},
 }
 """What each room may import of the package, beside itself."""
 

@@ -107,3 +107,8 @@ def test_every_error_with_a_status_is_there() -> None:
         kind = getattr(importlib.import_module(module), name)
         assert issubclass(kind, Exception)
         assert f"{kind.__module__}.{kind.__qualname__}" == place
+
+
+def test_python_can_run_the_package() -> None:
+    done = subprocess.run([sys.executable, "-m", "tailback", "list", "cc"], capture_output=True, text=True, check=True)
+    assert "cubic" in done.stdout
