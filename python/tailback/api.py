@@ -174,11 +174,12 @@ def validate(
     """Runs an experiment on the backends `backend` and `against` and compares the results, as `tailback validate` does.
 
     `goodput="1%"` changes the default tolerance of a metric. `out` is the folder of both results, `jobs` the number of
-    parallel runs. Raises `RunsFailed` if a run failed.
+    parallel runs. Undecided configurations are repeated up to 20 times. Raises `RunsFailed` if a run failed.
     """
     loaded = experiment if isinstance(experiment, scenario.Experiment) else load(experiment)
     criteria = validation.Criteria(tolerances(words, FIDELITY))
-    request = validation.Request(backend, against, criteria, jobs, None if out is None else Path(out))
+    folder = None if out is None else Path(out)
+    request = validation.Request(backend, against, criteria, jobs, folder, most=validation.MOST)
     done = validation.validate(loaded, request, sweep.Silent())
     for side in done.carried:
         if side.failed:

@@ -35,6 +35,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tailback.analysis.equivalence import interval_of_means
 from tailback.analysis.metric import Metric, Number, Read, Summary, Test
 from tailback.analysis.registry import View, numbers
 
@@ -102,6 +103,9 @@ class Difference:
     high: float
     relative: float
     """Difference divided by the reference."""
+    least: float
+    most: float
+    """Ends of the 90 % interval of the difference of the means (`analysis.equivalence`), which verdicts use."""
     effect: float
     test: Test | None
     """The test that gave `p`; `None` if there was nothing to test."""
@@ -142,7 +146,7 @@ def difference(reference: Values, candidate: Values, by: Test = "permutation") -
     """The difference of paired values; pairs with an unknown value do not count."""
     known = ~(np.isnan(reference) | np.isnan(candidate))
     if not known.any():
-        return Difference(0, _mean(reference), _mean(candidate), NAN, NAN, NAN, NAN, NAN, None, NAN, NAN)
+        return Difference(0, _mean(reference), _mean(candidate), NAN, NAN, NAN, NAN, NAN, NAN, NAN, None, NAN, NAN)
     ours, theirs = candidate[known], reference[known]
     mean, low, high = float(np.mean(ours - theirs)), *interval(ours - theirs)
     base = _mean(theirs)
@@ -156,6 +160,7 @@ def difference(reference: Values, candidate: Values, by: Test = "permutation") -
         low,
         high,
         relative,
+        *interval_of_means(theirs, ours),
         effect(theirs, ours),
         None if np.isnan(p) else by,
         p,

@@ -12,6 +12,7 @@ import pandas as pd
 
 from tailback.analysis.differences import METRICS
 from tailback.analysis.rows import Axes, with_axes
+from tailback.analysis.tolerances import JUDGED
 
 WORST = "worst"
 
@@ -21,7 +22,7 @@ def deviations(judged: pd.DataFrame, configurations: Sequence[Axes]) -> pd.DataF
 
     A metric that was not judged in a configuration (for example too few drops) has no row there.
     """
-    counted = judged[judged["outcome"].isin(["within", "off"])]
+    counted = judged[judged["outcome"].isin(JUDGED)]
     cells = counted[["configuration", "metric", "excess"]].rename(columns={"excess": "deviation"})
     worst = cells.iloc[_farthest(cells)].assign(metric=WORST)
     table = pd.concat([cells, worst], ignore_index=True)

@@ -14,12 +14,18 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from tailback.analysis.differences import METRICS, SIGNIFICANT, fewest
+from tailback.analysis.differences import METRICS, SIGNIFICANT, differences, fewest
+from tailback.analysis.equivalence import decision, likenesses
 from tailback.analysis.metric import UNITS, Metric
 from tailback.analysis.registry import View
 from tailback.analysis.rows import records
 
-Outcome = Literal["within", "off", "shown", "unknown"]
+Outcome = Literal["within", "off", "undecided", "shown", "unknown"]
+
+JUDGED: tuple[Outcome, ...] = ("within", "off", "undecided")
+"""The outcomes of cells with a tolerance and a value on both sides."""
+
+LIKENESS = ("alike", "ceiling")
 
 
 class WrongTolerance(Exception):
@@ -106,38 +112,51 @@ class Verdict:
     excess: float
 
 
-def verdict(difference: float, allowed: float | None) -> Verdict:
-    """Judges a difference. `validate`, `compare` and the conformance campaigns all use this rule."""
+def verdict(difference: float, allowed: float | None, interval: tuple[float, float] | None = None) -> Verdict:
+    """Judges a difference. `validate`, `compare` and the conformance campaigns all use this rule.
+
+    `interval` is that of repetitions (`analysis.equivalence`). Without it, the difference is judged as it is, which
+    says nothing about other seeds.
+    """
     if math.isnan(difference):
         return Verdict("unknown", math.nan, math.nan)
     if allowed is None:
         return Verdict("shown", math.nan, math.nan)
-    excess = _excess(difference, allowed)
-    return Verdict("within" if abs(excess) <= 1 else "off", allowed, excess)
+    outcome = decision((difference, difference) if interval is None else interval, allowed)
+    return Verdict(outcome, allowed, _excess(difference, allowed))
 
 
-def judged(differences: pd.DataFrame, by: Mapping[str, Tolerance]) -> pd.DataFrame:
-    """`differences` with `tolerance`, `excess` (the difference in units of the tolerance, signed), `outcome`, and the
-    `verdict` in words. Tolerance and excess are NaN if there is no verdict.
+def judged(paired: pd.DataFrame, by: Mapping[str, Tolerance]) -> pd.DataFrame:
+    """The differences of paired metrics (`analysis.differences`), with `alike` and `ceiling` (`analysis.equivalence`),
+    `tolerance`, `excess` (the difference in units of the tolerance, signed), `outcome`, and the `verdict` in words.
+    Numbers are NaN if there is no verdict.
     """
-    rows = [_judged(row, by[METRICS[row["metric"]].tolerance]) for row in records(differences)]
-    return pd.DataFrame(rows, columns=[*differences.columns, "tolerance", "excess", "outcome", "verdict"])
+    of_metric = {key: by[compared.tolerance] for key, compared in METRICS.items()}
+    table = differences(paired).merge(likenesses(paired, of_metric), on=["configuration", "metric"], how="left")
+    rows = [_judged(row, of_metric[row["metric"]]) for row in records(table)]
+    return pd.DataFrame(rows, columns=[*table.columns, "tolerance", "excess", "outcome", "verdict"])
 
 
 def share_within(table: pd.DataFrame) -> pd.DataFrame:
-    """The numbers of cells of a judged table that are `within` tolerance and `judged`, per tolerance and for `all`."""
-    counted = table[table["outcome"].isin(["within", "off"])]
+    """The numbers of cells of a judged table that are `within` tolerance, `off`, `undecided`, and `judged` (their sum),
+    per tolerance and for `all`; `alike` and `ceiling` are means over these cells (`analysis.equivalence`).
+    """
+    counted = table[table["outcome"].isin(JUDGED)]
     names = counted["metric"].map(lambda key: METRICS[key].tolerance)
     rows = [(name, *_counts(counted[names == name])) for name in dict.fromkeys(names)]
-    return pd.DataFrame([*rows, ("all", *_counts(counted))], columns=["tolerance", "within", "judged"])
+    return pd.DataFrame([*rows, ("all", *_counts(counted))], columns=["tolerance", *JUDGED, "judged", *LIKENESS])
 
 
-def _counts(cells: pd.DataFrame) -> tuple[int, int]:
-    return int((cells["outcome"] == "within").sum()), len(cells)
+def _counts(cells: pd.DataFrame) -> tuple[int | float, ...]:
+    counts = [int((cells["outcome"] == outcome).sum()) for outcome in JUDGED]
+    # A share of the simulator and one of the kernel are compared over the same cells.
+    known = cells.dropna(subset=list(LIKENESS))
+    return *counts, len(cells), *(float(known[share].mean()) if len(known) else math.nan for share in LIKENESS)
 
 
 def _judged(row: Mapping[str, Any], by: Tolerance) -> dict[str, Any]:
-    found = verdict(row["difference"], by.allowed(row["reference"], row["candidate"]))
+    allowed = by.allowed(row["reference"], row["candidate"])
+    found = verdict(row["difference"], allowed, (row["least"], row["most"]))
     complete = {**row, "tolerance": found.allowed, "excess": found.excess, "outcome": found.outcome}
     return {**complete, "verdict": in_words(complete)}
 
@@ -158,20 +177,10 @@ def in_words(row: Mapping[str, Any]) -> str:
 def _judgement(row: Mapping[str, Any]) -> str:
     if row["outcome"] == "shown":
         return ""
-    beyond = _reaches_across(row)
     if row["outcome"] == "within":
-        return "within tolerance, but the interval extends beyond it" if beyond else "within tolerance"
-    times = f"off ×{abs(row['excess']):.1f}" if math.isfinite(row["excess"]) else "off"
-    return f"{times}, but the interval overlaps the tolerance" if beyond else times
-
-
-def _reaches_across(row: Mapping[str, Any]) -> bool:
-    """Whether part of the interval is within tolerance and part is not."""
-    if math.isnan(row["low"]):
-        return False
-    largest = max(abs(row["low"]), abs(row["high"]))
-    smallest = 0.0 if row["low"] <= 0 <= row["high"] else min(abs(row["low"]), abs(row["high"]))
-    return bool(smallest <= row["tolerance"] < largest)
+        return "within tolerance"
+    times = f"×{abs(row['excess']):.1f}" if math.isfinite(row["excess"]) else ""
+    return " ".join(filter(None, (row["outcome"], times)))
 
 
 def _direction(row: Mapping[str, Any]) -> str:

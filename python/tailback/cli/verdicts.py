@@ -1,5 +1,6 @@
 """Prints comparisons. Separate from `show`, because it imports plotting and statistics."""
 
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -10,11 +11,12 @@ from rich.text import Text
 from tailback.analysis.differences import METRICS, SIGNIFICANT, fewest
 from tailback.analysis.rows import records
 from tailback.cli.console import counted, emit, stderr
+from tailback.results.pairing import CANDIDATE, REFERENCE
 from tailback.validation import Comparison, Validated, divergence
-from tailback.validation.report import number
+from tailback.validation.report import number, percent
 
 MAX_CELLS_SHOWN = 60
-"""Maximum number of rows of a validation; above it, only those out of tolerance are shown (the report has all)."""
+"""Maximum number of rows of a validation; above it, only those not within tolerance are shown (the report has all)."""
 
 
 def comparison(compared: Comparison) -> None:
@@ -31,7 +33,7 @@ def validated(done: Validated) -> None:
     if done.comparison is None:
         return
     judged = done.comparison.judged
-    shown = judged if len(judged) <= MAX_CELLS_SHOWN else judged[judged["outcome"] == "off"]
+    shown = judged if len(judged) <= MAX_CELLS_SHOWN else judged[judged["outcome"].isin(["off", "undecided"])]
     emit(_differences(done.comparison, shown), _shares(done.comparison), *_divergences(done.comparison))
     _sides(done.comparison)
 
@@ -59,8 +61,18 @@ def _differences(compared: Comparison, rows: pd.DataFrame) -> Table:
 
 def _shares(compared: Comparison) -> Text:
     rows = [row for row in records(compared.share_within) if row["judged"]]
+    if not rows:
+        return Text("nothing was judged")
     cells = [f"{row['tolerance']} {row['within']}/{row['judged']}" for row in rows]
-    return Text(f"within tolerance: {', '.join(cells)}" if cells else "nothing was judged")
+    whole = rows[-1]
+    lines = [f"within tolerance: {', '.join(cells)}; {whole['off']} off, {whole['undecided']} undecided"]
+    if not math.isnan(whole["alike"]):
+        names = compared.names()
+        lines.append(
+            f"single runs within tolerance: {names[CANDIDATE]} and {names[REFERENCE]} {percent(whole['alike'])}, "
+            f"{names[REFERENCE]} with other seeds and itself {percent(whole['ceiling'])}"
+        )
+    return Text("\n".join(lines))
 
 
 def _divergences(compared: Comparison) -> list[Text]:

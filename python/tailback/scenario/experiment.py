@@ -8,7 +8,7 @@ variables replaced (`variables`) → typed keys (`schema`) → checks across key
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -35,6 +35,10 @@ class Configuration:
     labels: Mapping[str, str]
     keys: Keys
     tree: Node
+
+    def repeated(self, count: int) -> Configuration:
+        """The configuration with this number of repetitions."""
+        return replace(self, keys=self.keys.model_copy(update={"repeat": Repeat(count, count)}))
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from tailback.validation.comparison import Comparison, Criteria, Divergence, com
 from tailback.validation.document import document, validation_document
 from tailback.validation.every import AXES, NoRegistry, every
 from tailback.validation.folder import write, write_validation
-from tailback.validation.session import LeftOut, Request, Validated, WrongValidation, validate
+from tailback.validation.session import MOST, LeftOut, Request, Validated, WrongValidation, validate
 
 __all__ = [
     "AXES",
+    "MOST",
     "Comparison",
     "Criteria",
     "Divergence",

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tailback.analysis import Window, cwnd_samples, tcp_rtt_samples
-from tailback.analysis.differences import SummaryPair, differences, paired_metrics
+from tailback.analysis.differences import SummaryPair, paired_metrics
 from tailback.analysis.distances import SamplePair, distances
 from tailback.analysis.divergence import (
     Threshold,
@@ -21,6 +21,7 @@ from tailback.analysis.divergence import (
     first_divergences,
     interval_before,
 )
+from tailback.analysis.equivalence import undecided
 from tailback.analysis.matrix import deviations
 from tailback.analysis.metric import Summary
 from tailback.analysis.metrics import Samples, counted, drops_by_counters
@@ -77,6 +78,11 @@ class Comparison:
         """Number of cells out of tolerance."""
         return int((self.judged["outcome"] == "off").sum())
 
+    @property
+    def undecided(self) -> set[int]:
+        """The configurations with a cell that further repetitions could decide."""
+        return undecided(self.judged)
+
     def names(self) -> dict[Side, str]:
         """Names of the two sides: their backends, or their folders if the backends are the same."""
         sides = {REFERENCE: self.pairing.reference, CANDIDATE: self.pairing.candidate}
@@ -109,7 +115,7 @@ def compare(pairing: Pairing, criteria: Criteria) -> Comparison:
     return Comparison(
         pairing,
         criteria,
-        judged=judged(differences(paired_metrics(pairs)), criteria.tolerances),
+        judged=judged(paired_metrics(pairs), criteria.tolerances),
         distances=distances(_samples(pairing)),
         divergences=_divergences(pairing, criteria),
     )

@@ -1,10 +1,11 @@
 """The document of `compare --json` and `validate --json`; unknown values are absent.
 
     {"tailback", "title", "reference": {"dir", "backend"}, "candidate": …, "apart": {AXIS: [there, here]},
-     "tolerances": {NAME: WORDS}, "within": {NAME: {"within", "judged"}},
+     "tolerances": {NAME: WORDS}, "within": {NAME: {"within", "off", "undecided", "judged", "alike", "ceiling"}},
      "configurations": [{"axes", "repetitions",
-        "metrics": {METRIC: {"unit", "reference", "candidate", "difference", "interval", "relative", "effect",
-                             "tolerance", "excess", "outcome", "verdict"}},
+        "metrics": {METRIC: {"unit", "reference", "candidate", "difference", "interval", "relative",
+                             "interval_of_means", "effect", "tolerance", "excess", "alike", "ceiling", "outcome",
+                             "verdict"}},
         "distances": {QUANTITY: {"unit", "n_reference", "n_candidate", "wasserstein", "relative", "ks"}},
         "divergences": [{"repetition", "flow", "column", "t", "reference", "candidate"}],
         "first_divergence": {"repetition", "flow", "column", "t", "between", "rows", "events"}}],
@@ -21,6 +22,7 @@ from typing import Any
 import pandas as pd
 
 from tailback.analysis.rows import of_configuration, records
+from tailback.analysis.tolerances import JUDGED, LIKENESS
 from tailback.results import Results
 from tailback.results.provenance import tailback_version
 from tailback.sweep import Outcome
@@ -40,6 +42,8 @@ METRIC = (
     "q",
     "tolerance",
     "excess",
+    "alike",
+    "ceiling",
 )
 DISTANCE = ("unit", "n_reference", "n_candidate", "wasserstein", "relative", "ks")
 DIVERGENCE = ("repetition", "flow", "column", "t", "reference", "candidate")
@@ -94,7 +98,7 @@ def _side(results: Results) -> dict[str, Any]:
 
 def _within(shares: pd.DataFrame) -> dict[str, Any]:
     rows = records(shares[shares["judged"] > 0])
-    return {str(row["tolerance"]): known(row, ("within", "judged")) for row in rows}
+    return {str(row["tolerance"]): known(row, (*JUDGED, "judged", *LIKENESS)) for row in rows}
 
 
 def _configuration(comparison: Comparison, place: int) -> dict[str, Any]:
@@ -113,8 +117,11 @@ def _configuration(comparison: Comparison, place: int) -> dict[str, Any]:
 
 
 def _metric(row: Mapping[str, Any]) -> dict[str, Any]:
-    interval = [_plain(row["low"]), _plain(row["high"])]
-    ends = {} if None in interval else {"interval": interval}
+    intervals = {
+        "interval": [_plain(row["low"]), _plain(row["high"])],
+        "interval_of_means": [_plain(row["least"]), _plain(row["most"])],
+    }
+    ends = {name: interval for name, interval in intervals.items() if None not in interval}
     return {**known(row, METRIC), **ends, "outcome": row["outcome"], "verdict": row["verdict"]}
 
 

@@ -51,6 +51,11 @@ class Section:
         """Cells out of tolerance."""
         return sum(row["outcome"] == "off" for row in self.metrics)
 
+    @property
+    def undecided(self) -> int:
+        """Cells that further repetitions could decide."""
+        return sum(row["outcome"] == "undecided" for row in self.metrics)
+
 
 def html(comparison: Comparison, left_out: Sequence[LeftOut] = ()) -> str:
     """The page."""
@@ -90,6 +95,7 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.filters["number"] = number
     environment.filters["share"] = share
+    environment.filters["percent"] = percent
     environment.filters["records"] = records
     return environment
 
@@ -108,6 +114,11 @@ def number(value: Any) -> str:
 def share(value: float) -> str:
     """A fraction as text: `+3.1 %`."""
     return "–" if math.isnan(value) else f"{100 * value:+.1f} %".replace("-", "−")
+
+
+def percent(value: float) -> str:
+    """A share as text: `86.7 %`."""
+    return "–" if math.isnan(value) else f"{100 * value:.1f} %"
 
 
 def _runs(results: Results) -> dict[str, str]:

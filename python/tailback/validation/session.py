@@ -4,6 +4,10 @@
     DIR/report.html …         the comparison (`folder`)
 
 Configurations that one of the backends refuses are left out of both, with the reason.
+
+One run on each side does not show whether a difference is due to chance. So configurations with an undecided cell
+(`analysis.equivalence`) are repeated: five times, then twice as often each time, until all their cells are decided or
+they have `Request.most` repetitions.
 """
 
 import itertools
@@ -14,11 +18,17 @@ from pathlib import Path
 from tailback import sweep
 from tailback.backends import Backend, Unsuitable, backend_for, open_backend
 from tailback.results import Results, default_folder, open_results, pair
-from tailback.scenario import Experiment, Run
+from tailback.scenario import Configuration, Experiment, Run
 from tailback.sweep import SweepResult, Watch
 from tailback.validation.comparison import Comparison, Criteria, compare
 
 RESULTS = Path("results")
+
+MOST = 20
+"""The number of repetitions up to which `tailback validate` repeats undecided configurations."""
+
+FEWEST = 5
+"""The number of repetitions with which an undecided configuration continues."""
 
 
 class WrongValidation(Exception):
@@ -37,6 +47,8 @@ class Request:
     jobs: int | None = None
     out: Path | None = None
     settings: Sequence[str] = ()
+    most: int = 1
+    """The number of repetitions up to which undecided configurations are repeated."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +88,49 @@ def validate(experiment: Experiment, request: Request, watch: Watch) -> Validate
     backends = {name: open_backend(name) for name in (request.reference, request.candidate)}
     feasible, left_out = _feasible(experiment, backends)
     folder = request.out if request.out is not None else _default_folder(feasible, backends, request.settings)
+    request = replace(request, out=folder)
+    done = _round(feasible, request, watch)
+    while further := _further(feasible, done, request.most):
+        feasible = further
+        done = _round(feasible, request, watch)
+    return replace(done, left_out=left_out)
+
+
+def _round(experiment: Experiment, request: Request, watch: Watch) -> Validated:
+    """Runs what is missing on both backends, and compares."""
+    assert request.out is not None
     carried = [
         sweep.run_experiment(
-            feasible, sweep.Request(name, request.jobs, folder / _plain(name), request.settings), watch
+            experiment, sweep.Request(name, request.jobs, request.out / _plain(name), request.settings), watch
         )
-        for name in backends
+        for name in (request.reference, request.candidate)
     ]
-    return Validated(folder, _compared(carried, request.criteria), carried, left_out)
+    return Validated(request.out, _compared(carried, request.criteria), carried, ())
+
+
+def _further(experiment: Experiment, done: Validated, most: int) -> Experiment | None:
+    """The experiment with more repetitions of undecided configurations; `None` if there are none to add.
+
+    The other configurations stay in it, so that the results folder is that of one growing experiment.
+    """
+    if done.comparison is None or done.failed or experiment.repeat.share is not None:
+        # A file with `repeat: until` has a rule of its own.
+        return None
+    paired = done.comparison.pairing
+    counts = {_place(paired.configurations[place]): len(paired.of(place)) for place in done.comparison.undecided}
+    grown = tuple(_repeated(each, counts.get(_place(each.labels)), most) for each in experiment.configurations)
+    return None if grown == experiment.configurations else replace(experiment, configurations=grown)
+
+
+def _repeated(configuration: Configuration, count: int | None, most: int) -> Configuration:
+    """`configuration` with more repetitions than the `count` that do not decide; as it is if that is `None`."""
+    if count is None or count >= most:
+        return configuration
+    return configuration.repeated(min(most, max(FEWEST, 2 * count)))
+
+
+def _place(axes: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(axes.items()))
 
 
 def _feasible(experiment: Experiment, backends: Mapping[str, Backend]) -> tuple[Experiment, list[LeftOut]]:

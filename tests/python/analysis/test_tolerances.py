@@ -2,7 +2,7 @@
 
 import pytest
 
-from tailback.analysis.differences import SummaryPair, differences, paired_metrics
+from tailback.analysis.differences import SummaryPair, paired_metrics
 from tailback.analysis.tolerances import (
     FIDELITY,
     NONE,
@@ -23,7 +23,7 @@ def summary(goodput: float = 100.0, rtt: float = 20.0, drops: int = 0) -> dict[s
 
 def verdicts(reference: list[dict[str, object]], candidate: list[dict[str, object]]) -> dict[str, Row]:
     pairs = [SummaryPair(0, there, here) for there, here in zip(reference, candidate, strict=True)]
-    table = judged(differences(paired_metrics(pairs)), FIDELITY)
+    table = judged(paired_metrics(pairs), FIDELITY)
     return {str(row["metric"]): {str(key): value for key, value in row.items()} for row in table.to_dict("records")}
 
 
@@ -73,32 +73,39 @@ def test_setting_one_tolerance_leaves_the_others() -> None:
 
 
 def test_within_and_off_are_reported_by_the_tolerance() -> None:
-    found = verdicts([summary()], [summary(goodput=98, rtt=25)])
+    found = verdicts([summary()] * 2, [summary(goodput=98, rtt=25)] * 2)
     assert found["goodput_mbps.total"]["outcome"] == "within"
     assert found["goodput_mbps.total"]["excess"] == pytest.approx(-2 / 3)
     assert found["tcp_rtt_ms.p50"]["outcome"] == "off"
     assert found["tcp_rtt_ms.p50"]["excess"] == pytest.approx(2.5)
-    assert str(found["tcp_rtt_ms.p50"]["verdict"]) == "off ×2.5; +25.0 %, one repetition: no interval"
+    assert str(found["tcp_rtt_ms.p50"]["verdict"]).startswith("off ×2.5; perhaps higher: +25.0 %")
+
+
+def test_one_repetition_decides_nothing_unless_it_is_the_same() -> None:
+    found = verdicts([summary()], [summary(rtt=25)])
+    assert found["goodput_mbps.total"]["outcome"] == "within"
+    assert str(found["tcp_rtt_ms.p50"]["verdict"]) == "undecided ×2.5; +25.0 %, one repetition: no interval"
 
 
 def test_a_tolerance_of_zero_accepts_only_equal_values() -> None:
     by = {**NONE, "goodput": tolerance("goodput", "3%")}
     for there, here, outcome in ((0.0, 0.0, "within"), (0.0, 1.0, "off")):
         pair = SummaryPair(0, summary(goodput=there), summary(goodput=here))
-        table = judged(differences(paired_metrics([pair])), by).set_index("metric")
+        table = judged(paired_metrics([pair, pair]), by).set_index("metric")
         assert table.loc["goodput_mbps.total", "outcome"] == outcome
 
 
 def test_few_drops_are_shown_and_many_are_judged() -> None:
     assert verdicts([summary(drops=10)], [summary(drops=40)])["drops"]["outcome"] == "shown"
-    assert verdicts([summary(drops=10)], [summary(drops=60)])["drops"]["outcome"] == "off"
+    assert verdicts([summary(drops=10)] * 2, [summary(drops=60)] * 2)["drops"]["outcome"] == "off"
 
 
-def test_an_interval_that_crosses_the_tolerance_is_reported() -> None:
+def test_an_interval_across_the_tolerance_decides_nothing() -> None:
     reference = [summary() for _ in range(5)]
     wide = [summary(goodput=100 + off) for off in (0, 5, -3, 6, 2)]
     narrow = [summary(goodput=100 + off) for off in (0.1, 0.2, 0.1, 0.3, 0.2)]
-    assert "extends beyond" in str(verdicts(reference, wide)["goodput_mbps.total"]["verdict"])
+    crossed = verdicts(reference, wide)["goodput_mbps.total"]
+    assert (crossed["outcome"], str(crossed["verdict"])[:14]) == ("undecided", "undecided ×0.7")
     assert str(verdicts(reference, narrow)["goodput_mbps.total"]["verdict"]).startswith("within tolerance; higher")
 
 
@@ -117,8 +124,10 @@ def test_a_value_that_one_side_lacks_is_not_judged() -> None:
 
 
 def test_the_share_within_counts_only_what_was_judged() -> None:
-    pairs = [SummaryPair(0, summary(), summary()), SummaryPair(1, summary(), summary(goodput=50))]
-    table = share_within(judged(differences(paired_metrics(pairs)), FIDELITY)).set_index("tolerance")
+    pairs = [SummaryPair(0, summary(), summary()), *[SummaryPair(1, summary(), summary(goodput=50))] * 2]
+    table = share_within(judged(paired_metrics(pairs), FIDELITY)).set_index("tolerance")
     assert (table["within"]["goodput"], table["judged"]["goodput"]) == (1, 2)
     assert (table["within"]["all"], table["judged"]["all"]) == (5, 6)
+    assert (table["off"]["all"], table["undecided"]["all"]) == (1, 0)
+    assert (table["alike"]["all"], table["ceiling"]["all"]) == (pytest.approx(2 / 3), 1)
     assert "drops" not in table.index

@@ -62,7 +62,7 @@ def test_compare_prints_one_document(two: tuple[Path, Path], monkeypatch: pytest
     assert list(first) == ["axes", "repetitions", "metrics", "distances", "divergences", "first_divergence"]
     assert first["repetitions"] == [1, 2]
     ping = first["metrics"]["ping_ms.p50"]
-    assert METRIC <= set(ping) <= METRIC | {"effect", "test", "p", "paired_p", "q"}
+    assert METRIC <= set(ping) <= METRIC | {"interval_of_means", "effect", "test", "p", "paired_p", "q"}
     assert 8 < ping["interval"][0] <= ping["difference"] <= ping["interval"][1] < 12
     assert ping["outcome"] == "shown"
     assert set(first["distances"]) == {"tcp_rtt_ms", "cwnd_segments"}
@@ -91,7 +91,10 @@ def test_one_repetition_has_no_interval_and_a_note_says_so(
     assert "--repeat 5" in printed.err
     assert tailback(monkeypatch, "compare", *runs, "--json") == 0
     metrics = json.loads(capsys.readouterr().out)["configurations"][0]["metrics"]
-    assert not any({"interval", "effect", "test", "p", "paired_p", "q"} & set(metric) for metric in metrics.values())
+    assert not any(
+        {"interval", "alike", "ceiling", "effect", "test", "p", "paired_p", "q"} & set(metric)
+        for metric in metrics.values()
+    )
 
 
 def test_a_tolerance_that_is_named_is_judged_and_the_report_written(

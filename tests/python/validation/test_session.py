@@ -15,8 +15,8 @@ from tailback.results import open_results
 from tailback.validation import Comparison, Criteria, Request, Validated
 
 
-def validated(file: Path, against: str, *settings: str, out: Path | None = None) -> Validated:
-    request = Request("sim", against, Criteria(FIDELITY), 2, out, settings)
+def validated(file: Path, against: str, *settings: str, out: Path | None = None, most: int = 1) -> Validated:
+    request = Request("sim", against, Criteria(FIDELITY), 2, out, settings, most)
     return validation.validate(scenario.load(file, list(settings)), request, Nobody())
 
 
@@ -63,6 +63,23 @@ def test_a_fault_that_shows_at_the_first_loss_is_found_at_that_loss(file: Path) 
     assert here[f"{first.column} reference"] != here[f"{first.column} candidate"]
     before = first.rows[first.rows["place"] < first.place]
     assert (before["snd_cwnd reference"] == before["snd_cwnd candidate"]).all()
+
+
+def test_undecided_configurations_are_repeated_and_the_others_keep_their_number(file: Path) -> None:
+    # Under a small queue nothing is lost, so both controls are equal and one repetition decides.
+    few = validated(file, "late-cut", "repeat=1")
+    more = validated(file, "late-cut", "repeat=1", most=6)
+    assert [axes["tsq"] for axes in compared(few).pairing.configurations] == ["1ms", "off"]
+    assert compared(few).undecided == {1}
+    assert few.folder == more.folder
+    counts = [len(compared(more).pairing.of(place)) for place in range(2)]
+    assert counts[0] == 1
+    assert counts[1] == (6 if compared(more).undecided else 5)
+
+
+def test_a_file_with_a_rule_for_its_repetitions_keeps_it(file: Path) -> None:
+    rule = "repeat=until ci95 of goodput < 50%, at least 2, at most 3"
+    assert len(compared(validated(file, "late-cut", rule, "tsq=off", most=9)).pairing.pairs) == 2
 
 
 def test_drops_of_a_backend_without_events_are_those_its_disciplines_counted(file: Path) -> None:

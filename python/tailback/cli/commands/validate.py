@@ -19,6 +19,13 @@ class Backends:
         list[str] | None,
         typer.Option("--every", metavar="AXIS", help="Vary cc or qdisc over the whole registry.", show_default=False),
     ] = None
+    most: Annotated[
+        int | None,
+        typer.Option(
+            "--most", min=1, metavar="N", help="Repeat undecided configurations until decided, up to N times.",
+            show_default="20",
+        ),
+    ] = None  # fmt: skip
     jobs: Jobs = None
 
 
@@ -42,7 +49,8 @@ def validate(file: File, changes: Changes, backends: Backends, judgement: Judgem
     experiment = scenario.load(file, settings)
     show.warnings(scenario.lint(experiment))
     by = criteria.of_validation(judgement.tolerances or [], judgement.divergence)
-    request = validation.Request(backends.candidate, backends.reference, by, backends.jobs, outcome.out, settings)
+    most = validation.MOST if backends.most is None else backends.most
+    request = validation.Request(backends.candidate, backends.reference, by, backends.jobs, outcome.out, settings, most)
     with progress.bar() as watch:
         done = validation.validate(experiment, request, watch)
     report = validation.write_validation(done)
