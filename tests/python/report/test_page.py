@@ -64,7 +64,7 @@ def rows(page: Page) -> list[str]:
 def lines(page: Page, figure: str) -> int:
     """The visible curves of a figure; the edges of bands have no name."""
     visible: int = page.evaluate(
-        "figure => charts[figure].flatMap(chart => chart.series.slice(1)).filter(s => s.show && s.at !== undefined).length",
+        "figure => charts[figure].flatMap(chart => chart.series).filter(s => s.show && s.at !== undefined).length",
         figure,
     )
     return visible
