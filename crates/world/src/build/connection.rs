@@ -131,13 +131,20 @@ impl Builder<'_> {
             Some(_) => &tailback_cc::reno::ROW,
             None => find_control(&cc.name, path)?,
         };
+        let peer_needs_ecn = match source {
+            Some(source) => self
+                .own
+                .needs_ecn(source, &cc.parameters)
+                .map_err(|problem| refused(problem, source, path))?,
+            None => false,
+        };
         let parameters = control_parameters(row, cc, host);
         let control = parameters.check(row.parameters).and_then(|()| (row.build)(&parameters));
         let control = control.map_err(|error| parameter_error(error, &format!("{path}.cc.options")))?;
         Ok(Chosen {
             control,
             wants_pacing: row.wants_pacing,
-            needs_ecn: row.needs_ecn,
+            needs_ecn: row.needs_ecn || peer_needs_ecn,
             sndbuf_factor: row.sndbuf_factor,
         })
     }
@@ -158,19 +165,20 @@ struct Chosen {
     sndbuf_factor: u32,
 }
 
-/// A control of the user. It has Linux's send buffer of two windows, as all but BBR, and no ECN of its own.
-/// [linux-6.12 tcp_input.c tcp_sndbuf_expand]
+/// A control of the user.
 fn own_control(
     own: &dyn OwnControls,
     source: &ControlSource,
     cc: &CongestionControl,
     path: &str,
 ) -> Result<Chosen, BuildError> {
-    let built = own.build(source, &cc.parameters).map_err(|problem| {
-        BuildError::new(format!("{path}.cc"), problem, format!("correct {}", source.name))
-    })?;
-    let OwnControl { control, wants_pacing } = built;
-    Ok(Chosen { control, wants_pacing, needs_ecn: false, sndbuf_factor: 2 })
+    let built = own.build(source, &cc.parameters).map_err(|problem| refused(problem, source, path))?;
+    let OwnControl { control, wants_pacing, sndbuf_factor, needs_ecn } = built;
+    Ok(Chosen { control, wants_pacing, needs_ecn, sndbuf_factor })
+}
+
+fn refused(problem: String, source: &ControlSource, path: &str) -> BuildError {
+    BuildError::new(format!("{path}.cc"), problem, format!("correct {}", source.name))
 }
 
 /// The parameters that the flow sets, and those in which the stack's version of the control differs.
