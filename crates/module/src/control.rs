@@ -14,8 +14,8 @@ use tailback_cc::{
 use tailback_units::{Rate, Segs, SimTime, Span};
 
 use crate::abi::{self, Ack, Facts, Op};
-use crate::file::{ModuleFile, RANDOM};
-use crate::{ModuleFile as File, crash};
+use crate::crash;
+use crate::file::{DRAWS, ModuleFile};
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
@@ -26,17 +26,43 @@ pub(crate) struct ModuleControl {
     socket: *mut c_void,
     /// Those of the last call.
     facts: Facts,
-    draws: SplitMix64,
+    draws: Draws,
+    /// Offset of the peer's timestamps. [linux-6.12 net.ipv4.tcp_timestamps = 1]
+    peer_offset: u32,
+}
+
+/// The random numbers of one control. A built-in control of the same kind takes the same ones from the sender's: a
+/// model control one ahead, a window control a seed.
+pub(crate) struct Draws {
+    ahead: Option<u32>,
+    rest: SplitMix64,
+}
+
+impl Draws {
+    fn seeded(seed: u64) -> Self {
+        Draws { ahead: None, rest: SplitMix64::seed_from_u64(seed) }
+    }
+
+    fn draw_ahead(&mut self, draws: &mut dyn Rng) {
+        if self.ahead.is_none() {
+            let drawn = draws.next_u32();
+            *self = Draws { ahead: Some(drawn), ..Draws::seeded(drawn.into()) };
+        }
+    }
+
+    pub(crate) fn next(&mut self) -> u32 {
+        self.ahead.take().unwrap_or_else(|| self.rest.next_u32())
+    }
 }
 
 // SAFETY: the socket belongs to this control alone, and a run stays in one thread at a time.
 unsafe impl Send for ModuleControl {}
 
 impl ModuleControl {
-    pub(crate) fn new(file: File) -> Self {
+    pub(crate) fn new(file: ModuleFile) -> Self {
         let socket = (file.socket)();
         assert!(!socket.is_null(), "no memory for a socket");
-        ModuleControl { file, socket, facts: Facts::default(), draws: SplitMix64::seed_from_u64(0) }
+        ModuleControl { file, socket, facts: Facts::default(), draws: Draws::seeded(0), peer_offset: 0 }
     }
 
     /// Calls `init`; returns what it asks for.
@@ -51,33 +77,21 @@ impl ModuleControl {
     /// Calls a member; returns its result and what it asks for.
     #[inline]
     fn call(&mut self, op: Op, flow: &Flow, window: &mut Window, argument: *const c_void) -> (u32, u32) {
-        let draws: *mut dyn Rng = &mut self.draws;
-        self.call_with(op, flow, window, argument, draws)
-    }
-
-    fn call_with(
-        &mut self,
-        op: Op,
-        flow: &Flow,
-        window: &mut Window,
-        argument: *const c_void,
-        draws: *mut dyn Rng,
-    ) -> (u32, u32) {
-        self.facts = facts_of(flow);
-        RANDOM.set(Some(draws));
+        self.facts = facts_of(flow, self.peer_offset);
+        DRAWS.set(ptr::from_mut(&mut self.draws));
         let mut plain = plain(window);
         crash::begin(op, self.facts.now_ns);
         let found = (self.file.call)(self.socket, op as u32, &self.facts, &mut plain, argument);
         if plain.asks & abi::WROTE_BEYOND_PRIVATE != 0 {
             crash::fail(format_args!(
-                "it wrote beyond its private area (icsk_ca_priv, ICSK_CA_PRIV_SIZE bytes)"
+                "it wrote beyond its private area (icsk_ca_priv of ICSK_CA_PRIV_SIZE bytes)"
             ));
         }
         if plain.cwnd == 0 {
             crash::fail(format_args!("it set cwnd to 0"));
         }
         crash::end();
-        RANDOM.set(None);
+        DRAWS.set(ptr::null_mut());
         take(&plain, window);
         (found, plain.asks)
     }
@@ -111,7 +125,11 @@ impl Hooks for ModuleControl {
             let (own, ours) = (self.file.hz(), flow.hz());
             crash::fail(format_args!("its headers have HZ {own}, and the host of this flow {ours}"));
         }
-        self.draws = SplitMix64::seed_from_u64(draws.next_u64());
+        match self.file.has(Op::CongControl) {
+            true => self.draws.draw_ahead(draws),
+            false => self.draws = Draws::seeded(draws.next_u64()),
+        }
+        self.peer_offset = self.draws.rest.clone().next_u32();
         self.begin(flow, window);
     }
 
@@ -181,10 +199,8 @@ impl ModelControl for ModuleControl {
             is_retrans: sample.is_retrans.into(),
             is_ack_delayed: sample.is_ack_delayed.into(),
         };
-        // SAFETY: the pointer is used within this call alone.
-        let draws = unsafe { std::mem::transmute::<*mut dyn Rng, *mut (dyn Rng + 'static)>(draws) };
-        let argument = ptr::from_ref(&rate).cast();
-        let (_, asks) = self.call_with(Op::CongControl, flow, window, argument, draws);
+        self.draws.draw_ahead(draws);
+        let (_, asks) = self.call(Op::CongControl, flow, window, ptr::from_ref(&rate).cast());
         window.mark_app_limited |= asks & abi::MARK_APP_LIMITED != 0;
     }
 
@@ -201,7 +217,7 @@ impl ModelControl for ModuleControl {
     }
 }
 
-fn facts_of(flow: &Flow) -> Facts {
+fn facts_of(flow: &Flow, peer_offset: u32) -> Facts {
     let millis = |time: SimTime| (time.as_nanos() / NANOS_PER_MILLI) as u32;
     Facts {
         now_ns: flow.now.as_nanos(),
@@ -224,7 +240,7 @@ fn facts_of(flow: &Flow) -> Facts {
         ca_state: flow.ca_state as u32,
         is_cwnd_limited: flow.cwnd_limited.into(),
         ecn_ok: flow.ecn_ok.into(),
-        tsval: flow.timestamps.map_or(0, |stamps| millis(stamps.value)),
+        tsval: flow.timestamps.map_or(0, |stamps| millis(stamps.value).wrapping_add(peer_offset)),
         tsecr: flow.timestamps.map_or(0, |stamps| millis(stamps.echo)),
         pacing_status: match flow.pacing_status {
             PacingStatus::None => 0,

@@ -3,14 +3,14 @@
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_ulong, c_void};
+use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use rand_core::Rng;
 use tailback_cc::{Control, Flow, Window};
 use tailback_units::{Segs, Span};
 
 use crate::abi::{self, About, Op};
-use crate::control::ModuleControl;
+use crate::control::{Draws, ModuleControl};
 use crate::{Facts, crash};
 
 /// [linux-6.12 asm-generic/errno-base.h]
@@ -21,8 +21,8 @@ const ERANGE: c_int = 34;
 const MOST_LINES: usize = 1_000;
 
 thread_local! {
-    /// The random numbers of the call in progress.
-    pub(crate) static RANDOM: Cell<Option<*mut dyn Rng>> = const { Cell::new(None) };
+    /// The random numbers of the call in progress; null outside of one.
+    pub(crate) static DRAWS: Cell<*mut Draws> = const { Cell::new(ptr::null_mut()) };
 }
 
 static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -195,8 +195,8 @@ fn last_error() -> String {
 }
 
 extern "C" fn random() -> u32 {
-    // SAFETY: set for the length of a call to random numbers that outlive it.
-    RANDOM.get().map_or(0, |draws| unsafe { (*draws).next_u32() })
+    // SAFETY: null, or those of the control whose call is in progress, which touches them in no other way.
+    unsafe { DRAWS.get().as_mut() }.map_or(0, Draws::next)
 }
 
 extern "C" fn allocate(size: c_ulong) -> *mut c_void {
