@@ -220,7 +220,7 @@ extern "C" fn format(
     format: *const c_char,
     arguments: *mut c_void,
 ) -> c_int {
-    // SAFETY: the glue passes a buffer of `size` bytes, and a `va_list`, which is a pointer in a call on x86_64.
+    // SAFETY: the glue passes a buffer of `size` bytes, and a list of arguments, which is a pointer in a call on x86_64.
     unsafe { vsnprintf(text, size, format, arguments) }
 }
 

@@ -75,9 +75,12 @@ def _own_controls(scenario: Scenario) -> Iterator[Finding]:
         else:
             stem = source.name.removesuffix(".c")
             what = f"`{source.name}` is the source of a kernel module, which only the simulator compiles by itself"
-            yield what, (
-                f"run it on the simulator, --backend sim, or build a kernel with it in net/ipv4/{stem}.c "
-                "(tailback kernel build --source DIR --name mine) and write its name: cc: NAME, kernel: mine"
+            yield (
+                what,
+                (
+                    f"run it on the simulator, --backend sim, or build a kernel with it in net/ipv4/{stem}.c "
+                    "(tailback kernel build --source DIR --name mine) and write its name: cc: NAME, kernel: mine"
+                ),
             )
 
 
