@@ -74,7 +74,7 @@ fn simulate(
     watch: &(dyn Watch + Sync),
 ) -> Result<Outcome, RunError> {
     let watch = UntilFailure { watch, controls };
-    tailback_world::run_with(&Scenario::from_json(scenario_json)?, controls, &watch)
+    tailback_world::run_with(Scenario::from_json(scenario_json)?, controls, &watch)
 }
 
 fn result<'py>(py: Python<'py>, outcome: &Outcome, spent: &Clocks) -> PyResult<Bound<'py, PyDict>> {
