@@ -35,7 +35,7 @@ use crate::{BuildError, ConversationId, DeviceId, Event, OwnControls, TimerId};
 use disciplines::{Bare, Unattached};
 use topology::{LinkEnd, RADIO_MTU};
 
-pub(crate) use connection::Connection;
+pub(crate) use connection::{Connection, Side};
 pub(crate) use topology::Topology;
 
 /// Number of progress reports to the watcher in a run.
@@ -101,6 +101,7 @@ impl<'a> Builder<'a> {
             schedule: Vec::new(),
             sockets: Sockets::default(),
             conversations: Vec::with_capacity(scenario.traffic.len()),
+            growing: Vec::new(),
             context: Context::new(journal(scenario), captures),
             small_queues: Vec::new(),
             timers: Timers::default(),
@@ -224,6 +225,9 @@ impl<'a> Builder<'a> {
         let name = journal.record.names.give(numbered.traffic.name());
         journal.sockets.extend(numbered.sockets().map(|_| name));
         let application = numbered.traffic.build(&place, self)?;
+        if application.held().is_some() {
+            self.world.growing.push(place.conversation);
+        }
         self.world.conversations.push(Conversation { name, application: Some(application) });
         Ok(())
     }

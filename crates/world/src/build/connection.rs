@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tailback_cc::Control;
+use tailback_cc::reno::Reno;
 use tailback_engine::Alarm;
 use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup};
@@ -24,7 +25,9 @@ pub(crate) struct Connection<'a> {
     pub(crate) name: &'a str,
     /// When it connects.
     pub(crate) start: SimTime,
-    /// Congestion control of both ends.
+    /// The ends that send data.
+    pub(crate) senders: &'a [Side],
+    /// Congestion control of the ends that send data.
     pub(crate) cc: &'a CongestionControl,
     /// Limit of the small queues.
     pub(crate) tsq: SmallQueue,
@@ -35,7 +38,7 @@ pub(crate) struct Connection<'a> {
 
 /// Which end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub(crate) enum Side {
     /// It connects, and sends.
     Client,
     /// It listens, and receives.
@@ -98,7 +101,11 @@ impl Builder<'_> {
         let end = side as usize;
         let (socket, peer) = (connection.sockets[end], connection.sockets[1 - end]);
         let host = &self.settings[usize::from(connection.ends[end])];
-        let chosen = self.control(connection.cc, side, host, path)?;
+        let mut chosen = self.control(connection.cc, side, host, path)?;
+        if !connection.senders.contains(&side) {
+            // A control that never acts needs no state.
+            chosen.control = Control::Window(Box::new(Reno));
+        }
         let [from, to] = connection.ends;
         let mtu = self.path_mtu(from, to).min(self.path_mtu(to, from));
         Ok(EndpointConfig {
