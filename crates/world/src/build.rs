@@ -55,6 +55,7 @@ impl World {
         for conversation in scenario.conversations() {
             builder.add_conversation(&conversation)?;
         }
+        builder.world.context.journal.record.names.complete();
         Ok(builder.finish())
     }
 }
@@ -92,6 +93,7 @@ impl<'a> Builder<'a> {
         let settings = scenario.hosts.iter().enumerate().map(of_host).collect::<Result<_, _>>()?;
         let topology = Topology::of(scenario);
         let captures = capture::captures(scenario, &topology);
+        let sockets = scenario.conversations().map(|numbered| numbered.sockets().count()).sum();
         let world = World {
             end: SimTime::from_nanos(scenario.duration_ns),
             interval: Span::from_nanos(scenario.record.interval_ns),
@@ -99,7 +101,7 @@ impl<'a> Builder<'a> {
             routes: Routes::none(),
             devices: Vec::with_capacity(2 * topology.links.len()),
             schedule: Vec::new(),
-            sockets: Sockets::default(),
+            sockets: Sockets::with_room(sockets),
             conversations: Vec::with_capacity(scenario.traffic.len()),
             growing: Vec::new(),
             context: Context::new(journal(scenario), captures),
