@@ -21,6 +21,7 @@ pub(crate) struct SendStream {
 
 /// A queue of sequence numbers that most sockets never use: it has memory only from its first use on.
 #[derive(Debug, Default)]
+#[expect(clippy::box_collection, reason = "an unused queue takes one word")]
 pub(crate) struct RareMarks(Option<Box<VecDeque<u64>>>);
 
 static NO_MARKS: VecDeque<u64> = VecDeque::new();
