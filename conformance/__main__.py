@@ -19,7 +19,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.judge import CAMPAIGNS, Campaign, Cell, Judged, Run, campaign, judge, matching, share_within, spreads
+from conformance.judge import (
+    CAMPAIGNS,
+    Campaign,
+    Cell,
+    Judged,
+    Run,
+    campaign,
+    judge,
+    likeness,
+    matching,
+    share_within,
+    spreads,
+)
 
 
 def main() -> int:
@@ -104,12 +116,23 @@ def _summarise(by: Campaign[Any], found: Judged[Any]) -> int:
     for figure in by.tolerances:
         _print_share(figure, [cell for cell in found.cells if cell.figure == figure])
     _print_share("all", found.cells)
+    _print_likeness(by, found)
     off = {cell.experiment.key for cell in found.off}
     whole = len(found.simulated) - len(off) - len(found.failed)
     cpu_s = sum(result.cpu_s for result in found.simulated)
     failed = len(found.failed)
     print(f"{whole} of {len(found.simulated)} runs completely within tolerance, {failed} failed, {cpu_s:.0f} s of CPU")
     return 1 if off or found.failed else 0
+
+
+def _print_likeness(by: Campaign[Any], found: Judged[Any]) -> None:
+    """Prints how often single runs agree, beside how often those of the kernel do."""
+    alike = likeness(by, found.cells)
+    if alike is not None:
+        print(
+            f"single runs of {alike.configurations} configurations with several seeds within tolerance: "
+            f"simulator and kernel {alike.alike:.1%}, kernel and itself {alike.ceiling:.1%}"
+        )
 
 
 def _print_share(name: str, table: Sequence[Cell[Any]]) -> None:

@@ -10,6 +10,10 @@ have are ignored.
 A run of the kernel is one sample of its random numbers, of the phases of its clocks and of the order of simultaneous
 events. Therefore a campaign defines repetitions that vary these. If the kernel's figure is within the range of one kind
 of repetition, widened by the tolerance, the difference may be due to chance.
+
+Where the kernel ran a configuration with several seeds, the share of single runs of the simulator within tolerance
+stands beside that of the kernel's own runs (`tailback.analysis.equivalence`), the highest that can be expected.
+`conformance.kinds` compares means over several seeds of both.
 """
 
 from __future__ import annotations
@@ -18,13 +22,16 @@ import importlib
 import math
 import multiprocessing
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
+import numpy as np
+
+from tailback.analysis import equivalence
 from tailback.analysis.tolerances import Outcome, Tolerance, verdict
 
 Figures: TypeAlias = Mapping[str, float]
@@ -90,6 +97,8 @@ class Campaign(Generic[S]):
     """The reason why a run is not simulated, or None."""
     reason: Callable[[S, str], str | None]
     """The known reason for a figure out of tolerance, or None."""
+    configuration: Callable[[S], Hashable] | None = None
+    """What runs with different seeds have in common, if the kernel ran some configurations with several."""
     measured: Callable[[Path], Sequence[Run[S]]] | None = None
     """Reads runs from the folder of the kernel's campaign, if there is one."""
 
@@ -163,6 +172,41 @@ def share_within(table: Iterable[Cell[S]]) -> tuple[int, int]:
     """The numbers of cells within tolerance and of judged cells."""
     outcomes = [cell.outcome for cell in table]
     return outcomes.count("within"), outcomes.count("within") + outcomes.count("off")
+
+
+# -- the kernel beside itself
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How often single runs with different seeds are within tolerance, over configurations with several seeds."""
+
+    configurations: int
+    alike: float
+    """Of the simulator and the kernel."""
+    ceiling: float
+    """Of the kernel and itself."""
+
+
+def likeness(by: Campaign[S], table: Sequence[Cell[S]]) -> Likeness | None:
+    """The likeness of the runs in `table`; `None` if no configuration of it has several seeds."""
+    if by.configuration is None:
+        return None
+    groups: dict[tuple[Hashable, str], list[Cell[S]]] = {}
+    for cell in table:
+        if cell.figure in by.tolerances:
+            groups.setdefault((by.configuration(cell.experiment), cell.figure), []).append(cell)
+    several = {key: group for key, group in groups.items() if len(group) > 1}
+    found = [equivalence.likeness(*_sides(group), by.tolerances[figure]) for (_, figure), group in several.items()]
+    known = [one for one in found if not math.isnan(one.alike) and not math.isnan(one.ceiling)]
+    if not known:
+        return None
+    shares = [statistics.fmean(values) for values in ([one.alike for one in known], [one.ceiling for one in known])]
+    return Likeness(len({configuration for configuration, _ in several}), *shares)
+
+
+def _sides(group: Sequence[Cell[S]]) -> tuple[equivalence.Values, equivalence.Values]:
+    return np.array([cell.kernel for cell in group]), np.array([cell.simulator for cell in group])
 
 
 # -- runs of the simulator

@@ -29,6 +29,10 @@ TOLERANCES: Mapping[str, Tolerance] = {
 SHOWN = ("ping_p90", "collided_up", "cwnd_mean", "wmem_mean", "retransmits", "jain")
 
 
+def _words(settings: Mapping[str, str], but: str) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((key, value) for key, value in settings.items() if key != but))
+
+
 def _measured(folder: Path) -> list[Run[Experiment]]:
     # Imported on demand, because it needs the folder of the campaign, which is not part of the repository.
     from conformance.wifi.extract import campaign_runs
@@ -45,5 +49,6 @@ CAMPAIGN = Campaign(
     repetitions=repetitions,
     left_out=left_out,
     reason=known.reason,
+    configuration=lambda run: (run.family, _words(run.environment, "SEED"), _words(run.cell, "seed")),
     measured=_measured,
 )

@@ -7,35 +7,22 @@ use std::collections::BTreeMap;
 pub struct Name(u32);
 
 /// The names of one run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Names {
     texts: Vec<String>,
-    /// `None` when all names are given.
-    known: Option<BTreeMap<String, Name>>,
-}
-
-impl Default for Names {
-    fn default() -> Self {
-        Names { texts: Vec::new(), known: Some(BTreeMap::new()) }
-    }
+    known: BTreeMap<String, Name>,
 }
 
 impl Names {
     /// The index of `text`, the same each time it is given.
     pub fn give(&mut self, text: &str) -> Name {
-        let known = self.known.as_mut().expect("all names are given before a run begins");
-        if let Some(&name) = known.get(text) {
+        if let Some(&name) = self.known.get(text) {
             return name;
         }
         let name = Name(u32::try_from(self.texts.len()).expect("a run has fewer than four billion names"));
         self.texts.push(text.to_owned());
-        known.insert(text.to_owned(), name);
+        self.known.insert(text.to_owned(), name);
         name
-    }
-
-    /// All names are given: frees what finds the index of a text.
-    pub fn complete(&mut self) {
-        self.known = None;
     }
 
     /// The text behind `name`.

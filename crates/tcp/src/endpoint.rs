@@ -72,14 +72,12 @@ pub struct Endpoint {
     handshake: Handshake,
     sender: Sender,
     receiver: Receiver,
-    /// ACKs whose contents had to be fixed before the next segment was processed; `None` if there are none.
-    #[expect(clippy::box_collection, reason = "a socket without them has one word")]
-    outbox: Option<Box<VecDeque<Segment>>>,
+    outbox: VecDeque<Segment>,
     closed: bool,
     finished_told: bool,
     continuing: bool,
     /// Where `tcpi_bytes_acked` counts from: the side that opens counts its SYN.
-    first_acked: u8,
+    first_acked: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -126,11 +124,11 @@ impl Endpoint {
             handshake: Handshake::default(),
             sender,
             receiver,
-            outbox: None,
+            outbox: VecDeque::new(),
             closed: false,
             finished_told: false,
             continuing: false,
-            first_acked: u8::from(state == State::Listen),
+            first_acked: u64::from(state == State::Listen),
         }
     }
 
@@ -196,14 +194,15 @@ impl Endpoint {
             return;
         }
         let carries = segment.length > 0 || segment.flags.contains(SegmentFlags::FIN);
-        match self.sender.judge_ack(segment.ack, u64::from(self.first_acked)) {
+        match self.sender.judge_ack(segment.ack, self.first_acked) {
             AckRange::Unsent | AckRange::TooOld => return self.discard(segment),
             // A late segment must not update the timestamp to echo.
             AckRange::Old => {}
             AckRange::Current => self.receiver.note_timestamp(segment),
         }
         if carries && self.receiver.must_flush_before(segment) {
-            self.fix_ack();
+            let ack = self.pure_ack();
+            self.outbox.push_back(ack);
             self.receiver.compression_flushed();
         }
         if self.sender.is_predicted(segment) {
@@ -244,15 +243,9 @@ impl Endpoint {
     /// The ECN mark has changed: acknowledges earlier data with the old mark first.
     fn flush_before_mark(&mut self, ecn: Ecn) {
         if self.sender.ecn.must_flush_before(ecn) && self.receiver.delays_ack() {
-            self.fix_ack();
+            let ack = self.pure_ack();
+            self.outbox.push_back(ack);
         }
-    }
-
-    /// An ACK with the present contents is to be sent.
-    #[cold]
-    fn fix_ack(&mut self) {
-        let ack = self.pure_ack();
-        self.outbox.get_or_insert_default().push_back(ack);
     }
 
     /// True if [`Endpoint::next_packet`] has work to do; otherwise it returns no packet.
@@ -260,7 +253,7 @@ impl Endpoint {
     pub fn wants_to_send(&self) -> bool {
         let asked =
             self.receiver.ack_due || self.sender.gate.agenda.has_work() || self.sender.timer.probe_due;
-        asked || self.handshake.due || self.outbox.is_some()
+        asked || self.handshake.due || !self.outbox.is_empty()
     }
 
     /// The next packet to hand to the device. Follow each with [`Endpoint::handed_over`].
@@ -273,7 +266,7 @@ impl Endpoint {
     #[inline]
     pub fn write_next(&mut self, packet: &mut Packet, now: SimTime) -> bool {
         self.sender.flow.now = now;
-        if self.handshake.due || self.outbox.is_some() {
+        if self.handshake.due || !self.outbox.is_empty() {
             self.write_handshake_or_outbox(packet, now);
             return true;
         }
@@ -298,14 +291,12 @@ impl Endpoint {
         false
     }
 
-    /// A SYN, or an ACK of the outbox.
+    /// A SYN, or an ACK whose contents had to be fixed before the next segment was processed.
     #[cold]
     fn write_handshake_or_outbox(&mut self, packet: &mut Packet, now: SimTime) {
         if std::mem::take(&mut self.handshake.due) {
             *packet = self.handshake_packet(now);
-        } else if let Some(mut acks) = self.outbox.take() {
-            let segment = acks.pop_front().expect("an empty outbox is removed");
-            self.outbox = (!acks.is_empty()).then_some(acks);
+        } else if let Some(segment) = self.outbox.pop_front() {
             *packet = self.packet(segment, ACK_TRUESIZE, now);
         }
     }

@@ -53,7 +53,7 @@ class ControlSource:
 
     name: str
     """The name of its file."""
-    language: Literal["python", "c"]
+    language: Literal["python"]
     sha256: str
     """Digest of the content of its file."""
     text: str

@@ -282,14 +282,8 @@ _CONTROL_SCHEMA = {
             "required": ["python"],
             "additionalProperties": {"type": ["number", "boolean", "string"]},
         },
-        {
-            "type": "object",
-            "properties": {"module": {"type": "string", "description": "A kernel module: docs/your-own-control.md."}},
-            "required": ["module"],
-            "additionalProperties": {"type": ["number", "boolean", "string"]},
-        },
     ],
-    "examples": ["cubic", "bbr", {"name": "cubic", "hystart": 0}, {"python": "mine.py"}, {"module": "tcp_mine.c"}],
+    "examples": ["cubic", "bbr", {"name": "cubic", "hystart": 0}, {"python": "mine.py"}],
 }
 Control = Annotated[Algorithm, BeforeValidator(_read_control), WithJsonSchema(_CONTROL_SCHEMA)]
 

@@ -24,8 +24,7 @@ BELOW: dict[str, set[str]] = {
     "script": set(),
     "drill": {"units", "packet", "cc", "tcp", "script"},
     "world": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "record"},
-    "python": {"units", "packet", "cc", "qdisc", "wifi", "drill", "module", "world"},
-    "module": {"units", "cc"},
+    "python": {"units", "packet", "cc", "qdisc", "wifi", "drill", "world"},
     "agent": {"script"},
     "bench": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "world"},
 }

@@ -6,6 +6,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::{fs, io, thread};
 
@@ -38,6 +39,8 @@ pub struct RunningFlow {
     accepted: Arc<Mutex<Option<Arc<OwnedFd>>>>,
     bins: Arc<Mutex<Vec<u64>>>,
     failure: Arc<Mutex<Option<String>>>,
+    /// Whether the sample after the end has been taken.
+    ended: AtomicBool,
 }
 
 impl RunningFlow {
@@ -52,7 +55,14 @@ impl RunningFlow {
             accepted: Arc::default(),
             bins: Arc::new(Mutex::new(vec![0; bins])),
             failure: Arc::default(),
+            ended: AtomicBool::default(),
         })
+    }
+
+    /// True while the flow sends, and once more at the first sample after its end, which has its final counters. A flow
+    /// may begin and end between two samples.
+    fn is_due(&self, sample: &Sample) -> bool {
+        sample.is_sending() || (sample.data_segments() > 0 && !self.ended.swap(true, Ordering::Relaxed))
     }
 
     /// `TCP_INFO` of the sender; `None` if it is on another machine.
@@ -97,7 +107,7 @@ impl Application for RunningFlow {
             return Ok(());
         }
         let name = &self.flow.name;
-        if let Some(sample) = self.sender_sample()?.filter(Sample::is_sending) {
+        if let Some(sample) = self.sender_sample()?.filter(|sample| self.is_due(sample)) {
             sample.row(t_ns, name, &mut tables.senders);
         }
         let receiver = locked(&self.accepted).clone();
@@ -232,6 +242,9 @@ fn receive(
     *locked(accepted) = Some(socket.clone());
     while let Ok(read) = sys::discard(&socket, READ) {
         if read == 0 {
+            // As most programs, it closes at the end; its FIN carries the ACK, which would otherwise be delayed. The
+            // socket stays open for samples.
+            sys::shut_down_sending(&socket);
             return;
         }
         counted(read as u64);

@@ -1,0 +1,73 @@
+"""The kinds of experiments, and the cases that each of them has.
+
+A case is a configuration of a file in experiments/conformance, with its own seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tailback import scenario
+from tailback.scenario import Experiment
+
+FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "conformance"
+
+FILES: Mapping[str, int] = {"keys": 10, "paths": 10, "chance": 6}
+"""The files, with the number of repetitions of each case."""
+
+MORE: Mapping[str, int] = {"loss of 1 %": 40}
+"""Cases whose figures vary so much that they need more repetitions."""
+
+KINDS: Mapping[str, Sequence[str]] = {
+    "RRUL, three uploads": ("rrul", "three flows"),
+    "UDP beside TCP, DSCP, filters": ("flood", "datagrams", "filters"),
+    "ECN, `ce_threshold`": (
+        "marks", "codel ce_threshold, cubic", "fq ce_threshold, cubic", "fq_codel ce_threshold, dctcp",
+    ),
+    "loss, corruption, duplicates": ("impairments", "corruption of 1 %", "loss of 1 %"),
+    "reordering": (
+        "reordering", "reordering, bbr", "reordering, cubic", "reordering on a link with a rate, bbr",
+    ),
+    "jitter": ("jitter",),
+    "changes during the run": ("schedule", "schedule of jitter", "down for 2 s"),
+    "LANs, routes, chains": ("lan", "routes", "chain"),
+    "MTU 576 and 9000": ("short packets", "long packets"),
+    "skbs of several segments": ("whole skbs", "cut skbs"),
+    "short flows": ("short flows",),
+    "small buffers, paced flows": ("sockets",),
+    "1 Gbit/s": ("one gigabit",),
+    "four flows within a millisecond": (
+        "reno, small queue, 10 Mbit/s", "cubic, small queue, 10 Mbit/s", "bic, small queue, 10 Mbit/s",
+        "reno, tail drops, 10 Mbit/s", "hybla, tail drops, 100 Mbit/s", "bbr, 100 Mbit/s",
+    ),
+}  # fmt: skip
+"""The cases of each kind."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A configuration of one of the files."""
+
+    file: str
+    name: str
+    """The label of its `case`."""
+
+    @property
+    def kind(self) -> str:
+        """Its kind of experiment."""
+        return next(kind for kind, cases in KINDS.items() if self.name in cases)
+
+
+def experiment(file: str, seeds: Mapping[str, int] | None = None) -> Experiment:
+    """A file. `seeds` has its cases, each with its number of repetitions; by default all, as for a measurement."""
+    whole = scenario.load(FOLDER / f"{file}.yaml")
+    found = {each.labels["case"]: each for each in whole.configurations}
+    counts = {name: MORE.get(name, FILES[file]) for name in found} if seeds is None else seeds
+    return replace(whole, configurations=tuple(found[name].repeated(count) for name, count in counts.items()))
+
+
+def cases() -> list[Case]:
+    """All cases."""
+    return [Case(file, each.labels["case"]) for file in FILES for each in experiment(file).configurations]
