@@ -19,8 +19,11 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 const BUILT: &str = "TAILBACK_AGENT";
 
 /// The crates that a run goes through: not the agent, which other kernels run, nor the packetdrill scripts.
-const ENGINE: [&str; 10] =
-    ["cc", "engine", "packet", "python", "qdisc", "record", "tcp", "units", "wifi", "world"];
+const ENGINE: [&str; 11] =
+    ["cc", "engine", "module", "packet", "python", "qdisc", "record", "tcp", "units", "wifi", "world"];
+
+/// What kernel modules are compiled with.
+const GLUE: [&str; 2] = ["kernel/module/abi.h", "kernel/module/glue.c"];
 
 fn main() -> io::Result<()> {
     let root = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
@@ -106,6 +109,7 @@ fn engine_version(root: &Path) -> io::Result<u128> {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0100_0000_0000_0000_0000_013b;
     let mut sources = vec![root.join("Cargo.lock")];
+    sources.extend(GLUE.map(|file| root.join(file)));
     for name in ENGINE {
         let folder = root.join("crates").join(name).join("src");
         println!("cargo::rerun-if-changed={}", folder.display());

@@ -19,7 +19,9 @@ __all__ = [
     "resolved_qdisc",
     "row_bytes",
     "run",
+    "try_module",
     "version",
+    "watch_over_modules",
 ]
 
 @type_check_only
@@ -32,6 +34,8 @@ class Outcome(TypedDict):
     """pcapng by name of the host, of those that `record.pcap` lists."""
     qdiscs: str
     """A JSON array of the disciplines at the end: place, counters, those of the kind (`own`), `parts`."""
+    log: NotRequired[Sequence[str]]
+    """What kernel modules of the user printed."""
     cost: dict[str, float]
     """What the run took: `wall_s`, `cpu_s` of its thread, `sim_s`, `events`, `packets` (hand-overs to a device) and
     `segments` (TCP data segments sent, retransmissions included)."""
@@ -91,9 +95,14 @@ class Progress:
     def __new__(cls, memory_limit: int | None = None) -> Progress:
         """`memory_limit`: bytes that the rows and packets of the run may take; without it all there are."""
 
+    fraction: float
+    """Share of the simulated time that has passed, 0 to 1; to be set for a run in another process."""
     @property
-    def fraction(self) -> float:
-        """Share of the simulated time that has passed, 0 to 1."""
+    def cancelled(self) -> bool:
+        """The run was asked to end."""
+    @property
+    def memory_limit(self) -> int | None:
+        """As given."""
 
     def cancel(self) -> None:
         """Asks the run to end; it raises `Cancelled` within some thousands of events."""
@@ -184,6 +193,12 @@ def run(scenario_json: str, progress: Progress | None, controls: Callable[[str, 
     if `progress` was told to cancel, MemoryError if it holds more than its `progress` allows, and RuntimeError if the
     simulator breaks an invariant of its own.
     """
+
+def try_module(path: str, parameters: Sequence[tuple[str, str]]) -> None:
+    """Loads a compiled kernel module into this process, which may crash; raises ValueError if it is refused."""
+
+def watch_over_modules() -> None:
+    """From now on a crash in a kernel module ends the process with a report on standard error."""
 
 def check(scenario_json: str, controls: Callable[[str, str], object] | None = None) -> None:
     """Builds the world of a resolved scenario without running it; raises ValueError if that cannot be done."""

@@ -1,8 +1,10 @@
-//! Congestion controls in Python: an object of the user's class behind the traits of `tailback_cc`.
+//! Congestion controls of the user. In Python: an object of the user's class behind the traits of `tailback_cc`. In C:
+//! a compiled kernel module (`tailback_module`).
 //!
 //! Every call of a control takes the interpreter's lock. The first exception of the user's code ends the run: from
 //! then on no control is called, the watcher stops the run, and the exception goes back to Python.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::{PyAttributeError, PyValueError};
@@ -12,14 +14,30 @@ use rand_core::Rng;
 use tailback_cc::{
     AckSample, CaState, Control, CwndEvent, Flow, Hooks, ModelControl, RateSample, Window, WindowControl,
 };
+use tailback_module::ModuleFile;
 use tailback_units::{Rate, Segs, Span};
 use tailback_world::scenario::{ControlSource, ParametersOfControl};
 use tailback_world::{OwnControl, OwnControls, Proceed, Reached, Watch};
 
-/// Builds controls by a callable of Python: name of the file and parameters as JSON in, an object out.
+/// The language of kernel modules.
+const C: &str = "c";
+
+/// Builds controls by a callable of Python: name of the file and parameters as JSON in; an object out, or a list with
+/// the path of a compiled module and its parameters as pairs of words.
 pub struct PythonControls {
     build: Option<Py<PyAny>>,
     failed: Failed,
+    modules: Modules,
+    opened: Mutex<BTreeMap<(String, String), ModuleFile>>,
+}
+
+/// What happens with kernel modules.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Modules {
+    /// They are loaded: this process may crash.
+    Load,
+    /// Reno stands in for them.
+    StandIn,
 }
 
 /// The first exception of the user's code.
@@ -42,8 +60,58 @@ impl Failed {
 }
 
 impl PythonControls {
-    pub fn new(build: Option<Py<PyAny>>) -> Self {
-        PythonControls { build, failed: Failed::default() }
+    pub fn new(build: Option<Py<PyAny>>, modules: Modules) -> Self {
+        PythonControls { build, failed: Failed::default(), modules, opened: Mutex::default() }
+    }
+
+    /// What the modules of the run printed.
+    pub fn module_log(&self) -> Vec<String> {
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.values().next().map(ModuleFile::take_log).unwrap_or_default()
+    }
+
+    /// The module of a source: flows with the same parameters share it, as they do in a kernel.
+    fn module(&self, source: &ControlSource, asked: &ParametersOfControl) -> Result<ModuleFile, String> {
+        let parameters = serde_json::Value::Object(asked.clone()).to_string();
+        let key = (source.name.clone(), parameters);
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = opened.get(&key) {
+            return Ok(file.clone());
+        }
+        let found = Python::attach(|py| -> PyResult<(String, Vec<(String, String)>)> {
+            let Some(build) = &self.build else {
+                return Err(PyValueError::new_err("nothing to compile the controls of the user with"));
+            };
+            build.bind(py).call1((&key.0, &key.1))?.extract()
+        });
+        let (path, words) = found.map_err(|error| {
+            self.failed.keep(error);
+            format!("{} failed", source.name)
+        })?;
+        let file =
+            ModuleFile::open(&path, &words).map_err(|problem| format!("{}: {problem}", source.name))?;
+        opened.insert(key, file.clone());
+        Ok(file)
+    }
+
+    fn module_control(
+        &self,
+        source: &ControlSource,
+        asked: &ParametersOfControl,
+    ) -> Result<OwnControl, String> {
+        if self.modules == Modules::StandIn {
+            let control =
+                tailback_cc::build("reno", &Default::default()).map_err(|error| error.to_string())?;
+            return Ok(OwnControl { control, wants_pacing: false, sndbuf_factor: 2, needs_ecn: false });
+        }
+        let file = self.module(source, asked)?;
+        let facts = file.facts();
+        Ok(OwnControl {
+            control: file.control(),
+            wants_pacing: facts.wants_pacing,
+            sndbuf_factor: facts.sndbuf_factor,
+            needs_ecn: facts.needs_ecn,
+        })
     }
 
     /// The exception of the user's code that ended the run, if one did.
@@ -79,16 +147,27 @@ impl PythonControls {
             true => Control::Model(Box::new(control)),
             false => Control::Window(Box::new(control)),
         };
-        Ok(OwnControl { control, wants_pacing })
+        // Linux's send buffer of two windows, as of all but BBR. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
+        Ok(OwnControl { control, wants_pacing, sndbuf_factor: 2, needs_ecn: false })
     }
 }
 
 impl OwnControls for PythonControls {
     fn build(&self, source: &ControlSource, asked: &ParametersOfControl) -> Result<OwnControl, String> {
+        if source.language == C {
+            return self.module_control(source, asked);
+        }
         Python::attach(|py| self.object(py, source, asked)).map_err(|error| {
             self.failed.keep(error);
             format!("{} failed", source.name)
         })
+    }
+
+    fn needs_ecn(&self, source: &ControlSource, asked: &ParametersOfControl) -> Result<bool, String> {
+        match source.language == C && self.modules == Modules::Load {
+            true => Ok(self.module(source, asked)?.facts().needs_ecn),
+            false => Ok(false),
+        }
     }
 }
 

@@ -42,6 +42,24 @@ impl Progress {
         f64::from_bits(self.0.fraction.load(Ordering::Relaxed))
     }
 
+    /// A run in another process has reached this share.
+    #[setter]
+    fn set_fraction(&self, fraction: f64) {
+        self.0.fraction.store(fraction.to_bits(), Ordering::Relaxed);
+    }
+
+    /// The run was requested to stop.
+    #[getter]
+    fn cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Limit of memory in bytes.
+    #[getter]
+    fn memory_limit(&self) -> Option<u64> {
+        self.0.memory_limit
+    }
+
     /// Requests the run to stop; it raises `Cancelled` within some thousands of events.
     fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Relaxed);

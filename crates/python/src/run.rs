@@ -1,19 +1,21 @@
 //! Running a scenario with the interpreter's lock released.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use tailback_module::ModuleFile;
 use tailback_world::{Cost, Outcome, RunError, Scenario, Watch, World};
 
 use crate::failure::{control_failed, guarded, unbuildable, unfinished};
-use crate::own_control::{PythonControls, UntilFailure};
+use crate::own_control::{Modules, PythonControls, UntilFailure};
 use crate::progress::Progress;
 
 /// Builds the world of a scenario without running it; raises `ValueError` if that cannot be done. `controls` builds
-/// the controls of the user: it takes the name of the file, and the parameters as JSON.
+/// the controls of the user: it takes the name of the file, and the parameters as JSON. Kernel modules are not loaded.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, controls = None))]
 pub fn check(py: Python<'_>, scenario_json: &str, controls: Option<Py<PyAny>>) -> PyResult<()> {
-    let own = PythonControls::new(controls);
+    let own = PythonControls::new(controls, Modules::StandIn);
     let build = || {
         Scenario::from_json(scenario_json).and_then(|scenario| World::build_with(&scenario, &own).map(drop))
     };
@@ -36,7 +38,7 @@ pub fn run<'py>(
     let shared = progress.map(|progress| progress.get().shared());
     let watch: &(dyn Watch + Sync) = shared.as_deref().map_or(&(), |shared| shared);
     let before = Clocks::read(py)?;
-    let own = PythonControls::new(controls);
+    let own = PythonControls::new(controls, Modules::Load);
     let outcome = py.detach(|| guarded(|| simulate(scenario_json, &own, watch)))?;
     if let Some(error) = own.take_failure() {
         return Err(control_failed(py, error));
@@ -46,7 +48,24 @@ pub fn run<'py>(
     if let Some(shared) = shared {
         shared.complete();
     }
-    result(py, &outcome, &spent)
+    let result = result(py, &outcome, &spent)?;
+    let log = own.module_log();
+    if !log.is_empty() {
+        result.set_item("log", log)?;
+    }
+    Ok(result)
+}
+
+/// Loads a compiled kernel module and initialises it; raises `ValueError` if that cannot be done. It may crash.
+#[pyfunction]
+pub fn try_module(py: Python<'_>, path: &str, parameters: Vec<(String, String)>) -> PyResult<()> {
+    py.detach(|| ModuleFile::open(path, &parameters)).map(drop).map_err(PyValueError::new_err)
+}
+
+/// From now on a crash in a kernel module ends the process with a report; to be called by the thread of the run.
+#[pyfunction]
+pub fn watch_over_modules() {
+    tailback_module::watch_over();
 }
 
 fn simulate(
@@ -55,7 +74,7 @@ fn simulate(
     watch: &(dyn Watch + Sync),
 ) -> Result<Outcome, RunError> {
     let watch = UntilFailure { watch, controls };
-    tailback_world::run_with(&Scenario::from_json(scenario_json)?, controls, &watch)
+    tailback_world::run_with(Scenario::from_json(scenario_json)?, controls, &watch)
 }
 
 fn result<'py>(py: Python<'py>, outcome: &Outcome, spent: &Clocks) -> PyResult<Bound<'py, PyDict>> {

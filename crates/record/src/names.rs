@@ -7,22 +7,35 @@ use std::collections::BTreeMap;
 pub struct Name(u32);
 
 /// The names of one run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Names {
     texts: Vec<String>,
-    known: BTreeMap<String, Name>,
+    /// `None` when all names are given.
+    known: Option<BTreeMap<String, Name>>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Names { texts: Vec::new(), known: Some(BTreeMap::new()) }
+    }
 }
 
 impl Names {
     /// The index of `text`, the same each time it is given.
     pub fn give(&mut self, text: &str) -> Name {
-        if let Some(&name) = self.known.get(text) {
+        let known = self.known.as_mut().expect("all names are given before a run begins");
+        if let Some(&name) = known.get(text) {
             return name;
         }
         let name = Name(u32::try_from(self.texts.len()).expect("a run has fewer than four billion names"));
         self.texts.push(text.to_owned());
-        self.known.insert(text.to_owned(), name);
+        known.insert(text.to_owned(), name);
         name
+    }
+
+    /// All names are given: frees what finds the index of a text.
+    pub fn complete(&mut self) {
+        self.known = None;
     }
 
     /// The text behind `name`.

@@ -72,12 +72,14 @@ pub struct Endpoint {
     handshake: Handshake,
     sender: Sender,
     receiver: Receiver,
-    outbox: VecDeque<Segment>,
+    /// ACKs whose contents had to be fixed before the next segment was processed; `None` if there are none.
+    #[expect(clippy::box_collection, reason = "a socket without them has one word")]
+    outbox: Option<Box<VecDeque<Segment>>>,
     closed: bool,
     finished_told: bool,
     continuing: bool,
     /// Where `tcpi_bytes_acked` counts from: the side that opens counts its SYN.
-    first_acked: u64,
+    first_acked: u8,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -124,11 +126,11 @@ impl Endpoint {
             handshake: Handshake::default(),
             sender,
             receiver,
-            outbox: VecDeque::new(),
+            outbox: None,
             closed: false,
             finished_told: false,
             continuing: false,
-            first_acked: u64::from(state == State::Listen),
+            first_acked: u8::from(state == State::Listen),
         }
     }
 
@@ -194,15 +196,14 @@ impl Endpoint {
             return;
         }
         let carries = segment.length > 0 || segment.flags.contains(SegmentFlags::FIN);
-        match self.sender.judge_ack(segment.ack, self.first_acked) {
+        match self.sender.judge_ack(segment.ack, u64::from(self.first_acked)) {
             AckRange::Unsent | AckRange::TooOld => return self.discard(segment),
             // A late segment must not update the timestamp to echo.
             AckRange::Old => {}
             AckRange::Current => self.receiver.note_timestamp(segment),
         }
         if carries && self.receiver.must_flush_before(segment) {
-            let ack = self.pure_ack();
-            self.outbox.push_back(ack);
+            self.fix_ack();
             self.receiver.compression_flushed();
         }
         if self.sender.is_predicted(segment) {
@@ -243,9 +244,15 @@ impl Endpoint {
     /// The ECN mark has changed: acknowledges earlier data with the old mark first.
     fn flush_before_mark(&mut self, ecn: Ecn) {
         if self.sender.ecn.must_flush_before(ecn) && self.receiver.delays_ack() {
-            let ack = self.pure_ack();
-            self.outbox.push_back(ack);
+            self.fix_ack();
         }
+    }
+
+    /// An ACK with the present contents is to be sent.
+    #[cold]
+    fn fix_ack(&mut self) {
+        let ack = self.pure_ack();
+        self.outbox.get_or_insert_default().push_back(ack);
     }
 
     /// True if [`Endpoint::next_packet`] has work to do; otherwise it returns no packet.
@@ -253,7 +260,7 @@ impl Endpoint {
     pub fn wants_to_send(&self) -> bool {
         let asked =
             self.receiver.ack_due || self.sender.gate.agenda.has_work() || self.sender.timer.probe_due;
-        asked || self.handshake.due || !self.outbox.is_empty()
+        asked || self.handshake.due || self.outbox.is_some()
     }
 
     /// The next packet to hand to the device. Follow each with [`Endpoint::handed_over`].
@@ -266,7 +273,7 @@ impl Endpoint {
     #[inline]
     pub fn write_next(&mut self, packet: &mut Packet, now: SimTime) -> bool {
         self.sender.flow.now = now;
-        if self.handshake.due || !self.outbox.is_empty() {
+        if self.handshake.due || self.outbox.is_some() {
             self.write_handshake_or_outbox(packet, now);
             return true;
         }
@@ -291,12 +298,14 @@ impl Endpoint {
         false
     }
 
-    /// A SYN, or an ACK whose contents had to be fixed before the next segment was processed.
+    /// A SYN, or an ACK of the outbox.
     #[cold]
     fn write_handshake_or_outbox(&mut self, packet: &mut Packet, now: SimTime) {
         if std::mem::take(&mut self.handshake.due) {
             *packet = self.handshake_packet(now);
-        } else if let Some(segment) = self.outbox.pop_front() {
+        } else if let Some(mut acks) = self.outbox.take() {
+            let segment = acks.pop_front().expect("an empty outbox is removed");
+            self.outbox = (!acks.is_empty()).then_some(acks);
             *packet = self.packet(segment, ACK_TRUESIZE, now);
         }
     }

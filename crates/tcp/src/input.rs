@@ -392,7 +392,7 @@ impl Sender {
                     losses: Segs(losses),
                     acked_sacked: Segs(delivered),
                     tx_in_flight: Segs(sample.tx_in_flight),
-                    lost: self.flow.lost - sample.lost_before,
+                    lost: u64::from((self.flow.lost as u32).wrapping_sub(sample.lost_before)),
                     prior_in_flight: Segs(sample.prior_in_flight),
                     is_app_limited: sample.app_limited,
                     is_retrans: sample.retransmission,

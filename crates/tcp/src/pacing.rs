@@ -70,8 +70,6 @@ impl Sender {
 
     /// `SO_MAX_PACING_RATE` holds for every control. [linux-6.12 sock.c sk_setsockopt, sk_max_pacing_rate]
     pub(crate) fn cap_pacing_rate(&mut self) {
-        if let Some(max) = self.options.max_pacing_rate {
-            self.window.pacing_rate = self.window.pacing_rate.min(max);
-        }
+        self.window.pacing_rate = self.window.pacing_rate.min(self.options.max_pacing_rate);
     }
 }

@@ -18,6 +18,7 @@ mod time_order;
 use ring::Ring;
 pub(crate) use segment::{SentSegment, Stamp, sent_after};
 pub(crate) use tags::Tags;
+use time_order::Link;
 
 use crate::clock::Micros;
 
@@ -42,6 +43,8 @@ pub(crate) struct PlainHead {
 #[derive(Debug)]
 pub(crate) struct RetransmitQueue {
     ring: Ring,
+    /// Those of the time order, each at the place of its record; empty while the two orders are the same.
+    links: Vec<Link>,
     first: Index,
     end: Index,
     skbs: u32,
@@ -58,6 +61,7 @@ impl RetransmitQueue {
     pub(crate) fn new() -> Self {
         RetransmitQueue {
             ring: Ring::default(),
+            links: Vec::new(),
             first: 0,
             end: 0,
             skbs: 0,
@@ -148,7 +152,11 @@ impl RetransmitQueue {
     #[inline]
     fn append(&mut self, segment: SentSegment) {
         if self.len() == self.ring.0.len() {
+            let size = self.len();
             self.ring.grow(self.first..self.end);
+            if !self.links.is_empty() {
+                self.enlarge_links(size);
+            }
         }
         *self.ring.get_mut(self.end) = segment;
         self.end += 1;
@@ -164,6 +172,9 @@ impl RetransmitQueue {
             self.unlink(self.first);
         }
         self.first += 1;
+        if !self.links.is_empty() && !self.is_linked() {
+            self.remove_links();
+        }
         if !all_apart && !self.is_empty() {
             // The rest of a shared skb is an skb of its own.
             self.get_mut(self.first).tags.clear(Tags::MERGED);

@@ -96,7 +96,7 @@ impl Sender {
         let segment = self.scoreboard.get(index);
         let lost = LostSegment {
             tx_in_flight: Segs(segment.in_flight),
-            lost: self.flow.lost - segment.lost,
+            lost: u64::from((self.flow.lost as u32).wrapping_sub(segment.lost)),
             is_app_limited: segment.tags.has(Tags::APP_LIMITED),
         };
         self.control.hooks_mut().segment_lost(&lost, &self.flow, &mut self.window);

@@ -29,7 +29,7 @@ impl Sender {
             first_sent_at: self.rate.first_sent_at,
             delivered_at: Micros::of(self.flow.delivered_at),
             delivered: self.flow.delivered,
-            lost: self.flow.lost,
+            lost: self.flow.lost as u32,
             in_flight: self.in_flight() + 1,
             limited: if self.flow.app_limited != 0 { Tags::APP_LIMITED } else { Tags::default() },
         }

@@ -18,10 +18,10 @@ use crate::stack::{DelayedAck, OutOfOrderMss};
 use crate::tun::TunBuffer;
 
 /// SACK blocks stored, and sent with timestamps. [linux-6.12 tcp.h TCP_NUM_SACKS] [rfc2018 §3]
-const SACKS_KEPT: usize = 4;
-const SACKS_SENT: usize = 3;
+const SACKS_KEPT: u8 = 4;
+const SACKS_SENT: u8 = 3;
 /// SACK blocks sent without timestamps.
-const SACKS_SENT_ALONE: usize = SACKS_KEPT;
+const SACKS_SENT_ALONE: u8 = SACKS_KEPT;
 
 /// The result of receiving a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +43,7 @@ pub(crate) struct Receiver {
     dsack: Option<SackBlock>,
     ts_recent: Option<SimTime>,
     /// Maximum number of SACK blocks in an ACK.
-    blocks: usize,
+    blocks: u8,
     ack: AckEngine,
     compression: Compression,
     /// When an unacceptable segment was last acknowledged.
@@ -343,7 +343,7 @@ impl Receiver {
     fn put_sack_first(&mut self, block: SackBlock) {
         self.sacks.retain(|old| old.end < block.start || old.start > block.end);
         self.sacks.insert(0, block);
-        self.sacks.truncate(SACKS_KEPT);
+        self.sacks.truncate(usize::from(SACKS_KEPT));
     }
 
     /// The window to advertise now. Ends quick ACKs if the buffer is more than half full.
@@ -428,7 +428,7 @@ impl Receiver {
     #[inline(never)]
     fn report_sacks(&mut self) -> SackBlocks {
         let duplicate = self.dsack.take();
-        duplicate.into_iter().chain(self.sacks.iter().copied()).take(self.blocks).collect()
+        duplicate.into_iter().chain(self.sacks.iter().copied()).take(usize::from(self.blocks)).collect()
     }
 
     /// Sets the size of the receive buffer.

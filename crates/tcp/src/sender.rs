@@ -14,6 +14,7 @@ use crate::scoreboard::Scoreboard;
 use crate::state::buffer::SendBuffer;
 use crate::state::clocks::BusyClocks;
 use crate::state::gate::Gate;
+use crate::state::options::SendingOptions;
 use crate::state::path::PathMtu;
 use crate::state::peer::PeerWindow;
 use crate::state::rack::Rack;
@@ -98,7 +99,7 @@ pub(crate) struct Sender {
     pub(crate) clocks: BusyClocks,
     pub(crate) path: PathMtu,
     pub(crate) settings: Arc<Settings>,
-    pub(crate) options: SocketOptions,
+    pub(crate) options: SendingOptions,
     #[cfg(test)]
     pub(crate) acks: Acks,
 }
@@ -160,7 +161,7 @@ impl Sender {
             clocks: BusyClocks::default(),
             path: PathMtu::new(settings.mtu),
             settings,
-            options,
+            options: SendingOptions::of(&options),
             #[cfg(test)]
             acks: Acks::AtOnce,
         }

@@ -232,7 +232,7 @@ impl Sender {
 
     /// [linux-6.12 tcp.h tcp_stream_memory_free, net.ipv4.tcp_notsent_lowat]
     pub(crate) fn notsent_lowat(&self) -> u64 {
-        self.options.notsent_lowat.unwrap_or(u64::from(u32::MAX))
+        self.options.notsent_lowat
     }
 
     /// A new `send()` appends to the short segment at the tail, which is then no longer the end of a write.

@@ -146,9 +146,9 @@ pub(crate) trait Application: Any + Debug {
     /// An interval of the sampled tables has ended: records the measurements of it.
     fn sample(&mut self, _calls: &mut Syscalls) {}
 
-    /// Bytes of memory that grow with the run.
-    fn held(&self) -> usize {
-        0
+    /// Bytes of memory that grow with the run; `None` if none does.
+    fn held(&self) -> Option<usize> {
+        None
     }
 
     /// The run has ended, after the last `sample`: records the measurements of the whole run.

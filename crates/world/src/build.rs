@@ -35,7 +35,7 @@ use crate::{BuildError, ConversationId, DeviceId, Event, OwnControls, TimerId};
 use disciplines::{Bare, Unattached};
 use topology::{LinkEnd, RADIO_MTU};
 
-pub(crate) use connection::Connection;
+pub(crate) use connection::{Connection, Side};
 pub(crate) use topology::Topology;
 
 /// Number of progress reports to the watcher in a run.
@@ -55,6 +55,7 @@ impl World {
         for conversation in scenario.conversations() {
             builder.add_conversation(&conversation)?;
         }
+        builder.world.context.journal.record.names.complete();
         Ok(builder.finish())
     }
 }
@@ -92,6 +93,7 @@ impl<'a> Builder<'a> {
         let settings = scenario.hosts.iter().enumerate().map(of_host).collect::<Result<_, _>>()?;
         let topology = Topology::of(scenario);
         let captures = capture::captures(scenario, &topology);
+        let sockets = scenario.conversations().map(|numbered| numbered.sockets().count()).sum();
         let world = World {
             end: SimTime::from_nanos(scenario.duration_ns),
             interval: Span::from_nanos(scenario.record.interval_ns),
@@ -99,8 +101,9 @@ impl<'a> Builder<'a> {
             routes: Routes::none(),
             devices: Vec::with_capacity(2 * topology.links.len()),
             schedule: Vec::new(),
-            sockets: Sockets::default(),
+            sockets: Sockets::with_room(sockets),
             conversations: Vec::with_capacity(scenario.traffic.len()),
+            growing: Vec::new(),
             context: Context::new(journal(scenario), captures),
             small_queues: Vec::new(),
             timers: Timers::default(),
@@ -224,6 +227,9 @@ impl<'a> Builder<'a> {
         let name = journal.record.names.give(numbered.traffic.name());
         journal.sockets.extend(numbered.sockets().map(|_| name));
         let application = numbered.traffic.build(&place, self)?;
+        if application.held().is_some() {
+            self.world.growing.push(place.conversation);
+        }
         self.world.conversations.push(Conversation { name, application: Some(application) });
         Ok(())
     }

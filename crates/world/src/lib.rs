@@ -56,13 +56,16 @@ use ids::{ConversationId, DeviceId, TimerId};
 use tailback_packet::SocketId;
 
 /// Builds the world of `scenario` and runs it to its end.
-pub fn run(scenario: &Scenario, watch: &dyn Watch) -> Result<Outcome, RunError> {
-    World::build(scenario)?.run(watch)
+pub fn run(scenario: Scenario, watch: &dyn Watch) -> Result<Outcome, RunError> {
+    run_with(scenario, &(), watch)
 }
 
 /// The same, where `own` builds the controls that the user wrote.
-pub fn run_with(scenario: &Scenario, own: &dyn OwnControls, watch: &dyn Watch) -> Result<Outcome, RunError> {
-    World::build_with(scenario, own)?.run(watch)
+pub fn run_with(scenario: Scenario, own: &dyn OwnControls, watch: &dyn Watch) -> Result<Outcome, RunError> {
+    let world = World::build_with(&scenario, own)?;
+    // The run may use its memory.
+    drop(scenario);
+    world.run(watch)
 }
 
 /// Memory that a row of each table takes while a world runs.

@@ -26,12 +26,21 @@ pub struct OwnControl {
     pub control: Control,
     /// It needs pacing by TCP (`sk_pacing_status` becomes NEEDED).
     pub wants_pacing: bool,
+    /// Send-buffer factor (`sndbuf_expand`).
+    pub sndbuf_factor: u32,
+    /// It enables ECN regardless of the sysctl (`TCP_CONG_NEEDS_ECN`).
+    pub needs_ecn: bool,
 }
 
 /// Builds the controls of the user.
 pub trait OwnControls {
     /// The control of one flow, from its source and with its parameters; the error is the problem, in a few words.
     fn build(&self, source: &ControlSource, parameters: &ParametersOfControl) -> Result<OwnControl, String>;
+
+    /// Whether the receiver, too, has to use ECN regardless of the sysctl.
+    fn needs_ecn(&self, _source: &ControlSource, _parameters: &ParametersOfControl) -> Result<bool, String> {
+        Ok(false)
+    }
 }
 
 /// Builds none.
@@ -63,7 +72,7 @@ mod tests {
             self.0.borrow_mut().push(format!("{} {parameters:?}", source.text));
             let control =
                 tailback_cc::build("reno", &Default::default()).map_err(|error| error.to_string())?;
-            Ok(OwnControl { control, wants_pacing: false })
+            Ok(OwnControl { control, wants_pacing: false, sndbuf_factor: 2, needs_ecn: false })
         }
     }
 

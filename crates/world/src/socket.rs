@@ -47,10 +47,14 @@ pub(crate) struct TcpSocket {
 }
 
 /// All sockets of a world, by number.
-#[derive(Default)]
 pub(crate) struct Sockets(Vec<Socket>);
 
 impl Sockets {
+    /// No socket yet; `count` will be added.
+    pub(crate) fn with_room(count: usize) -> Self {
+        Sockets(Vec::with_capacity(count))
+    }
+
     /// Adds the socket with the next number.
     pub(crate) fn push(&mut self, number: SocketId, socket: Socket) {
         assert_eq!(number.0 as usize, self.0.len(), "sockets are added in the order of their numbers");

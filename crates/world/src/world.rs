@@ -84,6 +84,8 @@ pub struct World {
     pub(crate) schedule: Vec<Change>,
     pub(crate) sockets: Sockets,
     pub(crate) conversations: Vec<Conversation>,
+    /// Those whose application holds memory that grows with the run.
+    pub(crate) growing: Vec<ConversationId>,
     pub(crate) context: Context,
     /// Sockets whose small queue drained.
     pub(crate) small_queues: Vec<SocketId>,
@@ -153,9 +155,8 @@ impl World {
         let Context { journal, captures, ledger, .. } = &self.context;
         let inside = ledger.created.saturating_sub(ledger.delivered + ledger.dropped);
         let packets = inside * size_of::<Packet>() as u64;
-        let applications =
-            self.conversations.iter().filter_map(|conversation| conversation.application.as_ref());
-        let applications: usize = applications.map(|application| application.held()).sum();
+        let held = |id: &ConversationId| self.conversations[id.0 as usize].application.as_ref()?.held();
+        let applications: usize = self.growing.iter().filter_map(held).sum();
         Bytes((journal.record.held() + captures.held() + applications) as u64 + packets)
     }
 
@@ -201,7 +202,7 @@ impl World {
     }
 
     /// Processes everything that is caused at this time.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self) {
         let nothing = self.context.effects.credits.is_empty()
             && self.context.backlog.is_empty()
@@ -212,6 +213,7 @@ impl World {
         }
     }
 
+    #[inline(never)]
     fn settle_all(&mut self) {
         while !self.stands_still() {
             self.return_credits();

@@ -26,11 +26,11 @@ class ControlWrong(Exception):
     """A file cannot be used; the message says why and where."""
 
 
-class OwnControls:
-    """Builds the controls of one run."""
+class TextControls:
+    """Builds the controls of one run from the texts of their files."""
 
-    def __init__(self, scenario: Scenario) -> None:
-        self._texts = {source.name: source.text for source in scenario.controls}
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
         self._classes: dict[str, type] = {}
 
     def __bool__(self) -> bool:
@@ -62,6 +62,13 @@ class OwnControls:
             code = frame.f_code
             if code.co_filename in self._texts:
                 yield code.co_filename, line, code.co_qualname if sys.version_info >= (3, 11) else code.co_name
+
+
+class OwnControls(TextControls):
+    """Builds the controls of a scenario."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__({source.name: source.text for source in scenario.controls})
 
 
 def _class_in(name: str, text: str) -> type:

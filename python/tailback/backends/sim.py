@@ -2,9 +2,11 @@
 
 import copy
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from tailback import _core
-from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Unsuitable
+from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Unsuitable, modules
 from tailback.backends.own_controls import OwnControls
 from tailback.backends.qdisc_stats import of_simulator
 from tailback.resolved import Scenario, to_json
@@ -42,6 +44,8 @@ class Sim:
     def check(self, scenario: Scenario) -> None:
         """Builds the network of `scenario` and discards it; raises `Unsuitable` if that fails."""
         controls = OwnControls(scenario)
+        found = modules.modules(scenario)
+        modules.check(scenario, found)
         try:
             _core.check(json.dumps(to_json(scenario)), *_given(controls))
         except ValueError as error:
@@ -58,8 +62,9 @@ class Sim:
         import pyarrow as pa
 
         controls = OwnControls(scenario)
+        made = modules.modules(scenario)
         try:
-            found = _core.run(json.dumps(to_json(scenario)), progress, *_given(controls))
+            found = _found(scenario, progress, controls, made)
         except _core.Cancelled as stopped:
             raise RunCancelled(str(stopped)) from stopped
         except MemoryError as error:
@@ -70,7 +75,19 @@ class Sim:
             raise RunFailed(_described(controls, failed)) from failed
         tables = {name: pa.ipc.open_stream(stream).read_all() for name, stream in found["tables"].items()}
         stats = of_simulator(scenario, json.loads(found["qdiscs"]))
-        return RunResult(tables, found["cost"], found["captures"], qdiscs=stats)
+        notes = modules.summary(made, found.get("log", ())) if made else {}
+        return RunResult(tables, found["cost"], found["captures"], notes, stats)
+
+
+def _found(
+    scenario: Scenario, progress: _core.Progress, controls: OwnControls, made: Mapping[str, modules.Module]
+) -> Mapping[str, Any]:
+    """What the simulator gives back; with kernel modules it runs in a process of its own."""
+    text = json.dumps(to_json(scenario))
+    if not made:
+        return _core.run(text, progress, *_given(controls))
+    texts = {source.name: source.text for source in scenario.controls}
+    return modules.run({"scenario": text, "texts": texts}, progress, made)
 
 
 def _given(controls: OwnControls) -> tuple[OwnControls, ...]:

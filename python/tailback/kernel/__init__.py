@@ -8,20 +8,24 @@ from tailback.kernel.agent import build_agent, find_agent
 from tailback.kernel.build import Recipe, build
 from tailback.kernel.cache import STOCK, Kernel, find_kernel, kernels
 from tailback.kernel.errors import BuildFailed, CacheUnwritable, KernelMissing
+from tailback.kernel.headers import Headers, find_headers, prepare
 from tailback.kernel.source import package, tree
 
 __all__ = [
     "STOCK",
     "BuildFailed",
     "CacheUnwritable",
+    "Headers",
     "Kernel",
     "KernelMissing",
     "Recipe",
     "build",
     "build_agent",
     "find_agent",
+    "find_headers",
     "find_kernel",
     "kernels",
     "package",
+    "prepare",
     "tree",
 ]

@@ -16,7 +16,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from tailback.kernel import cache, checkout
@@ -79,19 +78,19 @@ class Recipe:
 
 def build(recipe: Recipe, say: Say) -> cache.Kernel:
     """The kernel of `recipe`, from the cache if possible; `say` receives progress messages."""
-    _check_name(recipe.name)
+    check_name(recipe.name)
     check_tools()
     ours = checkout.part("kernel")
-    compiler = _compiler()
+    compiler = compiler_name()
     say(f"reading {recipe.source.description}")
-    digest = _digest(recipe, ours, compiler)
+    digest = digest_of(recipe, ours, compiler)
     found = cache.find_built(cache.home() / "kernels" / f"{digest}-{recipe.name}")
     if found is not None:
         say("this kernel has already been built")
         return found
     started = time.monotonic()
-    with _room() as room:
-        tree = room / "linux"
+    with room() as place:
+        tree = place / "linux"
         binary, version = _made(recipe, ours, tree, say)
         manifest = cache.Manifest(
             name=recipe.name,
@@ -99,13 +98,13 @@ def build(recipe: Recipe, say: Say) -> cache.Kernel:
             version=version,
             source=recipe.source.description,
             compiler=compiler,
-            built=datetime.now(UTC).isoformat(timespec="seconds"),
+            built=cache.utc_now(),
             build_s=round(time.monotonic() - started, 1),
         )
         return cache.keep(binary, tree / ".config", manifest)
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
     """Checks a name, which becomes part of a folder's name and of `uml:NAME`."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
         hint = "use letters, digits, `_`, `.`, `+` and `-`: --name mine"
@@ -152,7 +151,7 @@ def _is_needed(patch: Path, version: str) -> bool:
 
 
 @contextlib.contextmanager
-def _room() -> Iterator[Path]:
+def room() -> Iterator[Path]:
     """A temporary folder on a disk with enough space."""
     # Not /tmp, which may be small or in memory.
     parent = Path(os.environ.get("TMPDIR") or "/var/tmp")
@@ -170,20 +169,27 @@ def _room() -> Iterator[Path]:
 
 def _made(recipe: Recipe, ours: Path, tree: Path, say: Say) -> tuple[Path, str]:
     """Builds the kernel; returns the stripped program and the version of its source."""
-    say("unpacking")
-    recipe.source.unpack(tree)
-    version = _make(tree, "-s", "kernelversion").strip()
-    say(f"Linux {version}: {', '.join(apply(_patches(ours), tree, version))}")
-    _make(tree, f"KCONFIG_ALLCONFIG={ours / 'config'}", "allnoconfig")
-    _check_config(tree, version)
+    version = configured(recipe, ours, tree, say)
     jobs = len(os.sched_getaffinity(0))
     say(f"compiling on {jobs} processors")
-    _make(tree, f"-j{jobs}", "linux")
+    make(tree, f"-j{jobs}", "linux")
     subprocess.run(["strip", str(tree / "linux")], check=True)
     return tree / "linux", version
 
 
-def _make(tree: Path, *words: str) -> str:
+def configured(recipe: Recipe, ours: Path, tree: Path, say: Say) -> str:
+    """Unpacks the source to `tree`, with our patches and configuration; returns its version."""
+    say("unpacking")
+    recipe.source.unpack(tree)
+    version = make(tree, "-s", "kernelversion").strip()
+    say(f"Linux {version}: {', '.join(apply(_patches(ours), tree, version))}")
+    make(tree, f"KCONFIG_ALLCONFIG={ours / 'config'}", "allnoconfig")
+    _check_config(tree, version)
+    return version
+
+
+def make(tree: Path, *words: str) -> str:
+    """Runs `make` in `tree`; returns what it prints. Raises `BuildFailed`."""
     done = subprocess.run(
         ["make", *words], cwd=tree, env={**os.environ, **BUILDER}, capture_output=True, text=True, check=False
     )
@@ -209,13 +215,15 @@ def _patches(ours: Path) -> list[Path]:
     return sorted((ours / "patches").glob("*.patch"))
 
 
-def _digest(recipe: Recipe, ours: Path, compiler: str) -> str:
+def digest_of(recipe: Recipe, ours: Path, compiler: str) -> str:
+    """Digest of all that a build depends on."""
     parts = [("source", recipe.source.digest().encode()), ("compiler", compiler.encode())]
     parts += [(file.name, file.read_bytes()) for file in [ours / "config", *_patches(ours)]]
     return checkout.digest(parts)[:16]
 
 
-def _compiler() -> str:
+def compiler_name() -> str:
+    """The name and version of the compiler."""
     done = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()[0]
 

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tailback.kernel.errors import CacheUnwritable, KernelMissing
@@ -50,6 +51,11 @@ class Kernel:
     def has(self, symbol: str) -> bool:
         """Whether `CONFIG_symbol` is built in."""
         return f"CONFIG_{symbol}=y" in (self.folder / CONFIG).read_text(encoding="utf-8").splitlines()
+
+
+def utc_now() -> str:
+    """The present time, for manifests."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def home() -> Path:

@@ -1,6 +1,7 @@
 """Writes the page: the data of `content`, the style sheet and the code, in one file."""
 
 import json
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,19 @@ def write(results: Results, target: Path) -> Path:
 
 def html(results: Results) -> str:
     """The page of an experiment."""
-    # Imported here, because plotly is large.
-    from plotly.offline import get_plotlyjs
-
     found = content.document(results)
     return _environment().get_template("page.html.j2").render(
-        data=Markup(_script_json(found)), plotly=Markup(get_plotlyjs()), document=found,
+        data=Markup(_script_json(found)), uplot=_uplot(), document=found,
     )  # fmt: skip
+
+
+def _uplot() -> dict[str, Markup]:
+    """The code and the style sheet of the library that draws the curves; they are no templates."""
+    folder = resources.files("tailback.report") / "uplot"
+    return {
+        "code": Markup((folder / "uPlot.js").read_text(encoding="utf-8")),
+        "style": Markup((folder / "uPlot.css").read_text(encoding="utf-8")),
+    }
 
 
 def _script_json(found: dict[str, Any]) -> str:

@@ -53,7 +53,7 @@ class ControlSource:
 
     name: str
     """The name of its file."""
-    language: Literal["python"]
+    language: Literal["python", "c"]
     sha256: str
     """Digest of the content of its file."""
     text: str

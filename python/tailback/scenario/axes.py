@@ -154,7 +154,8 @@ def _axis(name: str, values: Node, tree: Node) -> Axis:
         raise _refused(name, values, f"`{loc[0]}` is the same for all runs", f"it cannot vary; set `{loc[0]}` itself")
     labelled = _labelled(name, values, by_name=loc is None, tree=tree)
     choices = [
-        _named(name, label, value) if loc is None else Choice(label, ((loc, value),)) for label, value in labelled
+        _named(f"{name}.{label}", label, value, tree) if loc is None else Choice(label, ((loc, value),))
+        for label, value in labelled
     ]
     for choice, (_, value) in zip(choices, labelled, strict=True):
         _try(name, choice, value, tree)
@@ -189,15 +190,16 @@ def _label(name: str, value: Node) -> str:
     return label
 
 
-def _named(name: str, label: str, value: Node) -> Choice:
+def _named(path: str, label: str, value: Node, tree: Node) -> Choice:
     if not value.entries():
-        raise _refused(f"{name}.{label}", value, "sets no key", f"write the keys it sets: {label}: {{cc: bbr}}")
-    return Choice(label, tuple(_patch(f"{name}.{label}.{key}", key, child) for key, child in value.entries().items()))
+        raise _refused(path, value, "sets no key", f"write the keys it sets: {label}: {{cc: bbr}}")
+    return Choice(label, tuple(_patch(f"{path}.{key}", key, child, tree) for key, child in value.entries().items()))
 
 
-def _patch(path: str, key: str, value: Node) -> tuple[Loc, Node]:
+def _patch(path: str, key: str, value: Node, tree: Node) -> tuple[Loc, Node]:
     try:
-        loc = paths.parse(key)
+        # A name that is neither key nor variable stays where it is, and is found when the whole file is checked.
+        loc = target(key, tree) or paths.parse(key)
     except WordError as error:
         raise _refused(path, value, error.message, error.hint) from None
     if loc[0] in FIXED:

@@ -34,9 +34,13 @@ HEADER = 14
 #: Fewer pings than this are too few for a 99th percentile.
 MIN_PINGS = 100
 
-#: Slow start has ended by the later of the two on all paths that we tried.
-SLOW_START_NS = 10**9
+#: Slow start has ended after this many round trips of the path without a queue, on all paths that we tried. A queue
+#: makes round trips longer: by up to 1 s, but on the short paths of a data centre by far less.
 SLOW_START_ROUND_TRIPS = 20
+SLOW_START_WITH_QUEUE_NS = 10**9
+SLOW_START_WITH_QUEUE_ROUND_TRIPS = 1000
+#: A path without delay still has cards and cables.
+SHORTEST_ROUND_TRIP_NS = 10_000
 
 #: The largest skb [linux-6.12 netdevice.h GSO_LEGACY_MAX_SIZE], and the transmission time above which we warn of it.
 LARGEST_SKB = 65_536
@@ -325,7 +329,8 @@ def _slow_start(case: _Case) -> Iterator[_Warning]:
         return
     first = min(flow.start_ns for flow in case.bulk)
     longest = max(case.round_trip(flow) for flow in case.bulk)
-    over = first + max(SLOW_START_NS, SLOW_START_ROUND_TRIPS * longest)
+    queued = min(SLOW_START_WITH_QUEUE_NS, SLOW_START_WITH_QUEUE_ROUND_TRIPS * max(longest, SHORTEST_ROUND_TRIP_NS))
+    over = first + max(queued, SLOW_START_ROUND_TRIPS * longest)
     start, _ = case.window
     if start < over:
         text = f"the measurement window begins {time_word(start - first)} after the flows, during slow start"

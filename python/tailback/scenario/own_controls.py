@@ -1,4 +1,4 @@
-"""Congestion controls that the user wrote: `cc: {python: mine.py, beta: 0.7}`.
+"""Congestion controls that the user wrote: `cc: {python: mine.py, beta: 0.7}`, `cc: {module: tcp_mine.c, beta: 717}`.
 
 The text of the file becomes part of the resolved scenario, so that results keep it and another text is another run.
 Reading an experiment does not execute it.
@@ -10,6 +10,7 @@ import ast
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from tailback.limits import FileRefused, read_regular
 from tailback.plain import has_control
@@ -18,32 +19,39 @@ from tailback.scenario.words import Algorithm
 from tailback.tc.errors import WordError
 from tailback.tc.units import shown
 
-#: The key that names the file.
-KEY = "python"
+#: The keys that name the file, with the suffix and the language of the file.
+KEYS: Mapping[str, tuple[str, Literal["python", "c"]]] = {"python": (".py", "python"), "module": (".c", "c")}
 #: Maximum size of a file in bytes. The manifest of each run contains it.
 LARGEST = 200_000
 
-FILE_HINT = "name a Python file relative to the experiment, and its parameters: {python: mine.py, beta: 0.7}"
+FILE_HINTS = {
+    "python": "name a Python file relative to the experiment, and its parameters: {python: mine.py, beta: 0.7}",
+    "module": "name the source of a kernel module relative to the experiment, and its parameters: "
+    "{module: tcp_mine.c, beta: 717}",
+}
 
 
 def is_own(entry: object) -> bool:
     """Whether a value of `cc` is a control that the user wrote."""
-    return isinstance(entry, Mapping) and (KEY in entry or "module" in entry)
+    return isinstance(entry, Mapping) and any(key in entry for key in KEYS)
 
 
 def control(entry: Mapping[object, object], folder: Path) -> Algorithm:
     """Reads a control whose file name is relative to `folder`."""
-    if "module" in entry:
-        hint = f"write it in Python, {{{KEY}: mine.py}}, or in Rust (CONTRIBUTING.md)"
-        raise WordError("`module`: the simulator cannot run the source of a kernel module yet", hint)
-    source = _source(entry[KEY], folder)
-    parameters = {str(key): _parameter(str(key), value) for key, value in entry.items() if key != KEY}
+    given = [key for key in KEYS if key in entry]
+    if len(given) > 1:
+        raise WordError("a control is in Python or a kernel module, not both", "remove `python` or `module`")
+    source = _source(given[0], entry[given[0]], folder)
+    parameters = {str(key): _parameter(str(key), value) for key, value in entry.items() if key != given[0]}
     return Algorithm(source.name, source=source, parameters=parameters)
 
 
-def _source(word: object, folder: Path) -> ControlSource:
-    if not isinstance(word, str) or not word.endswith(".py") or "\0" in word:
-        raise WordError(f"`{shown(word)}` is not the name of a Python file", FILE_HINT)
+def _source(key: str, word: object, folder: Path) -> ControlSource:
+    suffix, language = KEYS[key]
+    hint = FILE_HINTS[key]
+    if not isinstance(word, str) or not word.endswith(suffix) or "\0" in word:
+        what = "a Python file" if key == "python" else "a C file"
+        raise WordError(f"`{shown(word)}` is not the name of {what}", hint)
     path = folder / word
     if has_control(path.name):
         raise WordError(f"`{shown(path.name)}` has control characters in its name", "rename the file")
@@ -51,20 +59,21 @@ def _source(word: object, folder: Path) -> ControlSource:
         content = read_regular(path, LARGEST)
     except (OSError, FileRefused) as error:
         reason = getattr(error, "strerror", None) or str(error) or "it cannot be read"
-        raise WordError(f"the control `{shown(word)}` cannot be read: {reason} ({path})", FILE_HINT) from None
+        raise WordError(f"the control `{shown(word)}` cannot be read: {reason} ({path})", hint) from None
     return ControlSource(
         name=path.name,
-        language="python",
+        language=language,
         sha256=hashlib.sha256(content).hexdigest(),
-        text=_checked(content, path.name),
+        text=_checked(content, path.name, language),
     )
 
 
-def _checked(content: bytes, name: str) -> str:
-    """The text of a file, if it is valid Python."""
+def _checked(content: bytes, name: str, language: str) -> str:
+    """The text of a file, if it is text; of a file in Python, if it is valid Python."""
     try:
         text = content.decode("utf-8-sig")
-        ast.parse(text, name)
+        if language == "python":
+            ast.parse(text, name)
     except UnicodeDecodeError as error:
         raise WordError(f"`{name}` is not UTF-8 text (byte {error.start})", "save the file as UTF-8") from None
     except SyntaxError as error:

@@ -68,10 +68,11 @@ def _from_here(value: Node) -> Node:
     if not value.entries():
         return value
     entries = {key: _from_here(child) for key, child in value.entries().items()}
-    file = entries.get(own_controls.KEY)
-    if file is not None and isinstance(file.value, str):
-        path = str(Path.cwd() / file.value)
-        entries[own_controls.KEY] = replace(file, value=path, text=path)
+    for key in own_controls.KEYS:
+        file = entries.get(key)
+        if file is not None and isinstance(file.value, str):
+            path = str(Path.cwd() / file.value)
+            entries[key] = replace(file, value=path, text=path)
     return replace(value, value=entries)
 
 

@@ -282,8 +282,14 @@ _CONTROL_SCHEMA = {
             "required": ["python"],
             "additionalProperties": {"type": ["number", "boolean", "string"]},
         },
+        {
+            "type": "object",
+            "properties": {"module": {"type": "string", "description": "A kernel module: docs/your-own-control.md."}},
+            "required": ["module"],
+            "additionalProperties": {"type": ["number", "boolean", "string"]},
+        },
     ],
-    "examples": ["cubic", "bbr", {"name": "cubic", "hystart": 0}, {"python": "mine.py"}],
+    "examples": ["cubic", "bbr", {"name": "cubic", "hystart": 0}, {"python": "mine.py"}, {"module": "tcp_mine.c"}],
 }
 Control = Annotated[Algorithm, BeforeValidator(_read_control), WithJsonSchema(_CONTROL_SCHEMA)]
 

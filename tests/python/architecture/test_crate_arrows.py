@@ -24,7 +24,8 @@ BELOW: dict[str, set[str]] = {
     "script": set(),
     "drill": {"units", "packet", "cc", "tcp", "script"},
     "world": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "record"},
-    "python": {"units", "packet", "cc", "qdisc", "wifi", "drill", "world"},
+    "python": {"units", "packet", "cc", "qdisc", "wifi", "drill", "module", "world"},
+    "module": {"units", "cc"},
     "agent": {"script"},
     "bench": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "world"},
 }

@@ -16,6 +16,11 @@ CIRCLES: dict[str, dict[frozenset[str], str]] = {
             "built, and the system calls by which it acts on the world that calls it."
         ),
     },
+    "module": {
+        frozenset({"control", "file"}): (
+            "A file begins a first flow to learn what its control asks for, and a flow calls the functions of its file."
+        ),
+    },
 }
 """By crate the circles that there are, and why each is one thing."""
 

@@ -21,11 +21,13 @@ OF_THE_KERNEL = re.compile(r"(tcp|sk|TCP|CONFIG|snd|ts_recent)_\w+|net\.(inet|ip
 
 OF_OTHERS = {
     "N_dbps", "SND.WL1", "TIME_WAIT", "W_max", "bic_origin_point", "mss_cache", "sndbuf_expand",
-    "wait_for_function", "wifi_stats_HOST", "ooo_rcv_mss", "rcv_big_endseq", "rcv_neg_window", "rcv_toobig",
+    "wifi_stats_HOST", "ooo_rcv_mss", "rcv_big_endseq", "rcv_neg_window", "rcv_toobig",
     "rcv_toobig_default", "rcv_wnd_shrink_allowed", "rcv_wnd_shrink_nomem", "rcv_zero_wnd_fin", "sendmsg_msg_more",
     "flent/aggregators.py", "flent/resultset.py", "flent/util.py", "tests/tcp_nup.conf", "tests/wifi_stats.inc",
     "test_runner/config.rs", "kernel/net/sched/sch_htb.ko", "config.py", "defaults.sh", "set_sysctls.py",
-    "ruamel.yaml", "sch_htb",
+    "ruamel.yaml", "sch_htb", "tcp_NAME.c", "tcp_cong.c", "tcp_vegas.c", "inet_connection_sock", "delivered_mstamp",
+    "ecn_flags", "rx_opt", "icsk_ca_state", "ktime_get()", "int_sqrt", "WARN_ON", "CA_EVENT_ECN_IS_CE",
+    "CA_EVENT_ECN_NO_CE",
 }  # fmt: skip
 """Of the kernel, RFCs, packetdrill's scripts, Flent, TEACUP, proptest, the browser."""
 

@@ -58,7 +58,7 @@ def test_every_command_has_a_file_of_its_own_and_takes_few_arguments() -> None:
         assert function.__code__.co_argcount + function.__code__.co_kwonlyargcount <= 5, name
 
 
-DATA = {"numpy", "pandas", "pyarrow", "matplotlib", "scipy", "jinja2", "plotly"}
+DATA = {"numpy", "pandas", "pyarrow", "matplotlib", "scipy", "jinja2"}
 """What only results need."""
 RENDERING = {"rich.markdown", "pygments"}
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tailback import starters
+from command import in_process
+from tailback import scenario, starters
 
 
 def test_the_test_of_a_new_control_passes(tmp_path: Path) -> None:
@@ -31,3 +32,22 @@ def test_a_name_that_python_cannot_import_is_refused(tmp_path: Path) -> None:
     for name in ("my-reno", "class", "../mine"):
         with pytest.raises(starters.NotStarted, match="cannot be the name"):
             starters.control(name, tmp_path)
+
+
+@pytest.mark.parametrize("kind", starters.EXPERIMENTS)
+def test_an_experiment_to_start_with_runs_without_warnings(kind: str, tmp_path: Path) -> None:
+    (path,) = starters.experiment(kind, tmp_path / "mine.yaml")
+    assert "$FILE" not in path.read_text()
+    assert f"tailback run {path}" in path.read_text()
+    found = scenario.load(path)
+    # A lab on buffers has some that are too small, and says so.
+    expected = {"queue-below-bdp"} if kind == "lab" else set()
+    assert {finding.code for finding in scenario.lint(found) if finding.severity == "warning"} == expected
+    done = in_process("run", path, "--set", "vary=null", "--set", "repeat=1", "--out", tmp_path / "out")
+    assert found.title in done.stdout
+
+
+def test_an_experiment_is_written_by_its_name(tmp_path: Path) -> None:
+    done = in_process("new", "home-link", tmp_path / "mine.yaml")
+    assert done.stdout.strip() == str(tmp_path / "mine.yaml")
+    assert "exists" in in_process("new", "home-link", tmp_path / "mine.yaml", status=2).stderr

@@ -115,5 +115,11 @@ def test_two_files_of_one_name_are_refused(folder: Path) -> None:
     assert "two flows have controls of different files named `mine.py`" in refusal(folder, more)
 
 
-def test_a_kernel_module_is_refused_until_the_simulator_can_run_it(folder: Path) -> None:
-    assert "cannot run the source of a kernel module yet" in refusal(folder, "cc: {module: tcp_mine.c}")
+def test_a_kernel_module_is_read_as_text(folder: Path) -> None:
+    (folder / "tcp_mine.c").write_text("int x;\n")
+    [run] = runs(folder, "cc: {module: tcp_mine.c, beta: 717}")
+    [source] = run.scenario.controls
+    assert (source.name, source.language, source.text) == ("tcp_mine.c", "c", "int x;\n")
+    assert run.scenario.tcp[0].cc.parameters == {"beta": 717}
+    assert "`mine.py` is not the name of a C file" in refusal(folder, "cc: {module: mine.py}")
+    assert "not both" in refusal(folder, "cc: {module: tcp_mine.c, python: mine.py}")

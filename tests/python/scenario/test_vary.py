@@ -139,6 +139,12 @@ def test_a_named_axis_patches_several_keys_at_once(runs: Any) -> None:
     assert to_json(found[3].scenario)["links"][1]["rate_bps"] == 10**9
 
 
+def test_a_patch_may_set_variables(runs: Any) -> None:
+    found = runs("vary: {queue: {short: {qdisc: pfifo_fast, cc: reno}, fair: {qdisc: fq_codel}}}")
+    assert labels(found) == [("short",), ("fair",)]
+    assert [child(run) for run in found] == ["pfifo_fast", "fq_codel"]
+
+
 def test_a_later_axis_overrides_an_earlier_one(runs: Any) -> None:
     found = runs("vary: {a: {x: {cc: reno}}, cc: [bbr]}")
     assert to_json(found[0].scenario)["traffic"][0]["cc"]["name"] == "bbr"

@@ -35,7 +35,7 @@ fn outcome(file: &str) -> Result<Outcome, String> {
     let json = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     let scenario = Scenario::from_json(&json).map_err(|error| format!("{file}: {error}"))?;
     drop(json);
-    run(&scenario, &()).map_err(|error| format!("{file}: {error}"))
+    run(scenario, &()).map_err(|error| format!("{file}: {error}"))
 }
 
 fn table(outcome: &Outcome, name: &str) -> Result<String, String> {

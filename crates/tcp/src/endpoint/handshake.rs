@@ -21,20 +21,40 @@ use crate::sender::Sender;
 const SYN_LINEAR_TIMEOUTS: u32 = 4;
 
 /// The SYN or SYN-ACK of this side.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Handshake {
     /// It must be sent now.
     pub(super) due: bool,
-    /// When it was sent first.
-    first_sent: Option<SimTime>,
+    /// When it was sent first; `NEVER` before that.
+    first_sent: SimTime,
     pub(super) deadline: Deadline,
-    timeouts: u32,
+    timeouts: u16,
     /// Transmissions after the first: after timeouts, and the answers to a repeated SYN.
-    retransmits: u32,
+    retransmits: u16,
     /// When a repeated SYN was last answered.
     repeat_answered: Option<SimTime>,
     /// No state of the peer's SYN is kept; the sequence number of the SYN-ACK encodes it.
     by_cookie: bool,
+}
+
+impl Default for Handshake {
+    fn default() -> Self {
+        Handshake {
+            due: false,
+            first_sent: SimTime::NEVER,
+            deadline: Deadline::NONE,
+            timeouts: 0,
+            retransmits: 0,
+            repeat_answered: None,
+            by_cookie: false,
+        }
+    }
+}
+
+impl Handshake {
+    fn first_sent(&self) -> Option<SimTime> {
+        (self.first_sent != SimTime::NEVER).then_some(self.first_sent)
+    }
 }
 
 impl Endpoint {
@@ -116,19 +136,20 @@ impl Endpoint {
     /// Since the only transmission, or since the one that `answer` echoes. `None` without timestamps, and for a cookie.
     /// [linux-6.12 tcp_input.c tcp_synack_rtt_meas, tcp_ack_update_rtt]
     fn handshake_rtt(&self, answer: &Segment) -> Option<Span> {
-        let Handshake { first_sent, retransmits, by_cookie, .. } = self.handshake;
+        let Handshake { retransmits, by_cookie, .. } = self.handshake;
         if by_cookie {
             return None;
         }
         let now = self.sender.flow.now;
         match retransmits {
-            0 => first_sent.map(|sent_at| micros_since(now, Micros::of(sent_at))),
+            0 => self.handshake.first_sent().map(|sent_at| micros_since(now, Micros::of(sent_at))),
             _ => self.echo_of(answer).map(|echo| timestamp(now).since(echo).max(TIMESTAMP_CLOCK)),
         }
     }
 
     fn begins_with_one_segment(&self, answer: &Segment) -> bool {
-        let Handshake { first_sent, retransmits, timeouts, .. } = self.handshake;
+        let Handshake { retransmits, timeouts, .. } = self.handshake;
+        let first_sent = self.handshake.first_sent();
         let answers_the_first =
             self.echo_of(answer).is_some_and(|echo| first_sent.map(timestamp) == Some(echo));
         retransmits > 1 && timeouts > 0 && !answers_the_first
@@ -140,8 +161,8 @@ impl Endpoint {
 
     #[cold]
     pub(super) fn handshake_packet(&mut self, now: SimTime) -> Packet {
-        match self.handshake.first_sent {
-            None => self.handshake.first_sent = Some(now),
+        match self.handshake.first_sent() {
+            None => self.handshake.first_sent = now,
             Some(_) => {
                 self.handshake.retransmits += 1;
                 self.sender.sent.total_retrans += 1;
@@ -150,7 +171,7 @@ impl Endpoint {
         let answers = self.state == State::SynReceived;
         // The SYN-ACK's timeout doubles from the first time on. [linux-6.12 request_sock.h reqsk_timeout]
         let linear = if answers { 0 } else { SYN_LINEAR_TIMEOUTS };
-        let doublings = self.handshake.timeouts.saturating_sub(linear).min(7);
+        let doublings = u32::from(self.handshake.timeouts).saturating_sub(linear).min(7);
         let timeout = Span::from_nanos(RTO_INITIAL.as_nanos() << doublings).min(RTO_MAX);
         let rounding = (self.sender.flow.jiffy, self.sender.settings.timer_rounding);
         self.handshake.deadline = match self.handshake.by_cookie {
@@ -177,14 +198,15 @@ impl Endpoint {
     pub(super) fn handshake_timed_out(&mut self) {
         let retries = self.sender.settings.syn_retries;
         let max = SYN_LINEAR_TIMEOUTS + retries;
-        let waited = self.handshake.first_sent.map(|sent_at| self.sender.flow.now.since(sent_at));
+        let waited = self.handshake.first_sent().map(|sent_at| self.sender.flow.now.since(sent_at));
         let too_long =
             self.handshake.timeouts > 0 && waited.is_some_and(|waited| waited >= connecting_at_most(retries));
-        if self.state == State::SynSent && (self.handshake.timeouts >= max || too_long) {
+        if self.state == State::SynSent && (u32::from(self.handshake.timeouts) >= max || too_long) {
             self.handshake.deadline = Deadline::NONE;
             return self.sender.abort();
         }
-        if self.state == State::SynReceived && self.handshake.timeouts >= self.sender.settings.synack_retries
+        if self.state == State::SynReceived
+            && u32::from(self.handshake.timeouts) >= self.sender.settings.synack_retries
         {
             // The connection request is dropped. [linux-6.12 inet_connection_sock.c reqsk_timer_handler]
             self.handshake = Handshake::default();

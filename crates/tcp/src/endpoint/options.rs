@@ -37,7 +37,7 @@ impl Endpoint {
 
     /// `SO_MAX_PACING_RATE`: TCP spaces packets from now on. [linux-6.12 sock.c sk_setsockopt]
     pub fn set_max_pacing_rate(&mut self, rate: Rate) {
-        self.sender.options.max_pacing_rate = Some(rate);
+        self.sender.options.max_pacing_rate = rate;
         if self.sender.flow.pacing_status == PacingStatus::None {
             self.sender.flow.pacing_status = PacingStatus::Needed;
         }

@@ -21,7 +21,7 @@ impl Endpoint {
             rto: sender.rto(),
             pacing_rate: sender.window.pacing_rate,
             delivery_rate: sender.delivery_rate(),
-            bytes_acked: Bytes(sender.flow.snd_una.saturating_sub(self.first_acked)),
+            bytes_acked: Bytes(sender.flow.snd_una.saturating_sub(u64::from(self.first_acked))),
             bytes_sent: Bytes(sender.sent.bytes_sent),
             bytes_retrans: Bytes(sender.sent.bytes_retrans),
             total_retrans: sender.sent.total_retrans,

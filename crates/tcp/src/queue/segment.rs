@@ -1,13 +1,17 @@
 //! The record of one segment, and the state when it was sent.
 
-use super::{Index, NO_RECORD, Tags};
+use super::Tags;
 use crate::clock::Micros;
 
-/// One segment that was sent.
+/// One segment that was sent. A record takes one cache line.
 #[derive(Clone, Debug)]
 pub(crate) struct SentSegment {
     pub(crate) seq: u64,
     pub(crate) length: u32,
+    /// Segments in flight when this one was sent, itself included.
+    pub(crate) in_flight: u32,
+    /// Segments marked lost when this one was sent, modulo 2^32.
+    pub(crate) lost: u32,
     pub(crate) tags: Tags,
     /// Departure time of the newest transmission.
     pub(crate) sent_at: Micros,
@@ -17,16 +21,12 @@ pub(crate) struct SentSegment {
     pub(crate) delivered_at: Micros,
     /// Segments delivered when this one was sent.
     pub(crate) delivered: u64,
-    /// Segments marked lost when this one was sent.
-    pub(crate) lost: u64,
-    /// Segments in flight when this one was sent, itself included.
-    pub(crate) in_flight: u32,
     /// Number of its last transmission among all of the socket. It shows whether the segment is still in the host, and
     /// with which neighbours it shares an skb.
     pub(crate) transmission: u64,
-    pub(super) earlier: Index,
-    pub(super) later: Index,
 }
+
+const _: () = assert!(size_of::<SentSegment>() == 64);
 
 /// The state at the time a segment was sent, for rate samples. [linux-6.12 tcp_rate.c tcp_rate_skb_sent]
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +35,8 @@ pub(crate) struct Stamp {
     pub(crate) first_sent_at: Micros,
     pub(crate) delivered_at: Micros,
     pub(crate) delivered: u64,
-    pub(crate) lost: u64,
+    /// Modulo 2^32.
+    pub(crate) lost: u32,
     pub(crate) in_flight: u32,
     /// `APP_LIMITED` or empty.
     pub(crate) limited: Tags,
@@ -57,8 +58,6 @@ impl SentSegment {
             lost: stamp.lost,
             in_flight: stamp.in_flight,
             transmission,
-            earlier: NO_RECORD,
-            later: NO_RECORD,
         }
     }
 

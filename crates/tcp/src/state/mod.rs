@@ -4,6 +4,7 @@
 pub(crate) mod buffer;
 pub(crate) mod clocks;
 pub(crate) mod gate;
+pub(crate) mod options;
 pub(crate) mod path;
 pub(crate) mod peer;
 pub(crate) mod rack;

@@ -25,7 +25,7 @@ pub(crate) struct SampleInProgress {
     pub(crate) rtt: Option<Span>,
     pub(crate) prior_in_flight: u32,
     pub(crate) tx_in_flight: u32,
-    pub(crate) lost_before: u64,
+    pub(crate) lost_before: u32,
 }
 
 impl SampleInProgress {

@@ -1,6 +1,7 @@
 //! The data that the application has written, and its skbs.
 
 use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut};
 
 /// The written bytes that are not sent, by sequence numbers.
 #[derive(Debug, Default)]
@@ -13,9 +14,31 @@ pub(crate) struct SendStream {
     /// Ends of the application's writes that are not sent: their segment carries PSH.
     pub(crate) push_marks: VecDeque<u64>,
     /// Ends of the skbs that hold unsent data, with offloads on.
-    pub(crate) unsent_skbs: VecDeque<u64>,
+    pub(crate) unsent_skbs: RareMarks,
     /// Ends of unsent records (`MSG_EOR`), across which no skb extends.
-    pub(crate) record_ends: VecDeque<u64>,
+    pub(crate) record_ends: RareMarks,
+}
+
+/// A queue of sequence numbers that most sockets never use: it has memory only from its first use on.
+#[derive(Debug, Default)]
+#[expect(clippy::box_collection, reason = "an unused queue takes one word")]
+pub(crate) struct RareMarks(Option<Box<VecDeque<u64>>>);
+
+static NO_MARKS: VecDeque<u64> = VecDeque::new();
+
+impl Deref for RareMarks {
+    type Target = VecDeque<u64>;
+
+    #[inline]
+    fn deref(&self) -> &VecDeque<u64> {
+        self.0.as_deref().unwrap_or(&NO_MARKS)
+    }
+}
+
+impl DerefMut for RareMarks {
+    fn deref_mut(&mut self) -> &mut VecDeque<u64> {
+        self.0.get_or_insert_default()
+    }
 }
 
 impl SendStream {
@@ -46,13 +69,17 @@ impl SendStream {
     /// Data up to `end` was sent as an skb; the rest of the first skb is now the first one.
     #[inline]
     pub(crate) fn skb_left(&mut self, end: u64) {
-        take_up_to(&mut self.unsent_skbs, end);
+        if !self.unsent_skbs.is_empty() {
+            take_up_to(&mut self.unsent_skbs, end);
+        }
     }
 
     /// The records up to `end` are sent.
     #[inline]
     pub(crate) fn records_left(&mut self, end: u64) {
-        take_up_to(&mut self.record_ends, end);
+        if !self.record_ends.is_empty() {
+            take_up_to(&mut self.record_ends, end);
+        }
     }
 
     /// A record ends before this byte.

@@ -115,8 +115,8 @@ impl Application for Ping {
         *round_trip = Some(calls.now().since(*sent));
     }
 
-    fn held(&self) -> usize {
-        self.requests.capacity() * size_of::<(SimTime, Option<Span>)>()
+    fn held(&self) -> Option<usize> {
+        Some(self.requests.capacity() * size_of::<(SimTime, Option<Span>)>())
     }
 
     fn ended(&mut self, calls: &mut Syscalls) {

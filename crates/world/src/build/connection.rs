@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tailback_cc::Control;
+use tailback_cc::reno::Reno;
 use tailback_engine::Alarm;
 use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup};
@@ -24,7 +25,9 @@ pub(crate) struct Connection<'a> {
     pub(crate) name: &'a str,
     /// When it connects.
     pub(crate) start: SimTime,
-    /// Congestion control of both ends.
+    /// The ends that send data.
+    pub(crate) senders: &'a [Side],
+    /// Congestion control of the ends that send data.
     pub(crate) cc: &'a CongestionControl,
     /// Limit of the small queues.
     pub(crate) tsq: SmallQueue,
@@ -35,7 +38,7 @@ pub(crate) struct Connection<'a> {
 
 /// Which end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub(crate) enum Side {
     /// It connects, and sends.
     Client,
     /// It listens, and receives.
@@ -98,7 +101,11 @@ impl Builder<'_> {
         let end = side as usize;
         let (socket, peer) = (connection.sockets[end], connection.sockets[1 - end]);
         let host = &self.settings[usize::from(connection.ends[end])];
-        let chosen = self.control(connection.cc, side, host, path)?;
+        let mut chosen = self.control(connection.cc, side, host, path)?;
+        if !connection.senders.contains(&side) {
+            // A control that never acts needs no state.
+            chosen.control = Control::Window(Box::new(Reno));
+        }
         let [from, to] = connection.ends;
         let mtu = self.path_mtu(from, to).min(self.path_mtu(to, from));
         Ok(EndpointConfig {
@@ -131,13 +138,20 @@ impl Builder<'_> {
             Some(_) => &tailback_cc::reno::ROW,
             None => find_control(&cc.name, path)?,
         };
+        let peer_needs_ecn = match source {
+            Some(source) => self
+                .own
+                .needs_ecn(source, &cc.parameters)
+                .map_err(|problem| refused(problem, source, path))?,
+            None => false,
+        };
         let parameters = control_parameters(row, cc, host);
         let control = parameters.check(row.parameters).and_then(|()| (row.build)(&parameters));
         let control = control.map_err(|error| parameter_error(error, &format!("{path}.cc.options")))?;
         Ok(Chosen {
             control,
             wants_pacing: row.wants_pacing,
-            needs_ecn: row.needs_ecn,
+            needs_ecn: row.needs_ecn || peer_needs_ecn,
             sndbuf_factor: row.sndbuf_factor,
         })
     }
@@ -158,19 +172,20 @@ struct Chosen {
     sndbuf_factor: u32,
 }
 
-/// A control of the user. It has Linux's send buffer of two windows, as all but BBR, and no ECN of its own.
-/// [linux-6.12 tcp_input.c tcp_sndbuf_expand]
+/// A control of the user.
 fn own_control(
     own: &dyn OwnControls,
     source: &ControlSource,
     cc: &CongestionControl,
     path: &str,
 ) -> Result<Chosen, BuildError> {
-    let built = own.build(source, &cc.parameters).map_err(|problem| {
-        BuildError::new(format!("{path}.cc"), problem, format!("correct {}", source.name))
-    })?;
-    let OwnControl { control, wants_pacing } = built;
-    Ok(Chosen { control, wants_pacing, needs_ecn: false, sndbuf_factor: 2 })
+    let built = own.build(source, &cc.parameters).map_err(|problem| refused(problem, source, path))?;
+    let OwnControl { control, wants_pacing, sndbuf_factor, needs_ecn } = built;
+    Ok(Chosen { control, wants_pacing, needs_ecn, sndbuf_factor })
+}
+
+fn refused(problem: String, source: &ControlSource, path: &str) -> BuildError {
+    BuildError::new(format!("{path}.cc"), problem, format!("correct {}", source.name))
 }
 
 /// The parameters that the flow sets, and those in which the stack's version of the control differs.

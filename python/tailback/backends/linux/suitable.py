@@ -69,8 +69,19 @@ def findings(scenario: Scenario) -> Iterator[Finding]:
 
 def _own_controls(scenario: Scenario) -> Iterator[Finding]:
     for source in scenario.controls:
-        what = f"`{source.name}` is a congestion control in Python, which no kernel runs"
-        yield what, "run it on the simulator, --backend sim, or write it as a kernel module"
+        if source.language == "python":
+            what = f"`{source.name}` is a congestion control in Python, which no kernel runs"
+            yield what, "run it on the simulator, --backend sim, or write it as a kernel module"
+        else:
+            stem = source.name.removesuffix(".c")
+            what = f"`{source.name}` is the source of a kernel module, which only the simulator compiles by itself"
+            yield (
+                what,
+                (
+                    f"run it on the simulator, --backend sim, or build a kernel with it in net/ipv4/{stem}.c "
+                    "(tailback kernel build --source DIR --name mine) and write its name: cc: NAME, kernel: mine"
+                ),
+            )
 
 
 def _cells(scenario: Scenario) -> Iterator[Finding]:

@@ -35,6 +35,25 @@ def build(
     show.paths([built.folder])
 
 
+@app.command()
+def headers(
+    version: Annotated[str, typer.Option(metavar="VERSION", help="Debian's linux-source of this version.")] = "6.12",
+    source: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Your own kernel tree.", show_default=False)
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the kernel.", show_default="stock, or that of DIR")
+    ] = None,
+) -> None:
+    """Prepare the headers of a kernel, with which the simulator compiles modules (about a minute)."""
+    from tailback import kernel
+    from tailback.cli import show
+
+    origin = kernel.package(version) if source is None else kernel.tree(source)
+    called = name or (kernel.STOCK if source is None else source.resolve().name)
+    show.paths([kernel.prepare(kernel.Recipe(origin, called), show.remark).folder])
+
+
 @app.command("list")
 def list_kernels() -> None:
     """List the existing kernels, the newest first."""

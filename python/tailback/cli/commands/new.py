@@ -1,10 +1,12 @@
 """`tailback new`: files to start with."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tailback import starters
 from tailback.cli.groups import Listed
 
 app = typer.Typer(cls=Listed, help="Write files to start with.", no_args_is_help=True)
@@ -23,7 +25,24 @@ def cc(
     ],
 ) -> None:
     """Write a congestion control of your own (Reno, to be changed), an experiment with it and CUBIC, and a test."""
-    from tailback import starters
     from tailback.cli import show
 
     show.paths(starters.control(python, Path()))
+
+
+def _experiment(kind: str) -> Callable[..., None]:
+    def write(
+        file: Annotated[Path, typer.Argument(metavar="[FILE]", help="The file to write.", show_default=True)] = Path(
+            f"{kind}.yaml"
+        ),
+    ) -> None:
+        from tailback.cli import show
+
+        show.paths(starters.experiment(kind, file))
+
+    write.__doc__ = f"Write an experiment: {starters.EXPERIMENTS[kind]}."
+    return write
+
+
+for _kind in starters.EXPERIMENTS:
+    app.command(_kind)(_experiment(_kind))

@@ -1,0 +1,283 @@
+//! One flow of a module behind the traits of `tailback_cc`.
+#![expect(unsafe_code, reason = "calls of foreign code; each block says why it is sound")]
+
+use std::ffi::c_void;
+use std::ptr;
+
+use rand_core::Rng;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::SeedableRng;
+use tailback_cc::{
+    AckPath, AckSample, CaState, CwndEvent, Flow, GSO_MAX_SIZE, Hooks, ModelControl, PacingStatus,
+    RateSample, Window, WindowControl,
+};
+use tailback_units::{Rate, Segs, SimTime, Span};
+
+use crate::abi::{self, Ack, Facts, Op};
+use crate::crash;
+use crate::file::{DRAWS, ModuleFile};
+
+const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// The control of one flow.
+pub(crate) struct ModuleControl {
+    file: ModuleFile,
+    /// Its `struct tcp_sock`.
+    socket: *mut c_void,
+    /// Those of the last call.
+    facts: Facts,
+    draws: Draws,
+    /// Offset of the peer's timestamps. [linux-6.12 net.ipv4.tcp_timestamps = 1]
+    peer_offset: u32,
+}
+
+/// The random numbers of one control. A built-in control of the same kind takes the same ones from the sender's: a
+/// model control one ahead, a window control a seed.
+pub(crate) struct Draws {
+    ahead: Option<u32>,
+    rest: SplitMix64,
+}
+
+impl Draws {
+    fn seeded(seed: u64) -> Self {
+        Draws { ahead: None, rest: SplitMix64::seed_from_u64(seed) }
+    }
+
+    fn draw_ahead(&mut self, draws: &mut dyn Rng) {
+        if self.ahead.is_none() {
+            let drawn = draws.next_u32();
+            *self = Draws { ahead: Some(drawn), ..Draws::seeded(drawn.into()) };
+        }
+    }
+
+    pub(crate) fn next(&mut self) -> u32 {
+        self.ahead.take().unwrap_or_else(|| self.rest.next_u32())
+    }
+}
+
+// SAFETY: the socket belongs to this control alone, and a run stays in one thread at a time.
+unsafe impl Send for ModuleControl {}
+
+impl ModuleControl {
+    pub(crate) fn new(file: ModuleFile) -> Self {
+        let socket = (file.socket)();
+        assert!(!socket.is_null(), "no memory for a socket");
+        ModuleControl { file, socket, facts: Facts::default(), draws: Draws::seeded(0), peer_offset: 0 }
+    }
+
+    /// Calls `init`; returns what it asks for.
+    pub(crate) fn begin(&mut self, flow: &Flow, window: &mut Window) -> u32 {
+        self.call(Op::Init, flow, window, ptr::null()).1
+    }
+
+    pub(crate) fn sndbuf_expand(&mut self, flow: &Flow, window: &Window) -> u32 {
+        self.call(Op::SndbufExpand, flow, &mut window.clone(), ptr::null()).0
+    }
+
+    /// Calls a member; returns its result and what it asks for.
+    #[inline]
+    fn call(&mut self, op: Op, flow: &Flow, window: &mut Window, argument: *const c_void) -> (u32, u32) {
+        self.facts = facts_of(flow, self.peer_offset);
+        DRAWS.set(ptr::from_mut(&mut self.draws));
+        let mut plain = plain(window);
+        crash::begin(op, self.facts.now_ns);
+        let found = (self.file.call)(self.socket, op as u32, &self.facts, &mut plain, argument);
+        if plain.asks & abi::WROTE_BEYOND_PRIVATE != 0 {
+            crash::fail(format_args!(
+                "it wrote beyond its private area (icsk_ca_priv of ICSK_CA_PRIV_SIZE bytes)"
+            ));
+        }
+        if plain.cwnd == 0 {
+            crash::fail(format_args!("it set cwnd to 0"));
+        }
+        crash::end();
+        DRAWS.set(ptr::null_mut());
+        take(&plain, window);
+        (found, plain.asks)
+    }
+
+    fn call_if(&mut self, op: Op, flow: &Flow, window: &mut Window, argument: *const c_void) {
+        if self.file.has(op) {
+            self.call(op, flow, window, argument);
+        }
+    }
+
+    fn ssthresh_of(&mut self, flow: &Flow, window: &Window) -> Segs {
+        Segs(self.call(Op::Ssthresh, flow, &mut window.clone(), ptr::null()).0)
+    }
+}
+
+impl Drop for ModuleControl {
+    fn drop(&mut self) {
+        if self.file.has(Op::Release) {
+            let mut window = plain(&Window::initial(Segs::ONE));
+            crash::begin(Op::Release, self.facts.now_ns);
+            (self.file.call)(self.socket, Op::Release as u32, &self.facts, &mut window, ptr::null());
+            crash::end();
+        }
+    }
+}
+
+impl Hooks for ModuleControl {
+    fn init(&mut self, flow: &Flow, window: &mut Window, draws: &mut dyn Rng) {
+        if flow.hz() != self.file.hz() {
+            crash::begin(Op::Init, flow.now.as_nanos());
+            let (own, ours) = (self.file.hz(), flow.hz());
+            crash::fail(format_args!("its headers have HZ {own}, and the host of this flow {ours}"));
+        }
+        match self.file.has(Op::CongControl) {
+            true => self.draws.draw_ahead(draws),
+            false => self.draws = Draws::seeded(draws.next_u64()),
+        }
+        self.peer_offset = self.draws.rest.clone().next_u32();
+        self.begin(flow, window);
+    }
+
+    fn set_state(&mut self, to: CaState, flow: &Flow, window: &mut Window) {
+        let state = to as u32;
+        self.call_if(Op::SetState, flow, window, ptr::from_ref(&state).cast());
+    }
+
+    fn cwnd_event(&mut self, event: CwndEvent, flow: &Flow, window: &mut Window) {
+        let event = event as u32;
+        self.call_if(Op::CwndEvent, flow, window, ptr::from_ref(&event).cast());
+    }
+
+    fn in_ack_event(&mut self, path: AckPath, flow: &Flow, window: &mut Window) {
+        let slow = u32::from(path == AckPath::Slow);
+        self.call_if(Op::InAckEvent, flow, window, ptr::from_ref(&slow).cast());
+    }
+
+    fn pkts_acked(&mut self, sample: &AckSample, flow: &Flow, window: &mut Window) {
+        let ack = Ack {
+            acked: sample.packets_acked.0,
+            rtt_us: sample.rtt.map_or(-1, |rtt| rtt.as_micros() as i32),
+            in_flight: sample.in_flight as u32,
+        };
+        self.call_if(Op::PktsAcked, flow, window, ptr::from_ref(&ack).cast());
+    }
+
+    fn min_tso_segs(&self, window: &Window) -> Option<u32> {
+        self.file.has(Op::MinTsoSegs).then(|| {
+            let mut window = plain(window);
+            crash::begin(Op::MinTsoSegs, self.facts.now_ns);
+            let call = self.file.call;
+            let found = call(self.socket, Op::MinTsoSegs as u32, &self.facts, &mut window, ptr::null());
+            crash::end();
+            found
+        })
+    }
+}
+
+impl WindowControl for ModuleControl {
+    fn cong_avoid(&mut self, acked: Segs, flow: &Flow, window: &mut Window) {
+        let (_, asks) = self.call(Op::CongAvoid, flow, window, ptr::from_ref(&acked.0).cast());
+        window.enter_cwr |= asks & abi::ENTER_CWR != 0;
+    }
+
+    fn ssthresh(&mut self, flow: &Flow, window: &Window) -> Segs {
+        self.ssthresh_of(flow, window)
+    }
+
+    fn undo_cwnd(&mut self, flow: &Flow, window: &Window) -> Segs {
+        Segs(self.call(Op::UndoCwnd, flow, &mut window.clone(), ptr::null()).0)
+    }
+}
+
+impl ModelControl for ModuleControl {
+    fn cong_control(&mut self, sample: &RateSample, flow: &Flow, window: &mut Window, draws: &mut dyn Rng) {
+        let micros = |span: Option<Span>| span.map_or(-1, |span| span.as_micros() as i64);
+        let rate = abi::Rate {
+            prior_delivered: sample.prior_delivered,
+            delivered: sample.delivered.map_or(-1, |delivered| delivered as i64),
+            interval_us: if sample.delivered.is_some() { micros(sample.interval) } else { -1 },
+            rtt_us: micros(sample.rtt),
+            losses: sample.losses.0,
+            acked_sacked: sample.acked_sacked.0,
+            prior_in_flight: sample.prior_in_flight.0,
+            is_app_limited: sample.is_app_limited.into(),
+            is_retrans: sample.is_retrans.into(),
+            is_ack_delayed: sample.is_ack_delayed.into(),
+        };
+        self.draws.draw_ahead(draws);
+        let (_, asks) = self.call(Op::CongControl, flow, window, ptr::from_ref(&rate).cast());
+        window.mark_app_limited |= asks & abi::MARK_APP_LIMITED != 0;
+    }
+
+    fn state(&self) -> &'static str {
+        "module"
+    }
+
+    fn ssthresh(&mut self, flow: &Flow, window: &Window) -> Segs {
+        self.ssthresh_of(flow, window)
+    }
+
+    fn undo_cwnd(&mut self, flow: &Flow, window: &mut Window) -> Segs {
+        Segs(self.call(Op::UndoCwnd, flow, window, ptr::null()).0)
+    }
+}
+
+fn facts_of(flow: &Flow, peer_offset: u32) -> Facts {
+    let millis = |time: SimTime| (time.as_nanos() / NANOS_PER_MILLI) as u32;
+    Facts {
+        now_ns: flow.now.as_nanos(),
+        jiffies: flow.jiffies(),
+        departure_ns: flow.departure.as_nanos(),
+        delivered_ns: flow.delivered_at.as_nanos(),
+        last_sent_jiffies: flow.last_sent.ticks(flow.jiffy),
+        snd_una: flow.snd_una,
+        snd_nxt: flow.snd_nxt,
+        delivered: flow.delivered,
+        delivered_ce: flow.delivered_ce,
+        lost: flow.lost,
+        app_limited: flow.app_limited,
+        mss: flow.mss,
+        srtt_us8: flow.srtt_us8,
+        min_rtt_us: flow.min_rtt.map_or(u32::MAX, |rtt| rtt.as_micros() as u32),
+        packets_out: flow.packets_out.0,
+        sacked_out: flow.sacked_out.0,
+        in_flight: flow.in_flight.0,
+        ca_state: flow.ca_state as u32,
+        is_cwnd_limited: flow.cwnd_limited.into(),
+        ecn_ok: flow.ecn_ok.into(),
+        tsval: flow.timestamps.map_or(0, |stamps| millis(stamps.value).wrapping_add(peer_offset)),
+        tsecr: flow.timestamps.map_or(0, |stamps| millis(stamps.echo)),
+        pacing_status: match flow.pacing_status {
+            PacingStatus::None => 0,
+            PacingStatus::Needed => 1,
+            PacingStatus::Fq => 2,
+        },
+        pacing_shift: flow.pacing_shift,
+        gso_max_size: GSO_MAX_SIZE,
+        gso_max_segs: flow.gso_max_segs,
+        unused: 0,
+    }
+}
+
+fn plain(window: &Window) -> abi::Window {
+    let rate = window.pacing_rate;
+    abi::Window {
+        pacing_rate: if rate.is_unlimited() { u64::MAX } else { rate.bytes_per_sec() },
+        cwnd: window.cwnd.0,
+        ssthresh: window.ssthresh.0,
+        cwnd_cnt: window.cwnd_cnt,
+        prior_cwnd: window.prior_cwnd.0,
+        cwnd_clamp: window.cwnd_clamp.0,
+        asks: 0,
+    }
+}
+
+fn take(found: &abi::Window, window: &mut Window) {
+    // A rate that the module left alone may have a fraction of a byte.
+    if found.pacing_rate != plain(window).pacing_rate {
+        window.pacing_rate = match found.pacing_rate {
+            u64::MAX => Rate::UNLIMITED,
+            bytes => Rate::from_bytes_per_sec(bytes),
+        };
+    }
+    window.cwnd = Segs(found.cwnd);
+    window.ssthresh = Segs(found.ssthresh);
+    window.cwnd_cnt = found.cwnd_cnt;
+    window.prior_cwnd = Segs(found.prior_cwnd);
+    window.cwnd_clamp = Segs(found.cwnd_clamp);
+}

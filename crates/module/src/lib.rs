@@ -1,0 +1,37 @@
+//! A congestion control module of the Linux kernel as a control of the simulator.
+//!
+//! ```text
+//! tcp_mine.c ─┐
+//!             ├─ gcc, headers of a kernel ─→ tcp_mine.so ─ dlopen ─→ ModuleFile ─ control() ─→ Control
+//! kernel/module/glue.c ─┘                       (tailback.kernel.module)
+//! ```
+//! The file is foreign code that runs without protection: it may crash or never return. A program that opens one has
+//! to be a process of its own for that run; [`watch_over`] ends it with a report on standard error.
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod abi;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod control;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod crash;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod file;
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use {crash::watch_over, file::ModuleFile};
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod elsewhere;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub use elsewhere::{ModuleFile, watch_over};
+
+/// What the sender needs to know of a control before a connection exists.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    /// It asks for pacing by TCP.
+    pub wants_pacing: bool,
+    /// It uses ECN regardless of the sysctl.
+    pub needs_ecn: bool,
+    /// Send-buffer factor.
+    pub sndbuf_factor: u32,
+}

@@ -1,0 +1,27 @@
+//! The socket options that the sender reads after its creation.
+
+use tailback_units::{Rate, Span};
+
+use crate::config::SocketOptions;
+
+/// What [`SocketOptions`] say about sending, without those that only determine the initial state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendingOptions {
+    /// `Rate::UNLIMITED` unless it was set.
+    pub(crate) max_pacing_rate: Rate,
+    /// The kernel's default, `UINT_MAX`, unless it was set. [linux-6.12 tcp_ipv4.c tcp_sk_init]
+    pub(crate) notsent_lowat: u64,
+    pub(crate) user_timeout: Option<Span>,
+    pub(crate) mss: Option<u32>,
+}
+
+impl SendingOptions {
+    pub(crate) fn of(options: &SocketOptions) -> Self {
+        SendingOptions {
+            max_pacing_rate: options.max_pacing_rate.unwrap_or(Rate::UNLIMITED),
+            notsent_lowat: options.notsent_lowat.unwrap_or(u64::from(u32::MAX)),
+            user_timeout: options.user_timeout,
+            mss: options.mss,
+        }
+    }
+}

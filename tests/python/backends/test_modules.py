@@ -1,0 +1,201 @@
+"""Kernel modules on the simulator: they behave as our controls do, and a module that fails costs its run alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import tailback
+from tailback import kernel, scenario
+from tailback.backends import RunFailed, RunResult, Unsuitable
+from tailback.backends.linux import suitable
+from tailback.backends.sim import Sim
+from tailback.kernel import KernelMissing
+from tailback.resolved import Scenario
+
+EXPERIMENT = """\
+links: [{ends: [client, router], rate: 1gbit, delay: 5ms}, {ends: [router, server], rate: 1gbit, delay: 5ms}]
+qdiscs: {router -> server: htb rate 20mbit | pfifo limit 50}
+traffic: [{tcp: client -> server, name: upload, stop: 3s}]
+duration: 4s
+"""
+
+RENO = """\
+#include <linux/module.h>
+#include <net/tcp.h>
+
+struct mine { u32 acks; };
+static int step = 1;
+module_param(step, int, 0644);
+
+static void mine_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	%s
+	tcp_reno_cong_avoid(sk, ack, acked);
+}
+
+static struct tcp_congestion_ops mine = {
+	.ssthresh = tcp_reno_ssthresh,
+	.undo_cwnd = tcp_reno_undo_cwnd,
+	.cong_avoid = mine_avoid,
+	.owner = THIS_MODULE,
+	.name = "mine",
+};
+
+static int __init mine_register(void)
+{
+	%s
+	return tcp_register_congestion_control(&mine);
+}
+
+module_init(mine_register);
+MODULE_LICENSE("GPL");
+"""
+
+
+@pytest.fixture(scope="module")
+def headers() -> kernel.Headers:
+    if os.environ.get("CI") == "true":
+        return kernel.prepare(kernel.Recipe(kernel.package("6.12"), kernel.STOCK), print)
+    try:
+        return kernel.find_headers()
+    except KernelMissing as missing:
+        pytest.skip(f"needs the headers of a kernel: {missing}")
+
+
+def scenario_of(folder: Path, control: str) -> Scenario:
+    (folder / "experiment.yaml").write_text(f"{EXPERIMENT}cc: {control}\n")
+    return scenario.load(folder / "experiment.yaml").runs()[0].scenario
+
+
+def run(asked: Scenario) -> RunResult:
+    return Sim().run(asked, Sim().new_progress())
+
+
+def mine(folder: Path, *, avoid: str = "", init: str = "", parameters: str = "") -> Scenario:
+    (folder / "tcp_mine.c").write_text(RENO % (avoid, init))
+    return scenario_of(folder, f"{{module: tcp_mine.c{parameters}}}")
+
+
+def refusal(asked: Scenario) -> str:
+    with pytest.raises(Unsuitable) as caught:
+        Sim().check(asked)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["cubic", "yeah", "cdg", "dctcp"])
+def test_a_module_of_the_kernel_gives_the_windows_of_our_control(
+    headers: kernel.Headers, tmp_path: Path, name: str
+) -> None:
+    theirs = run(scenario_of(tmp_path, f"{{module: {headers.controls / f'tcp_{name}.c'}}}")).tables["tcp_info"]
+    ours = run(scenario_of(tmp_path, name)).tables["tcp_info"]
+    for column in ("t", "snd_cwnd", "snd_ssthresh", "pacing_rate"):
+        assert theirs[column].to_pylist() == ours[column].to_pylist()
+    assert max(ours["snd_cwnd"].to_pylist()) > 20
+
+
+def test_a_module_parameter_does_what_it_does_in_our_control(headers: kernel.Headers, tmp_path: Path) -> None:
+    cubic = headers.controls / "tcp_cubic.c"
+    theirs = run(scenario_of(tmp_path, f"{{module: {cubic}, beta: 512, hystart: 0}}")).tables["tcp_info"]
+    ours = run(scenario_of(tmp_path, "{name: cubic, beta: 512, hystart: 0}")).tables["tcp_info"]
+    assert theirs["snd_cwnd"].to_pylist() == ours["snd_cwnd"].to_pylist()
+
+
+@pytest.mark.usefixtures("headers")
+def test_an_unknown_parameter_is_refused_by_its_name(tmp_path: Path) -> None:
+    assert "`speed` is not a parameter of it; it has: step" in refusal(mine(tmp_path, parameters=", speed: 3"))
+    assert "its parameter `step` cannot be fast" in refusal(mine(tmp_path, parameters=", step: fast"))
+
+
+@pytest.mark.usefixtures("headers")
+@pytest.mark.parametrize(
+    ("avoid", "said"),
+    [
+        (
+            "*(volatile int *)(long)(step - 1) = 1;",
+            "tcp_mine.c, line 10, in mine_avoid: an access through a null pointer",
+        ),
+        ("while (READ_ONCE(step)) ;", "in mine_avoid: it did not return within 2 s of CPU time"),
+        ("memset(inet_csk_ca(sk), 0, ICSK_CA_PRIV_SIZE + 4 * step);", "it wrote beyond its private area"),
+        ("((u32 *)inet_csk_ca(sk))[-2 * step] = 7;", "it wrote beyond its private area"),
+        ("WRITE_ONCE(step, acked / (step - 1));", "in mine_avoid: a division by zero"),
+        ("tcp_sk(sk)->snd_cwnd = 0; return;", "it set cwnd to 0"),
+        ("BUG_ON(step);", "panic: BUG!"),
+    ],
+)
+def test_a_module_that_fails_ends_its_run_with_the_reason_and_the_call(tmp_path: Path, avoid: str, said: str) -> None:
+    asked = mine(tmp_path, avoid=avoid)
+    with pytest.raises(RunFailed, match="the congestion control failed") as caught:
+        run(asked)
+    assert said in str(caught.value)
+    assert "in its call `cong_avoid` at 0." in str(caught.value)
+
+
+@pytest.mark.usefixtures("headers")
+def test_a_module_that_refuses_to_begin_is_refused_with_what_it_printed(tmp_path: Path) -> None:
+    asked = mine(tmp_path, init='pr_err("mine: no luck, %d", 7); return -EINVAL;')
+    assert "`tcp_mine.c` cannot be used: its initialisation returned -22: mine: no luck, 7" in refusal(asked)
+
+
+@pytest.mark.usefixtures("headers")
+@pytest.mark.parametrize(
+    ("avoid", "said"),
+    [
+        ("tcp_sk(sk)->no_such_member = 1;", "tcp_mine.c, line 10: 'struct tcp_sock' has no member named"),
+        ("step = tcp_of_tomorrow(sk);", "tcp_mine.c, line 10: this kernel declares no function `tcp_of_tomorrow`"),
+        ("tcp_send_fin(sk);", "tcp_mine.c, line 10: it needs `tcp_send_fin`"),
+    ],
+)
+def test_what_a_module_needs_and_does_not_find_is_named_with_its_line(tmp_path: Path, avoid: str, said: str) -> None:
+    message = refusal(mine(tmp_path, avoid=avoid))
+    assert said in message.replace("‘", "'").replace("’", "'")
+
+
+@pytest.mark.usefixtures("headers")
+def test_what_a_module_prints_is_in_the_manifest(tmp_path: Path) -> None:
+    found = run(mine(tmp_path, init='pr_info("step is %d", step);', parameters=", step: 5"))
+    assert found.notes["module_log"] == ["step is 5"]
+    assert "6.12" in found.notes["modules"]["tcp_mine.c"]["headers"]
+
+
+@pytest.mark.usefixtures("headers")
+def test_flows_with_other_parameters_have_variables_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "tcp_mine.c").write_text(RENO % ("tcp_sk(sk)->snd_cwnd = 10 * step; return;", ""))
+    flows = ", ".join(
+        f"{{tcp: client -> server, name: f{step}, cc: {{module: tcp_mine.c, step: {step}}}, stop: 3s}}"
+        for step in (1, 3)
+    )
+    (tmp_path / "experiment.yaml").write_text(
+        EXPERIMENT.replace("[{tcp: client -> server, name: upload, stop: 3s}]", f"[{flows}]")
+    )
+    info = run(scenario.load(tmp_path / "experiment.yaml").runs()[0].scenario).tables["tcp_info"].to_pandas()
+    last = {
+        str(flow): list(rows["snd_cwnd"])[-1] for flow, rows in info[info["t"] < 2.9].groupby("flow", observed=True)
+    }
+    assert last == {"f1": 10, "f3": 30}
+
+
+@pytest.mark.usefixtures("headers")
+def test_one_run_that_crashes_leaves_the_others_their_results(tmp_path: Path) -> None:
+    (tmp_path / "tcp_mine.c").write_text(RENO % ("*(volatile int *)(long)(step - 1) = 1;", ""))
+    (tmp_path / "experiment.yaml").write_text(EXPERIMENT + "vary: {cc: [reno, {module: tcp_mine.c}]}\n")
+    with pytest.raises(tailback.RunsFailed, match=r"tcp_mine\.c, line 10"):
+        tailback.run(tmp_path / "experiment.yaml", out=tmp_path / "results")
+    assert list(tailback.open(tmp_path / "results").summary["cc"]) == ["reno"]
+
+
+def test_a_kernel_refuses_it_by_its_name(tmp_path: Path) -> None:
+    asked = mine(tmp_path)
+    with pytest.raises(Unsuitable, match=r"`tcp_mine\.c` is the source of a kernel module"):
+        suitable.refuse(suitable.findings(asked))
+
+
+def test_without_headers_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    kernel.find_headers.cache_clear()
+    try:
+        assert "hint: prepare them, about a minute: tailback kernel headers" in refusal(mine(tmp_path))
+    finally:
+        kernel.find_headers.cache_clear()
