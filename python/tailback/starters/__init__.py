@@ -1,17 +1,28 @@
-"""Files to start with: experiments; a congestion control in Python with an experiment and a test."""
+"""Files to start with: experiments; a congestion control, in Python or as a kernel module, with an experiment and a
+test.
+"""
 
 from __future__ import annotations
 
 import keyword
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 
-TEMPLATES = {
+PYTHON = {
     "{name}.py": "control.py.txt",
     "{name}.yaml": "control.yaml.txt",
     "test_{name}.py": "test.py.txt",
 }
-"""The files of a control by their templates in this folder."""
+"""The files of a control in Python by their templates in this folder."""
+
+MODULE = {
+    "tcp_{name}.c": "module.c.txt",
+    "{name}.yaml": "control.yaml.txt",
+    "test_{name}.py": "test.py.txt",
+}
+"""The files of a kernel module."""
 
 EXPERIMENTS = {
     "home-link": "a home behind a 20/5 Mbit/s line: RRUL with the modem's own queue, fq_codel and cake",
@@ -24,6 +35,16 @@ EXPERIMENTS = {
 
 FOLDER = Path(__file__).parent
 
+RESERVED = frozenset(
+    {
+        "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
+        "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "return", "short", "signed",
+        "sizeof", "static", "struct", "switch", "tcp_sock", "tcp_reno", "typedef", "union", "unsigned", "void",
+        "volatile", "while", "beta",
+    }
+)  # fmt: skip
+"""Names that mean something else in a module."""
+
 
 class NotStarted(Exception):
     """No file was written; the message says why."""
@@ -35,8 +56,22 @@ def control(name: str, folder: Path) -> list[Path]:
         raise NotStarted(
             f"`{name}` cannot be the name of a Python file\n  hint: letters, digits and `_`: mine, my_reno"
         )
-    words = {"NAME": name, "CLASS": "".join(part[:1].upper() + part[1:] for part in name.split("_"))}
-    return _write({folder / file.format(name=name): template for file, template in TEMPLATES.items()}, words)
+    return _control(name, folder, PYTHON, {"KIND": "python", "FILE": f"{name}.py"})
+
+
+def module(name: str, folder: Path) -> list[Path]:
+    """Writes the files of a kernel module `tcp_NAME.c` to `folder`. Files that exist are never overwritten."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,14}", name) or name in RESERVED:
+        raise NotStarted(
+            f"`{name}` cannot be the name of a congestion control in C\n"
+            "  hint: up to 15 small letters, digits and `_`: mine, my_reno"
+        )
+    return _control(name, folder, MODULE, {"KIND": "module", "FILE": f"tcp_{name}.c"})
+
+
+def _control(name: str, folder: Path, templates: Mapping[str, str], more: Mapping[str, str]) -> list[Path]:
+    words = {"NAME": name, "CLASS": "".join(part[:1].upper() + part[1:] for part in name.split("_")), **more}
+    return _write({folder / file.format(name=name): template for file, template in templates.items()}, words)
 
 
 def experiment(kind: str, path: Path) -> list[Path]:

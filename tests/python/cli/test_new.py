@@ -21,6 +21,16 @@ def test_the_test_of_a_new_control_passes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_a_new_module_is_a_control_of_its_name(tmp_path: Path) -> None:
+    starters.module("my_reno", tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["my_reno.yaml", "tcp_my_reno.c", "test_my_reno.py"]
+    runs = scenario.load(tmp_path / "my_reno.yaml").runs()
+    assert [source.name for source in runs[0].scenario.controls] == ["tcp_my_reno.c"]
+    assert "$" not in runs[0].scenario.controls[0].text
+    with pytest.raises(starters.NotStarted, match="in C"):
+        starters.module("while", tmp_path)
+
+
 def test_no_file_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("mine")
     with pytest.raises(starters.NotStarted, match="exists"):

@@ -20,14 +20,20 @@ def new() -> None:
 @app.command()
 def cc(
     python: Annotated[
-        str,
+        str | None,
         typer.Option("--python", metavar="NAME", help="A control in Python, for the simulator.", show_default=False),
-    ],
+    ] = None,
+    module: Annotated[
+        str | None,
+        typer.Option("--module", metavar="NAME", help="A kernel module, tcp_NAME.c.", show_default=False),
+    ] = None,
 ) -> None:
     """Write a congestion control of your own (Reno, to be changed), an experiment with it and CUBIC, and a test."""
     from tailback.cli import show
 
-    show.paths(starters.control(python, Path()))
+    if (python is None) == (module is None):
+        raise starters.NotStarted("name one control\n  hint: tailback new cc --python mine, or --module mine")
+    show.paths(starters.control(python, Path()) if python else starters.module(str(module), Path()))
 
 
 def _experiment(kind: str) -> Callable[..., None]:
