@@ -84,7 +84,7 @@ def table(found: Mapping[str, Iterable[Agreement]]) -> list[str]:
         each = list(all_of_it)
         differences = [f"{one.path}: {one.difference}" for one in each if one.difference]
         same = len(each) - len(differences)
-        cells = [f"`tcp_{name}.c`", f"{same} of {len(each)}", f"{sum(one.acks for one in each):,}"]
+        cells = [f"`{name}`", f"{same} of {len(each)}", f"{sum(one.acks for one in each):,}"]
         body.append([*cells, "<br>".join(differences) or "none"])
     return rows(("module", "paths identical", "ACKs identical", "first differences"), body)
 

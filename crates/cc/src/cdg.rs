@@ -184,10 +184,9 @@ impl Hooks for Cdg {
         let rtt = i64::try_from(rtt.as_micros()).unwrap_or(i64::MAX >> 16).min(i64::MAX >> 16);
         if flow.sacked_out == Segs::ZERO {
             if sample.packets_acked == Segs::ONE && self.delayed > 0 {
-                // This ACK may have been delayed, so its RTT counts only towards the minimum.
+                // This ACK may have been delayed, so its RTT counts only towards a minimum that there is already.
                 self.delayed -= 1;
-                let known = self.rtt.unwrap_or(Extremes { min: rtt, max: 0 });
-                self.rtt = Some(Extremes { min: known.min.min(rtt), ..known });
+                self.rtt = self.rtt.map(|known| Extremes { min: known.min.min(rtt), ..known });
                 return;
             }
             if sample.packets_acked > Segs::ONE && self.delayed < MAX_DELAYED {
@@ -464,6 +463,17 @@ mod tests {
         assert_eq!(acks.control.rtt.map(|rtt| rtt.max), Some(50_000));
         acks.ack(1, Span::from_millis(90));
         assert_eq!(acks.control.rtt.map(|rtt| rtt.max), Some(90_000));
+    }
+
+    #[test]
+    fn a_round_does_not_begin_with_an_ack_that_may_have_been_delayed() {
+        let mut acks = Acks::in_avoidance(100, cdg(&[]));
+        acks.ack(2, Span::from_millis(50));
+        acks.control.rtt = None;
+        acks.ack(1, Span::from_millis(90));
+        assert!(acks.control.rtt.is_none());
+        acks.ack(1, Span::from_millis(60));
+        assert_eq!(acks.control.rtt.map(|rtt| (rtt.min, rtt.max)), Some((60_000, 60_000)));
     }
 
     #[test]
