@@ -43,59 +43,16 @@ pub(crate) fn column<V, M: Measure<V>>(name: &'static str) -> ColumnSpec {
 }
 
 /// The cells of a column whose rows hold a `V` measured in `M`.
-pub(crate) type Cells<V, M> = Chunks<<M as Measure<V>>::Cell>;
+pub(crate) type Cells<V, M> = Vec<<M as Measure<V>>::Cell>;
 
-/// Cells of one chunk.
-const CHUNK: usize = 8192;
-
-/// The cells of a column, in chunks: a long column is not copied while it grows.
-#[derive(Debug)]
-pub(crate) struct Chunks<C> {
-    full: Vec<Vec<C>>,
-    last: Vec<C>,
-}
-
-impl<C> Default for Chunks<C> {
-    fn default() -> Self {
-        Chunks { full: Vec::new(), last: Vec::new() }
-    }
-}
-
-impl<C: Cell> Chunks<C> {
-    #[inline]
-    pub(crate) fn push(&mut self, cell: C) {
-        if self.last.len() == CHUNK {
-            self.begin_chunk();
-        }
-        self.last.push(cell);
-    }
-
-    #[cold]
-    fn begin_chunk(&mut self) {
-        self.full.push(std::mem::replace(&mut self.last, Vec::with_capacity(CHUNK)));
-    }
-
-    /// Memory of the column, its spare capacity included.
-    pub(crate) fn held(&self) -> usize {
-        (self.full.len() * CHUNK + self.last.capacity()) * size_of::<C>()
-    }
-
-    fn into_cells(self) -> Vec<C> {
-        if self.full.is_empty() {
-            return self.last;
-        }
-        let mut cells = Vec::with_capacity(self.full.len() * CHUNK + self.last.len());
-        for chunk in self.full {
-            cells.extend_from_slice(&chunk);
-        }
-        cells.extend_from_slice(&self.last);
-        cells
-    }
+/// Memory of a column, its spare capacity included.
+pub(crate) fn held<C>(cells: &Vec<C>) -> usize {
+    cells.capacity() * size_of::<C>()
 }
 
 /// Cells as Arrow keeps them.
-pub(crate) fn array<C: Cell>(cells: Chunks<C>, names: &Names) -> ArrayRef {
-    C::column(cells.into_cells(), names)
+pub(crate) fn array<C: Cell>(cells: Vec<C>, names: &Names) -> ArrayRef {
+    C::column(cells, names)
 }
 
 /// One table as an Arrow IPC stream: schema, one batch, end mark.
@@ -156,7 +113,7 @@ macro_rules! table {
 
             /// Memory of its cells by now.
             pub fn held(&self) -> usize {
-                0 $(+ self.$column.held())+
+                0 $(+ $crate::table::held(&self.$column))+
             }
 
             /// Memory that a row takes.
