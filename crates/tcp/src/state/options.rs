@@ -9,7 +9,7 @@ use crate::config::SocketOptions;
 pub(crate) struct SendingOptions {
     /// `Rate::UNLIMITED` unless it was set.
     pub(crate) max_pacing_rate: Rate,
-    /// The kernel's default, 2^32 - 1, unless it was set. [linux-6.12 tcp_ipv4.c tcp_sk_init]
+    /// The kernel's default, `UINT_MAX`, unless it was set. [linux-6.12 tcp_ipv4.c tcp_sk_init]
     pub(crate) notsent_lowat: u64,
     pub(crate) user_timeout: Option<Span>,
     pub(crate) mss: Option<u32>,
