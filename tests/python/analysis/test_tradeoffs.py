@@ -69,7 +69,15 @@ def test_of_settings_that_give_alike_the_one_farthest_from_the_bound_is_named() 
     found = answer({"late": [(8, 95.6), (8, 95.6)], "early": [(1, 95.5), (1, 95.5)], "noisy": [(2, 90), (2, 97)]})
     assert found.best is not None
     assert found.best.axes["cc"] == "early"
-    assert [other.axes["cc"] for other in found.alike] == ["noisy", "late"]
+    assert [other.axes["cc"] for other in found.alike] == ["late", "noisy"]
+
+
+def test_chance_does_not_name_a_worse_setting() -> None:
+    points = {"worse": [(20, 99), (28, 99)], "better": [(18, 96), (25, 96)]}
+    found = best_under(runs(points), bounds("goodput > 50"), PING, "low")
+    assert found.best is not None
+    assert found.best.axes["cc"] == "better"
+    assert [other.axes["cc"] for other in found.alike] == ["worse"]
 
 
 def test_where_none_keeps_the_bound_the_nearest_is_reported() -> None:
