@@ -3,6 +3,7 @@
 from tailback.analysis.intervals import half_width, t_interval
 from tailback.analysis.metric import Column
 from tailback.analysis.metrics import (
+    bin_width_ns,
     cwnd_samples,
     drops,
     goodput,
@@ -25,6 +26,7 @@ __all__ = [
     "Measure",
     "Stopping",
     "Window",
+    "bin_width_ns",
     "configurations",
     "cwnd_samples",
     "drops",

@@ -55,6 +55,11 @@ def throughput_bins(flows: pd.DataFrame, window: Window, width_ns: int) -> pd.Da
     return table
 
 
+def bin_width_ns(duration_ns: int, interval_ns: int) -> int:
+    """The bins of a curve over a whole run: 1 s, or in short runs the whole sampling intervals in a twentieth of it."""
+    return min(NANOSECONDS, max(1, duration_ns // 20 // interval_ns) * interval_ns)
+
+
 def ping_samples(ping: pd.DataFrame, window: Window) -> Samples:
     """Round-trip times in ms of the echo requests that were sent in the window and answered."""
     return window.samples(ping)["rtt_ms"].dropna().to_numpy(dtype=np.float64)

@@ -11,14 +11,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.analysis import Window, t_interval, throughput_bins
+from tailback.analysis import Window, bin_width_ns, t_interval, throughput_bins
 from tailback.analysis.window import NANOSECONDS
 from tailback.plots import lines
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
-
-BIN_S = 1.0
 
 OVERSHOOT = 2.0
 """Upper limit of an axis for samples before the measurement window, relative to the largest measured value."""
@@ -29,20 +27,25 @@ Read = Callable[[RunFolder], "pd.Series[float]"]
 
 def _goodput(run: RunFolder) -> "pd.Series[float]":
     whole = Window(0, run.scenario.duration_ns)
-    return throughput_bins(run.flows, whole, int(BIN_S * NANOSECONDS)).groupby("t")["mbps"].sum()
+    return throughput_bins(run.flows, whole, _width_ns(run)).groupby("t")["mbps"].sum()
 
 
 def _rtt(run: RunFolder) -> "pd.Series[float]":
-    return _mean(run.tcp_info.assign(value=run.tcp_info["rtt"].where(run.tcp_info["rtt"] > 0) / 1e3))
+    return _mean(run, run.tcp_info.assign(value=run.tcp_info["rtt"].where(run.tcp_info["rtt"] > 0) / 1e3))
 
 
 def _cwnd(run: RunFolder) -> "pd.Series[float]":
-    return _mean(run.tcp_info.assign(value=run.tcp_info["snd_cwnd"]))
+    return _mean(run, run.tcp_info.assign(value=run.tcp_info["snd_cwnd"]))
 
 
-def _mean(samples: pd.DataFrame) -> "pd.Series[float]":
+def _width_ns(run: RunFolder) -> int:
+    return bin_width_ns(run.scenario.duration_ns, run.scenario.record.interval_ns)
+
+
+def _mean(run: RunFolder, samples: pd.DataFrame) -> "pd.Series[float]":
     """The mean over all flows and samples in each bin."""
-    ends = np.ceil(samples["t"] / BIN_S - 1e-9).clip(lower=1) * BIN_S
+    width = _width_ns(run) / NANOSECONDS
+    ends = np.ceil(samples["t"] / width - 1e-9).clip(lower=1) * width
     return samples["value"].astype(np.float64).groupby(ends).mean().dropna()
 
 

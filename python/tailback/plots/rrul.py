@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from tailback.analysis import Window, throughput_bins
+from tailback.analysis import Window, bin_width_ns, throughput_bins
 from tailback.plots import layout, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
@@ -23,7 +23,6 @@ UNITS = {DOWNLOAD: "Mbit/s", UPLOAD: "Mbit/s", PING: "ms"}
 WAYS = {"down": DOWNLOAD, "up": UPLOAD}
 MEAN = "mean"
 MAX_RUNS = 6
-BIN_NS = 1_000_000_000
 MAX_SERIES = len(style.PALETTE)
 
 
@@ -44,7 +43,8 @@ def data(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
 def _of(run: RunFolder) -> list[pd.DataFrame]:
     found = []
     if run.has("flows") and not run.flows.empty:
-        bins = throughput_bins(run.flows, Window(0, run.scenario.duration_ns), BIN_NS)
+        width = bin_width_ns(run.scenario.duration_ns, run.scenario.record.interval_ns)
+        bins = throughput_bins(run.flows, Window(0, run.scenario.duration_ns), width)
         ways = bins["flow"].map(run.manifest["measure"]["directions"])
         for way, panel in WAYS.items():
             rows = bins[(ways == way).to_numpy()]

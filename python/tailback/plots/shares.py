@@ -1,8 +1,8 @@
 """How flows share the capacity over time: the share of each group of flows in the goodput of all, from 0 to 1.
 
 A group is an entry of `traffic` (`upload` for `upload.3`); if there is one group only, each flow is shown. In bins of
-1 s, as means over the repetitions, with the 95 % interval of that mean as a band. Flows of different directions do not
-share, so each direction has its own panel.
+1 s, or a twentieth of a run of less than 20 s, as means over the repetitions, with the 95 % interval of that mean as a
+band. An upload and a download do not share, so each direction has its own panel where there are downloads.
 """
 
 from dataclasses import replace
@@ -12,15 +12,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.analysis import Window, t_interval, throughput_bins
+from tailback.analysis import Window, bin_width_ns, t_interval, throughput_bins
 from tailback.analysis.parts import group_of
+from tailback.analysis.wifi import DOWN, UP
 from tailback.plots import layout, lines
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
 
 GROUP, WAY = "flows", "direction"
-BIN_NS = 1_000_000_000
 
 
 def data(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
@@ -28,11 +28,14 @@ def data(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
     parts = [part for axes, runs in results.configurations for part in _of(axes, runs)]
     if not parts:
         raise NotDrawable(f"`{results.path}` has no flows that share\n  hint: it needs two flows in one direction")
-    return pd.concat(parts, ignore_index=True)
+    table = pd.concat(parts, ignore_index=True)
+    return table if table[WAY].nunique() > 1 else table.drop(columns=WAY)
 
 
 def _of(axes: dict[str, str], runs: list[RunFolder]) -> list[pd.DataFrame]:
     bins = pd.concat([_bins(run).assign(repetition=run.repetition) for run in runs if run.has("flows")] or [_NONE])
+    if DOWN not in set(bins[WAY]):
+        bins = bins.assign(**{WAY: UP})
     found = []
     for way, rows in bins.groupby(WAY, sort=True):
         names = rows["flow"].map(group_of)
@@ -48,7 +51,8 @@ _NONE = pd.DataFrame({"flow": [], "t": [], "mbps": [], WAY: [], "repetition": []
 def _bins(run: RunFolder) -> pd.DataFrame:
     if run.flows.empty:
         return _NONE
-    table = throughput_bins(run.flows, Window(0, run.scenario.duration_ns), BIN_NS)
+    width = bin_width_ns(run.scenario.duration_ns, run.scenario.record.interval_ns)
+    table = throughput_bins(run.flows, Window(0, run.scenario.duration_ns), width)
     directions = run.manifest["measure"]["directions"]
     return table.assign(**{WAY: table["flow"].map(lambda flow: directions.get(flow, "across"))})
 

@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.analysis import Window, throughput_bins
+from tailback.analysis import Window, bin_width_ns, throughput_bins
 from tailback.analysis.window import NANOSECONDS
 from tailback.plots import style
 from tailback.plots.errors import NotDrawable
@@ -22,7 +22,6 @@ from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
 
-BIN_NS = 1_000_000_000
 """Bins of goodput: narrower ones show single packets at 10 Mbit/s."""
 
 MAX_RUNS = 8
@@ -118,7 +117,8 @@ def _goodput(run: RunFolder) -> list[pd.DataFrame]:
     if not run.has("flows") or run.flows.empty:
         return []
     whole = Window(0, run.scenario.duration_ns)
-    table = throughput_bins(run.flows, whole, BIN_NS)
+    width = bin_width_ns(run.scenario.duration_ns, run.scenario.record.interval_ns)
+    table = throughput_bins(run.flows, whole, width)
     parts = [_series(GOODPUT, table["flow"], table["t"], table["mbps"])]
     if table["flow"].nunique() > 1:
         names = _totals(run, table)

@@ -6,6 +6,7 @@ import pytest
 from matplotlib.lines import Line2D
 
 from command import in_process
+from tailback.analysis import bin_width_ns
 from tailback.analysis.parts import parts
 from tailback.analysis.registry import headline_of
 from tailback.plots import PLOTS, Choice, NotDrawable, style
@@ -54,6 +55,12 @@ def test_shares_of_groups_in_one_direction_add_up(results: Results) -> None:
     assert set(table["flows"]) == {"old", "new"}
     assert table.groupby("t")["mean"].sum().to_numpy() == pytest.approx(1.0)
     PLOTS["shares"].draw(table)
+
+
+def test_curves_of_short_runs_have_shorter_bins() -> None:
+    assert bin_width_ns(40 * 10**9, 10**8) == 10**9
+    assert bin_width_ns(220 * 10**6, 10**6) == 11 * 10**6
+    assert bin_width_ns(10**9, 10**8) == 10**8
 
 
 def test_both_directions_are_drawn_apart_with_the_pings_below(results: Results) -> None:
