@@ -28,6 +28,8 @@ EXPERIMENTS = {
     "home-link": "a home behind a 20/5 Mbit/s line: RRUL with the modem's own queue, fq_codel and cake",
     "wifi": "an 802.11n access point with a near and a far station",
     "datacenter": "four servers and a marking port of 10 Gbit/s: CUBIC, ECN and DCTCP",
+    "sharing": "a BBR and a CUBIC flow share a bottleneck, over the size of its buffer",
+    "small-queues": "TCP Small Queues on an 802.11n uplink: goodput against latency",
     "parking-lot": "a long flow over three hops, each with a cross flow",
     "lab": "for teaching: how large should a buffer be? With five questions",
 }
