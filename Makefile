@@ -130,6 +130,7 @@ pictures: demo $(VENV)/.tools ## draw the pictures of README.md and the document
 	$(BIN)/tailback plot $(TRADEOFF) -p aggregate_rtt -o docs/pictures/aggregate_rtt.png && \
 	    rm docs/pictures/aggregate_rtt.csv
 	$(BIN)/python scripts/screenshot.py $(FIG5)/report.html docs/pictures/report.png R10M L100M R100M LR1000M
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/python/jobs.py
 
 bench: $(VENV)/.package ## instructions and time per segment of whole runs, then benchmarks of the parts
 	@scripts/prerequisites.sh >/dev/null

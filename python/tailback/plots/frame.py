@@ -5,6 +5,7 @@ from typing import Literal
 
 from matplotlib.figure import Figure
 
+from tailback.plots import style
 from tailback.plots.errors import NotDrawable
 
 Limits = tuple[float, float]
@@ -29,10 +30,10 @@ class Frame:
         if self.size is not None:
             figure.set_size_inches(*self.size)
         for axes in figure.axes:
-            if self.x_scale is not None:
-                axes.set_xscale(self.x_scale)
-            if self.y_scale is not None:
-                axes.set_yscale(self.y_scale)
+            for name, wanted in (("x", self.x_scale), ("y", self.y_scale)):
+                # What the plot has chosen itself has its limits and numbers already.
+                if wanted is not None and wanted != getattr(axes, f"get_{name}scale")():
+                    style.rescale(axes, name, wanted)
             if self.x_limits is not None:
                 axes.set_xlim(*self.x_limits)
             if self.y_limits is not None:

@@ -154,6 +154,20 @@ def logarithmic_x(axes: Axes, limits: tuple[float, float]) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
+def rescale(axes: Axes, name: str, kind: str) -> None:
+    """Gives the axis `x` or `y` another scale, `log` or `linear`, with limits around the data and plain numbers."""
+    axis, data = getattr(axes, f"{name}axis"), axes.dataLim
+    low, high = data.intervalx if name == "x" else data.intervaly
+    getattr(axes, f"set_{name}scale")(kind)
+    if kind == "log":
+        least = data.minposx if name == "x" else data.minposy
+        getattr(axes, f"set_{name}lim")(least / 1.3, max(high, least) * 1.3)
+        axis.set_major_formatter(_plain_number)
+        axis.set_minor_formatter(NullFormatter())
+        return
+    getattr(axes, f"set_{name}lim")(min(0.0, low), high * 1.05)
+
+
 def spans_decades(values: Values) -> bool:
     """Whether a linear axis would flatten most of the values."""
     positive = values[values > 0]

@@ -129,7 +129,8 @@ def is_file(path: str, beside: Path) -> bool:
         return True
     if (ROOT / path).exists() or (ROOT / beside.parent / path).exists():
         return True
-    if path in ends():
+    # `tailback new` makes `lab.yaml` of lab.yaml.txt.
+    if path in ends() or f"{path}.txt" in ends():
         return True
     # `crates/cc/src/NAME.rs`: a placeholder stands for any.
     return any(re.fullmatch(r"[A-Z]+", PurePosixPath(part).stem) for part in PurePosixPath(path).parts)

@@ -1,22 +1,23 @@
 """Each page of docs/jobs goes from an empty folder to its figure in at most five commands, run as they are written."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
-REPOSITORY = Path(__file__).parents[3]
-sys.path.insert(0, str(REPOSITORY / "scripts"))
-
-import jobs  # noqa: E402
+import jobs
 
 TOOLS = {"flent": ("flent", "tshark")}
 """The programs of others that a page needs; scripts/test-packages.sh installs them."""
 
+QUICK = {"home-link", "cellular", "own-control", "flent"}
+"""The pages of `make test`; those of `make campaign-tests` simulate for longer and use the same commands."""
 
-@pytest.mark.parametrize("page", jobs.PAGES)
+
+@pytest.mark.parametrize(
+    "page", [page if page in QUICK else pytest.param(page, marks=pytest.mark.campaign) for page in jobs.PAGES]
+)
 def test_the_commands_of_a_page_draw_its_figure(page: str, tmp_path: Path) -> None:
     assert len(jobs.commands(page)) <= 5
     absent = [tool for tool in TOOLS.get(page, ()) if shutil.which(tool) is None]

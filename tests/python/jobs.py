@@ -1,5 +1,5 @@
-"""Runs the commands of docs/jobs as they are written, each page in an empty folder: `python scripts/jobs.py [PAGE...]`
-draws the pictures of these pages anew.
+"""Runs the commands of docs/jobs as they are written, each page in an empty folder: `python tests/python/jobs.py
+[PAGE...]` draws the pictures of these pages anew.
 """
 
 import os
@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(page.stem for page in (DOCS / "jobs").glob("*.md") if page.stem != "index")
 FIGURE = re.compile(r"\.\./pictures/jobs/[a-z-]+\.png")
 
