@@ -19,6 +19,7 @@ from tailback.plots import (
     candlestick,
     cdf,
     cwnd,
+    fct,
     heatmap,
     pareto,
     queue,
@@ -144,6 +145,9 @@ PLOTS: Mapping[str, Plot] = {
             "packets, kB",
         ),
         Plot("shares", "share of each group of flows in the goodput over time", shares.data, shares.draw),
+        Plot(
+            "fct", "flow completion time over the size of each flow, and its median by size class", fct.data, fct.draw
+        ),
         Plot("rrul", "download, upload and ping over time, as Flent draws RRUL", rrul.data, rrul.draw),
         Plot("cwnd", "congestion windows over time, one panel per configuration", cwnd.data, cwnd.draw),
         Plot(

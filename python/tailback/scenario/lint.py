@@ -339,7 +339,7 @@ def _slow_start(case: _Case) -> Iterator[_Warning]:
 
 
 def _same_starts(case: _Case) -> Iterator[_Warning]:
-    if case.keys.repeat.max > 1 and case.bulk and not any(flow.jitter_ns for flow in case.bulk):
+    if case.keys.repeat.max > 1 and case.bulk and not any(flow.jitter_ns or flow.schedule for flow in case.bulk):
         text = "repetitions hardly differ, because all flows start at the same times in each"
         remedy = "spread the starts: `jitter: 10ms` in a traffic entry"
         yield _Warning("repetitions-alike", "warning", ("repeat",), text, remedy)

@@ -1,6 +1,7 @@
 """Converts checked keys and a seed to the resolved scenario of one run (`docs/contracts.md`).
 
-Start offsets (`jitter`) are the only random numbers drawn here. A flow's offset is
+The only random numbers drawn here are start offsets (`jitter`) and the flows that arrive during a run
+(`traffic/arrivals.py`). A flow's offset is
 
     first 8 bytes, big endian, of SHA-256("SEED/NAME/start") · jitter / 2^64
 
@@ -247,6 +248,10 @@ def _fits(each: Filter, network: Network) -> resolved.Fits:
 
 def _connections(flow: Flow, network: Network, seed: int) -> Iterator[Traffic]:
     ends = (network.places[flow.direction.source], network.places[flow.direction.target])
+    if flow.schedule is not None:
+        for name, (start_ns, size) in zip(flow.names, flow.schedule.flows(seed), strict=False):
+            yield traffic.of(flow.kind).resolved(flow, Resolved(name, *ends, start_ns, size))
+        return
     for name in flow.names:
         start_ns = flow.start_ns + start_offset(seed, name, flow.jitter_ns)
         yield traffic.of(flow.kind).resolved(flow, Resolved(name, *ends, start_ns))

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Protocol
 from tailback.resolved import SmallQueue, Traffic
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
+from tailback.scenario.traffic.arrivals import Schedule
 from tailback.scenario.values import Direction, Section
 from tailback.scenario.words import Algorithm
 
@@ -21,6 +22,8 @@ class Resolved:
     source: int
     target: int
     start_ns: int
+    bytes: int | None = None
+    """What a flow that arrives during the run sends."""
 
 
 class File(Protocol):
@@ -54,6 +57,8 @@ class Flow:
     stop_ns: int | None
     jitter_ns: int
     dscp: int
+    schedule: Schedule | None = None
+    """The flows that arrive during the run, under the first of `names`."""
 
     @property
     def lasts_ns(self) -> int:

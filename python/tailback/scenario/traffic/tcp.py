@@ -13,6 +13,7 @@ from tailback.resolved import SocketOptions
 from tailback.scenario import defaults
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
+from tailback.scenario.traffic import arrivals
 from tailback.scenario.traffic.kind import File, Flow, Kind, Resolved, numbered, way
 from tailback.scenario.values import (
     Arrow,
@@ -27,8 +28,21 @@ from tailback.scenario.values import (
     SocketSize,
     Time,
     number_schema,
+    read_by,
+    text_schema,
 )
 from tailback.scenario.words import Algorithm
+
+Arrives = Annotated[
+    arrivals.Arrivals,
+    read_by(arrivals.arrivals),
+    text_schema(r"(poisson|periodic) +[0-9.]+/(ms|s|min)", "poisson 20/s", "periodic 5/s"),
+]
+FlowSize = Annotated[
+    arrivals.Sizes,
+    read_by(arrivals.sizes),
+    text_schema(r"((exponential|lognormal|pareto) +)?[0-9.]+ *[kmgKMG]?[bB]( +[0-9.]+)?", "100kB", "pareto 100kB 1.3"),
+]
 
 
 class Tcp(Section):
@@ -74,6 +88,16 @@ class Tcp(Section):
     bytes: Size | None = Field(
         None, description="Bytes that each connection sends; it ends when they are acknowledged."
     )
+    arrivals: Arrives | None = Field(
+        None,
+        description="New connections during the run, until `stop`: `poisson 20/s` or `periodic 20/s`. Each sends "
+        "`size`.",
+    )
+    size: FlowSize | None = Field(
+        None,
+        description="Bytes of each connection of `arrivals`: `100kB`, or a distribution by its mean: `exponential "
+        "100kB`, `lognormal 100kB 1.5` (sigma), `pareto 100kB 1.3` (shape).",
+    )
     jitter: Time = Field(
         defaults.JITTER,
         validate_default=True,
@@ -92,6 +116,8 @@ class Bulk(Flow):
     tsq: resolved.SmallQueue
     socket: SocketOptions
     ip: int
+    given: tuple[bool, bool] = (False, False)
+    """Whether the entry has `arrivals` and `size`, which belong together."""
 
 
 PLAIN_SOCKET = SocketOptions(rcvlowat=defaults.RCVLOWAT)
@@ -101,13 +127,15 @@ PLAIN_SOCKET = SocketOptions(rcvlowat=defaults.RCVLOWAT)
 def _flow(entry: Tcp, loc: Loc, file: File) -> Bulk:
     ends = entry.tcp
     name = entry.name or _default_name(ends, file.first_host)
+    schedule = _schedule(entry, name, file.duration)
     end = None if entry.bytes is not None else file.duration
     return Bulk(
         loc=loc,
-        names=numbered(name, entry.flows),
+        names=_names(name, entry, schedule),
         direction=ends,
         start_ns=entry.start,
-        stop_ns=end if entry.stop is None else entry.stop,
+        # A flow that arrives ends when its bytes are acknowledged.
+        stop_ns=None if schedule is not None else end if entry.stop is None else entry.stop,
         jitter_ns=entry.jitter,
         bytes=entry.bytes,
         cc=entry.cc or file.control(ends.source),
@@ -115,7 +143,24 @@ def _flow(entry: Tcp, loc: Loc, file: File) -> Bulk:
         socket=_socket(entry),
         dscp=entry.dscp,
         ip=entry.ip,
+        given=(entry.arrivals is not None, entry.size is not None),
+        schedule=schedule,
     )
+
+
+def _schedule(entry: Tcp, name: str, duration: int) -> arrivals.Schedule | None:
+    if entry.arrivals is None or entry.size is None:
+        return None
+    end = duration if entry.stop is None else min(entry.stop, duration)
+    return arrivals.Schedule(name, entry.arrivals, entry.size, entry.start, end)
+
+
+def _names(name: str, entry: Tcp, schedule: arrivals.Schedule | None) -> tuple[str, ...]:
+    if schedule is None:
+        return numbered(name, entry.flows)
+    most = schedule.arrivals.most(max(0, schedule.end_ns - schedule.start_ns))
+    # One more than allowed is enough for the check that refuses it.
+    return tuple(f"{name}.{number}" for number in range(1, min(most, arrivals.MAX_FLOWS + 1) + 1))
 
 
 def _default_name(direction: Direction, first_host: str) -> str:
@@ -137,7 +182,8 @@ def _socket(entry: Tcp) -> SocketOptions:
 
 def _resolved(flow: Bulk, at: Resolved) -> resolved.Tcp:
     return resolved.Tcp(
-        name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns, bytes=flow.bytes,
+        name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns,
+        bytes=flow.bytes if at.bytes is None else at.bytes,
         cc=resolved.Control(name=flow.cc.kind, options=dict(flow.cc.options), parameters=dict(flow.cc.parameters)),
         tsq=flow.tsq, socket=flow.socket,
         ip=flow.ip, dscp=flow.dscp,
@@ -147,10 +193,31 @@ def _resolved(flow: Bulk, at: Resolved) -> resolved.Tcp:
 def _problems(flow: Bulk, _most: int) -> Iterator[Problem]:
     if flow.bytes == 0:
         yield Problem((*flow.loc, "bytes"), "`0` bytes leave nothing to send", "give a size, such as 10mb")
+    if flow.given == (True, False):
+        yield Problem((*flow.loc, "arrivals"), "flows arrive without a size", "add `size: 100kB`, or a distribution")
+    if flow.given == (False, True):
+        remedy = "add `arrivals: poisson 20/s`; the size of a single flow is `bytes`"
+        yield Problem((*flow.loc, "size"), "`size` is that of flows which arrive during the run", remedy)
+    if flow.schedule is not None:
+        yield from _schedule_problems(flow, flow.schedule)
+
+
+def _schedule_problems(flow: Bulk, schedule: arrivals.Schedule) -> Iterator[Problem]:
+    if flow.bytes is not None:
+        yield Problem((*flow.loc, "bytes"), "`bytes` and `size` are both given", "remove `bytes`")
+    if flow.jitter_ns:
+        yield Problem((*flow.loc, "jitter"), "`arrivals` says when flows start", "remove `jitter`")
+    if schedule.end_ns <= schedule.start_ns:
+        yield Problem((*flow.loc, "stop"), "no flow can arrive before `stop`", "let it be later than `start`")
+    if len(flow.names) > arrivals.MAX_FLOWS:
+        rate, span = schedule.arrivals.per_s, (schedule.end_ns - schedule.start_ns) / arrivals.NANOSECONDS
+        text = f"{rate:g} flows per second over {span:g} s may be more than {arrivals.MAX_FLOWS} flows"
+        yield Problem((*flow.loc, "arrivals"), text, "lower the rate, or let `stop` be earlier")
 
 
 def _sampled_ns(flow: Bulk, duration: int) -> int:
-    return len(flow.names) * max(0, duration - flow.start_ns - flow.jitter_ns)
+    # How long a flow that arrives will last is not known.
+    return 0 if flow.schedule is not None else len(flow.names) * max(0, duration - flow.start_ns - flow.jitter_ns)
 
 
 ROW = Kind(
