@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 PROBE_PHASES = "BBR draws the phases of its probes at random: the kernel's figure lies between those of other seeds"
 ORDER_OF_STARTS = (
-    "the order of flows that start together, which the run did not record; `conformance.kinds` compares such flows with "
-    "known starts (four flows within a millisecond)"
+    "the order of flows that start together, which the run did not record; `conformance.kinds` compares such flows "
+    "with known starts (four flows within a millisecond)"
 )
 
 

@@ -26,6 +26,8 @@ UNTOUCHED = {
     "Measure.pcap": "Tailback does not ask a kernel for this yet",
     "Keys.expect": "conditions on the results, the same for every backend",
     "Keys.kernel": "only backends of kernels have it, so that there is nothing to compare",
+    "Tcp.arrivals": "each flow is an ordinary one with `bytes`, as in `short flows`",
+    "Tcp.size": "likewise",
     "Tcp.ip": "the kernel `stock` has no IPv6; tests/python/backends/netns runs it",
 }
 """The keys that no conformance run has. Wi-Fi is compared with recorded runs (`conformance.wifi`)."""

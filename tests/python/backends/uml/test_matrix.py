@@ -50,11 +50,13 @@ def test_simulator_and_kernel_agree_in_the_small_matrix(uml: Uml, tmp_path: Path
 
 
 def agree(uml: Uml, tmp_path: Path, settings: list[str]) -> None:
-    """Fails if the share of cells within tolerance is below the recorded minimum."""
+    """Fails if the share of cells whose difference is within tolerance is below the recorded minimum. There is one run
+    on each side, so an interval decides nothing.
+    """
     request = Request("sim", f"uml:{uml.kernel.manifest.digest}", Criteria(FIDELITY), None, tmp_path / "m", settings)
     done = validate(scenario.load(FILE, settings), request, Nobody())
     assert done.failed == 0
     assert done.comparison is not None
-    whole = done.comparison.share_within.set_index("tolerance").loc["all"]
-    off = done.comparison.differences.query("outcome == 'off'")
-    assert whole["within"] / whole["judged"] >= FLOOR, off.to_string()
+    cells = done.comparison.differences.query("outcome in ('within', 'off', 'undecided')")
+    off = cells[cells["excess"].abs() > 1]
+    assert 1 - len(off) / len(cells) >= FLOOR, off.to_string()
