@@ -60,6 +60,11 @@ class Flow:
         """The minimum duration of a flow that has a stop; 0 for others."""
         return max(0, (self.stop_ns or 0) - self.start_ns - self.jitter_ns)
 
+    def opened(self, seed: int) -> Iterator[tuple[str, Flow]]:
+        """The flows of a run with this seed: the name of each, and this entry with its own values."""
+        del seed  # It matters for kinds that draw their flows.
+        return ((name, self) for name in self.names)
+
 
 @dataclass(frozen=True)
 class Rows:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from tailback import resolved
 from tailback.resolved import SocketOptions
-from tailback.scenario import defaults
+from tailback.scenario import arrivals, defaults
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
 from tailback.scenario.traffic.kind import File, Flow, Kind, Resolved, numbered, way
 from tailback.scenario.values import (
+    Arrivals,
     Arrow,
     CodePoint,
     Control,
@@ -23,6 +24,7 @@ from tailback.scenario.values import (
     PositiveRate,
     Section,
     Size,
+    Sizes,
     SmallQueue,
     SocketSize,
     Time,
@@ -74,6 +76,12 @@ class Tcp(Section):
     bytes: Size | None = Field(
         None, description="Bytes that each connection sends; it ends when they are acknowledged."
     )
+    size: Sizes | None = Field(
+        None, description="With `arrivals`: bytes that each connection sends, one number or a distribution."
+    )
+    arrivals: Arrivals | None = Field(
+        None, description="Connections open at these times, from `start` to `stop`; each sends its `size` and closes."
+    )
     jitter: Time = Field(
         defaults.JITTER,
         validate_default=True,
@@ -83,7 +91,10 @@ class Tcp(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Bulk(Flow):
-    """TCP connections that carry bulk data; `stop_ns` is None if only `bytes` ends them."""
+    """TCP connections that carry bulk data; `stop_ns` is None if only `bytes` ends them.
+
+    With `arrivals`, `stop_ns` is the end of the arrivals; their number depends on the seed.
+    """
 
     kind: ClassVar[str] = "tcp"
 
@@ -92,7 +103,23 @@ class Bulk(Flow):
     tsq: resolved.SmallQueue
     socket: SocketOptions
     ip: int
+    size: arrivals.Sizes | None = None
+    arrivals: arrivals.Arrivals | None = None
 
+    def opened(self, seed: int) -> Iterator[tuple[str, Flow]]:
+        """One flow per name, or per arrival: NAME.1, NAME.2, ..."""
+        if self.arrivals is None or self.size is None:
+            yield from super().opened(seed)
+            return
+        within = (self.start_ns, self.stop_ns or 0)
+        drawn = arrivals.schedule(self.arrivals, self.size, within, f"{seed}/{self.names[0]}")
+        for number, (at_ns, size) in enumerate(drawn, start=1):
+            one = replace(self, start_ns=at_ns, stop_ns=None, jitter_ns=0, bytes=size, size=None, arrivals=None)
+            yield f"{self.names[0]}.{number}", one
+
+
+MAX_ARRIVALS = 100_000
+"""Connections of one entry, as for `flows`."""
 
 PLAIN_SOCKET = SocketOptions(rcvlowat=defaults.RCVLOWAT)
 """The options of a socket with all defaults."""
@@ -101,7 +128,7 @@ PLAIN_SOCKET = SocketOptions(rcvlowat=defaults.RCVLOWAT)
 def _flow(entry: Tcp, loc: Loc, file: File) -> Bulk:
     ends = entry.tcp
     name = entry.name or _default_name(ends, file.first_host)
-    end = None if entry.bytes is not None else file.duration
+    end = None if entry.bytes is not None and entry.arrivals is None else file.duration
     return Bulk(
         loc=loc,
         names=numbered(name, entry.flows),
@@ -115,6 +142,8 @@ def _flow(entry: Tcp, loc: Loc, file: File) -> Bulk:
         socket=_socket(entry),
         dscp=entry.dscp,
         ip=entry.ip,
+        size=entry.size,
+        arrivals=entry.arrivals,
     )
 
 
@@ -147,9 +176,34 @@ def _resolved(flow: Bulk, at: Resolved) -> resolved.Tcp:
 def _problems(flow: Bulk, _most: int) -> Iterator[Problem]:
     if flow.bytes == 0:
         yield Problem((*flow.loc, "bytes"), "`0` bytes leave nothing to send", "give a size, such as 10mb")
+    if flow.arrivals is not None:
+        yield from _arriving(flow, flow.arrivals)
+    elif flow.size is not None:
+        hint = "add `arrivals: poisson 20/s`, or write `bytes` for one transfer"
+        yield Problem((*flow.loc, "size"), "`size` is that of connections that arrive", hint)
+
+
+def _arriving(flow: Bulk, every: arrivals.Arrivals) -> Iterator[Problem]:
+    if flow.size is None:
+        yield Problem((*flow.loc, "arrivals"), "arriving connections need a size", "add `size: 100kb`")
+    if flow.bytes is not None:
+        hint = "remove it: `size` says how much each connection sends"
+        yield Problem((*flow.loc, "bytes"), "`bytes` cannot be combined with `arrivals`", hint)
+    if len(flow.names) > 1:
+        hint = "remove it and give a higher rate of arrivals"
+        yield Problem((*flow.loc, "flows"), "`flows` cannot be combined with `arrivals`", hint)
+    if flow.jitter_ns:
+        hint = "remove it: the seed draws the arrivals"
+        yield Problem((*flow.loc, "jitter"), "`jitter` cannot be combined with `arrivals`", hint)
+    count = every.mean_rate * flow.lasts_ns / arrivals.SECOND_NS
+    if count > MAX_ARRIVALS:
+        message = f"about {count:,.0f} connections arrive, and a run may have {MAX_ARRIVALS:,} per entry"
+        yield Problem((*flow.loc, "arrivals"), message, "give a lower rate, an earlier `stop` or a shorter `duration`")
 
 
 def _sampled_ns(flow: Bulk, duration: int) -> int:
+    if flow.arrivals is not None:
+        return 0  # How long each lasts is not known.
     return len(flow.names) * max(0, duration - flow.start_ns - flow.jitter_ns)
 
 
