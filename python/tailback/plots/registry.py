@@ -19,6 +19,7 @@ from tailback.plots import (
     candlestick,
     cdf,
     cwnd,
+    fct,
     heatmap,
     pareto,
     queue,
@@ -104,6 +105,7 @@ PLOTS: Mapping[str, Plot] = {
             "bar", "means of goodput, median TCP RTT and ping, with 95 % intervals; --metric", bar.data, bar.draw, ANY
         ),
         Plot("cdf", "distribution of TCP RTT, with 95 % bands; --metric ping, goodput", cdf.data, cdf.draw, SAMPLES),
+        Plot("fct", "flow completion time over size: a point per flow, medians by size", fct.data, fct.draw),
         Plot("scatter", "goodput against ping, a point per repetition, with ellipses", scatter.data, scatter.draw, ANY),
         Plot(
             "pareto",

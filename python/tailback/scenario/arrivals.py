@@ -29,6 +29,23 @@ LARGEST_SIGMA = 5.0
 """Above it the mean of a sample of 100,000 sizes says nothing about the mean of the distribution."""
 
 
+EXPLAINED = """\
+{tcp: server -> client, size: exponential 100kb, arrivals: poisson 20/s}
+
+Each arrival opens a connection, which sends its size and closes. All are drawn from the seed and the entry's name.
+
+arrivals:
+  poisson 20/s              independent arrivals, 20 per second on average
+  periodic 10/s             one every 100 ms, the first at `start`
+  onoff 20/s on 1s off 2s   Poisson arrivals in bursts; bursts and pauses have exponential lengths with these means
+
+size (100kb is the mean):
+  100kb                          all are equal
+  exponential 100kb
+  lognormal 100kb sigma 1.5      sigma is that of the logarithm
+  pareto 100kb shape 1.3         the shape is above 1, otherwise the mean is infinite"""
+
+
 @dataclass(frozen=True)
 class Sizes:
     """A distribution of sizes in bytes with this mean; `shape` is sigma (lognormal) or alpha (pareto)."""
@@ -52,7 +69,7 @@ class Sizes:
                 return math.exp(centre + self.shape * _normal(uniform))
             case "pareto":
                 least = self.mean * (self.shape - 1) / self.shape
-                return least * (1 - uniform()) ** (-1 / self.shape)
+                return least * math.exp(_exponential(uniform) / self.shape)
 
 
 @dataclass(frozen=True)

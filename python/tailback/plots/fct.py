@@ -1,0 +1,64 @@
+"""Flow completion time over size: a point per flow, and the medians by size.
+
+A median is that of a third of a decade of sizes.
+"""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tailback.analysis.sharing import completion_times
+from tailback.analysis.window import Window
+from tailback.plots import lines, style
+from tailback.plots.errors import NotDrawable
+from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.results import Results, RunFolder
+
+PER_DECADE = 3
+"""Bins of the medians per decade of sizes."""
+
+
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """One row per completed flow: axes, repetition, series (flow), x (size, bytes), y (completion time, ms)."""
+    del choice
+    found = pd.concat([_of(run) for run in results.runs], ignore_index=True)
+    if found.empty:
+        raise NotDrawable(
+            f"no flow of `{results.path}` completed in the measurement window\n"
+            "  hint: give flows `size` and `arrivals`, or `bytes`, and run them on the simulator"
+        )
+    return found
+
+
+def _of(run: RunFolder) -> pd.DataFrame:
+    sizes = {flow.name: flow.bytes for flow in run.scenario.tcp if flow.bytes is not None}
+    times = completion_times(run.events, sizes, Window(*run.window_ns)) if run.has("events") else {}
+    head = {**run.axes, "repetition": run.repetition}
+    return pd.DataFrame({
+        **{name: [value] * len(times) for name, value in head.items()},
+        "series": list(times), "x": [sizes[flow] for flow in times], "y": [1000 * seconds for seconds in times.values()],
+    })  # fmt: skip
+
+
+def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+    """The flows of one configuration, and the medians of its bins where several sizes are."""
+    axes.plot(
+        rows["x"].to_numpy(), rows["y"].to_numpy(), linestyle="none", marker=look.marker, color=look.colour,
+        markersize=2, alpha=0.35, markeredgewidth=0,
+    )  # fmt: skip
+    bins = np.floor(np.log10(rows["x"].to_numpy(dtype=np.float64)) * PER_DECADE)
+    medians = rows.groupby(bins)[["x", "y"]].median()
+    axes.plot(medians["x"].to_numpy(), medians["y"].to_numpy(), color=look.colour, linestyle=look.line, linewidth=1.3)
+
+
+def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
+    """The figure of a table made by `data`."""
+    return lines.draw(table, lines.Panels(_paint, _scale, "Size (bytes)", "Flow completion time (ms)"), choice)
+
+
+def _scale(axes: Axes, table: pd.DataFrame) -> None:
+    """Both scales are logarithmic, the same in all panels."""
+    size, times = table["x"], table["y"]
+    style.logarithmic_x(axes, (float(size.min()) / 1.5, float(size.max()) * 1.5))
+    style.logarithmic_y(axes, (float(times.min()) / 1.5, float(times.max()) * 1.5))
