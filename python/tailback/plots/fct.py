@@ -37,7 +37,8 @@ def _of(run: RunFolder) -> pd.DataFrame:
     head = {**run.axes, "repetition": run.repetition}
     return pd.DataFrame({
         **{name: [value] * len(times) for name, value in head.items()},
-        "series": list(times), "x": [sizes[flow] for flow in times], "y": [1000 * seconds for seconds in times.values()],
+        "series": list(times),
+        "x": [sizes[flow] for flow in times], "y": [1000 * seconds for seconds in times.values()],
     })  # fmt: skip
 
 

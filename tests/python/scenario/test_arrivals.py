@@ -139,15 +139,26 @@ FIRST_WINDOW = 10
 """Segments [rfc6928 §2]."""
 
 
-@pytest.mark.parametrize("segments", [10, 11, 30, 31, 70, 71])
-def test_a_flow_alone_needs_the_round_trips_of_slow_start_to_the_segment(tmp_path: Path, segments: int) -> None:
-    """Windows of 10, 20, 40 ... segments, after a round trip of the handshake."""
+DELAYED_ACK_S = 0.042
+"""Linux's delayed ACK of 40 ms, and its timer's granularity."""
+
+
+@pytest.mark.parametrize(
+    ("segments", "delayed_s"), [(10, 0.0), (11, 0.0), (30, 0.0), (31, 0.0), (70, DELAYED_ACK_S), (71, DELAYED_ACK_S)]
+)
+def test_a_flow_alone_needs_the_round_trips_of_slow_start_to_the_segment(
+    tmp_path: Path, segments: int, delayed_s: float
+) -> None:
+    """Windows of 10, 20, 40 ... segments, after a round trip of the handshake. After the receiver's quick ACKs, the ACK
+    of the last segment may be delayed, which is less than another round trip.
+    """
     file = tmp_path / "x.yaml"
     file.write_text(RUN % (f"{segments * MSS}b", "500ms"), encoding="utf-8")
     (run,) = tailback.run(file, out=tmp_path / "out").runs
     round_trips = 1 + math.ceil(math.log2(segments / FIRST_WINDOW + 1))
     assert run.summary["flow_completion_s"]["n"] == 1
-    assert run.summary["flow_completion_s"]["p50"] == pytest.approx(0.1 * round_trips, rel=0.005)
+    longer = run.summary["flow_completion_s"]["p50"] - 0.1 * round_trips
+    assert 0 <= longer <= 0.002 + delayed_s
 
 
 def test_completion_times_are_summarised_by_size_and_drawn(tmp_path: Path) -> None:
