@@ -26,6 +26,8 @@ class Measure:
     directions: Mapping[str, str]
     sized_flows: tuple[str, ...] = ()
     """TCP flows that end after a number of bytes."""
+    sizes_bytes: Mapping[str, int] = field(default_factory=dict)
+    """The bytes of each of these."""
     rates_bps: Mapping[str, float] = field(default_factory=dict)
     """Mean rate over the window of each device that has one: the minimum of its link and its shapers."""
     radios: tuple[wifi.Pair, ...] = ()

@@ -175,6 +175,10 @@ METRICS: dict[str, Metric] = {
             sampled=("flow completion time", "fct"), better="low",
         ),
         Metric(
+            "flow completion time by size", "flow_completion_by_size_s", "s", ("events",), sharing.completion_by_size,
+            "[rfc5166 §2.2]", values.flow_completion_by_size, better="low",
+        ),
+        Metric(
             "utilisation", "utilisation", "", ("qdisc",), queues.utilisation, "[iproute2]", values.utilisation,
             better="high",
         ),

@@ -3,7 +3,7 @@
 Sources: Jain's index [jain1984]; convergence and response times as [rfc5166 §2.2, §2.3].
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pandas as pd
@@ -87,3 +87,24 @@ def completion_times(events: pd.DataFrame, sized: Collection[str], window: Windo
     ends = of_flows[of_flows["what"] == "flow_end"].groupby("flow")["t"].max()
     lasted = (ends - starts).dropna()
     return {str(flow): float(seconds) for flow, seconds in lasted.items()}
+
+
+SIZE_CLASSES: tuple[tuple[str, int], ...] = (("to_10kb", 10 * 1024), ("to_100kb", 100 * 1024), ("to_1mb", 1024 * 1024))
+"""Classes of sizes and the largest size of each, in bytes; the rest are `above_1mb`."""
+
+LARGEST_CLASS = "above_1mb"
+
+
+def size_class(size: int) -> str:
+    """The class of a flow of this size."""
+    return next((name for name, largest in SIZE_CLASSES if size <= largest), LARGEST_CLASS)
+
+
+def completion_by_size(times: Mapping[str, float], sizes: Mapping[str, int]) -> dict[str, list[float]]:
+    """Flow completion times in s by the size of the flow: to 10, 100 and 1024 KiB (`to_10kb`, `to_100kb`, `to_1mb`),
+    and above (`above_1mb`). A class without completed flows is absent.
+    """
+    classes: dict[str, list[float]] = {name: [] for name in (*(name for name, _ in SIZE_CLASSES), LARGEST_CLASS)}
+    for flow, seconds in times.items():
+        classes[size_class(sizes[flow])].append(seconds)
+    return {name: found for name, found in classes.items() if found}

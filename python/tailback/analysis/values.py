@@ -183,6 +183,16 @@ def flow_completion(run: Measured) -> Percentiles | None:
     return metrics.percentiles(np.array(list(times.values())))
 
 
+def flow_completion_by_size(run: Measured) -> dict[str, Percentiles] | None:
+    """Completion times by class of size, where there are several flows with `bytes`."""
+    if "events" not in run.frames or len(run.measure.sizes_bytes) < 2:
+        return None
+    times = sharing.completion_times(run.frames["events"], run.measure.sized_flows, run.window)
+    classes = sharing.completion_by_size(times, run.measure.sizes_bytes)
+    found = {name: metrics.percentiles(np.array(each)) for name, each in classes.items()}
+    return {name: each for name, each in found.items() if each is not None} or None
+
+
 def utilisation(run: Measured) -> dict[str, float] | None:
     """Utilisation by device."""
     if "qdisc" not in run.frames:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tailback.algorithms import ETHERNET_MTU, CoreRegistry
 from tailback.cli.failures import WrongInput
-from tailback.scenario import stacks, words
+from tailback.scenario import arrivals, stacks, words
 from tailback.scenario.defaults import STACK
 from tailback.tc import options as tc
 from tailback.tc.errors import WordError, nearest_hint
@@ -44,7 +44,7 @@ def explained(text: str) -> list[Explanation]:
         if kind in {row.name for row in registry.qdiscs}:
             return _chain(words.discipline(text, registry.qdiscs), registry.qdiscs)
         # Metrics come last: their definitions need pandas.
-        described = _stack(text) or _metric(text)
+        described = _stack(text) or _key(text) or _metric(text)
         if described is None:
             raise _unknown(kind, registry)
         return [described]
@@ -68,6 +68,13 @@ def _metric(text: str) -> Explanation | None:
         return None
     unit = f" ({row.unit})" if row.unit else ""
     return Explanation(f"{row.name}{unit}", f"{row.definition}\n\nSource: {row.source}", [])
+
+
+def _key(text: str) -> Explanation | None:
+    """What `arrivals` and `size` of a traffic entry may be."""
+    if text.strip() not in ("arrivals", "size"):
+        return None
+    return Explanation("arrivals, size: TCP connections that arrive during a run", arrivals.EXPLAINED, [])
 
 
 def _stack(text: str) -> Explanation | None:

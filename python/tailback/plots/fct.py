@@ -1,6 +1,6 @@
-"""Flow completion times over the size of the flows: a point for each that ended, and the median of each size class.
+"""Flow completion time over size: a point per flow, and the medians by size.
 
-Size classes are half decades: 10 to 31.6 kB, 31.6 to 100 kB, and so on. Both axes are logarithmic.   [rfc5166 §2.2]
+A median is that of a third of a decade of sizes.
 """
 
 import numpy as np
@@ -8,56 +8,58 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.analysis import Window
 from tailback.analysis.sharing import completion_times
+from tailback.analysis.window import Window
 from tailback.plots import lines, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
 
-CLASSES_PER_DECADE = 2
-FEWEST = 5
-"""Fewest flows of a class whose median is drawn."""
+PER_DECADE = 3
+"""Bins of the medians per decade of sizes."""
 
 
-def data(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per flow that ended: axes, panel, unit, repetition, x (size in kB), value (s)."""
-    parts = [_of(run).assign(**axes) for axes, runs in results.configurations for run in runs]
-    table = pd.concat(parts, ignore_index=True)
-    if table.empty:
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """One row per completed flow: axes, repetition, series (flow), x (size, bytes), y (completion time, ms)."""
+    del choice
+    found = pd.concat([_of(run) for run in results.runs], ignore_index=True)
+    if found.empty:
         raise NotDrawable(
-            f"`{results.path}` has no flow that ended\n"
-            "  hint: give flows `bytes`, or `arrivals` and `size`; only the simulator records when they end"
+            f"no flow of `{results.path}` completed in the measurement window\n"
+            "  hint: give flows `size` and `arrivals`, or `bytes`, and run them on the simulator"
         )
-    axes = list(results.axes)
-    return table[[*axes, *(name for name in table.columns if name not in axes)]]
+    return found
 
 
 def _of(run: RunFolder) -> pd.DataFrame:
     sizes = {flow.name: flow.bytes for flow in run.scenario.tcp if flow.bytes is not None}
-    whole = Window(0, run.scenario.duration_ns)
-    times = completion_times(run.events, sizes, whole) if sizes and run.has("events") else {}
+    times = completion_times(run.events, sizes, Window(*run.window_ns)) if run.has("events") else {}
+    head = {**run.axes, "repetition": run.repetition}
     return pd.DataFrame({
-        "panel": "Flow completion time", "unit": "s", "repetition": run.repetition,
-        "x": [(sizes[flow] or 0) / 1000 for flow in times], "value": list(times.values()),
+        **{name: [value] * len(times) for name, value in head.items()},
+        "series": list(times),
+        "x": [sizes[flow] for flow in times], "y": [1000 * seconds for seconds in times.values()],
     })  # fmt: skip
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
-    axes.plot(rows["x"], rows["value"], ".", color=look.colour, markersize=2.5, alpha=0.35, markeredgewidth=0)
-    place = np.floor(np.log10(rows["x"]) * CLASSES_PER_DECADE)
-    classes = rows["value"].groupby(place).agg(["median", "size"])
-    shown = classes[classes["size"] >= FEWEST]
-    middle = 10 ** ((shown.index.to_numpy() + 0.5) / CLASSES_PER_DECADE)
-    axes.plot(middle, shown["median"].to_numpy(), color=look.colour, linestyle=look.line, linewidth=1.5)
+    """The flows of one configuration, and the medians of its bins where several sizes are."""
+    axes.plot(
+        rows["x"].to_numpy(), rows["y"].to_numpy(), linestyle="none", marker=look.marker, color=look.colour,
+        markersize=2, alpha=0.35, markeredgewidth=0,
+    )  # fmt: skip
+    bins = np.floor(np.log10(rows["x"].to_numpy(dtype=np.float64)) * PER_DECADE)
+    medians = rows.groupby(bins)[["x", "y"]].median()
+    axes.plot(medians["x"].to_numpy(), medians["y"].to_numpy(), color=look.colour, linestyle=look.line, linewidth=1.3)
 
 
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
-    shown = lines.Panels(_paint, _scale, "Size (kB)", "Flow completion time (s)")
-    return lines.draw(table, shown, choice)
+    return lines.draw(table, lines.Panels(_paint, _scale, "Size (bytes)", "Flow completion time (ms)"), choice)
 
 
 def _scale(axes: Axes, table: pd.DataFrame) -> None:
-    style.logarithmic_x(axes, (float(table["x"].min()) / 1.3, float(table["x"].max()) * 1.3))
-    style.rescale(axes, "y", "log")
+    """Both scales are logarithmic, the same in all panels."""
+    size, times = table["x"], table["y"]
+    style.logarithmic_x(axes, (float(size.min()) / 1.5, float(size.max()) * 1.5))
+    style.logarithmic_y(axes, (float(times.min()) / 1.5, float(times.max()) * 1.5))

@@ -105,6 +105,7 @@ PLOTS: Mapping[str, Plot] = {
             "bar", "means of goodput, median TCP RTT and ping, with 95 % intervals; --metric", bar.data, bar.draw, ANY
         ),
         Plot("cdf", "distribution of TCP RTT, with 95 % bands; --metric ping, goodput", cdf.data, cdf.draw, SAMPLES),
+        Plot("fct", "flow completion time over size: a point per flow, medians by size", fct.data, fct.draw),
         Plot("scatter", "goodput against ping, a point per repetition, with ellipses", scatter.data, scatter.draw, ANY),
         Plot(
             "pareto",
@@ -145,9 +146,6 @@ PLOTS: Mapping[str, Plot] = {
             "packets, kB",
         ),
         Plot("shares", "share of each group of flows in the goodput over time", shares.data, shares.draw),
-        Plot(
-            "fct", "flow completion time over the size of each flow, and its median by size class", fct.data, fct.draw
-        ),
         Plot("rrul", "download, upload and ping over time, as Flent draws RRUL", rrul.data, rrul.draw),
         Plot("cwnd", "congestion windows over time, one panel per configuration", cwnd.data, cwnd.draw),
         Plot(

@@ -154,6 +154,14 @@ def logarithmic_x(axes: Axes, limits: tuple[float, float]) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
+def logarithmic_y(axes: Axes, limits: tuple[float, float]) -> None:
+    """Sets a logarithmic y axis with plain numbers."""
+    axes.set_yscale("log")
+    axes.set_ylim(*limits)
+    axes.yaxis.set_major_formatter(_plain_number)
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
 def rescale(axes: Axes, name: str, kind: str) -> None:
     """Gives the axis `x` or `y` another scale, `log` or `linear`, with limits around the data and plain numbers."""
     axis, data = getattr(axes, f"{name}axis"), axes.dataLim

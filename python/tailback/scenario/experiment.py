@@ -101,7 +101,7 @@ class Experiment:
                 seed=seed,
                 scenario=resolve.scenario(keys, self.title, seed),
                 window_ns=check.window_of(keys),
-                directions=resolve.directions(keys),
+                directions=resolve.directions(keys, seed),
             )
 
 

@@ -325,10 +325,11 @@ def _few_pings(case: _Case) -> Iterator[_Warning]:
 
 
 def _slow_start(case: _Case) -> Iterator[_Warning]:
-    if not case.bulk:
+    lasting = [flow for flow in case.bulk if flow.arrivals is None]
+    if not lasting:
         return
-    first = min(flow.start_ns for flow in case.bulk)
-    longest = max(case.round_trip(flow) for flow in case.bulk)
+    first = min(flow.start_ns for flow in lasting)
+    longest = max(case.round_trip(flow) for flow in lasting)
     queued = min(SLOW_START_WITH_QUEUE_NS, SLOW_START_WITH_QUEUE_ROUND_TRIPS * max(longest, SHORTEST_ROUND_TRIP_NS))
     over = first + max(queued, SLOW_START_ROUND_TRIPS * longest)
     start, _ = case.window
@@ -339,7 +340,7 @@ def _slow_start(case: _Case) -> Iterator[_Warning]:
 
 
 def _same_starts(case: _Case) -> Iterator[_Warning]:
-    if case.keys.repeat.max > 1 and case.bulk and not any(flow.jitter_ns or flow.schedule for flow in case.bulk):
+    if case.keys.repeat.max > 1 and case.bulk and not any(flow.jitter_ns or flow.arrivals for flow in case.bulk):
         text = "repetitions hardly differ, because all flows start at the same times in each"
         remedy = "spread the starts: `jitter: 10ms` in a traffic entry"
         yield _Warning("repetitions-alike", "warning", ("repeat",), text, remedy)

@@ -1,7 +1,6 @@
 """Converts checked keys and a seed to the resolved scenario of one run (`docs/contracts.md`).
 
-The only random numbers drawn here are start offsets (`jitter`) and the flows that arrive during a run
-(`traffic/arrivals.py`). A flow's offset is
+Random numbers are drawn here for start offsets (`jitter`) and for `arrivals` (`scenario.arrivals`). A flow's offset is
 
     first 8 bytes, big endian, of SHA-256("SEED/NAME/start") · jitter / 2^64
 
@@ -59,14 +58,14 @@ def devices(keys: Keys) -> dict[str, Device]:
     return {device.name: device for device in scenario(idle, "", keys.seed).devices}
 
 
-def directions(keys: Keys) -> dict[str, str]:
+def directions(keys: Keys, seed: int) -> dict[str, str]:
     """`up` (from the first host) or `down` (to it) by name of each TCP and UDP flow; other flows are absent."""
     first = network_of(keys).hosts[0]
     found = {
         name: way(flow.direction, first)
         for flow in flows(keys)
         if traffic.of(flow.kind).carries == "data"
-        for name in flow.names
+        for name, _ in flow.opened(seed)
     }
     return {name: direction for name, direction in found.items() if direction is not None}
 
@@ -248,13 +247,9 @@ def _fits(each: Filter, network: Network) -> resolved.Fits:
 
 def _connections(flow: Flow, network: Network, seed: int) -> Iterator[Traffic]:
     ends = (network.places[flow.direction.source], network.places[flow.direction.target])
-    if flow.schedule is not None:
-        for name, (start_ns, size) in zip(flow.names, flow.schedule.flows(seed), strict=False):
-            yield traffic.of(flow.kind).resolved(flow, Resolved(name, *ends, start_ns, size))
-        return
-    for name in flow.names:
-        start_ns = flow.start_ns + start_offset(seed, name, flow.jitter_ns)
-        yield traffic.of(flow.kind).resolved(flow, Resolved(name, *ends, start_ns))
+    for name, one in flow.opened(seed):
+        start_ns = one.start_ns + start_offset(seed, name, one.jitter_ns)
+        yield traffic.of(one.kind).resolved(one, Resolved(name, *ends, start_ns))
 
 
 def _record(keys: Keys, network: Network) -> resolved.Record:

@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError
 
 from tailback import resolved
 from tailback.algorithms import Registry
-from tailback.scenario import defaults, expect, own_controls, repeat, traces, tsq, ways, wifi, words
+from tailback.scenario import arrivals, defaults, expect, own_controls, repeat, traces, tsq, ways, wifi, words
 from tailback.scenario.paths import canonical
 from tailback.scenario.words import Algorithm
 from tailback.tc import units
@@ -193,6 +193,16 @@ _TIME_SCHEMA = {"type": "string", "pattern": f"^(?:{_TIME}|.*{_VARIABLE}.*)$", "
 
 Rate = Annotated[int, read_by(units.rate), text_schema(_RATE, "100mbit", "1gbit")]
 Size = Annotated[int, read_by(units.size), text_schema(_SIZE, "64kb", "10mb")]
+Sizes = Annotated[
+    arrivals.Sizes,
+    read_by(arrivals.size),
+    WithJsonSchema({"type": "string", "examples": ["100kb", "exponential 100kb", "pareto 100kb shape 1.3"]}),
+]
+Arrivals = Annotated[
+    arrivals.Arrivals,
+    read_by(arrivals.arrivals),
+    WithJsonSchema({"type": "string", "examples": ["poisson 20/s", "periodic 10/s", "onoff 20/s on 1s off 2s"]}),
+]
 SocketSize = Annotated[int, read_by(socket_size), text_schema(_SIZE, "32kb", "600kb")]
 PositiveRate = Annotated[int, read_by(positive_rate), text_schema(_RATE, "100mbit", "100gbit")]
 Time = Annotated[int, read_by(units.time), WithJsonSchema(_TIME_SCHEMA)]

@@ -71,6 +71,7 @@ def measure_of(run: RunPlan) -> Measure:
         other_flows=tuple(name for name in data if name not in tcp),
         directions=run.directions,
         sized_flows=tuple(flow.name for flow in scenario.tcp if flow.bytes is not None),
+        sizes_bytes={flow.name: flow.bytes for flow in scenario.tcp if flow.bytes is not None},
         rates_bps=_rates(run),
         radios=tuple((names[access_point], names[station]) for access_point, station in scenario.radios),
     )

@@ -1,79 +1,175 @@
-"""Flows that arrive during a run."""
+"""Connections that arrive during a run: the words, the draws, and the flows that a run then has."""
 
-from itertools import pairwise
-from statistics import fmean
+import itertools
+import math
+import random
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tailback import scenario
-from tailback.scenario.errors import ScenarioError
-from tailback.scenario.traffic.arrivals import MAX_FLOWS, Schedule, arrivals, sizes
+import tailback
+from tailback import plots
+from tailback.scenario import ScenarioError, arrivals
+from tailback.tc.errors import WordError
 
-BASE = """\
-links: [{ends: [server, client], rate: 20mbit, delay: 5ms}]
-traffic: [{tcp: server -> client, name: web, start: 1s, %s}]
-duration: 11s
+FILE = """\
+links:
+  - {ends: [client, server], rate: 100mbit, delay: 10ms}
+traffic:
+  - %s
+duration: 10s
+seed: 7
 """
-COUNT = 9_000
+
+SECOND = 10**9
 
 
-def schedule(when: str, size: str, seconds: int = COUNT // 10) -> list[tuple[int, int]]:
-    return list(Schedule("web", arrivals(when), sizes(size), 10**9, 10**9 * (1 + seconds)).flows(seed=1))
+def traffic(scenario: Any, entry: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = scenario(FILE % entry)["traffic"]
+    return found
 
 
-def test_poisson_arrivals_have_independent_exponential_gaps() -> None:
-    starts = [at / 1e9 for at, _ in schedule("poisson 10/s", "1kB")]
-    gaps = [later - earlier for earlier, later in pairwise(starts)]
-    assert len(starts) == pytest.approx(COUNT, rel=0.03)
-    assert fmean(gaps) == pytest.approx(0.1, rel=0.03)
-    # Of exponential gaps the mean of the squares is twice the square of the mean; consecutive ones are uncorrelated.
-    assert fmean(gap * gap for gap in gaps) == pytest.approx(0.02, rel=0.08)
-    assert fmean(one * other for one, other in pairwise(gaps)) == pytest.approx(0.01, rel=0.05)
-
-
-def test_periodic_arrivals_have_equal_gaps() -> None:
-    starts = [at for at, _ in schedule("periodic 4/s", "1kB", 3)]
-    assert starts == [10**9 + 250_000_000 * number for number in range(1, 12)]
-
-
-@pytest.mark.parametrize("words", ["100kB", "exponential 100kB", "lognormal 100kB 1", "pareto 100kB 2.5"])
-def test_sizes_have_the_mean_that_was_asked_for(words: str) -> None:
-    drawn = [size for _, size in schedule("poisson 10/s", words)]
-    assert fmean(drawn) == pytest.approx(102_400, rel=0.05)
-    assert min(drawn) >= 1
-
-
-def test_a_run_has_the_flows_of_its_seed_in_each_configuration() -> None:
-    text = BASE % "arrivals: poisson 20/s, size: exponential 10kB" + "vary: {cc: [cubic, reno]}\nrepeat: 2\n"
-    found = [
-        [(flow.name, flow.start_ns, flow.bytes) for flow in run.scenario.tcp] for run in scenario.loads(text).runs()
+def test_each_arrival_is_a_connection_with_its_own_start_and_size(scenario: Any) -> None:
+    found = traffic(scenario, "{tcp: server -> client, name: page, size: 100kb, arrivals: periodic 2/s, stop: 2s}")
+    assert [(flow["name"], flow["start_ns"], flow["bytes"], flow["stop_ns"]) for flow in found] == [
+        (f"page.{number + 1}", number * SECOND // 2, 102_400, None) for number in range(4)
     ]
-    alike = {tuple(flows) for flows in found}
-    assert len(found) == 4
-    assert len(alike) == 2
-    assert all(150 < len(flows) < 250 for flows in found)
-    assert [name for name, _, _ in found[0]][:2] == ["web.1", "web.2"]
-    assert all(10**9 < start < 11 * 10**9 for _, start, _ in found[0])
+
+
+def test_the_seed_alone_draws_times_and_sizes(scenario: Any) -> None:
+    entry = "{tcp: server -> client, size: lognormal 20kb sigma 1.5, arrivals: poisson 20/s}"
+    first, again = traffic(scenario, entry), traffic(scenario, entry)
+    assert first == again
+    other = scenario((FILE % entry).replace("seed: 7", "seed: 8"))["traffic"]
+    assert [flow["start_ns"] for flow in other] != [flow["start_ns"] for flow in first]
+
+
+def test_another_rate_does_not_change_the_sizes(scenario: Any) -> None:
+    entry = "{tcp: server -> client, size: exponential 20kb, arrivals: poisson %s}"
+    slow, fast = (traffic(scenario, entry % rate) for rate in ("10/s", "20/s"))
+    assert [flow["bytes"] for flow in slow] == [flow["bytes"] for flow in fast][: len(slow)]
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("arrivals: poisson 0/s, size: 1kB", "has no rate"),
-        ("arrivals: poisson 20, size: 1kB", "has no rate"),
-        ("arrivals: poison 20/s, size: 1kB", "did you mean `poisson`"),
-        ("arrivals: poisson 20/s", "without a size"),
-        ("size: 10kB", "the size of a single flow is `bytes`"),
-        ("arrivals: poisson 20/s, size: 0kB", "nothing to send"),
-        ("arrivals: poisson 20/s, size: pareto 10kB 1", "no finite mean"),
-        ("arrivals: poisson 20/s, size: pareto 10kB", "needs a mean and a shape"),
-        ("arrivals: poisson 20/s, size: lognormal 10kB 0", "is no sigma"),
-        ("arrivals: poisson 20/s, size: gamma 10kB", "is not a distribution of sizes"),
-        ("arrivals: poisson 20/s, size: 1kB, bytes: 1kB", "both given"),
-        ("arrivals: poisson 20/s, size: 1kB, jitter: 1ms", "says when flows start"),
-        ("arrivals: poisson 5000/s, size: 1kB", f"more than {MAX_FLOWS} flows"),
-    ],
+    ("word", "within"),
+    [("100kb", 0.0), ("exponential 100kb", 0.02), ("lognormal 100kb sigma 1", 0.03), ("pareto 100kb shape 2.5", 0.03)],
 )
-def test_what_cannot_be_is_refused(words: str, message: str) -> None:
+def test_sizes_have_the_mean_that_was_written(word: str, within: float) -> None:
+    uniform = random.Random(1).random
+    drawn = [arrivals.size(word).draw(uniform) for _ in range(50_000)]
+    assert min(drawn) >= 1
+    assert sum(drawn) / len(drawn) == pytest.approx(102_400, rel=within + 1e-5)
+
+
+def test_pareto_sizes_exceed_twice_a_size_as_often_as_the_shape_says() -> None:
+    uniform = random.Random(2).random
+    drawn = [arrivals.size("pareto 100kb shape 1.5").draw(uniform) for _ in range(50_000)]
+    above, twice = (sum(size > limit for size in drawn) for limit in (100_000, 200_000))
+    assert twice / above == pytest.approx(2**-1.5, rel=0.05)
+
+
+def test_poisson_arrivals_have_exponential_gaps() -> None:
+    times = list(arrivals.arrivals("poisson 50/s").times(0, 1000 * SECOND, random.Random(3).random))
+    gaps = [(later - earlier) / SECOND for earlier, later in itertools.pairwise(times)]
+    assert len(times) == pytest.approx(50_000, rel=0.02)
+    assert sum(gap > 1 / 50 for gap in gaps) / len(gaps) == pytest.approx(math.exp(-1), rel=0.02)
+
+
+def test_bursts_have_their_own_rate_and_pauses() -> None:
+    word = arrivals.arrivals("onoff 100/s on 1s off 3s")
+    times = list(word.times(0, 4000 * SECOND, random.Random(4).random))
+    assert word.mean_rate == 25
+    assert len(times) == pytest.approx(100_000, rel=0.08)
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("0b", "size of zero"), ("exponential 0kb", "size of zero"), ("-5kb", "negative"),
+        ("pareto 100kb shape 1", "infinite mean"), ("pareto 100kb shape x", "not a number"),
+        ("lognormal 100kb sigma 0", "not a valid sigma"), ("weibull 100kb", "not a distribution"),
+    ],
+)  # fmt: skip
+def test_wrong_sizes_are_named(word: str, message: str) -> None:
+    with pytest.raises(WordError, match=message):
+        arrivals.size(word)
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("poisson 0/s", "not a rate"), ("poisson 20", "not a rate"), ("poisson nan/s", "not a number"),
+        ("sometimes", "does not say when"), ("onoff 5/s on 0s off 1s", "time of zero"),
+    ],
+)  # fmt: skip
+def test_wrong_arrivals_are_named(word: str, message: str) -> None:
+    with pytest.raises(WordError, match=message):
+        arrivals.arrivals(word)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("arrivals: poisson 20/s", "need a size"), ("size: 100kb", "connections that arrive"),
+        ("size: 1kb, arrivals: poisson 20/s, bytes: 5kb", "`bytes` cannot be combined"),
+        ("size: 1kb, arrivals: poisson 20/s, flows: 2", "`flows` cannot be combined"),
+        ("size: 1kb, arrivals: poisson 20/s, jitter: 5ms", "`jitter` cannot be combined"),
+        ("size: 1kb, arrivals: poisson 20000/s", "about 200,000 connections"),
+    ],
+)  # fmt: skip
+def test_keys_that_contradict_arrivals_are_named(scenario: Any, keys: str, message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
-        scenario.loads(BASE % words)
+        scenario(FILE % f"{{tcp: client -> server, {keys}}}")
+
+
+RUN = """\
+links:
+  - {ends: [client, server], rate: 10gbit, delay: 50ms}
+traffic:
+  - {tcp: server -> client, name: page, size: %s, arrivals: periodic 1/s, stop: %s}
+cc: reno
+duration: 4s
+"""
+
+MSS = 1448
+"""Bytes of a full segment with timestamps."""
+
+FIRST_WINDOW = 10
+"""Segments [rfc6928 §2]."""
+
+
+DELAYED_ACK_S = 0.042
+"""Linux's delayed ACK of 40 ms, and its timer's granularity."""
+
+
+@pytest.mark.parametrize(
+    ("segments", "delayed_s"), [(10, 0.0), (11, 0.0), (30, 0.0), (31, 0.0), (70, DELAYED_ACK_S), (71, DELAYED_ACK_S)]
+)
+def test_a_flow_alone_needs_the_round_trips_of_slow_start_to_the_segment(
+    tmp_path: Path, segments: int, delayed_s: float
+) -> None:
+    """Windows of 10, 20, 40 ... segments, after a round trip of the handshake. After the receiver's quick ACKs, the ACK
+    of the last segment may be delayed, which is less than another round trip.
+    """
+    file = tmp_path / "x.yaml"
+    file.write_text(RUN % (f"{segments * MSS}b", "500ms"), encoding="utf-8")
+    (run,) = tailback.run(file, out=tmp_path / "out").runs
+    round_trips = 1 + math.ceil(math.log2(segments / FIRST_WINDOW + 1))
+    assert run.summary["flow_completion_s"]["n"] == 1
+    longer = run.summary["flow_completion_s"]["p50"] - 0.1 * round_trips
+    assert 0 <= longer <= 0.002 + delayed_s
+
+
+def test_completion_times_are_summarised_by_size_and_drawn(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    text = RUN % ("lognormal 50kb sigma 2", "3s")
+    file.write_text(text.replace("periodic 1/s", "poisson 40/s"), encoding="utf-8")
+    results = tailback.run(file, out=tmp_path / "out")
+    (run,) = results.runs
+    everything, classes = run.summary["flow_completion_s"], run.summary["flow_completion_by_size_s"]
+    assert sum(each["n"] for each in classes.values()) == everything["n"] > 80
+    assert classes["to_10kb"]["p50"] < classes["to_100kb"]["p50"] < classes["to_1mb"]["p50"]
+    table = plots.find_plot("fct").table(results)
+    assert len(table) == everything["n"]
+    assert tailback.plot(results, "fct").axes

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, Protocol
 from tailback.resolved import SmallQueue, Traffic
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
-from tailback.scenario.traffic.arrivals import Schedule
 from tailback.scenario.values import Direction, Section
 from tailback.scenario.words import Algorithm
 
@@ -22,8 +21,6 @@ class Resolved:
     source: int
     target: int
     start_ns: int
-    bytes: int | None = None
-    """What a flow that arrives during the run sends."""
 
 
 class File(Protocol):
@@ -57,13 +54,16 @@ class Flow:
     stop_ns: int | None
     jitter_ns: int
     dscp: int
-    schedule: Schedule | None = None
-    """The flows that arrive during the run, under the first of `names`."""
 
     @property
     def lasts_ns(self) -> int:
         """The minimum duration of a flow that has a stop; 0 for others."""
         return max(0, (self.stop_ns or 0) - self.start_ns - self.jitter_ns)
+
+    def opened(self, seed: int) -> Iterator[tuple[str, Flow]]:
+        """The flows of a run with this seed: the name of each, and this entry with its own values."""
+        del seed  # It matters for kinds that draw their flows.
+        return ((name, self) for name in self.names)
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from tailback import resolved
 from tailback.resolved import SocketOptions
-from tailback.scenario import defaults
+from tailback.scenario import arrivals, defaults
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
-from tailback.scenario.traffic import arrivals
 from tailback.scenario.traffic.kind import File, Flow, Kind, Resolved, numbered, way
 from tailback.scenario.values import (
+    Arrivals,
     Arrow,
     CodePoint,
     Control,
@@ -24,25 +24,13 @@ from tailback.scenario.values import (
     PositiveRate,
     Section,
     Size,
+    Sizes,
     SmallQueue,
     SocketSize,
     Time,
     number_schema,
-    read_by,
-    text_schema,
 )
 from tailback.scenario.words import Algorithm
-
-Arrives = Annotated[
-    arrivals.Arrivals,
-    read_by(arrivals.arrivals),
-    text_schema(r"(poisson|periodic) +[0-9.]+/(ms|s|min)", "poisson 20/s", "periodic 5/s"),
-]
-FlowSize = Annotated[
-    arrivals.Sizes,
-    read_by(arrivals.sizes),
-    text_schema(r"((exponential|lognormal|pareto) +)?[0-9.]+ *[kmgKMG]?[bB]( +[0-9.]+)?", "100kB", "pareto 100kB 1.3"),
-]
 
 
 class Tcp(Section):
@@ -88,15 +76,11 @@ class Tcp(Section):
     bytes: Size | None = Field(
         None, description="Bytes that each connection sends; it ends when they are acknowledged."
     )
-    arrivals: Arrives | None = Field(
-        None,
-        description="New connections during the run, until `stop`: `poisson 20/s` or `periodic 20/s`. Each sends "
-        "`size`.",
+    size: Sizes | None = Field(
+        None, description="With `arrivals`: bytes that each connection sends, one number or a distribution."
     )
-    size: FlowSize | None = Field(
-        None,
-        description="Bytes of each connection of `arrivals`: `100kB`, or a distribution by its mean: `exponential "
-        "100kB`, `lognormal 100kB 1.5` (sigma), `pareto 100kB 1.3` (shape).",
+    arrivals: Arrivals | None = Field(
+        None, description="Connections open at these times, from `start` to `stop`; each sends its `size` and closes."
     )
     jitter: Time = Field(
         defaults.JITTER,
@@ -107,7 +91,10 @@ class Tcp(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Bulk(Flow):
-    """TCP connections that carry bulk data; `stop_ns` is None if only `bytes` ends them."""
+    """TCP connections that carry bulk data; `stop_ns` is None if only `bytes` ends them.
+
+    With `arrivals`, `stop_ns` is the end of the arrivals; their number depends on the seed.
+    """
 
     kind: ClassVar[str] = "tcp"
 
@@ -116,9 +103,23 @@ class Bulk(Flow):
     tsq: resolved.SmallQueue
     socket: SocketOptions
     ip: int
-    given: tuple[bool, bool] = (False, False)
-    """Whether the entry has `arrivals` and `size`, which belong together."""
+    size: arrivals.Sizes | None = None
+    arrivals: arrivals.Arrivals | None = None
 
+    def opened(self, seed: int) -> Iterator[tuple[str, Flow]]:
+        """One flow per name, or per arrival: NAME.1, NAME.2, ..."""
+        if self.arrivals is None or self.size is None:
+            yield from super().opened(seed)
+            return
+        within = (self.start_ns, self.stop_ns or 0)
+        drawn = arrivals.schedule(self.arrivals, self.size, within, f"{seed}/{self.names[0]}")
+        for number, (at_ns, size) in enumerate(drawn, start=1):
+            one = replace(self, start_ns=at_ns, stop_ns=None, jitter_ns=0, bytes=size, size=None, arrivals=None)
+            yield f"{self.names[0]}.{number}", one
+
+
+MAX_ARRIVALS = 100_000
+"""Connections of one entry, as for `flows`."""
 
 PLAIN_SOCKET = SocketOptions(rcvlowat=defaults.RCVLOWAT)
 """The options of a socket with all defaults."""
@@ -127,15 +128,13 @@ PLAIN_SOCKET = SocketOptions(rcvlowat=defaults.RCVLOWAT)
 def _flow(entry: Tcp, loc: Loc, file: File) -> Bulk:
     ends = entry.tcp
     name = entry.name or _default_name(ends, file.first_host)
-    schedule = _schedule(entry, name, file.duration)
-    end = None if entry.bytes is not None else file.duration
+    end = None if entry.bytes is not None and entry.arrivals is None else file.duration
     return Bulk(
         loc=loc,
-        names=_names(name, entry, schedule),
+        names=numbered(name, entry.flows),
         direction=ends,
         start_ns=entry.start,
-        # A flow that arrives ends when its bytes are acknowledged.
-        stop_ns=None if schedule is not None else end if entry.stop is None else entry.stop,
+        stop_ns=end if entry.stop is None else entry.stop,
         jitter_ns=entry.jitter,
         bytes=entry.bytes,
         cc=entry.cc or file.control(ends.source),
@@ -143,24 +142,9 @@ def _flow(entry: Tcp, loc: Loc, file: File) -> Bulk:
         socket=_socket(entry),
         dscp=entry.dscp,
         ip=entry.ip,
-        given=(entry.arrivals is not None, entry.size is not None),
-        schedule=schedule,
+        size=entry.size,
+        arrivals=entry.arrivals,
     )
-
-
-def _schedule(entry: Tcp, name: str, duration: int) -> arrivals.Schedule | None:
-    if entry.arrivals is None or entry.size is None:
-        return None
-    end = duration if entry.stop is None else min(entry.stop, duration)
-    return arrivals.Schedule(name, entry.arrivals, entry.size, entry.start, end)
-
-
-def _names(name: str, entry: Tcp, schedule: arrivals.Schedule | None) -> tuple[str, ...]:
-    if schedule is None:
-        return numbered(name, entry.flows)
-    most = schedule.arrivals.most(max(0, schedule.end_ns - schedule.start_ns))
-    # One more than allowed is enough for the check that refuses it.
-    return tuple(f"{name}.{number}" for number in range(1, min(most, arrivals.MAX_FLOWS + 1) + 1))
 
 
 def _default_name(direction: Direction, first_host: str) -> str:
@@ -182,8 +166,7 @@ def _socket(entry: Tcp) -> SocketOptions:
 
 def _resolved(flow: Bulk, at: Resolved) -> resolved.Tcp:
     return resolved.Tcp(
-        name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns,
-        bytes=flow.bytes if at.bytes is None else at.bytes,
+        name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns, bytes=flow.bytes,
         cc=resolved.Control(name=flow.cc.kind, options=dict(flow.cc.options), parameters=dict(flow.cc.parameters)),
         tsq=flow.tsq, socket=flow.socket,
         ip=flow.ip, dscp=flow.dscp,
@@ -193,31 +176,35 @@ def _resolved(flow: Bulk, at: Resolved) -> resolved.Tcp:
 def _problems(flow: Bulk, _most: int) -> Iterator[Problem]:
     if flow.bytes == 0:
         yield Problem((*flow.loc, "bytes"), "`0` bytes leave nothing to send", "give a size, such as 10mb")
-    if flow.given == (True, False):
-        yield Problem((*flow.loc, "arrivals"), "flows arrive without a size", "add `size: 100kB`, or a distribution")
-    if flow.given == (False, True):
-        remedy = "add `arrivals: poisson 20/s`; the size of a single flow is `bytes`"
-        yield Problem((*flow.loc, "size"), "`size` is that of flows which arrive during the run", remedy)
-    if flow.schedule is not None:
-        yield from _schedule_problems(flow, flow.schedule)
+    if flow.arrivals is not None:
+        yield from _arriving(flow, flow.arrivals)
+    elif flow.size is not None:
+        hint = "add `arrivals: poisson 20/s`, or write `bytes` for one transfer"
+        yield Problem((*flow.loc, "size"), "`size` is that of connections that arrive", hint)
 
 
-def _schedule_problems(flow: Bulk, schedule: arrivals.Schedule) -> Iterator[Problem]:
+def _arriving(flow: Bulk, every: arrivals.Arrivals) -> Iterator[Problem]:
+    if flow.size is None:
+        yield Problem((*flow.loc, "arrivals"), "arriving connections need a size", "add `size: 100kb`")
     if flow.bytes is not None:
-        yield Problem((*flow.loc, "bytes"), "`bytes` and `size` are both given", "remove `bytes`")
+        hint = "remove it: `size` says how much each connection sends"
+        yield Problem((*flow.loc, "bytes"), "`bytes` cannot be combined with `arrivals`", hint)
+    if len(flow.names) > 1:
+        hint = "remove it and give a higher rate of arrivals"
+        yield Problem((*flow.loc, "flows"), "`flows` cannot be combined with `arrivals`", hint)
     if flow.jitter_ns:
-        yield Problem((*flow.loc, "jitter"), "`arrivals` says when flows start", "remove `jitter`")
-    if schedule.end_ns <= schedule.start_ns:
-        yield Problem((*flow.loc, "stop"), "no flow can arrive before `stop`", "let it be later than `start`")
-    if len(flow.names) > arrivals.MAX_FLOWS:
-        rate, span = schedule.arrivals.per_s, (schedule.end_ns - schedule.start_ns) / arrivals.NANOSECONDS
-        text = f"{rate:g} flows per second over {span:g} s may be more than {arrivals.MAX_FLOWS} flows"
-        yield Problem((*flow.loc, "arrivals"), text, "lower the rate, or let `stop` be earlier")
+        hint = "remove it: the seed draws the arrivals"
+        yield Problem((*flow.loc, "jitter"), "`jitter` cannot be combined with `arrivals`", hint)
+    count = every.mean_rate * flow.lasts_ns / arrivals.SECOND_NS
+    if count > MAX_ARRIVALS:
+        message = f"about {count:,.0f} connections arrive, and a run may have {MAX_ARRIVALS:,} per entry"
+        yield Problem((*flow.loc, "arrivals"), message, "give a lower rate, an earlier `stop` or a shorter `duration`")
 
 
 def _sampled_ns(flow: Bulk, duration: int) -> int:
-    # How long a flow that arrives will last is not known.
-    return 0 if flow.schedule is not None else len(flow.names) * max(0, duration - flow.start_ns - flow.jitter_ns)
+    if flow.arrivals is not None:
+        return 0  # How long each lasts is not known.
+    return len(flow.names) * max(0, duration - flow.start_ns - flow.jitter_ns)
 
 
 ROW = Kind(
