@@ -102,8 +102,9 @@ def air(ticks: int, tsq: str) -> pa.Table:
 
 
 def events(rows: list[tuple[float, str, str, str]]) -> pa.Table:
-    """The table `events` with these rows."""
-    return table({"t": "s", "what": "", "where": "", "reason": ""}, rows)
+    """The table `events` with these rows, which are of no flow."""
+    units = {"t": "s", "what": "", "where": "", "reason": "", "flow": ""}
+    return table(units, [(*row, "") for row in rows])
 
 
 def table(units: Mapping[str, str], rows: list[Any]) -> pa.Table:

@@ -33,7 +33,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
 
 def _of(run: RunFolder) -> pd.DataFrame:
     sizes = {flow.name: flow.bytes for flow in run.scenario.tcp if flow.bytes is not None}
-    times = completion_times(run.events, sizes, Window(*run.window_ns)) if run.has("events") else {}
+    times = completion_times(run.events, sizes, Window(*run.window_ns)) if sizes and run.has("events") else {}
     head = {**run.axes, "repetition": run.repetition}
     return pd.DataFrame({
         **{name: [value] * len(times) for name, value in head.items()},

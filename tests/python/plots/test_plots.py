@@ -29,8 +29,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 SUFFIXES = (".png", ".pdf", ".svg")
-DRAWN = [name for name in PLOTS if name != "queue"]
-"""The plots of what the backend of the tests records, which has no queues (`test_parts_of_a_run` draws those)."""
+DRAWN = [name for name in PLOTS if name not in {"queue", "fct"}]
+"""The plots of what the backend of the tests records. It has no queues (`test_parts_of_a_run` draws those) and no flows
+with a size (`scenario/test_arrivals` draws those)."""
 
 DAILY = [(name, SUFFIXES[number % len(SUFFIXES)]) for number, name in enumerate(DRAWN)]
 """Each plot in one format, the formats in turn. The campaign draws each plot in each."""
@@ -67,6 +68,11 @@ def test_a_figure_is_not_blank(found: Results, tmp_path: Path, name: str) -> Non
     figure, _ = draw_to(PLOTS[name], found, tmp_path / "figure.png")
     pixels = np.asarray(Image.open(figure).convert("L"))
     assert 0.005 < (pixels < 200).mean() < 0.6
+
+
+def test_completion_times_of_flows_that_never_end_are_refused(found: Results) -> None:
+    with pytest.raises(NotDrawable, match="give flows `size` and `arrivals`"):
+        PLOTS["fct"].table(found)
 
 
 def test_candlesticks_are_the_percentiles_over_all_repetitions(found: Results) -> None:

@@ -170,6 +170,11 @@ def test_completion_times_are_summarised_by_size_and_drawn(tmp_path: Path) -> No
     everything, classes = run.summary["flow_completion_s"], run.summary["flow_completion_by_size_s"]
     assert sum(each["n"] for each in classes.values()) == everything["n"] > 80
     assert classes["to_10kb"]["p50"] < classes["to_100kb"]["p50"] < classes["to_1mb"]["p50"]
-    table = plots.find_plot("fct").table(results)
+    fct = plots.find_plot("fct")
+    table = fct.table(results)
     assert len(table) == everything["n"]
     assert tailback.plot(results, "fct").axes
+    figure, csv = plots.draw_to(fct, results, tmp_path / "figure.png")
+    again, _ = plots.draw_to(fct, results, tmp_path / "again.png")
+    assert figure.read_bytes() == again.read_bytes()
+    assert len(csv.read_text().splitlines()) == 1 + len(table)
