@@ -80,6 +80,12 @@ END
 
 up() {
     down
+    taken=$(ip -brief address show to "$management.0/24" | cut -d ' ' -f 1)
+    [ -z "$taken" ] || {
+        echo "testbed-lab.sh: $management.0/24 is in use by $taken: give another PREFIX; if $taken is a lab that was" \
+            "left behind, take it away: testbed-lab.sh down DIR ${taken%m}" >&2
+        exit 1
+    }
     rm -f "$folder"/host_* "$folder"/key "$folder"/key.pub "$folder"/known_hosts "$folder"/sshd_*
     mkdir -p /run/sshd
     ssh-keygen -q -t ed25519 -N '' -C lab -f "$folder/key"

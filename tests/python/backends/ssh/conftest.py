@@ -128,15 +128,28 @@ class Lab:
 
 
 def own_prefix() -> str:
-    """The prefix of the lab's addresses (`scripts/testbed-lab.sh`), different for each test process."""
+    """The prefix of the lab's addresses (`scripts/testbed-lab.sh`), different for each test process. Its network is not
+    that of a lab that killed tests left behind.
+    """
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    for number in itertools.count(os.getpid()):
-        prefix = f"t{number % 100_000}"
-        said = subprocess.run(["cksum"], input=prefix, capture_output=True, text=True, check=True).stdout
-        if int(said.split()[0]) % 250 % workers == worker:
-            return prefix
-    raise AssertionError("no prefix")
+    return next(
+        prefix
+        for number in itertools.count(os.getpid())
+        if (octet := octet_of(prefix := f"t{number % 100_000}")) % workers == worker and is_free(octet)
+    )
+
+
+def octet_of(prefix: str) -> int:
+    """The third number of the addresses of a lab."""
+    said = subprocess.run(["cksum"], input=prefix, capture_output=True, text=True, check=True).stdout
+    return int(said.split()[0]) % 250
+
+
+def is_free(octet: int) -> bool:
+    """Whether no device of this machine has an address in the network of a lab."""
+    command = ["ip", "-brief", "address", "show", "to", f"198.18.{octet}.0/24"]
+    return not subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 @pytest.fixture(scope="session")

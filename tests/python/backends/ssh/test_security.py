@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backends.ssh.conftest import SMALL, Lab, resolved
+from backends.ssh.conftest import SCRIPT, SMALL, Lab, is_free, octet_of, resolved
 from properties import cases
 from tailback import testbed
 from tailback.backends.ssh import Ssh, run
@@ -205,3 +205,13 @@ def test_the_agent_listens_at_the_test_address_only(ssh: Ssh, lab: Lab, facts: M
         opened["h4"].ask("opening sockets", "prepare", job=job, me=names.index("h4"))
         new = set(lab.within("h4", "ss", "-lntuH").split()) - before
         assert [word for word in new if ":" in word] == ["10.1.2.14:5001"]
+
+
+def test_a_second_lab_with_the_addresses_of_another_is_refused_with_the_remedy(lab: Lab, tmp_path: Path) -> None:
+    taken = octet_of(lab.prefix)
+    assert not is_free(taken)
+    other = next(prefix for number in range(10_000) if octet_of(prefix := f"u{number}") == taken)
+    words = [str(SCRIPT), "up", str(tmp_path / "lab"), other]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"is in use by {lab.prefix}m: give another PREFIX" in done.stderr
