@@ -119,6 +119,16 @@ papers: $(VENV)/.package ## reproduce the papers; write docs/papers.md, its pict
 docs: $(VENV)/.tools $(VENV)/.package ## build the documentation into site/, without a network; broken links are errors
 	NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/mkdocs build --strict
 
+man: $(VENV)/.package ## write the manual pages to build/man
+	$(BIN)/python scripts/man.py build/man
+
+wheel: $(VENV)/.python ## build the wheel of this machine and the source archive into dist/
+	@$(PIP) install 'ziglang>=0.13'
+	scripts/wheel.sh "$(CURDIR)/$(BIN)"
+
+wheel-test: $(VENV)/.python ## install the wheel of dist/ into an environment of its own, and run an experiment
+	scripts/wheel-test.sh $(BIN)/python
+
 pictures: demo $(VENV)/.tools ## draw the pictures of README.md and the documentation anew
 	cp $(DEMO)/plots/candlestick.png docs/pictures/demo.png
 	$(BIN)/tailback run experiments/papers/access21/fig5.yaml --out $(FIG5)
@@ -142,14 +152,14 @@ kernel: $(VENV)/.package ## build the Linux kernel of --backend uml; as root, in
 	$(BIN)/tailback kernel build
 
 clean: ## remove what was built and installed; results stay
-	rm -rf $(VENV) target site python/tailback/_core.*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target site build dist python/tailback/_core.*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find $(PYTHON_CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types test-rust test-python campaign campaign-tests campaign-kills campaign-fuzz properties properties-rust properties-python golden notebook metrics docs papers pictures bench clean help
+.PHONY: demo test lint style clippy types test-rust test-python campaign campaign-tests campaign-kills campaign-fuzz properties properties-rust properties-python golden notebook metrics docs man wheel wheel-test papers pictures bench clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 

@@ -1,12 +1,13 @@
 """Hooks of mkdocs.yml, which generate pages of the site.
 
 One page per congestion control, queue discipline and driver from the registries of the simulator; every key of an
-experiment file from its models; every command from the command line; the sources and deviations from `references/`; the
-notebook with its results. In written pages, citations (`[rfc9438 §4.2]`) become links to the sources. Links to files
-outside `docs`, which are not part of the site, become their names.
+experiment file from its models; every command from the command line; the functions of `import tailback`; the sources
+and deviations from `references/`; the notebook with its results. In written pages, citations (`[rfc9438 §4.2]`) become
+links to the sources. Links to files outside `docs`, which are not part of the site, become their names.
 """
 
 import base64
+import inspect
 import json
 import posixpath
 import re
@@ -21,6 +22,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from typer.cli import get_docs_for_click
 
+import tailback
 from tailback import scenario
 from tailback.algorithms import CoreRegistry
 from tailback.cli import catalogue
@@ -138,6 +140,7 @@ def _made() -> dict[str, str | bytes]:
         "reference/sources.md": _sources(),
         "reference/deviations.md": _deviations(),
         "reference/stacks.md": _stacks(),
+        "reference/python.md": _python(),
         **_notebook(),
     }
     for family in FAMILIES:
@@ -276,6 +279,38 @@ def _commands() -> str:
         "\nExit status: 0 success; 1 a run failed, or output cannot be written; 2 the input is wrong; 130 interrupted."
         "\n"
     )
+
+
+def _python() -> str:
+    """The names of `import tailback`, with their signatures and docstrings; of a class also its public members."""
+    intro = inspect.getdoc(tailback) or ""
+    title, _, example = intro.partition("\n\n")
+    parts = [f"# From Python\n\n{_escaped(title)}\n\n```python\n{example}\n```"]
+    for name in tailback.__all__:
+        parts.append(_documented(f"tailback.{name}", getattr(tailback, name), "##"))
+    return "\n\n".join(parts) + "\n"
+
+
+def _documented(name: str, thing: Any, heading: str) -> str:
+    short = name.rpartition(".")[2]
+    text = _escaped(inspect.getdoc(thing) or "")
+    if not inspect.isclass(thing):
+        signature = f"\n\n```python\n{short}{_signature(thing)}\n```" if callable(thing) else ""
+        return f"{heading} `{name}`{signature}\n\n{text}"
+    members = [
+        _documented(f"{short}.{each}", member.fget if isinstance(member, property) else member, heading + "#")
+        for each, member in vars(thing).items()
+        if not each.startswith("_") and (isinstance(member, property) or inspect.isfunction(member))
+        and inspect.getdoc(member)
+    ]  # fmt: skip
+    return "\n\n".join([f"{heading} `{name}`\n\n{text}", *members])
+
+
+def _signature(function: Any) -> str:
+    """The signature, without quotes around names of types and without `self`."""
+    found = inspect.signature(function)
+    kept = [each for name, each in found.parameters.items() if name != "self"]
+    return str(found.replace(parameters=kept)).replace("'", "").replace("~", "")
 
 
 def _sources() -> str:

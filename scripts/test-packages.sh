@@ -5,6 +5,7 @@
 # chromium    shows reports (tests/python/validation/test_report.py, tests/python/report)
 # flent       opens what `tailback export --flent` writes (tests/python/formats/test_flent.py)
 # tshark      opens the captures of a run (tests/python/formats/test_captures.py)
+# groff-base  reads the manual pages (tests/python/docs/test_man.py)
 # valgrind    counts instructions (tests/python/performance)
 # openssh-server, iproute2, ethtool, iputils-ping, tcpdump, iperf3, procps
 #             are the testbed of namespaces (scripts/testbed-lab.sh, tests/python/backends/ssh)
@@ -14,6 +15,7 @@ has() { command -v "$1" >/dev/null 2>&1; }
 has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
 has flent && has python3 && python3 -c 'import matplotlib' 2>/dev/null || missing="$missing flent python3-matplotlib"
 has tshark && has capinfos || missing="$missing tshark"
+has groff || missing="$missing groff-base"
 has valgrind || missing="$missing valgrind"
 PATH=$PATH:/usr/sbin:/sbin
 has sshd || missing="$missing openssh-server"

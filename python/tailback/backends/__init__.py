@@ -160,6 +160,28 @@ _BACKENDS: Mapping[str, Callable[..., Backend]] = {"sim": _sim, "uml": _uml, "ne
 _WITH_NAME = ("uml", "ssh")
 """Backends that take a name after a colon: a kernel, or a testbed file."""
 
+TEXTS: Mapping[str, str] = {
+    "sim": (
+        "The simulator, which is the default: Linux's TCP, queue disciplines and Wi-Fi, packet by packet in virtual "
+        "time. The same file and seed give the same bytes on every machine. docs/fidelity.md says how far it is from a "
+        "real kernel.\n\nUse it: tailback run FILE"
+    ),
+    "uml": (
+        "A real Linux kernel in virtual time: User Mode Linux, built once by `tailback kernel build`. Its own TCP and "
+        "disciplines run, and the load of the machine does not change the result. `uml:NAME` is a kernel of your own."
+        "\n\nUse it: tailback run FILE --backend uml"
+    ),
+    "netns": (
+        "The kernel of this machine, in network namespaces and in real time. It needs root, and other work on the "
+        "machine changes the result.\n\nUse it: tailback run FILE --backend netns"
+    ),
+    "ssh": (
+        "Machines of your own over SSH. A testbed file names them; `tailback testbed check TESTBED` looks at them "
+        "first.\n\nUse it: tailback run FILE --testbed testbed.yaml"
+    ),
+}
+"""What each backend is, for `tailback explain`."""
+
 
 def open_backend(name: str) -> Backend:
     """The backend with this name (`sim`, `uml:KERNEL`, `ssh:FILE`); raises `UnknownBackend` if there is none."""

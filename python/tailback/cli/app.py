@@ -68,7 +68,6 @@ app = typer.Typer(
     cls=_Commands,
     help="Run TCP experiments on a simulator, a real Linux kernel or a testbed, and analyse the results.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     # Plain text: the same output in a pipe, and no slow import of a Markdown renderer.
     rich_markup_mode=None,

@@ -1,11 +1,11 @@
-"""Explains algorithms, metrics and stacks, from the registries."""
+"""Explains algorithms, metrics and stacks, from the registries; `topics` explains all other words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tailback.algorithms import ETHERNET_MTU, CoreRegistry
 from tailback.cli.failures import WrongInput
-from tailback.scenario import arrivals, stacks, words
+from tailback.scenario import stacks, words
 from tailback.scenario.defaults import STACK
 from tailback.tc import options as tc
 from tailback.tc.errors import WordError, nearest_hint
@@ -43,13 +43,23 @@ def explained(text: str) -> list[Explanation]:
             return _chain(words.driver(text, registry.drivers), registry.drivers)
         if kind in {row.name for row in registry.qdiscs}:
             return _chain(words.discipline(text, registry.qdiscs), registry.qdiscs)
-        # Metrics come last: their definitions need pandas.
-        described = _stack(text) or _key(text) or _metric(text)
-        if described is None:
-            raise _unknown(kind, registry)
-        return [described]
+        return _other(text.strip(), registry)
     except WordError as error:
         raise WrongInput(f"{error.message}\n  hint: {error.hint}") from None
+
+
+def _other(word: str, registry: CoreRegistry) -> list[Explanation]:
+    """Explains what is no algorithm: a stack, a metric, a key of the experiment file and so on."""
+    from tailback.cli import topics
+
+    stack = _stack(word)
+    if stack is not None:
+        return [stack]
+    metric = _metric(word)
+    found = [*([] if metric is None else [metric]), *topics.explained(word)] or list(topics.plot(word))
+    if not found:
+        raise _unknown(word, registry)
+    return found
 
 
 def documented(row: Row) -> list[Explanation]:
@@ -68,13 +78,6 @@ def _metric(text: str) -> Explanation | None:
         return None
     unit = f" ({row.unit})" if row.unit else ""
     return Explanation(f"{row.name}{unit}", f"{row.definition}\n\nSource: {row.source}", [])
-
-
-def _key(text: str) -> Explanation | None:
-    """What `arrivals` and `size` of a traffic entry may be."""
-    if text.strip() not in ("arrivals", "size"):
-        return None
-    return Explanation("arrivals, size: TCP connections that arrive during a run", arrivals.EXPLAINED, [])
 
 
 def _stack(text: str) -> Explanation | None:
@@ -104,11 +107,17 @@ def _difference(stack: stacks.Stack, difference: stacks.Difference) -> str:
 
 
 def _unknown(name: str, registry: CoreRegistry) -> WordError:
+    from tailback.cli import topics
+
     algorithms = [row.name for row in (*registry.congestion_controls, *registry.qdiscs, *registry.drivers)]
-    known = [*algorithms, *(stack.name for stack in stacks.stacks())]
-    return WordError(
-        f"`{name}` is not a congestion control, queue discipline, driver or network stack", nearest_hint(name, known)
-    )
+    known = [*algorithms, *(stack.name for stack in stacks.stacks()), *topics.names()]
+    close = nearest_hint(name, known)
+    return WordError(f"nothing here is called `{name}`", close if close.startswith("did you mean") else WHERE_NAMES_ARE)
+
+
+WHERE_NAMES_ARE = "`tailback list cc` shows congestion controls; it also lists " + (
+    "qdisc, driver, stack, metric, plot, preset and experiment. Keys of the experiment file: docs/experiment-file.md"
+)
 
 
 def _kind(text: str) -> str:

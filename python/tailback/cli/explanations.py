@@ -12,7 +12,9 @@ from tailback.cli.console import emit
 
 def shown(found: Sequence[Explanation]) -> None:
     """Heads of algorithm files, each with its table of parameters."""
-    for explanation in found:
+    for place, explanation in enumerate(found):
+        if place:
+            emit("")
         emit(Text(explanation.heading, style="bold"), "", Text(explanation.text))
         if explanation.parameters:
             emit(_parameters(explanation))

@@ -21,6 +21,7 @@ def listed(kind: str) -> Listing:
         "driver": lambda: [(row.name, row.summary) for row in CoreRegistry().drivers],
         "stack": _stacks,
         "plot": _plots,
+        "preset": _presets,
         "metric": _metrics,
         "experiment": _experiments,
     }
@@ -48,6 +49,12 @@ def _plots() -> Listing:
     from tailback.plots import PLOTS
 
     return [(plot.name, plot.summary) for plot in PLOTS.values()]
+
+
+def _presets() -> Listing:
+    from tailback.scenario.flows import PRESETS
+
+    return list(PRESETS.items())
 
 
 def _metrics() -> Listing:

@@ -14,6 +14,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from tailback.cli import completions
+
 
 class Part(StrEnum):
     """The parts of a run that have rows of their own."""
@@ -26,13 +28,19 @@ class Part(StrEnum):
 File = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="An experiment file (YAML), or the name of an included experiment.", show_default=False
+        metavar="FILE",
+        help="An experiment file (YAML), or the name of an included experiment.",
+        show_default=False,
+        autocompletion=completions.experiments,
     ),
 ]
 Files = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FILE...", help="Experiment files (YAML), or names of included experiments.", show_default=False
+        metavar="FILE...",
+        help="Experiment files (YAML), or names of included experiments.",
+        show_default=False,
+        autocompletion=completions.experiments,
     ),
 ]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A results folder of `tailback run`.", show_default=False)]
@@ -60,6 +68,11 @@ def parallel(default: str) -> Any:
 
 
 Jobs = Annotated[int | None, parallel("all cores; netns: 1")]
+
+
+def backend_name(help_: str, name: str = "--backend") -> Any:
+    """An option that names a backend."""
+    return typer.Option(name, metavar="NAME", help=help_, autocompletion=completions.backends)
 
 
 def out_folder(help_: str, default: str | None = None) -> Any:

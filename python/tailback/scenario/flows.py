@@ -10,7 +10,7 @@ marked EF, BK and BE; `rrul_be` has the same without marks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tailback.resolved import ControlSource, Offloads, SmallQueue
@@ -42,6 +42,23 @@ from tailback.scenario.tsq import small_queue
 from tailback.scenario.values import Direction, Section
 from tailback.scenario.words import Algorithm
 from tailback.tc import units
+
+PRESETS: Mapping[str, str] = {
+    "tcp_upload": "One TCP flow from the first host to the second, and a ping.",
+    "tcp_nup": "`flows` TCP flows from the first host to the second, and a ping.",
+    "tcp_download": "One TCP flow from the second host to the first, and a ping.",
+    "tcp_ndown": "`flows` TCP flows from the second host to the first, and a ping.",
+    "tcp_bidirectional": "One TCP flow each way, and a ping.",
+    "rrul": (
+        "Realtime response under load: four TCP flows each way, marked BE, BK (CS1), CS5 and EF, while a ping and "
+        "three pings over UDP, marked EF, BK and BE, measure the latency. It shows what a busy line does to calls "
+        "and games."
+    ),
+    "rrul_be": "RRUL without marks: four TCP flows each way, a ping, and three pings over UDP, all best effort.",
+    "udp_flood": "UDP datagrams at `rate` from the first host to the second, and a ping.",
+    "ping": "Only a ping from the first host to the second.",
+}
+"""What each preset does, for `tailback explain`."""
 
 
 @cached

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -49,6 +49,59 @@ LONG_SKB_NS = 5 * 10**6
 #: Titles that say where the bottleneck is.
 LOCAL = re.compile(r"\blocal\b.*bottleneck|bottleneck at the (sender|client)")
 REMOTE = re.compile(r"\bremote\b.*bottleneck|bottleneck at the router|router bottleneck")
+
+
+WARNINGS: Mapping[str, str] = {
+    "queue-below-bdp": (
+        "A FIFO at the bottleneck holds less than one bandwidth-delay product: rate times round-trip time. After each "
+        "loss, a sender like Reno or CUBIC then leaves the link idle for a while. Give the queue more packets, unless "
+        "you study short buffers."
+    ),
+    "burst-above-queue": (
+        "A shaper's burst is larger than the queue below it. The queue never fills while the shaper has tokens, and "
+        "one burst overruns it. Give a smaller burst."
+    ),
+    "netem-at-sender": (
+        "netem delays packets at the host that sends them. Linux takes such packets off the socket's account, so TCP "
+        "Small Queues and the feedback of the qdisc stop working. Give the delay to the link instead."
+    ),
+    "netem-limit": (
+        "netem holds at most `limit` packets, and the delay needs more of them at this rate. The excess is dropped, "
+        "which looks like congestion. Raise the limit."
+    ),
+    "bottleneck-elsewhere": (
+        "The title says where the bottleneck is, and the slowest device on the path is another one. Correct either."
+    ),
+    "bbr-internal-pacing": (
+        "BBR needs pacing. Without the discipline fq, TCP paces by its own timer since Linux 4.13. Nothing to do."
+    ),
+    "skbs-lost-whole": (
+        "With offloads on, a packet of the simulator and of Linux is an skb of up to 64 KB. A random loss drops the "
+        "whole skb: many segments at once. Turn offloads off to lose single packets."
+    ),
+    "jitter-above-delay": (
+        "No packet can arrive before it was sent, so jitter is limited by the delay, and the distribution is cut off."
+    ),
+    "trace-repeats": "The trace of a link is shorter than the run and starts again from its beginning.",
+    "change-unmeasured": "A link changes after the end of the measurement window, so no metric sees the change.",
+    "few-pings": (
+        "With fewer than 100 pings in the measurement window, a 99th percentile is only the largest value. Ping more "
+        "often or measure for longer."
+    ),
+    "slow-start-measured": (
+        "The measurement window begins during slow start. Averages then mix the start of the flows with their steady "
+        "state. Set `measure.warmup`, unless you study the start."
+    ),
+    "repetitions-alike": (
+        "All flows start at the same times in every repetition, so repetitions hardly differ, and intervals computed "
+        "from them are too narrow. Spread the starts with `jitter`."
+    ),
+    "large-skbs": (
+        "At a low rate, an skb of 64 KB occupies the link for many milliseconds, and every other packet waits for it. "
+        "Testbeds turn offloads off at such rates."
+    ),
+}
+"""What each code of a warning means, for `tailback explain`."""
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,13 @@
 
 from typing import Annotated
 
-import typer
-
-from tailback.cli.options import File, Set
+from tailback.cli.options import File, Set, backend_name
 
 
 def check(
     file: File,
     sets: Set = None,
-    backend: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="The backend to check for: sim, uml, uml:KERNEL, netns or ssh:FILE."),
-    ] = "sim",
+    backend: Annotated[str, backend_name("The backend to check for: sim, uml, uml:KERNEL, netns or ssh:FILE.")] = "sim",
 ) -> None:
     """Check an experiment file for errors and likely mistakes, without running it."""
     from tailback import fitting, scenario

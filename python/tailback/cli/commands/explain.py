@@ -1,8 +1,10 @@
-"""`tailback explain`: explains an algorithm, a metric or a network stack."""
+"""`tailback explain`: explains a word: an algorithm, a metric, a key, a warning and so on."""
 
 from typing import Annotated
 
 import typer
+
+from tailback.cli import completions
 
 
 def explain(
@@ -10,12 +12,13 @@ def explain(
         str,
         typer.Argument(
             metavar="NAME",
-            help='cubic, fq_codel, linux-5.4, or with options: "fq_codel limit 180".',
+            help='cubic, tsq, rrul, uml, few-pings, linux-5.4, or with options: "fq_codel limit 180".',
             show_default=False,
+            autocompletion=completions.words,
         ),
     ],
 ) -> None:
-    """Explain an algorithm: its idea, source and parameters; or how a network stack differs from the newest."""
+    """Explain an algorithm, a metric, a key of the experiment file, a warning, a plot, a backend or a network stack."""
     from tailback.cli import catalogue, explanations
 
     explanations.shown(catalogue.explained(name))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tailback.cli import completions
 from tailback.cli.options import Selection, out_file
 
 
@@ -32,7 +33,15 @@ class Figure:
     """The figure to draw, and its file."""
 
     name: Annotated[
-        str | None, typer.Option("-p", "--plot", metavar="NAME", help="The plot; see --list.", show_default=False)
+        str | None,
+        typer.Option(
+            "-p",
+            "--plot",
+            metavar="NAME",
+            help="The plot; see --list.",
+            show_default=False,
+            autocompletion=completions.of("plot"),
+        ),
     ] = None
     out: Annotated[Path | None, out_file("png, pdf or svg.", "DIR/plots/NAME.png")] = None
     _list: Annotated[
@@ -47,7 +56,10 @@ class Layout:
     metric: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="The metric of bar, heatmap (ping_ms.p90), cdf or band (rtt).", show_default=False
+            metavar="NAME",
+            help="The metric of bar, heatmap (ping_ms.p90), cdf or band (rtt).",
+            show_default=False,
+            autocompletion=completions.of("metric"),
         ),
     ] = None
     x: Annotated[str | None, typer.Option("--x", metavar="AXIS", help="The axis along x.", show_default=False)] = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tailback.cli import testbeds
-from tailback.cli.options import Changes, Files, Jobs, Json, Part, out_folder
+from tailback.cli.options import Changes, Files, Jobs, Json, Part, backend_name, out_folder
 
 if TYPE_CHECKING:
     from tailback.scenario import Experiment
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 class Place:
     """The backend and machines of the runs."""
 
-    backend: Annotated[str, typer.Option(metavar="NAME", help="The backend: sim, uml, uml:KERNEL, netns or ssh.")] = (
-        "sim"
-    )
+    backend: Annotated[str, backend_name("The backend: sim, uml, uml:KERNEL, netns or ssh.")] = "sim"
     testbed: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Testbed file: run on these machines over SSH.", show_default=False),

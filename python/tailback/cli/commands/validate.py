@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from tailback.cli.options import Changes, File, Jobs, Json, Judgement, out_folder
+from tailback.cli.options import Changes, File, Jobs, Json, Judgement, backend_name, out_folder
 
 
 @dataclass(frozen=True)
 class Backends:
     """The backends to compare."""
 
-    candidate: Annotated[str, typer.Option("--backend", metavar="NAME", help="The backend to judge.")] = "sim"
-    reference: Annotated[str, typer.Option("--against", metavar="NAME", help="The backend to compare it with.")] = "uml"
+    candidate: Annotated[str, backend_name("The backend to judge.")] = "sim"
+    reference: Annotated[str, backend_name("The backend to compare it with.", "--against")] = "uml"
     walk: Annotated[
         list[str] | None,
         typer.Option("--every", metavar="AXIS", help="Vary cc or qdisc over the whole registry.", show_default=False),

@@ -1,0 +1,141 @@
+"""Explains the words of Tailback that are no algorithm: keys of the experiment file, options of disciplines, sysctls,
+plots, warnings, presets, backends and units.
+
+All texts come from where the word is defined: the schema, the registries, `lint.WARNINGS` and so on.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from tailback import backends, scenario
+from tailback.algorithms import CoreRegistry
+from tailback.cli.catalogue import Explanation
+from tailback.scenario import arrivals, flows, sysctl
+from tailback.scenario.lint import WARNINGS
+from tailback.tc import units
+
+UNIT_WORDS = ("unit", "units", "rate", "size", "delay")
+"""Words that are explained with the units of their values."""
+
+
+def explained(word: str) -> list[Explanation]:
+    """Everything that `word` means here, without plots, which are slow to load: `plot`."""
+    return [found for source in SOURCES for found in source(word)]
+
+
+def names() -> list[str]:
+    """All words that `explained` knows, without repetition."""
+    keys = [key for _, model in _models() for key in model["properties"]]
+    others = [*_options(), *(row.name for row in sysctl.SYSCTLS), *WARNINGS, *flows.PRESETS, *backends.TEXTS]
+    return list(dict.fromkeys([*keys, *others, *_plots(), *UNIT_WORDS[:2]]))
+
+
+def _preset(word: str) -> Iterator[Explanation]:
+    if word in flows.PRESETS:
+        text = f"{flows.PRESETS[word]}\n\nIn an experiment: traffic: [{{preset: {word}, hosts: [client, server]}}]"
+        yield Explanation(f"{word}: a preset of `traffic`, named as in Flent", text, [])
+
+
+def _backend(word: str) -> Iterator[Explanation]:
+    if word in backends.TEXTS:
+        yield Explanation(f"{word}: a backend", backends.TEXTS[word], [])
+
+
+def _warning(word: str) -> Iterator[Explanation]:
+    if word in WARNINGS:
+        yield Explanation(f"{word}: a warning of `check` and `run`", WARNINGS[word], [])
+
+
+def plot(word: str) -> Iterator[Explanation]:
+    """The plot with this name."""
+    summary = _plots().get(word)
+    if summary is not None:
+        yield Explanation(f"{word}: a plot", f"{summary}.\n\nDraw it: tailback plot DIR -p {word}", [])
+
+
+def _plots() -> Mapping[str, str]:
+    # Imported here, because matplotlib is slow to load.
+    from tailback.plots import PLOTS
+
+    return {
+        name: plot.summary + (f". --metric takes {plot.takes}" if plot.takes else "") for name, plot in PLOTS.items()
+    }
+
+
+def _key(word: str) -> Iterator[Explanation]:
+    """The keys with this name; those with the same meaning together."""
+    places: dict[str, list[str]] = {}
+    for place, model in _models():
+        field = model["properties"].get(word)
+        if field is not None and "description" in field:
+            places.setdefault(_meaning(field), []).append(place)
+    for meaning, found in places.items():
+        yield Explanation(f"{word}: a key of {', '.join(found)}", meaning, [])
+    if places and word in ("arrivals", "size"):
+        yield Explanation("arrivals, size: TCP connections that arrive during a run", arrivals.EXPLAINED, [])
+
+
+def _meaning(field: Mapping[str, Any]) -> str:
+    """The description of a key, its default and examples."""
+    lines = [" ".join(field["description"].split())]
+    if isinstance(field.get("default"), str | int):
+        lines.append(f"Default: {_written(field['default'])}")
+    if field.get("examples"):
+        lines.append(f"Examples: {', '.join(_written(each) for each in field['examples'])}")
+    return "\n".join(lines)
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _models() -> Iterator[tuple[str, dict[str, Any]]]:
+    """The models of the experiment file with keys, each with a name for readers."""
+    schema = scenario.json_schema()
+    yield "the file", schema
+    for name, model in schema.get("$defs", {}).items():
+        if "properties" in model:
+            yield f"`{name.lower()}`", model
+
+
+def _option(word: str) -> Iterator[Explanation]:
+    """The options of disciplines and controls with this name."""
+    lines = _options().get(word)
+    if lines:
+        yield Explanation(f"{word}: an option of disciplines or controls", "\n".join(lines), [])
+
+
+def _options() -> Mapping[str, list[str]]:
+    registry = CoreRegistry()
+    found: dict[str, list[str]] = {}
+    for row in (*registry.qdiscs, *registry.congestion_controls, *registry.drivers):
+        for parameter in row.parameters:
+            found.setdefault(parameter.name, []).append(f"{row.name}: {parameter.meaning}")
+    return found
+
+
+def _sysctl(word: str) -> Iterator[Explanation]:
+    """The sysctl with this name, or whose last part or word it is: `ecn` finds net.ipv4.tcp_ecn."""
+    for row in sysctl.SYSCTLS:
+        last = row.name.rpartition(".")[2]
+        if word in (row.name, last, last.removeprefix("tcp_")):
+            text = f"{row.meaning}\nUnit: {row.unit}. Default: {row.default}."
+            yield Explanation(f"{row.name}: a sysctl of a host", text, [])
+
+
+def _units(word: str) -> Iterator[Explanation]:
+    if word in UNIT_WORDS:
+        yield Explanation("units: how values are written, as in tc", UNITS, [])
+
+
+UNITS = f"""\
+rate: {units.RATE_HINT.partition(": ")[2]}. Bits per second; k, m, g are powers of 1000.
+      `bps` counts bytes, as in tc: 10mbps is 80mbit.
+size: {units.SIZE_HINT.partition(": ")[2]}. Bytes; k, m, g are powers of 1024, as in tc.
+time: {units.TIME_HINT.partition(": ")[2]}. A unit is required.
+packets: 180p."""
+
+SOURCES: tuple[Callable[[str], Iterator[Explanation]], ...] = (
+    _preset, _backend, _warning, _key, _sysctl, _option, _units,
+)  # fmt: skip

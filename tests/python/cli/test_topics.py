@@ -1,0 +1,91 @@
+"""`tailback explain` knows every word that a user meets; TAB offers the same words."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command import in_process
+from tailback import backends
+from tailback.cli import completions, topics
+from tailback.scenario import flows, lint
+from tailback.scenario.schema.traffic import PresetName
+
+LINT = Path(lint.__code__.co_filename).read_text("utf-8")
+"""The module, whose name in the package is that of its function."""
+
+
+@pytest.mark.parametrize("word", topics.names())
+def test_every_word_has_an_explanation(word: str) -> None:
+    found = topics.explained(word) or list(topics.plot(word))
+    assert found
+    assert all(each.text.strip() for each in found)
+
+
+def test_every_warning_is_explained() -> None:
+    yielded = set(re.findall(r'_Warning\(\s*"([a-z-]+)"', LINT))
+    assert len(yielded) > 10
+    assert yielded <= set(topics.WARNINGS)
+    assert set(topics.WARNINGS) == yielded
+
+
+def test_every_preset_and_every_backend_is_explained() -> None:
+    assert set(flows.PRESETS) == set(PresetName.__args__)  # type: ignore[attr-defined]
+    assert set(backends.TEXTS) == set(backends._BACKENDS)
+
+
+def test_a_word_with_several_meanings_has_all() -> None:
+    said = in_process("explain", "ecn").stdout
+    assert "net.ipv4.tcp_ecn: a sysctl of a host" in said
+    assert "fq_codel: mark ECN-capable packets instead of dropping them" in said
+    said = in_process("explain", "tsq").stdout
+    assert "a key of the file" in said
+    assert "Examples: 1ms, off" in said
+
+
+def test_an_unknown_word_names_the_lists() -> None:
+    said = in_process("explain", "nonsense", status=2).stderr
+    assert "nothing here is called `nonsense`" in said
+    assert "`tailback list cc`" in said
+    assert "did you mean `tsq`?" in in_process("explain", "tsqq", status=2).stderr
+
+
+def offered(words: str, folder: Path) -> list[str]:
+    """What bash would offer after `words`."""
+    environment = {
+        **os.environ,
+        "_TAILBACK_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
+    }
+    program = "import sys; sys.argv = ['tailback']; from tailback.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    return sorted(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("tailback exp", ["explain", "export"]),
+        ("tailback explain fq_c", ["fq_codel"]),
+        ("tailback list pr", ["preset"]),
+        ("tailback plot out -p timese", ["timeseries"]),
+        ("tailback run mine", ["mine.yaml"]),
+        ("tailback run dem", ["demo"]),
+        ("tailback run demo --backend u", ["uml"]),
+    ],
+)
+def test_tab_offers_commands_options_names_and_files(words: str, expected: list[str], tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("")
+    assert offered(words, tmp_path) == expected
+
+
+def test_tab_offers_all_that_list_lists() -> None:
+    for kind in completions.KINDS:
+        assert completions.of(kind)("")
