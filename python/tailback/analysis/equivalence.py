@@ -51,9 +51,9 @@ class Likeness:
     """Pairs of two runs of the reference."""
 
 
-def interval_of_means(reference: Values, candidate: Values) -> tuple[float, float]:
-    """Ends of the 90 % interval of the difference of the means, candidate − reference; NaN if a side has fewer than two
-    values, unless all values are equal.
+def interval_of_means(reference: Values, candidate: Values, level: float = LEVEL) -> tuple[float, float]:
+    """Ends of the interval of the difference of the means, candidate − reference, which leaves out `level` on each side
+    (by default, the 90 % interval); NaN if a side has fewer than two values, unless all values are equal.
     """
     if not len(reference) or not len(candidate):
         return NAN, NAN
@@ -69,7 +69,7 @@ def interval_of_means(reference: Values, candidate: Values) -> tuple[float, floa
     parts = [(float(np.var(side, ddof=1)) / len(side), len(side) - 1) for side in (reference, candidate)]
     variance = sum(part for part, _ in parts)
     freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts)
-    half = float(stdtrit(freedom, 1 - LEVEL)) * math.sqrt(variance)
+    half = float(stdtrit(freedom, 1 - level)) * math.sqrt(variance)
     return difference - half, difference + half
 
 

@@ -1,7 +1,7 @@
 """Prints a sweep: its table, its failures, or its preview."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,8 +10,9 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from tailback.analysis import effects
 from tailback.analysis.intervals import spread_in_words
-from tailback.analysis.metric import Column
+from tailback.analysis.metric import Column, Summary
 from tailback.analysis.parts import parts, summary_of
 from tailback.analysis.registry import headline, headline_of
 from tailback.analysis.repetitions import configurations
@@ -31,6 +32,7 @@ def table(done: SweepResult, title: str) -> None:
     if rows:
         columns = headline_of(summary for _, summary in rows)
         emit(_fitting(configurations(rows, columns), title, columns))
+        _findings(rows)
     reused = f", {done.reused} of them reused" if done.reused else ""
     stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}")
     if done.wide:
@@ -38,6 +40,18 @@ def table(done: SweepResult, title: str) -> None:
         more = f" and {len(done.wide) - MAX_NAMED} more" if len(done.wide) > MAX_NAMED else ""
         stderr().print(f"intervals still too wide after the last repetition: {places}{more}")
     _unsteady(done)
+
+
+def _findings(rows: Sequence[tuple[Mapping[str, str], Summary]]) -> None:
+    """Prints what each axis changes."""
+    axes: dict[str, list[str]] = {}
+    for place, _ in rows:
+        for axis, value in place.items():
+            if value not in axes.setdefault(axis, []):
+                axes[axis].append(value)
+    sentences = effects.sentences(effects.findings(axes, rows))
+    if sentences:
+        emit("", *(Text(f"• {sentence}") for sentence in sentences))
 
 
 def expectations(done: SweepResult) -> None:

@@ -12,6 +12,7 @@ from command import in_process
 from tailback import backends
 from tailback.cli import completions, topics
 from tailback.scenario import flows, lint
+from tailback.scenario.lint import WARNINGS
 from tailback.scenario.schema.traffic import PresetName
 
 LINT = Path(lint.__code__.co_filename).read_text("utf-8")
@@ -28,8 +29,8 @@ def test_every_word_has_an_explanation(word: str) -> None:
 def test_every_warning_is_explained() -> None:
     yielded = set(re.findall(r'_Warning\(\s*"([a-z-]+)"', LINT))
     assert len(yielded) > 10
-    assert yielded <= set(topics.WARNINGS)
-    assert set(topics.WARNINGS) == yielded
+    assert yielded <= set(WARNINGS)
+    assert set(WARNINGS) == yielded
 
 
 def test_every_preset_and_every_backend_is_explained() -> None:

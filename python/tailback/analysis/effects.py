@@ -1,0 +1,178 @@
+"""What each axis of a grid changes, in sentences: the findings under a table.
+
+For each value of an axis, compared with the first one, and for each combination of the other axes: the difference of
+the means over the repetitions, with its 95 % interval by Welch [welch1947]. An effect is real if the whole interval is
+beyond the tolerance of the metric in the registry (goodput 3 %, latencies 10 % or 0.5 ms), absent if it is inside, and
+undecided otherwise. One repetition has no interval, so it gives no findings.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailback.analysis.equivalence import Decision, decision, interval_of_means
+from tailback.analysis.metric import Column, Summary
+from tailback.analysis.quantities import quantity
+from tailback.analysis.tolerances import FIDELITY, Tolerance
+
+Runs = Sequence[tuple[Mapping[str, str], Summary]]
+
+LATENCIES = ("ping p50", "tcp rtt p50")
+"""The latency of the findings: the first of these that the runs have."""
+
+LEVEL = 0.025
+"""Level of each side of the interval."""
+
+MOST_VALUES = 6
+"""An axis with more values is a curve, of which a figure says more than sentences."""
+
+MOST_SENTENCES = 6
+
+FEW = 2
+"""Up to so many combinations are named one by one."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The difference that a value of an axis makes under one combination of the other axes."""
+
+    place: tuple[str, ...]
+    """The values of the other axes that vary, as they are named in a sentence."""
+    mean: float
+    low: float
+    high: float
+    decision: Decision
+
+    def words(self, unit: str) -> str:
+        """`+112 ms [108, 115] with cubic and pfifo_fast`."""
+        where = f" with {' and '.join(self.place)}" if self.place else ""
+        sign = "+" if self.mean > 0 else "−"
+        return f"{sign}{_digits(abs(self.mean))} {unit} [{_digits(self.low)}, {_digits(self.high)}]{where}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one value of an axis changes, compared with the first value."""
+
+    axis: str
+    value: str
+    reference: str
+    effects: Mapping[str, Sequence[Effect]]
+    """By the title of the metric."""
+    units: Mapping[str, str]
+
+    @property
+    def size(self) -> float:
+        """The number of real effects, for the order."""
+        return sum(each.decision == "off" for found in self.effects.values() for each in found)
+
+    def sentence(self) -> str:
+        """The finding in words."""
+        parts = [_of_metric(title, found, self.units[title]) for title, found in self.effects.items()]
+        return f"{self.axis} {self.value} instead of {self.reference}: {'; '.join(parts)}"
+
+
+def findings(axes: Mapping[str, Sequence[str]], runs: Runs) -> list[Finding]:
+    """What the values of each axis change, in the order of the axes; empty without repetitions."""
+    columns = _columns(runs)
+    varied = {axis: values for axis, values in axes.items() if len(values) > 1}
+    return [
+        Finding(axis, value, values[0], effects, {column.title: column.unit for column, _ in columns})
+        for axis, values in varied.items() if len(values) <= MOST_VALUES
+        for value in values[1:]
+        if (effects := _effects(runs, (axis, values[0], value), tuple(varied), columns))
+    ]  # fmt: skip
+
+
+def sentences(found: Sequence[Finding]) -> list[str]:
+    """The findings in words, those with the most effects first."""
+    ordered = sorted(found, key=lambda each: -each.size)
+    rest = len(ordered) - MOST_SENTENCES
+    more = [f"and {rest} more: `tailback sensitivity` ranks the axes"] if rest > 0 else []
+    return [*(each.sentence() for each in ordered[:MOST_SENTENCES]), *more]
+
+
+Columns = Sequence[tuple[Column, Tolerance]]
+
+
+def _columns(runs: Runs) -> Columns:
+    """The latency and the goodput, if runs have them, with their tolerances."""
+    latencies = [(quantity(name), FIDELITY["rtt"]) for name in LATENCIES]
+    offered = [*[each for each in latencies if _known(runs, each[0])][:1], (quantity("goodput"), FIDELITY["goodput"])]
+    return [each for each in offered if _known(runs, each[0])]
+
+
+def _known(runs: Runs, column: Column) -> bool:
+    return any(column.read(summary) is not None for _, summary in runs)
+
+
+def _effects(
+    runs: Runs, change: tuple[str, str, str], varied: Sequence[str], columns: Columns
+) -> dict[str, list[Effect]]:
+    """The effects of a change (axis, from, to) by metric; empty if no combination has repetitions on both sides."""
+    axis, before, after = change
+    others = [each for each in varied if each != axis]
+    found: dict[str, list[Effect]] = {}
+    for column, allowing in columns:
+        sides = [_values(runs, (axis, value), others, column) for value in (before, after)]
+        effects = [
+            effect
+            for place in sides[0] if place in sides[1]
+            if (effect := _effect(place, np.array(sides[0][place]), np.array(sides[1][place]), allowing)) is not None
+        ]  # fmt: skip
+        if effects:
+            found[column.title] = effects
+    return found
+
+
+def _values(
+    runs: Runs, selected: tuple[str, str], others: Sequence[str], column: Column
+) -> dict[tuple[str, ...], list[float]]:
+    """The values of the repetitions by the values of the other axes."""
+    found: dict[tuple[str, ...], list[float]] = {}
+    for axes, summary in runs:
+        value = column.read(summary)
+        if axes[selected[0]] == selected[1] and value is not None:
+            found.setdefault(tuple(_named(axis, axes[axis]) for axis in others), []).append(value)
+    return found
+
+
+def _effect(place: tuple[str, ...], before: np.ndarray, after: np.ndarray, allowing: Tolerance) -> Effect | None:
+    if min(len(before), len(after)) < 2:
+        return None
+    low, high = interval_of_means(before, after, LEVEL)
+    allowed = allowing.allowed(float(before.mean()), float(after.mean())) or 0.0
+    return Effect(place, float(after.mean() - before.mean()), low, high, decision((low, high), allowed))
+
+
+def _of_metric(title: str, found: Sequence[Effect], unit: str) -> str:
+    """What happens to one metric: the real effects, then how many combinations show none."""
+    real = sorted((each for each in found if each.decision == "off"), key=lambda each: -abs(each.mean))
+    absent = sum(each.decision == "within" for each in found)
+    undecided = len(found) - len(real) - absent
+    if not real:
+        return f"{title} {'unchanged' if not undecided else _undecided(undecided, len(found))}"
+    named = real if len(real) <= FEW else [real[0], real[-1]]
+    text = f"{title} {(', ' if len(real) <= FEW else ' to ').join(each.words(unit) for each in named)}"
+    text += f", in {len(real)} of {len(found)} cases" if len(real) > FEW else ""
+    rest = [
+        f", {word} in {count} of {len(found)}"
+        for word, count in (("unchanged", absent), ("undecided", undecided))
+        if count
+    ]
+    return text + "".join(rest)
+
+
+def _named(axis: str, value: str) -> str:
+    """A value as a sentence names it: `cubic`, but `tsq off` and `flows 4`."""
+    return f"{axis} {value}" if value[:1].isdigit() or value in ("on", "off", "true", "false") else value
+
+
+def _undecided(undecided: int, total: int) -> str:
+    where = f" in {undecided} of {total}" if total > 1 else ""
+    return f"undecided{where}: more repetitions would tell"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.0f}".replace("-", "−") if abs(value) >= 1000 else f"{value:.3g}".replace("-", "−")

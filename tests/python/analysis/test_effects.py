@@ -1,0 +1,61 @@
+"""The findings under a table: which value of which axis changes what."""
+
+from typing import Any
+
+from tailback.analysis.effects import findings, sentences
+
+CC, TSQ = ["cubic", "bbr"], ["1ms", "off"]
+
+Rows = list[tuple[dict[str, str], dict[str, Any]]]
+
+
+def rows(repetitions: int = 4, noise: float = 0.01) -> Rows:
+    """TSQ off adds 100 ms to the ping of CUBIC and nothing to that of BBR; the goodput is the same everywhere."""
+    found: Rows = []
+    for cc in CC:
+        for tsq in TSQ:
+            for repetition in range(repetitions):
+                ping = 10 + (100 if (cc, tsq) == ("cubic", "off") else 0) + noise * repetition
+                summary = {"goodput_mbps": {"total": 95 + 0.01 * repetition}, "ping_ms": {"p50": ping, "n": 100}}
+                found.append(({"cc": cc, "tsq": tsq}, summary))
+    return found
+
+
+def said(found: Rows) -> list[str]:
+    return sentences(findings({"cc": CC, "tsq": TSQ}, found))
+
+
+def test_a_sentence_names_the_effect_its_interval_and_where_it_is_absent() -> None:
+    (of_cc, of_tsq) = said(rows())
+    assert of_tsq.startswith("tsq off instead of 1ms: ping p50 +100 ms [100, 100] with cubic, unchanged in 1 of 2")
+    assert of_tsq.endswith("goodput unchanged")
+    assert of_cc.startswith("cc bbr instead of cubic: ping p50 −100 ms")
+    assert "with tsq off" in of_cc
+
+
+def test_one_repetition_gives_no_findings() -> None:
+    assert said(rows(repetitions=1)) == []
+
+
+def test_noise_as_large_as_the_effect_is_undecided_and_not_an_effect() -> None:
+    sentence = next(each for each in said(rows(repetitions=3, noise=100)) if each.startswith("tsq"))
+    assert "ping p50 undecided in 2 of 2: more repetitions would tell" in sentence
+
+
+def test_many_cases_are_given_by_the_largest_and_the_smallest() -> None:
+    found: Rows = []
+    flows = [str(number) for number in range(1, 6)]
+    for number in flows:
+        for tsq in TSQ:
+            for repetition in range(3):
+                ping = 10 + (10 * int(number) if tsq == "off" else 0) + 0.01 * repetition
+                found.append(
+                    ({"flows": number, "tsq": tsq}, {"goodput_mbps": {"total": 95.0}, "ping_ms": {"p50": ping}})
+                )
+    sentence = next(each for each in sentences(findings({"flows": flows, "tsq": TSQ}, found)) if each.startswith("tsq"))
+    assert "+50 ms [50, 50] with flows 5 to +10 ms [9.98, 10] with flows 1, in 5 of 5 cases" in sentence
+
+
+def test_a_metric_that_no_run_has_is_not_mentioned() -> None:
+    without = [(axes, {"goodput_mbps": summary["goodput_mbps"]}) for axes, summary in rows()]
+    assert all("ping" not in sentence for sentence in said(without))
