@@ -37,6 +37,12 @@ def document(content: Mapping[str, Any]) -> None:
     line(plain.visible_json(json.dumps(content, indent=2, ensure_ascii=False)))
 
 
+def file(text: str) -> None:
+    """Prints the content of a file."""
+    for each in text.splitlines():
+        line(each)
+
+
 def findings(found: "Iterable[LintWarning]") -> None:
     """Prints warnings and remarks to stderr."""
     for finding in found:

@@ -13,6 +13,7 @@ from tailback.algorithms import CoreRegistry
 from tailback.cli.catalogue import Explanation
 from tailback.scenario import arrivals, flows, sysctl
 from tailback.scenario.lint import WARNINGS
+from tailback.scenario.shapes import SHAPES
 from tailback.tc import units
 
 UNIT_WORDS = ("unit", "units", "rate", "size", "delay")
@@ -40,6 +41,14 @@ def _preset(word: str) -> Iterator[Explanation]:
 def _backend(word: str) -> Iterator[Explanation]:
     if word in backends.TEXTS:
         yield Explanation(f"{word}: a backend", backends.TEXTS[word], [])
+
+
+def _shape(word: str) -> Iterator[Explanation]:
+    if word in SHAPES:
+        access = ", access: {rate: 1gbit, delay: 1ms}" if SHAPES[word].has_access else ""
+        example = f"links: [{{{word}: 4, rate: 10mbit, delay: 20ms{access}}}]"
+        text = f"{SHAPES[word].text}\n\nIn an experiment: {example}\n`tailback check --expand FILE` shows the links."
+        yield Explanation(f"{word}: a short form of `links`", text, [])
 
 
 def _warning(word: str) -> Iterator[Explanation]:
@@ -137,5 +146,5 @@ time: {units.TIME_HINT.partition(": ")[2]}. A unit is required.
 packets: 180p."""
 
 SOURCES: tuple[Callable[[str], Iterator[Explanation]], ...] = (
-    _preset, _backend, _warning, _key, _sysctl, _option, _units,
+    _preset, _shape, _backend, _warning, _key, _sysctl, _option, _units,
 )  # fmt: skip

@@ -7,7 +7,7 @@ scenarios = [run.scenario for run in experiment.runs()]
 
 from tailback.algorithms import CoreRegistry, Registry
 from tailback.scenario.errors import Finding, ScenarioError, Where
-from tailback.scenario.experiment import Configuration, Experiment, Run, load, loads
+from tailback.scenario.experiment import Configuration, Experiment, Run, expanded, load, loads
 from tailback.scenario.lint import LintWarning, lint
 from tailback.scenario.ready import file_of, ready, title_of
 from tailback.scenario.schema import json_schema
@@ -30,6 +30,7 @@ __all__ = [
     "Size",
     "Sysctl",
     "Where",
+    "expanded",
     "file_of",
     "json_schema",
     "lint",

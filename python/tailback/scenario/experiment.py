@@ -1,8 +1,9 @@
 """An experiment: a checked file, and its runs.
 
 The stages of reading: YAML with line numbers (`reader`) → overrides (`sets`) → one tree per configuration (`axes`) →
-variables replaced (`variables`) → typed keys (`schema`) → checks across keys (`check`) → one resolved scenario per run
-(`resolve`). The errors of all configurations are collected into one `ScenarioError`.
+variables replaced (`variables`) → short forms expanded (`shapes`) → typed keys (`schema`) → checks across keys
+(`check`) → one resolved scenario per run (`resolve`). The errors of all configurations are collected into one
+`ScenarioError`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import yaml
 from pydantic import ValidationError
 
 from tailback.algorithms import CoreRegistry, Registry
@@ -25,6 +27,7 @@ from tailback.scenario.reader import read_file, read_yaml
 from tailback.scenario.ready import file_of
 from tailback.scenario.repeat import Repeat
 from tailback.scenario.schema import Keys
+from tailback.scenario.shapes import Expansion
 from tailback.scenario.variables import Substitution
 
 
@@ -149,6 +152,16 @@ def _overridden(tree: Node, overrides: Iterable[str]) -> Node:
     return tree
 
 
+def expanded(configuration: Configuration) -> str:
+    """The file of one configuration, without `vary`, variables and short forms, as YAML."""
+    text: str = yaml.safe_dump(plain(configuration.tree), sort_keys=False, allow_unicode=True, width=LINE)
+    return text
+
+
+LINE = 120
+"""Longest line of an expanded file."""
+
+
 class _Reading:
     """Reads configurations and collects their errors."""
 
@@ -162,6 +175,11 @@ class _Reading:
             substitution = Substitution(variant.tree.entries().get("let"), tuple(Keys.model_fields))
             tree = substitution.apply(without(without(variant.tree, ("let",)), ("vary",)))
             self.findings.extend(substitution.findings)
+            expansion = Expansion()
+            tree = expansion.apply(tree)
+            if expansion.findings:
+                self.findings.extend(expansion.findings)
+                continue
             keys = self._keys(tree)
             if keys is not None:
                 yield Configuration(variant.labels, keys, tree)

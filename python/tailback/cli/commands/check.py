@@ -1,12 +1,26 @@
 """`tailback check`: errors and likely mistakes in an experiment file."""
 
+from dataclasses import dataclass
 from typing import Annotated
+
+import typer
 
 from tailback.cli.options import File, Set, backend_name
 
 
+@dataclass(frozen=True)
+class Form:
+    """What is printed."""
+
+    expand: Annotated[
+        bool,
+        typer.Option("--expand", help="Print the first configuration, without variables and short forms, instead."),
+    ] = False
+
+
 def check(
     file: File,
+    form: Form,
     sets: Set = None,
     backend: Annotated[str, backend_name("The backend to check for: sim, uml, uml:KERNEL, netns or ssh:FILE.")] = "sim",
 ) -> None:
@@ -16,6 +30,9 @@ def check(
 
     experiment = scenario.load(file, sets or [])
     show.findings(scenario.lint(experiment))
+    if form.expand:
+        show.file(scenario.expanded(experiment.configurations[0]))
+        return
     if any(configuration.keys.expect for configuration in experiment.configurations):
         # Imported here, because the names of metrics come with the slow import of the analysis.
         from tailback import sweep

@@ -11,6 +11,7 @@ from tailback.scenario.schema.hosts import Host, HostEntry, Nic
 from tailback.scenario.schema.links import Change, Lan, Link
 from tailback.scenario.schema.traffic import Traffic, traffic_tags
 from tailback.scenario.schema.wifi import CellHosts, Wifi
+from tailback.scenario.shapes import MOST, SHAPES
 from tailback.scenario.values import (
     _WORD,
     Condition,
@@ -166,7 +167,30 @@ class Keys(Section):
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of an experiment file (2020-12), for editors."""
     schema = Keys.model_json_schema()
+    _add_shapes(schema)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _add_shapes(schema: dict[str, Any]) -> None:
+    """Adds the short forms of links, which are expanded before the models see them."""
+    link = schema["$defs"]["Link"]
+    cable = {key: field for key, field in link["properties"].items() if key != "ends"}
+    for name, shape in SHAPES.items():
+        number = {"type": "integer", "minimum": 1, "maximum": MOST, "description": f"Number of {shape.counts}."}
+        access = {"access": {**_ACCESS, "properties": cable}} if shape.has_access else {}
+        title = "".join(word.capitalize() for word in name.split("_"))
+        schema["$defs"][title] = {
+            **link, "title": title, "description": shape.text, "required": [name],
+            "properties": {name: number, **access, **cable},
+        }  # fmt: skip
+        schema["properties"]["links"]["items"]["oneOf"].append({"$ref": f"#/$defs/{title}"})
+
+
+_ACCESS = {
+    "type": "object",
+    "additionalProperties": False,
+    "description": "Keys of the links of the hosts; default: neither rate nor delay.",
+}
 
 
 def keys_at(loc: tuple[str | int, ...]) -> tuple[str, ...]:
