@@ -175,6 +175,20 @@ pub struct Datagrams {
     /// The token at the start of each; none where nobody else can send.
     #[serde(default)]
     pub token: Option<String>,
+    /// What the receiver records.
+    #[serde(default)]
+    pub record: Recorded,
+}
+
+/// What is recorded about datagrams that arrive.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Recorded {
+    /// Counts per bin.
+    #[default]
+    Counts,
+    /// Counts, and the arrival and delay of each.
+    Each,
 }
 
 /// Echo requests at a fixed interval.

@@ -31,8 +31,8 @@ pub use names::{Name, Names};
 pub use pcapng::{Passage, Pcapng};
 pub use table::{ColumnSpec, TableSpec};
 pub use tables::{
-    Events, EventsRow, Flows, FlowsRow, Ping, PingRow, Qdisc, QdiscRow, TcpInfo, TcpInfoRow, Udp, UdpRow,
-    Wifi, WifiRow,
+    Datagrams, DatagramsRow, Events, EventsRow, Flows, FlowsRow, Ping, PingRow, Qdisc, QdiscRow, TcpInfo,
+    TcpInfoRow, Udp, UdpRow, Wifi, WifiRow,
 };
 
 /// All rows recorded during one run.
@@ -52,13 +52,15 @@ pub struct Record {
     pub events: Events,
     /// UDP flows; `None` without any.
     pub udp: Option<Udp>,
+    /// Datagrams of calls and games; `None` without any.
+    pub datagrams: Option<Datagrams>,
     /// The PPDUs on the air; `None` without a Wi-Fi cell.
     pub wifi: Option<Wifi>,
 }
 
 impl Record {
     /// All possible tables, in the order of [`Record::finish`].
-    pub fn specs() -> [TableSpec; 7] {
+    pub fn specs() -> [TableSpec; 8] {
         [
             Flows::spec(),
             TcpInfo::spec(),
@@ -66,12 +68,13 @@ impl Record {
             Qdisc::spec(),
             Events::spec(),
             Udp::spec(),
+            Datagrams::spec(),
             Wifi::spec(),
         ]
     }
 
     /// Memory that a row of each table takes, in the order of [`Record::specs`].
-    pub fn row_bytes() -> [(&'static str, usize); 7] {
+    pub fn row_bytes() -> [(&'static str, usize); 8] {
         [
             (Flows::NAME, Flows::row_bytes()),
             (TcpInfo::NAME, TcpInfo::row_bytes()),
@@ -79,6 +82,7 @@ impl Record {
             (Qdisc::NAME, Qdisc::row_bytes()),
             (Events::NAME, Events::row_bytes()),
             (Udp::NAME, Udp::row_bytes()),
+            (Datagrams::NAME, Datagrams::row_bytes()),
             (Wifi::NAME, Wifi::row_bytes()),
         ]
     }
@@ -91,6 +95,7 @@ impl Record {
             + self.qdisc.held()
             + self.events.held()
             + self.udp.as_ref().map_or(0, Udp::held)
+            + self.datagrams.as_ref().map_or(0, Datagrams::held)
             + self.wifi.as_ref().map_or(0, Wifi::held)
     }
 
@@ -105,6 +110,7 @@ impl Record {
             (Events::NAME, self.events.finish(names)),
         ];
         tables.extend(self.udp.map(|udp| (Udp::NAME, udp.finish(names))));
+        tables.extend(self.datagrams.map(|each| (Datagrams::NAME, each.finish(names))));
         tables.extend(self.wifi.map(|wifi| (Wifi::NAME, wifi.finish(names))));
         tables
     }

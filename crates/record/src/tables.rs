@@ -1,5 +1,6 @@
 //! The tables, one file each.
 
+mod datagrams;
 mod events;
 mod flows;
 mod ping;
@@ -8,6 +9,7 @@ mod tcp_info;
 mod udp;
 mod wifi;
 
+pub use datagrams::{Datagrams, DatagramsRow};
 pub use events::{Events, EventsRow};
 pub use flows::{Flows, FlowsRow};
 pub use ping::{Ping, PingRow};

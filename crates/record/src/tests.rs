@@ -49,7 +49,12 @@ fn every_column_carries_its_unit() {
 
 #[test]
 fn a_table_without_rows_still_has_its_columns() {
-    let record = Record { udp: Some(Udp::default()), wifi: Some(Wifi::default()), ..Record::default() };
+    let record = Record {
+        udp: Some(Udp::default()),
+        datagrams: Some(Datagrams::default()),
+        wifi: Some(Wifi::default()),
+        ..Record::default()
+    };
     let tables = record.finish();
     assert_eq!(tables.len(), Record::specs().len());
     for (spec, (name, bytes)) in Record::specs().iter().zip(tables) {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from tailback.analysis import metrics, wifi
+from tailback.analysis import media, metrics, wifi
 from tailback.analysis.window import Window
 
 Frames = Mapping[str, pd.DataFrame]
@@ -30,6 +30,8 @@ class Measure:
     """The bytes of each of these."""
     rates_bps: Mapping[str, float] = field(default_factory=dict)
     """Mean rate over the window of each device that has one: the minimum of its link and its shapers."""
+    streams: Mapping[str, media.Stream] = field(default_factory=dict)
+    """The directions of calls and games."""
     radios: tuple[wifi.Pair, ...] = ()
     """Pairs of access point and station, one for each station."""
 
@@ -57,6 +59,12 @@ class Measured:
     def window(self) -> Window:
         """The measurement window."""
         return self.measure.window
+
+    @cached_property
+    def heard(self) -> dict[str, media.Heard]:
+        """The calls and games as their listeners hear them."""
+        datagrams = self.frames.get("datagrams", pd.DataFrame({"t": [], "flow": [], "delay_ms": []}))
+        return media.heard(datagrams, self.measure.streams, self.window)
 
     @cached_property
     def goodput(self) -> dict[str, float]:

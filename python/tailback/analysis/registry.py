@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from tailback.analysis import metrics, passive, queues, rates, sharing, udp, values, warmup, wifi
-from tailback.analysis.metric import Column, Heading, Metric, Number, Summary
+from tailback.analysis import media, metrics, passive, queues, rates, sharing, udp, values, warmup, wifi
+from tailback.analysis.metric import Column, Heading, Metric, Number, Read, Summary
 
 Row = TypeVar("Row")
 
@@ -47,6 +47,16 @@ def _drops(summary: Summary) -> float | None:
     """Packets dropped on all devices for any reason."""
     devices = summary.get("drops")
     return None if devices is None else float(sum(sum(reasons.values()) for reasons in devices.values()))
+
+
+def _worst(key: str, worst: Callable[[Iterable[float]], float]) -> Read:
+    """Reads the worst direction of all calls and games."""
+
+    def read(summary: Summary) -> float | None:
+        directions = summary.get(key)
+        return float(worst(directions.values())) if directions else None
+
+    return read
 
 
 # Tolerances: goodput 3 %, median and 90th percentile of TCP RTT 10 % or 0.5 ms, drops and retransmissions 25 %; counts
@@ -193,6 +203,47 @@ METRICS: dict[str, Metric] = {
         Metric(
             "UDP one-way delay", "udp_delay_ms", "ms", ("udp",), udp.udp_delay_samples, "[rfc5166 §2.1, §2.2]",
             values.udp_delay, better="low",
+        ),
+        Metric(
+            "media loss", "media_loss", "", ("datagrams",), media.losses, "[rfc5166 §2.1]", values.media_loss,
+            (Number("media loss", "media_loss", _worst("media_loss", max), bounds=("media loss",)),),
+            better="low", most=1.0,
+        ),
+        Metric(
+            "media delay", "media_delay_ms", "ms", ("datagrams",), media.delays, "[rfc5166 §2.2]", values.media_delay,
+            better="low",
+        ),
+        Metric(
+            "media jitter", "media_jitter_ms", "ms", ("datagrams",), media.jitters, "[rfc3550 §6.4.1]",
+            values.media_jitter,
+            (Number("media jitter", "media_jitter_ms", _worst("media_jitter_ms", max), bounds=("media jitter",)),),
+            better="low",
+        ),
+        Metric(
+            "frames not played", "not_played", "", ("datagrams",), media.unheard, "[ramjee1994 §3]", values.unheard,
+            (Number("frames not played", "not_played", _worst("not_played", max), bounds=("not played",)),),
+            better="low", most=1.0,
+        ),
+        Metric(
+            "mouth-to-ear delay", "mouth_to_ear_ms", "ms", ("datagrams",), media.mouth_to_ear, "[itu-g107 §3]",
+            values.mouth_to_ear,
+            (
+                Number(
+                    "mouth to ear", "mouth_to_ear_ms", _worst("mouth_to_ear_ms", max), bounds=("mouth to ear",)
+                ),
+            ),
+            better="low",
+        ),
+        Metric("rating", "rating", "", ("datagrams",), media.ratings, "[itu-g107]", values.rating, better="high"),
+        Metric(
+            "MOS", "mos", "", ("datagrams",), media.opinions, "[itu-g107 Annex B]", values.opinion,
+            (
+                Number(
+                    "MOS", "mos", _worst("mos", min), heading=Heading(10, decimals=2), test="permutation",
+                    bounds=("mos",), label="MOS of the worse direction",
+                ),
+            ),
+            word="mos", tolerance="3%", better="high", least=1.0, most=4.5,
         ),
         Metric(
             "convergence time", "convergence_s", "s", ("flows",), sharing.convergence_times,

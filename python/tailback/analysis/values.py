@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tailback.analysis import metrics, queues, rates, sharing, udp, warmup, wifi
+from tailback.analysis import media, metrics, queues, rates, sharing, udp, warmup, wifi
 from tailback.analysis.measured import Measured
 from tailback.analysis.window import Window
 
@@ -219,6 +219,41 @@ def udp_delay(run: Measured) -> dict[str, Any] | None:
         return None
     samples = udp.udp_delay_samples(run.frames["udp"], run.window)
     return {flow: metrics.percentiles(values) for flow, values in samples.items()} or None
+
+
+def media_loss(run: Measured) -> dict[str, float] | None:
+    """Loss of calls and games by direction."""
+    return metrics.rounded_each(media.losses(run.heard)) or None
+
+
+def media_delay(run: Measured) -> dict[str, Any] | None:
+    """One-way delays of calls and games by direction."""
+    return {name: metrics.percentiles(each) for name, each in media.delays(run.heard).items()} or None
+
+
+def media_jitter(run: Measured) -> dict[str, float] | None:
+    """Jitter of calls and games by direction."""
+    return metrics.rounded_each(media.jitters(run.heard)) or None
+
+
+def unheard(run: Measured) -> dict[str, float] | None:
+    """Frames of calls that were not played, by direction."""
+    return metrics.rounded_each(media.unheard(run.heard)) or None
+
+
+def mouth_to_ear(run: Measured) -> dict[str, float] | None:
+    """Delay from mouth to ear of calls by direction."""
+    return metrics.rounded_each(media.mouth_to_ear(run.heard)) or None
+
+
+def rating(run: Measured) -> dict[str, float] | None:
+    """R of calls by direction."""
+    return metrics.rounded_each(media.ratings(run.heard)) or None
+
+
+def opinion(run: Measured) -> dict[str, float] | None:
+    """MOS of calls by direction."""
+    return metrics.rounded_each(media.opinions(media.ratings(run.heard))) or None
 
 
 def convergence(run: Measured) -> dict[str, float] | None:

@@ -14,6 +14,7 @@ from tailback.cli.catalogue import Explanation
 from tailback.scenario import arrivals, flows, sysctl
 from tailback.scenario.lint import WARNINGS
 from tailback.scenario.shapes import SHAPES
+from tailback.scenario.traffic import call, game
 from tailback.tc import units
 
 UNIT_WORDS = ("unit", "units", "rate", "size", "delay")
@@ -81,8 +82,25 @@ def _key(word: str) -> Iterator[Explanation]:
             places.setdefault(_meaning(field), []).append(place)
     for meaning, found in places.items():
         yield Explanation(f"{word}: a key of {', '.join(found)}", meaning, [])
-    if places and word in ("arrivals", "size"):
-        yield Explanation("arrivals, size: TCP connections that arrive during a run", arrivals.EXPLAINED, [])
+    if places and word in LONGER:
+        heading, text = LONGER[word]
+        yield Explanation(heading, text, [])
+
+
+ARRIVING = ("arrivals, size: TCP connections that arrive during a run", arrivals.EXPLAINED)
+CALLS = ("call: both directions of a codec's packets over UDP", call.EXPLAINED)
+GAMES = ("game: moves of a player and the state of the game over UDP", game.EXPLAINED)
+
+LONGER: Mapping[str, tuple[str, str]] = {
+    "arrivals": ARRIVING,
+    "size": ARRIVING,
+    "call": CALLS,
+    "codec": CALLS,
+    "buffer": CALLS,
+    "game": GAMES,
+    "tick": GAMES,
+}
+"""Keys of traffic with more to say than their description: heading and text."""
 
 
 def _meaning(field: Mapping[str, Any]) -> str:

@@ -119,6 +119,18 @@ class Tcp:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Media:
+    """A direction of a call or a game; each of its datagrams is recorded."""
+
+    __pydantic_config__ = STRICT
+
+    codec: str
+    """The name of one of `CODECS`, or `game`."""
+    buffer_ns: int | None = None
+    """The listener's jitter buffer; `None` adapts."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Udp:
     """Datagrams with `size` bytes of data, sent at `rate_bps`."""
 
@@ -135,10 +147,17 @@ class Udp:
     size: int
     sndbuf: int | None
     dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
+    media: Annotated[Media | None, ABSENT_IF_NONE] = None
+
+    @property
+    def gap_ns(self) -> int:
+        """The time between two datagrams."""
+        return max(1, self.size * 8_000_000_000 // self.rate_bps)
 
     def job(self, duration_ns: int) -> dict[str, Any]:
         """The entry in the agent's job, besides name, ends and start."""
         return {
+            "record": "counts" if self.media is None else "each",
             "rate_bps": self.rate_bps,
             "size": self.size,
             "sndbuf": self.sndbuf,

@@ -81,6 +81,15 @@ DATAGRAM = "1472b"
 #: The rate of Flent's udp_flood.
 FLOOD = "100mbit"
 
+#: The codec of the telephone network, which every telephone has. [rfc3551 §4.5]
+CODEC = "g711"
+JITTER_BUFFER = "adaptive"
+
+#: Counter-Strike: the server's tick of 50 ms, and the mean sizes of datagrams to and from it. [feng2002 §3]
+TICK = "20/s"
+MOVES = "40b"
+WORLD = "130b"
+
 #: Default forwarding. [rfc2474 §4.1]
 DSCP = 0
 IP: Final = 4

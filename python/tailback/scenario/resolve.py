@@ -62,10 +62,10 @@ def directions(keys: Keys, seed: int) -> dict[str, str]:
     """`up` (from the first host) or `down` (to it) by name of each TCP and UDP flow; other flows are absent."""
     first = network_of(keys).hosts[0]
     found = {
-        name: way(flow.direction, first)
+        name: way(one.direction, first)
         for flow in flows(keys)
         if traffic.of(flow.kind).carries == "data"
-        for name, _ in flow.opened(seed)
+        for name, one in flow.opened(seed)
     }
     return {name: direction for name, direction in found.items() if direction is not None}
 
@@ -246,8 +246,8 @@ def _fits(each: Filter, network: Network) -> resolved.Fits:
 
 
 def _connections(flow: Flow, network: Network, seed: int) -> Iterator[Traffic]:
-    ends = (network.places[flow.direction.source], network.places[flow.direction.target])
     for name, one in flow.opened(seed):
+        ends = (network.places[one.direction.source], network.places[one.direction.target])
         start_ns = one.start_ns + start_offset(seed, name, one.jitter_ns)
         yield traffic.of(one.kind).resolved(one, Resolved(name, *ends, start_ns))
 

@@ -31,6 +31,7 @@ EXPERIMENTS = {
     "sharing": "a BBR and a CUBIC flow share a bottleneck, over the size of its buffer",
     "small-queues": "TCP Small Queues on an 802.11n uplink: goodput against latency",
     "short-flows": "short flows beside a backup: completion times over a FIFO and fq_codel",
+    "calls": "a call beside a backup on a 20/5 Mbit/s line: its MOS over five queues",
     "parking-lot": "a long flow over three hops, each with a cross flow",
     "lab": "for teaching: how large should a buffer be? With five questions",
 }

@@ -8,8 +8,9 @@ from typing import Protocol
 import pyarrow as pa
 
 from tailback.analysis import Measure, Window, summarise
+from tailback.analysis.media import Stream
 from tailback.backends import Backend, Progress, RunResult, backend_for
-from tailback.resolved import Scenario, mean_rate
+from tailback.resolved import Flow, Scenario, Udp, mean_rate
 from tailback.results import RunPlan
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
@@ -72,9 +73,17 @@ def measure_of(run: RunPlan) -> Measure:
         directions=run.directions,
         sized_flows=tuple(flow.name for flow in scenario.tcp if flow.bytes is not None),
         sizes_bytes={flow.name: flow.bytes for flow in scenario.tcp if flow.bytes is not None},
+        streams={flow.name: stream for flow in scenario.flows if (stream := _stream(flow)) is not None},
         rates_bps=_rates(run),
         radios=tuple((names[access_point], names[station]) for access_point, station in scenario.radios),
     )
+
+
+def _stream(flow: Flow) -> Stream | None:
+    """The direction of a call or a game that a flow is; `None` for other flows."""
+    if not isinstance(flow, Udp) or flow.media is None:
+        return None
+    return Stream(flow.media.codec, flow.media.buffer_ns, flow.gap_ns, flow.start_ns, flow.stop_ns)
 
 
 def _rates(run: RunPlan) -> dict[str, float]:

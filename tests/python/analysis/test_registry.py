@@ -109,5 +109,5 @@ def test_every_quantity_of_repeat_until_is_in_the_registry() -> None:
 def test_the_headline_metrics_have_not_changed() -> None:
     assert [(column.title, column.unit) for column in registry.headline()] == [
         ("goodput", "Mbit/s"), ("ping p50", "ms"), ("ping p90", "ms"), ("TCP RTT p50", "ms"), ("TCP RTT p90", "ms"),
-        ("cwnd", "segments"), ("drops", ""), ("retrans", ""), ("Jain", ""),
+        ("cwnd", "segments"), ("drops", ""), ("retrans", ""), ("Jain", ""), ("MOS", ""),
     ]  # fmt: skip

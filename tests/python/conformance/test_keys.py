@@ -28,6 +28,13 @@ UNTOUCHED = {
     "Keys.kernel": "only backends of kernels have it, so that there is nothing to compare",
     "Tcp.arrivals": "each flow is an ordinary one with `bytes`, as in `short flows`",
     "Tcp.size": "likewise",
+    **dict.fromkeys(
+        [
+            *(f"Call.{key}" for key in ("call", "name", "codec", "buffer", "dscp", "start", "stop", "jitter")),
+            *(f"Game.{key}" for key in ("game", "name", "tick", "up", "down", "dscp", "start", "stop", "jitter")),
+        ],
+        "datagrams at a rate, as `udp`; tests/python/backends/uml/test_runs.py compares a call",
+    ),
     "Tcp.ip": "the kernel `stock` has no IPv6; tests/python/backends/netns runs it",
 }
 """The keys that no conformance run has. Wi-Fi is compared with recorded runs (`conformance.wifi`)."""
@@ -39,7 +46,7 @@ EXPANDED = ("Dumbbell", "ParkingLot", "Star")
 
 KINDS = {
     "links": {"lan": "Lan", "wifi": "Wifi", "ends": "Link"},
-    "traffic": {"tcp": "Tcp", "udp": "Udp", "ping": "Ping", "preset": "Preset"},
+    "traffic": {"tcp": "Tcp", "udp": "Udp", "ping": "Ping", "call": "Call", "game": "Game", "preset": "Preset"},
 }
 """The section of an entry, by the key that it must have."""
 

@@ -41,13 +41,13 @@ SECOND = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResolvedCall:
-    """A call of the resolved scenario."""
+class ResolvedSensor:
+    """A sensor of the resolved scenario."""
 
     __pydantic_config__ = STRICT
     run_by: ClassVar[Application | None] = "udp"
 
-    kind: Literal["call"] = "call"
+    kind: Literal["sensor"] = "sensor"
     name: str
     source: Annotated[int, Field(alias="from")]
     target: Annotated[int, Field(alias="to")]
@@ -63,72 +63,72 @@ class ResolvedCall:
     def refused(self) -> Iterator[Refusal]:
         """The agent sends at most one frame per millisecond."""
         if self.frame_ns < 10**6:
-            yield f"the frames of `{self.name}` are too many", "call less often"
+            yield f"the frames of `{self.name}` are too many", "measure less often"
 
 
-# -- what `python/tailback/scenario/traffic/call.py` would hold
+# -- what `python/tailback/scenario/traffic/sensor.py` would hold
 
 
-class Call(Section):
-    """A call: frames at a regular interval in both directions."""
+class Sensor(Section):
+    """A sensor: frames at a regular interval."""
 
-    call: Arrow = Field(description="Who calls whom.")
+    sensor: Arrow = Field(description="Who measures for whom.")
     frame: Span = Field("20ms", validate_default=True, description="From one frame to the next.")
     start: Time = Field("0s", validate_default=True, description="The first frame.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Frames(Flow):
-    """Frames in both directions."""
+    """Frames at a regular interval."""
 
-    kind: ClassVar[str] = "call"
+    kind: ClassVar[str] = "sensor"
 
     frame_ns: int
 
 
-def meant(entry: Call, loc: Any, file: traffic.File) -> Frames:
+def meant(entry: Sensor, loc: Any, file: traffic.File) -> Frames:
     return Frames(
-        loc=loc, names=("call",), direction=entry.call, start_ns=entry.start, stop_ns=file.duration, jitter_ns=0,
+        loc=loc, names=("sensor",), direction=entry.sensor, start_ns=entry.start, stop_ns=file.duration, jitter_ns=0,
         dscp=0, frame_ns=entry.frame,
     )  # fmt: skip
 
 
 def wrong(flow: Frames, _most: int) -> Iterator[Problem]:
     if flow.frame_ns >= SECOND:
-        yield Problem((*flow.loc, "frame"), "a frame a second is no call", "call more often")
+        yield Problem((*flow.loc, "frame"), "a frame a second is no measurement", "measure more often")
 
 
-def resolved_call(flow: Frames, at: Resolved) -> Any:
-    return ResolvedCall(
+def resolved_sensor(flow: Frames, at: Resolved) -> Any:
+    return ResolvedSensor(
         name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns or 0,
         frame_ns=flow.frame_ns,
     )  # fmt: skip
 
 
 ROW = Kind(
-    "call",
-    keys=Call,
+    "sensor",
+    keys=Sensor,
     flow=meant,
-    resolved=resolved_call,
+    resolved=resolved_sensor,
     problems=wrong,
     packets="there and back",
     carries="data",
-    rows=lambda flow: Rows((*flow.loc, "frame"), flow.frame_ns, "calls", flow.lasts_ns // flow.frame_ns),
+    rows=lambda flow: Rows((*flow.loc, "frame"), flow.frame_ns, "sensors", flow.lasts_ns // flow.frame_ns),
 )
 
 EXPERIMENT = """
 links: [{{ends: [client, server], rate: 10mbit}}]
-traffic: [{{call: client -> server, frame: {frame}}}, {{tcp: client -> server}}]
+traffic: [{{sensor: client -> server, frame: {frame}}}, {{tcp: client -> server}}]
 duration: 10s
 """
 
 
 @pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def sensor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Adds its class and its row to the others."""
     with monkeypatch.context() as added:
-        added.setitem(traffic.KINDS, "call", ROW)
-        added.setattr(resolved_traffic, "FLOWS", (*resolved_traffic.FLOWS, ResolvedCall))
+        added.setitem(traffic.KINDS, "sensor", ROW)
+        added.setattr(resolved_traffic, "FLOWS", (*resolved_traffic.FLOWS, ResolvedSensor))
         schema.Keys.model_rebuild(force=True)
         codec._adapter.cache_clear()
         yield
@@ -136,25 +136,27 @@ def call(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     codec._adapter.cache_clear()
 
 
-@pytest.mark.usefixtures("call")
+@pytest.mark.usefixtures("sensor")
 def test_a_kind_added_by_a_row_is_read_estimated_and_resolved() -> None:
     experiment = loads(EXPERIMENT.format(frame="20ms"))
     (run, *_) = experiment.runs()
     entry: object = run.scenario.traffic[0]
-    assert entry == ResolvedCall(name="call", source=0, target=1, start_ns=0, stop_ns=10 * SECOND, frame_ns=20_000_000)
+    assert entry == ResolvedSensor(
+        name="sensor", source=0, target=1, start_ns=0, stop_ns=10 * SECOND, frame_ns=20_000_000
+    )
     estimated = {part.loc: part.rows for part in parts(experiment.configurations[0].keys)}
-    assert estimated["traffic", 0, "frame"] == {"calls": 500}
-    assert run.directions == {"call": "up", "upload": "up"}
+    assert estimated["traffic", 0, "frame"] == {"sensors": 500}
+    assert run.directions == {"sensor": "up", "upload": "up"}
 
 
-@pytest.mark.usefixtures("call")
+@pytest.mark.usefixtures("sensor")
 def test_its_checks_are_made_and_its_keys_are_known() -> None:
-    with pytest.raises(ScenarioError, match="a frame a second is no call"):
+    with pytest.raises(ScenarioError, match="a frame a second is no measurement"):
         loads(EXPERIMENT.format(frame="1s"))
     with pytest.raises(ScenarioError, match="frames"):
         loads(EXPERIMENT.format(frame="1s").replace("frame:", "frames:"))
-    with pytest.raises(ScenarioError, match="exactly one of the keys tcp, udp, ping, call and preset"):
-        loads(EXPERIMENT.format(frame="1s").replace("call:", "phone:"))
+    with pytest.raises(ScenarioError, match="exactly one of the keys tcp, udp, ping, call, game, sensor and preset"):
+        loads(EXPERIMENT.format(frame="1s").replace("sensor:", "phone:"))
 
 
 TESTBED = """
@@ -168,73 +170,77 @@ def scenario_of(frame: str) -> Scenario:
     return loads(EXPERIMENT.format(frame=frame)).runs()[0].scenario
 
 
-@pytest.mark.usefixtures("call")
+@pytest.mark.usefixtures("sensor")
 def test_the_agents_of_a_testbed_are_notified() -> None:
     layout = Layout(scenario_of("20ms"), testbed.loads(TESTBED), {})
-    told = next(told for told in plan.job_of(layout, "token")["traffic"] if told["name"] == "call")
+    told = next(told for told in plan.job_of(layout, "token")["traffic"] if told["name"] == "sensor")
     assert told == {
-        "kind": "udp", "name": "call", "from": 0, "to": 1, "start_ns": 0, "stop_ns": 10 * SECOND, "rate_bps": 68_800,
+        "kind": "udp", "name": "sensor", "from": 0, "to": 1, "start_ns": 0, "stop_ns": 10 * SECOND, "rate_bps": 68_800,
         "size": 172, "address": "10.0.1.2", "dscp": None, "port": FIRST_PORT, "token": "token",
     }  # fmt: skip
 
 
-@pytest.mark.usefixtures("call")
+@pytest.mark.usefixtures("sensor")
 def test_a_kernel_runs_it_by_an_application_of_the_agent() -> None:
     scenario = scenario_of("20ms")
     assert list(suitable.findings(scenario)) == []
     assert [(told["kind"], told["name"]) for told in job_of(scenario)["traffic"]] == [
-        ("udp", "call"),
+        ("udp", "sensor"),
         ("tcp", "upload"),
     ]
     assert list(on_testbed.written(scenario, testbed.loads(TESTBED))) == []
 
 
-@pytest.mark.usefixtures("call")
+@pytest.mark.usefixtures("sensor")
 def test_a_kind_that_no_application_of_the_agent_runs_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ResolvedCall, "run_by", None)
+    monkeypatch.setattr(ResolvedSensor, "run_by", None)
     scenario = scenario_of("20ms")
-    assert ("the traffic `call` is of the kind `call`", "use one of tcp, udp, ping") in suitable.findings(scenario)
+    assert ("the traffic `sensor` is of the kind `sensor`", "use one of tcp, udp, ping") in suitable.findings(scenario)
     assert [told["name"] for told in job_of(scenario)["traffic"]] == ["upload"]
 
 
-@pytest.mark.usefixtures("call")
+@pytest.mark.usefixtures("sensor")
 def test_what_a_testbed_cannot_run_of_it_is_refused() -> None:
     (found,) = on_testbed.written(scenario_of("0.5ms"), testbed.loads(TESTBED))
     assert (found.verdict, found.says) == (
         "fail",
-        "Tailback does not ask a kernel for this yet: the frames of `call` are too many",
+        "Tailback does not ask a kernel for this yet: the frames of `sensor` are too many",
     )
 
 
-@pytest.mark.usefixtures("call")
+@pytest.mark.usefixtures("sensor")
 def test_it_is_measured_as_data_and_flent_has_it_as_a_flow() -> None:
     (run,) = plan_of(loads(EXPERIMENT.format(frame="20ms")), FakeBackend()).runs
     measure = measure_of(run)
-    assert (measure.tcp_flows, measure.other_flows) == (("upload",), ("call",))
+    assert (measure.tcp_flows, measure.other_flows) == (("upload",), ("sensor",))
     assert named(run.scenario.traffic[:1], run.directions, None).test == "udp_flood"
 
 
-@pytest.mark.usefixtures("call")
+@pytest.mark.usefixtures("sensor")
 def test_it_is_in_the_json_of_a_scenario_and_read_from_it() -> None:
     scenario = scenario_of("20ms")
     document = to_json(scenario)
     assert document["traffic"][0] == {
-        "kind": "call", "name": "call", "from": 0, "to": 1, "start_ns": 0, "stop_ns": 10 * SECOND,
+        "kind": "sensor", "name": "sensor", "from": 0, "to": 1, "start_ns": 0, "stop_ns": 10 * SECOND,
         "frame_ns": 20_000_000, "dscp": 0,
     }  # fmt: skip
     assert of_json(document) == scenario
 
 
 def test_without_its_row_it_is_refused_by_name() -> None:
-    with pytest.raises(ScenarioError, match="exactly one of the keys tcp, udp, ping and preset"):
+    with pytest.raises(ScenarioError, match="exactly one of the keys tcp, udp, ping, call, game and preset"):
         loads(EXPERIMENT.format(frame="20ms"))
-    with pytest.raises(traffic.NotListed, match=r"`call` has no row in .*traffic/registry.py\n  hint: write .*call.py"):
-        traffic.of("call")
+    with pytest.raises(
+        traffic.NotListed, match=r"`sensor` has no row in .*traffic/registry.py\n  hint: write .*sensor.py"
+    ):
+        traffic.of("sensor")
 
 
 def test_python_and_the_simulator_have_the_same_kinds() -> None:
-    """One file and one row each on both sides."""
+    """One file and one row each on both sides; a kind whose flows are of another kind has only those of Python."""
     application = (ROOT / "crates" / "world" / "src" / "app.rs").read_text(encoding="utf-8")
     table = application.split("\nkinds! {\n")[1].split("\n}\n")[0].split("#[cfg(test)]")[0]
     simulated = [line.strip().split("(")[0].lower() for line in table.splitlines() if line.strip()[:1].isupper()]
-    assert sorted(simulated) == sorted(row.kind for row in ROWS) == sorted(traffic.KINDS)
+    assert sorted(simulated) == sorted(row.kind for row in ROWS if row.opens_as is None)
+    assert sorted(row.kind for row in ROWS) == sorted(traffic.KINDS)
+    assert {row.opens_as for row in ROWS} <= {None, *simulated}

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::{Application, Live, TOKEN, TableKind, Tables, bulk, half, locked, mark, spawn};
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
-use crate::job::Datagrams;
+use crate::job::{Datagrams, Recorded};
 use crate::network::Network;
 use crate::sys;
 
@@ -25,8 +25,9 @@ const DATAGRAMS: TableKind = TableKind {
     name: "datagrams",
     columns: &["t_ns", "flow", "sent", "received", "delay_sum_ns", "longest_ns"],
 };
+const ARRIVALS: TableKind = TableKind { name: "arrivals", columns: &["t_ns", "flow", "delay_ns"] };
 /// The tables of this kind.
-pub const TABLES: &[TableKind] = &[DATAGRAMS];
+pub const TABLES: &[TableKind] = &[DATAGRAMS, ARRIVALS];
 
 /// Counts of one bin at one end.
 #[derive(Clone, Copy, Default)]
@@ -38,12 +39,21 @@ struct Bin {
     longest_ns: Option<i64>,
 }
 
+/// A datagram that arrived.
+#[derive(Clone, Copy)]
+struct Arrival {
+    at_ns: u64,
+    delay_ns: i64,
+}
+
 /// A flow of datagrams in progress, as far as its ends are here.
 pub struct RunningDatagrams {
     flow: Datagrams,
     sender: Option<OwnedFd>,
     receiver: Option<OwnedFd>,
     bins: Arc<Mutex<Vec<Bin>>>,
+    /// Each datagram, if the job asks for them.
+    arrivals: Arc<Mutex<Vec<Arrival>>>,
 }
 
 impl RunningDatagrams {
@@ -62,6 +72,7 @@ impl RunningDatagrams {
             sender,
             receiver,
             bins: Arc::new(Mutex::new(vec![Bin::default(); bins])),
+            arrivals: Arc::default(),
         })
     }
 
@@ -74,8 +85,14 @@ impl Application for RunningDatagrams {
     fn start(&mut self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
         if let Some(socket) = self.receiver.take() {
             let (token, bins) = (token_of(&self.flow), self.bins.clone());
+            let arrivals = (self.flow.record == Recorded::Each).then(|| self.arrivals.clone());
             spawn(move || {
-                receive(&socket, token, clock, |now_ns, seen| seen(&mut bin(&bins, now_ns, interval_ns)))
+                receive(&socket, token, clock, |arrival, length| {
+                    bin(&bins, arrival.at_ns, interval_ns).note(|bin| bin.count(arrival, length));
+                    if let Some(arrivals) = &arrivals {
+                        locked(arrivals).push(arrival);
+                    }
+                })
             })?;
         }
         if let Some(socket) = self.sender.take() {
@@ -108,7 +125,21 @@ impl Application for RunningDatagrams {
                 tables.row_at(&bulk::FLOWS, t_ns).cell(t_ns).name(&self.flow.name).cell(bin.bytes);
             }
         }
+        for arrival in locked(&self.arrivals).iter() {
+            let mut row = tables.row_at(&ARRIVALS, arrival.at_ns);
+            row.cell(arrival.at_ns).name(&self.flow.name).cell(arrival.delay_ns);
+        }
         Ok(())
+    }
+}
+
+impl Bin {
+    fn count(&mut self, arrival: Arrival, length: usize) {
+        self.received += 1;
+        self.bytes += length as u64;
+        self.delay_sum_ns = self.delay_sum_ns.saturating_add(arrival.delay_ns);
+        let longest = self.longest_ns.map_or(arrival.delay_ns, |longest| longest.max(arrival.delay_ns));
+        self.longest_ns = Some(longest);
     }
 }
 
@@ -173,12 +204,7 @@ fn send(flow: &Datagrams, socket: &OwnedFd, clock: Clock, mut sent: impl FnMut(u
     }
 }
 
-fn receive(
-    socket: &OwnedFd,
-    token: [u8; TOKEN],
-    clock: Clock,
-    mut count: impl FnMut(u64, &dyn Fn(&mut Noted<'_>)),
-) {
+fn receive(socket: &OwnedFd, token: [u8; TOKEN], clock: Clock, mut count: impl FnMut(Arrival, usize)) {
     let mut data = vec![0; 1 << 16];
     loop {
         // An ICMP error is reported once; the next call waits again.
@@ -190,14 +216,7 @@ fn receive(
         stamp.copy_from_slice(&data[TOKEN..HEADER]);
         let now_ns = clock.now_ns();
         let delay_ns = now_ns.cast_signed().saturating_sub(u64::from_be_bytes(stamp).cast_signed());
-        count(now_ns, &|noted| {
-            noted.note(|bin| {
-                bin.received += 1;
-                bin.bytes += length as u64;
-                bin.delay_sum_ns = bin.delay_sum_ns.saturating_add(delay_ns);
-                bin.longest_ns = Some(bin.longest_ns.map_or(delay_ns, |longest| longest.max(delay_ns)));
-            });
-        });
+        count(Arrival { at_ns: now_ns, delay_ns }, length);
     }
 }
 
@@ -241,6 +260,7 @@ mod tests {
             sndbuf: None,
             dscp: Some(46),
             token: Some("geheimgeheim".into()),
+            record: Recorded::Each,
         };
         // Bins for a quarter of an hour: on a busy machine the threads may wake late.
         let mut running = RunningDatagrams::prepare(&flow, 90_000, &network).unwrap();
@@ -261,5 +281,6 @@ mod tests {
             clock.sleep_until(clock.now_ns() + 10_000_000);
         }
         assert_eq!((sent(), running.received_bytes()), (100, 10_000));
+        assert_eq!(locked(&running.arrivals).len(), 100);
     }
 }

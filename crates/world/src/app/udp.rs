@@ -8,7 +8,7 @@
 
 use serde::Deserialize;
 use tailback_packet::{IPV4_HEADER, Packet, Payload, SocketId, UDP_HEADER};
-use tailback_record::{FlowsRow, UdpRow};
+use tailback_record::{DatagramsRow, FlowsRow, UdpRow};
 use tailback_units::{Bytes, SimTime, Span};
 
 use super::{Application, Conversation, Kind, Place, TimerId, does_not_fit};
@@ -43,6 +43,20 @@ pub struct UdpTraffic {
     /// Code point of its packets; 0 unless given.
     #[serde(default)]
     pub dscp: u8,
+    /// The call or game whose datagrams these are; none for other data.
+    #[serde(default)]
+    pub media: Option<Media>,
+}
+
+/// A stream of sound or of a game. Each of its datagrams is recorded when it arrives.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Media {
+    /// Its codec, or `game`.
+    pub codec: String,
+    /// The jitter buffer of the listener; it adapts unless given. It only matters to the analysis.
+    #[serde(default)]
+    pub buffer_ns: Option<u64>,
 }
 
 impl Kind for UdpTraffic {
@@ -72,6 +86,7 @@ impl Kind for UdpTraffic {
             stop: SimTime::from_nanos(self.stop_ns),
             size: self.size,
             sent: 0,
+            recorded: if self.media.is_some() { Recorded::Each } else { Recorded::Counts },
             interval: Counts::default(),
         }))
     }
@@ -88,8 +103,18 @@ pub(crate) struct Udp {
     /// Bytes of data in a datagram.
     size: u32,
     pub(crate) sent: u32,
+    recorded: Recorded,
     /// Since the last row of the table.
     pub(crate) interval: Counts,
+}
+
+/// What is recorded about datagrams that arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recorded {
+    /// Counts per interval.
+    Counts,
+    /// Counts, and a row for each.
+    Each,
 }
 
 /// Counts of one interval.
@@ -121,6 +146,10 @@ impl Application for Udp {
         self.interval.received += 1;
         self.interval.delays += delay;
         self.interval.longest = self.interval.longest.max(delay);
+        if self.recorded == Recorded::Each {
+            let row = DatagramsRow { t: calls.now(), flow: calls.name(), delay_ms: delay };
+            calls.record().datagrams.get_or_insert_default().push(row);
+        }
     }
 
     fn sample(&mut self, calls: &mut Syscalls) {

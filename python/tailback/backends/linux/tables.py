@@ -1,7 +1,7 @@
 """Converts the agent's output to the tables of `docs/contracts.md`.
 
 Datagrams are counted at both ends, on a testbed by different machines: rows of the same time are added up. The table
-`udp` exists only if there were any.
+`udp` exists only if there were any, and `datagrams` only if any were those of calls or games.
 
 A kernel does not report why TCP did not send (`held_by` is absent from `tcp_info`), nor single drops (there is no table
 `events`, but `qdisc` counts them). The marks of a discipline without such a counter are null.
@@ -9,6 +9,7 @@ A kernel does not report why TCP did not send (`held_by` is absent from `tcp_inf
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -80,6 +81,9 @@ UDP: Mapping[str, tuple[pa.DataType, str]] = {
     "longest_ms": (NUMBER, "ms"),
 }
 
+EACH: Mapping[str, tuple[pa.DataType, str]] = {"t": (NUMBER, "s"), "flow": (TEXT, ""), "delay_ms": (NUMBER, "ms")}
+"""The columns of `datagrams`."""
+
 SIGNED = pa.int64()
 """One-way delays between two machines may be negative."""
 
@@ -99,8 +103,8 @@ SCALED = {"t": ("t_ns", 1e9), "rtt_ms": ("rtt_ns", 1e6)}
 def read_tables(folder: Path) -> dict[str, pa.Table]:
     """All tables of a run."""
     found = {name: read_table(folder, name, columns) for name, columns in COLUMNS.items()}
-    udp = _read_datagrams(folder / "datagrams.csv")
-    return found | ({"udp": udp} if udp.num_rows else {})
+    more = {"udp": _read_datagrams(folder / "datagrams.csv"), "datagrams": _read_arrivals(folder / "arrivals.csv")}
+    return found | {name: table for name, table in more.items() if table.num_rows}
 
 
 def read_table(folder: Path, name: str, columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Table:
@@ -129,8 +133,20 @@ def _read_datagrams(file: Path) -> pa.Table:
         "delay_ms": pc.divide(pc.if_else(none, None, mean_ns), 1e6),
         "longest_ms": pc.divide(pc.cast(both["longest_ns_max"], NUMBER), 1e6),
     }
-    fields = [pa.field(name, kind, metadata={"unit": unit}) for name, (kind, unit) in UDP.items()]
-    return pa.Table.from_arrays([values[name] for name in UDP], schema=pa.schema(fields))
+    return _table(values, UDP)
+
+
+def _read_arrivals(file: Path) -> pa.Table:
+    """The table `datagrams`."""
+    types = {"t_ns": SIGNED, "flow": TEXT, "delay_ns": SIGNED}
+    read = csv.read_csv(file, convert_options=csv.ConvertOptions(column_types=types))
+    seconds, delays = (pc.cast(read[name], NUMBER) for name in ("t_ns", "delay_ns"))
+    return _table({"t": pc.divide(seconds, 1e9), "flow": read["flow"], "delay_ms": pc.divide(delays, 1e6)}, EACH)
+
+
+def _table(values: Mapping[str, Any], columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Table:
+    fields = [pa.field(name, kind, metadata={"unit": unit}) for name, (kind, unit) in columns.items()]
+    return pa.Table.from_arrays([values[name] for name in columns], schema=pa.schema(fields))
 
 
 def _read(file: Path, columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Table:

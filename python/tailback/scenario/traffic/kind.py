@@ -103,6 +103,8 @@ class Kind:
     """The directions in which its packets have their full size."""
     carries: Literal["data", "echoes"]
     """`data` has a direction (up, down) and defines the measurement window; `echoes` are requests and replies."""
+    opens_as: str | None = None
+    """The kind of its flows in the resolved scenario, if it is another; `resolved` is then that of this kind."""
     sampled_ns: Callable[[Any, int], int] = never_sampled
     """Total time for which its sockets are certainly sampled, given the duration of the run."""
     rows: Callable[[Any], Rows | None] = no_rows

@@ -62,6 +62,8 @@ class Datagrams(Flow):
     rate_bps: int
     size: int
     sndbuf: int | None
+    media: resolved.Media | None = None
+    """The call or game whose datagrams these are."""
 
 
 def _flow(entry: Udp, loc: Loc, file: File) -> Datagrams:
@@ -86,7 +88,7 @@ def _default_name(direction: Direction, first_host: str) -> str:
 def _resolved(flow: Datagrams, at: Resolved) -> resolved.Udp:
     return resolved.Udp(
         name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns,
-        rate_bps=flow.rate_bps, size=flow.size, sndbuf=flow.sndbuf, dscp=flow.dscp,
+        rate_bps=flow.rate_bps, size=flow.size, sndbuf=flow.sndbuf, dscp=flow.dscp, media=flow.media,
     )  # fmt: skip
 
 

@@ -16,12 +16,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from backends.conftest import SECOND, left_running
 from conformance.wired.experiment import Experiment, twin
 from fake_backend import Nobody, experiment, planned
+from tailback.analysis import media
+from tailback.analysis.media import Stream
+from tailback.analysis.window import Window
 from tailback.backends import RunCancelled, RunFailed, RunResult
 from tailback.backends.linux import process, tables
 from tailback.backends.sim import Sim
@@ -131,6 +135,31 @@ def test_datagrams_pings_over_udp_and_code_points_are_as_in_the_simulator(uml: U
     assert on_kernel.tables["udp"].column_names == simulated.tables["udp"].column_names
     delays = [result.tables["udp"].to_pandas()["delay_ms"].median() for result in (on_kernel, simulated)]
     assert delays[0] == pytest.approx(delays[1], abs=0.05)
+
+
+def test_a_call_beside_a_flow_sounds_as_in_the_simulator(uml: Uml, scenario: Make) -> None:
+    """Each datagram arrives with its delay, so loss, delay and MOS of the two backends agree."""
+    given = scenario(duration_ns=3 * SECOND)
+    tcp, _, ping = given["traffic"]
+    voice = {
+        "kind": "udp", "rate_bps": 68_800, "size": 172, "sndbuf": None, "start_ns": 0, "stop_ns": 3 * SECOND,
+        "media": {"codec": "g711"},
+    }  # fmt: skip
+    directions = [voice | {"name": "there", "from": 0, "to": 2}, voice | {"name": "back", "from": 2, "to": 0}]
+    given["traffic"] = [tcp, *directions, ping]
+    stream = Stream("g711", None, 20_000_000, 0, 3 * SECOND)
+    found = []
+    for result in (run(uml, given), Sim().run(of_json(given), Sim().new_progress())):
+        table = result.tables["datagrams"].to_pandas()
+        heard = media.heard(table, {"there": stream, "back": stream}, Window(SECOND, 3 * SECOND))
+        assert media.losses(heard) == {"there": 0, "back": 0}
+        found.append((media.delays(heard), media.opinions(media.ratings(heard))))
+    (delays, opinions), (simulated, expected) = found
+    assert opinions == {name: pytest.approx(each, rel=0.03) for name, each in expected.items()}
+    # The upload fills the queue on the way there; nothing waits on the way back.
+    assert float(np.median(simulated["there"])) > 3 * float(np.median(simulated["back"]))
+    for name, each in delays.items():
+        assert float(np.median(each)) == pytest.approx(float(np.median(simulated[name])), rel=0.05, abs=0.5)
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(uml: Uml, scenario: Make) -> None:
