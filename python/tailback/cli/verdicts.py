@@ -12,8 +12,9 @@ from tailback.analysis.differences import METRICS, SIGNIFICANT, fewest
 from tailback.analysis.rows import records
 from tailback.cli.console import counted, emit, stderr
 from tailback.results.pairing import CANDIDATE, REFERENCE
-from tailback.validation import Comparison, Validated, divergence
+from tailback.validation import Comparison, Twin, Validated, divergence
 from tailback.validation.report import number, percent
+from tailback.validation.twin import Distance
 
 MAX_CELLS_SHOWN = 60
 """Maximum number of rows of a validation; above it, only those not within tolerance are shown (the report has all)."""
@@ -36,6 +37,43 @@ def validated(done: Validated) -> None:
     shown = judged if len(judged) <= MAX_CELLS_SHOWN else judged[judged["outcome"].isin(["off", "undecided"])]
     emit(_differences(done.comparison, shown), _shares(done.comparison), *_divergences(done.comparison))
     _sides(done.comparison)
+
+
+def beside(found: Twin) -> None:
+    """Prints the distance of each configuration from one run of a kernel."""
+    for refusal in found.left_out:
+        where = ", ".join(refusal.axes.values()) or "this experiment"
+        stderr().print(f"left out, {refusal.backend} cannot run it: {where}: {refusal.reason}")
+    titles = list(dict.fromkeys(each.title for each in found.distances))
+    cells: dict[tuple[str, ...], dict[str, Distance]] = {}
+    for each in found.distances:
+        cells.setdefault(tuple(each.axes.values()), {})[each.title] = each
+    if not cells:
+        return
+    title = f"beside one run of {found.backend}: its numbers, and how far ours are from them"
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=title, title_justify="left")
+    for heading in (*found.distances[0].axes, *titles):
+        table.add_column(heading, no_wrap=True, justify="right" if heading in titles else "left")
+    for place, row in cells.items():
+        table.add_row(*map(Text, (*place, *(_apart(row.get(title)) for title in titles))))
+    emit(table, Text(_agreement(found)))
+
+
+def _agreement(found: Twin) -> str:
+    """How many numbers agree, and what the marks mean."""
+    chance, off = found.count("chance"), found.count("off")
+    parts = [f"{found.count('equal')} of {len(found.distances)} numbers within tolerance"]
+    parts += [f"{chance} (~) no farther than a further run of ours would be"] if chance else []
+    parts += [f"{off} (!) off: `tailback validate` repeats until it is clear"] if off else []
+    return "; ".join(parts)
+
+
+def _apart(each: Distance | None) -> str:
+    if each is None:
+        return "–"
+    mark = {"equal": "", "chance": " ~", "off": " !"}[each.agreement]
+    share = "" if math.isnan(each.share) else f" {each.share:+.1%}".replace("-", "−")
+    return f"{each.kernel:.4g} {each.unit}{share}{mark}"
 
 
 def written(report: Path | None) -> None:

@@ -1,5 +1,6 @@
 """The content of a report as one JSON document: the numbers of each configuration, and their origin."""
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from tailback import scenario
+from tailback.analysis import effects
 from tailback.analysis.metric import Column
 from tailback.analysis.registry import headline_of
 from tailback.analysis.repetitions import configurations
@@ -48,6 +50,10 @@ def document(results: Results) -> dict[str, Any]:
     source = source_of(results)
     return {
         "title": results.title,
+        "findings": effects.sentences(
+            effects.findings(results.axes, [(run.axes, run.summary) for run in results.runs])
+        ),
+        "twin": _twin(results),
         "tailback": tailback_version(),
         "axes": {axis: list(values) for axis, values in results.axes.items()},
         "columns": [{"title": column.title, "unit": column.unit} for column in shown],
@@ -64,6 +70,20 @@ def document(results: Results) -> dict[str, Any]:
         "warnings": list(source.warnings),
         "manifest": _manifest(results),
     }
+
+
+def _twin(results: Results) -> str:
+    """How far the numbers are from those of one run of a kernel (`run --twin`); empty if there was none."""
+    file = results.path / "twin.json"
+    if not file.is_file():
+        return ""
+    found = json.loads(file.read_text("utf-8"))
+    words = [each["agreement"] for each in found["distances"]]
+    shares = [abs(each["share"]) for each in found["distances"] if each["share"] is not None]
+    largest = f"; the largest distance is {max(shares):.1%}" if shares else ""
+    counts = {"equal": "within tolerance", "chance": "as far as a further run would be", "off": "off"}
+    parts = [f"{words.count(key)} {text}" for key, text in counts.items() if key in words]
+    return f"Beside one run of {found['backend']}, of {len(words)} numbers: {', '.join(parts)}{largest}."
 
 
 def _paired(

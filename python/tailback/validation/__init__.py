@@ -9,6 +9,7 @@ from tailback.validation.document import document, validation_document
 from tailback.validation.every import AXES, NoRegistry, every
 from tailback.validation.folder import write, write_validation
 from tailback.validation.session import MOST, LeftOut, Request, Validated, WrongValidation, validate
+from tailback.validation.twin import Twin, twin
 
 __all__ = [
     "AXES",
@@ -19,6 +20,7 @@ __all__ = [
     "LeftOut",
     "NoRegistry",
     "Request",
+    "Twin",
     "Validated",
     "WrongValidation",
     "compare",
@@ -26,6 +28,7 @@ __all__ = [
     "document",
     "every",
     "summary_by_counters",
+    "twin",
     "validate",
     "validation_document",
     "write",

@@ -86,13 +86,13 @@ def validate(experiment: Experiment, request: Request, watch: Watch) -> Validate
         hint = "name another with `--against`; to compare results of one backend, use `tailback compare`"
         raise WrongValidation(f"both backends are `{request.candidate}`\n  hint: {hint}")
     backends = {name: open_backend(name) for name in (request.reference, request.candidate)}
-    feasible, left_out = _feasible(experiment, backends)
-    folder = request.out if request.out is not None else _default_folder(feasible, backends, request.settings)
+    kept, left_out = feasible(experiment, backends)
+    folder = request.out if request.out is not None else _default_folder(kept, backends, request.settings)
     request = replace(request, out=folder)
-    done = _round(feasible, request, watch)
-    while further := _further(feasible, done, request.most):
-        feasible = further
-        done = _round(feasible, request, watch)
+    done = _round(kept, request, watch)
+    while further := _further(kept, done, request.most):
+        kept = further
+        done = _round(kept, request, watch)
     return replace(done, left_out=left_out)
 
 
@@ -133,8 +133,8 @@ def _place(axes: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(axes.items()))
 
 
-def _feasible(experiment: Experiment, backends: Mapping[str, Backend]) -> tuple[Experiment, list[LeftOut]]:
-    """The experiment without the configurations that a backend cannot run."""
+def feasible(experiment: Experiment, backends: Mapping[str, Backend]) -> tuple[Experiment, list[LeftOut]]:
+    """The experiment without the configurations that a backend cannot run; raises `Unsuitable` if none remain."""
     firsts = [run for run in experiment.runs() if run.repetition == 1]
     refusals = [_refusal(run, backends) for run in firsts]
     kept = [
@@ -144,8 +144,14 @@ def _feasible(experiment: Experiment, backends: Mapping[str, Backend]) -> tuple[
     ]
     left_out = [refusal for refusal in refusals if refusal is not None]
     if not kept:
-        raise Unsuitable(f"no configuration can run on both backends\n  `{left_out[0].backend}`: {left_out[0].reason}")
+        raise Unsuitable(
+            f"no configuration can run on {_all_of(backends)}\n  `{left_out[0].backend}`: {left_out[0].reason}"
+        )
     return replace(experiment, configurations=tuple(kept)), left_out
+
+
+def _all_of(backends: Mapping[str, Backend]) -> str:
+    return "both backends" if len(backends) > 1 else f"`{next(iter(backends))}`"
 
 
 def _refusal(run: Run, backends: Mapping[str, Backend]) -> LeftOut | None:

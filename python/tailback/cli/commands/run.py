@@ -1,6 +1,6 @@
 """`tailback run`: runs all configurations and repetitions of an experiment."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +12,11 @@ from tailback.cli.options import Changes, Files, Jobs, Json, Part, backend_name,
 if TYPE_CHECKING:
     from tailback.scenario import Experiment
     from tailback.sweep import Request, SweepResult
+    from tailback.validation import Twin
+
+
+TWIN = "uml"
+"""The backend of `--twin`."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,12 @@ class Shown:
     show_qdiscs: Annotated[
         bool, typer.Option("--show-qdiscs", help="Print the disciplines at the end of each run, as `tc -s qdisc` does.")
     ] = False
+    twin: Annotated[
+        bool,
+        typer.Option(
+            "--twin", help="Also run each configuration once on a real kernel (uml), and print how far the numbers are."
+        ),
+    ] = False
     by: Annotated[
         Part | None,
         typer.Option(
@@ -81,6 +92,11 @@ def run(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) 
     backend = testbeds.backend_name(place.backend, place.testbed)
     from tailback import sweep
 
+    if shown.twin:
+        from tailback.backends import open_backend
+
+        # Before the first run: without a kernel, the user would have waited for nothing.
+        open_backend(TWIN)
     done = []
     for file, experiment in zip(files, experiments, strict=True):
         show.warnings(scenario.lint(experiment))
@@ -114,18 +130,32 @@ def _look_ahead(experiment: "Experiment", request: "Request", *, as_json: bool) 
     show.result(preview, document, sweeps.ahead, as_json=as_json)
 
 
+def _beside_a_kernel(experiment: "Experiment", request: "Request", carried: "SweepResult") -> "Twin":
+    """Runs each configuration once on a kernel, and reports what failed there."""
+    from tailback import validation
+    from tailback.cli import progress, sweeps
+
+    with progress.board() as watch:
+        found = validation.twin(experiment, carried, replace(request, backend=TWIN, cluster=None), watch)
+    sweeps.failed(found.carried)
+    return found
+
+
 def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "SweepResult":
     """Runs one experiment and prints its results, except for `--json`, which prints all experiments at the end."""
     from tailback import results, sweep
-    from tailback.cli import progress, sweeps
+    from tailback.cli import progress, sweeps, verdicts
 
     with testbeds.live_lines(), progress.board() as watch:
         carried = sweep.run_experiment(experiment, request, watch)
     sweeps.set_aside(carried)
+    beside = _beside_a_kernel(experiment, request, carried) if shown.twin else None
     if not shown.as_json:
         sweeps.table(carried, experiment.title)
         if shown.by is not None:
             sweeps.by_parts(results.open_results(carried.folder), carried, shown.by.value)
+        if beside is not None:
+            verdicts.beside(beside)
         sweeps.expectations(carried)
         if shown.show_qdiscs:
             sweeps.qdiscs_at_end(results.open_results(carried.folder), carried)
