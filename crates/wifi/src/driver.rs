@@ -5,13 +5,20 @@
 //! | `ath9k` | FQ-CoDel per station | 2 aggregates, formed by the host when one is done | 32 frames, 4.096 ms, 65535 B | yes |
 //! | `ath9k_htc` | a qdisc | 246 frames, then the qdisc is stopped | formed by firmware for 2 slots, 20 frames | no |
 //! | `ath10k` | FQ-CoDel per station | AQL: 12 ms of air per station, 5 ms each above 24 ms in all; 1424 frames | formed by firmware for 1 slot, 64 frames | no |
+//! | `ath9k_htc_txq` | FQ-CoDel per station | 246 frames, as above: `ath9k_htc` since Linux 6.2 | as above | no |
+//! | `mt76` | FQ-CoDel per station | AQL as above; 2048 frames | formed by firmware for 1 slot, 64 frames (802.11ax: 256) | yes |
+//! | `iwlwifi` | FQ-CoDel per station | 256 frames | formed by firmware for 1 slot, 64 frames (802.11ax: 256) | no |
 //! | `generic` | FQ-CoDel per station | 1 aggregate, formed by the host when it is done | 64 frames (802.11ax: 256), 5.484 ms, 65535 B (11ac: 1 MiB, 11ax: 4 MiB) | yes |
 //!
-//! [linux-6.12 drivers/net/wireless/ath: ath9k/ath9k.h, ath9k/hif_usb.h, ath9k/htc.h, ath10k/core.h]
+//! [linux-6.12 drivers/net/wireless: ath/ath9k/ath9k.h, ath/ath9k/hif_usb.h, ath/ath9k/htc.h, ath/ath10k/core.h,
+//! mediatek/mt76/mac80211.c, mediatek/mt76/mt7915/init.c, intel/iwlwifi/mvm/sta.c]
 //! Firmware forms an aggregate like a host: as soon as a hardware slot is free and a frame is queued, from the queued
 //! frames. The first frame of a burst is therefore sent alone.
 //! Deviations: the limits of aggregates of `ath9k_htc` and `ath10k`, and the number of slots that their firmware fills
-//! ahead, are not documented; the frame limits are from measurements.
+//! ahead, are not documented; the frame limits are from measurements. Of `mt76` (the numbers are those of mt7915) and
+//! `iwlwifi` (mvm) the queues of the host are as in Linux, but what their firmware does is not documented: it is modelled
+//! as that of `ath10k`, up to the block-ack window. The 256 frames of `iwlwifi` are a queue per station and access category
+//! there, and all frames of the device here.
 
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Span};
 
@@ -153,41 +160,69 @@ const ATH9K: Profile = Profile {
     rts_threshold: None,
 };
 
+const ATH9K_HTC: Profile = Profile {
+    name: "ath9k_htc",
+    summary: "Atheros 802.11n on USB: a qdisc above 246 frames in firmware that forms the aggregates",
+    above: Above::Qdisc,
+    below: Below::Firmware { slots: 2, frames: 246, airtime: None },
+    limits: Limits { frames: 20, bytes: 65_535, duration: Span::from_micros(4_096), shortest_mpdu: 0 },
+    airtime_flags: 0,
+    rate_control: RateControlIn::Firmware,
+    ..ATH9K
+};
+
+const ATH10K: Profile = Profile {
+    name: "ath10k",
+    summary: "Atheros 802.11ac: FQ-CoDel per station above firmware that holds 12 ms of air for each",
+    above: Above::StationQueues(QueueLimits::VHT),
+    below: Below::Firmware { slots: 1, frames: 1_424, airtime: Some(AQL) },
+    amsdu: Some(Amsdu { packets: 1, bytes: 7_991 }),
+    limits: Limits { frames: 64, bytes: 1_048_575, duration: LONGEST_PPDU, shortest_mpdu: 0 },
+    airtime_flags: 0,
+    rate_control: RateControlIn::Firmware,
+    ..ATH9K
+};
+
+/// Up to the block-ack window.
+const WHOLE_WINDOW: Limits = Limits {
+    frames: Format::He.block_ack_window(),
+    bytes: Format::He.longest_ampdu(),
+    duration: LONGEST_PPDU,
+    shortest_mpdu: 0,
+};
+
 /// All profiles.
 pub const PROFILES: &[Profile] = &[
     ATH9K,
+    ATH9K_HTC,
+    ATH10K,
     Profile {
-        name: "ath9k_htc",
-        summary: "Atheros 802.11n on USB: a qdisc above 246 frames in firmware that forms the aggregates",
-        above: Above::Qdisc,
-        below: Below::Firmware { slots: 2, frames: 246, airtime: None },
-        limits: Limits { frames: 20, bytes: 65_535, duration: Span::from_micros(4_096), shortest_mpdu: 0 },
-        airtime_flags: 0,
-        rate_control: RateControlIn::Firmware,
-        ..ATH9K
+        name: "ath9k_htc_txq",
+        summary: "Atheros 802.11n on USB since Linux 6.2: FQ-CoDel per station above 246 frames in firmware",
+        above: Above::StationQueues(QueueLimits::HT),
+        ..ATH9K_HTC
     },
     Profile {
-        name: "ath10k",
-        summary: "Atheros 802.11ac: FQ-CoDel per station above firmware that holds 12 ms of air for each",
-        above: Above::StationQueues(QueueLimits::VHT),
-        below: Below::Firmware { slots: 1, frames: 1_424, airtime: Some(AQL) },
-        amsdu: Some(Amsdu { packets: 1, bytes: 7_991 }),
-        limits: Limits { frames: 64, bytes: 1_048_575, duration: LONGEST_PPDU, shortest_mpdu: 0 },
-        airtime_flags: 0,
-        rate_control: RateControlIn::Firmware,
-        ..ATH9K
+        name: "mt76",
+        summary: "MediaTek 802.11n to ax: FQ-CoDel per station and airtime fairness above firmware limited by AQL",
+        below: Below::Firmware { slots: 1, frames: 2_048, airtime: Some(AQL) },
+        limits: WHOLE_WINDOW,
+        airtime_flags: AIRTIME_USE_TX | AIRTIME_USE_RX,
+        ..ATH10K
+    },
+    Profile {
+        name: "iwlwifi",
+        summary: "Intel 802.11n to ax: FQ-CoDel per station above 256 frames in firmware, no AQL",
+        below: Below::Firmware { slots: 1, frames: 256, airtime: None },
+        limits: WHOLE_WINDOW,
+        ..ATH10K
     },
     Profile {
         name: "generic",
         summary: "aggregates formed by the host, up to the limits of the standard",
         // A second aggregate in hardware would share the block-ack window with the first.
         below: Below::Slots(1),
-        limits: Limits {
-            frames: Format::He.block_ack_window(),
-            bytes: Format::He.longest_ampdu(),
-            duration: LONGEST_PPDU,
-            shortest_mpdu: 0,
-        },
+        limits: WHOLE_WINDOW,
         ..ATH9K
     },
     // Only in the tests of this crate: shows that a driver needs only its row.

@@ -60,6 +60,23 @@ fn rate() -> impl Strategy<Value = Option<Rate>> {
     ]
 }
 
+/// Transfers, and fails unless every byte arrives and the sender forgets all of them. After a quarter of an hour in
+/// which every retransmission is lost, Linux gives up, and so may the sender.
+fn arrives_whole(pair: &mut Pair) -> Result<(), TestCaseError> {
+    pair.transfer(TRANSFER);
+    let ended = pair.run_to_end(LIMIT);
+    if pair.client.endpoint.is_aborted() {
+        return Ok(());
+    }
+    prop_assert!(ended, "{:?}", pair.info());
+    prop_assert_eq!(pair.server.received, TRANSFER);
+    let info = pair.info();
+    prop_assert_eq!(info.bytes_acked.0, TRANSFER + 2, "SYN and FIN count");
+    prop_assert_eq!((info.sacked, info.lost, info.retrans), (Segs::ZERO, Segs::ZERO, Segs::ZERO));
+    prop_assert_eq!(info.wmem_queued.0, 0);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(cases(120))]
 
@@ -76,17 +93,7 @@ proptest! {
         let path = Path { rate, limit, judge: out.judge(), ..Path::new(ms(delay)) };
         let other = Path { judge: back.judge(), ..Path::new(ms(delay)) };
         let mut pair = Pair::new(control(row.name), row.wants_pacing, path, other);
-        pair.transfer(TRANSFER);
-        let ended = pair.run_to_end(LIMIT);
-        if pair.client.endpoint.is_aborted() {
-            // For a quarter of an hour every retransmission was lost: Linux also gives up.
-            return Ok(());
-        }
-        prop_assert!(ended, "{:?}", pair.info());
-        prop_assert_eq!(pair.server.received, TRANSFER);
-        let info = pair.info();
-        prop_assert_eq!(info.bytes_acked.0, TRANSFER + 2, "SYN and FIN count");
-        prop_assert_eq!((info.sacked, info.lost, info.retrans), (Segs::ZERO, Segs::ZERO, Segs::ZERO));
+        arrives_whole(&mut pair)?;
     }
 
     #[test]
@@ -104,18 +111,7 @@ proptest! {
         let other = Path { judge: back.judge(), ..Path::new(ms(delay)) };
         let settings = Settings { gso_max_segs: 65_535, ..Settings::default() };
         let mut pair = Pair::with_settings(control(row.name), row.wants_pacing, path, other, settings);
-        pair.transfer(TRANSFER);
-        let ended = pair.run_to_end(LIMIT);
-        if pair.client.endpoint.is_aborted() {
-            // For a quarter of an hour every retransmission was lost: Linux also gives up.
-            return Ok(());
-        }
-        prop_assert!(ended, "{:?}", pair.info());
-        prop_assert_eq!(pair.server.received, TRANSFER);
-        let info = pair.info();
-        prop_assert_eq!(info.bytes_acked.0, TRANSFER + 2, "SYN and FIN count");
-        prop_assert_eq!((info.sacked, info.lost, info.retrans), (Segs::ZERO, Segs::ZERO, Segs::ZERO));
-        prop_assert_eq!(info.wmem_queued.0, 0);
+        arrives_whole(&mut pair)?;
     }
 
     #[test]

@@ -1,57 +1,60 @@
 """`tailback kernel`: the kernels that `--backend uml` runs."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tailback.cli.groups import Listed
+from tailback.cli.options import grouped
 
 if TYPE_CHECKING:
+    from tailback.kernel import Recipe
     from tailback.kernel.cache import Manifest
 
 app = typer.Typer(cls=Listed, help="Build and list the kernels that `--backend uml` runs.", no_args_is_help=True)
 
 
-@app.command()
-def build(
-    version: Annotated[str, typer.Option(metavar="VERSION", help="Debian's linux-source of this version.")] = "6.12",
-    source: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Your own kernel tree.", show_default=False)
-    ] = None,
+@dataclass(frozen=True)
+class Which:
+    """The kernel that is built, or whose headers are."""
+
+    version: Annotated[str, typer.Option(metavar="VERSION", help="Debian's linux-source of this version.")] = "6.12"
+    source: Annotated[Path | None, typer.Option(metavar="DIR", help="Your own kernel tree.", show_default=False)] = None
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name of the kernel.", show_default="stock, or that of DIR")
-    ] = None,
-) -> None:
+    ] = None
+
+    def recipe(self) -> "Recipe":
+        """Where its source is, and its name."""
+        from tailback import kernel
+
+        origin = kernel.package(self.version) if self.source is None else kernel.tree(self.source)
+        return kernel.Recipe(origin, self.name or (kernel.STOCK if self.source is None else self.source.resolve().name))
+
+
+@app.command()
+@grouped
+def build(which: Which) -> None:
     """Build a kernel for virtual time (about two minutes). A kernel that exists is not built again."""
     from tailback import kernel
     from tailback.cli import show
 
-    origin = kernel.package(version) if source is None else kernel.tree(source)
-    called = name or (kernel.STOCK if source is None else source.resolve().name)
-    built = kernel.build(kernel.Recipe(origin, called), show.remark)
+    built = kernel.build(which.recipe(), show.remark)
     show.remark("building the agent")
     kernel.build_agent()
     show.paths([built.folder])
 
 
 @app.command()
-def headers(
-    version: Annotated[str, typer.Option(metavar="VERSION", help="Debian's linux-source of this version.")] = "6.12",
-    source: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Your own kernel tree.", show_default=False)
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the kernel.", show_default="stock, or that of DIR")
-    ] = None,
-) -> None:
+@grouped
+def headers(which: Which) -> None:
     """Prepare the headers of a kernel, with which the simulator compiles modules (about a minute)."""
     from tailback import kernel
     from tailback.cli import show
 
-    origin = kernel.package(version) if source is None else kernel.tree(source)
-    called = name or (kernel.STOCK if source is None else source.resolve().name)
-    show.paths([kernel.prepare(kernel.Recipe(origin, called), show.remark).folder])
+    show.paths([kernel.prepare(which.recipe(), show.remark).folder])
 
 
 @app.command("list")
