@@ -28,6 +28,8 @@ class Measure:
     """TCP flows that end after a number of bytes."""
     sizes_bytes: Mapping[str, int] = field(default_factory=dict)
     """The bytes of each of these."""
+    least_s: Mapping[str, float] = field(default_factory=dict)
+    """The shortest completion time that the path allows each of these, in s."""
     rates_bps: Mapping[str, float] = field(default_factory=dict)
     """Mean rate over the window of each device that has one: the minimum of its link and its shapers."""
     streams: Mapping[str, media.Stream] = field(default_factory=dict)

@@ -59,6 +59,15 @@ def _worst(key: str, worst: Callable[[Iterable[float]], float]) -> Read:
     return read
 
 
+def _if_any(key: str) -> Read:
+    """Reads a count of what is worth a column only if there is any."""
+
+    def read(summary: Summary) -> float | None:
+        return float(summary[key]) if summary.get(key) else None
+
+    return read
+
+
 # Tolerances: goodput 3 %, median and 90th percentile of TCP RTT 10 % or 0.5 ms, drops and retransmissions 25 %; counts
 # below 50 vary too much by chance. The other metrics follow from these and are shown without a verdict.
 # Counts come in bursts and are therefore compared by ranks (`differences`).
@@ -187,6 +196,25 @@ METRICS: dict[str, Metric] = {
         Metric(
             "flow completion time by size", "flow_completion_by_size_s", "s", ("events",), sharing.completion_by_size,
             "[rfc5166 §2.2]", values.flow_completion_by_size, better="low",
+        ),
+        Metric(
+            "slowdown", "slowdown", "", ("events",), sharing.slowdowns, "[alizadeh2013 §5]", values.slowdown,
+            (
+                Number("slowdown mean", "slowdown.mean", bounds=("slowdown mean",)),
+                Number("slowdown p99", "slowdown.p99", bounds=("slowdown p99",)),
+            ),
+            better="low",
+        ),
+        Metric(
+            "unfinished flows", "flows_unfinished", "", ("events",), sharing.unfinished, "[rfc5166 §2.2]",
+            values.flows_unfinished,
+            (
+                Number(
+                    "unfinished", "flows_unfinished", _if_any("flows_unfinished"),
+                    heading=Heading(11, "unfinished", decimals=0),
+                ),
+            ),
+            better="low",
         ),
         Metric(
             "utilisation", "utilisation", "", ("qdisc",), queues.utilisation, "[iproute2]", values.utilisation,

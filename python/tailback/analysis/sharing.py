@@ -89,6 +89,23 @@ def completion_times(events: pd.DataFrame, sized: Collection[str], window: Windo
     return {str(flow): float(seconds) for flow, seconds in lasted.items()}
 
 
+def unfinished(events: pd.DataFrame, sized: Collection[str], window: Window) -> int:
+    """Flows with `bytes` that began in the window and did not complete within the run. Completion times do not include
+    them, so that these are too short if there are many.
+    """
+    of_flows = events[events["flow"].isin(list(sized))]
+    begun = set(window.samples(of_flows[of_flows["what"] == "flow_start"])["flow"])
+    return len(begun - set(of_flows[of_flows["what"] == "flow_end"]["flow"]))
+
+
+def slowdowns(times: Mapping[str, float], least_s: Mapping[str, float]) -> dict[str, float]:
+    """Slowdown of each flow with `bytes` that completed, no unit: its completion time over the shortest time that its
+    path allows without other traffic, which is two round trips and its bytes at the path's smallest rate. Headers and
+    slow start count as slowdown. Absent over Wi-Fi.
+    """
+    return {flow: seconds / least_s[flow] for flow, seconds in times.items() if least_s.get(flow)}
+
+
 SIZE_CLASSES: tuple[tuple[str, int], ...] = (("to_10kb", 10 * 1024), ("to_100kb", 100 * 1024), ("to_1mb", 1024 * 1024))
 """Classes of sizes and the largest size of each, in bytes; the rest are `above_1mb`."""
 

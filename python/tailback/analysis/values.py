@@ -193,6 +193,26 @@ def flow_completion_by_size(run: Measured) -> dict[str, Percentiles] | None:
     return {name: each for name, each in found.items() if each is not None} or None
 
 
+def flows_unfinished(run: Measured) -> int | None:
+    """Flows with `bytes` that did not complete."""
+    if "events" not in run.frames or not run.measure.sized_flows:
+        return None
+    return sharing.unfinished(run.frames["events"], run.measure.sized_flows, run.window)
+
+
+def slowdown(run: Measured) -> dict[str, Any] | None:
+    """Slowdown of all flows with `bytes`, and by class of size where there are several."""
+    if "events" not in run.frames or not run.measure.least_s:
+        return None
+    times = sharing.completion_times(run.frames["events"], run.measure.sized_flows, run.window)
+    slowed = sharing.slowdowns(times, run.measure.least_s)
+    found = metrics.percentiles(np.array(list(slowed.values())))
+    if found is None:
+        return None
+    classes = sharing.completion_by_size(slowed, run.measure.sizes_bytes) if len(slowed) > 1 else {}
+    return {**found, **{name: metrics.percentiles(np.array(each)) for name, each in classes.items()}}
+
+
 def utilisation(run: Measured) -> dict[str, float] | None:
     """Utilisation by device."""
     if "qdisc" not in run.frames:

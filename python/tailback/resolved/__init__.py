@@ -6,6 +6,7 @@
 from tailback.resolved.codec import ScenarioUnreadable, of_json, to_json
 from tailback.resolved.devices import Device, mean_rate, rate_of, rates_of, shaped_rate
 from tailback.resolved.links import Change, Link, Route, Trace
+from tailback.resolved.paths import Path, Paths
 from tailback.resolved.qdiscs import AttachedQdisc, Class, Filter, Fits, Qdisc
 from tailback.resolved.scenario import ControlSource, Host, Offloads, Record, Scenario
 from tailback.resolved.traffic import (
@@ -46,6 +47,8 @@ __all__ = [
     "NamedControl",
     "Observed",
     "Offloads",
+    "Path",
+    "Paths",
     "Ping",
     "Protocol",
     "Qdisc",

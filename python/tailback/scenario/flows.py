@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from tailback import qdiscs
 from tailback.resolved import ControlSource, Offloads, SmallQueue
 from tailback.scenario import traffic
 from tailback.scenario.cache import cached
@@ -30,7 +31,7 @@ from tailback.scenario.defaults import (
     UDP_PING_SIZE,
     WIFI_TSQ,
 )
-from tailback.scenario.hops import begins_on_air, network_of
+from tailback.scenario.hops import begins_on_air, network_of, wires
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys, Preset
 from tailback.scenario.traffic import Flow
@@ -39,7 +40,7 @@ from tailback.scenario.traffic.ping import Echo
 from tailback.scenario.traffic.tcp import PLAIN_SOCKET, Bulk
 from tailback.scenario.traffic.udp import Datagrams
 from tailback.scenario.tsq import small_queue
-from tailback.scenario.values import Direction, Section
+from tailback.scenario.values import Direction, Section, direction
 from tailback.scenario.words import Algorithm
 from tailback.tc import units
 
@@ -97,8 +98,25 @@ class _File:
     def control(self, sender: str) -> Algorithm:
         return _file_control(self.keys, sender)
 
+    def device_rate(self, device: str) -> int | None:
+        ends = direction(device)
+        rates = [shaped(root) for name, root in self.keys.qdiscs.items() if direction(name) == ends]
+        for wire in wires(self.keys):
+            if set(wire.link.ends) == set(ends):
+                rates.append(wire.link.rate[wire.link.ends.index(ends.source)])
+        return min((rate for rate in rates if rate is not None), default=None)
+
     def small_queue(self, ends: Direction) -> SmallQueue:
         return _host_tsq(self.keys, ends.source) or _file_tsq(self.keys, ends)
+
+
+def shaped(root: Algorithm) -> int | None:
+    """The rate that the shapers of a chain of disciplines allow; `None` without one, or with classes."""
+    if root.classes:
+        return None
+    own = root.options.get(qdiscs.of(root.kind).shaper)
+    below = None if root.child is None else shaped(root.child)
+    return min((rate for rate in (own, below) if rate is not None), default=None)
 
 
 def _preset(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:

@@ -193,15 +193,36 @@ _TIME_SCHEMA = {"type": "string", "pattern": f"^(?:{_TIME}|.*{_VARIABLE}.*)$", "
 
 Rate = Annotated[int, read_by(units.rate), text_schema(_RATE, "100mbit", "1gbit")]
 Size = Annotated[int, read_by(units.size), text_schema(_SIZE, "64kb", "10mb")]
+
+
+def _read_in_folder(read: Callable[[object, Path], Any]) -> BeforeValidator:
+    """A validator of values that may name a file of the experiment's folder."""
+
+    def validate(word: object, info: ValidationInfo) -> Any:
+        try:
+            return read(word, (info.context or {}).get("folder", Path()))
+        except WordError as error:
+            raise custom(error) from None
+
+    return BeforeValidator(validate)
+
+
 Sizes = Annotated[
     arrivals.Sizes,
-    read_by(arrivals.size),
-    WithJsonSchema({"type": "string", "examples": ["100kb", "exponential 100kb", "pareto 100kb shape 1.3"]}),
+    _read_in_folder(arrivals.size),
+    WithJsonSchema(
+        {"type": "string", "examples": ["100kb", "exponential 100kb", "pareto 100kb shape 1.3", "websearch"]}
+    ),
 ]
 Arrivals = Annotated[
     arrivals.Arrivals,
-    read_by(arrivals.arrivals),
-    WithJsonSchema({"type": "string", "examples": ["poisson 20/s", "periodic 10/s", "onoff 20/s on 1s off 2s"]}),
+    _read_in_folder(arrivals.arrivals),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "examples": ["poisson 20/s", "periodic 10/s", "onoff 20/s on 1s off 2s", "poisson 60% of router -> client"],
+        }
+    ),
 ]
 SocketSize = Annotated[int, read_by(socket_size), text_schema(_SIZE, "32kb", "600kb")]
 PositiveRate = Annotated[int, read_by(positive_rate), text_schema(_RATE, "100mbit", "100gbit")]

@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from tailback.analysis import Measure, Window, summarise
 from tailback.analysis.media import Stream
+from tailback.analysis.window import NANOSECONDS
 from tailback.backends import Backend, Progress, RunResult, backend_for
-from tailback.resolved import Flow, Scenario, Udp, mean_rate
+from tailback.resolved import Flow, Paths, Scenario, Udp, mean_rate
 from tailback.results import RunPlan
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
@@ -74,9 +75,20 @@ def measure_of(run: RunPlan) -> Measure:
         sized_flows=tuple(flow.name for flow in scenario.tcp if flow.bytes is not None),
         sizes_bytes={flow.name: flow.bytes for flow in scenario.tcp if flow.bytes is not None},
         streams={flow.name: stream for flow in scenario.flows if (stream := _stream(flow)) is not None},
+        least_s=_least_s(scenario),
         rates_bps=_rates(run),
         radios=tuple((names[access_point], names[station]) for access_point, station in scenario.radios),
     )
+
+
+def _least_s(scenario: Scenario) -> dict[str, float]:
+    """The shortest completion time of each flow with `bytes`, if its path is wired."""
+    paths, found = Paths(scenario), {}
+    for flow in scenario.tcp:
+        path = None if flow.bytes is None else paths.between(flow.source, flow.target)
+        if path is not None and flow.bytes is not None:
+            found[flow.name] = path.least_ns(flow.bytes) / NANOSECONDS
+    return found
 
 
 def _stream(flow: Flow) -> Stream | None:

@@ -38,7 +38,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Metric]:
     """A metric with its own table, added as one row."""
     row = Metric(
         "toy size", "toy_ms", "ms", ("toys",), toy_samples, "[jain1984]", toy_samples,
-        (Number("largest toy", "toy_ms.largest", None, Heading(10), "permutation", ("toy",), "Largest toy"),),
+        (Number("largest toy", "toy_ms.largest", None, Heading(99), "permutation", ("toy",), "Largest toy"),),
         word="toy", tolerance="10% or 1ms", sampled=("toys",),
     )  # fmt: skip
     monkeypatch.setitem(registry.METRICS, row.name, row)
@@ -109,5 +109,5 @@ def test_every_quantity_of_repeat_until_is_in_the_registry() -> None:
 def test_the_headline_metrics_have_not_changed() -> None:
     assert [(column.title, column.unit) for column in registry.headline()] == [
         ("goodput", "Mbit/s"), ("ping p50", "ms"), ("ping p90", "ms"), ("TCP RTT p50", "ms"), ("TCP RTT p90", "ms"),
-        ("cwnd", "segments"), ("drops", ""), ("retrans", ""), ("Jain", ""), ("MOS", ""),
+        ("cwnd", "segments"), ("drops", ""), ("retrans", ""), ("Jain", ""), ("MOS", ""), ("unfinished", ""),
     ]  # fmt: skip

@@ -178,3 +178,128 @@ def test_completion_times_are_summarised_by_size_and_drawn(tmp_path: Path) -> No
     again, _ = plots.draw_to(fct, results, tmp_path / "again.png")
     assert figure.read_bytes() == again.read_bytes()
     assert len(csv.read_text().splitlines()) == 1 + len(table)
+
+
+def test_published_sizes_have_their_published_means() -> None:
+    # Means of the same points in pFabric's simulations: 1.6 to 1.7 MB and 7.4 to 7.5 MB.
+    assert arrivals.NAMED["websearch"].mean == pytest.approx(1.65e6, rel=0.03)
+    assert arrivals.NAMED["datamining"].mean == pytest.approx(7.5e6, rel=0.01)
+    # The mean of a generalised Pareto distribution is scale / (1 - shape).
+    assert arrivals.NAMED["cache"].mean == pytest.approx(214.476 / (1 - 0.348238))
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "share"),
+    [
+        ("websearch", 53 * 1460, 0.53),
+        ("websearch", 6667 * 1460, 0.97),
+        ("datamining", 1460, 0.5),
+        ("datamining", 2107 * 1460, 0.95),
+        # 1 - (1 + k x / scale)^(-1 / k)
+        ("cache", 329, 1 - (1 + 0.348238 * 329 / 214.476) ** (-1 / 0.348238)),
+    ],
+)
+def test_drawn_sizes_have_the_published_shares(name: str, size: int, share: float) -> None:
+    uniform = random.Random(3).random
+    drawn = [arrivals.NAMED[name].draw(uniform) for _ in range(40_000)]
+    assert sum(each <= size for each in drawn) / len(drawn) == pytest.approx(share, abs=0.01)
+
+
+LOADED = """\
+links:
+  - {ends: [server, router], rate: 1gbit, delay: 1ms}
+  - {ends: [router, client], rate: 1gbit, delay: 1ms}
+qdiscs: {router -> client: htb rate 80mbit | fq_codel}
+traffic:
+  - {tcp: server -> client, size: 100kb, arrivals: %s}
+duration: 10s
+"""
+
+
+def test_a_load_is_a_rate_of_arrivals_by_the_rate_of_the_device(scenario: Any) -> None:
+    # 50 % of 80 Mbit/s are 40 Mbit/s, and 102,400 bytes are 819,200 bits.
+    found = scenario(LOADED % "periodic 50% of router -> client")["traffic"]
+    assert len(found) == math.ceil(10 * 40e6 / 819_200)
+    assert len(scenario(LOADED % "periodic 100% of server -> router")["traffic"]) == math.ceil(10 * 1e9 / 819_200)
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("poisson 120% of router -> client", "`120%` is not a load"),
+        ("poisson 0% of router -> client", "`0%` is not a load"),
+        ("poisson 50% of router -> nobody", "`router -> nobody` has no rate that is known"),
+        ("file missing.txt", "`missing.txt` cannot be read"),
+    ],
+)
+def test_a_load_or_file_that_cannot_be_is_refused(scenario: Any, word: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        scenario(LOADED % word)
+
+
+def test_sizes_of_a_file_are_its_points_and_the_lines_between_them(tmp_path: Path) -> None:
+    (tmp_path / "sizes.txt").write_text("# mine\n1000 0.5\n3000 1\n", encoding="utf-8")
+    found = arrivals.size("file sizes.txt", tmp_path)
+    assert found.mean == pytest.approx(0.5 * 1000 + 0.5 * 2000)
+    uniform = random.Random(1).random
+    drawn = [found.draw(uniform) for _ in range(10_000)]
+    assert (min(drawn), max(drawn) <= 3000) == (1000, True)
+    assert sum(drawn) / len(drawn) == pytest.approx(found.mean, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0 0.5\n10 1\n", "line 1 of `x.txt` is out of order"),
+        ("10 0.5\n5 1\n", "line 2 of `x.txt` is out of order"),
+        ("10 0.5\n20 0.4\n", "line 2 of `x.txt` is out of order"),
+        ("10 0.5\n20 0.9\n", "do not end at 1"),
+        ("10 half\n", "line 1 of `x.txt` is not two numbers"),
+        ("", "do not end at 1"),
+    ],
+)
+def test_a_file_of_sizes_with_an_error_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "x.txt").write_text(text, encoding="utf-8")
+    with pytest.raises(WordError, match=message):
+        arrivals.size("file x.txt", tmp_path)
+
+
+def test_a_trace_of_flows_has_their_times_and_sizes(tmp_path: Path) -> None:
+    (tmp_path / "flows.txt").write_text("0.5 1000\n0.5, 2000\n1.25 3000\n99 1\n", encoding="utf-8")
+    found = arrivals.arrivals("file flows.txt", tmp_path)
+    drawn = list(arrivals.schedule(found, None, (SECOND, 10 * SECOND), "1/x"))
+    assert drawn == [(3 * SECOND // 2, 1000), (3 * SECOND // 2, 2000), (9 * SECOND // 4, 3000)]
+    (tmp_path / "flows.txt").write_text("0.5 1000\n0.4 2000\n", encoding="utf-8")
+    with pytest.raises(WordError, match=r"line 2 of `flows\.txt` is out of order"):
+        arrivals.arrivals("file flows.txt", tmp_path)
+
+
+def test_a_file_of_flows_stands_beside_the_experiment_and_needs_no_size(tmp_path: Path) -> None:
+    (tmp_path / "flows.txt").write_text("0.5 50000\n1.5 50000\n", encoding="utf-8")
+    file = tmp_path / "x.yaml"
+    file.write_text(FILE % "{tcp: server -> client, arrivals: file flows.txt}", encoding="utf-8")
+    (run,) = tailback.run(file, out=tmp_path / "out").runs
+    assert run.summary["flow_completion_s"]["n"] == 2
+    assert run.summary["flows_unfinished"] == 0
+    file.write_text(FILE % "{tcp: server -> client, size: 1kb, arrivals: file flows.txt}", encoding="utf-8")
+    with pytest.raises(ScenarioError, match="the flows of a file have their sizes"):
+        tailback.run(file, out=tmp_path / "out")
+
+
+def test_the_slowdown_of_a_lone_flow_of_one_window_is_that_of_its_headers(tmp_path: Path) -> None:
+    """Ten segments leave at once after the handshake: two round trips of 20 ms, and the bytes at 100 Mbit/s."""
+    file = tmp_path / "x.yaml"
+    entry = f"{{tcp: server -> client, bytes: {FIRST_WINDOW * MSS}b}}"
+    file.write_text(FILE % entry, encoding="utf-8")
+    (run,) = tailback.run(file, out=tmp_path / "out").runs
+    least = 0.04 + FIRST_WINDOW * MSS * 8 / 100e6
+    assert run.summary["slowdown"]["p50"] == pytest.approx(run.summary["flow_completion_s"]["p50"] / least, rel=1e-4)
+    assert 1 < run.summary["slowdown"]["p50"] < 1.02
+
+
+def test_a_flow_that_does_not_end_is_counted(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(FILE % "{tcp: server -> client, bytes: 10gb}", encoding="utf-8")
+    (run,) = tailback.run(file, out=tmp_path / "out").runs
+    assert run.summary["flows_unfinished"] == 1
+    assert "flow_completion_s" not in run.summary

@@ -40,6 +40,9 @@ class File(Protocol):
     def small_queue(self, ends: Direction) -> SmallQueue:
         """The TSQ setting of a sender whose flow sets none."""
 
+    def device_rate(self, device: str) -> int | None:
+        """The rate in bit/s of a wired device (`router -> client`) at the start; `None` if none is known."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Flow:

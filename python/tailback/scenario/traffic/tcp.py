@@ -77,7 +77,8 @@ class Tcp(Section):
         None, description="Bytes that each connection sends; it ends when they are acknowledged."
     )
     size: Sizes | None = Field(
-        None, description="With `arrivals`: bytes that each connection sends, one number or a distribution."
+        None,
+        description="With `arrivals`: bytes that each connection sends, one number or a distribution.",
     )
     arrivals: Arrivals | None = Field(
         None, description="Connections open at these times, from `start` to `stop`; each sends its `size` and closes."
@@ -108,7 +109,7 @@ class Bulk(Flow):
 
     def opened(self, seed: int) -> Iterator[tuple[str, Flow]]:
         """One flow per name, or per arrival: NAME.1, NAME.2, ..."""
-        if self.arrivals is None or self.size is None:
+        if self.arrivals is None:
             yield from super().opened(seed)
             return
         within = (self.start_ns, self.stop_ns or 0)
@@ -143,8 +144,16 @@ def _flow(entry: Tcp, loc: Loc, file: File) -> Bulk:
         dscp=entry.dscp,
         ip=entry.ip,
         size=entry.size,
-        arrivals=entry.arrivals,
+        arrivals=_loading(entry, file),
     )
+
+
+def _loading(entry: Tcp, file: File) -> arrivals.Arrivals | None:
+    """The arrivals with their rate, if they are given by a load."""
+    if entry.arrivals is None or entry.size is None or not entry.arrivals.load:
+        return entry.arrivals
+    rate_bps = file.device_rate(entry.arrivals.device)
+    return entry.arrivals if rate_bps is None else entry.arrivals.loading(rate_bps, entry.size)
 
 
 def _default_name(direction: Direction, first_host: str) -> str:
@@ -184,8 +193,13 @@ def _problems(flow: Bulk, _most: int) -> Iterator[Problem]:
 
 
 def _arriving(flow: Bulk, every: arrivals.Arrivals) -> Iterator[Problem]:
-    if flow.size is None:
+    if every.kind == "trace" and flow.size is not None:
+        yield Problem((*flow.loc, "size"), "the flows of a file have their sizes", "remove `size`")
+    if every.kind != "trace" and flow.size is None:
         yield Problem((*flow.loc, "arrivals"), "arriving connections need a size", "add `size: 100kb`")
+    elif every.load and not every.rate:
+        hint = "name a wired device with a `rate` or a shaper without classes, or give a rate: poisson 20/s"
+        yield Problem((*flow.loc, "arrivals"), f"`{every.device}` has no rate that is known", hint)
     if flow.bytes is not None:
         hint = "remove it: `size` says how much each connection sends"
         yield Problem((*flow.loc, "bytes"), "`bytes` cannot be combined with `arrivals`", hint)
@@ -195,7 +209,7 @@ def _arriving(flow: Bulk, every: arrivals.Arrivals) -> Iterator[Problem]:
     if flow.jitter_ns:
         hint = "remove it: the seed draws the arrivals"
         yield Problem((*flow.loc, "jitter"), "`jitter` cannot be combined with `arrivals`", hint)
-    count = every.mean_rate * flow.lasts_ns / arrivals.SECOND_NS
+    count = max(len(every.flows), every.mean_rate * flow.lasts_ns / arrivals.SECOND_NS)
     if count > MAX_ARRIVALS:
         message = f"about {count:,.0f} connections arrive, and a run may have {MAX_ARRIVALS:,} per entry"
         yield Problem((*flow.loc, "arrivals"), message, "give a lower rate, an earlier `stop` or a shorter `duration`")
