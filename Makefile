@@ -139,6 +139,8 @@ pictures: demo $(VENV)/.tools ## draw the pictures of README.md and the document
 	$(BIN)/tailback plot $(TRADEOFF) -p air --where cc=cubic -o docs/pictures/air.png && rm docs/pictures/air.csv
 	$(BIN)/tailback plot $(TRADEOFF) -p aggregate_rtt -o docs/pictures/aggregate_rtt.png && \
 	    rm docs/pictures/aggregate_rtt.csv
+	$(BIN)/tailback duel cubic bbr reno --out results/make-duel
+	cp results/make-duel/plots/duel.png docs/pictures/duel.png
 	$(BIN)/python scripts/screenshot.py $(FIG5)/report.html docs/pictures/report.png R10M L100M R100M LR1000M
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/python/jobs.py
 

@@ -36,6 +36,7 @@ STATUS = {
     "tailback.formats.errors.NotExportable": 2,
     "tailback.formats.errors.NotReadable": 2,
     "tailback.advice.questions.WrongQuestion": 2,
+    "tailback.duels.WrongDuel": 2,
 }
 """The exit status of each error that is not a bug, and of those derived from it."""
 

@@ -1,7 +1,9 @@
 """Prints comparisons. Separate from `show`, because it imports plotting and statistics."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from rich import box
@@ -9,8 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tailback.analysis.differences import METRICS, SIGNIFICANT, fewest
+from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.rows import records
 from tailback.cli.console import counted, emit, stderr
+from tailback.duels import sentences
 from tailback.results.pairing import CANDIDATE, REFERENCE
 from tailback.validation import Comparison, Twin, Validated, divergence
 from tailback.validation.report import number, percent
@@ -37,6 +41,24 @@ def validated(done: Validated) -> None:
     shown = judged if len(judged) <= MAX_CELLS_SHOWN else judged[judged["outcome"].isin(["off", "undecided"])]
     emit(_differences(done.comparison, shown), _shares(done.comparison), *_divergences(done.comparison))
     _sides(done.comparison)
+
+
+def duels(table: pd.DataFrame, title: str) -> None:
+    """Prints the matrix of duels: the share of the row against the column, and who takes most."""
+    names = list(dict.fromkeys(table["control"]))
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=title, title_justify="left")
+    shown.add_column("share of")
+    for name in names:
+        shown.add_column(f"against {name}", justify="right", no_wrap=True)
+    for control, rows in table.groupby("control", sort=False):
+        shown.add_row(Text(str(control)), *(Text(_share_of(row)) for row in records(rows)))
+    emit(shown, *(Text(f"• {sentence}") for sentence in sentences(table)))
+
+
+def _share_of(row: Mapping[str, Any]) -> str:
+    """`87 % ±2`: the mean over the repetitions and half its interval."""
+    mean, ends = 100 * row["mean"], (100 * row["low"], 100 * row["high"])
+    return f"{mean:.0f} %" + ("" if math.isnan(ends[0]) else f" {spread_in_words(mean, ends, '.0f')}")
 
 
 def beside(found: Twin) -> None:

@@ -1,0 +1,194 @@
+"""`tailback duel`: each of some congestion controls against each other, at one bottleneck.
+
+Two hosts send through one router to one server, one flow each, with the same round-trip time. The share of a control in
+a duel is its goodput divided by that of both flows, a mean over the repetitions with its 95 % interval. A control
+against itself shows how far chance carries a share from one half. The first flow of a pair is the row of the matrix,
+and each pair is run once: the share of the other is what is left.
+"""
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from tailback import plots, scenario
+from tailback.analysis.intervals import t_interval
+from tailback.plots import heatmap, style
+from tailback.results import Results, RunFolder
+from tailback.scenario import Experiment
+from tailback.tc import units
+from tailback.tc.errors import WordError
+
+FRAME = 1514
+"""Bytes of a full frame with an Ethernet header, which a FIFO counts."""
+
+MODULES = {".c": "module", ".py": "python"}
+"""Keys of controls that are files, by suffix."""
+
+AGAINST = "against"
+
+
+class WrongDuel(Exception):
+    """These controls cannot duel; the message says why."""
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """The path of all duels."""
+
+    rate: str
+    rtt: str
+    buffer: float
+    """Length of the queue in bandwidth-delay products."""
+    qdisc: str | None = None
+    """The discipline instead of a FIFO of that length."""
+
+    @property
+    def discipline(self) -> str:
+        """The discipline at the bottleneck, as `qdiscs` takes it."""
+        if self.qdisc is not None:
+            return self.qdisc
+        try:
+            product = units.rate(self.rate) * units.time(self.rtt) / (8 * 10**9)
+        except WordError as error:
+            raise WrongDuel(f"{error.message}\n  hint: {error.hint}") from None
+        return f"pfifo limit {max(2, math.ceil(self.buffer * product / FRAME))}p"
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long, and how often."""
+
+    duration: str
+    warmup: str
+    repeat: int
+
+
+def experiment(controls: Sequence[str], path: Bottleneck, length: Length, settings: Sequence[str] = ()) -> Experiment:
+    """The experiment of all duels. A control is a word (`cubic`, `bbr`) or a file (`tcp_mine.c`, `mine.py`)."""
+    names = [name_of(control) for control in controls]
+    if len(set(names)) < len(names):
+        raise WrongDuel("two controls have the same name\n  hint: name each once; rename one of the files")
+    if len(names) < 2:
+        raise WrongDuel("a duel needs two controls\n  hint: tailback duel cubic bbr")
+    return scenario.loads(text_of(dict(zip(names, controls, strict=True)), path, length), settings, file="duel.yaml")
+
+
+def name_of(control: str) -> str:
+    """The name of a control in the matrix: the word, or the name of the file without its suffix."""
+    return Path(control).stem if _key(control) else control
+
+
+def text_of(controls: Mapping[str, str], path: Bottleneck, length: Length) -> str:
+    """The experiment file of all duels."""
+    pairs = "".join(
+        f"    {json.dumps(f'{one} {AGAINST} {other}')}: "
+        f'{{"traffic[0].cc": {_value(controls[one])}, "traffic[1].cc": {_value(controls[other])}}}\n'
+        for one, other in itertools.combinations_with_replacement(controls, 2)
+    )
+    return f"""\
+title: duels of {", ".join(controls)}
+hosts:                                # socket buffers that do not limit the flows
+  left: &large {{sysctl: {{net.ipv4.tcp_wmem: [4096, 16384, 100000000], net.ipv4.tcp_rmem: [4096, 131072, 100000000]}}}}
+  right: *large
+  router:
+  middle:
+  server: *large
+links:
+  - {{ends: [left, router]}}
+  - {{ends: [right, router]}}
+  - {{ends: [router, middle], rate: {path.rate}}}
+  - {{ends: [middle, server], delay: [0us, {path.rtt}]}}
+qdiscs:
+  router -> middle: {path.discipline}
+traffic:
+  - {{tcp: left -> server, name: one, jitter: 100ms}}
+  - {{tcp: right -> server, name: two, jitter: 100ms}}
+  - {{ping: left -> server, interval: 100ms}}
+duration: {length.duration}
+measure: {{warmup: {length.warmup}}}
+vary:
+  duel:
+{pairs}repeat: {length.repeat}
+"""
+
+
+def _key(control: str) -> str | None:
+    return MODULES.get(Path(control).suffix)
+
+
+def _value(control: str) -> str:
+    key = _key(control)
+    return json.dumps(control) if key is None else f"{{{key}: {json.dumps(str(Path(control).resolve()))}}}"
+
+
+def matrix(results: Results) -> pd.DataFrame:
+    """One row per ordered pair: `control`, `against`, `n`, `mean`, `low`, `high` of the share of `control` (0 to 1),
+    and `goodput` of both flows in Mbit/s.
+    """
+    shares: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for run in results.runs:
+        one, _, other = run.axes["duel"].partition(f" {AGAINST} ")
+        share, total = _share(run)
+        shares.setdefault((one, other), []).append((share, total))
+        if one != other:
+            shares.setdefault((other, one), []).append((1 - share, total))
+    names = list(dict.fromkeys(one for one, _ in shares))
+    return pd.DataFrame([
+        {"control": one, AGAINST: other, **_summary(shares[one, other])}
+        for one in names for other in names if (one, other) in shares
+    ])  # fmt: skip
+
+
+def _share(run: RunFolder) -> tuple[float, float]:
+    flows = run.summary["goodput_mbps"]["flows"]
+    total = flows["one"] + flows["two"]
+    return (flows["one"] / total if total else math.nan), total
+
+
+def _summary(found: Sequence[tuple[float, float]]) -> dict[str, float]:
+    values = np.array([share for share, _ in found], dtype=np.float64)
+    low, high = t_interval(values, 0.0, 1.0)
+    total = float(np.mean([total for _, total in found]))
+    return {"n": len(found), "mean": float(values.mean()), "low": low, "high": high, "goodput": total}
+
+
+def sentences(table: pd.DataFrame) -> Iterator[str]:
+    """Who takes most from whom: the most unequal pair of each control that is clearly unequal."""
+    for control, rows in table.groupby("control", sort=False):
+        taken = rows[(rows["low"] > 0.5) & (rows[AGAINST] != control)]
+        if len(taken):
+            most = taken.sort_values("mean").iloc[-1]
+            others = f", and more than half against {len(taken)} of {len(rows) - 1}" if len(taken) > 1 else ""
+            yield f"{control} gets {100 * most['mean']:.0f} % against {most[AGAINST]}{others}"
+
+
+def draw(table: pd.DataFrame, _choice: plots.Choice = plots.AUTOMATIC) -> Figure:
+    """The matrix: the share of the row against the column, in percent."""
+    percent = table.assign(**{name: 100 * table[name] for name in ("mean", "low", "high")})
+    names = list(dict.fromkeys(table["control"]))
+    side = 1.6 + 0.75 * len(names)
+    with mpl.rc_context({**style.STYLE, "axes.grid": False}):
+        figure = Figure(figsize=(side + 0.8, side), layout="constrained")
+        axes = figure.subplots()
+        image = heatmap.on(axes, percent, (AGAINST, "control"), Normalize(0, 100))
+        axes.set_xlabel(AGAINST)
+        axes.set_ylabel("share of")
+        figure.colorbar(image, ax=axes, shrink=0.9).set_label("Share of the goodput (%)")
+    return figure
+
+
+def _data(results: Results, _choice: plots.Choice = plots.AUTOMATIC) -> pd.DataFrame:
+    return matrix(results)
+
+
+PLOT = plots.Plot("duel", "share of each control against each other", _data, draw)
+"""The figure, with its table as CSV beside it."""

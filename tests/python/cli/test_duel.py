@@ -1,0 +1,70 @@
+"""`tailback duel`: each control against each other."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from command import in_process
+from tailback import duels
+from tailback.scenario import ScenarioError
+
+SHORT = ["--rate", "10mbit", "--duration", "6s", "--warmup", "2s", "--repeat", "2"]
+PATH = duels.Bottleneck("10mbit", "20ms", 1)
+LENGTH = duels.Length("6s", "2s", 2)
+
+
+def test_the_matrix_has_both_sides_of_each_pair_and_they_add_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = in_process("duel", "cubic", "bbr", *SHORT).stdout
+    assert "against cubic" in said
+    assert "bbr gets" in said
+    rows = pd.read_csv("results/duel/plots/duel.csv").to_dict("records")
+    shares = {(row["control"], row["against"]): float(row["mean"]) for row in rows}
+    assert len(shares) == 4
+    assert shares["cubic", "bbr"] + shares["bbr", "cubic"] == pytest.approx(1)
+    assert shares["bbr", "cubic"] > 0.6
+    assert 0.2 < shares["cubic", "cubic"] < 0.8
+    assert Path("results/duel/plots/duel.png").stat().st_size > 5000
+
+
+def test_a_control_of_the_user_duels_under_the_name_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    in_process("new", "cc", "--python", "mine")
+    said = in_process("duel", "mine.py", "reno", *SHORT).stdout
+    assert "against mine" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["cubic"], "a duel needs two controls"),
+        (["cubic", "cubic"], "two controls have the same name"),
+        (["cubic", "vegaz"], "vegaz"),
+        (["cubic", "reno", "--rate", "fast"], "fast"),
+        (["cubic", "nowhere.py"], "nowhere.py"),
+    ],
+)
+def test_what_cannot_duel_is_named(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in in_process("duel", *words, status=2).stderr
+    assert not Path("results").exists()
+
+
+def test_the_queue_is_as_many_products_as_asked() -> None:
+    assert PATH.discipline == "pfifo limit 17p"
+    assert duels.Bottleneck("10mbit", "20ms", 2).discipline == "pfifo limit 34p"
+    assert duels.Bottleneck("10mbit", "20ms", 1, "fq_codel").discipline == "fq_codel"
+
+
+def test_each_pair_is_run_once() -> None:
+    found = duels.experiment(["reno", "cubic", "bbr"], PATH, LENGTH)
+    assert len(found.configurations) == 6
+    with pytest.raises(ScenarioError):
+        duels.experiment(["reno", "cubic"], duels.Bottleneck("1mb", "20ms", 1, "nothing"), LENGTH)
