@@ -4,8 +4,9 @@ plots, warnings, presets, backends and units.
 All texts come from where the word is defined: the schema, the registries, `lint.WARNINGS` and so on.
 """
 
+import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tailback import backends, scenario
@@ -117,13 +118,12 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _models() -> Iterator[tuple[str, dict[str, Any]]]:
+@functools.cache
+def _models() -> Sequence[tuple[str, dict[str, Any]]]:
     """The models of the experiment file with keys, each with a name for readers."""
     schema = scenario.json_schema()
-    yield "the file", schema
-    for name, model in schema.get("$defs", {}).items():
-        if "properties" in model:
-            yield f"`{name.lower()}`", model
+    others = schema.get("$defs", {}).items()
+    return [("the file", schema), *((f"`{name.lower()}`", model) for name, model in others if "properties" in model)]
 
 
 def _option(word: str) -> Iterator[Explanation]:
@@ -133,6 +133,7 @@ def _option(word: str) -> Iterator[Explanation]:
         yield Explanation(f"{word}: an option of disciplines or controls", "\n".join(lines), [])
 
 
+@functools.cache
 def _options() -> Mapping[str, list[str]]:
     registry = CoreRegistry()
     found: dict[str, list[str]] = {}

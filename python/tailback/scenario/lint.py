@@ -13,7 +13,7 @@ from tailback.algorithms import Registry
 from tailback.qdiscs import series
 from tailback.resolved import Device, Qdisc, rates_of, shaped_rate
 from tailback.scenario.check import window_of
-from tailback.scenario.document import nearest
+from tailback.scenario.document import Node, nearest
 from tailback.scenario.errors import Where
 from tailback.scenario.experiment import Configuration, Experiment
 from tailback.scenario.flows import flows, offloads_of
@@ -26,6 +26,7 @@ from tailback.scenario.traffic import Flow
 from tailback.scenario.traffic.ping import Echo
 from tailback.scenario.traffic.tcp import Bulk
 from tailback.scenario.values import direction
+from tailback.tc import units
 from tailback.tc.units import rate_word, size_word, time_word
 
 #: Bytes of an Ethernet header, which a queue discipline counts in addition to the IP packet. [linux-6.12 psched_mtu]
@@ -46,12 +47,19 @@ SHORTEST_ROUND_TRIP_NS = 10_000
 LARGEST_SKB = 65_536
 LONG_SKB_NS = 5 * 10**6
 
+#: A rate in bytes per second.
+BYTES = re.compile(r"(?<![\w.])(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<prefix>[kmgKMG])[bB]ps\b")
+
 #: Titles that say where the bottleneck is.
 LOCAL = re.compile(r"\blocal\b.*bottleneck|bottleneck at the (sender|client)")
 REMOTE = re.compile(r"\bremote\b.*bottleneck|bottleneck at the router|router bottleneck")
 
 
 WARNINGS: Mapping[str, str] = {
+    "bytes-per-second": (
+        "A rate ends in `bps`, which tc reads as bytes per second: 100mbps is 800mbit. Most people mean megabits and "
+        "write mbit."
+    ),
     "queue-below-bdp": (
         "A FIFO at the bottleneck holds less than one bandwidth-delay product: rate times round-trip time. After each "
         "loss, a sender like Reno or CUBIC then leaves the link idle for a while. Give the queue more packets, unless "
@@ -132,7 +140,8 @@ def lint(experiment: Experiment) -> list[LintWarning]:
     """Warns of common mistakes in all configurations, each once, in the order of the file."""
     found: dict[LintWarning, None] = {}
     for configuration in experiment.configurations:
-        for warning in _warnings(_Case(configuration, experiment.registry)):
+        case = _Case(configuration, experiment.registry)
+        for warning in (*_warnings(case), *_bytes_per_second(configuration.tree)):
             where = nearest(configuration.tree, warning.loc).where
             path = show(warning.loc)
             found[LintWarning(warning.code, warning.severity, where, path, warning.text, warning.remedy)] = None
@@ -225,6 +234,21 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
         yield from _truncated_jitter(wire)
         yield from _short_trace(case, wire)
         yield from _late_change(case, wire)
+
+
+def _bytes_per_second(node: Node, loc: Loc = ()) -> Iterator[_Warning]:
+    """`100Mbps`, which tc reads as megabytes, is written by people who mean megabits."""
+    if isinstance(node.value, dict):
+        for key, child in node.value.items():
+            yield from _bytes_per_second(child, (*loc, key))
+    elif isinstance(node.value, list):
+        for place, child in enumerate(node.value):
+            yield from _bytes_per_second(child, (*loc, place))
+    elif loc[:1] != ("title",) and isinstance(node.value, str) and (found := BYTES.search(node.value)) is not None:
+        rate = units.rate(found[0])
+        text = f"`{found[0]}` is {rate_word(rate)}: `bps` counts bytes, as in tc"
+        bits = f"{found['number']}{found['prefix'].lower()}bit"
+        yield _Warning("bytes-per-second", "warning", loc, text, f"write {bits}, or {rate_word(rate)} if you mean that")
 
 
 def _short_queue(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:

@@ -29,6 +29,12 @@ def test_a_sound_file_has_no_warnings(registry: Registry) -> None:
     ("old", "new", "message"),
     [
         (
+            "rate: 1gbit, delay: 5ms}\nqdiscs",
+            "rate: 125Mbps, delay: 5ms}\nqdiscs",
+            "fig.yaml:3: links[1].rate: warning: `125Mbps` is 1gbit: `bps` counts bytes, as in tc [bytes-per-second]\n"
+            "  hint: write 125mbit, or 1gbit if you mean that",
+        ),
+        (
             "limit 1000",
             "limit 100",
             "fig.yaml:5: qdiscs.client -> router: warning: `pfifo` holds 151400b, less than the bandwidth-delay "

@@ -137,6 +137,7 @@ def test_a_small_queue_that_is_given_takes_precedence_over_that_of_the_radio(ove
     [
         ("{standard: 802.11ac, width: 80MHz, streams: 2, mcs: 9, guard: 400ns}", ("vht", 80, 2, 9, 400)),
         ("{standard: 802.11ax, width: 160MHz, streams: 1, mcs: 11}", ("he", 160, 1, 11, 800)),
+        ("{standard: ax, width: 160MHz, streams: 1, mcs: 11}", ("he", 160, 1, 11, 800)),
         ("{standard: 802.11n, band: 2.4GHz, width: 20MHz, streams: 3, mcs: 23}", ("ht", 20, 3, 7, 800)),
     ],
 )

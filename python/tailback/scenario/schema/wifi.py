@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from tailback.scenario import defaults
 from tailback.scenario.values import (
@@ -22,6 +22,12 @@ from tailback.scenario.values import (
     Streams,
     Width,
 )
+
+
+def _whole_name(word: object) -> object:
+    """`802.11ax` for `ax` or `11ax`."""
+    letters = str(word).removeprefix("802.").removeprefix("11").lower()
+    return f"802.11{letters}" if letters in ("n", "ac", "ax") else word
 
 
 class CellHosts(Section):
@@ -42,7 +48,9 @@ class Wifi(Section):
         description="Name of the cell in `qdiscs` and tables: `router -> air` is the radio of router. Default: air, or "
         "air1, air2, ... if there are several cells.",
     )
-    standard: Literal["802.11n", "802.11ac", "802.11ax"] = Field(description="Frame format: HT, VHT or HE.")
+    standard: Annotated[Literal["802.11n", "802.11ac", "802.11ax"], BeforeValidator(_whole_name)] = Field(
+        description="Frame format: HT, VHT or HE. `ax` is read as 802.11ax."
+    )
     band: Literal["2.4GHz", "5GHz"] = Field(defaults.BAND, description="Frequency band of the channel.")
     width: Width = Field(description="Width of the channel: 20MHz to 160MHz.")
     streams: Streams = Field(
