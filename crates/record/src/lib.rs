@@ -31,8 +31,8 @@ pub use names::{Name, Names};
 pub use pcapng::{Passage, Pcapng};
 pub use table::{ColumnSpec, TableSpec};
 pub use tables::{
-    Datagrams, DatagramsRow, Events, EventsRow, Flows, FlowsRow, Ping, PingRow, Qdisc, QdiscRow, TcpInfo,
-    TcpInfoRow, Udp, UdpRow, Wifi, WifiRow,
+    Datagrams, DatagramsRow, Events, EventsRow, Flows, FlowsRow, Ping, PingRow, Qdisc, QdiscRow, Requests,
+    RequestsRow, TcpInfo, TcpInfoRow, Udp, UdpRow, Wifi, WifiRow,
 };
 
 /// All rows recorded during one run.
@@ -54,13 +54,15 @@ pub struct Record {
     pub udp: Option<Udp>,
     /// Datagrams of calls and games; `None` without any.
     pub datagrams: Option<Datagrams>,
+    /// Requests over TCP; `None` without any.
+    pub requests: Option<Requests>,
     /// The PPDUs on the air; `None` without a Wi-Fi cell.
     pub wifi: Option<Wifi>,
 }
 
 impl Record {
     /// All possible tables, in the order of [`Record::finish`].
-    pub fn specs() -> [TableSpec; 8] {
+    pub fn specs() -> [TableSpec; 9] {
         [
             Flows::spec(),
             TcpInfo::spec(),
@@ -69,12 +71,13 @@ impl Record {
             Events::spec(),
             Udp::spec(),
             Datagrams::spec(),
+            Requests::spec(),
             Wifi::spec(),
         ]
     }
 
     /// Memory that a row of each table takes, in the order of [`Record::specs`].
-    pub fn row_bytes() -> [(&'static str, usize); 8] {
+    pub fn row_bytes() -> [(&'static str, usize); 9] {
         [
             (Flows::NAME, Flows::row_bytes()),
             (TcpInfo::NAME, TcpInfo::row_bytes()),
@@ -83,6 +86,7 @@ impl Record {
             (Events::NAME, Events::row_bytes()),
             (Udp::NAME, Udp::row_bytes()),
             (Datagrams::NAME, Datagrams::row_bytes()),
+            (Requests::NAME, Requests::row_bytes()),
             (Wifi::NAME, Wifi::row_bytes()),
         ]
     }
@@ -96,6 +100,7 @@ impl Record {
             + self.events.held()
             + self.udp.as_ref().map_or(0, Udp::held)
             + self.datagrams.as_ref().map_or(0, Datagrams::held)
+            + self.requests.as_ref().map_or(0, Requests::held)
             + self.wifi.as_ref().map_or(0, Wifi::held)
     }
 
@@ -111,6 +116,7 @@ impl Record {
         ];
         tables.extend(self.udp.map(|udp| (Udp::NAME, udp.finish(names))));
         tables.extend(self.datagrams.map(|each| (Datagrams::NAME, each.finish(names))));
+        tables.extend(self.requests.map(|each| (Requests::NAME, each.finish(names))));
         tables.extend(self.wifi.map(|wifi| (Wifi::NAME, wifi.finish(names))));
         tables
     }

@@ -52,6 +52,7 @@ fn a_table_without_rows_still_has_its_columns() {
     let record = Record {
         udp: Some(Udp::default()),
         datagrams: Some(Datagrams::default()),
+        requests: Some(Requests::default()),
         wifi: Some(Wifi::default()),
         ..Record::default()
     };

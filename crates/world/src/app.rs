@@ -6,6 +6,7 @@
 
 mod bulk;
 mod ping;
+mod request;
 #[cfg(test)]
 mod toy;
 mod udp;
@@ -27,6 +28,7 @@ pub(crate) use bulk::{Bulk, Phase};
 #[cfg(test)]
 pub(crate) use ping::Ping;
 pub use ping::{EchoProtocol, PingTraffic};
+pub use request::RequestTraffic;
 #[cfg(test)]
 pub(crate) use udp::Udp;
 pub use udp::UdpTraffic;
@@ -77,6 +79,8 @@ kinds! {
     Ping(PingTraffic),
     /// UDP datagrams at a rate.
     Udp(UdpTraffic),
+    /// Requests and answers over TCP.
+    Request(RequestTraffic),
     /// The example of CONTRIBUTING.md.
     #[cfg(test)]
     Toy(toy::ToyTraffic),

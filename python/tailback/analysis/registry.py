@@ -198,6 +198,15 @@ METRICS: dict[str, Metric] = {
             "[rfc5166 §2.2]", values.flow_completion_by_size, better="low",
         ),
         Metric(
+            "request latency", "request_ms", "ms", ("requests",), sharing.request_latencies, "[rfc5166 §2.2]",
+            values.request_latency,
+            (
+                Number("request p50", "request_ms.p50", heading=Heading(12), test="permutation"),
+                Number("request p95", "request_ms.p95", heading=Heading(13), test="permutation"),
+            ),
+            word="request", tolerance="5% or 0.5ms", sampled=("request",), better="low",
+        ),
+        Metric(
             "slowdown", "slowdown", "", ("events",), sharing.slowdowns, "[alizadeh2013 §5]", values.slowdown,
             (
                 Number("slowdown mean", "slowdown.mean", bounds=("slowdown mean",)),

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 import pandas as pd
 
-from tailback.analysis.metrics import jain_index
+from tailback.analysis.metrics import Samples, jain_index
 from tailback.analysis.rates import WIDTH_NS, sliding_throughput
 from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
 
@@ -87,6 +87,14 @@ def completion_times(events: pd.DataFrame, sized: Collection[str], window: Windo
     ends = of_flows[of_flows["what"] == "flow_end"].groupby("flow")["t"].max()
     lasted = (ends - starts).dropna()
     return {str(flow): float(seconds) for flow, seconds in lasted.items()}
+
+
+def request_latencies(requests: pd.DataFrame, window: Window) -> Samples:
+    """Latencies in ms of the requests that were sent in the window and answered: from when the client writes a request
+    to when it reads the last byte of the answer. The connection is open by then.
+    """
+    found = window.samples(requests)["latency_ms"].dropna()
+    return found.to_numpy(dtype=np.float64)
 
 
 def unfinished(events: pd.DataFrame, sized: Collection[str], window: Window) -> int:

@@ -193,6 +193,13 @@ def flow_completion_by_size(run: Measured) -> dict[str, Percentiles] | None:
     return {name: each for name, each in found.items() if each is not None} or None
 
 
+def request_latency(run: Measured) -> Percentiles | None:
+    """Latencies of all requests."""
+    if "requests" not in run.frames:
+        return None
+    return metrics.percentiles(sharing.request_latencies(run.frames["requests"], run.window))
+
+
 def flows_unfinished(run: Measured) -> int | None:
     """Flows with `bytes` that did not complete."""
     if "events" not in run.frames or not run.measure.sized_flows:

@@ -15,7 +15,7 @@ from tailback.cli.catalogue import Explanation
 from tailback.scenario import arrivals, flows, sysctl
 from tailback.scenario.lint import WARNINGS
 from tailback.scenario.shapes import SHAPES
-from tailback.scenario.traffic import call, game
+from tailback.scenario.traffic import call, game, request
 from tailback.tc import units
 
 UNIT_WORDS = ("unit", "units", "rate", "size", "delay")
@@ -92,6 +92,8 @@ ARRIVING = ("arrivals, size: TCP connections that arrive during a run", arrivals
 CALLS = ("call: both directions of a codec's packets over UDP", call.EXPLAINED)
 GAMES = ("game: moves of a player and the state of the game over UDP", game.EXPLAINED)
 
+REQUESTS = ("request: requests and answers over TCP connections that stay open", request.EXPLAINED)
+
 LONGER: Mapping[str, tuple[str, str]] = {
     "arrivals": ARRIVING,
     "size": ARRIVING,
@@ -100,6 +102,9 @@ LONGER: Mapping[str, tuple[str, str]] = {
     "buffer": CALLS,
     "game": GAMES,
     "tick": GAMES,
+    "request": REQUESTS,
+    "answer": REQUESTS,
+    "think": REQUESTS,
 }
 """Keys of traffic with more to say than their description: heading and text."""
 

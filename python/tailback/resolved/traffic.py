@@ -203,6 +203,36 @@ class Ping:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Request:
+    """Requests of `size` bytes over one TCP connection; answers and pauses are taken in turn, again and again."""
+
+    __pydantic_config__ = STRICT
+    run_by: ClassVar[Application | None] = None
+
+    kind: Literal["request"] = "request"
+    name: str
+    source: Annotated[int, _From]
+    target: Annotated[int, _To]
+    start_ns: int
+    stop_ns: int
+    size: int
+    answers: tuple[int, ...]
+    pauses_ns: tuple[int, ...]
+    cc: Control
+    tsq: SmallQueue
+    socket: SocketOptions = SocketOptions()
+    dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
+
+    def job(self, duration_ns: int) -> dict[str, Any]:
+        """The agent does not run it."""
+        raise NotImplementedError(f"{self.name} for {duration_ns} ns")
+
+    def refused(self) -> Iterator[Refusal]:
+        """The features of it that only the simulator supports."""
+        yield from ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class NamedControl:
     """A congestion control of which only the name is known."""
 
@@ -230,7 +260,7 @@ def _tag(entry: Any) -> str | None:
     return str(entry.get("kind")) if "start_ns" in entry else "observed"
 
 
-Flow: TypeAlias = Tcp | Udp | Ping
+Flow: TypeAlias = Tcp | Udp | Ping | Request
 """The kinds of traffic of a run."""
 
 FLOWS: tuple[type[Flow], ...] = get_args(Flow)

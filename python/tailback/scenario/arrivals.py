@@ -85,16 +85,16 @@ class Sizes:
             case "constant":
                 return self.mean
             case "exponential":
-                return self.mean * _exponential(uniform)
+                return self.mean * exponential(uniform)
             case "lognormal":
                 centre = math.log(self.mean) - self.shape**2 / 2
                 return math.exp(centre + self.shape * _normal(uniform))
             case "pareto":
                 least = self.mean * (self.shape - 1) / self.shape
-                return least * math.exp(_exponential(uniform) / self.shape)
+                return least * math.exp(exponential(uniform) / self.shape)
             case "general pareto":
                 scale = self.mean * (1 - self.shape)
-                return scale * math.expm1(self.shape * _exponential(uniform)) / self.shape
+                return scale * math.expm1(self.shape * exponential(uniform)) / self.shape
             case "points":
                 return self._at(uniform())
 
@@ -174,17 +174,17 @@ class Arrivals:
             yield from (start_ns + round(number * mean) for number in itertools.count())
         at = float(start_ns)
         while True:
-            at += mean * _exponential(uniform)
+            at += mean * exponential(uniform)
             yield int(at)
 
     def _bursts(self, start_ns: int, uniform: Callable[[], float]) -> Iterator[int]:
         """Poisson arrivals in bursts of exponential length, between pauses of exponential length; a burst is first."""
         at = float(start_ns)
         while True:
-            end = at + self.on_ns * _exponential(uniform)
-            while (at := at + SECOND_NS / self.rate * _exponential(uniform)) < end:
+            end = at + self.on_ns * exponential(uniform)
+            while (at := at + SECOND_NS / self.rate * exponential(uniform)) < end:
                 yield int(at)
-            at = end + self.off_ns * _exponential(uniform)
+            at = end + self.off_ns * exponential(uniform)
 
 
 def schedule(
@@ -194,25 +194,25 @@ def schedule(
     if sizes is None:
         started = ((within[0] + at, size) for at, size in arrivals.flows)
         return itertools.takewhile(lambda each: each[0] < within[1], started)
-    times = arrivals.times(*within, _uniform(f"{stream}/arrivals"))
-    drawn = _uniform(f"{stream}/sizes")
+    times = arrivals.times(*within, uniform(f"{stream}/arrivals"))
+    drawn = uniform(f"{stream}/sizes")
     return ((at, sizes.draw(drawn)) for at in times)
 
 
-def _uniform(stream: str) -> Callable[[], float]:
+def uniform(stream: str) -> Callable[[], float]:
     """Uniform numbers in [0, 1) of the stream with this name."""
     seed = int.from_bytes(hashlib.sha256(stream.encode()).digest()[:8], "big")
     return random.Random(seed).random
 
 
-def _exponential(uniform: Callable[[], float]) -> float:
+def exponential(uniform: Callable[[], float]) -> float:
     """An exponential number with mean 1."""
     return -math.log(1 - uniform())
 
 
 def _normal(uniform: Callable[[], float]) -> float:
     """A standard normal number, by Box and Muller's transform of two uniform ones."""
-    return math.sqrt(2 * _exponential(uniform)) * math.cos(2 * math.pi * uniform())
+    return math.sqrt(2 * exponential(uniform)) * math.cos(2 * math.pi * uniform())
 
 
 def size(word: object, folder: Path = Path()) -> Sizes:

@@ -81,6 +81,10 @@ DATAGRAM = "1472b"
 #: The rate of Flent's udp_flood.
 FLOOD = "100mbit"
 
+#: Bytes of a small HTTP request with its headers.
+REQUEST = "300b"
+THINK = "0s"
+
 #: The codec of the telephone network, which every telephone has. [rfc3551 §4.5]
 CODEC = "g711"
 JITTER_BUFFER = "adaptive"

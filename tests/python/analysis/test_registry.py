@@ -110,4 +110,5 @@ def test_the_headline_metrics_have_not_changed() -> None:
     assert [(column.title, column.unit) for column in registry.headline()] == [
         ("goodput", "Mbit/s"), ("ping p50", "ms"), ("ping p90", "ms"), ("TCP RTT p50", "ms"), ("TCP RTT p90", "ms"),
         ("cwnd", "segments"), ("drops", ""), ("retrans", ""), ("Jain", ""), ("MOS", ""), ("unfinished", ""),
+        ("request p50", "ms"), ("request p95", "ms"),
     ]  # fmt: skip

@@ -35,6 +35,13 @@ UNTOUCHED = {
         ],
         "datagrams at a rate, as `udp`; tests/python/backends/uml/test_runs.py compares a call",
     ),
+    **dict.fromkeys(
+        [
+            *("Request.request", "Request.name", "Request.connections", "Request.size", "Request.answer"),
+            *("Request.think", "Request.cc", "Request.dscp", "Request.start", "Request.stop", "Request.jitter"),
+        ],
+        "Tailback does not ask a kernel for this yet",
+    ),
     "Tcp.ip": "the kernel `stock` has no IPv6; tests/python/backends/netns runs it",
 }
 """The keys that no conformance run has. Wi-Fi is compared with recorded runs (`conformance.wifi`)."""
@@ -46,7 +53,15 @@ EXPANDED = ("Dumbbell", "ParkingLot", "Star")
 
 KINDS = {
     "links": {"lan": "Lan", "wifi": "Wifi", "ends": "Link"},
-    "traffic": {"tcp": "Tcp", "udp": "Udp", "ping": "Ping", "call": "Call", "game": "Game", "preset": "Preset"},
+    "traffic": {
+        "tcp": "Tcp",
+        "udp": "Udp",
+        "ping": "Ping",
+        "call": "Call",
+        "request": "Request",
+        "game": "Game",
+        "preset": "Preset",
+    },
 }
 """The section of an entry, by the key that it must have."""
 

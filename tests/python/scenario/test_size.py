@@ -60,7 +60,17 @@ def test_every_value_that_is_offered_fits() -> None:
 
 
 def test_the_simulator_says_what_a_row_of_each_table_takes() -> None:
-    assert set(_core.row_bytes()) == {"flows", "tcp_info", "ping", "qdisc", "events", "udp", "datagrams", "wifi"}
+    assert set(_core.row_bytes()) == {
+        "flows",
+        "tcp_info",
+        "ping",
+        "qdisc",
+        "events",
+        "udp",
+        "datagrams",
+        "requests",
+        "wifi",
+    }
     assert _core.row_bytes()["tcp_info"] > _core.row_bytes()["flows"] >= 20
 
 

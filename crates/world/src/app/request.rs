@@ -1,0 +1,277 @@
+//! A client that sends requests over one TCP connection, and the server that answers them.
+//!
+//! ```text
+//! connect, then again and again: send a request; read its answer to the last byte; pause
+//! ```
+//! One request is on its way at a time. The sizes of the answers and the pauses are given as lists, which are repeated.
+
+use serde::Deserialize;
+use tailback_packet::SocketId;
+use tailback_record::{FlowsRow, RequestsRow};
+use tailback_units::{Bytes, SimTime, Span};
+
+use super::{Application, Conversation, Kind, Place, TimerId};
+use crate::BuildError;
+use crate::build::{Builder, Connection, Side};
+use crate::check::{check_connection, ensure, positive};
+use crate::scenario::{CongestionControl, InternetProtocol, SmallQueue, SocketOptions};
+use crate::syscalls::Syscalls;
+
+/// The pause is over.
+const NEXT: TimerId = TimerId(1);
+
+/// Requests and answers over one TCP connection.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestTraffic {
+    /// Its name in tables.
+    pub name: String,
+    /// The client.
+    pub from: u16,
+    /// The server.
+    pub to: u16,
+    /// When the client connects.
+    pub start_ns: u64,
+    /// No request at or after this.
+    pub stop_ns: u64,
+    /// Bytes of a request.
+    pub size: u64,
+    /// Bytes of the answers, one after the other.
+    pub answers: Vec<u64>,
+    /// From the end of an answer to the next request.
+    pub pauses_ns: Vec<u64>,
+    /// Congestion control of both ends.
+    pub cc: CongestionControl,
+    /// Limit of the small queues.
+    pub tsq: SmallQueue,
+    /// The socket options that the two applications set.
+    pub socket: SocketOptions,
+    /// Code point of its packets, both ways; 0 unless given.
+    #[serde(default)]
+    pub dscp: u8,
+}
+
+impl Kind for RequestTraffic {
+    fn check(&self, path: &str) -> Result<(), BuildError> {
+        positive(self.size, &format!("{path}.size"))?;
+        let in_order = self.start_ns < self.stop_ns;
+        ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")?;
+        let answered = !self.answers.is_empty() && self.answers.iter().all(|&bytes| bytes > 0);
+        ensure(answered, &format!("{path}.answers"), "an answer without bytes", "write sizes above 0")?;
+        ensure(!self.pauses_ns.is_empty(), &format!("{path}.pauses_ns"), "empty", "write a pause")?;
+        check_connection(self.tsq, &self.socket, path)
+    }
+
+    fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError> {
+        builder.check_path([self.from, self.to], &place.path)?;
+        if !builder.round_trip_takes_time(self.ends()) {
+            let remedy = "give a link on the way a `rate` or a `delay`";
+            return Err(BuildError::new(&place.path, "no time passes from a request to its answer", remedy));
+        }
+        let [client, server] = place.sockets();
+        let connection = Connection {
+            sockets: [client, server],
+            ends: self.ends(),
+            name: &self.name,
+            start: SimTime::from_nanos(self.start_ns),
+            senders: &[Side::Client, Side::Server],
+            cc: &self.cc,
+            tsq: self.tsq,
+            options: &self.socket,
+            dscp: self.dscp,
+            ip: InternetProtocol::default(),
+        };
+        builder.add_connection(&connection, place)?;
+        builder.set_timer(place.conversation, connection.start, TimerId::START);
+        Ok(Box::new(Requests {
+            client,
+            server,
+            stop: SimTime::from_nanos(self.stop_ns),
+            size: self.size,
+            answers: self.answers.clone(),
+            pauses: self.pauses_ns.iter().map(|&pause| Span::from_nanos(pause)).collect(),
+            phase: Phase::Connecting,
+            number: 0,
+            asked: SimTime::ZERO,
+            unsent: [0, 0],
+            unread: [0, 0],
+            read: Bytes::ZERO,
+        }))
+    }
+}
+
+/// What the client does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Connecting,
+    /// It waits for an answer.
+    Asking,
+    Pausing,
+    Closed,
+}
+
+/// The client and the server of one connection. Pairs are those of the client, then of the server.
+#[derive(Debug)]
+struct Requests {
+    client: SocketId,
+    server: SocketId,
+    stop: SimTime,
+    size: u64,
+    answers: Vec<u64>,
+    pauses: Vec<Span>,
+    phase: Phase,
+    /// Of the present request.
+    number: usize,
+    asked: SimTime,
+    /// Bytes of the present message that the socket has not accepted.
+    unsent: [u64; 2],
+    /// Bytes of the present message that are still to be read.
+    unread: [u64; 2],
+    /// Bytes of answers since the last row of the table.
+    read: Bytes,
+}
+
+impl Application for Requests {
+    fn started(&mut self, calls: &mut Syscalls) {
+        calls.connect(self.client);
+    }
+
+    fn timer(&mut self, _timer: TimerId, calls: &mut Syscalls) {
+        self.ask(calls);
+    }
+
+    fn readable(&mut self, socket: SocketId, calls: &mut Syscalls) {
+        let bytes = calls.read(socket);
+        if socket == self.server {
+            self.unread[1] = self.unread[1].saturating_sub(bytes.get());
+            if bytes > Bytes::ZERO && self.unread[1] == 0 {
+                self.unsent[1] = self.answer();
+                self.send(calls);
+            }
+            return;
+        }
+        self.read += bytes;
+        self.unread[0] = self.unread[0].saturating_sub(bytes.get());
+        if self.phase == Phase::Asking && self.unread[0] == 0 {
+            self.answered(calls);
+        }
+    }
+
+    fn writable(&mut self, socket: SocketId, calls: &mut Syscalls) {
+        if self.phase == Phase::Connecting && socket == self.client {
+            return self.ask(calls);
+        }
+        self.send(calls);
+    }
+
+    fn sample(&mut self, calls: &mut Syscalls) {
+        let bytes = std::mem::take(&mut self.read);
+        if bytes > Bytes::ZERO {
+            let row = FlowsRow { t: calls.now(), flow: calls.name(), bytes };
+            calls.record().flows.push(row);
+        }
+    }
+
+    fn ended(&mut self, calls: &mut Syscalls) {
+        if self.phase == Phase::Asking {
+            self.record(None, calls);
+        }
+    }
+}
+
+impl Requests {
+    /// Bytes of the answer to the present request.
+    fn answer(&self) -> u64 {
+        self.answers[self.number % self.answers.len()]
+    }
+
+    /// Sends the next request, or closes if it is too late for one.
+    fn ask(&mut self, calls: &mut Syscalls) {
+        if calls.now() >= self.stop {
+            self.phase = Phase::Closed;
+            return calls.close(self.client);
+        }
+        self.phase = Phase::Asking;
+        self.asked = calls.now();
+        self.unread = [self.answer(), self.size];
+        self.unsent[0] = self.size;
+        self.send(calls);
+    }
+
+    /// The last byte of the answer was read.
+    fn answered(&mut self, calls: &mut Syscalls) {
+        self.record(Some(calls.now().since(self.asked)), calls);
+        let pause = self.pauses[self.number % self.pauses.len()];
+        self.number += 1;
+        self.phase = Phase::Pausing;
+        calls.set_timer(calls.now() + pause, NEXT);
+    }
+
+    /// Hands the rest of both messages to their sockets; `writable` follows if one has no room.
+    fn send(&mut self, calls: &mut Syscalls) {
+        for (end, socket) in [self.client, self.server].into_iter().enumerate() {
+            while self.unsent[end] > 0 {
+                let sent = calls.send(socket, self.unsent[end]);
+                self.unsent[end] -= sent.taken;
+                if sent.blocked || sent.taken == 0 {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn record(&self, latency_ms: Option<Span>, calls: &mut Syscalls) {
+        let row = RequestsRow {
+            t: self.asked,
+            flow: calls.name(),
+            seq: self.number as u64,
+            bytes: Bytes(self.answer()),
+            latency_ms,
+        };
+        calls.record().requests.get_or_insert_default().push(row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Requests;
+    use crate::example::chain;
+    use crate::world::World;
+
+    fn requests(size: u64, answer: u64, pause_ns: u64) -> String {
+        format!(
+            r#"{{"kind": "request", "name": "page", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 2000000000,
+                "size": {size}, "answers": [{answer}], "pauses_ns": [{pause_ns}],
+                "cc": {{"name": "cubic", "options": {{}}}}, "tsq": {{"kind": "time", "shift": 10}},
+                "socket": {{"max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1,
+                "notsent_lowat": null, "mss": null}}}}"#
+        )
+    }
+
+    fn asked(traffic: &str) -> usize {
+        let mut world = World::build(&chain(traffic)).unwrap();
+        world.advance(&()).unwrap();
+        assert!(world.ledger().balances());
+        let mut applications = world.conversations.iter().filter_map(|each| each.application.as_deref());
+        let found = applications.find_map(|each| (each as &dyn std::any::Any).downcast_ref::<Requests>());
+        found.unwrap().number
+    }
+
+    #[test]
+    fn a_small_request_takes_a_round_trip_and_its_pause() {
+        // Each takes 6.3 ms and its pause: after a handshake of as long, the 19th ends at 1.926 s.
+        assert_eq!(asked(&requests(100, 100, 100_000_000)), 19);
+    }
+
+    #[test]
+    fn an_answer_larger_than_the_buffers_arrives_as_a_whole() {
+        // 1 MB takes 0.8 s at 10 Mbit/s.
+        assert_eq!(asked(&requests(100, 1_000_000, 0)), 2);
+    }
+
+    #[test]
+    fn an_answer_without_bytes_is_refused_with_its_path() {
+        let refused = World::build(&chain(&requests(100, 0, 0))).err().unwrap();
+        assert_eq!(refused.path, "traffic[0].answers");
+    }
+}

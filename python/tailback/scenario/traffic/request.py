@@ -1,0 +1,165 @@
+"""Requests and answers: a client asks, reads the answer, pauses, and asks again over the same TCP connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+from pydantic import Field, WithJsonSchema
+
+from tailback import resolved
+from tailback.scenario import arrivals, defaults
+from tailback.scenario.network import Problem
+from tailback.scenario.paths import Loc
+from tailback.scenario.traffic.kind import File, Flow, Kind, Resolved, numbered
+from tailback.scenario.traffic.tcp import PLAIN_SOCKET
+from tailback.scenario.values import (
+    Arrow,
+    CodePoint,
+    Control,
+    Name,
+    Section,
+    Size,
+    Sizes,
+    Time,
+    number_schema,
+    read_by,
+)
+from tailback.scenario.words import Algorithm
+from tailback.tc import units
+from tailback.tc.errors import WordError
+from tailback.tc.units import shown
+
+EXPLAINED = """\
+{request: client -> server, size: 300b, answer: 50kb, think: exponential 1s, connections: 6}
+
+Each connection opens at `start` and stays open. Again and again, the client sends a request of `size`, the server sends
+an `answer`, and the client waits for `think` after the last byte. `summary.json` has the latency of requests.
+
+answer: a size or a distribution, as `size` of connections that arrive: `tailback explain size`
+think:  0s, 1s, or exponential 1s"""
+
+DRAWN = 1000
+"""Answers and pauses that are drawn for a connection; it then begins again with the first."""
+
+
+@dataclass(frozen=True)
+class Pauses:
+    """Pauses of this mean length, all equal or exponential."""
+
+    mean_ns: int
+    exponential: bool = False
+
+    def draw(self, stream: str) -> tuple[int, ...]:
+        """Pauses of one connection from the stream SEED/NAME/think."""
+        if not self.exponential:
+            return (self.mean_ns,)
+        uniform = arrivals.uniform(stream)
+        return tuple(round(self.mean_ns * arrivals.exponential(uniform)) for _ in range(DRAWN))
+
+
+def _pauses(word: object) -> Pauses:
+    """Reads `1s` or `exponential 1s`."""
+    match str(word).split():
+        case ["exponential", mean]:
+            return Pauses(units.span(mean), exponential=True)
+        case [first, *_] if first[:1].isalpha():
+            raise WordError(f"`{shown(word)}` is not a pause", "write 0s, 1s or exponential 1s")
+    return Pauses(units.time(word))
+
+
+Think = Annotated[
+    Pauses, read_by(_pauses), WithJsonSchema({"type": "string", "examples": ["0s", "1s", "exponential 1s"]})
+]
+
+
+class Request(Section):
+    """Requests and answers over connections that stay open."""
+
+    request: Arrow = Field(description="Client and server.")
+    name: Name = Field("request", description="Name in tables; several connections become NAME.1, NAME.2, ...")
+    connections: Annotated[int, Field(ge=1, le=10_000), number_schema(minimum=1, maximum=10_000)] = Field(
+        defaults.FLOWS, description="Number of connections, each with one request at a time."
+    )
+    size: Size = Field(defaults.REQUEST, validate_default=True, description="Bytes of a request.")
+    answer: Sizes = Field(description="Bytes of an answer, one number or a distribution.")
+    think: Think = Field(
+        defaults.THINK,
+        validate_default=True,
+        description="Pause from an answer to the next request: 1s, or exponential 1s.",
+    )
+    cc: Control | None = Field(None, description="Congestion control of both ends; default: the file's `cc`.")
+    dscp: CodePoint = Field(defaults.DSCP, description="Code point of its packets in both directions.")
+    start: Time = Field(defaults.START, validate_default=True, description="Time of connect().")
+    stop: Time | None = Field(None, description="No requests from this time on; default: the end of the run.")
+    jitter: Time = Field(defaults.JITTER, validate_default=True, description="As for `tcp`.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requests(Flow):
+    """Connections with requests; `answers` and `pauses_ns` are drawn for each from the seed and its name."""
+
+    kind: ClassVar[str] = "request"
+
+    stop_ns: int
+    size: int
+    answer: arrivals.Sizes
+    think: Pauses
+    cc: Algorithm
+    tsq: resolved.SmallQueue
+    answers: tuple[int, ...] = ()
+    pauses_ns: tuple[int, ...] = ()
+
+    def opened(self, seed: int) -> Iterator[tuple[str, Flow]]:
+        """The connections with their answers and pauses."""
+        for name in self.names:
+            uniform = arrivals.uniform(f"{seed}/{name}/answers")
+            count = 1 if self.answer.kind == "constant" else DRAWN
+            answers = tuple(self.answer.draw(uniform) for _ in range(count))
+            yield name, replace(self, answers=answers, pauses_ns=self.think.draw(f"{seed}/{name}/think"))
+
+
+def _flow(entry: Request, loc: Loc, file: File) -> Requests:
+    return Requests(
+        loc=loc,
+        names=numbered(entry.name, entry.connections),
+        direction=entry.request,
+        start_ns=entry.start,
+        stop_ns=file.duration if entry.stop is None else entry.stop,
+        jitter_ns=entry.jitter,
+        dscp=entry.dscp,
+        size=entry.size,
+        answer=entry.answer,
+        think=entry.think,
+        cc=entry.cc or file.control(entry.request.source),
+        tsq=file.small_queue(entry.request),
+    )
+
+
+def _resolved(flow: Requests, at: Resolved) -> resolved.Request:
+    return resolved.Request(
+        name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns, size=flow.size,
+        answers=flow.answers, pauses_ns=flow.pauses_ns,
+        cc=resolved.Control(name=flow.cc.kind, options=dict(flow.cc.options)),
+        tsq=flow.tsq, socket=PLAIN_SOCKET, dscp=flow.dscp,
+    )  # fmt: skip
+
+
+def _problems(flow: Requests, _most: int) -> Iterator[Problem]:
+    if flow.size == 0:
+        yield Problem((*flow.loc, "size"), "`0` bytes leave nothing to ask", "give a size, such as 300b")
+    if flow.cc.source is not None:
+        hint = "name one of the simulator's controls: cc: cubic"
+        yield Problem((*flow.loc, "cc"), "a control of your own sends in one direction only", hint)
+
+
+ROW = Kind(
+    "request",
+    keys=Request,
+    flow=_flow,
+    resolved=_resolved,
+    problems=_problems,
+    packets="there",
+    carries="data",
+)
