@@ -17,7 +17,7 @@ use tailback_qdisc::{Context as QdiscContext, Effects};
 use tailback_units::{SimTime, Span};
 
 use crate::aggregate::{Aggregate, ClosedBy};
-use crate::contend::Attempt;
+use crate::contend::{AccessCategory, Attempt};
 use crate::frame::Mpdu;
 use crate::listeners::Listeners;
 use crate::medium::{CTS, Exchange, FAST_CONTROL, Hearing, Pauses, Phase, RTS, Sender, Sensed};
@@ -161,6 +161,13 @@ impl Channel {
         let station = &mut self.stations[from.index()];
         let category = station.transmit(to, packet, &mut context.of_station(from.index()));
         self.contend(from.index(), category, context);
+    }
+
+    /// The frame source of a radio has got frames of a category.
+    pub fn wake(&mut self, station: StationId, category: AccessCategory, context: &mut Context<'_>) {
+        let (index, category) = (station.index(), category.index());
+        self.stations[index].wake(category, &mut context.of_station(index));
+        self.contend(index, category, context);
     }
 
     /// The time of the next event.

@@ -23,6 +23,7 @@ use crate::driver::{
 };
 use crate::expected_airtime::{Expected, expected_airtime};
 use crate::frame::Mpdu;
+use crate::frame_source::FrameSource;
 use crate::loss::Loss;
 use crate::medium::{CarrierSense, Pauses, Sensed};
 use crate::phy::{Band, LegacyRate, Mode};
@@ -55,6 +56,8 @@ pub struct Station {
     /// Bytes of each MPDU in addition to its IP packet.
     overhead: u32,
     queues: Option<Box<StationQueues>>,
+    /// Who is asked for frames in place of `queues`.
+    source: Option<Box<dyn FrameSource>>,
     categories: [CategoryState; CATEGORIES],
     links: Vec<Option<Link>>,
     /// Packets in firmware, of all categories, and their expected airtime.
@@ -115,6 +118,7 @@ impl Station {
             band,
             overhead,
             queues,
+            source: None,
             categories: std::array::from_fn(|_| state()),
             links,
             in_firmware: 0,
@@ -126,6 +130,13 @@ impl Station {
     /// It sends beacons, the first one at `first`.
     pub fn with_beacons(mut self, rate: LegacyRate, first: SimTime) -> Self {
         self.beacon = Some(Beacon::new(rate, self.band, first));
+        self
+    }
+
+    /// It asks `source` for frames in place of queues of its own.
+    pub fn with_source(mut self, source: Box<dyn FrameSource>) -> Self {
+        self.queues = None;
+        self.source = Some(source);
         self
     }
 
@@ -162,7 +173,9 @@ impl Station {
     /// The driver accepts packets: the qdisc above is not stopped.
     pub fn accepts(&self) -> bool {
         match self.profile.below {
-            Below::Firmware { frames, .. } => self.queues.is_some() || self.in_firmware < frames,
+            Below::Firmware { frames, .. } => {
+                self.queues.is_some() || self.source.is_some() || self.in_firmware < frames
+            }
             Below::Slots(_) => true,
         }
     }
@@ -179,6 +192,11 @@ impl Station {
         }
         self.pull(category, context);
         category
+    }
+
+    /// The source has got frames of a category.
+    pub(crate) fn wake(&mut self, category: usize, context: &mut QdiscContext<'_>) {
+        self.pull(category, context);
     }
 
     /// True if this category has an aggregate to send.
@@ -244,7 +262,14 @@ impl Station {
             }
         }
         self.spare.push(aggregate.frames);
-        if self.has_more(category, to) {
+        if let Some(source) = &mut self.source {
+            source.sent(category, to, airtime);
+            source.activate(
+                category,
+                to,
+                self.categories[category].sessions[to.index()].originator.waiting(),
+            );
+        } else if self.has_more(category, to) {
             self.categories[category].turns.activate(to.0, context.now);
         }
         self.serve_from_firmware(category, to);
@@ -362,7 +387,9 @@ impl Station {
 
     #[inline(never)]
     fn fill_free_slots(&mut self, category: usize, slots: u32, context: &mut QdiscContext<'_>) {
-        let Some(mut queues) = self.queues.take() else { return };
+        let Some(mut queues) = self.queues.take() else {
+            return self.fill_slots_from_source(category, slots, context.now);
+        };
         while self.categories[category].hardware.len() < slots as usize {
             let Some(turn) = self.categories[category].turns.take_turn() else { break };
             let to = StationId(turn);
@@ -387,6 +414,37 @@ impl Station {
         self.queues = Some(queues);
     }
 
+    fn fill_slots_from_source(&mut self, category: usize, slots: u32, now: SimTime) {
+        let Some(mut source) = self.source.take() else { return };
+        while self.categories[category].hardware.len() < slots as usize {
+            let Some(to) = source.take_turn(category) else { break };
+            let next =
+                &mut |_: &mut Session, overhead| Some(Mpdu::new(source.next_frame(category, to)?, overhead));
+            // A station whose window is full comes back when frames of it are settled.
+            let Some(aggregate) = self.form(category, to, next, now) else { continue };
+            self.categories[category].hardware.push_back(aggregate);
+            source.activate(
+                category,
+                to,
+                self.categories[category].sessions[to.index()].originator.waiting(),
+            );
+        }
+        self.source = Some(source);
+    }
+
+    fn fill_firmware_from_source(&mut self, category: usize, frames: u32) {
+        let Some(mut source) = self.source.take() else { return };
+        while self.in_firmware < frames {
+            let Some(to) = source.take_turn(category) else { break };
+            if let Some(packet) = source.next_frame(category, to) {
+                self.hand_to_firmware(category, to, packet);
+                // Firmware holds frames to be sent again.
+                source.activate(category, to, 0);
+            }
+        }
+        self.source = Some(source);
+    }
+
     /// True if the host knows the expected throughput of a station from its rate control.
     fn expect(&self, queues: &mut StationQueues, number: u16, to: StationId) {
         if self.profile.rate_control == RateControlIn::Host
@@ -405,7 +463,9 @@ impl Station {
         airtime: Option<AirtimeLimits>,
         context: &mut QdiscContext<'_>,
     ) {
-        let Some(mut queues) = self.queues.take() else { return };
+        let Some(mut queues) = self.queues.take() else {
+            return self.fill_firmware_from_source(category, frames);
+        };
         let mut full = Vec::new();
         while self.in_firmware < frames {
             let Some(turn) = self.categories[category].turns.take_turn() else { break };

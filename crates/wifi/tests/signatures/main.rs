@@ -4,6 +4,7 @@ mod books;
 mod queues;
 mod rates;
 mod rig;
+mod sources;
 
 use rand_core::{Rng, SeedableRng};
 use rig::{Plan, ht, vht};
