@@ -48,7 +48,8 @@ class Effect:
         """`+112 ms [108, 115] with cubic and pfifo_fast`."""
         where = f" with {' and '.join(self.place)}" if self.place else ""
         sign = "+" if self.mean > 0 else "−"
-        return f"{sign}{_digits(abs(self.mean))} {unit} [{_digits(self.low)}, {_digits(self.high)}]{where}"
+        number = f"{sign}{_digits(abs(self.mean))} {unit}".rstrip()
+        return f"{number} [{_digits(self.low)}, {_digits(self.high)}]{where}"
 
 
 @dataclass(frozen=True)
@@ -97,10 +98,17 @@ Columns = Sequence[tuple[Column, Tolerance]]
 
 
 def _columns(runs: Runs) -> Columns:
-    """The latency and the goodput, if runs have them, with their tolerances."""
-    latencies = [(quantity(name), FIDELITY["rtt"]) for name in LATENCIES]
-    offered = [*[each for each in latencies if _known(runs, each[0])][:1], (quantity("goodput"), FIDELITY["goodput"])]
-    return [each for each in offered if _known(runs, each[0])]
+    """The latency, the opinion of calls and the goodput, if runs have them, with their tolerances. Where there are two
+    directions, the goodput is that of each: their sum would say nothing about either.
+    """
+    latency = [pair for pair in _offered(LATENCIES, "rtt") if _known(runs, pair[0])][:1]
+    directions = [pair for pair in _offered(("goodput up", "goodput down"), "goodput") if _known(runs, pair[0])]
+    goodput = directions if len(directions) > 1 else _offered(("goodput",), "goodput")
+    return [*latency, *(pair for pair in (*_offered(("mos",), "mos"), *goodput) if _known(runs, pair[0]))]
+
+
+def _offered(names: Sequence[str], tolerance: str) -> list[tuple[Column, Tolerance]]:
+    return [(quantity(name), FIDELITY[tolerance]) for name in names]
 
 
 def _known(runs: Runs, column: Column) -> bool:

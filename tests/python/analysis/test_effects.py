@@ -59,3 +59,9 @@ def test_many_cases_are_given_by_the_largest_and_the_smallest() -> None:
 def test_a_metric_that_no_run_has_is_not_mentioned() -> None:
     without = [(axes, {"goodput_mbps": summary["goodput_mbps"]}) for axes, summary in rows()]
     assert all("ping" not in sentence for sentence in said(without))
+
+
+def test_with_both_directions_their_sum_is_not_mentioned() -> None:
+    both = [(axes, {**summary, "goodput_mbps": {"total": 105.0, "up": 10.0, "down": 95.0}}) for axes, summary in rows()]
+    (sentence, *_) = said(both)
+    assert "goodput up unchanged; goodput down unchanged" in sentence
