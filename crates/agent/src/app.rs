@@ -4,6 +4,7 @@
 mod bulk;
 mod echo;
 mod ping;
+mod request;
 mod udp;
 
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ use crate::tcp_info::SocketTables;
 const STACK: usize = 128 * 1024;
 
 /// The tables that applications fill, by kind of traffic.
-const TABLES: [&[TableKind]; 3] = [bulk::TABLES, ping::TABLES, udp::TABLES];
+const TABLES: [&[TableKind]; 4] = [bulk::TABLES, ping::TABLES, request::TABLES, udp::TABLES];
 
 /// The application of `conversation`, with its sockets open; `None` if neither end is on this machine.
 fn application(
@@ -37,6 +38,9 @@ fn application(
             ping::RunningPing::prepare(ping, network)?.map(|ping| Box::new(ping) as Box<dyn Application>)
         }
         Conversation::Echo(echo) => Some(Box::new(echo::RunningEcho::prepare(echo, network)?)),
+        Conversation::Request(requests) => {
+            Some(Box::new(request::RunningRequests::prepare(requests, bins, network)?))
+        }
         Conversation::Udp(flow) => Some(Box::new(udp::RunningDatagrams::prepare(flow, bins, network)?)),
     })
 }
@@ -109,6 +113,7 @@ pub struct Traffic {
 impl Traffic {
     /// Opens every socket that is here; nothing is sent yet.
     pub fn prepare(job: &Job, network: &Network) -> Result<Self, Failure> {
+        sys::allow_many_files().doing("raising the limit of open files")?;
         let bins = usize::try_from(job.duration_ns.div_ceil(job.interval_ns)).unwrap_or(usize::MAX);
         let applications = job.traffic.iter().map(|conversation| application(conversation, bins, network));
         Ok(Self { applications: applications.filter_map(Result::transpose).collect::<Result<_, _>>()? })

@@ -43,6 +43,8 @@ pub enum Conversation {
     Ping(Ping),
     /// A series of datagrams that are sent back.
     Echo(Echo),
+    /// Requests and answers over one TCP connection.
+    Request(Requests),
 }
 
 /// One step of building the network.
@@ -245,6 +247,68 @@ pub struct Echo {
     /// The token at the start of each; none where nobody else can send.
     #[serde(default)]
     pub token: Option<String>,
+}
+
+/// Requests over one TCP connection, each of which is answered before the next.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requests {
+    /// Its name in tables.
+    pub name: String,
+    /// The client.
+    pub from: usize,
+    /// The server.
+    pub to: usize,
+    /// Address of the server.
+    pub address: IpAddr,
+    /// Port of the server.
+    pub port: u16,
+    /// When the client connects.
+    pub start_ns: u64,
+    /// No request at or after this.
+    pub stop_ns: u64,
+    /// Bytes of a request.
+    pub size: u64,
+    /// Bytes of the answers, which are taken in turn.
+    pub answers: Vec<u64>,
+    /// From the end of an answer to the next request; taken in turn.
+    pub pauses_ns: Vec<u64>,
+    /// Congestion control of both ends.
+    pub congestion_control: String,
+    /// As for a flow, at both ends.
+    pub pacing_shift: Option<u32>,
+    /// Differentiated services code point of both ends.
+    #[serde(default)]
+    pub dscp: Option<u8>,
+    /// The token that the client sends first.
+    #[serde(default)]
+    pub token: Option<String>,
+}
+
+impl Requests {
+    /// Its connection.
+    pub fn connection(&self) -> Flow {
+        Flow {
+            name: self.name.clone(),
+            from: self.from,
+            to: self.to,
+            address: self.address,
+            port: self.port,
+            start_ns: self.start_ns,
+            stop_ns: None,
+            bytes: None,
+            congestion_control: self.congestion_control.clone(),
+            pacing_shift: self.pacing_shift,
+            max_pacing_rate_bps: None,
+            sndbuf: None,
+            rcvbuf: None,
+            rcvlowat: 1,
+            notsent_lowat: None,
+            mss: None,
+            dscp: self.dscp,
+            token: self.token.clone(),
+        }
+    }
 }
 
 impl Job {

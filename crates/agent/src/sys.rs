@@ -141,6 +141,22 @@ pub fn power_off() -> ! {
     std::process::abort()
 }
 
+/// Raises the limit of open files of this process to a million as root, else to the largest that it may have.
+pub fn allow_many_files() -> io::Result<()> {
+    const MANY: libc::rlim_t = 1 << 20;
+    let many = libc::rlimit { rlim_cur: MANY, rlim_max: MANY };
+    // SAFETY: an rlimit that is read only.
+    if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &many) } == 0 {
+        return Ok(());
+    }
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: an rlimit to be written.
+    checked(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) })?;
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: an rlimit that is read only.
+    checked(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }).map(drop)
+}
+
 /// A socket that is closed with its owner.
 pub fn socket(domain: c_int, kind: c_int, protocol: c_int) -> io::Result<OwnedFd> {
     // SAFETY: no pointers.

@@ -76,6 +76,18 @@ def _fair_from(fairness: pd.DataFrame) -> float | None:
     return None
 
 
+def flow_events(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame | None:
+    """Start and end of flows with `bytes`, as rows of `events`: that table, or those of a kernel's `completions`."""
+    if "events" in frames:
+        return frames["events"]
+    if "completions" not in frames:
+        return None
+    found = frames["completions"]
+    ends = found.assign(t=found["t"] + found["completion_s"]).dropna()
+    parts = [found.assign(what="flow_start"), ends.assign(what="flow_end")]
+    return pd.concat(parts, ignore_index=True)[["t", "what", "flow"]]
+
+
 def completion_times(events: pd.DataFrame, sized: Collection[str], window: Window) -> dict[str, float]:
     """Flow completion times in s of the flows with `bytes` that began in the window: from `connect()` to the
     acknowledgement of the last byte. A flow that did not complete within the run has no value.

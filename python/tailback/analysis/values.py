@@ -177,17 +177,19 @@ def recoveries(run: Measured) -> dict[str, int] | None:
 
 def flow_completion(run: Measured) -> Percentiles | None:
     """Completion times of all flows with `bytes`."""
-    if "events" not in run.frames or not run.measure.sized_flows:
+    events = sharing.flow_events(run.frames)
+    if events is None or not run.measure.sized_flows:
         return None
-    times = sharing.completion_times(run.frames["events"], run.measure.sized_flows, run.window)
+    times = sharing.completion_times(events, run.measure.sized_flows, run.window)
     return metrics.percentiles(np.array(list(times.values())))
 
 
 def flow_completion_by_size(run: Measured) -> dict[str, Percentiles] | None:
     """Completion times by class of size, where there are several flows with `bytes`."""
-    if "events" not in run.frames or len(run.measure.sizes_bytes) < 2:
+    events = sharing.flow_events(run.frames)
+    if events is None or len(run.measure.sizes_bytes) < 2:
         return None
-    times = sharing.completion_times(run.frames["events"], run.measure.sized_flows, run.window)
+    times = sharing.completion_times(events, run.measure.sized_flows, run.window)
     classes = sharing.completion_by_size(times, run.measure.sizes_bytes)
     found = {name: metrics.percentiles(np.array(each)) for name, each in classes.items()}
     return {name: each for name, each in found.items() if each is not None} or None
@@ -202,16 +204,18 @@ def request_latency(run: Measured) -> Percentiles | None:
 
 def flows_unfinished(run: Measured) -> int | None:
     """Flows with `bytes` that did not complete."""
-    if "events" not in run.frames or not run.measure.sized_flows:
+    events = sharing.flow_events(run.frames)
+    if events is None or not run.measure.sized_flows:
         return None
-    return sharing.unfinished(run.frames["events"], run.measure.sized_flows, run.window)
+    return sharing.unfinished(events, run.measure.sized_flows, run.window)
 
 
 def slowdown(run: Measured) -> dict[str, Any] | None:
     """Slowdown of all flows with `bytes`, and by class of size where there are several."""
-    if "events" not in run.frames or not run.measure.least_s:
+    events = sharing.flow_events(run.frames)
+    if events is None or not run.measure.least_s:
         return None
-    times = sharing.completion_times(run.frames["events"], run.measure.sized_flows, run.window)
+    times = sharing.completion_times(events, run.measure.sized_flows, run.window)
     slowed = sharing.slowdowns(times, run.measure.least_s)
     found = metrics.percentiles(np.array(list(slowed.values())))
     if found is None:

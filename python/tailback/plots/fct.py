@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.analysis.sharing import completion_times
+from tailback.analysis.sharing import completion_times, flow_events
 from tailback.analysis.window import Window
 from tailback.plots import lines, style
 from tailback.plots.errors import NotDrawable
@@ -26,14 +26,15 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     if found.empty:
         raise NotDrawable(
             f"no flow of `{results.path}` completed in the measurement window\n"
-            "  hint: give flows `size` and `arrivals`, or `bytes`, and run them on the simulator"
+            "  hint: give flows `size` and `arrivals`, or `bytes`"
         )
     return found
 
 
 def _of(run: RunFolder) -> pd.DataFrame:
     sizes = {flow.name: flow.bytes for flow in run.scenario.tcp if flow.bytes is not None}
-    times = completion_times(run.events, sizes, Window(*run.window_ns)) if sizes and run.has("events") else {}
+    events = flow_events({name: run.table(name) for name in ("events", "completions") if run.has(name)})
+    times = {} if events is None else completion_times(events, sizes, Window(*run.window_ns))
     head = {**run.axes, "repetition": run.repetition}
     return pd.DataFrame({
         **{name: [value] * len(times) for name, value in head.items()},

@@ -19,7 +19,7 @@ from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT, Op
 
 Protocol: TypeAlias = Literal["icmp", "udp"]
 
-Application: TypeAlias = Literal["tcp", "udp", "ping", "echo"]
+Application: TypeAlias = Literal["tcp", "udp", "ping", "echo", "request"]
 """The applications of the agent (`crates/agent/src/job.rs`)."""
 
 Refusal: TypeAlias = tuple[str, str]
@@ -207,7 +207,7 @@ class Request:
     """Requests of `size` bytes over one TCP connection; answers and pauses are taken in turn, again and again."""
 
     __pydantic_config__ = STRICT
-    run_by: ClassVar[Application | None] = None
+    run_by: ClassVar[Application | None] = "request"
 
     kind: Literal["request"] = "request"
     name: str
@@ -224,8 +224,15 @@ class Request:
     dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
 
     def job(self, duration_ns: int) -> dict[str, Any]:
-        """The agent does not run it."""
-        raise NotImplementedError(f"{self.name} for {duration_ns} ns")
+        """The entry in the agent's job, besides name, ends and start."""
+        return {
+            "stop_ns": min(self.stop_ns, duration_ns),
+            "size": self.size,
+            "answers": list(self.answers),
+            "pauses_ns": list(self.pauses_ns),
+            "congestion_control": self.cc.name,
+            "pacing_shift": None,
+        }
 
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""

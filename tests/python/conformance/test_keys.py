@@ -40,7 +40,7 @@ UNTOUCHED = {
             *("Request.request", "Request.name", "Request.connections", "Request.size", "Request.answer"),
             *("Request.think", "Request.cc", "Request.dscp", "Request.start", "Request.stop", "Request.jitter"),
         ],
-        "Tailback does not ask a kernel for this yet",
+        "tests/python/backends/uml/test_runs.py compares the latencies of requests",
     ),
     "Tcp.ip": "the kernel `stock` has no IPv6; tests/python/backends/netns runs it",
 }

@@ -1,6 +1,9 @@
 //! Bulk TCP: a sender writes 128 KiB at a time. At its stop the sending side is shut down, and queued data drains. A
 //! receiver discards what it reads and counts it per bin.
 //!
+//! A flow with a number of bytes is complete when they are acknowledged. The sender learns it from the receiver's FIN,
+//! which carries that acknowledgement.
+//!
 //! On a machine that others can reach, a receiver listens only at the address of its flow, and accepts only a connection
 //! that begins with the token of the run; any other is closed.
 
@@ -21,8 +24,10 @@ use crate::tcp_info::{Sample, SocketTables};
 /// Bytes received, by bin; datagrams count here, too.
 pub const FLOWS: TableKind = TableKind { name: "flows", columns: &["t_ns", "flow", "bytes"] };
 const SEGMENTS: TableKind = TableKind { name: "segments", columns: &["flow", "data_segs_out"] };
+/// Flows with a number of bytes: when they connected, and how long until all was acknowledged.
+const COMPLETIONS: TableKind = TableKind { name: "completions", columns: &["t_ns", "flow", "completion_ns"] };
 /// The tables of this kind.
-pub const TABLES: &[TableKind] = &[FLOWS, SEGMENTS];
+pub const TABLES: &[TableKind] = &[FLOWS, SEGMENTS, COMPLETIONS];
 /// Bytes of a `send` and of a `recv`.
 const WRITE: usize = 128 * 1024;
 const READ: usize = 1 << 20;
@@ -39,8 +44,17 @@ pub struct RunningFlow {
     accepted: Arc<Mutex<Option<Arc<OwnedFd>>>>,
     bins: Arc<Mutex<Vec<u64>>>,
     failure: Arc<Mutex<Option<String>>>,
+    /// When it connected and when all was acknowledged.
+    lifetime: Arc<Mutex<Lifetime>>,
     /// Whether the sample after the end has been taken.
     ended: AtomicBool,
+}
+
+/// The life of a flow; `None` for what did not happen.
+#[derive(Clone, Copy, Default)]
+struct Lifetime {
+    began_ns: Option<u64>,
+    completed_ns: Option<u64>,
 }
 
 impl RunningFlow {
@@ -55,6 +69,7 @@ impl RunningFlow {
             accepted: Arc::default(),
             bins: Arc::new(Mutex::new(vec![0; bins])),
             failure: Arc::default(),
+            lifetime: Arc::default(),
             ended: AtomicBool::default(),
         })
     }
@@ -83,11 +98,16 @@ impl Application for RunningFlow {
             })?;
         }
         let Some(sender) = self.sender.clone() else { return Ok(()) };
-        let (flow, failure) = (self.flow.clone(), self.failure.clone());
+        let (flow, failure, lifetime) = (self.flow.clone(), self.failure.clone(), self.lifetime.clone());
         spawn(move || {
             clock.sleep_until(flow.start_ns);
-            if let Err(error) = send(&flow, &sender) {
-                *locked(&failure) = Some(error.to_string());
+            locked(&lifetime).began_ns = Some(clock.now_ns());
+            match send(&flow, &sender) {
+                Ok(()) if receiver_has_all(&sender) => {
+                    locked(&lifetime).completed_ns = Some(clock.now_ns());
+                }
+                Ok(()) => {}
+                Err(error) => *locked(&failure) = Some(error.to_string()),
             }
         })?;
         let (Some(stop_ns), Some(sender)) = (self.flow.stop_ns, self.sender.clone()) else { return Ok(()) };
@@ -107,7 +127,8 @@ impl Application for RunningFlow {
             return Ok(());
         }
         let name = &self.flow.name;
-        if let Some(sample) = self.sender_sample()?.filter(|sample| self.is_due(sample)) {
+        let sampled = if self.ended.load(Ordering::Relaxed) { None } else { self.sender_sample()? };
+        if let Some(sample) = sampled.filter(|sample| self.is_due(sample)) {
             sample.row(t_ns, name, &mut tables.senders);
         }
         let receiver = locked(&self.accepted).clone();
@@ -134,14 +155,24 @@ impl Application for RunningFlow {
         if let Some(sample) = self.sender_sample()? {
             tables.row(&SEGMENTS).name(&self.flow.name).cell(sample.data_segments());
         }
+        let life = *locked(&self.lifetime);
+        if let (Some(began_ns), Some(_)) = (life.began_ns, self.flow.bytes) {
+            let lasted_ns = life.completed_ns.map(|completed_ns| completed_ns - began_ns);
+            tables.row_at(&COMPLETIONS, began_ns).cell(began_ns).name(&self.flow.name).maybe(lasted_ns);
+        }
         Ok(())
     }
 }
 
-fn open_sender(flow: &Flow, network: &Network) -> Result<OwnedFd, Failure> {
-    if let Some(shift) = flow.pacing_shift {
-        fs::write(PACING_SHIFT, shift.to_string()).doing(format!("writing {PACING_SHIFT}"))?;
-    }
+/// Sockets that are opened from now on begin with the `sk_pacing_shift` of the flow.
+fn set_pacing_shift(flow: &Flow) -> Result<(), Failure> {
+    let Some(shift) = flow.pacing_shift else { return Ok(()) };
+    fs::write(PACING_SHIFT, shift.to_string()).doing(format!("writing {PACING_SHIFT}"))
+}
+
+/// Opens the socket that connects.
+pub fn open_sender(flow: &Flow, network: &Network) -> Result<OwnedFd, Failure> {
+    set_pacing_shift(flow)?;
     let name = &flow.name;
     let family = sys::family_of(flow.address);
     let sender = network.within(flow.from, || sys::socket(family, libc::SOCK_STREAM, 0))?;
@@ -169,7 +200,9 @@ fn mark_flow(socket: &OwnedFd, flow: &Flow) -> io::Result<()> {
     }
 }
 
-fn open_receiver(flow: &Flow, network: &Network) -> Result<OwnedFd, Failure> {
+/// Opens the socket that listens.
+pub fn open_receiver(flow: &Flow, network: &Network) -> Result<OwnedFd, Failure> {
+    set_pacing_shift(flow)?;
     let name = &flow.name;
     // A kernel that was used for other runs may still have their connections in TIME_WAIT.
     let (address, port) = match flow.token {
@@ -212,11 +245,14 @@ fn set_receiver_options(socket: &OwnedFd, flow: &Flow) -> io::Result<()> {
     Ok(())
 }
 
-fn send(flow: &Flow, socket: &OwnedFd) -> io::Result<()> {
+/// Connects, and sends the token if the run has one.
+pub fn connect(flow: &Flow, socket: &OwnedFd) -> io::Result<()> {
     sys::connect(socket, SocketAddr::new(flow.address, flow.port))?;
-    if let Some(token) = &flow.token {
-        sys::send(socket, token.as_bytes())?;
-    }
+    flow.token.as_ref().map_or(Ok(()), |token| sys::send(socket, token.as_bytes()).map(drop))
+}
+
+fn send(flow: &Flow, socket: &OwnedFd) -> io::Result<()> {
+    connect(flow, socket)?;
     let data = vec![0; WRITE];
     let mut left = flow.bytes.unwrap_or(u64::MAX);
     while left > 0 {
@@ -230,6 +266,11 @@ fn send(flow: &Flow, socket: &OwnedFd) -> io::Result<()> {
     }
     sys::shut_down_sending(socket);
     Ok(())
+}
+
+/// Waits until the receiver closes; false if the connection ends in another way.
+fn receiver_has_all(socket: &OwnedFd) -> bool {
+    sys::discard(socket, READ).is_ok_and(|read| read == 0)
 }
 
 fn receive(
@@ -252,7 +293,7 @@ fn receive(
 }
 
 /// The first connection that begins with the token, if the run has one.
-fn accept(flow: &Flow, listener: &Arc<OwnedFd>) -> io::Result<OwnedFd> {
+pub fn accept(flow: &Flow, listener: &Arc<OwnedFd>) -> io::Result<OwnedFd> {
     let Some(token) = flow.token.clone() else { return sys::accept(listener) };
     let (found, first) = mpsc::channel();
     let listener = listener.clone();
@@ -289,7 +330,8 @@ fn has_token(socket: &OwnedFd, token: &[u8]) -> bool {
     first_bytes().is_ok_and(|bytes| bytes == token)
 }
 
-fn count(read: u64, bins: &Mutex<Vec<u64>>, clock: Clock, interval_ns: u64) {
+/// Counts bytes that were read now in their bin.
+pub fn count(read: u64, bins: &Mutex<Vec<u64>>, clock: Clock, interval_ns: u64) {
     let bin = usize::try_from(clock.now_ns() / interval_ns).unwrap_or(usize::MAX);
     if let Some(count) = locked(bins).get_mut(bin) {
         *count += read;

@@ -32,10 +32,12 @@ from tailback.resolved.traffic import Application
 
 FIRST_PORT = 5001
 
-BETWEEN_SOCKETS: tuple[Application, ...] = ("tcp", "udp", "echo")
+BETWEEN_SOCKETS: tuple[Application, ...] = ("tcp", "udp", "echo", "request")
 """Applications with a socket at both ends; the kernel answers echo requests of ICMP."""
 
-TRANSPORTS: Mapping[Application, Transport] = {"tcp": "tcp", "udp": "udp", "echo": "udp", "ping": "icmp"}
+TRANSPORTS: Mapping[Application, Transport] = {
+    "tcp": "tcp", "request": "tcp", "udp": "udp", "echo": "udp", "ping": "icmp",
+}  # fmt: skip
 """What carries an application. Ports are consecutive for each; the port of a ping is the identifier of its requests."""
 
 EVERY_HOST = {

@@ -16,6 +16,9 @@ from tailback.resolved import FLOWS, Scenario, shaped_rate
 
 LEAST_MTU_OF_V6 = 1280
 
+MOST_CONNECTIONS = 10_000
+"""TCP connections of a run: each has two threads of the agent and a port of its own."""
+
 DEFAULT_STACK = "linux-6.12"
 """The stack of hosts that name none."""
 
@@ -127,6 +130,9 @@ def _traffic(scenario: Scenario) -> Iterator[Finding]:
         if entry.run_by is None:
             yield NotAsked(f"the traffic `{entry.name}` is of the kind `{entry.kind}`"), f"use one of {known}"
         yield from ((NotAsked(what), remedy) for what, remedy in entry.refused())
+    if len(scenario.connections) > MOST_CONNECTIONS:
+        what = f"{len(scenario.connections):,} TCP connections in one run, and the agent opens {MOST_CONNECTIONS:,}"
+        yield NotAsked(what), "lower the rate of arrivals, shorten the run, or run it on the simulator, --backend sim"
 
 
 def _addresses(scenario: Scenario) -> Iterator[Finding]:

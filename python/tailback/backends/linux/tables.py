@@ -4,7 +4,8 @@ Datagrams are counted at both ends, on a testbed by different machines: rows of 
 `udp` exists only if there were any, and `datagrams` only if any were those of calls or games.
 
 A kernel does not report why TCP did not send (`held_by` is absent from `tcp_info`), nor single drops (there is no table
-`events`, but `qdisc` counts them). The marks of a discipline without such a counter are null.
+`events`, but `qdisc` counts them). The start and end of flows with `bytes`, which are in `events` of the simulator, are
+in `completions`. The marks of a discipline without such a counter are null.
 """
 
 from collections.abc import Mapping
@@ -84,6 +85,20 @@ UDP: Mapping[str, tuple[pa.DataType, str]] = {
 EACH: Mapping[str, tuple[pa.DataType, str]] = {"t": (NUMBER, "s"), "flow": (TEXT, ""), "delay_ms": (NUMBER, "ms")}
 """The columns of `datagrams`."""
 
+COMPLETIONS: Mapping[str, tuple[pa.DataType, str]] = {
+    "t": (NUMBER, "s"),
+    "flow": (TEXT, ""),
+    "completion_s": (NUMBER, "s"),
+}
+
+REQUESTS: Mapping[str, tuple[pa.DataType, str]] = {
+    "t": (NUMBER, "s"),
+    "flow": (TEXT, ""),
+    "seq": (COUNT, ""),
+    "bytes": (COUNT, "B"),
+    "latency_ms": (NUMBER, "ms"),
+}
+
 SIGNED = pa.int64()
 """One-way delays between two machines may be negative."""
 
@@ -96,14 +111,24 @@ DATAGRAMS = {
     "longest_ns": SIGNED,
 }
 
-SCALED = {"t": ("t_ns", 1e9), "rtt_ms": ("rtt_ns", 1e6)}
+SCALED = {
+    "t": ("t_ns", 1e9),
+    "rtt_ms": ("rtt_ns", 1e6),
+    "latency_ms": ("latency_ns", 1e6),
+    "completion_s": ("completion_ns", 1e9),
+}
 """Columns that the agent writes in ns: their name there, and the number of ns in their unit."""
 
 
 def read_tables(folder: Path) -> dict[str, pa.Table]:
     """All tables of a run."""
     found = {name: read_table(folder, name, columns) for name, columns in COLUMNS.items()}
-    more = {"udp": _read_datagrams(folder / "datagrams.csv"), "datagrams": _read_arrivals(folder / "arrivals.csv")}
+    more = {
+        "udp": _read_datagrams(folder / "datagrams.csv"),
+        "datagrams": _read_arrivals(folder / "arrivals.csv"),
+        "completions": read_table(folder, "completions", COMPLETIONS),
+        "requests": read_table(folder, "requests", REQUESTS),
+    }
     return found | {name: table for name, table in more.items() if table.num_rows}
 
 

@@ -29,14 +29,14 @@ def _statistics() -> Iterator[Finding]:
 
 def _small_queues(scenario: Scenario) -> Iterator[Finding]:
     """A stock kernel has one setting: a limit in bytes, in addition to the millisecond."""
-    for flow in scenario.tcp:
+    for flow in scenario.connections:
         if flow.tsq != SmallQueue(kind="time", shift=STOCK_SHIFT):
             what = f"`{flow.name}` has a `tsq` other than 1ms, which a stock kernel does not support"
             yield what, f"remove `tsq`, cap it with the sysctl net.ipv4.tcp_limit_output_bytes, or {VIRTUAL_TIME}"
 
 
 def _controls(scenario: Scenario) -> Iterator[Finding]:
-    for flow in scenario.tcp:
+    for flow in scenario.connections:
         if flow.cc.options:
             names = ", ".join(f"`{name}`" for name in flow.cc.options)
             what = f"{names} of `{flow.cc.name}` would change for every connection of this machine"

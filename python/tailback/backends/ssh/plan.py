@@ -27,7 +27,7 @@ from tailback.backends.ssh.facts import PACING_SHIFT, SMALL_QUEUE, Facts, sysctl
 from tailback.backends.ssh.layout import Layout, Port
 from tailback.backends.uml.settings import small_queue
 from tailback.qdiscs import series
-from tailback.resolved import Flow, Qdisc, Tcp
+from tailback.resolved import Flow, Qdisc, Request, Tcp
 
 MAX_STAGES = 2
 PROC_SYS = "/proc/sys/"
@@ -106,7 +106,7 @@ def _on_testbed(layout: Layout, entry: Flow, token: str) -> dict[str, Any]:
     return {
         "address": str(layout.target(entry.source, entry.target)),
         **({"token": token} if entry.run_by in job.BETWEEN_SOCKETS else {}),
-        **({"pacing_shift": _pacing_shift(entry)} if isinstance(entry, Tcp) else {}),
+        **({"pacing_shift": _pacing_shift(entry)} if isinstance(entry, Tcp | Request) else {}),
     }
 
 
@@ -126,7 +126,7 @@ def rate_to_make(layout: Layout, port: Port) -> int | None:
     return rate
 
 
-def _pacing_shift(entry: Tcp) -> int | None:
+def _pacing_shift(entry: Tcp | Request) -> int | None:
     tsq = entry.tsq
     return tsq.shift if tsq.kind == "time" and tsq.shift != STOCK_SHIFT else None
 
@@ -154,7 +154,7 @@ def _wanted_modules(layout: Layout) -> dict[str, list[str]]:
         wanted[port.owner] += [qdiscs.of(node.kind).module for node in nodes]
         if len(found) > 1 or delay_of(layout, port):
             wanted[port.owner] += ["ifb", "cls_u32", "act_mirred"]
-    for flow in layout.scenario.tcp:
+    for flow in layout.scenario.connections:
         name = flow.cc.name
         for end in (flow.source, flow.target):
             if name not in layout.facts[layout.name(end)].controls:
@@ -266,11 +266,12 @@ def _small_queues(layout: Layout) -> Iterator[Step]:
             yield Step(host, f"the parameter {path.rsplit('/', 1)[-1]}", path=path, value=str(value))
 
 
-def senders(layout: Layout) -> dict[str, list[Tcp]]:
-    """The flows of each sending machine."""
-    found: dict[str, list[Tcp]] = {}
-    for flow in layout.scenario.tcp:
-        found.setdefault(layout.name(flow.source), []).append(flow)
+def senders(layout: Layout) -> dict[str, list[Tcp | Request]]:
+    """The connections of each sending machine; both ends of requests send."""
+    found: dict[str, list[Tcp | Request]] = {}
+    for flow in layout.scenario.connections:
+        for end in (flow.source, flow.target) if isinstance(flow, Request) else (flow.source,):
+            found.setdefault(layout.name(end), []).append(flow)
     return found
 
 

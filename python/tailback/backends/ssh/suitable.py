@@ -22,7 +22,7 @@ from tailback.backends.ssh.layout import Layout, Port, missing
 from tailback.backends.ssh.session import Offset
 from tailback.backends.ssh.visit import Visit
 from tailback.backends.uml.settings import small_queue
-from tailback.resolved import Qdisc, Scenario, SmallQueue, Tcp
+from tailback.resolved import Qdisc, Request, Scenario, SmallQueue, Tcp
 from tailback.testbed import Testbed
 
 Verdict: TypeAlias = Literal["pass", "warn", "fail"]
@@ -191,8 +191,9 @@ def _judged(host: str, what: str, wrong: str, remedy: str) -> Finding:
     return Finding(host, what, "fail", wrong, remedy) if wrong else Finding(host, what, "pass")
 
 
-def _flows_at(layout: Layout, host: str) -> list[Tcp]:
-    return [flow for flow in layout.scenario.tcp if host in {layout.name(flow.source), layout.name(flow.target)}]
+def _flows_at(layout: Layout, host: str) -> list[Tcp | Request]:
+    found = layout.scenario.connections
+    return [flow for flow in found if host in {layout.name(flow.source), layout.name(flow.target)}]
 
 
 def _questions(layout: Layout, host: str) -> dict[str, Sequence[steps.Json] | None]:
@@ -317,7 +318,7 @@ def _needed(tsq: SmallQueue) -> frozenset[str]:
     return frozenset(small_queue(tsq))
 
 
-def _refused(flow: Tcp) -> tuple[str, str]:
+def _refused(flow: Tcp | Request) -> tuple[str, str]:
     tsq = flow.tsq
     setting = {
         "time": f"{1 << max(STOCK - (STOCK if tsq.shift is None else tsq.shift), 0)} ms (sk_pacing_shift {tsq.shift})",

@@ -18,7 +18,7 @@ SMALL_QUEUE = "/sys/module/tcp_output/parameters/small_queue_"
 def job_of(scenario: Scenario) -> Json:
     """The job for the agent in a guest."""
     plain = job.job_of(scenario)
-    shifts = {entry.name: {"pacing_shift": _pacing_shift(entry.tsq)} for entry in scenario.tcp}
+    shifts = {entry.name: {"pacing_shift": _pacing_shift(entry.tsq)} for entry in scenario.connections}
     traffic = [entry | shifts.get(entry["name"], {}) for entry in plain["traffic"]]
     return plain | {"setup": [*plain["setup"], *_tcp(scenario)], "traffic": traffic}
 
@@ -28,11 +28,11 @@ def _pacing_shift(tsq: SmallQueue) -> int | None:
 
 
 def _tcp(scenario: Scenario) -> Iterator[Json]:
-    for entry in scenario.tcp[:1]:
+    for entry in scenario.connections[:1]:
         for name, value in small_queue(entry.tsq).items():
             yield write(None, SMALL_QUEUE + name, value)
     written: dict[str, int] = {}
-    for entry in scenario.tcp:
+    for entry in scenario.connections:
         control = entry.cc
         written |= {f"/sys/module/tcp_{control.name}/parameters/{name}": v for name, v in control.options.items()}
     yield from (write(None, path, value) for path, value in written.items())

@@ -26,7 +26,7 @@ def check(scenario: Scenario, kernel: Kernel) -> None:
 
 def _controls(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
     options: dict[str, Mapping[str, int]] = {}
-    for entry in scenario.tcp:
+    for entry in scenario.connections:
         control = entry.cc
         name = control.name
         symbol = CONTROL_SYMBOLS.get(name, f"TCP_CONG_{name.upper()}")
@@ -39,7 +39,7 @@ def _controls(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
 
 def _small_queues(scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
     """The shift is per socket; all other settings apply to the whole kernel."""
-    settings = [entry.tsq for entry in scenario.tcp]
+    settings = [entry.tsq for entry in scenario.connections]
     same = [SmallQueue(kind="time") if tsq.kind == "time" else tsq for tsq in settings]
     if any(tsq != same[0] for tsq in same):
         yield (

@@ -25,6 +25,7 @@ from conformance.wired.experiment import Experiment, twin
 from fake_backend import Nobody, experiment, planned
 from tailback.analysis import media
 from tailback.analysis.media import Stream
+from tailback.analysis.sharing import completion_times, flow_events
 from tailback.analysis.window import Window
 from tailback.backends import RunCancelled, RunFailed, RunResult
 from tailback.backends.linux import process, tables
@@ -160,6 +161,47 @@ def test_a_call_beside_a_flow_sounds_as_in_the_simulator(uml: Uml, scenario: Mak
     assert float(np.median(simulated["there"])) > 3 * float(np.median(simulated["back"]))
     for name, each in delays.items():
         assert float(np.median(each)) == pytest.approx(float(np.median(simulated[name])), rel=0.05, abs=0.5)
+
+
+def test_requests_are_answered_as_fast_as_in_the_simulator(uml: Uml, scenario: Make) -> None:
+    """Two connections beside a flow; each request is in the table of both backends with its size."""
+    given = scenario(duration_ns=4 * SECOND)
+    tcp, _, ping = given["traffic"]
+    asking = {
+        "kind": "request", "start_ns": 0, "stop_ns": 4 * SECOND, "size": 300, "answers": [20_000, 3_000, 60_000],
+        "pauses_ns": [10_000_000, 30_000_000], "cc": tcp["cc"], "tsq": tcp["tsq"], "socket": tcp["socket"],
+        "from": 0, "to": 2,
+    }  # fmt: skip
+    given["traffic"] = [tcp, ping, asking | {"name": "page.1"}, asking | {"name": "page.2"}]
+    found = []
+    for result in (run(uml, given), Sim().run(of_json(given), Sim().new_progress())):
+        table = result.tables["requests"].to_pandas()
+        for _, each in table.groupby("flow"):
+            assert list(each["seq"]) == list(range(len(each)))
+            assert list(each["bytes"][:4]) == [20_000, 3_000, 60_000, 20_000]
+        answered = table[table["t"] >= 0.5]["latency_ms"].dropna()
+        found.append([float(np.percentile(answered, share)) for share in (50, 95)])
+    assert found[0] == pytest.approx(found[1], rel=0.05, abs=0.5)
+
+
+def test_flows_that_arrive_complete_as_fast_as_in_the_simulator(uml: Uml, scenario: Make) -> None:
+    """The kernel's sender knows the end of a flow by the receiver's FIN, the simulator by the last acknowledgement."""
+    given = scenario(duration_ns=4 * SECOND)
+    sizes = [3_000 + 7_919 * number % 60_000 for number in range(60)]
+    base = given["traffic"][0] | {"stop_ns": None}
+    given["traffic"] = [
+        base | {"name": f"short.{number}", "start_ns": number * SECOND // 20, "bytes": size}
+        for number, size in enumerate(sizes)
+    ]
+    given["record"] = given["record"] | {"events": True}
+    found = []
+    for result in (run(uml, given), Sim().run(of_json(given), Sim().new_progress())):
+        events = flow_events({name: table.to_pandas() for name, table in result.tables.items()})
+        assert events is not None
+        times = completion_times(events, [flow["name"] for flow in given["traffic"]], Window(0, 4 * SECOND))
+        assert len(times) == len(sizes)
+        found.append([float(np.percentile(list(times.values()), share)) for share in (50, 95)])
+    assert found[0] == pytest.approx(found[1], rel=0.05, abs=0.0005)
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(uml: Uml, scenario: Make) -> None:
