@@ -91,8 +91,10 @@ def test_what_cannot_be_is_refused(scenario: Any, entry: str, message: str) -> N
         scenario(FILE % entry)
 
 
-def test_a_kernel_refuses_requests_by_name() -> None:
-    (planned,) = loads(FILE % "{request: client -> server, answer: 1kb}").runs()
-    assert ("the traffic `request` is of the kind `request`", "use one of tcp, udp, ping") in suitable.findings(
-        planned.scenario
-    )
+def test_a_kernel_takes_ten_thousand_connections_at_most() -> None:
+    several = "{request: client -> server, answer: 1kb, connections: 10000}"
+    assert not list(suitable.findings(next(iter(loads(FILE % several).runs())).scenario))
+    more = loads((FILE % several).replace("duration", "  - {tcp: client -> server}\nduration"))
+    ((what, remedy),) = suitable.findings(next(iter(more.runs())).scenario)
+    assert what == "10,001 TCP connections in one run, and the agent opens 10,000"
+    assert "--backend sim" in remedy
