@@ -19,8 +19,10 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 const BUILT: &str = "TAILBACK_AGENT";
 
 /// The crates that a run goes through: not the agent, which other kernels run, nor the packetdrill scripts.
-const ENGINE: [&str; 11] =
-    ["cc", "engine", "module", "packet", "python", "qdisc", "record", "tcp", "units", "wifi", "world"];
+const ENGINE: [&str; 12] = [
+    "cc", "engine", "module", "packet", "pcapng", "python", "qdisc", "record", "tcp", "units", "wifi",
+    "world",
+];
 
 /// What kernel modules are compiled with.
 const GLUE: [&str; 2] = ["kernel/module/abi.h", "kernel/module/glue.c"];
@@ -29,7 +31,7 @@ fn main() -> io::Result<()> {
     let root = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
     let out = PathBuf::from(variable("OUT_DIR"));
     let (origin, experiments) = (out.join("origin"), out.join("experiments"));
-    for part in ["kernel", "experiments", "crates/agent", "crates/script"] {
+    for part in ["kernel", "experiments", "crates/agent", "crates/script", "crates/pcapng"] {
         println!("cargo::rerun-if-changed={}", root.join(part).display());
     }
     println!("cargo::rustc-env=TAILBACK_ENGINE={:032x}", engine_version(&root)?);

@@ -38,6 +38,16 @@ impl Clock {
         self.origin_ns + at_ns
     }
 
+    /// What CLOCK_REALTIME shows at `at_ns`, if nobody sets it.
+    pub fn on_realtime(self, at_ns: u64) -> u64 {
+        sys::realtime_ns().saturating_sub(sys::monotonic_ns()) + self.origin_ns + at_ns
+    }
+
+    /// From now until `at_ns`; 0 if that is past.
+    pub fn left_ns(self, at_ns: u64) -> u64 {
+        (self.origin_ns + at_ns).saturating_sub(sys::monotonic_ns())
+    }
+
     /// Sleeps until `at_ns`; returns at once if that is past.
     pub fn sleep_until(self, at_ns: u64) {
         sys::sleep_until_monotonic(self.origin_ns + at_ns);

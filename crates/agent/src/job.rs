@@ -29,6 +29,9 @@ pub struct Job {
     pub devices: Vec<Device>,
     /// The conversations of its applications.
     pub traffic: Vec<Conversation>,
+    /// Hosts whose packets are captured.
+    #[serde(default)]
+    pub captures: Vec<Capture>,
 }
 
 /// One conversation, by the application that runs it.
@@ -101,6 +104,28 @@ pub struct Device {
     /// Disciplines of the scenario above those of this device, which is one of several in series.
     #[serde(default)]
     pub below: u32,
+}
+
+/// A host whose packets are captured.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capture {
+    /// The host.
+    pub host: usize,
+    /// Its interfaces, in the order of the file.
+    pub interfaces: Vec<Interface>,
+}
+
+/// An interface of a capture.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interface {
+    /// Its name in the file.
+    pub name: String,
+    /// The device that sends.
+    pub device: String,
+    /// The device at which packets arrive: the same, or the ifb behind it.
+    pub arrivals: String,
 }
 
 /// One TCP flow of bulk data.

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::app::Traffic;
+use crate::capture::Captures;
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
 use crate::job::Job;
@@ -23,6 +24,7 @@ pub struct Run {
     network: Network,
     traffic: Traffic,
     sampler: Sampler,
+    captures: Captures,
 }
 
 impl Run {
@@ -34,7 +36,8 @@ impl Run {
         job.setup.iter().try_for_each(|step| network.take(step))?;
         let traffic = Traffic::prepare(&job, &network)?;
         let sampler = Sampler::prepare(&job, &network)?;
-        Ok(Self { job, network, traffic, sampler })
+        let captures = Captures::prepare(&job, &network)?;
+        Ok(Self { job, network, traffic, sampler, captures })
     }
 
     /// Its length.
@@ -49,6 +52,7 @@ impl Run {
 
     /// Runs to the end and leaves the tables in `folder`.
     pub fn run(mut self, clock: Clock, folder: &Path) -> Result<(), Failure> {
+        let captures = self.captures.start(clock, self.job.duration_ns, folder)?;
         self.traffic.start(clock, self.job.interval_ns)?;
         let (job, network, traffic, sampler) = (&self.job, &self.network, &self.traffic, &mut self.sampler);
         std::thread::scope(|scope| {
@@ -59,6 +63,7 @@ impl Run {
             })?;
             changes.join().map_err(|_| Failure::new("changing the network in the run failed"))?
         })?;
+        captures.finish()?;
         self.sampler.write(folder, &self.job, &self.traffic)?;
         qdisc_stats::write(folder, &self.network)
     }

@@ -23,12 +23,10 @@
 
 mod measure;
 mod names;
-mod pcapng;
 mod table;
 pub mod tables;
 
 pub use names::{Name, Names};
-pub use pcapng::{Passage, Pcapng};
 pub use table::{ColumnSpec, TableSpec};
 pub use tables::{
     Datagrams, DatagramsRow, Events, EventsRow, Flows, FlowsRow, Ping, PingRow, Qdisc, QdiscRow, Requests,

@@ -12,7 +12,7 @@
 use tailback_packet::{
     ETHERNET_HEADER, Ecn, HostId, IPV4_HEADER, Packet, Payload, Segment, SegmentFlags, SocketId,
 };
-use tailback_record::{Passage, Pcapng};
+use tailback_pcapng::{Passage, Pcapng};
 use tailback_units::SimTime;
 
 use crate::DeviceId;
@@ -97,7 +97,7 @@ impl Captures {
         let Some(tap) = self.taps[tapped.index()] else { return };
         let frame = self.frame(devices, packet);
         let length = frame.len() as u32 + payload_length(packet);
-        self.files[tap.file].1.packet(tap.interface, passed.0, passed.1, &frame, length);
+        self.files[tap.file].1.packet(tap.interface, passed.0.as_nanos(), passed.1, &frame, length);
     }
 
     /// The headers of a packet; its payload is left out.

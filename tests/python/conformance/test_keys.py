@@ -23,7 +23,7 @@ UNTOUCHED = {
     "Nic.bql": "likewise",
     "Host.nic": "likewise",
     "Host.stack": "must be the version of the kernel",
-    "Measure.pcap": "Tailback does not ask a kernel for this yet",
+    "Measure.pcap": "tests/python/backends/uml/test_captures.py compares packet by packet",
     "Keys.expect": "conditions on the results, the same for every backend",
     "Keys.kernel": "only backends of kernels have it, so that there is nothing to compare",
     "Tcp.arrivals": "each flow is an ordinary one with `bytes`, as in `short flows`",

@@ -23,7 +23,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tailback import qdiscs
-from tailback.backends.linux.links import FRAMING, PREAMBLE_AND_GAP, SHORTEST_FRAME, Hop, rewire, states, wire
+from tailback.backends.linux import captures
+from tailback.backends.linux.links import (
+    FRAMING,
+    PREAMBLE_AND_GAP,
+    SHORTEST_FRAME,
+    Hop,
+    device_name,
+    rewire,
+    states,
+    wire,
+)
 from tailback.backends.linux.steps import IP, TC, Json, Words, run, write
 from tailback.backends.linux.trees import NOTHING, Matches, Socket, Transport, Tree
 from tailback.qdiscs import words_of
@@ -116,6 +126,7 @@ def job_of(scenario: Scenario) -> Json:
             conversation(entry, socket.port, scenario) | {"address": _target(hops, entry)}
             for entry, socket in with_sockets(scenario)
         ],
+        **captures.job_of(scenario, hops),
     }
 
 
@@ -383,10 +394,9 @@ def conversation(entry: Flow, port: int, scenario: Scenario) -> Json:
 
 
 def _device(scenario: Scenario, hop: Hop) -> Json:
-    names = scenario.host_names
     return {
         "host": hop.host,
         "interface": hop.device,
-        "name": f"{names[hop.host]} -> {names[hop.neighbour]}",
+        "name": device_name(scenario, hop),
         "hidden": hidden_of(scenario, hop),
     }

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tailback.backends.linux.steps import IP, TC, Json, Words, run
-from tailback.resolved import Change, Link
+from tailback.resolved import Change, Link, Scenario
 from tailback.tc.writing import time_word
 
 PREAMBLE_AND_GAP = 20
@@ -64,6 +64,11 @@ class Hop:
     def behind(self) -> str:
         """The ifb behind the receiving device."""
         return f"i{self.link}"
+
+
+def device_name(scenario: Scenario, hop: Hop) -> str:
+    """The name of a device in tables and captures."""
+    return f"{scenario.hosts[hop.host].name} -> {scenario.hosts[hop.neighbour].name}"
 
 
 @dataclass(frozen=True)
@@ -122,18 +127,24 @@ def _changed(now: State, change: Change) -> State:
     )
 
 
+def is_emulated(hop: Hop, link: Link) -> bool:
+    """Whether a direction of a link has effects, for which there is an ifb on the receiving host."""
+    found = [state for _, state in states(link, hop.end)]
+    return len(found) > 1 or bool(found[0].delay_ns or found[0].rate_bps is not None or found[0].netem)
+
+
 def wire(hop: Hop, link: Link) -> Iterator[Json]:
     """The steps that emulate a link on the receiving host; none for a link without effects."""
-    found = [state for _, state in states(link, hop.end)]
-    if len(found) == 1 and found[0].delay_ns == 0 and found[0].rate_bps is None and not found[0].netem:
+    if not is_emulated(hop, link):
         return
+    _, first = states(link, hop.end)[0]
     receiver, device = hop.neighbour, hop.behind
     yield run(receiver, IP, "link", "add", device, "type", "ifb")
     yield run(receiver, IP, "link", "set", device, "up")
     yield run(receiver, TC, "qdisc", "add", "dev", hop.device, "handle", "ffff:", "ingress")
     redirect = ["matchall", "action", "mirred", "egress", "redirect", "dev", device]
     yield run(receiver, TC, "filter", "add", "dev", hop.device, "parent", "ffff:", *redirect)
-    for place, words in netems(found[0]):
+    for place, words in netems(first):
         yield run(receiver, TC, "qdisc", "add", "dev", device, *place, *words)
 
 

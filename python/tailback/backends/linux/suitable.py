@@ -10,7 +10,7 @@ from pathlib import Path
 from tailback import qdiscs
 from tailback.backends import Unsuitable
 from tailback.backends.linux.job import V6, families_of, hops_of, is_shaper, root_of
-from tailback.backends.linux.links import lowest_rate, states
+from tailback.backends.linux.links import device_name, lowest_rate, states
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.resolved import FLOWS, Scenario, shaped_rate
 
@@ -108,7 +108,7 @@ def _copies(scenario: Scenario) -> Iterator[Finding]:
         link = scenario.links[hop.link]
         found = [state for _, state in states(link, hop.end)]
         if found[0].takes_two and any(state.netem.get("duplicate") for state in found):
-            name = f"{scenario.hosts[hop.host].name} -> {scenario.hosts[hop.neighbour].name}"
+            name = device_name(scenario, hop)
             what = (
                 f"{name} has a rate, `duplicate`, and `jitter` or `reorder`, which needs two netems; then none may "
                 "duplicate"
@@ -162,13 +162,11 @@ def _shapers(scenario: Scenario) -> Iterator[Finding]:
         own_bps = shaped_rate(root) if root is not None and is_shaper(root) else None
         link_bps = lowest_rate(scenario.links[hop.link], hop.end)
         if link_bps is not None and own_bps is not None and own_bps > link_bps:
-            name = f"{scenario.hosts[hop.host].name} -> {scenario.hosts[hop.neighbour].name}"
+            name = device_name(scenario, hop)
             what = f"the shaper of {name} is faster than its link ({own_bps} > {link_bps} bit/s)"
             yield NotAsked(what), "remove the shaper, because the link has its own, or shape below the rate of the link"
 
 
 def _record(scenario: Scenario) -> Iterator[Finding]:
-    if scenario.record.pcap:
-        yield NotAsked("captures (`measure.pcap`)"), "remove `measure.pcap`, or use `--backend sim`"
     if scenario.record.tcp_info == "ack":
         yield "`tcp_info` after each ACK; from outside it can be read at intervals only", "remove `measure.tcp_info`"

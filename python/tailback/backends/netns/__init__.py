@@ -21,7 +21,7 @@ from pathlib import Path
 from pyarrow import csv
 
 from tailback.backends import Clock, Progress, RunFailed, RunInvalid, RunResult
-from tailback.backends.linux import process
+from tailback.backends.linux import captures, process
 from tailback.backends.linux.job import job_of
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables
@@ -80,7 +80,8 @@ class Netns:
             (folder / "job.json").write_text(json.dumps(job_of(scenario)), encoding="utf-8")
             cost = self._run_agent(folder, scenario.duration_ns, progress)
             stats = of_kernel(scenario, folder)
-            return RunResult(read_tables(folder), {**cost, "segments": read_segments(folder)}, qdiscs=stats)
+            found, segments = captures.read(scenario, folder), {"segments": read_segments(folder)}
+            return RunResult(read_tables(folder), {**cost, **segments}, found, qdiscs=stats)
 
     def _run_agent(self, folder: Path, duration_ns: int, progress: process.Progress) -> dict[str, float]:
         looks, started = emulation.Sampler(), time.monotonic()

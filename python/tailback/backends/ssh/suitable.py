@@ -58,15 +58,14 @@ def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
 
 
 def _for_any_kernel(scenario: Scenario) -> Scenario:
-    """The scenario without features that only testbeds support: captures, two stages per device."""
-    record = replace(scenario.record, pcap=())
+    """The scenario without what only testbeds support: two stages per device."""
     qdiscs = (
         replace(attached, root=stage)
         for attached in scenario.qdiscs
         for stage in plans.stages(attached.root)
         if stage is not None
     )
-    return replace(scenario, record=record, qdiscs=tuple(qdiscs))
+    return replace(scenario, qdiscs=tuple(qdiscs))
 
 
 def _ways(scenario: Scenario) -> Iterator[tuple[str, str]]:

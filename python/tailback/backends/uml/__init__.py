@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tailback.backends import Clock, Progress, RunResult, Unsuitable
-from tailback.backends.linux import process
+from tailback.backends.linux import captures, process
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables
 from tailback.backends.qdisc_stats import of_kernel
@@ -77,4 +77,5 @@ class Uml:
         order = instance.Order(json.dumps(job_of(scenario)), scenario.seed, scenario.duration_ns)
         with instance.finished(self.machine, order, progress) as (folder, cost):
             stats = of_kernel(scenario, folder)
-            return RunResult(read_tables(folder), {**cost, "segments": read_segments(folder)}, qdiscs=stats)
+            found, segments = captures.read(scenario, folder), {"segments": read_segments(folder)}
+            return RunResult(read_tables(folder), {**cost, **segments}, found, qdiscs=stats)

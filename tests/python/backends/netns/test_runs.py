@@ -21,6 +21,7 @@ from tailback.backends import Clock, RunCancelled, RunFailed, RunInvalid, Unsuit
 from tailback.backends.linux import process, tables
 from tailback.backends.linux.job import job_of
 from tailback.backends.netns import Netns, emulation
+from tailback.formats.pcap import packets
 from tailback.kernel import BuildFailed, KernelMissing
 from tailback.resolved import of_json
 from waiting import alive, ended, joined, until
@@ -111,6 +112,25 @@ def test_the_tables_are_those_of_the_contract_and_the_rate_is_kept(netns: Netns,
     made = {device["interface"] for device in job_of(of_json(given))["devices"]}
     assert made
     assert (devices() - before).isdisjoint(made)
+
+
+def test_a_capture_has_every_packet_of_the_run_in_order(netns: Netns, bare: Make, tmp_path: Path) -> None:
+    given = bare()
+    given["record"]["pcap"] = [0, 2]
+    result = netns.run(of_json(given), netns.new_progress())
+    assert list(result.captures) == ["client", "server"]
+    found = {}
+    for host, content in result.captures.items():
+        (tmp_path / f"{host}.pcapng").write_bytes(content)
+        found[host] = packets(tmp_path / f"{host}.pcapng").table
+    sent = result.tables["qdisc"].to_pandas()
+    last = sent[(sent.device == "client -> router") & (sent.kind == "htb")].iloc[-1]
+    client = found["client"]
+    assert 0 <= client["t_ns"].min() <= client["t_ns"].max() <= 2.1 * SECOND
+    outgoing = client[client["source"] == "10.0.0.1"]
+    # The last sample of the counters is before the last packet.
+    assert len(outgoing) == pytest.approx(last.sent_packets, rel=0.02, abs=20)
+    assert len(found["server"]) == pytest.approx(len(client), rel=0.02, abs=20)
 
 
 def test_a_flow_goes_over_ipv6_with_datagrams_and_pings_beside_it(netns: Netns, bare: Make) -> None:

@@ -1,11 +1,10 @@
-//! A pcapng file in memory: one section, an interface per device, packets with nanosecond stamps and direction.
+//! A pcapng file: one section, an interface per device, packets with nanosecond stamps and direction.
 //!
 //! Blocks are `type · length · body padded to 4 · length`, little-endian; options `code · length · value padded`, closed
 //! by 0 · 0. [pcapng §3.1, §4.1 section header, §4.2 interface description, §4.3 enhanced packet]
 //!
 //! Only three kinds of block are needed, which takes fewer lines than an adaptor to a crate that writes to a stream.
-
-use tailback_units::SimTime;
+//! The simulator keeps a file in memory; the agent of the kernel backends takes what is finished and writes it out.
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
@@ -70,10 +69,9 @@ impl Pcapng {
         self.interfaces - 1
     }
 
-    /// A frame of `length` bytes that begins with `head` passed `interface`; what follows the head is zeros.
-    pub fn packet(&mut self, interface: u32, at: SimTime, passage: Passage, head: &[u8], length: u32) {
+    /// A frame of `length` bytes that begins with `head` passed `interface` at `nanos`; what follows the head is zeros.
+    pub fn packet(&mut self, interface: u32, nanos: u64, passage: Passage, head: &[u8], length: u32) {
         let captured = length.min(self.snap_length);
-        let nanos = at.as_nanos();
         let mut body = Vec::with_capacity(captured as usize + 40);
         body.extend(interface.to_le_bytes());
         body.extend(((nanos >> 32) as u32).to_le_bytes());
@@ -93,6 +91,11 @@ impl Pcapng {
     /// Memory it takes by now.
     pub fn held(&self) -> usize {
         self.bytes.capacity()
+    }
+
+    /// What was added since the last call; the parts make the file.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
     }
 
     /// The file.
@@ -132,7 +135,7 @@ mod tests {
     fn blocks_have_their_length_at_both_ends_and_fill_whole_words() {
         let mut file = Pcapng::new("tailback", 96);
         let interface = file.add_interface("client -> router");
-        file.packet(interface, SimTime::from_nanos(5_000_000_001), Passage::Out, &[1, 2, 3], 1514);
+        file.packet(interface, 5_000_000_001, Passage::Out, &[1, 2, 3], 1514);
         let bytes = file.into_bytes();
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
         let (mut at, mut kinds) = (0, Vec::new());
@@ -150,10 +153,10 @@ mod tests {
     fn a_packet_is_cut_and_keeps_its_length_and_its_nanoseconds() {
         let mut file = Pcapng::new("tailback", 8);
         let interface = file.add_interface("a");
-        let before = file.bytes.len();
-        file.packet(interface, SimTime::from_nanos((7 << 32) + 9), Passage::In, &[255; 60], 1514);
+        file.take();
+        file.packet(interface, (7 << 32) + 9, Passage::In, &[255; 60], 1514);
         let words: Vec<u32> =
-            file.bytes[before..].chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+            file.take().chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
         assert_eq!(&words[2..9], &[0, 7, 9, 8, 1514, u32::MAX, u32::MAX]);
     }
 }
