@@ -85,7 +85,9 @@ def _named(kernel: pd.DataFrame, simulator: pd.DataFrame) -> list[tuple[pd.DataF
 
 
 def _long(table: pd.DataFrame) -> pd.DataFrame:
-    return table.melt(id_vars=list(golden.RUN), value_vars=list(METRICS), var_name="metric").astype({"value": float})
+    """A row per metric that the table has: those measured before a metric existed are judged without it."""
+    metrics = [metric for metric in METRICS if metric in table]
+    return table.melt(id_vars=list(golden.RUN), value_vars=metrics, var_name="metric").astype({"value": float})
 
 
 def shares(cells: Sequence[Row]) -> dict[str, float]:

@@ -119,10 +119,14 @@ def retransmits(tcp_info: pd.DataFrame, window: Window) -> int:
 UNKNOWN = "unknown"
 """The reason of drops of which only a counter is known."""
 
+ACK_FILTERED = "ack_filtered"
+"""The reason of ACKs that `cake ack-filter` removed because a later one says the same; the total leaves them out."""
+
 
 def drops(events: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
     """Packets dropped in the window, by device and reason. A backend without `events` (a kernel does not report single
-    drops) has the counters of the root disciplines (`qdisc`), with the reason `unknown` and without losses of links.
+    drops) has the counters of the root disciplines (`qdisc`), with the reason `unknown` and without losses of links. The
+    total in tables leaves out `ack_filtered`, which the counters of a kernel include.
     """
     return by_reason(events, "drop", window)
 

@@ -1,4 +1,5 @@
-"""The numbers of a run for parts of its flows: each flow, each direction, or each group (entry of `traffic`).
+"""The numbers of a run for parts of its flows: each flow, each direction, or each group (the `group` of an entry of
+`traffic`, or the entry).
 
 A part has a summary with the keys of `summary.json` that make sense for it, so tables and means over repetitions are
 made as for whole runs.
@@ -15,16 +16,17 @@ from tailback.analysis.metric import Summary
 from tailback.analysis.window import Window
 
 
-def group_of(flow: str) -> str:
-    """The entry of `traffic` that a flow belongs to: `upload` for `upload.3`."""
-    return flow.partition(".")[0]
+def group_of(flow: str, measure: Mapping[str, Any]) -> str:
+    """The group of a flow, given `measure` of its run: that of its entry, else its entry (`upload` for `upload.3`)."""
+    return str(measure.get("groups", {}).get(flow) or flow.partition(".")[0])
 
 
-def parts(flows: Sequence[str], directions: Mapping[str, str], by: str) -> dict[str, list[str]]:
+def parts(flows: Sequence[str], measure: Mapping[str, Any], by: str) -> dict[str, list[str]]:
     """The flows of each part; `by` is `flow`, `direction` or `group`. Flows without a direction are `across`."""
     found: dict[str, list[str]] = {}
     for flow in flows:
-        name = {"flow": flow, "direction": directions.get(flow, "across"), "group": group_of(flow)}[by]
+        direction = measure["directions"].get(flow, "across")
+        name = {"flow": flow, "direction": direction, "group": group_of(flow, measure)}[by]
         found.setdefault(name, []).append(flow)
     return found
 

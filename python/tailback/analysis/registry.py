@@ -44,9 +44,12 @@ def _cwnd_mean(summary: Summary) -> float | None:
 
 
 def _drops(summary: Summary) -> float | None:
-    """Packets dropped on all devices for any reason."""
+    """Packets dropped on all devices for any reason, without the ACKs that cake's filter removed on purpose."""
     devices = summary.get("drops")
-    return None if devices is None else float(sum(sum(reasons.values()) for reasons in devices.values()))
+    if devices is None:
+        return None
+    filtered = sum(reasons.get(metrics.ACK_FILTERED, 0) for reasons in devices.values())
+    return float(sum(sum(reasons.values()) for reasons in devices.values()) - filtered)
 
 
 def _worst(key: str, worst: Callable[[Iterable[float]], float]) -> Read:

@@ -182,7 +182,7 @@ def _parts(run: RunFolder, by: str) -> list[tuple[str, dict[str, Any]]]:
     tcp_info = run.tcp_info if run.has("tcp_info") else None
     return [
         (part, summary_of(members, run.summary, tcp_info, Window(*run.window_ns)))
-        for part, members in parts(flows, measure["directions"], by).items()
+        for part, members in parts(flows, measure, by).items()
     ]
 
 

@@ -1,8 +1,9 @@
 """How flows share the capacity over time: the share of each group of flows in the goodput of all, from 0 to 1.
 
-A group is an entry of `traffic` (`upload` for `upload.3`); if there is one group only, each flow is shown. In bins of
-1 s, or a twentieth of a run of less than 20 s, as means over the repetitions, with the 95 % interval of that mean as a
-band. An upload and a download do not share, so each direction has its own panel where there are downloads.
+A group is the `group` of an entry of `traffic`, else the entry (`upload` for `upload.3`); if there is one group only,
+each flow is shown. In bins of 1 s, or a twentieth of a run of less than 20 s, as means over the repetitions, with the
+95 % interval of that mean as a band. An upload and a download do not share, so each direction has its own panel where
+there are downloads.
 """
 
 from dataclasses import replace
@@ -38,14 +39,13 @@ def _of(axes: dict[str, str], runs: list[RunFolder]) -> list[pd.DataFrame]:
         bins = bins.assign(**{WAY: UP})
     found = []
     for way, rows in bins.groupby(WAY, sort=True):
-        names = rows["flow"].map(group_of)
-        group = rows["flow"] if names.nunique() == 1 else names
+        group = rows["flow"] if rows[GROUP].nunique() == 1 else rows[GROUP]
         if group.nunique() > 1:
             found.append(_shares({**axes, WAY: str(way)}, rows.assign(**{GROUP: group})))
     return found
 
 
-_NONE = pd.DataFrame({"flow": [], "t": [], "mbps": [], WAY: [], "repetition": []})
+_NONE = pd.DataFrame({"flow": [], "t": [], "mbps": [], GROUP: [], WAY: [], "repetition": []})
 
 
 def _bins(run: RunFolder) -> pd.DataFrame:
@@ -53,8 +53,9 @@ def _bins(run: RunFolder) -> pd.DataFrame:
         return _NONE
     width = bin_width_ns(run.scenario.duration_ns, run.scenario.record.interval_ns)
     table = throughput_bins(run.flows, Window(0, run.scenario.duration_ns), width)
-    directions = run.manifest["measure"]["directions"]
-    return table.assign(**{WAY: table["flow"].map(lambda flow: directions.get(flow, "across"))})
+    measure = run.manifest["measure"]
+    ways = table["flow"].map(lambda flow: measure["directions"].get(flow, "across"))
+    return table.assign(**{WAY: ways, GROUP: table["flow"].map(lambda flow: group_of(flow, measure))})
 
 
 def _shares(head: dict[str, str], rows: pd.DataFrame) -> pd.DataFrame:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tailback.resolved import Scenario, to_json
@@ -30,11 +30,14 @@ class RunPlan:
     window_ns: tuple[int, int]
     directions: Mapping[str, str]
     """`up` or `down` by name of the flow; other flows are absent."""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """The group of each flow whose entry names one."""
 
     @property
     def measure(self) -> dict[str, Any]:
         """The input of the summary."""
-        return {"window_ns": list(self.window_ns), "directions": dict(self.directions)}
+        groups = {"groups": dict(self.groups)} if self.groups else {}
+        return {"window_ns": list(self.window_ns), "directions": dict(self.directions), **groups}
 
     def identity(self, backend: str) -> str:
         """Digest of everything that tables and summary depend on."""

@@ -59,7 +59,9 @@ class Run:
     window_ns: tuple[int, int]
     """The measurement window: start and end since the start of the run."""
     directions: Mapping[str, str]
-    """`up` (from the first host of the file) or `down` (to it) by name of the flow; other flows are absent."""
+    """`up` (from the users' side) or `down` (to it) by name of the flow; other flows are absent."""
+    groups: Mapping[str, str]
+    """The group of each flow whose entry names one."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class Experiment:
                 scenario=resolve.scenario(keys, self.title, seed),
                 window_ns=check.window_of(keys),
                 directions=resolve.directions(keys, seed),
+                groups=resolve.groups(keys, seed),
             )
 
 

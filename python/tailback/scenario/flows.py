@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from tailback import qdiscs
 from tailback.resolved import ControlSource, Offloads, SmallQueue
-from tailback.scenario import traffic
+from tailback.scenario import sides, traffic
 from tailback.scenario.cache import cached
 from tailback.scenario.defaults import (
     DATAGRAM,
@@ -92,8 +92,8 @@ class _File:
         return self.keys.duration
 
     @property
-    def first_host(self) -> str:
-        return network_of(self.keys).hosts[0]
+    def client(self) -> str:
+        return sides.clients(network_of(self.keys))[0]
 
     def control(self, sender: str) -> Algorithm:
         return _file_control(self.keys, sender)

@@ -16,14 +16,14 @@ from typing import TypeVar
 
 from tailback import resolved
 from tailback.resolved import Device, Scenario, Trace, Traffic
-from tailback.scenario import defaults, traffic, wifi
+from tailback.scenario import defaults, sides, traffic, wifi
 from tailback.scenario.flows import flows, offloads_of, own_sources
 from tailback.scenario.hops import cell_names, network_of, wires
 from tailback.scenario.network import Network
 from tailback.scenario.schema import Host, Keys, Link, Nic, Wifi
 from tailback.scenario.sysctl import sysctl
 from tailback.scenario.traffic import Flow
-from tailback.scenario.traffic.kind import Resolved, way
+from tailback.scenario.traffic.kind import Resolved
 from tailback.scenario.values import direction
 from tailback.scenario.ways import OPTIONS
 from tailback.scenario.words import Algorithm, Class, Filter
@@ -59,15 +59,20 @@ def devices(keys: Keys) -> dict[str, Device]:
 
 
 def directions(keys: Keys, seed: int) -> dict[str, str]:
-    """`up` (from the first host) or `down` (to it) by name of each TCP and UDP flow; other flows are absent."""
-    first = network_of(keys).hosts[0]
+    """`up` (from the users' side) or `down` (to it) by name of each TCP and UDP flow; other flows are absent."""
+    users = sides.clients(network_of(keys))
     found = {
-        name: way(one.direction, first)
+        name: sides.called(name) or sides.way(one.direction, users)
         for flow in flows(keys)
         if traffic.of(flow.kind).carries == "data"
         for name, one in flow.opened(seed)
     }
     return {name: direction for name, direction in found.items() if direction is not None}
+
+
+def groups(keys: Keys, seed: int) -> dict[str, str]:
+    """The group by name of each flow whose entry names one."""
+    return {name: flow.group for flow in flows(keys) if flow.group is not None for name, _ in flow.opened(seed)}
 
 
 def start_offset(seed: int, name: str, jitter_ns: int) -> int:

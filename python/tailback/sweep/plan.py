@@ -40,4 +40,5 @@ def _planned(run: Run, backend: Backend) -> RunPlan:
         fingerprint=backend_for(backend, run.scenario).fingerprint,
         window_ns=run.window_ns,
         directions=run.directions,
+        groups=run.groups,
     )

@@ -18,6 +18,7 @@ from tailback.analysis import (
     throughput_bins,
 )
 from tailback.analysis.metrics import drops_by_counters, marks_by_counters
+from tailback.analysis.registry import METRICS
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -156,3 +157,8 @@ def test_the_edges_of_the_window_are_compared_on_whole_nanoseconds() -> None:
     ping = pd.DataFrame({"t": [0.1 + 0.2], "rtt_ms": [1.0]})
     assert len(ping_samples(ping, Window(300 * MS, 400 * MS))) == 1
     assert len(ping_samples(ping, Window(200 * MS, 300 * MS))) == 0
+
+
+def test_acks_that_cake_filtered_are_listed_but_not_in_the_total_of_drops() -> None:
+    total = METRICS["drops"].numbers[0]
+    assert total.read({"drops": {"client -> router": {"ack_filtered": 7, "codel": 2}}}) == 2.0

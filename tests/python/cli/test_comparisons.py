@@ -10,6 +10,7 @@ import pytest
 from cli.conftest import EXPERIMENT
 from command import in_process
 from tailback import backends
+from tailback.analysis.tolerances import FIDELITY
 from tailback.cli import main
 from tailback.validation import report
 from twin_backend import STAND_INS
@@ -118,7 +119,7 @@ def test_validate_says_how_far_the_simulator_is(file: Path, monkeypatch: pytest.
     assert "results/small-validation/report.html" in printed.err
     assert tailback(monkeypatch, *words, "--json", "--strict") == 1
     found = json.loads(capsys.readouterr().out)
-    assert set(found["tolerances"]) == {"goodput", "rtt", "retransmits", "drops"}
+    assert found["tolerances"] == {name: by.words for name, by in FIDELITY.items() if by.words != "off"}
     assert found["reference"]["backend"] == "slower"
 
 

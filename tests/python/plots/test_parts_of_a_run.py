@@ -97,9 +97,14 @@ def test_a_quantity_without_a_unit_has_no_brackets(results: Results) -> None:
 
 def test_flows_are_parted_by_direction_and_by_entry() -> None:
     flows, ways = ["up.1", "up.2", "down"], {"up.1": "up", "up.2": "up"}
-    assert parts(flows, ways, "direction") == {"up": ["up.1", "up.2"], "across": ["down"]}
-    assert parts(flows, ways, "group") == {"up": ["up.1", "up.2"], "down": ["down"]}
-    assert list(parts(flows, ways, "flow")) == flows
+    assert parts(flows, {"directions": ways}, "direction") == {"up": ["up.1", "up.2"], "across": ["down"]}
+    assert parts(flows, {"directions": ways}, "group") == {"up": ["up.1", "up.2"], "down": ["down"]}
+    assert list(parts(flows, {"directions": ways}, "flow")) == flows
+
+
+def test_entries_that_name_a_group_are_one_part() -> None:
+    measure = {"directions": {}, "groups": {"up.1": "home", "down": "home"}}
+    assert parts(["up.1", "down", "web.1"], measure, "group") == {"home": ["up.1", "down"], "web": ["web.1"]}
 
 
 def test_a_legend_has_as_many_rows_as_its_labels_need() -> None:

@@ -31,8 +31,8 @@ class File(Protocol):
         """Length of the run, ns."""
 
     @property
-    def first_host(self) -> str:
-        """The first host that the file names."""
+    def client(self) -> str:
+        """The host whose flows are called uploads and downloads: the first on the users' side (`scenario.sides`)."""
 
     def control(self, sender: str) -> Algorithm:
         """The congestion control of a sender whose flow sets none."""
@@ -57,6 +57,8 @@ class Flow:
     stop_ns: int | None
     jitter_ns: int
     dscp: int
+    group: str | None = None
+    """The group of its flows, if the entry names one."""
 
     @property
     def lasts_ns(self) -> int:
@@ -117,10 +119,3 @@ class Kind:
 def numbered(name: str, count: int) -> tuple[str, ...]:
     """The names of `count` flows."""
     return (name,) if count == 1 else tuple(f"{name}.{number}" for number in range(1, count + 1))
-
-
-def way(direction: Direction, first_host: str) -> str | None:
-    """`up` from the first host of the file, `down` to it, otherwise None."""
-    if direction.source == first_host:
-        return "up"
-    return "down" if direction.target == first_host else None

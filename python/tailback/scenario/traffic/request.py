@@ -79,6 +79,9 @@ class Request(Section):
 
     request: Arrow = Field(description="Client and server.")
     name: Name = Field("request", description="Name in tables; several connections become NAME.1, NAME.2, ...")
+    group: Name | None = Field(
+        None, description="The group that it is part of in `run --by group` and `plot -p shares`; default: its name."
+    )
     connections: Annotated[int, Field(ge=1, le=10_000), number_schema(minimum=1, maximum=10_000)] = Field(
         defaults.FLOWS, description="Number of connections, each with one request at a time."
     )
@@ -125,6 +128,7 @@ def _flow(entry: Request, loc: Loc, file: File) -> Requests:
         loc=loc,
         names=numbered(entry.name, entry.connections),
         direction=entry.request,
+        group=entry.group,
         start_ns=entry.start,
         stop_ns=file.duration if entry.stop is None else entry.stop,
         jitter_ns=entry.jitter,

@@ -10,10 +10,10 @@ from pydantic import Field
 
 from tailback import resolved
 from tailback.resolved import SocketOptions
-from tailback.scenario import arrivals, defaults
+from tailback.scenario import arrivals, defaults, sides
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
-from tailback.scenario.traffic.kind import File, Flow, Kind, Resolved, numbered, way
+from tailback.scenario.traffic.kind import File, Flow, Kind, Resolved, numbered
 from tailback.scenario.values import (
     Arrivals,
     Arrow,
@@ -39,8 +39,11 @@ class Tcp(Section):
     tcp: Arrow = Field(description="Sender and receiver.")
     name: Name | None = Field(
         None,
-        description="Name in tables; several flows become NAME.1, NAME.2, ... Default: upload (from the first host of "
-        "the file), download (to it), else A-B.",
+        description="Name in tables; several flows become NAME.1, NAME.2, ... Default: upload (from the client), "
+        "download (to it), else A-B.",
+    )
+    group: Name | None = Field(
+        None, description="The group that it is part of in `run --by group` and `plot -p shares`; default: its name."
     )
     flows: Annotated[int, Field(ge=1, le=100_000), number_schema(minimum=1, maximum=100_000)] = Field(
         defaults.FLOWS, description="Number of connections."
@@ -128,12 +131,13 @@ PLAIN_SOCKET = SocketOptions(rcvlowat=defaults.RCVLOWAT)
 
 def _flow(entry: Tcp, loc: Loc, file: File) -> Bulk:
     ends = entry.tcp
-    name = entry.name or _default_name(ends, file.first_host)
+    name = entry.name or _default_name(ends, file.client)
     end = None if entry.bytes is not None and entry.arrivals is None else file.duration
     return Bulk(
         loc=loc,
         names=numbered(name, entry.flows),
         direction=ends,
+        group=entry.group,
         start_ns=entry.start,
         stop_ns=end if entry.stop is None else entry.stop,
         jitter_ns=entry.jitter,
@@ -156,9 +160,8 @@ def _loading(entry: Tcp, file: File) -> arrivals.Arrivals | None:
     return entry.arrivals if rate_bps is None else entry.arrivals.loading(rate_bps, entry.size)
 
 
-def _default_name(direction: Direction, first_host: str) -> str:
-    names = {"up": "upload", "down": "download"}
-    return names.get(way(direction, first_host) or "", f"{direction.source}-{direction.target}")
+def _default_name(direction: Direction, client: str) -> str:
+    return sides.NAMES.get(sides.way(direction, (client,)) or "", f"{direction.source}-{direction.target}")
 
 
 def _socket(entry: Tcp) -> SocketOptions:

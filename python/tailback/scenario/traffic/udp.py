@@ -12,7 +12,7 @@ from tailback import resolved
 from tailback.scenario import defaults
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
-from tailback.scenario.traffic.kind import File, Flow, Kind, Resolved, numbered, way
+from tailback.scenario.traffic.kind import File, Flow, Kind, Resolved, numbered
 from tailback.scenario.values import (
     Arrow,
     CodePoint,
@@ -35,8 +35,11 @@ class Udp(Section):
     udp: Arrow = Field(description="Sender and receiver.")
     name: Name | None = Field(
         None,
-        description="Name in tables; several flows become NAME.1, NAME.2, ... Default: udp (from the first host of the "
-        "file), else udp-A-B.",
+        description="Name in tables; several flows become NAME.1, NAME.2, ... Default: udp (from the client), "
+        "else udp-A-B.",
+    )
+    group: Name | None = Field(
+        None, description="The group that it is part of in `run --by group` and `plot -p shares`; default: its name."
     )
     flows: Annotated[int, Field(ge=1, le=100_000), number_schema(minimum=1, maximum=100_000)] = Field(
         defaults.FLOWS, description="Number of flows, each at this rate."
@@ -69,8 +72,9 @@ class Datagrams(Flow):
 def _flow(entry: Udp, loc: Loc, file: File) -> Datagrams:
     return Datagrams(
         loc=loc,
-        names=numbered(entry.name or _default_name(entry.udp, file.first_host), entry.flows),
+        names=numbered(entry.name or _default_name(entry.udp, file.client), entry.flows),
         direction=entry.udp,
+        group=entry.group,
         start_ns=entry.start,
         stop_ns=file.duration if entry.stop is None else entry.stop,
         jitter_ns=entry.jitter,
@@ -81,8 +85,8 @@ def _flow(entry: Udp, loc: Loc, file: File) -> Datagrams:
     )
 
 
-def _default_name(direction: Direction, first_host: str) -> str:
-    return "udp" if way(direction, first_host) == "up" else f"udp-{direction.source}-{direction.target}"
+def _default_name(direction: Direction, client: str) -> str:
+    return "udp" if direction.source == client else f"udp-{direction.source}-{direction.target}"
 
 
 def _resolved(flow: Datagrams, at: Resolved) -> resolved.Udp:

@@ -1,0 +1,45 @@
+"""Up and down: which hosts are on the users' side of a network, and what that makes of a flow.
+
+The users' side is, in this order: the stations of Wi-Fi cells; the hosts called `client` or `sender`, with or without a
+number or a suffix (`client1`, `client-a`); all hosts but those called `server` or `receiver`; the first host of the
+file. A flow from this side to another host is an upload, a flow from another host to it a download, whatever the order
+of the links. A flow that its entry or its preset calls `upload` or `download` is what it is called.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tailback.scenario.network import Network
+from tailback.scenario.values import Direction
+
+UP, DOWN = "up", "down"
+NAMES = {UP: "upload", DOWN: "download"}
+
+_CALLED = {"upload": UP, "download": DOWN}
+_CLIENT = re.compile(r"(client|sender)([^a-z].*)?", re.IGNORECASE)
+_SERVER = re.compile(r"(server|receiver)([^a-z].*)?", re.IGNORECASE)
+
+
+def clients(network: Network) -> tuple[str, ...]:
+    """The hosts on the users' side, in the order of the file."""
+    stations = {hop.ends[1] for hop in network.hops if hop.radio}
+    if stations:
+        return tuple(host for host in network.hosts if host in stations)
+    named = tuple(host for host in network.hosts if _CLIENT.fullmatch(host))
+    servers = {host for host in network.hosts if _SERVER.fullmatch(host)}
+    others = tuple(host for host in network.hosts if host not in servers)
+    return named or (others if servers and others else network.hosts[:1])
+
+
+def way(direction: Direction, users: tuple[str, ...]) -> str | None:
+    """`up` from these hosts to others, `down` from others to these; `None` between two of a kind."""
+    sends, receives = direction.source in users, direction.target in users
+    if sends == receives:
+        return None
+    return UP if sends else DOWN
+
+
+def called(flow: str) -> str | None:
+    """The direction that the name of a flow says: `up` for `upload` and `upload.3`."""
+    return _CALLED.get(flow.partition(".")[0])
