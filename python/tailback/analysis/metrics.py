@@ -125,8 +125,8 @@ ACK_FILTERED = "ack_filtered"
 
 def drops(events: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
     """Packets dropped in the window, by device and reason. A backend without `events` (a kernel does not report single
-    drops) has the counters of the root disciplines (`qdisc`), with the reason `unknown` and without losses of links. The
-    total in tables leaves out `ack_filtered`, which the counters of a kernel include.
+    drops) has the counters of the root disciplines (`qdisc`), with the reason `unknown` and without losses of links.
+    The total in tables leaves out `ack_filtered`, which the counters of a kernel include.
     """
     return by_reason(events, "drop", window)
 

@@ -1,7 +1,7 @@
-"""Goodput, TCP RTT and cwnd over time as means over the repetitions, with the 95 % interval of that mean as a band.
+"""Goodput, ping, TCP RTT and cwnd over time: means over the repetitions, and the 95 % interval of that mean as a band.
 
-In bins of 1 s: goodput of all flows together, and means over flows of TCP RTT and cwnd. A mean over time series that
-are not in phase hides their oscillations; `timeseries` shows single runs.
+In bins of 1 s or of `--bin`: goodput of all flows together, and means over pings or flows of RTT and cwnd. A mean
+over time series that are not in phase hides their oscillations; `timeseries` shows single runs.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.analysis import Window, bin_width_ns, t_interval, throughput_bins
+from tailback.analysis import t_interval
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import lines
+from tailback.plots import bins, lines
+from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
@@ -21,36 +22,38 @@ from tailback.results import Results, RunFolder
 OVERSHOOT = 2.0
 """Upper limit of an axis for samples before the measurement window, relative to the largest measured value."""
 
-Read = Callable[[RunFolder], "pd.Series[float]"]
+Read = Callable[[RunFolder, Choice], "pd.Series[float]"]
 """Value by time (s, end of the bin)."""
 
 
-def _goodput(run: RunFolder) -> "pd.Series[float]":
-    whole = Window(0, run.scenario.duration_ns)
-    return throughput_bins(run.flows, whole, _width_ns(run)).groupby("t")["mbps"].sum()
+def _goodput(run: RunFolder, choice: Choice) -> "pd.Series[float]":
+    return bins.goodput(run, choice).groupby("t")["mbps"].sum()
 
 
-def _rtt(run: RunFolder) -> "pd.Series[float]":
-    return _mean(run, run.tcp_info.assign(value=run.tcp_info["rtt"].where(run.tcp_info["rtt"] > 0) / 1e3))
+def _ping(run: RunFolder, choice: Choice) -> "pd.Series[float]":
+    if not run.has("ping"):
+        raise NotDrawable(f"`{run.path}` has no pings\n  hint: add `{{ping: client -> server}}` to `traffic`")
+    return _mean(run, choice, run.ping.assign(value=run.ping["rtt_ms"]))
 
 
-def _cwnd(run: RunFolder) -> "pd.Series[float]":
-    return _mean(run, run.tcp_info.assign(value=run.tcp_info["snd_cwnd"]))
+def _rtt(run: RunFolder, choice: Choice) -> "pd.Series[float]":
+    return _mean(run, choice, run.tcp_info.assign(value=run.tcp_info["rtt"].where(run.tcp_info["rtt"] > 0) / 1e3))
 
 
-def _width_ns(run: RunFolder) -> int:
-    return bin_width_ns(run.scenario.duration_ns, run.scenario.record.interval_ns)
+def _cwnd(run: RunFolder, choice: Choice) -> "pd.Series[float]":
+    return _mean(run, choice, run.tcp_info.assign(value=run.tcp_info["snd_cwnd"]))
 
 
-def _mean(run: RunFolder, samples: pd.DataFrame) -> "pd.Series[float]":
-    """The mean over all flows and samples in each bin."""
-    width = _width_ns(run) / NANOSECONDS
+def _mean(run: RunFolder, choice: Choice, samples: pd.DataFrame) -> "pd.Series[float]":
+    """The mean over all flows or pings and samples in each bin."""
+    width = bins.width_ns(run, choice) / NANOSECONDS
     ends = np.ceil(samples["t"] / width - 1e-9).clip(lower=1) * width
     return samples["value"].astype(np.float64).groupby(ends).mean().dropna()
 
 
 SERIES: dict[str, tuple[str, str, Read]] = {
     "goodput": ("Goodput", "Mbit/s", _goodput),
+    "ping": ("Ping", "ms", _ping),
     "rtt": ("TCP RTT", "ms", _rtt),
     "cwnd": ("cwnd", "segments", _cwnd),
 }
@@ -59,10 +62,14 @@ SERIES: dict[str, tuple[str, str, Read]] = {
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and bin: axes, panel, unit, n (repetitions), t, mean, low, high, measured."""
     series = one_of(choice.metric or "goodput", SERIES, "bands")
-    return pd.concat([_of(axes, runs, series) for axes, runs in results.configurations], ignore_index=True)
+    title, unit, read = series
+    parts = [_of(axes, runs, (title, unit, lambda run: read(run, choice))) for axes, runs in results.configurations]
+    return pd.concat(parts, ignore_index=True)
 
 
-def _of(axes: dict[str, str], runs: list[RunFolder], series: tuple[str, str, Read]) -> pd.DataFrame:
+def _of(
+    axes: dict[str, str], runs: list[RunFolder], series: tuple[str, str, Callable[[RunFolder], "pd.Series[float]"]]
+) -> pd.DataFrame:
     title, unit, read = series
     wide = pd.DataFrame({run.repetition: read(run) for run in runs}).sort_index()
     ends = np.array([t_interval(row[~np.isnan(row)], 0.0) for row in wide.to_numpy(dtype=np.float64)]).reshape(-1, 2)

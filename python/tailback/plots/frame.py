@@ -4,11 +4,23 @@ from dataclasses import dataclass
 from typing import Literal
 
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from tailback.plots import style
 from tailback.plots.errors import NotDrawable
 
 Limits = tuple[float, float]
+
+SLIDE_WIDTH = 6.0
+"""Smallest width of a figure for slides in inches; a projector shows it larger, and with it all text."""
+
+WIDESCREEN = 16 / 9
+
+SLIDE_PIXELS = 1920
+"""Width of a figure for slides."""
+
+THICKER = 1.6
+"""Width of lines on slides, relative to that on paper."""
 
 
 @dataclass(frozen=True)
@@ -22,13 +34,20 @@ class Frame:
     y_scale: Literal["linear", "log"] | None = None
     x_limits: Limits | None = None
     y_limits: Limits | None = None
+    style: Literal["paper", "slides"] = "paper"
+    """`slides`: 16:9, larger text, and thicker lines."""
 
     def apply(self, figure: Figure) -> None:
         """Changes the figure."""
         if self.title is not None:
             figure.suptitle(self.title)
-        if self.size is not None:
-            figure.set_size_inches(*self.size)
+        size = self.size or (_of_slide(figure) if self.style == "slides" else None)
+        if size is not None:
+            figure.set_size_inches(*size)
+            style.fit_legends(figure)
+        if self.style == "slides":
+            figure.set_dpi(SLIDE_PIXELS / figure.get_figwidth())
+            _thicken(figure)
         for axes in figure.axes:
             for name, wanted in (("x", self.x_scale), ("y", self.y_scale)):
                 # What the plot has chosen itself has its limits and numbers already.
@@ -38,6 +57,17 @@ class Frame:
                 axes.set_xlim(*self.x_limits)
             if self.y_limits is not None:
                 axes.set_ylim(*self.y_limits)
+
+
+def _of_slide(figure: Figure) -> Limits:
+    """16:9, in the width of the figure: titles of many panels have been fitted to it."""
+    width = max(SLIDE_WIDTH, float(figure.get_figwidth()))
+    return width, width / WIDESCREEN
+
+
+def _thicken(figure: Figure) -> None:
+    for line in figure.findobj(Line2D):
+        line.set_linewidth(line.get_linewidth() * THICKER)
 
 
 def limits(text: str, option: str) -> Limits:

@@ -51,6 +51,8 @@ class Choice:
     """Axes with one panel per value."""
     metric: str | None = None
     """A path in `summary.json` (`ping_ms.p50`) or a quantity (`rtt`), for figures that can show several."""
+    bin_ns: int | None = None
+    """Width of the bins of curves over time; by default as `plots.bins` chooses."""
 
 
 AUTOMATIC = Choice()

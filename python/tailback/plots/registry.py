@@ -217,5 +217,5 @@ def rendered(figure: Figure, suffix: str, command: str = "") -> bytes:
     sink = io.BytesIO()
     described = {SAYS[suffix]: command} if command else {}
     with mpl.rc_context(style.STYLE):
-        figure.savefig(sink, format=suffix[1:], metadata={**FORMATS[suffix], **described})
+        figure.savefig(sink, format=suffix[1:], dpi=figure.dpi, metadata={**FORMATS[suffix], **described})
     return sink.getvalue()

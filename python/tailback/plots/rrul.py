@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from tailback.analysis import Window, bin_width_ns, throughput_bins
-from tailback.plots import layout, style
+from tailback.plots import bins, layout, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results, RunFolder
@@ -26,13 +25,13 @@ MAX_RUNS = 6
 MAX_SERIES = len(style.PALETTE)
 
 
-def data(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per sample: the axes, panel, unit, series (a flow, a ping, or `mean`), t (s), value."""
     firsts = [runs[0] for _, runs in results.configurations]
     if len(firsts) > MAX_RUNS:
         hint = f"choose some with `--where AXIS=VALUE`; the axes are {', '.join(results.axes)}"
         raise NotDrawable(f"{len(firsts)} configurations are too many, at most {MAX_RUNS} fit\n  hint: {hint}")
-    parts = [part for run in firsts for part in _of(run)]
+    parts = [part for run in firsts for part in _of(run, choice)]
     if not parts:
         raise NotDrawable(
             f"`{results.path}` has neither TCP flows nor pings\n  hint: it needs `preset: rrul` or the like"
@@ -40,14 +39,13 @@ def data(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _of(run: RunFolder) -> list[pd.DataFrame]:
+def _of(run: RunFolder, choice: Choice) -> list[pd.DataFrame]:
     found = []
     if run.has("flows") and not run.flows.empty:
-        width = bin_width_ns(run.scenario.duration_ns, run.scenario.record.interval_ns)
-        bins = throughput_bins(run.flows, Window(0, run.scenario.duration_ns), width)
-        ways = bins["flow"].map(run.manifest["measure"]["directions"])
+        table = bins.goodput(run, choice)
+        ways = table["flow"].map(run.manifest["measure"]["directions"])
         for way, panel in WAYS.items():
-            rows = bins[(ways == way).to_numpy()]
+            rows = table[(ways == way).to_numpy()]
             found += _series(run, panel, rows.rename(columns={"flow": "series", "mbps": "value"}))
     if run.has("ping"):
         answered = run.ping[run.ping["rtt_ms"].notna()].rename(columns={"ping": "series", "rtt_ms": "value"})

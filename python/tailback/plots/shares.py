@@ -13,10 +13,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.analysis import Window, bin_width_ns, t_interval, throughput_bins
+from tailback.analysis import t_interval
 from tailback.analysis.parts import group_of
 from tailback.analysis.wifi import DOWN, UP
-from tailback.plots import layout, lines
+from tailback.plots import bins, layout, lines
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
@@ -24,21 +24,22 @@ from tailback.results import Results, RunFolder
 GROUP, WAY = "flows", "direction"
 
 
-def data(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration, direction, group and bin: axes, panel, unit, n (repetitions), t, mean, low, high."""
-    parts = [part for axes, runs in results.configurations for part in _of(axes, runs)]
+    parts = [part for axes, runs in results.configurations for part in _of(axes, runs, choice)]
     if not parts:
         raise NotDrawable(f"`{results.path}` has no flows that share\n  hint: it needs two flows in one direction")
     table = pd.concat(parts, ignore_index=True)
     return table if table[WAY].nunique() > 1 else table.drop(columns=WAY)
 
 
-def _of(axes: dict[str, str], runs: list[RunFolder]) -> list[pd.DataFrame]:
-    bins = pd.concat([_bins(run).assign(repetition=run.repetition) for run in runs if run.has("flows")] or [_NONE])
-    if DOWN not in set(bins[WAY]):
-        bins = bins.assign(**{WAY: UP})
+def _of(axes: dict[str, str], runs: list[RunFolder], choice: Choice) -> list[pd.DataFrame]:
+    each = [_bins(run, choice).assign(repetition=run.repetition) for run in runs if run.has("flows")]
+    table = pd.concat(each or [_NONE])
+    if DOWN not in set(table[WAY]):
+        table = table.assign(**{WAY: UP})
     found = []
-    for way, rows in bins.groupby(WAY, sort=True):
+    for way, rows in table.groupby(WAY, sort=True):
         group = rows["flow"] if rows[GROUP].nunique() == 1 else rows[GROUP]
         if group.nunique() > 1:
             found.append(_shares({**axes, WAY: str(way)}, rows.assign(**{GROUP: group})))
@@ -48,11 +49,10 @@ def _of(axes: dict[str, str], runs: list[RunFolder]) -> list[pd.DataFrame]:
 _NONE = pd.DataFrame({"flow": [], "t": [], "mbps": [], GROUP: [], WAY: [], "repetition": []})
 
 
-def _bins(run: RunFolder) -> pd.DataFrame:
+def _bins(run: RunFolder, choice: Choice) -> pd.DataFrame:
     if run.flows.empty:
         return _NONE
-    width = bin_width_ns(run.scenario.duration_ns, run.scenario.record.interval_ns)
-    table = throughput_bins(run.flows, Window(0, run.scenario.duration_ns), width)
+    table = bins.goodput(run, choice)
     measure = run.manifest["measure"]
     ways = table["flow"].map(lambda flow: measure["directions"].get(flow, "across"))
     return table.assign(**{WAY: ways, GROUP: table["flow"].map(lambda flow: group_of(flow, measure))})

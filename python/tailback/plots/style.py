@@ -104,6 +104,12 @@ def legend(figure: Figure, handles: Sequence[Artist]) -> None:
         figure.legend(handles=list(handles), loc="outside lower center", ncols=columns, handlelength=1.6)
 
 
+def fit_legends(figure: Figure) -> None:
+    """Arranges the legends of a figure anew after its width has changed."""
+    for found in figure.legends:
+        found.set_ncols(_columns(figure, [*found.legend_handles]))
+
+
 def _columns(figure: Figure, handles: Sequence[Artist]) -> int:
     """The largest number of columns of a legend that fits the width of the figure."""
     size = float(STYLE["legend.fontsize"])

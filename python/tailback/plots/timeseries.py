@@ -14,15 +14,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.analysis import Window, bin_width_ns, throughput_bins
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import style
+from tailback.plots import bins, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
-
-"""Bins of goodput: narrower ones show single packets at 10 Mbit/s."""
 
 MAX_RUNS = 8
 """Maximum number of columns; more would be too narrow."""
@@ -58,7 +55,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
             f"{len(runs)} configurations are too many for time series, at most {MAX_RUNS} fit\n"
             f"  hint: choose some with `--where AXIS=VALUE`; the axes are {axes}"
         )
-    table = pd.concat([_of_run(run) for run in runs], ignore_index=True)
+    table = pd.concat([_of_run(run, choice) for run in runs], ignore_index=True)
     if choice.metric is None:
         return table
     panel = one_of(choice.metric, METRICS, "time series")
@@ -75,8 +72,8 @@ def _one_of_each(runs: Sequence[RunFolder]) -> list[RunFolder]:
     return list(first.values())
 
 
-def _of_run(run: RunFolder) -> pd.DataFrame:
-    parts = [*_rtt(run), *_cwnd(run), *_goodput(run)]
+def _of_run(run: RunFolder, choice: Choice) -> pd.DataFrame:
+    parts = [*_rtt(run), *_cwnd(run), *_goodput(run, choice)]
     if not parts:
         raise NotDrawable(f"`{run.path}` has nothing to draw over time\n  hint: it needs a TCP flow or a ping")
     table = pd.concat(parts, ignore_index=True)
@@ -113,12 +110,10 @@ def _cwnd(run: RunFolder) -> list[pd.DataFrame]:
     return [_series(CWND, run.tcp_info["flow"], run.tcp_info["t"], run.tcp_info["snd_cwnd"])]
 
 
-def _goodput(run: RunFolder) -> list[pd.DataFrame]:
+def _goodput(run: RunFolder, choice: Choice) -> list[pd.DataFrame]:
     if not run.has("flows") or run.flows.empty:
         return []
-    whole = Window(0, run.scenario.duration_ns)
-    width = bin_width_ns(run.scenario.duration_ns, run.scenario.record.interval_ns)
-    table = throughput_bins(run.flows, whole, width)
+    table = bins.goodput(run, choice)
     parts = [_series(GOODPUT, table["flow"], table["t"], table["mbps"])]
     if table["flow"].nunique() > 1:
         names = _totals(run, table)

@@ -1,5 +1,6 @@
 """Figures and tables of the parts of a run: queues, shares, both directions."""
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,20 @@ def test_title_size_scales_and_limits_are_the_users(folder: Path) -> None:
     assert ">mine<" in drawn
     told = in_process("plot", folder / "out", "-p", "queue", "--ylim", "9:1", status=2).stderr
     assert "`9:1` is an empty range" in told
+
+
+def test_a_figure_for_slides_is_as_wide_as_a_screen(folder: Path) -> None:
+    in_process("plot", folder / "out", "-p", "band", "-o", folder / "b.png", "--style", "slides")
+    header = (folder / "b.png").read_bytes()[16:24]
+    assert struct.unpack(">II", header) == (1920, 1080)
+
+
+def test_bins_are_as_wide_as_the_user_says_but_not_shorter_than_the_samples(folder: Path, results: Results) -> None:
+    table = PLOTS["band"].table(results, Choice(metric="ping", bin_ns=500_000_000))
+    assert set(table["t"].diff().dropna()) == {0.5}
+    told = in_process("plot", folder / "out", "-p", "shares", "--bin", "1ms", status=2).stderr
+    assert "shorter than the interval of the samples, 100ms" in told
+    assert "--bin: `soon`" in in_process("plot", folder / "out", "-p", "shares", "--bin", "soon", status=2).stderr
 
 
 def test_a_quantity_without_a_unit_has_no_brackets(results: Results) -> None:

@@ -57,7 +57,7 @@ class Layout:
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The metric of bar, heatmap (ping_ms.p90), cdf or band (rtt).",
+            help="The metric of bar, heatmap (ping_ms.p90), cdf or band (ping).",
             show_default=False,
             autocompletion=completions.of("metric"),
         ),
@@ -69,6 +69,12 @@ class Layout:
     facet: Annotated[
         list[str] | None, typer.Option(metavar="AXIS", help="One panel for each value of AXIS.", show_default=False)
     ] = None
+    bin: Annotated[
+        str | None,
+        typer.Option(
+            "--bin", metavar="TIME", help="Width of the bins of a curve over time: 100ms.", show_default=False
+        ),
+    ] = None
 
 
 class Scale(StrEnum):
@@ -76,6 +82,13 @@ class Scale(StrEnum):
 
     LINEAR = "linear"
     LOG = "log"
+
+
+class Style(StrEnum):
+    """Where a figure will be seen."""
+
+    PAPER = "paper"
+    SLIDES = "slides"
 
 
 @dataclass(frozen=True)
@@ -94,6 +107,7 @@ class Frame:
     y_limits: Annotated[
         str | None, typer.Option("--ylim", metavar="A:B", help="The range along y: 0:50.", show_default=False)
     ] = None
+    style: Annotated[Style, typer.Option(help="For a column or page of a paper, or for slides (16:9).")] = Style.PAPER
 
 
 def plot(selection: Selection, figure: Figure, layout: Layout, frame: Frame, beside: Beside = None) -> None:
@@ -109,10 +123,23 @@ def plot(selection: Selection, figure: Figure, layout: Layout, frame: Frame, bes
         None if frame.y_scale is None else frame.y_scale.value,
         None if frame.x_limits is None else frames.limits(frame.x_limits, "--xlim"),
         None if frame.y_limits is None else frames.limits(frame.y_limits, "--ylim"),
+        frame.style.value,
     )
     found = opening.selected(selection, beside or ())
     chosen = plots.find_plot(figure.name) if figure.name else plots.default_plot(found)
     target = figure.out if figure.out is not None else selection.folder / "plots" / f"{chosen.name}.png"
-    choice = plots.Choice(layout.x, layout.colour, tuple(layout.facet or ()), layout.metric)
+    choice = plots.Choice(layout.x, layout.colour, tuple(layout.facet or ()), layout.metric, _bin(layout.bin))
     output = plots.Output(target, show.command(), around)
     show.paths(opening.over_undamaged(found, lambda sound: plots.draw_to(chosen, sound, output, choice)))
+
+
+def _bin(text: str | None) -> int | None:
+    """The width of bins in ns."""
+    from tailback.plots.errors import NotDrawable
+    from tailback.tc import units
+    from tailback.tc.errors import WordError
+
+    try:
+        return None if text is None else units.span(text)
+    except WordError as error:
+        raise NotDrawable(f"--bin: {error}\n  hint: write a time: --bin 100ms") from None

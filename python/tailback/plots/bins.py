@@ -1,0 +1,27 @@
+"""The bins of a curve over time: their width, as the user gives it or as fits the length of the run."""
+
+import pandas as pd
+
+from tailback.analysis import Window, bin_width_ns, throughput_bins
+from tailback.plots.errors import NotDrawable
+from tailback.plots.layout import Choice
+from tailback.results import RunFolder
+from tailback.tc.units import time_word
+
+
+def width_ns(run: RunFolder, choice: Choice) -> int:
+    """The width of bins: that of `choice` in whole sampling intervals, else 1 s or a twentieth of a short run."""
+    interval = run.scenario.record.interval_ns
+    if choice.bin_ns is None:
+        return bin_width_ns(run.scenario.duration_ns, interval)
+    if choice.bin_ns < interval:
+        raise NotDrawable(
+            f"bins of {time_word(choice.bin_ns)} are shorter than the interval of the samples, {time_word(interval)}\n"
+            f"  hint: --bin {time_word(interval)}, or `measure: {{interval: {time_word(choice.bin_ns)}}}` in a new run"
+        )
+    return choice.bin_ns // interval * interval
+
+
+def goodput(run: RunFolder, choice: Choice) -> pd.DataFrame:
+    """Goodput of each flow in bins over the whole run: t (s, end of the bin), flow, mbps."""
+    return throughput_bins(run.flows, Window(0, run.scenario.duration_ns), width_ns(run, choice))
