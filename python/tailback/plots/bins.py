@@ -6,7 +6,6 @@ from tailback.analysis import Window, bin_width_ns, throughput_bins
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice
 from tailback.results import RunFolder
-from tailback.tc.units import time_word
 
 
 def width_ns(run: RunFolder, choice: Choice) -> int:
@@ -16,10 +15,14 @@ def width_ns(run: RunFolder, choice: Choice) -> int:
         return bin_width_ns(run.scenario.duration_ns, interval)
     if choice.bin_ns < interval:
         raise NotDrawable(
-            f"bins of {time_word(choice.bin_ns)} are shorter than the interval of the samples, {time_word(interval)}\n"
-            f"  hint: --bin {time_word(interval)}, or `measure: {{interval: {time_word(choice.bin_ns)}}}` in a new run"
+            f"bins of {_ms(choice.bin_ns)} are shorter than the interval of the samples, {_ms(interval)}\n"
+            f"  hint: --bin {_ms(interval)}, or `measure: {{interval: {_ms(choice.bin_ns)}}}` in a new run"
         )
     return choice.bin_ns // interval * interval
+
+
+def _ms(nanoseconds: int) -> str:
+    return f"{nanoseconds / 1e6:g}ms"
 
 
 def goodput(run: RunFolder, choice: Choice) -> pd.DataFrame:

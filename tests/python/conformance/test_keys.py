@@ -42,6 +42,7 @@ UNTOUCHED = {
         ],
         "tests/python/backends/uml/test_runs.py compares the latencies of requests",
     ),
+    **dict.fromkeys(["Tcp.group", "Udp.group", "Request.group"], "parts of tables and figures, not of runs"),
     "Tcp.ip": "the kernel `stock` has no IPv6; tests/python/backends/netns runs it",
 }
 """The keys that no conformance run has. Wi-Fi is compared with recorded runs (`conformance.wifi`)."""
