@@ -107,7 +107,7 @@ def legend(figure: Figure, handles: Sequence[Artist]) -> None:
 def fit_legends(figure: Figure) -> None:
     """Arranges the legends of a figure anew after its width has changed."""
     for found in figure.legends:
-        found.set_ncols(_columns(figure, [*found.legend_handles]))
+        found.set_ncols(_columns(figure, [each for each in found.legend_handles if each is not None]))
 
 
 def _columns(figure: Figure, handles: Sequence[Artist]) -> int:
