@@ -20,7 +20,7 @@
 use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs, Span};
 
-use crate::hystart::{HyStart, RoundStart, Settings};
+use crate::hystart::{Clock, HyStart, RoundStart, Settings};
 use crate::module_param::{flag, number, packets};
 use crate::{AckSample, CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl};
 
@@ -61,6 +61,13 @@ const PARAMETERS: &[Parameter] = &[
         2,
         "a round begins 0 = after an ACK is examined, 1 = before, above the low window, 2 = before, at any window",
     ),
+    number(
+        "hystart_clock",
+        1,
+        0,
+        1,
+        "HyStart counts 0 = milliseconds, and a train of half the minimum RTT suffices for paced flows, 1 = microseconds",
+    ),
 ];
 
 /// The registry row.
@@ -89,6 +96,7 @@ fn tuning(given: &Parameters) -> Result<Tuning, ParameterError> {
         ack_delta_us: get("hystart_ack_delta_us")?,
         rounds: [RoundStart::AfterDetection, RoundStart::FromLowWindow, RoundStart::Always]
             [get("hystart_rounds")? as usize],
+        clock: [Clock::Milliseconds, Clock::Microseconds][get("hystart_clock")? as usize],
     };
     Ok(Tuning {
         fast_convergence: get("fast_convergence")? != 0,

@@ -14,6 +14,11 @@
 //! ACK is examined. From 5.16 until that fix, rounds began only above the low window; before 5.16, after the ACK was
 //! examined ([`RoundStart`]). The kernel that we compare with has the fix: at 10 Mbit/s and 0.2 ms, slow start ends at
 //! 21 segments.
+//!
+//! Before 5.6 the clock counted whole milliseconds ([`Clock`]), and a train of half the min RTT, rounded down, sufficed
+//! for paced flows, too. Below a min RTT of 2 ms this half is 0, so slow start ends at the first ACK that comes in a
+//! later millisecond than the round began. The minimum of a round was that of its first eight RTTs.
+//! [linux-5.4 tcp_cubic.c hystart_update]
 
 use tailback_units::{Segs, SimTime};
 
@@ -27,6 +32,8 @@ const DELAY_MIN_US: u64 = 4_000;
 const DELAY_MAX_US: u64 = 16_000;
 /// Maximum allowance for batched ACKs in µs. [linux-6.12 tcp_cubic.c hystart_ack_delay]
 const ACK_DELAY_MAX_US: u64 = 1_000;
+/// An eighth of a millisecond in µs, the unit of RTTs before 5.6. [linux-5.4 tcp_cubic.c bictcp_acked]
+const EIGHTH_US: u64 = 125;
 /// skbs of maximum size that a receiver may acknowledge at once. [linux-6.12 tcp_cubic.c hystart_ack_delay]
 const BATCHED_SKBS: u64 = 4;
 
@@ -43,6 +50,49 @@ pub struct Settings {
     pub ack_delta_us: u64,
     /// When a round begins.
     pub rounds: RoundStart,
+    /// The clock of the detectors.
+    pub clock: Clock,
+}
+
+/// The clock of the detectors, and what came with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// Whole milliseconds; RTTs in eighths of one. A round keeps the minimum of its first eight RTTs.
+    /// [linux-5.4 tcp_cubic.c bictcp_clock]
+    Milliseconds,
+    /// Microseconds. [linux-6.12 tcp_cubic.c bictcp_clock_us]
+    Microseconds,
+}
+
+impl Clock {
+    /// Time from `from` to `to` in µs, as this clock counts.
+    fn micros_between(self, from: SimTime, to: SimTime) -> u64 {
+        match self {
+            Clock::Milliseconds => (to.as_micros() / 1_000).saturating_sub(from.as_micros() / 1_000) * 1_000,
+            Clock::Microseconds => to.as_micros().saturating_sub(from.as_micros()),
+        }
+    }
+
+    /// Duration of a train that fills the path, in µs.
+    ///
+    /// In microseconds it is min RTT + ack_delay for a paced flow, since pacing may spread the data over half an RTT,
+    /// and half of that for a flow that sends in bursts. In milliseconds it is half of min RTT for both.
+    fn pipe_us(self, min_rtt_us: u64, flow: &Flow, window: &Window) -> u64 {
+        let whole = min_rtt_us + ack_delay_us(window);
+        match (self, flow.pacing_status) {
+            (Clock::Milliseconds, _) => min_rtt_us / 2_000 * 1_000,
+            (Clock::Microseconds, PacingStatus::None) => whole / 2,
+            (Clock::Microseconds, _) => whole,
+        }
+    }
+
+    /// An RTT in µs, as this clock counts.
+    fn rounded_us(self, rtt_us: u64) -> u64 {
+        match self {
+            Clock::Milliseconds => (rtt_us / EIGHTH_US).max(1) * EIGHTH_US,
+            Clock::Microseconds => rtt_us,
+        }
+    }
 }
 
 /// When the start of a round is checked.
@@ -139,9 +189,11 @@ impl HyStart {
     }
 
     fn judge(&mut self, rtt_us: u64, min_rtt_us: u64, flow: &Flow, window: &mut Window) {
-        let train =
-            self.settings.ack_train && self.train_fills_the_pipe(pipe_us(min_rtt_us, flow, window), flow);
-        let delay = self.settings.delay && self.delay_has_grown(rtt_us, min_rtt_us);
+        let clock = self.settings.clock;
+        let train = self.settings.ack_train
+            && self.train_fills_the_pipe(clock.pipe_us(min_rtt_us, flow, window), flow);
+        let delay = self.settings.delay
+            && self.delay_has_grown(clock.rounded_us(rtt_us), clock.rounded_us(min_rtt_us));
         self.exit = if train { Some(Exit::AckTrain) } else { delay.then_some(Exit::Delay) };
         if self.exit.is_some() {
             window.ssthresh = window.cwnd;
@@ -149,29 +201,23 @@ impl HyStart {
     }
 
     fn train_fills_the_pipe(&mut self, pipe_us: u64, flow: &Flow) -> bool {
+        let clock = self.settings.clock;
         // After a gap `last_ack` is no longer updated, so the train has ended for this round.
-        if micros_between(self.round.last_ack, flow.now) > self.settings.ack_delta_us {
+        if clock.micros_between(self.round.last_ack, flow.now) > self.settings.ack_delta_us {
             return false;
         }
         self.round.last_ack = flow.now;
-        micros_between(self.round.started, flow.now) > pipe_us
+        clock.micros_between(self.round.started, flow.now) > pipe_us
     }
 
     fn delay_has_grown(&mut self, rtt_us: u64, min_rtt_us: u64) -> bool {
-        self.round.min_rtt_us = self.round.min_rtt_us.min(rtt_us);
-        if self.round.samples < MIN_SAMPLES {
-            self.round.samples += 1;
-            return false;
+        let enough = self.round.samples == MIN_SAMPLES;
+        if !enough || self.settings.clock == Clock::Microseconds {
+            self.round.min_rtt_us = self.round.min_rtt_us.min(rtt_us);
         }
-        self.round.min_rtt_us > min_rtt_us + (min_rtt_us / 8).clamp(DELAY_MIN_US, DELAY_MAX_US)
+        self.round.samples += u32::from(!enough);
+        enough && self.round.min_rtt_us > min_rtt_us + (min_rtt_us / 8).clamp(DELAY_MIN_US, DELAY_MAX_US)
     }
-}
-
-/// Duration of a train that fills the path: min RTT + ack_delay for a paced flow, since pacing may spread the data over
-/// half an RTT, and half of that for a flow that sends in bursts.
-fn pipe_us(min_rtt_us: u64, flow: &Flow, window: &Window) -> u64 {
-    let whole = min_rtt_us + ack_delay_us(window);
-    if flow.pacing_status == PacingStatus::None { whole / 2 } else { whole }
 }
 
 /// How much longer a train may appear because the receiver batches ACKs.
@@ -181,11 +227,6 @@ fn ack_delay_us(window: &Window) -> u64 {
         0 => 0,
         rate => (batch / rate).min(ACK_DELAY_MAX_US),
     }
-}
-
-/// As TCP's clock counts: in whole microseconds.
-fn micros_between(from: SimTime, to: SimTime) -> u64 {
-    to.as_micros().saturating_sub(from.as_micros())
 }
 
 #[cfg(test)]
@@ -200,7 +241,10 @@ mod tests {
         low_window: Segs(16),
         ack_delta_us: 2_000,
         rounds: RoundStart::Always,
+        clock: Clock::Microseconds,
     };
+    const OLD: Settings =
+        Settings { rounds: RoundStart::AfterDetection, clock: Clock::Milliseconds, ..SETTINGS };
     const MSS: u64 = 1000;
 
     /// A flow in slow start whose ACKs, of `per_ack` segments each, arrive at given times.
@@ -359,6 +403,47 @@ mod tests {
             start.ack(20_000 + 1_000 * i, 1, 10_000);
         }
         assert_eq!(start.hystart.exit(), None);
+    }
+
+    #[test]
+    fn before_5_6_a_train_of_half_the_round_trip_ends_slow_start_of_a_paced_flow_too() {
+        for status in [PacingStatus::None, PacingStatus::Fq] {
+            let mut start = SlowStart::after(2, OLD, 20_000);
+            start.flow.pacing_status = status;
+            start.window.pacing_rate = Rate::from_bytes_per_sec(1_000_000);
+            let mut at = 60_000;
+            while start.hystart.exit().is_none() {
+                start.ack(at, 1, 20_000);
+                at += 1_000;
+            }
+            assert_eq!(start.flow.now.as_micros() - 60_000, 11_000, "{status:?}");
+        }
+    }
+
+    /// It is examined with the round before it, which began two milliseconds ago.
+    #[test]
+    fn before_5_6_the_first_ack_of_a_round_ends_slow_start_over_a_path_shorter_than_two_milliseconds() {
+        for (settings, exit) in
+            [(OLD, Some(Exit::AckTrain)), (Settings { clock: Clock::Microseconds, ..OLD }, None)]
+        {
+            let mut start = SlowStart::after(1, settings, 1_900);
+            start.window.pacing_rate = Rate::from_bytes_per_sec(1_000_000);
+            start.flow.pacing_status = PacingStatus::Fq;
+            start.ack(3_800, 1, 1_900);
+            assert_eq!(start.hystart.exit(), exit);
+        }
+    }
+
+    #[test]
+    fn before_5_6_only_the_first_eight_round_trip_times_of_a_round_count() {
+        for (clock, exit) in [(Clock::Milliseconds, Some(Exit::Delay)), (Clock::Microseconds, None)] {
+            let mut start = SlowStart::after(1, Settings { clock, ..OLD }, 200_000);
+            for i in 0..9 {
+                start.ack(440_000 + 3_000 * i, 2, 240_000);
+            }
+            start.ack(467_000, 2, 200_000);
+            assert_eq!(start.hystart.exit(), exit);
+        }
     }
 
     #[test]

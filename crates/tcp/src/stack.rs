@@ -27,14 +27,14 @@
 //! | small queue lets through | with at most one segment unacknowledged [linux-4.14 tcp_output.c] | | everything |
 //! | `tcp_limit_output_bytes` | 256 KiB, for all [linux-4.14 tcp.c] | 1 MiB, unless paced [linux-5.0 tcp.c] | |
 //! | `bbr` makes room for bursts of ACKs | no | no until 5.1 [linux-5.1 tcp_bbr.c] | |
+//! | HyStart counts milliseconds | yes | yes [linux-5.4 tcp_cubic.c hystart_update] | |
 //! | initial window | | | 3 segments [rfc3390] |
 //! | delayed ACK | | | each second segment, 100 ms, none quick, no compression [freebsd-9 tcp(4)] |
 //!
 //! `references/stacks.toml` gives, for each line, the version that introduced it and its effect on an experiment;
 //! `tailback explain linux-5.4` prints this.
 //!
-//! Other differences between versions (HyStart's clock before 5.6, no compressed ACKs before 4.18, autotuning after
-//! 6.12) are not modelled.
+//! Other differences between versions (no compressed ACKs before 4.18, autotuning after 6.12) are not modelled.
 
 use tailback_units::Parameters;
 
@@ -151,6 +151,15 @@ pub enum HyStartRounds {
     Always = 2,
 }
 
+/// The clock of CUBIC's HyStart; the value of its parameter `hystart_clock`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HyStartClock {
+    /// Milliseconds; a train of half the minimum RTT suffices for paced flows, too.
+    Milliseconds = 0,
+    /// Microseconds.
+    Microseconds = 1,
+}
+
 /// The effect of out-of-order data on the estimated MSS of the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OutOfOrderMss {
@@ -213,6 +222,8 @@ pub struct Stack {
     pub tso_deferral: TsoDeferral,
     /// When HyStart's rounds begin.
     pub hystart_rounds: HyStartRounds,
+    /// The clock of HyStart.
+    pub hystart_clock: HyStartClock,
     /// The effect of out-of-order data on the estimated MSS of the peer.
     pub out_of_order_mss: OutOfOrderMss,
     /// The treatment of a last FIN for which cwnd has no room.
@@ -240,6 +251,7 @@ impl Stack {
             queued_skb,
             tso_deferral,
             hystart_rounds,
+            hystart_clock,
             out_of_order_mss,
             last_fin,
         } = *self;
@@ -259,6 +271,7 @@ impl Stack {
             ("queued_skb", format!("{queued_skb:?}")),
             ("tso_deferral", format!("{tso_deferral:?}")),
             ("hystart_rounds", format!("{hystart_rounds:?}")),
+            ("hystart_clock", format!("{hystart_clock:?}")),
             ("out_of_order_mss", format!("{out_of_order_mss:?}")),
             ("last_fin", format!("{last_fin:?}")),
         ]
@@ -267,7 +280,11 @@ impl Stack {
     /// Sets the parameters of a control in which its version in this stack differs, unless the experiment sets them.
     pub fn adapt(&self, row: &tailback_cc::Row, parameters: &mut Parameters) {
         let bursts = u64::from(self.ack_aggregation == AckAggregation::Compensated);
-        for (name, value) in [("ack_aggregation", bursts), ("hystart_rounds", self.hystart_rounds as u64)] {
+        let rounds = self.hystart_rounds as u64;
+        let clock = self.hystart_clock as u64;
+        for (name, value) in
+            [("ack_aggregation", bursts), ("hystart_rounds", rounds), ("hystart_clock", clock)]
+        {
             let has = row.parameters.iter().any(|parameter| parameter.name == name);
             if has && parameters.given(name).is_none() {
                 parameters.set(name, value);
@@ -294,6 +311,7 @@ pub const LINUX_6_12: Stack = Stack {
     queued_skb: QueuedSkb::Grows,
     tso_deferral: TsoDeferral::HalfRttAtMostOneMs,
     hystart_rounds: HyStartRounds::Always,
+    hystart_clock: HyStartClock::Microseconds,
     out_of_order_mss: OutOfOrderMss::Measured,
     last_fin: LastFin::Waits,
 };
@@ -329,16 +347,18 @@ pub const LINUX_5_10: Stack = Stack {
     queued_skb: QueuedSkb::StaysAsFilled,
     tso_deferral: TsoDeferral::HalfRtt,
     hystart_rounds: HyStartRounds::AfterDetection,
+    hystart_clock: HyStartClock::Microseconds,
     out_of_order_mss: OutOfOrderMss::Ignored,
     last_fin: LastFin::Exempt,
 };
 
 /// The Linux of the `ton22` paper.
-pub const LINUX_5_4: Stack = Stack { name: "linux-5.4", ..LINUX_5_10 };
+pub const LINUX_5_4: Stack =
+    Stack { name: "linux-5.4", hystart_clock: HyStartClock::Milliseconds, ..LINUX_5_10 };
 
 /// The last version of Linux whose BBR ignores bursts of ACKs.
 pub const LINUX_5_0: Stack =
-    Stack { name: "linux-5.0", ack_aggregation: AckAggregation::Ignored, ..LINUX_5_10 };
+    Stack { name: "linux-5.0", ack_aggregation: AckAggregation::Ignored, ..LINUX_5_4 };
 
 /// The Linux of the `wlan18` paper.
 pub const LINUX_4_14: Stack = Stack {
@@ -346,8 +366,7 @@ pub const LINUX_4_14: Stack = Stack {
     skb_overhead: 856,
     always_sends: AlwaysSends::AtMostOne,
     output_limit: OutputLimit::All,
-    ack_aggregation: AckAggregation::Ignored,
-    ..LINUX_5_10
+    ..LINUX_5_0
 };
 
 /// The FreeBSD of the `teacup14` paper, in part: loss recovery is that of Linux.
