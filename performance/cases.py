@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailback import scenario
+from tailback.algorithms import CoreRegistry
 from tailback.resolved import to_json
 
 
@@ -22,27 +23,27 @@ class Case:
         return to_json(run.scenario)
 
 
-def router(flows: int, rate: str, seconds: int, hosts: str = "") -> str:
-    """CUBIC uploads through three hosts; the router shapes towards the server."""
+def router(flows: int, rate: str, seconds: int, hosts: str = "", cc: str = "cubic") -> str:
+    """Uploads through three hosts; the router shapes towards the server."""
     return f"""
 links:
   - {{ends: [client, router], rate: 10gbit, delay: 1ms}}
   - {{ends: [router, server], rate: 10gbit, delay: 1ms}}
 qdiscs: {{router -> server: htb rate {rate} | fq_codel}}
 traffic: [{{tcp: client -> server, flows: {flows}}}]
-cc: cubic
+cc: {cc}
 duration: {seconds}s
 measure: {{warmup: 0s, interval: 1s}}
 {hosts}"""
 
 
-def link(flows: int, rate: str, seconds: int) -> str:
-    """CUBIC uploads through three hosts; the second link has the rate, and `pfifo_fast` above it."""
+def link(flows: int, rate: str, seconds: int, qdisc: str = "pfifo_fast") -> str:
+    """CUBIC uploads through three hosts; the second link has the rate, and `qdisc` above it."""
     return f"""
 links:
   - {{ends: [client, router], rate: 10gbit, delay: 1ms}}
   - {{ends: [router, server], rate: {rate}, delay: 1ms}}
-qdiscs: {{router -> server: pfifo_fast}}
+qdiscs: {{router -> server: {qdisc}}}
 traffic: [{{tcp: client -> server, flows: {flows}}}]
 cc: cubic
 duration: {seconds}s
@@ -86,6 +87,29 @@ CASES = (
     Case("Wi-Fi, 4 up and 4 down", cell(4, 4, "10gbit", 3)),
     Case("Wi-Fi, 20 uploads of 10 Mbit/s", cell(20, 0, "10mbit", 3)),
 )
+
+OPTIONS = {
+    "cake": "bandwidth 100mbit",
+    "htb": "rate 100mbit",
+    "netem": "delay 5ms",
+    "red": "limit 400kb min 30kb max 90kb avpkt 1kb burst 55 bandwidth 100mbit",
+    "choke": "limit 1000 min 83 max 250 burst 100 bandwidth 100mbit",
+    "tbf": "rate 100mbit burst 32kb latency 50ms",
+}
+"""The options of the disciplines that need some."""
+
+
+def disciplines() -> list[Case]:
+    """A case for each queue discipline, above a link of 100 Mbit/s; without `drr`, which has no class by itself."""
+    names = (row.name for row in CoreRegistry().qdiscs if row.name != "drr")
+    return [Case(kind, link(4, "100mbit", 2, f"{kind} {OPTIONS.get(kind, '')}")) for kind in names]
+
+
+def controls() -> list[Case]:
+    """A case for each congestion control, through `htb | fq_codel`."""
+    names = (row.name for row in CoreRegistry().congestion_controls)
+    return [Case(name, router(4, "100mbit", 2, cc=name)) for name in names]
+
 
 GUARDED = (CASES[0], CASES[1], CASES[6])
 """Counted by each `make test`."""

@@ -20,6 +20,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 
 _COST = re.compile(r"events: (\d+), packets: (\d+), segments: (\d+)")
+_OWN = re.compile(r"cpu: ([\d.]+) s, memory: (\d+) KiB")
 _FUNCTION = re.compile(r"^ *([\d,]+) \([ \d.]+%\)(?: +[\d,]+ \([ \d.]+%\)| +\.)* +[^ :]*:(.*?)(?: \[.*\])?$")
 _TOTALS = re.compile(r"^ *([\d,]+) \(100\.0%\)(.*)PROGRAM TOTALS")
 _NUMBER = re.compile(r"[\d,]+(?= \()")
@@ -56,15 +57,23 @@ class Runner:
 RUN = "tailback_world::world::World::run"
 
 _IN_PYTHON = """
-import sys
+import sys, time
 from importlib.util import module_from_spec, spec_from_file_location
 extension, scenario = sys.argv[1:]
 spec = spec_from_file_location("tailback._core", extension)
 core = module_from_spec(spec)
 spec.loader.exec_module(core)
 with open(scenario) as file:
-    cost = core.run(file.read(), None)["cost"]
+    text = file.read()
+def peak():
+    # Of this program only; what the kernel adds up of a process begins with the peak of the one that started it.
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+held, begun = peak(), time.process_time()
+cost = core.run(text, None)["cost"]
+spent = time.process_time() - begun
 print(f"events: {cost['events']}, packets: {cost['packets']}, segments: {cost['segments']}")
+print(f"cpu: {spent:.6f} s, memory: {peak() - held} KiB")
 """
 
 
@@ -113,7 +122,7 @@ class Spent:
 
 
 def spend(runner: Runner, scenario: Mapping[str, Any]) -> Spent:
-    """Runs the scenario as users do."""
+    """Runs the scenario as users do. Of the extension only the run itself counts, of the program the whole process."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scenario.json"
         file.write_text(json.dumps(scenario))
@@ -123,6 +132,8 @@ def spend(runner: Runner, scenario: Mapping[str, Any]) -> Spent:
             _, status, usage = os.wait4(running.pid, 0)
             running.returncode = os.waitstatus_to_exitcode(status)
     segments, events = _segments_and_events(output)
+    if own := _OWN.search(output):
+        return Spent(float(own[1]), int(own[2]) / 1024, segments, events)
     return Spent(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, segments, events)
 
 

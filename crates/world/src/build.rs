@@ -195,6 +195,7 @@ impl<'a> Builder<'a> {
             path: None,
             draws: self.streams.stream(&names.stream, "qdisc"),
             watchdog: SimTime::NEVER,
+            closed_until: SimTime::ZERO,
             completion: SimTime::NEVER,
             awaiting_credit: 0,
             drops: [0; DropReason::ALL.len()],

@@ -62,6 +62,8 @@ pub(crate) struct Device {
     pub(crate) draws: Draws,
     /// When the discipline is next dequeued; `NEVER` if it does not wait. Other wake-ups are stale.
     pub(crate) watchdog: SimTime,
+    /// The discipline sends nothing before this time, whatever arrives; the watchdog wakes it by then.
+    pub(crate) closed_until: SimTime,
     /// The next completion that something waits for, or `NEVER`. Other completions are stale.
     pub(crate) completion: SimTime,
     /// Number of sockets that wait until one of their packets has left.
@@ -99,7 +101,7 @@ impl Device {
         self.account_for_dropped(context);
         if stopped {
             self.await_room(context);
-        } else {
+        } else if self.closed_until <= context.now {
             self.dequeue(context);
         }
         outcome
@@ -280,6 +282,7 @@ impl Device {
             let Some(root) = &mut self.root else { return };
             let closed_until = root.closed_until();
             if closed_until > context.now {
+                self.closed_until = closed_until;
                 return self.ask_again(closed_until, context);
             }
             let dequeued = root.dequeue(&mut context.effects.context(context.now, &mut self.draws));

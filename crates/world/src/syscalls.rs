@@ -73,7 +73,10 @@ impl Syscalls<'_> {
             // Represents the FIN of a reader that closes at the end, which carries the ACK.
             endpoint.quick_ack();
         }
-        self.world.drain(socket);
+        // Reading changes neither timers nor what the socket waits for: without an ACK nothing follows from it.
+        if endpoint.wants_to_send() {
+            self.world.drain(socket);
+        }
         bytes
     }
 

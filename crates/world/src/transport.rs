@@ -61,7 +61,7 @@ impl World {
 
     /// Handles the requests of a socket other than transmissions: wakes its application, records its events, waits for
     /// a credit, and sets its alarm.
-    #[inline]
+    #[inline(always)]
     fn handle_wakeups(&mut self, id: SocketId) {
         let World { sockets, context, devices, runnable, timers, .. } = self;
         let socket = sockets.tcp(id);

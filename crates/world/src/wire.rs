@@ -4,29 +4,39 @@
 //! arrival, a propagation delay later. It is therefore inserted once with that time and removed once; there is no event
 //! in between unless something waits for its completion.
 
-use std::collections::VecDeque;
-
 use tailback_packet::Packet;
 use tailback_units::{SimTime, Span};
 
-/// Packets between a discipline and the other host.
+/// Packets between a discipline and the other host, by number: each has a slot at its number modulo the number of slots,
+/// which is a power of two (or zero).
+///
+/// ```text
+/// first ≤ on their way < completed ≤ in the ring < end
+/// ```
 #[derive(Debug)]
 pub(crate) struct Wire {
     delay: Span,
-    /// Each with the instant at which its last bit leaves.
-    packets: VecDeque<(SimTime, Box<Packet>)>,
-    /// How many of them have left and been completed; the rest is the ring.
+    slots: Vec<Slot>,
+    first: usize,
     completed: usize,
+    end: usize,
     /// When the first packet in the ring has left; `NEVER` if there is none.
     pub(crate) next_departure: SimTime,
     /// When the next packet arrives; `NEVER` if there is none.
     pub(crate) next_arrival: SimTime,
 }
 
+/// A packet, with the instant at which its last bit leaves.
+#[derive(Debug)]
+struct Slot {
+    departure: SimTime,
+    packet: Option<Box<Packet>>,
+}
+
 impl Wire {
     pub(crate) fn new(delay: Span) -> Self {
         let (next_departure, next_arrival) = (SimTime::NEVER, SimTime::NEVER);
-        Wire { delay, packets: VecDeque::new(), completed: 0, next_departure, next_arrival }
+        Wire { delay, slots: Vec::new(), first: 0, completed: 0, end: 0, next_departure, next_arrival }
     }
 
     /// Packets arrive when they leave: the propagation delay is zero.
@@ -39,11 +49,16 @@ impl Wire {
     /// packet; otherwise its arrival follows that of the packet before it.
     #[inline]
     pub(crate) fn push(&mut self, packet: Box<Packet>, departure: SimTime) -> Option<SimTime> {
-        if self.next_departure == SimTime::NEVER {
+        if self.packets() == self.slots.len() {
+            self.grow();
+        }
+        let is_only = self.first == self.end;
+        if self.completed == self.end {
             self.next_departure = departure;
         }
-        self.packets.push_back((departure, packet));
-        if self.packets.len() > 1 {
+        *self.slot_mut(self.end) = Slot { departure, packet: Some(packet) };
+        self.end += 1;
+        if !is_only {
             return None;
         }
         self.next_arrival = departure + self.delay;
@@ -53,20 +68,24 @@ impl Wire {
     /// Number of packets whose completion is not yet processed.
     #[inline]
     pub(crate) fn in_ring(&self) -> usize {
-        self.packets.len() - self.completed
+        self.end - self.completed
     }
 
     /// When the first packet in the ring that is charged to a socket has left.
     #[inline]
     pub(crate) fn next_charged_departure(&self) -> Option<SimTime> {
-        let charged = self.packets.range(self.completed..).find(|(_, packet)| packet.charged);
-        charged.map(|&(departure, _)| departure)
+        let mut ring = (self.completed..self.end).map(|number| self.slot(number));
+        let charged = ring.find(|slot| slot.packet.as_ref().is_some_and(|packet| packet.charged));
+        charged.map(|slot| slot.departure)
     }
 
     /// Sets new departure times for the packets behind the one on the wire.
     pub(crate) fn reschedule(&mut self, mut departure_of: impl FnMut(&Packet) -> SimTime) {
-        for (departure, packet) in self.packets.iter_mut().skip(self.completed + 1) {
-            *departure = departure_of(packet);
+        for number in self.completed + 1..self.end {
+            let slot = self.slot_mut(number);
+            if let Some(packet) = &slot.packet {
+                slot.departure = departure_of(packet);
+            }
         }
     }
 
@@ -77,9 +96,14 @@ impl Wire {
         if departure > now {
             return None;
         }
+        let number = self.completed;
         self.completed += 1;
-        self.next_departure = self.packets.get(self.completed).map_or(SimTime::NEVER, |&(next, _)| next);
-        self.packets.get_mut(self.completed - 1).map(|(_, packet)| (departure, packet.as_mut()))
+        self.next_departure = match self.completed == self.end {
+            true => SimTime::NEVER,
+            false => self.slot(self.completed).departure,
+        };
+        let packet = self.slot_mut(number).packet.as_deref_mut()?;
+        Some((departure, packet))
     }
 
     /// Takes the next packet that has arrived by `now`; it was completed.
@@ -88,17 +112,49 @@ impl Wire {
         if self.next_arrival > now {
             return None;
         }
-        debug_assert!(self.completed > 0, "a packet leaves before it arrives");
-        let (_, packet) = self.packets.pop_front()?;
-        self.completed -= 1;
-        let following = self.packets.front();
-        self.next_arrival = following.map_or(SimTime::NEVER, |&(departure, _)| departure + self.delay);
-        Some(packet)
+        debug_assert!(self.completed > self.first, "a packet leaves before it arrives");
+        let packet = self.slot_mut(self.first).packet.take();
+        self.first += 1;
+        self.next_arrival = match self.first == self.end {
+            true => SimTime::NEVER,
+            false => self.slot(self.first).departure + self.delay,
+        };
+        packet
     }
 
     /// Packets in the ring and on their way.
+    #[inline]
     pub(crate) fn packets(&self) -> usize {
-        self.packets.len()
+        self.end - self.first
+    }
+
+    #[inline]
+    fn place(&self, number: usize) -> usize {
+        number & self.slots.len().wrapping_sub(1)
+    }
+
+    #[inline]
+    fn slot(&self, number: usize) -> &Slot {
+        &self.slots[self.place(number)]
+    }
+
+    #[inline]
+    fn slot_mut(&mut self, number: usize) -> &mut Slot {
+        let place = self.place(number);
+        &mut self.slots[place]
+    }
+
+    /// Doubles the number of slots.
+    #[cold]
+    fn grow(&mut self) {
+        let count = (2 * self.slots.len()).max(4);
+        let empty = || Slot { departure: SimTime::NEVER, packet: None };
+        let before = std::mem::replace(&mut self.slots, std::iter::repeat_with(empty).take(count).collect());
+        for (place, slot) in before.into_iter().enumerate() {
+            // All slots were in use: the numbers from `first` on.
+            let past = place.wrapping_sub(self.first) % (count / 2).max(1);
+            *self.slot_mut(self.first + past) = slot;
+        }
     }
 }
 
@@ -139,5 +195,21 @@ mod tests {
         wire.push(Box::new(datagram(40)), at(5));
         wire.push(Box::new(Packet { charged: true, ..datagram(41) }), at(7));
         assert_eq!(wire.next_charged_departure(), Some(at(7)));
+    }
+
+    #[test]
+    fn packets_keep_their_order_while_the_number_of_slots_grows() {
+        let mut wire = Wire::new(Span::from_nanos(1_000));
+        let mut taken = Vec::new();
+        for number in 0..100 {
+            wire.push(Box::new(datagram(40 + number)), at(10 * u64::from(number)));
+            while wire.complete(at(10 * u64::from(number))).is_some() {}
+            if number % 3 == 0 {
+                taken.extend(wire.arrived(at(5_000)).map(|packet| packet.ip_length));
+            }
+        }
+        taken.extend(std::iter::from_fn(|| wire.arrived(at(5_000))).map(|packet| packet.ip_length));
+        assert_eq!(taken, (40..140).collect::<Vec<_>>());
+        assert_eq!((wire.packets(), wire.in_ring()), (0, 0));
     }
 }

@@ -3,7 +3,7 @@
 Exit status: 0 success; 1 a run failed, or results cannot be written; 2 the input is wrong; 130 interrupted.
 """
 
-from tailback.cli import interrupts
+from tailback.cli import garbage, interrupts
 
 __all__ = ["main"]
 
@@ -11,6 +11,7 @@ __all__ = ["main"]
 def main() -> None:
     """Runs the command line and exits with its status."""
     interrupts.arm()
+    garbage.search_rarely()
     with interrupts.handled():
         # Imported here, so that Ctrl-C is handled from the beginning.
         from tailback.cli import app

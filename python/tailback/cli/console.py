@@ -1,30 +1,19 @@
 """The output streams of a command, each a terminal or a pipe.
 
-All output goes through this module, which makes text safe (`plain.visible`) and interprets no markup.
+All output goes through this module, which makes text safe (`plain.visible`) and interprets no markup. Commands that
+print lines only start without the library that draws tables.
 """
 
 import sys
-from collections.abc import Iterable
-from typing import Any
-
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
+from typing import TYPE_CHECKING
 
 from tailback import plain
 
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
 PIPE_WIDTH = 1000
 """Width of tables that are not printed to a terminal, so that nothing is truncated or wrapped."""
-
-
-class _Plain(Console):
-    """A console whose only escape sequences are its own styles."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(markup=False, emoji=False, highlight=False, **settings)
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=plain.visible(segment.text))
 
 
 def line(text: object) -> None:
@@ -32,12 +21,12 @@ def line(text: object) -> None:
     print(plain.visible(str(text)))
 
 
-def error(text: object) -> None:
-    """Prints an error to stderr."""
+def aside(text: object) -> None:
+    """Prints a line to stderr: an error, a warning, a remark."""
     print(plain.visible(str(text)), file=sys.stderr)
 
 
-def emit(*parts: RenderableType) -> None:
+def emit(*parts: "RenderableType") -> None:
     """Prints to stdout; on a pipe, without trailing spaces."""
     console = stdout()
     if console.is_terminal:
@@ -48,14 +37,18 @@ def emit(*parts: RenderableType) -> None:
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
-def stdout() -> Console:
+def stdout() -> "Console":
     """The console of stdout; a pipe has unlimited width."""
-    return _Plain() if sys.stdout.isatty() else _Plain(width=PIPE_WIDTH)
+    from tailback.cli.styled import PlainConsole
+
+    return PlainConsole() if sys.stdout.isatty() else PlainConsole(width=PIPE_WIDTH)
 
 
-def stderr() -> Console:
+def stderr() -> "Console":
     """The stream for everything except results."""
-    return _Plain(stderr=True, soft_wrap=True)
+    from tailback.cli.styled import PlainConsole
+
+    return PlainConsole(stderr=True, soft_wrap=True)
 
 
 def counted(count: int, noun: str) -> str:

@@ -99,7 +99,7 @@ def _report(error: object) -> None:
     from tailback import plain
     from tailback.cli import console
 
-    console.error(plain.brief(str(error)))
+    console.aside(plain.brief(str(error)))
 
 
 def _is_of_stdout(error: Exception) -> bool:

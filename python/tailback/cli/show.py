@@ -10,11 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rich.table import Table
-from rich.text import Text
-
 from tailback import plain
-from tailback.cli.console import counted, emit, line, stderr
+from tailback.cli.console import aside, counted, emit, line
 
 if TYPE_CHECKING:
     from tailback.scenario import LintWarning
@@ -46,12 +43,12 @@ def file(text: str) -> None:
 def findings(found: "Iterable[LintWarning]") -> None:
     """Prints warnings and remarks to stderr."""
     for finding in found:
-        stderr().print(str(finding))
+        aside(finding)
 
 
 def remark(text: str) -> None:
     """Prints a remark to stderr."""
-    stderr().print(text)
+    aside(text)
 
 
 def warnings(found: "Iterable[LintWarning]") -> None:
@@ -62,7 +59,7 @@ def warnings(found: "Iterable[LintWarning]") -> None:
 def errors(found: Iterable[str]) -> None:
     """Prints errors to stderr."""
     for error in found:
-        stderr().print(error)
+        aside(error)
 
 
 def duration(seconds: float) -> str:
@@ -82,6 +79,10 @@ def checked(file: Path, runs: int) -> None:
 
 def names(rows: Iterable[tuple[str, str]]) -> None:
     """Prints names with one line of description each."""
+    # Imported here, because `tailback check` prints no table and starts more quickly without.
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column()

@@ -369,4 +369,5 @@ EdcaBySide = Annotated[dict[str, tuple[resolved.Edca, ...]], read_by(wifi.edca_b
 class Section(BaseModel):
     """A mapping of an experiment file; an unknown key is an error."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    # Built at first use: the mappings inside another one are then built as a part of it, and not by themselves too.
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, arbitrary_types_allowed=True, defer_build=True)

@@ -94,6 +94,22 @@ finally:
     assert done.stderr.split("\n")[-2] == ""
 
 
+def test_little_time_goes_into_the_search_for_garbage_while_a_command_starts(file: Path) -> None:
+    program = f"""
+import gc, sys
+sys.argv = ["tailback", "check", {str(file)!r}]
+searched = []
+gc.callbacks.append(lambda phase, about: searched.append(phase))
+from tailback.cli import main
+try:
+    main()
+finally:
+    print(searched.count("start"), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(done.stderr.split()[-1]) <= 20, "it would be a hundred times"
+
+
 def test_the_package_itself_imports_nothing_but_names() -> None:
     heavy = DATA | RENDERING | {"pydantic", "rich", "typer", "ruamel.yaml", "tailback._core"}
     program = f"import sys, tailback; print(*({heavy!r} & set(sys.modules)))"

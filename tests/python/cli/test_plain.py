@@ -16,6 +16,7 @@ from command import in_process
 from tailback import plain, results
 from tailback.cli import console
 from tailback.cli.live import SHOWN, Board
+from tailback.cli.styled import PlainConsole
 from tailback.plots import AUTOMATIC, default_plot, find_plot
 from tailback.report import html
 
@@ -106,7 +107,7 @@ def test_the_console_shows_every_text_as_it_is(hostile: str, capsys: pytest.Capt
     console.emit(table, hostile, Text(hostile))
     console.stderr().print(hostile)
     console.line(hostile)
-    console.error(hostile)
+    console.aside(hostile)
     out, err = capsys.readouterr()
     if plain.visible(hostile) == hostile:
         # The escaped text is longer than the width that was measured for it.
@@ -120,7 +121,7 @@ def test_the_console_shows_every_text_as_it_is(hostile: str, capsys: pytest.Capt
 
 def test_our_own_styles_reach_a_terminal() -> None:
     shown = io.StringIO()
-    terminal = console._Plain(file=shown, force_terminal=True, color_system="standard")
+    terminal = PlainConsole(file=shown, force_terminal=True, color_system="standard")
     terminal.print(Text("word\x1b[0m", style="red"))
     assert shown.getvalue() == "\x1b[31mword\\x1b[0m\x1b[0m\n"
 
@@ -128,7 +129,7 @@ def test_our_own_styles_reach_a_terminal() -> None:
 def test_a_board_shows_axes_of_any_name() -> None:
     board = Board(40)
     assert isinstance(board._bar, Progress)
-    terminal = console._Plain(file=io.StringIO(), force_terminal=True, width=60)
+    terminal = PlainConsole(file=io.StringIO(), force_terminal=True, width=60)
     place = (("[/red]", "\x1b[31m"),)
     board._ended[place] = []
     table = board._table([place], SHOWN)
