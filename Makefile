@@ -117,7 +117,9 @@ papers: $(VENV)/.package ## reproduce the papers; write docs/papers.md, its pict
 	$(BIN)/python -m tailback.papers.document results
 
 docs: $(VENV)/.tools $(VENV)/.package ## build the documentation into site/, without a network; broken links are errors
-	NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/mkdocs build --strict
+	$(BIN)/python scripts/site.py build/documentation
+	$(BIN)/zensical build --strict --config-file build/documentation/mkdocs.yml
+	@rm -rf site && mv build/documentation/site site
 
 man: $(VENV)/.package ## write the manual pages to build/man
 	$(BIN)/python scripts/man.py build/man

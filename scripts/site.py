@@ -1,4 +1,7 @@
-"""Hooks of mkdocs.yml, which generate pages of the site.
+"""site.py FOLDER: writes the source of the documentation site to FOLDER; `make docs` then builds FOLDER/site.
+
+FOLDER gets `mkdocs.yml` and `docs/`, in which all is plain Markdown: any generator that reads the configuration of
+MkDocs can build it. We use Zensical, by the authors of Material for MkDocs, whose maintenance ends in May 2027.
 
 One page per congestion control, queue discipline and driver from the registries of the simulator; every key of an
 experiment file from its models; every command from the command line; the functions of `import tailback`; the sources
@@ -11,15 +14,15 @@ import inspect
 import json
 import posixpath
 import re
+import shutil
+import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer.main
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
-from mkdocs.structure.pages import Page
+import yaml
 from typer.cli import get_docs_for_click
 
 import tailback
@@ -53,11 +56,35 @@ PLACED = {
 """Pages that are files outside of `docs`, by path."""
 
 
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Adds generated pages to the navigation, and pages that are missing there to `How to`."""
-    known = {*_named(config.nav), *COMPARED.values()}
-    others = [path.name for path in sorted(Path(config.docs_dir).glob("*.md")) if path.name not in known]
-    for entry in config.nav or []:
+def main(folder: Path) -> None:
+    """Writes the source of the site."""
+    shutil.rmtree(folder, ignore_errors=True)
+    pages = {**_written(), **_made()}
+    for uri, content in pages.items():
+        place = folder / "docs" / uri
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content if isinstance(content, bytes) else _page(uri, content, pages.keys()).encode())
+    configuration = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
+    configuration |= {"nav": _navigation(configuration["nav"])}
+    (folder / "mkdocs.yml").write_text(yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True), "utf-8")
+
+
+def _written() -> dict[str, str | bytes]:
+    """The pages and pictures of `docs`."""
+    files = (file for file in sorted((ROOT / "docs").rglob("*")) if file.is_file() and file.suffix != ".ipynb")
+    return {
+        file.relative_to(ROOT / "docs").as_posix(): file.read_text("utf-8")
+        if file.suffix == ".md"
+        else file.read_bytes()
+        for file in files
+    }
+
+
+def _navigation(nav: Any) -> Any:
+    """The navigation with the generated pages, and with pages that it lacks in `How to`."""
+    known = {*_named(nav), *COMPARED.values()}
+    others = [path.name for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in known]
+    for entry in nav:
         if "How to" in entry:
             entry["How to"] += others
         for title, value in list(entry.items()):
@@ -65,7 +92,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
                 written = [{"Compared": COMPARED[value]}] if value in COMPARED else []
                 pages = [{row.name: f"{value}/{row.name}.md"} for row in _rows(value)]
                 entry[title] = [f"{value}/index.md", *written, *pages]
-    return config
+    return nav
 
 
 def _named(nav: Any) -> Iterator[str]:
@@ -78,43 +105,28 @@ def _named(nav: Any) -> Iterator[str]:
         yield from (name for value in nav for name in _named(value))
 
 
-def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the generated pages."""
-    for path, content in _made().items():
-        files.append(File.generated(config, path, content=content))
-    return files
-
-
-def on_post_build(config: MkDocsConfig) -> None:
-    """Also writes the search index as a script, because pages opened from the disk cannot read JSON files."""
-    folder = Path(config.site_dir) / "search"
-    index = (folder / "search_index.json").read_text("utf-8")
-    (folder / "search_index.js").write_text(f"var __index = {index}", "utf-8")
-
-
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Converts links to files outside of the site, and citations to links; leaves code unchanged."""
-    del config
-    here = posixpath.dirname(page.file.src_uri)
-    made = next((place for place, uri in PLACED.items() if uri == page.file.src_uri), None)
+def _page(uri: str, markdown: str, pages: Collection[str]) -> str:
+    """A page with links to files outside of the site as their names, and citations as links; code is unchanged."""
+    here = posixpath.dirname(uri)
+    made = next((place for place, placed in PLACED.items() if placed == uri), None)
     # Where a link of this page is counted from, in the repository.
     base = posixpath.join("docs", here) if made is None else posixpath.dirname(made)
 
     def linked(match: re.Match[str]) -> str:
-        return _linked(match, (base, here), files)
+        return _linked(match, (base, here), pages)
 
     parts = FENCE.split(markdown)
     return "".join(part if part.startswith("```") else _cited(LINK.sub(linked, part), here) for part in parts)
 
 
-def _linked(match: re.Match[str], places: tuple[str, str], files: Files) -> str:
+def _linked(match: re.Match[str], places: tuple[str, str], pages: Collection[str]) -> str:
     base, here = places
     target, hash_, anchor = match["target"].partition("#")
     if not target or re.match(r"[a-z]+:", match["target"]):
         return match[0]
     path = posixpath.normpath(posixpath.join(base, target))
     uri = PLACED.get(path, path.removeprefix("docs/") if path.startswith("docs/") else None)
-    if uri is not None and files.get_file_from_path(uri) is not None:
+    if uri is not None and uri in pages:
         return f"{match['image']}[{match['text']}]({posixpath.relpath(uri, here or '.')}{hash_}{anchor})"
     if (base.startswith("docs") and not path.startswith("docs/")) or uri is None:
         return match["text"] if match["text"].strip("`") != path else f"`{path}`"
@@ -388,3 +400,7 @@ def _lines(html: str) -> Iterator[str]:
     for line in html.splitlines():
         if line.strip():
             yield line.strip()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

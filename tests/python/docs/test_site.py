@@ -16,14 +16,15 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
+    folder = tmp_path_factory.mktemp("documentation")
     # A proxy that does not exist: any use of a network fails.
     offline = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
-    environment = {**os.environ, **offline, "NO_MKDOCS_2_WARNING": "1"}
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return folder
+    environment = {**os.environ, **offline, "NO_COLOR": "1"}
+    subprocess.run([sys.executable, ROOT / "scripts" / "site.py", folder], env=environment, check=True)
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", folder / "mkdocs.yml"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "site"
 
 
 def page(site: Path, name: str) -> str:
