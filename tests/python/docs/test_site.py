@@ -20,8 +20,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # A proxy that does not exist: any use of a network fails.
     offline = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
     environment = {**os.environ, **offline, "NO_COLOR": "1"}
-    subprocess.run([sys.executable, ROOT / "scripts" / "site.py", folder], env=environment, check=True)
-    command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", folder / "mkdocs.yml"]
+    subprocess.run([sys.executable, str(ROOT / "scripts" / "site.py"), str(folder)], env=environment, check=True)
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", str(folder / "mkdocs.yml")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "site"
