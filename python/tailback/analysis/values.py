@@ -84,9 +84,13 @@ def cwnd(run: Measured) -> dict[str, Any] | None:
 
 
 def jain(run: Measured) -> float | None:
-    """Jain's index of the TCP flows."""
-    index = metrics.jain_index([run.goodput[flow] for flow in run.measure.tcp_flows if flow in run.goodput])
-    return None if index is None else metrics.rounded(index)
+    """Jain's index of the TCP flows; with flows in both directions, that of the direction that shares less equally."""
+    shares: dict[str | None, list[float]] = {}
+    for flow in run.measure.tcp_flows:
+        if flow in run.goodput:
+            shares.setdefault(run.measure.directions.get(flow), []).append(run.goodput[flow])
+    indexes = [index for each in shares.values() if (index := metrics.jain_index(each)) is not None]
+    return metrics.rounded(min(indexes)) if indexes else None
 
 
 def retransmits(run: Measured) -> int | None:

@@ -90,5 +90,18 @@ def _write(paths: dict[Path, str], words: dict[str, str]) -> list[Path]:
             raise NotStarted(f"{path} exists\n  hint: choose another name, or remove it")
     for path, template in paths.items():
         text = (FOLDER / template).read_text(encoding="utf-8")
-        path.write_text(Template(text).safe_substitute(words), encoding="utf-8")
+        path.write_text(_aligned(Template(text).safe_substitute(words)), encoding="utf-8")
     return list(paths)
+
+
+_COMMAND = re.compile(r"(?P<command>#   tailback .*?) {2,}(?P<remark># .*)")
+
+
+def _aligned(text: str) -> str:
+    """The text with the remarks behind its commands in one column, because names have any length."""
+    lines = text.splitlines()
+    found = {place: match for place, line in enumerate(lines) if (match := _COMMAND.fullmatch(line))}
+    width = max((len(match["command"]) for match in found.values()), default=0)
+    for place, match in found.items():
+        lines[place] = f"{match['command']:{width}}  {match['remark']}"
+    return "\n".join(lines) + "\n"

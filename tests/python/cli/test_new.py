@@ -61,3 +61,9 @@ def test_an_experiment_is_written_by_its_name(tmp_path: Path) -> None:
     done = in_process("new", "home-link", tmp_path / "mine.yaml")
     assert done.stdout.strip() == str(tmp_path / "mine.yaml")
     assert "exists" in in_process("new", "home-link", tmp_path / "mine.yaml", status=2).stderr
+
+
+def test_remarks_behind_commands_stand_in_one_column(tmp_path: Path) -> None:
+    (file,) = starters.experiment("home-link", tmp_path / "a-long-name-of-a-file.yaml")
+    commands = [line for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("#   tailback ")]
+    assert len({line.rindex("#") for line in commands}) == 1 < len(commands)
