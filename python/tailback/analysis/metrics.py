@@ -105,8 +105,8 @@ def percentiles(samples: Samples) -> dict[str, float] | None:
 
 def jain_index(shares: Sequence[float]) -> float | None:
     """Jain's fairness index (Σx)² / (n·Σx²) of the goodputs of all TCP flows, from 1/n (one flow has everything) to 1
-    (all are equal), no unit. `None` if no flow delivered data. An upload and a download do not share a queue: with flows
-    in both directions, a summary has the index of each direction's flows, the lower of the two.
+    (all are equal), no unit. `None` if no flow delivered data. An upload and a download do not share a queue: with
+    flows in both directions, a summary has the lower of the indexes of the two directions.
     """
     squares = sum(share * share for share in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else None
