@@ -19,6 +19,9 @@
 //! `iwlwifi` (mvm) the queues of the host are as in Linux, but what their firmware does is not documented: it is modelled
 //! as that of `ath10k`, up to the block-ack window. The 256 frames of `iwlwifi` are a queue per station and access category
 //! there, and all frames of the device here.
+//! Received packets are handed to the host at once. The hardware of `ath9k` interrupts 500 µs after the last of them, at
+//! most 2 ms after the first (`rx_quiet`, `rx_longest`; chips before AR9300: 250 and 700 µs).
+//! [linux-6.12 ath9k/hw.c ath9k_hw_init_config]
 
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Span};
 
@@ -126,6 +129,10 @@ pub struct Profile {
     pub amsdu: Option<Amsdu>,
     /// Longer PSDUs are announced by RTS and CTS.
     pub rts_threshold: Option<u32>,
+    /// Received packets are handed to the host when none has come for this long; zero: at once.
+    pub rx_quiet: Span,
+    /// But no later than this after the first of them.
+    pub rx_longest: Span,
 }
 
 /// Airtime of transmissions to a station and from it is charged to it. [linux-6.12 ieee80211_i.h]
@@ -135,6 +142,8 @@ pub const AIRTIME_USE_RX: u32 = 2;
 
 /// Longest PSDU there is: as a threshold, off. [linux-6.12 include/net/cfg80211.h wiphy rts_threshold]
 const RTS_OFF: u32 = 1_048_575;
+/// With `rx_quiet`, unless the experiment says otherwise. [linux-6.12 ath9k/hw.c rimt_first]
+const RX_LONGEST: Span = Span::from_millis(2);
 /// What mac80211 sets. [linux-6.12 include/net/cfg80211.h IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L, _H,
 /// IEEE80211_AQL_THRESHOLD]
 const AQL: AirtimeLimits = AirtimeLimits {
@@ -158,6 +167,8 @@ const ATH9K: Profile = Profile {
     rate_control: RateControlIn::Host,
     amsdu: None,
     rts_threshold: None,
+    rx_quiet: Span::ZERO,
+    rx_longest: RX_LONGEST,
 };
 
 const ATH9K_HTC: Profile = Profile {
@@ -271,6 +282,12 @@ impl Profile {
         let off = u64::from(RTS_OFF);
         let threshold = self.rts_threshold.map_or(off, u64::from);
         found.push(Parameter { min: 0, ..row("rts", ParameterUnit::Bytes, threshold, off, RTS) });
+        for (name, own, meaning) in
+            [("rx_quiet", self.rx_quiet, RX_QUIET), ("rx_longest", self.rx_longest, RX_LONGEST_WAIT)]
+        {
+            let own = row(name, ParameterUnit::Time, own.as_nanos(), SECOND, meaning);
+            found.push(Parameter { min: 0, ..own });
+        }
         if let Above::StationQueues(limits) = self.above {
             let flags = u64::from(self.airtime_flags);
             let own = row("airtime_flags", ParameterUnit::Number, flags, 3, AIRTIME_FLAGS);
@@ -312,6 +329,8 @@ impl Profile {
         if let Some(bytes) = given.given("rts") {
             profile.rts_threshold = u32::try_from(bytes).ok().filter(|&bytes| bytes < RTS_OFF);
         }
+        profile.rx_quiet = given.given("rx_quiet").map_or(profile.rx_quiet, Span::from_nanos);
+        profile.rx_longest = given.given("rx_longest").map_or(profile.rx_longest, Span::from_nanos);
         if let Above::StationQueues(limits) = &mut profile.above {
             small("airtime_flags", &mut profile.airtime_flags);
             small("limit", &mut limits.packets);
@@ -387,6 +406,9 @@ const AIRTIME_DEVICE: &str =
 const AIRTIME_STEPS: &str = "unit in which the expected airtime of a packet is counted, rounded down";
 const AMSDU: &str = "maximum number of packets in one MPDU; 1: no A-MSDU";
 const RTS: &str = "longer PSDUs are protected by RTS and CTS";
+const RX_QUIET: &str = "received packets are handed to the host when none has come for this long; 0: at once";
+const RX_LONGEST_WAIT: &str =
+    "with rx_quiet, received packets are handed over no later than this after the first";
 const LIMIT: &str = "maximum number of packets in all queues above the radio";
 const MEMORY_LIMIT: &str = "maximum kernel memory of the packets in all queues above the radio";
 

@@ -8,6 +8,7 @@ use tailback_record::WifiRow;
 use tailback_units::{Bytes, SimTime};
 use tailback_wifi::{Context as ChannelContext, Outcome, Ppdu, StationId};
 
+use crate::Event;
 use crate::channel::RadioChannel;
 use crate::world::World;
 
@@ -34,13 +35,36 @@ impl World {
         match outcome {
             Outcome::Received(station, packet) => {
                 self.capture_received(channel, station, &packet);
-                let host = self.context.channels[channel].interface(station).host;
-                self.context.backlog.push_back((host, packet));
+                self.received(channel, station, packet);
             }
             Outcome::Credit(socket, truesize) => self.context.effects.credits.push((socket, truesize)),
             Outcome::Accepts(station) => self.wake_queue(channel, station),
             Outcome::Sent(ppdu) => self.note_ppdu(channel, &ppdu),
             Outcome::Dropped(station, packet, reason) => self.drop_at(channel, station, packet, reason),
+        }
+    }
+
+    /// A packet waits for the interrupt of its radio, if that is mitigated.
+    fn received(&mut self, channel: usize, station: StationId, packet: Box<Packet>) {
+        let air = &mut self.context.channels[channel];
+        let host = air.interface(station).host;
+        let moderation = &mut air.moderation[usize::from(station.0)];
+        if moderation.is_off() {
+            self.context.backlog.push_back((host, packet));
+        } else if let Some(due) = moderation.hold(packet, self.context.now) {
+            self.context.wake_at(due, Event::Interrupt(channel as u16, station));
+        }
+    }
+
+    /// The host of a radio takes what has been received, unless more has come in the meantime.
+    pub(crate) fn interrupt(&mut self, channel: u16, station: StationId) {
+        let context = &mut self.context;
+        let air = &mut context.channels[usize::from(channel)];
+        let host = air.interface(station).host;
+        let released = air.moderation[usize::from(station.0)].release(context.now);
+        match released {
+            Ok(packets) => context.backlog.extend(packets.into_iter().map(|packet| (host, packet))),
+            Err(due) => context.wake_at(due, Event::Interrupt(channel, station)),
         }
     }
 

@@ -6,6 +6,7 @@ use tailback_units::SimTime;
 use tailback_wifi::StationId;
 
 use crate::DeviceId;
+use crate::moderation::Moderation;
 
 /// The interface of a host to a radio.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct RadioChannel {
     pub(crate) draws: Vec<Box<dyn Rng + Send>>,
     /// The interface of each radio, that of the access point first.
     pub(crate) interfaces: Vec<Interface>,
+    /// What each radio has received and not yet handed over.
+    pub(crate) moderation: Vec<Moderation>,
     /// The earliest event in the calendar; others are stale.
     pub(crate) pending: SimTime,
 }
@@ -39,6 +42,11 @@ impl Interface {
 }
 
 impl RadioChannel {
+    /// Packets in queues, on the air, and received but not handed over.
+    pub(crate) fn packets(&self) -> usize {
+        self.channel.packets() + self.moderation.iter().map(Moderation::packets).sum::<usize>()
+    }
+
     pub(crate) fn interface(&self, station: StationId) -> &Interface {
         &self.interfaces[usize::from(station.0)]
     }

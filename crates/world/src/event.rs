@@ -1,6 +1,7 @@
 //! The events of the calendar.
 
 use tailback_packet::SocketId;
+use tailback_wifi::StationId;
 
 use crate::ids::{ConversationId, DeviceId, TimerId};
 
@@ -17,6 +18,8 @@ pub(crate) enum Event {
     PathDelivers(DeviceId),
     /// The next event of this channel.
     Air(u16),
+    /// The interrupt of a radio on this channel for what it has received.
+    Interrupt(u16, StationId),
     /// A link changes by its schedule.
     Change(u32),
     /// The alarm of a socket.

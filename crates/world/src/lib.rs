@@ -26,6 +26,7 @@ mod host;
 mod ids;
 mod journal;
 mod ledger;
+mod moderation;
 mod nic;
 mod opportunities;
 mod own_controls;

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use tailback_packet::{Packet, SocketId};
 use tailback_units::{Bytes, SimTime, Span};
 
+use crate::channel::RadioChannel;
 use crate::context::Context;
 use crate::device::Device;
 use crate::route::Routes;
@@ -111,7 +112,7 @@ impl World {
 
     /// Where the packets are.
     pub fn ledger(&self) -> Ledger {
-        let on_air = self.context.channels.iter().map(|channel| channel.channel.packets()).sum::<usize>();
+        let on_air = self.context.channels.iter().map(RadioChannel::packets).sum::<usize>();
         let inside =
             self.devices.iter().map(Device::packets).sum::<usize>() + self.context.backlog.len() + on_air;
         Ledger { inside: inside as u64, ..self.context.ledger }
@@ -171,6 +172,7 @@ impl World {
             Event::Arrived(device) => self.receive_from(device),
             Event::PathDelivers(device) => self.devices[device.index()].path_delivers(&mut self.context),
             Event::Air(channel) => self.on_air(channel),
+            Event::Interrupt(channel, station) => self.interrupt(channel, station),
             Event::Change(number) => {
                 self.schedule[number as usize].clone().happen(&mut self.devices, &mut self.context);
             }

@@ -17,6 +17,7 @@ use super::topology::{LinkEnd, Topology};
 use crate::BuildError;
 use crate::channel::{Interface, RadioChannel};
 use crate::error::parameter_error;
+use crate::moderation::Moderation;
 use crate::radio::Radio;
 use crate::route::Routes;
 use crate::scenario::{self, Scenario};
@@ -114,6 +115,7 @@ fn channel(scenario: &Scenario, cells: &[usize], streams: &mut Streams) -> Resul
     let band = band(scenario, cells)?;
     let radios: usize = cells.iter().map(|&cell| scenario.cells[cell].stations.len() + 1).sum();
     let (mut stations, mut hosts, mut draws) = (Vec::new(), Vec::new(), Vec::<Box<dyn Rng + Send>>::new());
+    let mut moderation = Vec::new();
     for &index in cells {
         let cell = &scenario.cells[index];
         let beacons = beacons(cell, index, band, streams)?;
@@ -127,6 +129,7 @@ fn channel(scenario: &Scenario, cells: &[usize], streams: &mut Streams) -> Resul
             if cell.rts {
                 profile.rts_threshold = Some(0);
             }
+            moderation.push(Moderation::new(profile.rx_quiet, profile.rx_longest));
             let station = Station::new(profile, band, cell.mpdu_overhead, edca(cell, radio), links);
             stations.push(match beacons {
                 Some((rate, begin)) if radio == 0 => station.with_beacons(rate, begin),
@@ -138,7 +141,7 @@ fn channel(scenario: &Scenario, cells: &[usize], streams: &mut Streams) -> Resul
     }
     let hearing = hearing(scenario, cells, &hosts)?;
     let channel = tailback_wifi::Channel::new(ChannelSettings { band, hearing }, stations);
-    Ok(RadioChannel { channel, draws, interfaces: Vec::new(), pending: SimTime::NEVER })
+    Ok(RadioChannel { channel, draws, interfaces: Vec::new(), moderation, pending: SimTime::NEVER })
 }
 
 /// The band of some cells on one channel.

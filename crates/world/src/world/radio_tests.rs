@@ -27,6 +27,10 @@ const PINGS: &str = r#"
     {"kind": "ping", "name": "two", "from": 2, "to": 1, "start_ns": 0, "stop_ns": 2000000000,
      "interval_ns": 200000000, "size": 64}"#;
 
+const PING: &str = r#"
+    {"kind": "ping", "name": "one", "from": 2, "to": 1, "start_ns": 0, "stop_ns": 2000000000,
+     "interval_ns": 200000000, "size": 64}"#;
+
 #[test]
 fn two_stations_share_one_pfifo_fast_and_neither_is_favoured_by_its_number() {
     let mut scenario = cell(2, "ath9k_htc", FLOODS);
@@ -105,4 +109,22 @@ fn a_socket_is_charged_for_the_segments_of_an_skb_as_soon_as_the_radio_has_segme
         .collect();
     assert!(below.iter().any(|bytes| *bytes > 20 * segment), "{below:?}");
     assert!(below.iter().all(|bytes| bytes.is_multiple_of(segment)), "{below:?}");
+}
+
+/// Over 1 ms of wire each way a ping takes about 2.4 ms; its request and its reply wait for an interrupt of 0.5 ms each.
+#[test]
+fn a_radio_that_mitigates_interrupts_delays_what_it_receives() {
+    let delivered = |options: &[(&str, u64)]| {
+        let mut scenario = cell(1, "ath9k", PING);
+        scenario.duration_ns = 3_000_000;
+        let cell = &mut scenario.cells[0];
+        for driver in [&mut cell.driver, &mut cell.stations[0].driver] {
+            driver.options = options.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        }
+        let ledger = ran(&scenario).ledger();
+        (ledger.delivered, ledger.inside)
+    };
+    assert_eq!(delivered(&[]), (2, 0));
+    assert_eq!(delivered(&[("rx_quiet", 500_000)]), (1, 1));
+    assert_eq!(delivered(&[("rx_quiet", 500_000), ("rx_longest", 50_000)]), (2, 0));
 }
