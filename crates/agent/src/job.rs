@@ -298,6 +298,8 @@ pub struct Requests {
     pub answers: Vec<u64>,
     /// From the end of an answer to the next request; taken in turn.
     pub pauses_ns: Vec<u64>,
+    /// Requests after which the client closes; null = only at the stop.
+    pub count: Option<usize>,
     /// Congestion control of both ends.
     pub congestion_control: String,
     /// As for a flow, at both ends.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from tailback.analysis import media, metrics, wifi
+from tailback.analysis import media, metrics, responsiveness, wifi
 from tailback.analysis.window import Window
 
 Frames = Mapping[str, pd.DataFrame]
@@ -34,6 +34,8 @@ class Measure:
     """Mean rate over the window of each device that has one: the minimum of its link and its shapers."""
     streams: Mapping[str, media.Stream] = field(default_factory=dict)
     """The directions of calls and games."""
+    probes: responsiveness.Probes | None = None
+    """The probes of responsiveness; `None` if there are none."""
     radios: tuple[wifi.Pair, ...] = ()
     """Pairs of access point and station, one for each station."""
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tailback.analysis import media, metrics, passive, queues, rates, sharing, udp, values, warmup, wifi
+from tailback.analysis import media, metrics, passive, queues, rates, responsiveness, sharing, udp, values, warmup, wifi
 from tailback.analysis.metric import Column, Heading, Metric, Number, Read, Summary
 
 Row = TypeVar("Row")
@@ -213,6 +213,14 @@ METRICS: dict[str, Metric] = {
                 Number("request p95", "request_ms.p95", heading=Heading(13), test="permutation"),
             ),
             word="request", tolerance="5% or 0.5ms", sampled=("request",), better="low",
+        ),
+        Metric(
+            "RPM", "rpm", "", ("requests", "tcp_info"), responsiveness.rpm, "[responsiveness]", values.rpm,
+            (
+                Number("RPM", "rpm.total", heading=Heading(16, decimals=0), test="permutation", bounds=("rpm",)),
+                Number("RPM idle", "rpm.idle", heading=Heading(17, decimals=0), bounds=("rpm idle",)),
+            ),
+            word="rpm", tolerance="10%", better="high",
         ),
         Metric(
             "slowdown", "slowdown", "", ("events", "completions"), sharing.slowdowns, "[alizadeh2013 §5]",

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tailback.analysis import media, metrics, queues, rates, sharing, udp, warmup, wifi
+from tailback.analysis import media, metrics, queues, rates, responsiveness, sharing, udp, warmup, wifi
 from tailback.analysis.measured import Measured
 from tailback.analysis.window import Window
 
@@ -204,6 +204,15 @@ def request_latency(run: Measured) -> Percentiles | None:
     if "requests" not in run.frames:
         return None
     return metrics.percentiles(sharing.request_latencies(run.frames["requests"], run.window))
+
+
+def rpm(run: Measured) -> dict[str, float] | None:
+    """RPM, if there are probes."""
+    if "requests" not in run.frames or run.measure.probes is None:
+        return None
+    table = run.frames.get("tcp_info")
+    found = responsiveness.rpm(run.frames["requests"], table, run.measure.probes, run.window)
+    return {name: metrics.rounded(value) for name, value in found.items() if value is not None} or None
 
 
 def flows_unfinished(run: Measured) -> int | None:

@@ -204,7 +204,10 @@ class Ping:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Requests of `size` bytes over one TCP connection; answers and pauses are taken in turn, again and again."""
+    """Requests of `size` bytes over one TCP connection; answers and pauses are taken in turn, again and again.
+
+    One with a `count` of 1 is a probe of responsiveness.
+    """
 
     __pydantic_config__ = STRICT
     run_by: ClassVar[Application | None] = "request"
@@ -218,6 +221,8 @@ class Request:
     size: int
     answers: tuple[int, ...]
     pauses_ns: tuple[int, ...]
+    count: Annotated[int | None, ABSENT_IF_NONE] = None
+    """Requests after which the client closes; `None`: only at `stop_ns`."""
     cc: Control
     tsq: SmallQueue
     socket: SocketOptions = SocketOptions()
@@ -230,6 +235,7 @@ class Request:
             "size": self.size,
             "answers": list(self.answers),
             "pauses_ns": list(self.pauses_ns),
+            "count": self.count,
             "congestion_control": self.cc.name,
             "pacing_shift": None,
         }

@@ -146,7 +146,7 @@ def _presets(keys: Keys) -> Iterator[Problem]:
         if entry.hosts[0] == entry.hosts[1]:
             message = f"`{entry.hosts[0]}` is named twice"
             yield Problem(("traffic", index, "hosts"), message, "name two hosts: hosts: [client, server]")
-        if "flows" in entry.model_fields_set and entry.preset not in ("tcp_nup", "tcp_ndown"):
+        if "flows" in entry.model_fields_set and entry.preset not in ("tcp_nup", "tcp_ndown", "responsiveness"):
             message = f"`{entry.preset}` does not take a number of flows"
             yield Problem(("traffic", index, "flows"), message, "use tcp_nup or tcp_ndown, or remove `flows`")
         if entry.rate is not None and entry.preset != "udp_flood":

@@ -4,6 +4,10 @@
 `Echo` and `Datagrams` entries.   [flent tests/tcp_nup.conf, tcp_ndown.conf, tcp_bidirectional.conf, rrul.conf,
 rrul_be.conf, udp_flood.conf, ping.conf]
 
+`responsiveness` is the test of the IETF's draft [responsiveness]: one load-generating connection more per second each
+way, and probes that open a connection, ask once and close. The draft ends when goodput and RPM are stable over four
+seconds each; here the number of connections is fixed.
+
 RRUL, realtime response under load: four TCP flows each way, marked BE, BK (CS1), CS5 and EF, a ping, and pings over UDP
 marked EF, BK and BE; `rrul_be` has the same without marks.
 """
@@ -16,6 +20,7 @@ from dataclasses import dataclass, replace
 from tailback import qdiscs
 from tailback.resolved import ControlSource, Offloads, SmallQueue
 from tailback.scenario import sides, traffic
+from tailback.scenario.arrivals import Sizes
 from tailback.scenario.cache import cached
 from tailback.scenario.defaults import (
     DATAGRAM,
@@ -37,6 +42,7 @@ from tailback.scenario.schema import Keys, Preset
 from tailback.scenario.traffic import Flow
 from tailback.scenario.traffic.kind import numbered
 from tailback.scenario.traffic.ping import Echo
+from tailback.scenario.traffic.request import Pauses, Requests
 from tailback.scenario.traffic.tcp import PLAIN_SOCKET, Bulk
 from tailback.scenario.traffic.udp import Datagrams
 from tailback.scenario.tsq import small_queue
@@ -58,6 +64,12 @@ PRESETS: Mapping[str, str] = {
     "rrul_be": "RRUL without marks: four TCP flows each way, a ping, and three pings over UDP, all best effort.",
     "udp_flood": "UDP datagrams at `rate` from the first host to the second, and a ping.",
     "ping": "Only a ping from the first host to the second.",
+    "responsiveness": (
+        "Responsiveness under working conditions, by the IETF's draft: from `start` on, one TCP flow more per second "
+        "each way, up to `flows`; and every `interval`, during the whole run, a connection that asks once and closes. "
+        "`summary.json` has `rpm`, the round trips per minute, under load and before it (`idle`): let the load begin "
+        "at 5s."
+    ),
 }
 """What each preset does, for `tailback explain`."""
 
@@ -130,6 +142,8 @@ def _preset(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
         yield from _rrul(keys, loc, entry)
     if entry.preset == "udp_flood":
         yield _flood(keys, loc, entry, up)
+    if entry.preset == "responsiveness":
+        yield from _responsiveness(keys, loc, entry)
     start, jitter, size = units.time(START), units.time(JITTER), units.size(PING_SIZE)
     ping = Echo(
         loc=loc,
@@ -162,6 +176,39 @@ def _rrul(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
             continue
         for mark, dscp in _MARKS.items():
             yield replace(_bulk(keys, loc, entry, ends, (f"{name}.{mark}",)), dscp=dscp)
+
+
+def _responsiveness(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
+    here, there = entry.hosts
+    for name, ends in (("upload", Direction(here, there)), ("download", Direction(there, here))):
+        for number in range(entry.flows):
+            start_ns = entry.start + number * RAMP_NS
+            one = _bulk(keys, loc, entry, ends, (f"{name}.{number + 1}",))
+            if start_ns < (one.stop_ns or 0):
+                yield replace(one, start_ns=start_ns)
+    file, up = _File(keys), Direction(here, there)
+    yield Requests(
+        loc=loc,
+        names=("probe",),
+        direction=up,
+        start_ns=units.time(START),
+        stop_ns=keys.duration,
+        jitter_ns=0,
+        dscp=DSCP,
+        size=PROBE_BYTES,
+        answer=Sizes("constant", PROBE_BYTES),
+        think=Pauses(0),
+        every_ns=entry.interval,
+        cc=file.control(here),
+        tsq=file.small_queue(up),
+    )
+
+
+RAMP_NS = 10**9
+"""One connection more per interval of the draft. [responsiveness, INC and ID]"""
+
+PROBE_BYTES = 100
+"""Bytes of a request and of its answer: a byte of content, and headers as HTTP/2 compresses them."""
 
 
 def _flood(keys: Keys, loc: Loc, entry: Preset, direction: Direction) -> Datagrams:

@@ -32,6 +32,7 @@ EXPERIMENTS = {
     "small-queues": "TCP Small Queues on an 802.11n uplink: goodput against latency",
     "short-flows": "short flows beside a backup: completion times over a FIFO and fq_codel",
     "calls": "a call beside a backup on a 20/5 Mbit/s line: its MOS over five queues",
+    "responsiveness": "a busy 20/5 Mbit/s line over six queues: round trips per minute by the IETF's draft",
     "parking-lot": "a long flow over three hops, each with a cross flow",
     "lab": "for teaching: how large should a buffer be? With five questions",
 }

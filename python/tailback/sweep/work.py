@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from tailback.analysis import Measure, Window, summarise
 from tailback.analysis.media import Stream
+from tailback.analysis.responsiveness import Probes
 from tailback.analysis.window import NANOSECONDS
 from tailback.backends import Backend, Progress, RunResult, backend_for
-from tailback.resolved import Flow, Paths, Scenario, Udp, mean_rate
+from tailback.resolved import Flow, Paths, Request, Scenario, Udp, mean_rate
 from tailback.results import RunPlan
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
@@ -76,6 +77,7 @@ def measure_of(run: RunPlan) -> Measure:
         sizes_bytes={flow.name: flow.bytes for flow in scenario.tcp if flow.bytes is not None},
         streams={flow.name: stream for flow in scenario.flows if (stream := _stream(flow)) is not None},
         least_s=_least_s(scenario),
+        probes=_probes(scenario),
         rates_bps=_rates(run),
         radios=tuple((names[access_point], names[station]) for access_point, station in scenario.radios),
     )
@@ -89,6 +91,13 @@ def _least_s(scenario: Scenario) -> dict[str, float]:
         if path is not None and flow.bytes is not None:
             found[flow.name] = path.least_ns(flow.bytes) / NANOSECONDS
     return found
+
+
+def _probes(scenario: Scenario) -> Probes | None:
+    """The connections that ask once, and when the first flow of bulk data begins."""
+    began = {flow.name: flow.start_ns for flow in scenario.flows if isinstance(flow, Request) and flow.count == 1}
+    load_ns = min((flow.start_ns for flow in scenario.tcp), default=None)
+    return Probes(began, load_ns) if began else None
 
 
 def _stream(flow: Flow) -> Stream | None:

@@ -110,5 +110,6 @@ def test_the_headline_metrics_have_not_changed() -> None:
     assert [(column.title, column.unit) for column in registry.headline()] == [
         ("goodput", "Mbit/s"), ("ping p50", "ms"), ("ping p90", "ms"), ("TCP RTT p50", "ms"), ("TCP RTT p90", "ms"),
         ("cwnd", "segments"), ("drops", ""), ("retrans", ""), ("Jain", ""), ("MOS", ""), ("unfinished", ""),
-        ("request p50", "ms"), ("request p95", "ms"),
-    ]  # fmt: skip
+        ("request p50", "ms"), ("request p95", "ms"), ("completion p50", "s"), ("completion p95", "s"), ("RPM", ""),
+            ("RPM idle", ""),
+        ]  # fmt: skip

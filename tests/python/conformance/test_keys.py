@@ -38,7 +38,8 @@ UNTOUCHED = {
     **dict.fromkeys(
         [
             *("Request.request", "Request.name", "Request.connections", "Request.size", "Request.answer"),
-            *("Request.think", "Request.cc", "Request.dscp", "Request.start", "Request.stop", "Request.jitter"),
+            *("Request.every", "Request.think", "Request.cc", "Request.dscp", "Request.start", "Request.stop"),
+            "Request.jitter",
         ],
         "tests/python/backends/uml/test_runs.py compares the latencies of requests",
     ),

@@ -98,3 +98,30 @@ def test_a_kernel_takes_ten_thousand_connections_at_most() -> None:
     ((what, remedy),) = suitable.findings(next(iter(more.runs())).scenario)
     assert what == "10,001 TCP connections in one run, and the agent opens 10,000"
     assert "--backend sim" in remedy
+
+
+def test_with_an_interval_a_connection_opens_for_each_request() -> None:
+    (planned,) = loads(FILE % "{request: client -> server, answer: 1kb, every: 2s}").runs()
+    found = [(flow.name, flow.start_ns, flow.count) for flow in planned.scenario.flows]
+    assert found == [(f"request.{number + 1}", number * 2_000_000_000, 1) for number in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("every: 1s, connections: 2", "`connections` stay open"),
+        ("every: 1s, think: 1s", "does not pause"),
+        ("every: 1us", "an entry may have 10,000"),
+    ],
+)
+def test_what_cannot_go_with_an_interval_is_refused(scenario: Any, entry: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        scenario(FILE % f"{{request: client -> server, answer: 1kb, {entry}}}")
+
+
+def test_the_rpm_of_a_path_without_queue_is_a_minute_over_its_round_trip(tmp_path: Path) -> None:
+    """20 ms, and the transmission of 166 bytes or less each way."""
+    file = tmp_path / "idle.yaml"
+    file.write_text(FILE % "{request: client -> server, size: 100b, answer: 100b, every: 200ms}")
+    summary = next(iter(tailback.run(file, out=tmp_path / "results").runs)).summary
+    assert summary["rpm"]["idle"] == pytest.approx(60 / 0.020, rel=0.005)

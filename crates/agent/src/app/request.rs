@@ -144,7 +144,7 @@ fn ask(
 ) -> io::Result<()> {
     bulk::connect(&requests.connection(), socket)?;
     let data = requests.data();
-    for number in 0.. {
+    for number in 0..requests.count.unwrap_or(usize::MAX) {
         let asked_ns = clock.now_ns();
         if asked_ns >= requests.stop_ns {
             break;
@@ -159,7 +159,9 @@ fn ask(
         }
         let now_ns = clock.now_ns();
         locked(measured).requests[number].latency_ns = Some(now_ns - asked_ns);
-        clock.sleep_until(now_ns + requests.pause_ns(number));
+        if requests.count != Some(number + 1) {
+            clock.sleep_until(now_ns + requests.pause_ns(number));
+        }
     }
     sys::shut_down_sending(socket);
     Ok(())
@@ -211,7 +213,7 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         let job = format!(
             r#"{{"name": "page", "from": 0, "to": 0, "address": "127.0.0.1", "port": {port}, "start_ns": 0,
-                "stop_ns": 900000000000, "size": 300, "answers": [70000, 5], "pauses_ns": [1000000],
+                "stop_ns": 900000000000, "size": 300, "answers": [70000, 5], "pauses_ns": [1000000], "count": 4,
                 "congestion_control": "cubic", "pacing_shift": null, "token": "geheimgeheim"}}"#
         );
         serde_json::from_str(&job).unwrap()

@@ -4,6 +4,7 @@
 //! connect, then again and again: send a request; read its answer to the last byte; pause
 //! ```
 //! One request is on its way at a time. The sizes of the answers and the pauses are given as lists, which are repeated.
+//! With a `count`, the client closes after that many answers.
 
 use serde::Deserialize;
 use tailback_packet::SocketId;
@@ -40,6 +41,9 @@ pub struct RequestTraffic {
     pub answers: Vec<u64>,
     /// From the end of an answer to the next request.
     pub pauses_ns: Vec<u64>,
+    /// Requests after which the client closes; none = only at the stop.
+    #[serde(default)]
+    pub count: Option<u64>,
     /// Congestion control of both ends.
     pub cc: CongestionControl,
     /// Limit of the small queues.
@@ -59,6 +63,7 @@ impl Kind for RequestTraffic {
         let answered = !self.answers.is_empty() && self.answers.iter().all(|&bytes| bytes > 0);
         ensure(answered, &format!("{path}.answers"), "an answer without bytes", "write sizes above 0")?;
         ensure(!self.pauses_ns.is_empty(), &format!("{path}.pauses_ns"), "empty", "write a pause")?;
+        ensure(self.count != Some(0), &format!("{path}.count"), "no requests", "write a number above 0")?;
         check_connection(self.tsq, &self.socket, path)
     }
 
@@ -88,6 +93,7 @@ impl Kind for RequestTraffic {
             server,
             stop: SimTime::from_nanos(self.stop_ns),
             size: self.size,
+            count: self.count.unwrap_or(u64::MAX),
             answers: self.answers.clone(),
             pauses: self.pauses_ns.iter().map(|&pause| Span::from_nanos(pause)).collect(),
             phase: Phase::Connecting,
@@ -117,6 +123,7 @@ struct Requests {
     server: SocketId,
     stop: SimTime,
     size: u64,
+    count: u64,
     answers: Vec<u64>,
     pauses: Vec<Span>,
     phase: Phase,
@@ -188,8 +195,7 @@ impl Requests {
     /// Sends the next request, or closes if it is too late for one.
     fn ask(&mut self, calls: &mut Syscalls) {
         if calls.now() >= self.stop {
-            self.phase = Phase::Closed;
-            return calls.close(self.client);
+            return self.close(calls);
         }
         self.phase = Phase::Asking;
         self.asked = calls.now();
@@ -203,8 +209,16 @@ impl Requests {
         self.record(Some(calls.now().since(self.asked)), calls);
         let pause = self.pauses[self.number % self.pauses.len()];
         self.number += 1;
+        if self.number as u64 >= self.count {
+            return self.close(calls);
+        }
         self.phase = Phase::Pausing;
         calls.set_timer(calls.now() + pause, NEXT);
+    }
+
+    fn close(&mut self, calls: &mut Syscalls) {
+        self.phase = Phase::Closed;
+        calls.close(self.client);
     }
 
     /// Hands the rest of both messages to their sockets; `writable` follows if one has no room.
@@ -267,6 +281,12 @@ mod tests {
     fn an_answer_larger_than_the_buffers_arrives_as_a_whole() {
         // 1 MB takes 0.8 s at 10 Mbit/s.
         assert_eq!(asked(&requests(100, 1_000_000, 0)), 2);
+    }
+
+    #[test]
+    fn a_client_closes_after_its_count() {
+        let counted = requests(100, 100, 0).replace("\"size\"", "\"count\": 3, \"size\"");
+        assert_eq!(asked(&counted), 3);
     }
 
     #[test]

@@ -22,19 +22,21 @@ PresetName = Literal[
     "rrul_be",
     "udp_flood",
     "ping",
+    "responsiveness",
 ]
 
 
 class Preset(Section):
-    """A test of Flent, by its name: its flows between two hosts, and its pings during the whole run."""
+    """A test of Flent, by its name, or `responsiveness`: flows between two hosts, and pings during the whole run."""
 
-    preset: PresetName = Field(description="Flent's name of the test.")
+    preset: PresetName = Field(description="Name of the test; Flent's, but for responsiveness.")
     hosts: Annotated[list[Name], Field(min_length=2, max_length=2)] = Field(
         description="The host that runs the test and its peer; uploads go from the first to the second.",
         examples=[["client", "server"]],
     )
     flows: Annotated[int, Field(ge=1, le=100_000), number_schema(minimum=1, maximum=100_000)] = Field(
-        defaults.FLOWS, description="Connections of tcp_nup and tcp_ndown."
+        defaults.FLOWS,
+        description="Connections of tcp_nup and tcp_ndown; of responsiveness, each way: one more per second.",
     )
     rate: PositiveRate | None = Field(None, description="Rate of udp_flood.")
     cc: Control | None = Field(None, description="Congestion control of the senders.")

@@ -22,6 +22,7 @@ from tailback.scenario.values import (
     Section,
     Size,
     Sizes,
+    Span,
     Time,
     number_schema,
     read_by,
@@ -37,8 +38,17 @@ EXPLAINED = """\
 Each connection opens at `start` and stays open. Again and again, the client sends a request of `size`, the server sends
 an `answer`, and the client waits for `think` after the last byte. `summary.json` has the latency of requests.
 
+With `every: 200ms`, a connection opens at this interval, asks once, and closes. `summary.json` then has `rpm`, the
+round trips per minute of the IETF's draft on responsiveness; {preset: responsiveness} has such probes beside load.
+
 answer: a size or a distribution, as `size` of connections that arrive: `tailback explain size`
 think:  0s, 1s, or exponential 1s"""
+
+MOST_PROBES = 10_000
+"""Connections of an entry with `every`."""
+
+LATEST_NS = 2**62
+"""A client that asks once does so whenever its connection opens."""
 
 DRAWN = 1000
 """Answers and pauses that are drawn for a connection; it then begins again with the first."""
@@ -92,6 +102,9 @@ class Request(Section):
         validate_default=True,
         description="Pause from an answer to the next request: 1s, or exponential 1s.",
     )
+    every: Span | None = Field(
+        None, description="A connection opens at this interval, asks once and closes, instead of staying open."
+    )
     cc: Control | None = Field(None, description="Congestion control of both ends; default: the file's `cc`.")
     dscp: CodePoint = Field(defaults.DSCP, description="Code point of its packets in both directions.")
     start: Time = Field(defaults.START, validate_default=True, description="Time of connect().")
@@ -101,7 +114,10 @@ class Request(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Requests(Flow):
-    """Connections with requests; `answers` and `pauses_ns` are drawn for each from the seed and its name."""
+    """Connections with requests; `answers` and `pauses_ns` are drawn for each from the seed and its name.
+
+    With `every_ns`, a connection opens at this interval and asks once.
+    """
 
     kind: ClassVar[str] = "request"
 
@@ -111,16 +127,33 @@ class Requests(Flow):
     think: Pauses
     cc: Algorithm
     tsq: resolved.SmallQueue
+    every_ns: int | None = None
+    count: int | None = None
     answers: tuple[int, ...] = ()
     pauses_ns: tuple[int, ...] = ()
 
     def opened(self, seed: int) -> Iterator[tuple[str, Flow]]:
         """The connections with their answers and pauses."""
+        if self.every_ns is not None:
+            yield from self._probes(seed)
+            return
         for name in self.names:
             uniform = arrivals.uniform(f"{seed}/{name}/answers")
             count = 1 if self.answer.kind == "constant" else DRAWN
             answers = tuple(self.answer.draw(uniform) for _ in range(count))
             yield name, replace(self, answers=answers, pauses_ns=self.think.draw(f"{seed}/{name}/think"))
+
+    @property
+    def times(self) -> range:
+        """When connections open that ask once."""
+        return range(self.start_ns, self.stop_ns, self.every_ns or max(1, self.stop_ns - self.start_ns))
+
+    def _probes(self, seed: int) -> Iterator[tuple[str, Flow]]:
+        """NAME.1, NAME.2, ..., each with one answer."""
+        uniform = arrivals.uniform(f"{seed}/{self.names[0]}/answers")
+        for number, at_ns in enumerate(self.times, start=1):
+            one = replace(self, start_ns=at_ns, count=1, answers=(self.answer.draw(uniform),), pauses_ns=(0,))
+            yield f"{self.names[0]}.{number}", replace(one, stop_ns=LATEST_NS)
 
 
 def _flow(entry: Request, loc: Loc, file: File) -> Requests:
@@ -136,6 +169,7 @@ def _flow(entry: Request, loc: Loc, file: File) -> Requests:
         size=entry.size,
         answer=entry.answer,
         think=entry.think,
+        every_ns=entry.every,
         cc=entry.cc or file.control(entry.request.source),
         tsq=file.small_queue(entry.request),
     )
@@ -144,7 +178,7 @@ def _flow(entry: Request, loc: Loc, file: File) -> Requests:
 def _resolved(flow: Requests, at: Resolved) -> resolved.Request:
     return resolved.Request(
         name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns, size=flow.size,
-        answers=flow.answers, pauses_ns=flow.pauses_ns,
+        answers=flow.answers, pauses_ns=flow.pauses_ns, count=flow.count,
         cc=resolved.Control(name=flow.cc.kind, options=dict(flow.cc.options)),
         tsq=flow.tsq, socket=PLAIN_SOCKET, dscp=flow.dscp,
     )  # fmt: skip
@@ -153,9 +187,24 @@ def _resolved(flow: Requests, at: Resolved) -> resolved.Request:
 def _problems(flow: Requests, _most: int) -> Iterator[Problem]:
     if flow.size == 0:
         yield Problem((*flow.loc, "size"), "`0` bytes leave nothing to ask", "give a size, such as 300b")
+    if flow.every_ns is not None:
+        yield from _opening(flow)
     if flow.cc.source is not None:
         hint = "name one of the simulator's controls: cc: cubic"
         yield Problem((*flow.loc, "cc"), "a control of your own sends in one direction only", hint)
+
+
+def _opening(flow: Requests) -> Iterator[Problem]:
+    """The errors of connections that open at an interval."""
+    if len(flow.names) > 1:
+        hint = "remove one of the two"
+        yield Problem((*flow.loc, "connections"), "`connections` stay open, and those of `every` ask once", hint)
+    if flow.think.mean_ns:
+        hint = "remove `think`, or `every`"
+        yield Problem((*flow.loc, "think"), "a connection that asks once does not pause", hint)
+    if len(flow.times) > MOST_PROBES:
+        what = f"{len(flow.times):,} connections open, and an entry may have {MOST_PROBES:,}"
+        yield Problem((*flow.loc, "every"), what, "give a longer interval or an earlier `stop`")
 
 
 ROW = Kind(
