@@ -1,5 +1,6 @@
 """Explains algorithms, metrics and stacks, from the registries; `topics` explains all other words."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -68,12 +69,14 @@ def documented(row: Row) -> list[Explanation]:
     return [Explanation(f"{row.name}: {row.summary}", row.source, _parameters(row.parameters, {})), *classes]
 
 
-def _metric(text: str) -> Explanation | None:
-    """The metric with this name or with this key in a summary."""
-    from tailback.analysis.registry import METRICS
+_STATISTIC = re.compile(r" (p\d+|min|max|mean)$")
 
-    known = {name.lower(): row for row in METRICS.values() for name in (row.name, row.key) if name}
-    row = known.get(text.strip().lower())
+
+def _metric(text: str) -> Explanation | None:
+    """The metric with this name, with this key in a summary, or of which this is a number (`ping p99`)."""
+    from tailback.analysis import quantities
+
+    row = quantities.metric(text) or quantities.metric(_STATISTIC.sub("", text))
     if row is None:
         return None
     unit = f" ({row.unit})" if row.unit else ""

@@ -11,6 +11,7 @@ from typing import Any
 
 from tailback import backends, scenario
 from tailback.algorithms import CoreRegistry
+from tailback.cli import glossary
 from tailback.cli.catalogue import Explanation
 from tailback.scenario import arrivals, flows, sysctl
 from tailback.scenario.lint import WARNINGS
@@ -30,8 +31,21 @@ def explained(word: str) -> list[Explanation]:
 def names() -> list[str]:
     """All words that `explained` knows, without repetition."""
     keys = [key for _, model in _models() for key in model["properties"]]
-    others = [*_options(), *(row.name for row in sysctl.SYSCTLS), *WARNINGS, *flows.PRESETS, *backends.TEXTS]
+    others = [
+        *_options(),
+        *(row.name for row in sysctl.SYSCTLS),
+        *WARNINGS,
+        *flows.PRESETS,
+        *backends.TEXTS,
+        *glossary.WORDS,
+    ]
     return list(dict.fromkeys([*keys, *others, *_plots(), *UNIT_WORDS[:2]]))
+
+
+def _word(word: str) -> Iterator[Explanation]:
+    text = glossary.WORDS.get(word.lower().replace("-", ""))
+    if text is not None:
+        yield Explanation(f"{word}: a word of the field", text, [])
 
 
 def _preset(word: str) -> Iterator[Explanation]:
@@ -170,5 +184,5 @@ time: {units.TIME_HINT.partition(": ")[2]}. A unit is required.
 packets: 180p."""
 
 SOURCES: tuple[Callable[[str], Iterator[Explanation]], ...] = (
-    _preset, _shape, _backend, _warning, _key, _sysctl, _option, _units,
+    _word, _preset, _shape, _backend, _warning, _key, _sysctl, _option, _units,
 )  # fmt: skip

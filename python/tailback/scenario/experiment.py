@@ -24,7 +24,7 @@ from tailback.scenario.errors import Finding, ScenarioError
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
 from tailback.scenario.reader import read_file, read_yaml
-from tailback.scenario.ready import file_of
+from tailback.scenario.ready import file_of, similar
 from tailback.scenario.repeat import Repeat
 from tailback.scenario.schema import Keys
 from tailback.scenario.shapes import Expansion
@@ -117,7 +117,7 @@ def load(path: str | Path, overrides: Sequence[str] = (), registry: Registry | N
     `overrides` are `KEY=VALUE` as for `--set`. Raises `ScenarioError` with all errors of the file.
     """
     file = file_of(Path(path))
-    return loads(read_file(file), overrides, registry, file=str(file))
+    return loads(read_file(file, lambda: similar(file)), overrides, registry, file=str(file))
 
 
 def loads(

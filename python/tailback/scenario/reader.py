@@ -7,6 +7,7 @@ itself is refused, and so is a file that grows too large by its aliases.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tailback.scenario.errors import Finding, ScenarioError, Where
 from tailback.scenario.paths import Loc, canonical, show
 from tailback.scenario.yaml_nodes import MAPPING, SCALAR, SEQUENCE, TAG, TooLarge, compose
 from tailback.scenario.yaml_nodes import Node as YamlNode
+from tailback.tc.errors import nearest_hint
 
 #: Maximum number of values, which take some seconds and 300 MB to read.
 MAX_VALUES = 500_000
@@ -36,13 +38,15 @@ _TOO_LARGE = f"has more than {MAX_VALUES} values or {DEEPEST} levels"
 _MERGE = f"{TAG}merge"
 
 
-def read_file(path: Path) -> str:
-    """The text of a file; raises `ScenarioError` if it cannot be read."""
+def read_file(path: Path, similar: Callable[[], Sequence[str]] = list) -> str:
+    """The text of a file; raises `ScenarioError` if it cannot be read. `similar` names what else may be meant."""
     where = Where(str(path))
     try:
         return read_bounded(path, LARGEST).decode("utf-8-sig")
     except FileNotFoundError:
-        hint = "`tailback list experiment` lists the experiments that come with Tailback"
+        close = nearest_hint(str(path), similar())
+        listed = "`tailback list experiment` lists the experiments that come with Tailback"
+        hint = close if close.startswith("did you mean") else listed
         raise _refused(where, "there is no such file", hint) from None
     except IsADirectoryError:
         raise _refused(where, "is a directory", "name the experiment file in it") from None

@@ -44,6 +44,12 @@ def file_of(path: Path) -> Path:
     return ready().get(name, path)
 
 
+def similar(path: Path) -> list[str]:
+    """What the user may have meant by `path`, which does not exist: files beside it, and names of experiments."""
+    beside = sorted(path.parent.glob("*.yaml")) if path.parent.is_dir() else []
+    return [*map(str, beside), *ready()]
+
+
 def _is_file(path: Path) -> bool:
     """Whether anything but a folder exists there; the reader reports what is not a regular file."""
     try:

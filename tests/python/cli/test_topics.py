@@ -90,3 +90,22 @@ def test_tab_offers_commands_options_names_and_files(words: str, expected: list[
 def test_tab_offers_all_that_list_lists() -> None:
     for kind in completions.KINDS:
         assert completions.of(kind)("")
+
+
+def test_words_of_the_field_and_numbers_of_tables_are_explained() -> None:
+    assert "High latency under load" in in_process("explain", "bufferbloat").stdout
+    assert in_process("explain", "A-MPDU").stdout.startswith("A-MPDU: a word of the field")
+    said = in_process("explain", "rtt").stdout
+    assert said.startswith("TCP RTT (ms)")
+    assert "Round-trip time. `ping` is that of small packets" in said
+    assert in_process("explain", "ping", "p99").stdout.startswith("ping (ms)")
+
+
+def test_a_misspelt_file_is_met_with_the_name_of_one_that_exists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home-link.yaml").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert "did you mean `home-link.yaml`?" in in_process("check", "home-lnk.yaml", status=2).stderr
+    assert "did you mean `demo`?" in in_process("check", "dem", status=2).stderr
+    assert "`tailback list experiment`" in in_process("check", "entirely-else", status=2).stderr

@@ -9,16 +9,16 @@ from tailback.cli import completions
 
 def explain(
     name: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            metavar="NAME",
-            help='cubic, tsq, rrul, uml, few-pings, linux-5.4, or with options: "fq_codel limit 180".',
+            metavar="NAME...",
+            help="cubic, tsq, rrul, uml, few-pings, linux-5.4, bufferbloat, or with options: fq_codel limit 180.",
             show_default=False,
             autocompletion=completions.words,
         ),
     ],
 ) -> None:
-    """Explain an algorithm, a metric, a key of the experiment file, a warning, a plot, a backend or a network stack."""
+    """Explain an algorithm, a metric, a key of the experiment file, a warning, a word of the field and so on."""
     from tailback.cli import catalogue, explanations
 
-    explanations.shown(catalogue.explained(name))
+    explanations.shown(catalogue.explained(" ".join(name)))

@@ -1,0 +1,88 @@
+"""The words of the field that tables, messages and pages use without saying what they mean."""
+
+from collections.abc import Mapping
+
+WORDS: Mapping[str, str] = {
+    "ack": "Acknowledgement: a TCP segment that says up to which byte the receiver has all data.",
+    "airtime": (
+        "Time for which a Wi-Fi channel carries frames, with preambles and acknowledgements. Stations share "
+        "airtime, not bytes."
+    ),
+    "ampdu": (
+        "Aggregated MPDU: several frames (MPDUs) that a Wi-Fi sender transmits with one preamble as one PPDU. "
+        "Long A-MPDUs need packets that wait, which costs latency. `ampdu_mpdus` is the number of MPDUs in each."
+    ),
+    "aql": "Airtime queue limit of mac80211: the estimated airtime of packets that a driver may hold for a station.",
+    "aqm": (
+        "Active queue management: a queue discipline that drops or marks packets before its queue is full, such "
+        "as codel, pie or cake. `tailback list qdisc` lists them."
+    ),
+    "backlog": "Bytes or packets that wait in a queue discipline. `tailback plot DIR -p queue` draws it over time.",
+    "bdp": (
+        "Bandwidth-delay product: rate times round-trip time of a path without queues. So much data in flight "
+        "fills the link; all beyond it waits in a queue."
+    ),
+    "bql": (
+        "Byte queue limits: Linux lets a wired network card hold only as many bytes as keep it busy; the rest "
+        "waits in the queue discipline."
+    ),
+    "bufferbloat": (
+        "High latency under load, because large buffers before a slow link are full. TCP fills any buffer until a "
+        "packet is dropped or marked. Remedies are AQM and fair queueing (`fq_codel`, `cake`), small limits below "
+        "TCP (TSQ) and controls that keep queues short (`bbr`). Try it: `tailback new home-link`."
+    ),
+    "ce": "Congestion experienced: the ECN mark that a queue discipline sets in a packet instead of dropping it.",
+    "cwnd": (
+        "Congestion window: the number of segments that TCP may have in flight. The congestion control sets it; "
+        "`ss -ti` prints it."
+    ),
+    "dscp": (
+        "Differentiated services code point: six bits in the IP header that name the class of a packet, such as "
+        "EF for calls. Disciplines such as pfifo_fast, cake and Wi-Fi drivers read it."
+    ),
+    "ecn": (
+        "Explicit congestion notification: a discipline marks packets (CE) instead of dropping them, and the "
+        "receiver tells the sender."
+    ),
+    "fct": "Flow completion time: from connect() to the last acknowledged byte of a flow of a given size.",
+    "gro": "Generic receive offload: the receiver joins segments that arrive together before TCP sees them.",
+    "gso": "Generic segmentation offload: TCP hands down buffers of several segments, which are cut before the card.",
+    "jitter": (
+        "Variation of delay: of a link (`jitter` in netem's words), of the start of flows, or of a call's packets."
+    ),
+    "mos": (
+        "Mean opinion score of a call, from 1 (bad) to 4.5, estimated from loss and delay by the E-model of ITU-T "
+        "G.107."
+    ),
+    "mpdu": "One frame of Wi-Fi's MAC layer, usually one IP packet. Several form an A-MPDU.",
+    "mss": "Maximum segment size: the most bytes of data that one TCP segment carries.",
+    "mtu": "Maximum transmission unit: the longest IP packet of a link, 1500 bytes on Ethernet.",
+    "pacing": "TCP sends at a rate instead of in bursts. `bbr` sets that rate; `fq` or TCP's own timer keeps to it.",
+    "ppdu": "One transmission on a Wi-Fi channel: a preamble and one MPDU or an A-MPDU.",
+    "qdisc": (
+        "Queue discipline: decides in which order the packets of a device are sent, and which are dropped. "
+        "`tailback list qdisc` lists them; `qdiscs:` puts them on devices."
+    ),
+    "rack": (
+        "Recent acknowledgement: TCP takes a segment for lost when one sent later was delivered and some time has "
+        "passed."
+    ),
+    "rpm": "Round trips per minute under load: 60 s divided by the round-trip time, a measure of responsiveness.",
+    "rto": "Retransmission timeout: TCP sends again when no acknowledgement has come for this time.",
+    "rtt": (
+        "Round-trip time. `ping` is that of small packets of their own; `TCP RTT` is what the sender's TCP "
+        "measures for its own segments, including the time in its own queues. `tailback explain tcp_rtt_ms` "
+        "defines the metric."
+    ),
+    "sack": "Selective acknowledgement: the receiver also names data that it has beyond a gap.",
+    "slowdown": "Completion time of a flow divided by the shortest time that its path allows.",
+    "sojourn": "The time that a packet spends in a queue. CoDel's law works on it.",
+    "srtt": "Smoothed round-trip time: TCP's mean of its RTT samples, with weight 1/8 for the newest.",
+    "ssthresh": "Slow-start threshold: below it, cwnd doubles each round trip; above it, the control's own law holds.",
+    "tlp": (
+        "Tail loss probe: if acknowledgements stop, TCP sends one more segment to find a loss at the end of the data."
+    ),
+    "tso": "TCP segmentation offload: the network card cuts large buffers into segments.",
+    "txop": "Transmit opportunity: the time for which a Wi-Fi sender may use the channel once it has won it.",
+}
+"""Definition by word, in small letters."""
