@@ -77,6 +77,13 @@ pub enum Step {
         /// Its name there.
         device: String,
     },
+    /// A module is loaded into the kernel.
+    Load {
+        /// The file of the module.
+        path: String,
+        /// Its parameters, as for `insmod`.
+        parameters: String,
+    },
 }
 
 /// Steps that are taken in the run.
@@ -343,6 +350,11 @@ impl Job {
     pub fn from_json(json: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(json)
     }
+
+    /// Whether it loads modules of the user.
+    pub fn loads_modules(&self) -> bool {
+        self.setup.iter().any(|step| matches!(step, Step::Load { .. }))
+    }
 }
 
 #[cfg(test)]
@@ -353,7 +365,8 @@ mod tests {
         "changes": [{"at_ns": 5, "steps": []}],
         "setup": [{"kind": "write", "host": 0, "path": "/proc/sys/x", "value": "1"},
                   {"kind": "run", "host": null, "argv": ["/sbin/ip"]},
-                  {"kind": "segment", "host": 1, "device": "l0"}],
+                  {"kind": "segment", "host": 1, "device": "l0"},
+                  {"kind": "load", "path": "tb0_mine.ko", "parameters": "beta=512"}],
         "traffic": [{"kind": "tcp", "name": "f", "from": 0, "to": 1, "address": "10.0.0.2", "port": 5001, "start_ns": 0,
                    "stop_ns": null, "bytes": 10, "congestion_control": "cubic", "pacing_shift": null,
                    "max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1,
@@ -367,6 +380,7 @@ mod tests {
         );
         assert!(matches!(&job.setup[0], Step::Write { host: Some(0), .. }));
         assert!(matches!(&job.setup[2], Step::Segment { host: 1, device } if device == "l0"));
+        assert!(job.loads_modules());
     }
 
     #[test]

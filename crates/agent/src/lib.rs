@@ -34,6 +34,8 @@ mod host;
 )]
 mod job;
 #[cfg(target_os = "linux")]
+mod kernel_module;
+#[cfg(target_os = "linux")]
 mod lateness;
 #[cfg(target_os = "linux")]
 mod launch;

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::failure::{Failure, While};
 use crate::job::Step;
+use crate::kernel_module;
 use crate::sys;
 
 /// The folder in which `ip -n NAME` finds namespaces.
@@ -80,6 +81,7 @@ impl Network {
                 let doing = format!("turning off segmentation by {device} of {}", self.names[*host]);
                 sys::turn_off_segmentation(device).doing(doing)
             })?,
+            Step::Load { path, parameters } => kernel_module::load(path, parameters),
         }
     }
 

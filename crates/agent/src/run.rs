@@ -10,6 +10,7 @@ use crate::capture::Captures;
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
 use crate::job::Job;
+use crate::kernel_module;
 use crate::network::Network;
 use crate::qdisc_stats;
 use crate::sample::{self, Sampler};
@@ -65,6 +66,10 @@ impl Run {
         })?;
         captures.finish()?;
         self.sampler.write(folder, &self.job, &self.traffic)?;
+        if self.job.loads_modules() {
+            fs::write(folder.join(kernel_module::LOG), kernel_module::log())
+                .doing("writing the kernel's log")?;
+        }
         qdisc_stats::write(folder, &self.network)
     }
 }

@@ -109,6 +109,28 @@ pub fn keep_mounts_private() -> io::Result<()> {
     checked(done).map(drop)
 }
 
+/// Loads a module from its content. [init_module(2)]
+pub fn load_module(content: &[u8], parameters: &str) -> io::Result<()> {
+    let parameters = text(parameters)?;
+    // SAFETY: a buffer with its length, and a C string; both outlive the call, which copies them.
+    let done =
+        unsafe { libc::syscall(libc::SYS_init_module, content.as_ptr(), content.len(), parameters.as_ptr()) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The whole log of the kernel. [syslog(2)]
+pub fn kernel_log() -> io::Result<String> {
+    const SYSLOG_ACTION_READ_ALL: c_int = 3;
+    const SYSLOG_ACTION_SIZE_BUFFER: c_int = 10;
+    // SAFETY: this action uses no buffer.
+    let size = checked(unsafe { libc::klogctl(SYSLOG_ACTION_SIZE_BUFFER, ptr::null_mut(), 0) })?;
+    let mut buffer = vec![0_u8; usize::try_from(size).map_err(io::Error::other)?];
+    // SAFETY: a buffer of that size.
+    let read = checked(unsafe { libc::klogctl(SYSLOG_ACTION_READ_ALL, buffer.as_mut_ptr().cast(), size) })?;
+    buffer.truncate(usize::try_from(read).map_err(io::Error::other)?);
+    Ok(String::from_utf8_lossy(&buffer).into_owned())
+}
+
 /// Effective user and group of the calling process.
 pub fn user_and_group() -> (u32, u32) {
     // SAFETY: no pointers; they cannot fail.

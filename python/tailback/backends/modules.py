@@ -25,7 +25,8 @@ from tailback.backends import RunCancelled, RunFailed, Unsuitable
 from tailback.kernel.cache import STOCK
 from tailback.kernel.errors import BuildFailed, CacheUnwritable, KernelMissing
 from tailback.kernel.headers import Headers, find_headers
-from tailback.kernel.module import ModuleRefused, Source, compiled, place
+from tailback.kernel.messages import ModuleRefused, Source
+from tailback.kernel.module import compiled, place
 from tailback.resolved import Scenario
 
 LANGUAGE = "c"

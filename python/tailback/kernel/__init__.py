@@ -5,10 +5,10 @@ kernel = find_kernel("mine")
 """
 
 from tailback.kernel.agent import build_agent, find_agent
-from tailback.kernel.build import Recipe, build
+from tailback.kernel.build import Recipe, build, prepare
 from tailback.kernel.cache import STOCK, Kernel, find_kernel, kernels
 from tailback.kernel.errors import BuildFailed, CacheUnwritable, KernelMissing
-from tailback.kernel.headers import Headers, find_headers, prepare
+from tailback.kernel.headers import Headers, find_headers
 from tailback.kernel.source import package, tree
 
 __all__ = [

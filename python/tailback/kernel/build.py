@@ -2,7 +2,8 @@
 with the kernel's default optimisation.
 
 The digest of a build covers all its inputs; an existing build is taken from the cache. The build information in the
-kernel's banner is fixed, because it seeds the random number generator.
+kernel's banner is fixed, because it seeds the random number generator. The headers are kept too (`headers.py`): modules
+of the user are compiled with them. They can be prepared alone.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailback.kernel import cache, checkout
+from tailback.kernel import cache, checkout, headers
 from tailback.kernel.errors import BuildFailed, CacheUnwritable, KernelMissing
 from tailback.kernel.scratch import scratch
 from tailback.kernel.source import Source
@@ -85,13 +86,14 @@ def build(recipe: Recipe, say: Say) -> cache.Kernel:
     say(f"reading {recipe.source.description}")
     digest = digest_of(recipe, ours, compiler)
     found = cache.find_built(cache.home() / "kernels" / f"{digest}-{recipe.name}")
-    if found is not None:
+    if found is not None and headers.kept_of(digest, recipe.name) is not None:
         say("this kernel has already been built")
         return found
     started = time.monotonic()
     with room() as place:
         tree = place / "linux"
-        binary, version = _made(recipe, ours, tree, say)
+        version = _made(recipe, ours, tree, say)
+        headers.keep(headers.Origin(recipe.name, digest, version, recipe.source.description), tree)
         manifest = cache.Manifest(
             name=recipe.name,
             digest=digest,
@@ -101,7 +103,24 @@ def build(recipe: Recipe, say: Say) -> cache.Kernel:
             built=cache.utc_now(),
             build_s=round(time.monotonic() - started, 1),
         )
-        return cache.keep(binary, tree / ".config", manifest)
+        return cache.keep(tree, manifest)
+
+
+def prepare(recipe: Recipe, say: Say) -> headers.Headers:
+    """The headers for `recipe`, from the cache if possible; `say` receives progress messages."""
+    check_name(recipe.name)
+    check_tools()
+    ours = checkout.part("kernel")
+    digest = digest_of(recipe, ours, compiler_name())
+    found = headers.kept_of(digest, recipe.name)
+    if found is not None:
+        return found
+    with room() as place:
+        tree = place / "linux"
+        version = configured(recipe, ours, tree, say)
+        say("preparing the headers")
+        make(tree, "modules_prepare")
+        return headers.keep(headers.Origin(recipe.name, digest, version, recipe.source.description), tree)
 
 
 def check_name(name: str) -> None:
@@ -167,14 +186,14 @@ def room() -> Iterator[Path]:
         raise CacheUnwritable(f"cannot write `{parent}`: {reason}\n  hint: {ROOM_HINT}") from error
 
 
-def _made(recipe: Recipe, ours: Path, tree: Path, say: Say) -> tuple[Path, str]:
-    """Builds the kernel; returns the stripped program and the version of its source."""
+def _made(recipe: Recipe, ours: Path, tree: Path, say: Say) -> str:
+    """Builds the kernel, stripped, and the list of the symbols that modules may use; returns its version."""
     version = configured(recipe, ours, tree, say)
     jobs = len(os.sched_getaffinity(0))
     say(f"compiling on {jobs} processors")
-    make(tree, f"-j{jobs}", "linux")
+    make(tree, f"-j{jobs}", "linux", "modules")
     subprocess.run(["strip", str(tree / "linux")], check=True)
-    return tree / "linux", version
+    return version
 
 
 def configured(recipe: Recipe, ours: Path, tree: Path, say: Say) -> str:

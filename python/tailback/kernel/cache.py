@@ -1,4 +1,5 @@
-"""The cache of builds: `$XDG_CACHE_HOME/tailback/kernels/DIGEST-NAME/` with `linux`, `config` and `manifest.json`.
+"""The cache of builds: `$XDG_CACHE_HOME/tailback/kernels/DIGEST-NAME/` with `linux`, `config`, `Module.symvers` (what
+modules may use) and `manifest.json`. The headers are in `headers/DIGEST-NAME/` (`headers.py`).
 
 The digest covers all inputs of a build, so builds are never replaced.
 """
@@ -21,6 +22,7 @@ STOCK = "stock"
 MANIFEST = "manifest.json"
 BINARY = "linux"
 CONFIG = "config"
+SYMBOLS = "Module.symvers"
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,11 @@ class Kernel:
     def binary(self) -> Path:
         """The program."""
         return self.folder / BINARY
+
+    @property
+    def symbols(self) -> Path:
+        """The list of the symbols that modules may use."""
+        return self.folder / SYMBOLS
 
     def has(self, symbol: str) -> bool:
         """Whether `CONFIG_symbol` is built in."""
@@ -90,12 +97,13 @@ def find_built(folder: Path) -> Kernel | None:
     return None if manifest is None else Kernel(folder, manifest)
 
 
-def keep(binary: Path, config: Path, manifest: Manifest) -> Kernel:
-    """Adds a build to the cache, atomically."""
+def keep(tree: Path, manifest: Manifest) -> Kernel:
+    """Adds what was built in `tree` to the cache, atomically."""
     folder = home() / "kernels" / f"{manifest.digest}-{manifest.name}"
     with adding(folder) as partial:
-        shutil.copy2(binary, partial / BINARY)
-        shutil.copyfile(config, partial / CONFIG)
+        shutil.copy2(tree / BINARY, partial / BINARY)
+        shutil.copyfile(tree / ".config", partial / CONFIG)
+        shutil.copyfile(tree / SYMBOLS, partial / SYMBOLS)
         (partial / MANIFEST).write_text(json.dumps(asdict(manifest), indent=2) + "\n", encoding="utf-8")
     return Kernel(folder, manifest)
 

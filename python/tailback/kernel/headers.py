@@ -1,8 +1,9 @@
-"""The headers of a kernel, with which modules are compiled for the simulator (`module.py`).
+"""The headers of a kernel, with which modules are compiled for the simulator (`module.py`) and for the kernel itself
+(`loadable.py`).
 
-They come from the same source, patches and configuration as the kernel of that name. `make prepare` generates what is
-missing in the source, in half a minute; the kernel itself need not be built. How the kernel compiles its own files is
-kept too: the same flags are used for modules.
+They come from the same source, patches and configuration as the kernel of that name. `make modules_prepare` generates
+what is missing in the source, in half a minute; the kernel itself need not be built. How the kernel compiles its own
+files is kept too: the simulator's modules use the same flags, and the kernel's are built by its own makefiles.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ from dataclasses import asdict, dataclass
 from functools import cache as remembered
 from pathlib import Path
 
-from tailback.kernel import cache, checkout
-from tailback.kernel.build import Recipe, Say, check_name, check_tools, compiler_name, configured, digest_of, make, room
+from tailback.kernel import cache
 from tailback.kernel.errors import BuildFailed, KernelMissing
 
 MANIFEST = "headers.json"
 
-KEPT = ("include", "arch/um/include", "arch/x86/include", "arch/x86/um/asm", "arch/x86/um/shared")
+KEPT = ("include", "arch/um/include", "arch/x86/include", "arch/x86/um/asm", "arch/x86/um/shared", "scripts")
 """Folders of a prepared tree that compiling needs."""
+
+MAKEFILES = ("Makefile", "arch/um/Makefile*", "arch/x86/Makefile*", "arch/um/scripts/Makefile*", ".config")
+"""Files by which a kernel builds modules that are not in its tree."""
 
 CONTROLS = "net/ipv4"
 """Where the kernel's own controls are: some modules include their headers or call their functions."""
@@ -51,45 +54,37 @@ class Headers:
         return self.folder / CONTROLS
 
 
-def prepare(recipe: Recipe, say: Say) -> Headers:
-    """The headers for `recipe`, from the cache if possible; `say` receives progress messages."""
-    check_name(recipe.name)
-    check_tools()
-    ours = checkout.part("kernel")
-    digest = digest_of(recipe, ours, compiler_name())
-    folder = _folder(digest, recipe.name)
-    found = _found(folder)
-    if found is not None:
-        return found
-    with room() as place:
-        tree = place / "linux"
-        version = configured(recipe, ours, tree, say)
-        say("preparing the headers")
-        make(tree, "prepare")
-        return keep(recipe, digest, version, tree)
+@dataclass(frozen=True)
+class Origin:
+    """What headers come from; the fields are those of `Headers`."""
+
+    name: str
+    digest: str
+    version: str
+    source: str
 
 
-def keep(recipe: Recipe, digest: str, version: str, tree: Path) -> Headers:
+def keep(origin: Origin, tree: Path) -> Headers:
     """Adds the headers of a prepared tree to the cache."""
-    folder = _folder(digest, recipe.name)
-    kept = Headers(
-        folder=folder,
-        name=recipe.name,
-        digest=digest,
-        version=version,
-        source=recipe.source.description,
-        prepared=cache.utc_now(),
-        flags=tuple(_flags(tree)),
-    )
+    folder = _folder(origin.digest, origin.name)
+    kept = Headers(folder=folder, **asdict(origin), prepared=cache.utc_now(), flags=tuple(_flags(tree)))
     with cache.adding(folder) as partial:
         for part in KEPT:
-            shutil.copytree(tree / part, partial / part, symlinks=True)
+            shutil.copytree(tree / part, partial / part, symlinks=True, ignore=shutil.ignore_patterns("*.o", ".*.cmd"))
+        for file in (found for pattern in MAKEFILES for found in tree.glob(pattern)):
+            (partial / file.relative_to(tree)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, partial / file.relative_to(tree))
         (partial / CONTROLS).mkdir(parents=True)
         for file in [*(tree / CONTROLS).glob("tcp_*.[ch]")]:
             shutil.copyfile(file, partial / CONTROLS / file.name)
         written = {**asdict(kept), "folder": None}
         (partial / MANIFEST).write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
     return kept
+
+
+def kept_of(digest: str, name: str) -> Headers | None:
+    """The headers of a recipe with this digest, if they are in the cache."""
+    return _found(_folder(digest, name))
 
 
 @remembered
@@ -104,6 +99,15 @@ def find_headers(name: str = cache.STOCK) -> Headers:
             f"  hint: prepare them, about a minute: {how}"
         )
     return max(found, key=lambda headers: (headers.prepared, headers.digest))
+
+
+def find_headers_of(manifest: cache.Manifest) -> Headers:
+    """The headers that were kept with a build; raises `KernelMissing`."""
+    found = kept_of(manifest.digest, manifest.name)
+    if found is None:
+        what = f"the headers of the kernel `{manifest.name}` are not in the cache"
+        raise KernelMissing(f"{what}\n  hint: build it again: tailback kernel build")
+    return found
 
 
 def _folder(digest: str, name: str) -> Path:

@@ -12,13 +12,14 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tailback.kernel import cache, checkout
 from tailback.kernel.errors import BuildFailed, KernelMissing
 from tailback.kernel.headers import Headers
+from tailback.kernel.messages import ModuleRefused, Source, lacking, refused
 
 GLUE = "glue.c"
 ABI = "abi.h"
@@ -34,33 +35,11 @@ LINK = ("-shared", "-nostdlib", "-Wl,--no-undefined", "-Wl,-Bsymbolic", "-Wl,-z,
 SHOWN = "{ global: tailback_*; local: *; };\n"
 """The symbols that the simulator sees."""
 
-MAX_LINES = 12
-"""Maximum number of messages of the compiler that are shown."""
-
 MAX_ROUNDS = 3
 """How often symbols of other modules are looked for."""
 
-MESSAGE = re.compile(r"(?P<file>[^:\s]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<what>.*)")
 UNDEFINED = re.compile(r"undefined reference to [`'](?P<symbol>\w+)'")
 EXPORTED = re.compile(r"^EXPORT_SYMBOL(?:_GPL)?\((\w+)\);", re.MULTILINE)
-IMPLICIT = re.compile(r"implicit declaration of function .(\w+).")
-
-
-class ModuleRefused(Exception):
-    """A module cannot be compiled or used; the message says why and where."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """A module's source, with the name of its file."""
-
-    name: str
-    text: str
-
-    @property
-    def stem(self) -> str:
-        """The name of the module, as the kernel's build makes it."""
-        return re.sub(r"\W", "_", Path(self.name).stem)
 
 
 def compiled(source: Source, headers: Headers) -> Path:
@@ -118,9 +97,9 @@ class _Build:
                 return
             others = self._providers(missing)
             if not others:
-                raise ModuleRefused(self._lacking(missing, errors))
+                raise self._lacking(missing, errors)
             objects += [self._object(other, f"-I{self.headers.controls}") for other in others]
-        raise ModuleRefused(self._lacking(missing, errors))
+        raise self._lacking(missing, errors)
 
     def _object(self, file: Path, *more: str) -> Path:
         stem = re.sub(r"\W", "_", file.stem)
@@ -131,7 +110,7 @@ class _Build:
         command = ["gcc", *flags, *names, f"-D__KBUILD_MODNAME=kmod_{stem}", *FLAGS, *STRICT, *more]
         done = self._gcc([*command, "-c", what, "-o", str(made)])
         if done.returncode:
-            raise ModuleRefused(self._refusal(done.stderr))
+            raise refused(self.source, f"Linux {self.headers.version} ({self.headers.name})", done.stderr)
         return made
 
     def _gcc(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -151,33 +130,11 @@ class _Build:
         files = sorted(self.headers.controls.glob("tcp_*.c"))
         return [file for file in files if wanted & set(EXPORTED.findall(file.read_text(encoding="utf-8")))]
 
-    def _refusal(self, stderr: str) -> str:
-        found = [self._message(match) for match in MESSAGE.finditer(stderr)] or [stderr.strip()[-500:]]
-        lines = list(dict.fromkeys(found))[:MAX_LINES]
-        where = f"Linux {self.headers.version} ({self.headers.name})"
-        hint = f"correct {self.source.name}, or compile it with the headers of the kernel that it is for: kernel: NAME"
-        return "\n".join(
-            [f"`{self.source.name}` does not compile with the headers of {where}:", *lines, f"  hint: {hint}"]
-        )
-
-    def _message(self, match: re.Match[str]) -> str:
-        what = IMPLICIT.sub(r"this kernel declares no function `\1`", match["what"])
-        return f"  {Path(match['file']).name}, line {match['line']}: {re.sub(r' ?.-W[^]]*]', '', what)}"
-
-    def _lacking(self, missing: Sequence[str], errors: str) -> str:
+    def _lacking(self, missing: Sequence[str], errors: str) -> ModuleRefused:
         if not missing:
-            return f"`{self.source.name}` cannot be linked: {errors.strip()[-500:]}"
-        lines = [f"  {self.source.name}, {line}: it needs `{symbol}`" for symbol, line in self._uses(missing)]
+            return ModuleRefused(f"`{self.source.name}` cannot be linked: {errors.strip()[-500:]}")
         hint = "do without it, or add it to kernel/module/glue.c"
-        first = f"`{self.source.name}` needs what the simulator does not have of a kernel:"
-        return "\n".join([first, *lines[:MAX_LINES], f"  hint: {hint}"])
-
-    def _uses(self, symbols: Sequence[str]) -> Iterator[tuple[str, str]]:
-        text = self.source.text.splitlines()
-        for symbol in symbols:
-            word = re.compile(rf"\b{symbol}\b")
-            line = next((number for number, line in enumerate(text, 1) if word.search(line)), None)
-            yield symbol, "in a header" if line is None else f"line {line}"
+        return lacking(self.source, missing, "the simulator does not have of a kernel", hint)
 
 
 def _placed(flag: str, folder: Path) -> str:

@@ -186,10 +186,9 @@ def test_one_run_that_crashes_leaves_the_others_their_results(tmp_path: Path) ->
     assert list(tailback.open(tmp_path / "results").summary["cc"]) == ["reno"]
 
 
-def test_a_kernel_refuses_it_by_its_name(tmp_path: Path) -> None:
-    asked = mine(tmp_path)
-    with pytest.raises(Unsuitable, match=r"`tcp_mine\.c` is the source of a kernel module"):
-        suitable.refuse(suitable.findings(asked))
+def test_a_machine_that_does_not_build_it_refuses_it_by_its_name(tmp_path: Path) -> None:
+    with pytest.raises(Unsuitable, match=r"`tcp_mine\.c` is a kernel module, which would have to be built"):
+        suitable.refuse(suitable.modules_not_built(mine(tmp_path)))
 
 
 def test_without_headers_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,10 +34,11 @@ from tailback.backends.linux.links import (
     states,
     wire,
 )
+from tailback.backends.linux.own_modules import registered
 from tailback.backends.linux.steps import IP, TC, Json, Words, run, write
 from tailback.backends.linux.trees import NOTHING, Matches, Socket, Transport, Tree
 from tailback.qdiscs import words_of
-from tailback.resolved import Flow, Link, Qdisc, Scenario, Tcp
+from tailback.resolved import Flow, Link, Qdisc, Request, Scenario, Tcp
 from tailback.resolved.traffic import Application
 
 FIRST_PORT = 5001
@@ -381,6 +382,7 @@ def with_sockets(scenario: Scenario) -> Iterator[tuple[Flow, Socket]]:
 def conversation(entry: Flow, port: int, scenario: Scenario) -> Json:
     """The entry of a flow in the agent's job, without its address."""
     between = {"to": entry.target} if entry.run_by in BETWEEN_SOCKETS else {}
+    control = {"congestion_control": registered(scenario, entry.cc)} if isinstance(entry, Tcp | Request) else {}
     return {
         "kind": entry.run_by,
         "name": entry.name,
@@ -390,6 +392,7 @@ def conversation(entry: Flow, port: int, scenario: Scenario) -> Json:
         "dscp": entry.dscp or None,
         "start_ns": entry.start_ns,
         **entry.job(scenario.duration_ns),
+        **control,
     }
 
 

@@ -11,6 +11,7 @@ from tailback import qdiscs
 from tailback.backends import Unsuitable
 from tailback.backends.linux.job import V6, families_of, hops_of, is_shaper, root_of
 from tailback.backends.linux.links import device_name, lowest_rate, states
+from tailback.backends.linux.own_modules import own_modules
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.resolved import FLOWS, Scenario, shaped_rate
 
@@ -75,16 +76,13 @@ def _own_controls(scenario: Scenario) -> Iterator[Finding]:
         if source.language == "python":
             what = f"`{source.name}` is a congestion control in Python, which no kernel runs"
             yield what, "run it on the simulator, --backend sim, or write it as a kernel module"
-        else:
-            stem = source.name.removesuffix(".c")
-            what = f"`{source.name}` is the source of a kernel module, which only the simulator compiles by itself"
-            yield (
-                what,
-                (
-                    f"run it on the simulator, --backend sim, or build a kernel with it in net/ipv4/{stem}.c "
-                    "(tailback kernel build --source DIR --name mine) and write its name: cc: NAME, kernel: mine"
-                ),
-            )
+
+
+def modules_not_built(scenario: Scenario) -> Iterator[Finding]:
+    """The modules of a scenario, for backends that do not build them."""
+    for own in own_modules(scenario):
+        what = f"`{own.source.name}` is a kernel module, which would have to be built for this machine"
+        yield NotAsked(what), "run it on the simulator, --backend sim, or on a kernel in virtual time, --backend uml"
 
 
 def _cells(scenario: Scenario) -> Iterator[Finding]:

@@ -18,7 +18,8 @@ def check(scenario: Scenario, probe: Probe) -> None:
     stacks = suitable.stacks(scenario, platform.release(), f"boot that kernel, or {VIRTUAL_TIME}")
     own = (finding for each in (_small_queues, _controls) for finding in each(scenario))
     tried = (_statistics(), probe.findings(scenario))
-    suitable.refuse(suitable.programs(), stacks, suitable.findings(scenario), own, *tried)
+    built = suitable.modules_not_built(scenario)
+    suitable.refuse(suitable.programs(), stacks, suitable.findings(scenario), built, own, *tried)
 
 
 def _statistics() -> Iterator[Finding]:

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from tailback.backends import Clock, Progress, RunResult, Unsuitable
-from tailback.backends.linux import captures, process
+from tailback.backends.linux import captures, own_modules, process
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables
 from tailback.backends.qdisc_stats import of_kernel
 from tailback.backends.uml import instance, suitable
 from tailback.backends.uml.settings import job_of
-from tailback.kernel import STOCK, Kernel, find_agent, find_kernel
+from tailback.kernel import STOCK, CacheUnwritable, Kernel, KernelMissing, find_agent, find_kernel, loadable
 from tailback.kernel.checkout import digest
+from tailback.kernel.messages import ModuleRefused
 from tailback.resolved import Scenario
 
 
@@ -69,13 +71,30 @@ class Uml:
     def check(self, scenario: Scenario) -> None:
         """Raises `Unsuitable` if the kernel cannot run `scenario`."""
         suitable.check(scenario, self.kernel)
+        self._modules(scenario)
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Boots an instance, gives it the job, and reads the results."""
         if not isinstance(progress, process.Progress):
             raise TypeError("the backend uml needs a progress object from its own `new_progress()`")
-        order = instance.Order(json.dumps(job_of(scenario)), scenario.seed, scenario.duration_ns)
+        made = self._modules(scenario)
+        job = json.dumps(job_of(scenario))
+        order = instance.Order(job, scenario.seed, scenario.duration_ns, modules=tuple(made.values()))
         with instance.finished(self.machine, order, progress) as (folder, cost):
             stats = of_kernel(scenario, folder)
+            notes = own_modules.notes(made, self._described(), folder / own_modules.LOG) if made else {}
             found, segments = captures.read(scenario, folder), {"segments": read_segments(folder)}
-            return RunResult(read_tables(folder), {**cost, **segments}, found, qdiscs=stats)
+            return RunResult(read_tables(folder), {**cost, **segments}, found, notes, stats)
+
+    def _modules(self, scenario: Scenario) -> Mapping[str, Path]:
+        """The modules of the user by their names in the kernel, built for it; raises `Unsuitable` if one cannot be."""
+        wanted = own_modules.own_modules(scenario)
+        try:
+            tree = loadable.Tree.of(self.kernel) if wanted else None
+            return {own.name: loadable.built(own.source, own.name, tree) for own in wanted if tree is not None}
+        except (ModuleRefused, KernelMissing, CacheUnwritable) as error:
+            raise Unsuitable(f"the congestion control cannot be built for this kernel: {error}") from error
+
+    def _described(self) -> Mapping[str, str]:
+        manifest = self.kernel.manifest
+        return {"kernel": f"Linux {manifest.version}, {manifest.source}", "digest": manifest.digest}

@@ -14,7 +14,7 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,6 +76,8 @@ class Order:
     duration_ns: int
     file: str = "job.json"
     """The file for the agent, whose name determines the kind of job."""
+    modules: Sequence[Path] = ()
+    """Files of modules that the job loads."""
 
 
 @contextlib.contextmanager
@@ -96,6 +98,8 @@ def _write_inputs(folder: Path, machine: Machine, order: Order) -> None:
     # The same short names in every run, because the guest can see them.
     (folder / "linux").symlink_to(machine.kernel)
     process.place(machine.agent, folder)
+    for module in order.modules:
+        shutil.copyfile(module, folder / module.name)
 
 
 def _command(machine: Machine, processor: int, seed: int) -> list[str]:

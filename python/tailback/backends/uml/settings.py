@@ -1,4 +1,4 @@
-"""Settings that apply to the whole kernel of a guest: TCP Small Queues, parameters of controls.
+"""Settings that apply to the whole kernel of a guest: modules of the user, TCP Small Queues, parameters of controls.
 
 Our kernel has `tcp_output.small_queue_*` and `sock.pacing_shift` (`kernel/README.md`); a stock kernel has neither.
 """
@@ -6,11 +6,15 @@ Our kernel has `tcp_output.small_queue_*` and `sock.pacing_shift` (`kernel/READM
 from collections.abc import Iterator
 
 from tailback.backends.linux import job
+from tailback.backends.linux.own_modules import loads
 from tailback.backends.linux.steps import Json, write
 from tailback.resolved import Scenario, SmallQueue
 
 UNCAPPED = 1 << 40
 """A limit in bytes that has no effect."""
+
+FOLDER = "/tmp/run"
+"""The folder of a run in the guest (`crates/agent/src/guest.rs`)."""
 
 SMALL_QUEUE = "/sys/module/tcp_output/parameters/small_queue_"
 
@@ -20,7 +24,7 @@ def job_of(scenario: Scenario) -> Json:
     plain = job.job_of(scenario)
     shifts = {entry.name: {"pacing_shift": _pacing_shift(entry.tsq)} for entry in scenario.connections}
     traffic = [entry | shifts.get(entry["name"], {}) for entry in plain["traffic"]]
-    return plain | {"setup": [*plain["setup"], *_tcp(scenario)], "traffic": traffic}
+    return plain | {"setup": [*loads(scenario, FOLDER), *plain["setup"], *_tcp(scenario)], "traffic": traffic}
 
 
 def _pacing_shift(tsq: SmallQueue) -> int | None:

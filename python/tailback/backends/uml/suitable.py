@@ -26,7 +26,10 @@ def check(scenario: Scenario, kernel: Kernel) -> None:
 
 def _controls(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
     options: dict[str, Mapping[str, int]] = {}
-    for entry in scenario.connections:
+    own = {source.name for source in scenario.controls}
+    if own and not kernel.has("MODULES"):
+        yield f"the kernel `{kernel.manifest.name}` loads no modules", "build it again: tailback kernel build"
+    for entry in (each for each in scenario.connections if each.cc.name not in own):
         control = entry.cc
         name = control.name
         symbol = CONTROL_SYMBOLS.get(name, f"TCP_CONG_{name.upper()}")

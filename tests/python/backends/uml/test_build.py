@@ -36,8 +36,9 @@ def manifest(name: str, built: str) -> cache.Manifest:
 
 def kept(tmp_path: Path, name: str, built: str = "2026-01-01") -> cache.Kernel:
     (tmp_path / "linux").write_text("a program")
-    (tmp_path / "config").write_text("CONFIG_TCP_CONG_BBR=y\n# CONFIG_TCP_CONG_NV is not set\n")
-    return cache.keep(tmp_path / "linux", tmp_path / "config", manifest(name, built))
+    (tmp_path / ".config").write_text("CONFIG_TCP_CONG_BBR=y\n# CONFIG_TCP_CONG_NV is not set\n")
+    (tmp_path / "Module.symvers").write_text("0x00000000\tkfree\tvmlinux\tEXPORT_SYMBOL\t\n")
+    return cache.keep(tmp_path, manifest(name, built))
 
 
 def patched(tmp_path: Path, content: str, *, head: str = "", version: str = "6.12.1") -> str:

@@ -1,0 +1,56 @@
+//! Loads modules into the kernel, and reads what they print.
+
+use std::fs;
+
+use crate::failure::{Failure, While};
+use crate::sys;
+
+/// Lines of the kernel's log in a message.
+const SHOWN: usize = 4;
+
+/// The file with what the kernel and its modules printed.
+pub const LOG: &str = "kernel.log";
+
+/// Loads the module in a file, with parameters as for `insmod`.
+pub fn load(path: &str, parameters: &str) -> Result<(), Failure> {
+    let content = fs::read(path).doing(format!("reading {path}"))?;
+    let before = log().len();
+    let given = if parameters.is_empty() { String::new() } else { format!(" ({parameters})") };
+    sys::load_module(&content, parameters).doing(format!("loading {path}{given}")).map_err(|failure| {
+        let log = log();
+        let lines: Vec<_> = log.get(before..).unwrap_or_default().lines().map(said).collect();
+        let last = lines[lines.len().saturating_sub(SHOWN)..].join("; ");
+        if last.is_empty() { failure } else { Failure::new(format!("{failure}; the kernel says: {last}")) }
+    })
+}
+
+/// The kernel's log; empty if it may not be read.
+pub fn log() -> String {
+    sys::kernel_log().unwrap_or_default()
+}
+
+/// A line of the log without its level and its time: `<4>[    0.1] text`.
+fn said(line: &str) -> &str {
+    let text = line.split_once('>').map_or(line, |(_, text)| text);
+    text.split_once("] ").map_or(text, |(_, text)| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_log_is_shown_without_level_and_time() {
+        assert_eq!(
+            said("<4>[    0.100000] tb0_mine: Unknown symbol x (err -2)"),
+            "tb0_mine: Unknown symbol x (err -2)"
+        );
+        assert_eq!(said("plain"), "plain");
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let failure = load("/nowhere/tb0_mine.ko", "").unwrap_err();
+        assert!(failure.to_string().contains("reading /nowhere/tb0_mine.ko"), "{failure}");
+    }
+}

@@ -1,0 +1,93 @@
+"""Congestion controls of the user on a real kernel: modules (`cc: {module: tcp_mine.c}`), built for that kernel.
+
+A module with other parameters is another module: each has a name of its own, under which it is loaded and its control
+is registered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tailback.backends.linux.steps import Json
+from tailback.kernel.messages import Source
+from tailback.resolved import Control, Scenario
+
+LANGUAGE = "c"
+LONGEST_NAME = 15
+"""Characters of the name of a control. [linux-6.12 tcp.h TCP_CA_NAME_MAX]"""
+
+PREFIX = "tb"
+
+LOG = "kernel.log"
+"""The file of the agent with what the kernel printed (`crates/agent/src/kernel_module.rs`)."""
+
+TAINTS = "loading out-of-tree module taints kernel."
+"""What a kernel prints when it loads the first module that is not its own."""
+
+
+@dataclass(frozen=True)
+class Own:
+    """A module of the user with its parameters."""
+
+    name: str
+    """Of the module in the kernel, and of its control."""
+    source: Source
+    parameters: Mapping[str, Any]
+
+    @property
+    def words(self) -> list[str]:
+        """The parameters as `insmod` takes them."""
+        return [f"{name}={_word(value)}" for name, value in self.parameters.items()]
+
+
+def own_modules(scenario: Scenario) -> list[Own]:
+    """The modules of a scenario, in the order of its flows."""
+    sources = {source.name: source for source in scenario.controls if source.language == LANGUAGE}
+    wanted: list[Control] = []
+    for flow in scenario.connections:
+        if flow.cc.name in sources and flow.cc not in wanted:
+            wanted.append(flow.cc)
+    return [
+        Own(_name(number, control.name), Source(control.name, sources[control.name].text), control.parameters)
+        for number, control in enumerate(wanted)
+    ]
+
+
+def registered(scenario: Scenario, control: Control) -> str:
+    """The name of a control in the kernel."""
+    for own in own_modules(scenario):
+        if (own.source.name, own.parameters) == (control.name, control.parameters):
+            return own.name
+    return str(control.name)
+
+
+def loads(scenario: Scenario, folder: str) -> Iterator[Json]:
+    """The steps that load the modules, whose files are in `folder` on the machine of the kernel."""
+    for own in own_modules(scenario):
+        yield {"kind": "load", "path": f"{folder}/{own.name}.ko", "parameters": " ".join(own.words)}
+
+
+def printed(log: str) -> list[str]:
+    """What the kernel's log says since the first module was loaded, without levels and times."""
+    lines = [re.sub(r"^(<\d+>)?(\[ *[\d.]+\] )?", "", line) for line in log.splitlines()]
+    first = next((number for number, line in enumerate(lines) if line.endswith(TAINTS)), len(lines))
+    return lines[first + 1 :]
+
+
+def notes(made: Mapping[str, Path], described: Mapping[str, str], log: Path) -> dict[str, Any]:
+    """What the manifest says of the modules of a run, and what was printed since they were loaded."""
+    lines = printed(log.read_text(encoding="utf-8", errors="replace")) if log.is_file() else []
+    return {"modules": {name: dict(described) for name in made}, **({"module_log": lines} if lines else {})}
+
+
+def _name(number: int, file: str) -> str:
+    stem = re.sub(r"\W", "_", Path(file).stem).removeprefix("tcp_")
+    return f"{PREFIX}{number}_{stem}"[:LONGEST_NAME]
+
+
+def _word(value: Any) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)

@@ -1,0 +1,105 @@
+"""Builds a congestion control of the user as a module of a kernel (`.ko`), with the makefiles of that kernel.
+
+The user's file is compiled unmodified. `kernel/module/tailback_register.c` is linked with it, so that the control is
+registered under a name of ours: its own may be that of a control which the kernel has, and one run may load the same
+file several times, with different parameters. The result is cached under the digest of all that it depends on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailback.kernel import cache, checkout
+from tailback.kernel.build import BUILDER, compiler_name
+from tailback.kernel.cache import Kernel
+from tailback.kernel.headers import CONTROLS, Headers, find_headers_of
+from tailback.kernel.messages import ModuleRefused, Source, lacking, refused
+from tailback.kernel.scratch import scratch
+
+REGISTER = "tailback_register.c"
+
+MAKEFILE = """\
+obj-m := {name}.o
+{name}-y := {stem}.o tailback_register.o
+CFLAGS_{stem}.o := -I{controls} -Dtcp_register_congestion_control=tailback_register -D__DISABLE_EXPORTS
+CFLAGS_tailback_register.o := -DTAILBACK_NAME=\\"{name}\\"
+"""
+
+UNDEFINED = re.compile(r'modpost: "(?P<symbol>\w+)" \[[^]]*\] undefined')
+
+
+@dataclass(frozen=True)
+class Tree:
+    """What a kernel builds modules with."""
+
+    headers: Headers
+    symbols: Path
+    """The list of the symbols that modules may use."""
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> Tree:
+        """That of a kernel in the cache; raises `KernelMissing`."""
+        return cls(find_headers_of(kernel.manifest), kernel.symbols)
+
+
+def files(source: Source, name: str, controls: str) -> Mapping[str, str]:
+    """The files from which `make` builds the module `name`; `controls` is the folder of the kernel's own controls."""
+    own = f"{source.stem}.c"
+    if own == REGISTER:
+        raise ModuleRefused(f"`{own}` is the name of a file of tailback\n  hint: rename it")
+    return {
+        own: source.text,
+        REGISTER: (checkout.part("kernel") / "module" / REGISTER).read_text(encoding="utf-8"),
+        "Makefile": MAKEFILE.format(name=name, stem=source.stem, controls=controls),
+    }
+
+
+def built(source: Source, name: str, tree: Tree) -> Path:
+    """The module `name` from the user's file, for a kernel. Raises `ModuleRefused` with the file and line of what is
+    wrong.
+    """
+    wanted = files(source, name, str(tree.headers.folder / CONTROLS))
+    inputs = [(each, text.encode()) for each, text in wanted.items()]
+    inputs += [("headers", tree.headers.digest.encode()), ("compiler", compiler_name().encode())]
+    folder = cache.home() / "modules" / f"{checkout.digest(inputs)[:16]}-{name}"
+    if not (folder / f"{name}.ko").is_file():
+        with cache.adding(folder) as partial, scratch("tailback-module-build-", folder.parent) as place:
+            made = _made(source, name, tree, place, wanted)
+            (partial / made.name).write_bytes(made.read_bytes())
+    return folder / f"{name}.ko"
+
+
+def _made(source: Source, name: str, tree: Tree, place: Path, wanted: Mapping[str, str]) -> Path:
+    kernel, own = place / "kernel", place / "module"
+    kernel.mkdir()
+    own.mkdir()
+    for entry in tree.headers.folder.iterdir():
+        (kernel / entry.name).symlink_to(entry)
+    (kernel / cache.SYMBOLS).symlink_to(tree.symbols)
+    for each, text in wanted.items():
+        (own / each).write_text(text, encoding="utf-8")
+    environment = {**os.environ, **BUILDER}
+    done = subprocess.run(
+        ["make", "-C", str(kernel), f"M={own}", "modules"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        errors="replace",
+    )
+    if done.returncode or not (own / f"{name}.ko").is_file():
+        raise refusal(source, f"Linux {tree.headers.version} ({tree.headers.name})", done.stderr)
+    return own / f"{name}.ko"
+
+
+def refusal(source: Source, kernel: str, stderr: str) -> ModuleRefused:
+    """Why `make` did not build the module."""
+    missing = list(dict.fromkeys(found["symbol"] for found in UNDEFINED.finditer(stderr)))
+    if missing:
+        return lacking(source, missing, f"{kernel} does not offer to modules", "do without it")
+    return refused(source, kernel, stderr)

@@ -1,0 +1,118 @@
+"""Kernel modules of the user on a kernel in virtual time: built for it, loaded in the guest, used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from backends.test_modules import EXPERIMENT, RENO, mine, scenario_of
+from tailback import scenario
+from tailback.backends import RunFailed, RunResult, Unsuitable
+from tailback.backends.linux.own_modules import own_modules, printed
+from tailback.backends.uml import Uml
+from tailback.backends.uml.settings import job_of
+from tailback.kernel.headers import find_headers_of
+from tailback.kernel.loadable import refusal
+from tailback.kernel.messages import Source
+from tailback.resolved import Scenario
+
+TWO = ", ".join(
+    f"{{tcp: client -> server, name: f{step}, cc: {{module: tcp_mine.c, step: {step}}}, stop: 3s}}" for step in (1, 3)
+)
+
+
+def run(uml: Uml, asked: Scenario) -> RunResult:
+    uml.check(asked)
+    return uml.run(asked, uml.new_progress())
+
+
+def two_flows(folder: Path) -> Scenario:
+    (folder / "tcp_mine.c").write_text(RENO % ("tcp_sk(sk)->snd_cwnd = 10 * step; return;", ""))
+    (folder / "experiment.yaml").write_text(
+        EXPERIMENT.replace("[{tcp: client -> server, name: upload, stop: 3s}]", f"[{TWO}]")
+    )
+    return scenario.load(folder / "experiment.yaml").runs()[0].scenario
+
+
+def windows(result: RunResult) -> pa.Table:
+    return result.tables["tcp_info"].select(["t", "snd_cwnd", "snd_ssthresh", "pacing_rate", "rtt"])
+
+
+@pytest.mark.parametrize("name", ["cubic", "yeah"])
+def test_a_module_of_the_kernel_gives_the_windows_of_the_built_in_control(uml: Uml, tmp_path: Path, name: str) -> None:
+    file = find_headers_of(uml.kernel.manifest).controls / f"tcp_{name}.c"
+    loaded = windows(run(uml, scenario_of(tmp_path, f"{{module: {file}}}")))
+    built_in = windows(run(uml, scenario_of(tmp_path, name)))
+    assert loaded.equals(built_in)
+    assert max(built_in["snd_cwnd"].to_pylist()) > 20
+
+
+def test_flows_with_other_parameters_have_modules_of_their_own(uml: Uml, tmp_path: Path) -> None:
+    info = run(uml, two_flows(tmp_path)).tables["tcp_info"].to_pandas()
+    last = {
+        str(flow): list(rows["snd_cwnd"])[-1] for flow, rows in info[info["t"] < 2.9].groupby("flow", observed=True)
+    }
+    assert last == {"f1": 10, "f3": 30}
+
+
+def test_what_a_module_prints_is_in_the_manifest(uml: Uml, tmp_path: Path) -> None:
+    found = run(uml, mine(tmp_path, init='pr_info("step is %d\\n", step);', parameters=", step: 5"))
+    assert found.notes["module_log"] == ["step is 5"]
+    assert "6.12" in found.notes["modules"]["tb0_mine"]["kernel"]
+
+
+def test_a_module_that_refuses_to_begin_ends_its_run_with_what_it_printed(uml: Uml, tmp_path: Path) -> None:
+    asked = mine(tmp_path, init='pr_err("mine: no luck, %d\\n", 7); return -EINVAL;')
+    with pytest.raises(RunFailed, match=r"loading /tmp/run/tb0_mine\.ko: Invalid argument.*mine: no luck, 7"):
+        run(uml, asked)
+
+
+def test_a_module_that_crashes_ends_its_run_with_the_panic(uml: Uml, tmp_path: Path) -> None:
+    with pytest.raises(RunFailed, match="the kernel panicked"):
+        run(uml, mine(tmp_path, avoid="*(volatile int *)(long)(step - 1) = 1;"))
+
+
+@pytest.mark.parametrize(
+    ("avoid", "said"),
+    [
+        ("tcp_sk(sk)->no_such_member = 1;", "tcp_mine.c, line 10: 'struct tcp_sock' has no member named"),
+        ("step = tcp_of_tomorrow(sk);", "tcp_mine.c, line 10: this kernel declares no function `tcp_of_tomorrow`"),
+        ("tcp_send_fin(sk);", "tcp_mine.c, line 10: it needs `tcp_send_fin`"),
+    ],
+)
+def test_what_does_not_compile_is_refused_with_its_line(uml: Uml, tmp_path: Path, avoid: str, said: str) -> None:
+    with pytest.raises(Unsuitable) as caught:
+        uml.check(mine(tmp_path, avoid=avoid))
+    assert said in str(caught.value).replace("‘", "'").replace("’", "'")
+
+
+def test_each_set_of_parameters_is_loaded_under_a_name_of_its_own(tmp_path: Path) -> None:
+    asked = two_flows(tmp_path)
+    assert [(own.name, own.words) for own in own_modules(asked)] == [
+        ("tb0_mine", ["step=1"]),
+        ("tb1_mine", ["step=3"]),
+    ]
+    job = job_of(asked)
+    assert job["setup"][0] == {"kind": "load", "path": "/tmp/run/tb0_mine.ko", "parameters": "step=1"}
+    assert [entry["congestion_control"] for entry in job["traffic"]] == ["tb0_mine", "tb1_mine"]
+
+
+def test_a_long_name_of_a_file_is_cut_to_what_a_kernel_takes(tmp_path: Path) -> None:
+    (tmp_path / "tcp_delay-based-control.c").write_text("")
+    own = own_modules(scenario_of(tmp_path, "{module: tcp_delay-based-control.c}"))
+    assert [each.name for each in own] == ["tb0_delay_based"]
+
+
+def test_what_modules_print_begins_behind_the_first_that_was_loaded() -> None:
+    taints = "<4>[    0.2] tb0_mine: loading out-of-tree module taints kernel."
+    log = f"<6>[    0.1] booted\n{taints}\n<6>[    0.3] step is 5\n"
+    assert printed(log) == ["step is 5"]
+    assert printed("<6>booted\n") == []
+
+
+def test_a_symbol_that_the_kernel_keeps_to_itself_is_named_with_its_line() -> None:
+    source = Source("tcp_mine.c", "int x;\nvoid f(void) { tcp_send_fin(0); }\n")
+    stderr = 'ERROR: modpost: "tcp_send_fin" [/tmp/m/tb0_mine.ko] undefined!\n'
+    assert "  tcp_mine.c, line 2: it needs `tcp_send_fin`" in str(refusal(source, "Linux 6.12", stderr))
