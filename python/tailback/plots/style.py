@@ -188,5 +188,14 @@ def spans_decades(values: Values) -> bool:
     return len(positive) > 0 and float(positive.max()) > DECADES * float(positive.min())
 
 
+SUFFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+LONGEST = 1e5
+"""Numbers from here on have a suffix: `100k`."""
+
+
 def _plain_number(value: float, _place: float) -> str:
-    return f"{value:g}"
+    """`0.5`, `100`, `20000`, `1M`."""
+    if abs(value) < LONGEST:
+        return f"{value:g}"
+    scale, suffix = next((scale, suffix) for scale, suffix in SUFFIXES if abs(value) >= scale)
+    return f"{value / scale:g}{suffix}"

@@ -133,3 +133,8 @@ def test_a_legend_has_as_many_rows_as_its_labels_need() -> None:
     box = figure.legends[0].get_window_extent()
     assert box.x0 >= 0
     assert box.x1 <= figure.get_figwidth() * figure.dpi
+
+
+def test_large_numbers_of_an_axis_have_a_suffix() -> None:
+    numbers = [style._plain_number(value, 0) for value in (0.5, 100, 20_000, 100_000, 1e6, 2.5e9)]
+    assert numbers == ["0.5", "100", "20000", "100k", "1M", "2.5G"]
