@@ -51,12 +51,15 @@ measure: {{warmup: 0s, interval: 1s}}
 """
 
 
-def cell(uploads: int, downloads: int, rate: str, seconds: int, idle: int = 0) -> str:
-    """CUBIC over an 802.11n cell, a station for each flow; `rate` limits each. `idle` more stations send nothing."""
+def cell(uploads: int, downloads: int, rate: str | None, seconds: int, idle: int = 0) -> str:
+    """CUBIC over an 802.11n cell, a station for each flow; `rate` limits each by pacing, at any rate with a timer per
+    segment. `idle` more stations send nothing.
+    """
     busy = uploads + downloads
     stations = [f"s{number}" for number in range(1, busy + idle + 1)]
-    up = [f"  - {{tcp: {name} -> server, max_pacing_rate: {rate}}}" for name in stations[:uploads]]
-    down = [f"  - {{tcp: server -> {name}, max_pacing_rate: {rate}}}" for name in stations[uploads:busy]]
+    paced = "" if rate is None else f", max_pacing_rate: {rate}"
+    up = [f"  - {{tcp: {name} -> server{paced}}}" for name in stations[:uploads]]
+    down = [f"  - {{tcp: server -> {name}{paced}}}" for name in stations[uploads:busy]]
     traffic = "\n".join([*up, *down])
     return f"""
 links:
@@ -83,8 +86,10 @@ CASES = (
     Case("1000 flows, 1 Gbit/s", router(1_000, "1gbit", 2)),
     Case("10000 flows, 1 Gbit/s", router(10_000, "1gbit", 6)),
     Case("Wi-Fi, 1 upload", cell(1, 0, "10gbit", 3)),
+    Case("Wi-Fi, 1 upload, not paced", cell(1, 0, None, 3)),
     Case("Wi-Fi, 1 upload beside 50 idle stations", cell(1, 0, "10gbit", 3, idle=50)),
     Case("Wi-Fi, 4 up and 4 down", cell(4, 4, "10gbit", 3)),
+    Case("Wi-Fi, 4 up and 4 down, not paced", cell(4, 4, None, 3)),
     Case("Wi-Fi, 20 uploads of 10 Mbit/s", cell(20, 0, "10mbit", 3)),
 )
 

@@ -32,7 +32,7 @@ def row(case: Case, runner: Runner) -> str:
     scenario = case.resolved()
     counted, spent = count(runner, scenario), [spend(runner, scenario) for _ in range(RUNS)]
     cells = [
-        case.name,
+        case.name.replace("|", r"\|"),
         f"{counted.segments:,}",
         f"{counted.events / counted.segments:.2f}",
         f"{counted.per_segment:,.0f}",

@@ -89,19 +89,28 @@ impl<E: Copy> Calendar<E> {
     /// Adds an event. Panics if `at` has passed: a run that continued would give wrong results.
     #[inline]
     pub fn schedule(&mut self, at: SimTime, event: E) {
-        assert!(
-            at >= self.now,
-            "an event at {at} was scheduled at {}, after it should have happened",
-            self.now
-        );
-        let entry = Entry { at, event };
+        if at < self.now {
+            self.refuse(at);
+        }
+        // What is rare is in functions of its own, so that this one needs no stack.
         if at >= self.horizon {
-            return self.file_last(entry);
+            return self.file_last(at, event);
         }
-        if self.front.len() >= FRONT_SLOTS && !self.make_room(at) {
-            return self.file_last(entry);
+        if self.front.len() >= FRONT_SLOTS {
+            return self.schedule_in_crowd(at, event);
         }
-        self.front.insert(entry);
+        self.front.insert_among_few(at, event);
+    }
+
+    #[cold]
+    fn refuse(&self, at: SimTime) -> ! {
+        panic!("an event at {at} was scheduled at {}, after it should have happened", self.now)
+    }
+
+    /// Adds an event that lies before the horizon while the front is long.
+    #[inline(never)]
+    fn schedule_in_crowd(&mut self, at: SimTime, event: E) {
+        if self.make_room(at) { self.front.insert(at, event) } else { self.file_last(at, event) }
     }
 
     /// Takes the earliest event; the time is then its instant.
@@ -243,13 +252,14 @@ impl<E: Copy> Calendar<E> {
     }
 
     /// Appends an event that is not before the horizon to its chain. At the end of time there may be no later bucket.
-    fn file_last(&mut self, entry: Entry<E>) {
-        let bucket = bucket_of(entry.at);
+    #[inline(never)]
+    fn file_last(&mut self, at: SimTime, event: E) {
+        let bucket = bucket_of(at);
         if bucket <= self.served {
-            return self.front.insert(entry);
+            return self.front.insert(at, event);
         }
-        self.horizon = self.horizon.min(entry.at);
-        let note = self.notes.write(entry);
+        self.horizon = self.horizon.min(at);
+        let note = self.notes.write(Entry { at, event });
         self.file(note, bucket);
     }
 
@@ -321,18 +331,31 @@ impl<E: Copy> Front<E> {
         self.entries.pop_if(|entry| entry.at <= last)
     }
 
-    /// Inserts an event so that it is taken after all that are not later. Usually few events are earlier, and comparing
-    /// with each costs less than a binary search.
+    /// Inserts an event so that it is taken after all that are not later.
+    #[inline(never)]
+    fn insert(&mut self, at: SimTime, event: E) {
+        let place = self.entries.partition_point(|other| other.at > at);
+        self.entries.insert(place, Entry { at, event });
+    }
+
+    /// The same while there are fewer than [`FRONT_SLOTS`]. Usually few events are earlier: moving each costs less than a
+    /// search and a call of `memmove`.
     #[inline]
-    fn insert(&mut self, entry: Entry<E>) {
-        let entries = &mut self.entries;
-        let place = match entries.len() {
-            0..=FRONT_SLOTS => {
-                entries.iter().rposition(|other| other.at > entry.at).map_or(0, |later| later + 1)
-            }
-            _ => entries.partition_point(|other| other.at > entry.at),
-        };
-        entries.insert(place, entry);
+    fn insert_among_few(&mut self, at: SimTime, event: E) {
+        if self.entries.len() == self.entries.capacity() {
+            // Never, since the front has room for twice as many. It tells the compiler that `push` allocates nothing.
+            return self.insert(at, event);
+        }
+        self.entries.push(Entry { at, event });
+        let entries = self.entries.as_mut_slice();
+        let mut place = entries.len() - 1;
+        while let Some(earlier) = place.checked_sub(1)
+            && entries[earlier].at <= at
+        {
+            entries[place] = entries[earlier];
+            place = earlier;
+        }
+        entries[place] = Entry { at, event };
     }
 
     /// Sorts the entries from `first` on.

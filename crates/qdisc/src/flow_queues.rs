@@ -59,13 +59,20 @@ impl FlowQueues {
     /// Takes the oldest packet of `flow`.
     #[inline]
     pub fn pop(&mut self, flow: u32) -> Option<Box<Packet>> {
+        self.pop_with_length(flow).map(|(packet, _)| packet)
+    }
+
+    /// The same with its frame length.
+    #[inline]
+    pub fn pop_with_length(&mut self, flow: u32) -> Option<(Box<Packet>, u32)> {
         let queue = &mut self.queues[flow as usize];
         let slot = queue.slots.pop_front(&self.links)?;
         self.free.push_front(&mut self.links, slot);
         let packet = self.slots[slot as usize].take()?;
+        let length = packet.frame_length();
         queue.packets -= 1;
-        queue.bytes -= u64::from(packet.frame_length());
-        Some(packet)
+        queue.bytes -= u64::from(length);
+        Some((packet, length))
     }
 
     /// Packets waiting in `flow`.

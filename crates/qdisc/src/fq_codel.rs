@@ -179,8 +179,8 @@ impl Qdisc for FqCodel {
     #[inline]
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         while let Some(flow) = self.turns.next_flow() {
-            if let Some(packet) = self.take_from(flow, context) {
-                self.turns.charge(flow, packet.frame_length());
+            if let Some((packet, length)) = self.take_from(flow, context) {
+                self.turns.charge(flow, length);
                 return Dequeued::Packet(packet);
             }
             self.turns.emptied();
@@ -254,9 +254,9 @@ impl FqCodel {
         Some(victim)
     }
 
-    /// The next packet of a queue that its law passes.
+    /// The next packet of a queue that its law passes, and its frame length.
     #[inline]
-    fn take_from(&mut self, flow: u32, context: &mut Context<'_>) -> Option<Box<Packet>> {
+    fn take_from(&mut self, flow: u32, context: &mut Context<'_>) -> Option<(Box<Packet>, u32)> {
         let mut dequeue = self.laws[flow as usize].dequeue(&self.codel, context.now);
         while let Some(head) = self.packets.look_at_head(flow) {
             match dequeue.judge(&head) {
@@ -293,8 +293,8 @@ impl Packets {
     }
 
     #[inline]
-    fn release(&mut self, flow: u32, verdict: Verdict, late: bool) -> Option<Box<Packet>> {
-        let mut packet = self.queues.pop(flow)?;
+    fn release(&mut self, flow: u32, verdict: Verdict, late: bool) -> Option<(Box<Packet>, u32)> {
+        let (mut packet, length) = self.queues.pop_with_length(flow)?;
         self.memory -= u64::from(packet.truesize);
         let by_law = verdict == Verdict::Mark;
         let by_threshold = late && packet.ecn != Ecn::NotEct;
@@ -304,8 +304,8 @@ impl Packets {
             self.own.ecn_marks += u64::from(by_law);
             self.own.ce_marks += u64::from(by_threshold);
         }
-        self.ledger.leave(&packet);
-        Some(packet)
+        self.ledger.leave_of(&packet, length);
+        Some((packet, length))
     }
 
     /// Drops the oldest packet of a queue and says how long it was.

@@ -314,8 +314,9 @@ impl Htb {
         self.ledger.drop_all(&context.dropped[before..]);
         match answer {
             Dequeued::Packet(packet) => {
-                self.ledger.leave(&packet);
-                self.ledger.overlimits += u64::from(only.charge(0, packet.frame_length(), context.now));
+                let length = packet.frame_length();
+                self.ledger.leave_of(&packet, length);
+                self.ledger.overlimits += u64::from(only.charge(0, length, context.now));
                 Dequeued::Packet(packet)
             }
             Dequeued::NotBefore(at) => self.nothing_now(at),

@@ -16,8 +16,13 @@ struct Tally {
 impl Tally {
     #[inline]
     fn add(&mut self, packet: &Packet) {
+        self.add_of(packet.frame_length());
+    }
+
+    #[inline]
+    fn add_of(&mut self, length: u32) {
         self.packets += 1;
-        self.bytes += u64::from(packet.frame_length());
+        self.bytes += u64::from(length);
     }
 }
 
@@ -42,7 +47,13 @@ impl Ledger {
 
     #[inline]
     pub fn leave(&mut self, packet: &Packet) {
-        self.left.add(packet);
+        self.leave_of(packet, packet.frame_length());
+    }
+
+    /// The same where the frame length of the packet is known.
+    #[inline]
+    pub fn leave_of(&mut self, packet: &Packet, length: u32) {
+        self.left.add_of(length);
         self.segments_left += u64::from(packet.segments);
     }
 
@@ -52,8 +63,9 @@ impl Ledger {
         let empty = self.is_empty();
         if empty {
             packet.enqueued = now;
-            self.arrive(packet);
-            self.leave(packet);
+            let length = packet.frame_length();
+            self.arrived.add_of(length);
+            self.leave_of(packet, length);
         }
         empty
     }

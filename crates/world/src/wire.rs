@@ -144,16 +144,16 @@ impl Wire {
         &mut self.slots[place]
     }
 
-    /// Doubles the number of slots.
+    /// Doubles the number of slots where they are: each packet stays in its slot or moves to the same one of the new half.
     #[cold]
     fn grow(&mut self) {
-        let count = (2 * self.slots.len()).max(4);
+        let before = self.slots.len();
         let empty = || Slot { departure: SimTime::NEVER, packet: None };
-        let before = std::mem::replace(&mut self.slots, std::iter::repeat_with(empty).take(count).collect());
-        for (place, slot) in before.into_iter().enumerate() {
-            // All slots were in use: the numbers from `first` on.
-            let past = place.wrapping_sub(self.first) % (count / 2).max(1);
-            *self.slot_mut(self.first + past) = slot;
+        self.slots.resize_with((2 * before).max(4), empty);
+        // All slots were in use.
+        for number in self.first..self.first + before {
+            let (old, new) = (number & before.wrapping_sub(1), self.place(number));
+            self.slots.swap(old, new);
         }
     }
 }
