@@ -29,6 +29,9 @@ pub struct Job {
     pub devices: Vec<Device>,
     /// The conversations of its applications.
     pub traffic: Vec<Conversation>,
+    /// Links that deliver at the times of a trace.
+    #[serde(default)]
+    pub traces: Vec<Trace>,
     /// Hosts whose packets are captured.
     #[serde(default)]
     pub captures: Vec<Capture>,
@@ -111,6 +114,18 @@ pub struct Device {
     /// Disciplines of the scenario above those of this device, which is one of several in series.
     #[serde(default)]
     pub below: u32,
+}
+
+/// A device whose root discipline delivers at given times.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// The host that sends.
+    pub host: usize,
+    /// Its device.
+    pub device: String,
+    /// The times from the start of the run; they repeat with the last as period.
+    pub stamps_ms: Vec<u32>,
 }
 
 /// A host whose packets are captured.

@@ -16,6 +16,7 @@ const RTM_GETQDISC: u16 = 38;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const REQUEST_AND_DUMP: u16 = 0x301;
+const REQUEST_AND_ACKNOWLEDGE: u16 = 5;
 const HEADER: usize = 16;
 const TCMSG: usize = 20;
 
@@ -102,6 +103,19 @@ impl Netlink {
         Ok(Self { socket, buffer: vec![0; ROOM] })
     }
 
+    /// Changes the root discipline of a device; `options` are its attributes.
+    pub fn change(&mut self, interface: u32, handle: u32, kind: &str, options: &[u8]) -> io::Result<()> {
+        let place = [0, interface, handle, ROOT, 0].map(u32::to_ne_bytes).concat();
+        let kind = attributed(TCA_KIND, &[kind.as_bytes(), &[0]].concat());
+        let body = [place, kind, attributed(TCA_OPTIONS, options)].concat();
+        sys::send(&self.socket, &message(RTM_NEWQDISC, REQUEST_AND_ACKNOWLEDGE, &body))?;
+        let length = sys::receive(&self.socket, &mut self.buffer)?;
+        match u32_at(&self.buffer[..length], HEADER).cast_signed() {
+            0 => Ok(()),
+            error => Err(io::Error::from_raw_os_error(error.abs())),
+        }
+    }
+
     /// All disciplines of the namespace.
     pub fn disciplines(&mut self, marks: &Marks) -> io::Result<Vec<Discipline>> {
         sys::send(&self.socket, &request())?;
@@ -121,12 +135,25 @@ enum Dump {
     Ended,
 }
 
-fn request() -> [u8; HEADER + TCMSG] {
-    let mut message = [0; HEADER + TCMSG];
-    message[..4].copy_from_slice(&((HEADER + TCMSG) as u32).to_ne_bytes());
-    message[4..6].copy_from_slice(&RTM_GETQDISC.to_ne_bytes());
-    message[6..8].copy_from_slice(&REQUEST_AND_DUMP.to_ne_bytes());
+fn request() -> Vec<u8> {
+    message(RTM_GETQDISC, REQUEST_AND_DUMP, &[0; TCMSG])
+}
+
+fn message(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
+    let length = (HEADER + body.len()) as u32;
+    let mut message = length.to_ne_bytes().to_vec();
+    message.extend([kind.to_ne_bytes(), flags.to_ne_bytes()].concat());
+    message.extend([0; 8]);
+    message.extend(body);
     message
+}
+
+/// An attribute with its header, padded to whole words.
+pub fn attributed(kind: u16, value: &[u8]) -> Vec<u8> {
+    let mut bytes = [(value.len() as u16 + 4).to_ne_bytes(), kind.to_ne_bytes()].concat();
+    bytes.extend(value);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
 }
 
 fn read(mut messages: &[u8], marks: &Marks, found: &mut Vec<Discipline>) -> io::Result<Dump> {
@@ -221,22 +248,12 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 mod tests {
     use super::*;
 
-    fn attributed(kind: u16, value: &[u8]) -> Vec<u8> {
-        let length = u16::try_from(value.len() + 4).unwrap();
-        let mut bytes = [length.to_ne_bytes(), kind.to_ne_bytes()].concat();
-        bytes.extend(value);
-        bytes.resize(bytes.len().next_multiple_of(4), 0);
-        bytes
-    }
-
     fn words(values: &[u32]) -> Vec<u8> {
         values.iter().flat_map(|value| value.to_ne_bytes()).collect()
     }
 
     fn message(kind: u16, body: &[u8]) -> Vec<u8> {
-        let mut bytes = words(&[u32::try_from(HEADER + body.len()).unwrap(), u32::from(kind), 0, 0]);
-        bytes.extend(body);
-        bytes
+        super::message(kind, 0, body)
     }
 
     fn marks() -> Marks {

@@ -12,6 +12,7 @@ use crate::failure::{Failure, While};
 use crate::job::Job;
 use crate::kernel_module;
 use crate::network::Network;
+use crate::opportunities;
 use crate::qdisc_stats;
 use crate::sample::{self, Sampler};
 use crate::sys;
@@ -53,6 +54,7 @@ impl Run {
 
     /// Runs to the end and leaves the tables in `folder`.
     pub fn run(mut self, clock: Clock, folder: &Path) -> Result<(), Failure> {
+        opportunities::load(&self.job, &self.network, clock)?;
         let captures = self.captures.start(clock, self.job.duration_ns, folder)?;
         self.traffic.start(clock, self.job.interval_ns)?;
         let (job, network, traffic, sampler) = (&self.job, &self.network, &self.traffic, &mut self.sampler);

@@ -21,11 +21,11 @@ const BLOCK: usize = 1 << 16;
 const BLOCKS: usize = 64;
 const FRAMES: usize = BLOCKS * BLOCK / FRAME;
 
-/// `TP_STATUS_KERNEL`, `TP_STATUS_USER` and `PACKET_OUTGOING` of linux/if_packet.h.
+/// Whose a frame is, and the kind of a packet that the device sends. [linux-6.12 include/uapi/linux/if_packet.h]
 const OF_KERNEL: u32 = 0;
 const OF_USER: u32 = 1;
 const OUTGOING: u8 = 4;
-/// `BPF_RET | BPF_K` of linux/filter.h.
+/// The instruction of a filter that returns a constant: how many bytes to keep. [linux-6.12 include/uapi/linux/filter.h]
 const RETURN: u16 = 6;
 
 /// A packet that passed a device.

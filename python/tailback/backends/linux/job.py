@@ -5,6 +5,8 @@ longer charged to the small queue when it enters the link. Rates and delays are 
 
     rate       on the sending device, an HTB with the rate of the link above the discipline of the scenario, unless that
                is a shaper; on the receiving side, netem adds the transmission time (length / rate)
+    trace      on the sending device, the discipline `opportunities` of our kernel (kernel/patches) above that of the
+               scenario; the agent hands the times over, because `tc` does not know it
     delay      netem on the receiving side: an ifb device behind the ingress of the veth (`links.py`). On the sender it
                would end the small queue's charge too early
     offloads   a veth passes skbs of several segments to its peer unchanged, which corresponds to `on`. `off`:
@@ -42,6 +44,9 @@ from tailback.resolved import Flow, Link, Qdisc, Request, Scenario, Tcp
 from tailback.resolved.traffic import Application
 
 FIRST_PORT = 5001
+
+OPPORTUNITIES = "opportunities"
+"""The discipline of our kernel that follows a trace."""
 
 BETWEEN_SOCKETS: tuple[Application, ...] = ("tcp", "udp", "echo", "request")
 """Applications with a socket at both ends; the kernel answers echo requests of ICMP."""
@@ -127,6 +132,7 @@ def job_of(scenario: Scenario) -> Json:
             conversation(entry, socket.port, scenario) | {"address": _target(hops, entry)}
             for entry, socket in with_sockets(scenario)
         ],
+        **_traces(scenario, hops),
         **captures.job_of(scenario, hops),
     }
 
@@ -180,7 +186,9 @@ def root_of(scenario: Scenario, hop: Hop) -> Qdisc | None:
     given = scenario.root(hop.host, hop.link)
     if given is not None:
         return given
-    return Qdisc(kind="pfifo_fast") if scenario.links[hop.link].rate_bps[hop.end] is not None else None
+    link = scenario.links[hop.link]
+    holds = link.rate_bps[hop.end] is not None or link.trace[hop.end] is not None
+    return Qdisc(kind="pfifo_fast") if holds else None
 
 
 def _hosts(scenario: Scenario) -> Iterator[Json]:
@@ -283,8 +291,10 @@ def _qdiscs(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
     for hop in hops:
         link = scenario.links[hop.link]
         root = tree_of(root_of(scenario, hop), link.rate_bps[hop.end])
+        if link.trace[hop.end] is not None:
+            yield run(hop.host, TC, "qdisc", "add", "dev", hop.device, "root", "handle", "1:", OPPORTUNITIES)
         if root is not None:
-            yield from attach_tree(hop, root, matches)
+            yield from attach_tree(hop, root, matches, int(link.trace[hop.end] is not None))
         yield from wire(hop, link)
 
 
@@ -309,7 +319,9 @@ def _is_hidden(root: Qdisc | None, rate_bps: int | None) -> bool:
 
 def hidden_of(scenario: Scenario, hop: Hop) -> int:
     """The number of disciplines above those of the scenario on a device."""
-    return int(_is_hidden(root_of(scenario, hop), scenario.links[hop.link].rate_bps[hop.end]))
+    link = scenario.links[hop.link]
+    follows = link.trace[hop.end] is not None
+    return int(follows or _is_hidden(root_of(scenario, hop), link.rate_bps[hop.end]))
 
 
 def _link_shaper(rate_bps: int) -> dict[str, int]:
@@ -343,10 +355,22 @@ def attach(hop: Hop, depth: int, kind: str, options: Mapping[str, int]) -> Itera
         yield run(hop.host, TC, *command)
 
 
-def attach_tree(hop: Hop, root: Qdisc, matches: Matches) -> Iterator[Json]:
-    """The steps that attach a discipline and its children."""
-    for command in Tree(hop.device, matches).commands(root):
+def attach_tree(hop: Hop, root: Qdisc, matches: Matches, depth: int = 0) -> Iterator[Json]:
+    """The steps that attach a discipline and its children, at `depth` below the root."""
+    place = ["root"] if depth == 0 else ["parent", f"{depth}:1"]
+    for command in Tree(hop.device, matches).commands(root, depth, place):
         yield run(hop.host, TC, *command)
+
+
+def _traces(scenario: Scenario, hops: Sequence[Hop]) -> Json:
+    """The devices that deliver at the times of a trace, for the agent."""
+    found = []
+    for hop in hops:
+        index = scenario.links[hop.link].trace[hop.end]
+        if index is not None:
+            stamps_ms = list(scenario.traces[index].stamps_ms)
+            found.append({"host": hop.host, "device": hop.device, "stamps_ms": stamps_ms})
+    return {"traces": found} if found else {}
 
 
 def matches_of(scenario: Scenario) -> Matches:

@@ -65,7 +65,7 @@ def stacks(scenario: Scenario, version: str, remedy: str) -> Iterator[Finding]:
 def findings(scenario: Scenario) -> Iterator[Finding]:
     """All features that no kernel supports."""
     parts = (
-        _own_controls, _cells, _traces, _copies, _side_by_side, _traffic, _addresses, _qdiscs, _shapers, _record,
+        _own_controls, _cells, _copies, _side_by_side, _traffic, _addresses, _qdiscs, _shapers, _record,
     )  # fmt: skip
     for each in parts:
         yield from each(scenario)
@@ -92,12 +92,13 @@ def _cells(scenario: Scenario) -> Iterator[Finding]:
         yield NotAsked(what), "run it on the simulator, --backend sim, or use wired links"
 
 
-def _traces(scenario: Scenario) -> Iterator[Finding]:
+def traces(scenario: Scenario) -> Iterator[Finding]:
+    """Links that only a kernel with our discipline can run."""
     for link in scenario.links:
         if any(trace is not None for trace in link.trace):
             ends = " - ".join(scenario.hosts[end].name for end in link.ends)
-            what = f"the link {ends} has a trace, which no discipline of Linux supports"
-            yield what, "run it on the simulator, --backend sim, or give the link a `rate` with a `schedule`"
+            what = f"the link {ends} has a trace, which no discipline of this kernel supports"
+            yield what, "run it with --backend uml or --backend sim, or give the link a `rate` with a `schedule`"
 
 
 def _copies(scenario: Scenario) -> Iterator[Finding]:

@@ -18,8 +18,8 @@ def check(scenario: Scenario, probe: Probe) -> None:
     stacks = suitable.stacks(scenario, platform.release(), f"boot that kernel, or {VIRTUAL_TIME}")
     own = (finding for each in (_small_queues, _controls) for finding in each(scenario))
     tried = (_statistics(), probe.findings(scenario))
-    built = suitable.modules_not_built(scenario)
-    suitable.refuse(suitable.programs(), stacks, suitable.findings(scenario), built, own, *tried)
+    more = (*suitable.modules_not_built(scenario), *suitable.traces(scenario))
+    suitable.refuse(suitable.programs(), stacks, suitable.findings(scenario), more, own, *tried)
 
 
 def _statistics() -> Iterator[Finding]:

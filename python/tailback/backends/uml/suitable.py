@@ -20,7 +20,11 @@ def check(scenario: Scenario, kernel: Kernel) -> None:
     """Raises `Unsuitable` for the first feature that cannot be run."""
     version = kernel.manifest.version
     stacks = suitable.stacks(scenario, version, "build that kernel: tailback kernel build --source DIR")
-    own = (finding for each in (_controls, _small_queues, _qdiscs, _addresses) for finding in each(scenario, kernel))
+    own = (
+        finding
+        for each in (_controls, _small_queues, _qdiscs, _traces, _addresses)
+        for finding in each(scenario, kernel)
+    )
     suitable.refuse(suitable.programs(), stacks, suitable.findings(scenario), own)
 
 
@@ -49,6 +53,10 @@ def _small_queues(scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
             "flows differ in `tsq` by more than a time",
             "off, bytes and packets apply to the whole kernel: use the same setting",
         )
+
+
+def _traces(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
+    return iter(()) if kernel.has("NET_SCH_OPPORTUNITIES") else suitable.traces(scenario)
 
 
 def _addresses(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
