@@ -10,7 +10,9 @@ from pathlib import Path
 Offer = Callable[[str], list[tuple[str, str]]]
 """From what is typed so far to names with a line of help each."""
 
-KINDS = ("cc", "qdisc", "driver", "stack", "metric", "plot", "preset", "experiment")
+KINDS = (
+    "cc", "qdisc", "driver", "stack", "preset", "metric", "plot", "experiment", "backend", "warning", "word",
+)  # fmt: skip
 """What `tailback list` lists."""
 
 YAML = (".yaml", ".yml")

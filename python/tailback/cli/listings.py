@@ -13,21 +13,26 @@ if TYPE_CHECKING:
 Listing = list[tuple[str, str]]
 
 
-def listed(kind: str) -> Listing:
-    """The names of a kind of things (`cc`, `qdisc`, ...), with one line of description each."""
-    listings: Mapping[str, Callable[[], Listing]] = {
-        "cc": lambda: [(row.name, row.summary) for row in CoreRegistry().congestion_controls],
-        "qdisc": lambda: [(row.name, row.summary) for row in CoreRegistry().qdiscs],
-        "driver": lambda: [(row.name, row.summary) for row in CoreRegistry().drivers],
-        "stack": _stacks,
-        "plot": _plots,
-        "preset": _presets,
-        "metric": _metrics,
-        "experiment": _experiments,
+def listed(kind: str | None) -> Listing:
+    """The names of a kind of things (`cc`, `qdisc`, ...), with one line of description each; without one, the kinds."""
+    listings: Mapping[str, tuple[str, Callable[[], Listing]]] = {
+        "cc": ("congestion controls", lambda: [(row.name, row.summary) for row in CoreRegistry().congestion_controls]),
+        "qdisc": ("queue disciplines", lambda: [(row.name, row.summary) for row in CoreRegistry().qdiscs]),
+        "driver": ("Wi-Fi drivers", lambda: [(row.name, row.summary) for row in CoreRegistry().drivers]),
+        "stack": ("network stacks", _stacks),
+        "preset": ("tests of Flent, for `traffic`", _presets),
+        "metric": ("metrics of a run", _metrics),
+        "plot": ("figures", _plots),
+        "experiment": ("experiments that come with Tailback", _experiments),
+        "backend": ("simulator, kernels and testbeds", _backends),
+        "warning": ("warnings of `check` and `run`", _warnings),
+        "word": ("words of the field", _words),
     }
+    if kind is None:
+        return [(name, what) for name, (what, _) in listings.items()]
     if kind not in listings:
         raise WrongInput(f"`{kind}` cannot be listed\n  hint: {nearest_hint(kind, list(listings))}")
-    return listings[kind]()
+    return listings[kind][1]()
 
 
 def _stacks() -> Listing:
@@ -67,3 +72,25 @@ def _experiments() -> Listing:
     from tailback import scenario
 
     return [(name, scenario.title_of(file)) for name, file in scenario.ready().items()]
+
+
+def _backends() -> Listing:
+    from tailback import backends
+
+    return [(name, _first_sentence(text)) for name, text in backends.TEXTS.items()]
+
+
+def _warnings() -> Listing:
+    from tailback.scenario.lint import WARNINGS
+
+    return [(name, _first_sentence(text)) for name, text in WARNINGS.items()]
+
+
+def _words() -> Listing:
+    from tailback.cli.glossary import WORDS
+
+    return [(name, _first_sentence(text)) for name, text in WORDS.items()]
+
+
+def _first_sentence(text: str) -> str:
+    return " ".join(text.split()).partition(". ")[0].rstrip(".")

@@ -109,3 +109,9 @@ def test_a_misspelt_file_is_met_with_the_name_of_one_that_exists(
     assert "did you mean `home-link.yaml`?" in in_process("check", "home-lnk.yaml", status=2).stderr
     assert "did you mean `demo`?" in in_process("check", "dem", status=2).stderr
     assert "`tailback list experiment`" in in_process("check", "entirely-else", status=2).stderr
+
+
+def test_without_a_kind_all_kinds_are_listed() -> None:
+    listed = in_process("list").stdout
+    assert [line.split()[0] for line in listed.splitlines()] == list(completions.KINDS)
+    assert "A FIFO at the bottleneck" in in_process("list", "warning").stdout

@@ -9,16 +9,16 @@ from tailback.cli import completions
 
 def list_(
     kind: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="cc|qdisc|driver|stack|metric|plot|preset|experiment",
-            help="What to list.",
+            metavar="[KIND]",
+            help="cc, qdisc, driver, stack, preset, metric, plot, experiment, backend, warning, word; default: these.",
             show_default=False,
             autocompletion=completions.kinds,
         ),
-    ],
+    ] = None,
 ) -> None:
-    """List congestion controls, queue disciplines, drivers, stacks, metrics, plots, presets or experiments."""
+    """List congestion controls, queue disciplines, drivers, stacks, metrics, plots, experiments and so on."""
     from tailback.cli import listings, show
 
     show.names(listings.listed(kind))
