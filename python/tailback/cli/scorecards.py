@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tailback.cli.console import emit, stderr
-from tailback.papers import Row, in_one_line
+from tailback.papers import Row, Search, in_one_line
+from tailback.papers.scorecard import held
 
 
 def scorecard(rows: Sequence[Row], page: Path) -> None:
@@ -21,3 +22,14 @@ def scorecard(rows: Sequence[Row], page: Path) -> None:
     notes = [Text(f"{row.claim.id}: {row.claim.says}\n  {row.status}: {row.note}") for row in rows if row.note]
     emit(table, *notes, Text(in_one_line(rows)))
     stderr().print(f"figures and claims: {page}")
+
+
+def search_table(found: Search) -> None:
+    """Prints how many claims hold under each candidate, and which candidate the rule prefers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("conditions", "departures", "chosen claims", "other claims"):
+        table.add_column(heading)
+    for one in found.tried:
+        counts = [f"{held(rows)} of {len(rows)}" for rows in (one.chosen, one.others)]
+        table.add_row(one.candidate.name, str(one.candidate.departures), *counts)
+    emit(table, Text(f"best by the chosen claims: {found.best.candidate.name}"))

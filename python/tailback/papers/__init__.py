@@ -5,12 +5,15 @@ from tailback.papers.errors import UnknownPaper
 from tailback.papers.page import write_page
 from tailback.papers.reproduction import Reproduction, Wanted, reproduce
 from tailback.papers.scorecard import Row, as_document, in_full, in_one_line, score
+from tailback.papers.search import Search, search
+from tailback.papers.search import as_document as search_as_document
 
 __all__ = [
     "Claim",
     "Paper",
     "Reproduction",
     "Row",
+    "Search",
     "UnknownPaper",
     "Wanted",
     "as_document",
@@ -20,5 +23,7 @@ __all__ = [
     "papers",
     "reproduce",
     "score",
+    "search",
+    "search_as_document",
     "write_page",
 ]

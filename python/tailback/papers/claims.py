@@ -18,6 +18,9 @@ from tailback.papers.errors import UnknownPaper
 Kind = Literal["value", "order", "rank", "shape"]
 """A number in the text; an order of magnitude; a ranking; behaviour over time."""
 
+Reason = Literal["given", "default", "inferred"]
+"""Given by the paper; the default of the kernel or device that it names; inferred from its results."""
+
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -71,6 +74,33 @@ class Claim(_Model):
         return [value] if isinstance(value, str) else value
 
 
+Values = Mapping[str, str | int]
+"""Values of variables (`let`) of experiments."""
+
+
+class Condition(_Model):
+    """An assumption about the testbed of a paper, the same in all its experiments."""
+
+    name: str
+    what: str
+    """The assumption in words."""
+    reason: Reason
+    because: str
+    """Where it is given, whose default it is, or why it was inferred."""
+    let: Values
+    """The variables of the experiments that express it."""
+    grid: Mapping[str, Values] = {}
+    """The values that a search compares, by name; the first needs no assumption. Only of inferred conditions."""
+
+    @model_validator(mode="after")
+    def _inferred_from_a_grid(self) -> Self:
+        if (self.reason == "inferred") != bool(self.grid):
+            raise ValueError(f"condition {self.name}: `inferred` conditions have a `grid`, and no others")
+        if self.grid and self.let not in self.grid.values():
+            raise ValueError(f"condition {self.name}: `let` is none of its `grid`")
+        return self
+
+
 class Paper(_Model):
     """A paper's claims."""
 
@@ -80,6 +110,7 @@ class Paper(_Model):
     """Which parts of the experiments are from the paper, and which are ours."""
     quick: Mapping[str, Sequence[str]]
     """The settings of `--quick`, by experiment; `default` for those without an entry."""
+    conditions: list[Condition] = []
     claims: list[Claim]
 
     @property

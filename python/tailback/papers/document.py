@@ -5,13 +5,14 @@ python -m tailback.papers.document RESULTS [--quick]    # after `tailback reprod
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tailback.papers.claims import papers
 from tailback.papers.page import draw
 from tailback.papers.reproduction import Reproduction, Wanted, reproduce
 from tailback.papers.scorecard import Row, held, in_one_line
+from tailback.papers.search import Search, in_words, search
 from tailback.results.durable import make_folder, write_file
 from tailback.sweep import Silent
 
@@ -28,6 +29,7 @@ INTRODUCTION = """# What papers report, and what we measure
     tailback reproduce ton22 fig6            # one figure, and the claims about it
     tailback reproduce --quick               # one shorter repetition of each configuration
     tailback reproduce --json                # one document for scripts
+    tailback reproduce ton22 --search        # which conditions of its testbed explain most claims
 
 These commands run the experiments of [experiments/papers](../experiments/papers) into `results/PAPER`, measure each
 claim, print the scorecard, and write `results/reproduction.html`, which shows each figure, in the form of the paper,
@@ -39,6 +41,12 @@ functions that measure. A claim holds if, in every case, the median over repetit
 the 95 % interval of the mean over repetitions, and (!) marks values outside the range. A claim without results is "not
 measured", and does not count as holding. No constant of the simulator was chosen so that a claim holds. For each miss
 we write down what we know of its cause, and what a real kernel gives in the same case where we have measured it.
+
+What we assume of a testbed is data, too: the conditions of a paper are variables of all its experiments, each given by
+the paper, the default of the kernel or device that it names, or inferred. Inferred conditions are chosen once for all
+figures of a paper, by a search over a stated grid. Its rule was written before the first search: the conditions under
+which most of the chosen claims hold (every second one), of equal ones those with the fewest departures from the plain
+values. The other claims have no part in the choice, and show whether it is more than a fit.
 
 The full set has 1765 runs and takes some 30 CPU minutes, `--quick` has 405 runs and takes some 4; divide by the number
 of your cores. Captures for passive RTT take 300 MB.
@@ -52,7 +60,12 @@ def main(results: Path, *, quick: bool) -> None:
     for one in found:
         for name, picture in pictures(one):
             write_file(PICTURES / name, picture)
-    write_file(PAGE, page(found).encode())
+    searched = {
+        one.paper.paper: search(Wanted(one.paper.paper, out=results), Silent())
+        for one in found
+        if any(condition.grid for condition in one.paper.conditions)
+    }
+    write_file(PAGE, page(found, searched).encode())
     text = README.read_text(encoding="utf-8")
     line = in_one_line([row for one in found for row in one.rows])
     write_file(README, LINE.sub(rf"\g<1>{line}.\g<2>", text).encode())
@@ -65,13 +78,13 @@ def pictures(found: Reproduction) -> Iterator[tuple[str, bytes]]:
         yield f"{found.paper.paper}-fig{drawing.figure}.svg", draw(drawing, results)
 
 
-def page(found: Sequence[Reproduction]) -> str:
+def page(found: Sequence[Reproduction], searched: Mapping[str, Search]) -> str:
     """The text of the page."""
     rows = [row for one in found for row in one.rows]
     parts = [
         INTRODUCTION,
         f"{in_one_line(rows)}. {repetitions(rows)}\n",
-        *(part for one in found for part in chapter(one)),
+        *(part for one in found for part in chapter(one, searched.get(one.paper.paper))),
     ]
     return "\n".join(parts)
 
@@ -85,11 +98,19 @@ def repetitions(rows: Sequence[Row]) -> str:
     return f"There were {number} repetitions of each configuration."
 
 
-def chapter(found: Reproduction) -> Iterator[str]:
-    """The scorecard of a paper, the causes of its misses, and its figures."""
+def chapter(found: Reproduction, searched: Search | None) -> Iterator[str]:
+    """The conditions and the scorecard of a paper, the causes of its misses, and its figures."""
     paper = found.paper
     yield f"## {paper.paper}\n"
     yield f"*{paper.title}*. {paper.setup.strip()}\n"
+    if paper.conditions:
+        yield "| condition | | why |\n|---|---|---|"
+        yield from (f"| {one.what} | {one.reason} | {one.because} |" for one in paper.conditions)
+        yield ""
+    if searched:
+        yield "Claims by inferred conditions (one short repetition; the chosen claims are bold):\n"
+        yield from in_words(searched)
+        yield ""
     yield "| claim | figure | what the paper says | expected | measured | |\n|---|---|---|---|---|---|"
     yield from map(line, found.rows)
     yield f"\n{held(found.rows)} of {len(found.rows)} claims hold.\n"

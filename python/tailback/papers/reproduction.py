@@ -1,8 +1,10 @@
 """Runs the experiments of a paper, or reuses complete runs; measures its claims and draws its figures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from ruamel.yaml import YAML
 
 from tailback import scenario, sweep
 from tailback.backends import open_backend
@@ -28,6 +30,8 @@ class Wanted:
     """Run one shorter repetition of each configuration."""
     jobs: int | None = None
     out: Path = Path("results")
+    let: Mapping[str, str | int] = field(default_factory=dict)
+    """Variables of the experiments that have other values, where an experiment has them."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +79,18 @@ def experiment_file(paper: str, experiment: str) -> Path:
     return file
 
 
+def variables_of(file: Path) -> Mapping[str, str | int]:
+    """The variables of an experiment with their values."""
+    found: Mapping[str, str | int] = YAML(typ="safe").load(file.read_text(encoding="utf-8")).get("let", {})
+    return found
+
+
 def reproduced(wanted: Wanted, paper: Paper, name: str, watch: Watch) -> sweep.SweepResult:
     """Runs one experiment in its folder in the results of the paper."""
     file = experiment_file(paper.paper, name)
     settings = paper.quick_settings(name) if wanted.quick else []
+    there = variables_of(file)
+    settings += [f"let.{variable}={value}" for variable, value in wanted.let.items() if variable in there]
     experiment = scenario.load(file, settings)
     plan = sweep.plan_of(experiment, open_backend("sim"), settings)
     folder = default_folder(file.stem, plan, wanted.out / wanted.paper)

@@ -24,6 +24,9 @@ def reproduce(
     ] = None,
     figure: Annotated[str | None, typer.Argument(metavar="FIGURE", help="5, 5a, fig5, …; default: all.")] = None,
     *,
+    search: Annotated[
+        bool, typer.Option("--search", help="Compare the inferred conditions of PAPER's testbed by its claims.")
+    ] = False,
     running: Running,
     as_json: Json = False,
 ) -> None:
@@ -31,6 +34,10 @@ def reproduce(
     from tailback import papers
     from tailback.cli import progress, scorecards, show
 
+    if search:
+        with progress.bar() as watch:
+            tried = papers.search(papers.Wanted(paper or "", jobs=running.jobs, out=running.out), watch)
+        return show.result(tried, papers.search_as_document, scorecards.search_table, as_json=as_json)
     names = [paper] if paper else papers.papers()
     wanted = [papers.Wanted(name, figure, quick=running.quick, jobs=running.jobs, out=running.out) for name in names]
     with progress.bar() as watch:

@@ -1,0 +1,79 @@
+"""The conditions of testbeds as data, and the rule that chooses among them."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from tailback.papers import Claim, Paper, Row, UnknownPaper, Wanted, load_paper, papers, search
+from tailback.papers.claims import Condition
+from tailback.papers.reproduction import experiment_file, variables_of
+from tailback.papers.scorecard import Status
+from tailback.papers.search import Search, Tried, as_document, candidates, in_words
+from tailback.sweep import Silent
+
+TON22 = load_paper("ton22")
+PLAIN = {"name": "x", "what": "…", "because": "…"}
+
+
+def tried(paper: Paper, held: list[set[str]]) -> Search:
+    """A search in which these claims held under each candidate, in their order."""
+
+    def rows(claims: set[str]) -> list[Row]:
+        return [Row(claim, paper.paper, verdict(claim, claims), [], "") for claim in paper.claims]
+
+    def verdict(claim: Claim, claims: set[str]) -> Status:
+        return "pass" if claim.id in claims else "fail"
+
+    return Search(paper, [Tried(one, rows(claims)) for one, claims in zip(candidates(paper), held, strict=False)])
+
+
+@pytest.mark.parametrize("name", papers())
+def test_every_experiment_has_the_conditions_of_its_paper(name: str) -> None:
+    paper = load_paper(name)
+    files = sorted({experiment for claim in paper.claims for experiment in claim.experiments})
+    there = {file: variables_of(experiment_file(name, file)) for file in files}
+    for condition in paper.conditions:
+        for variable, value in condition.let.items():
+            found = {file: variables[variable] for file, variables in there.items() if variable in variables}
+            assert found, f"{condition.name}: no experiment has the variable {variable}"
+            assert set(found.values()) == {value}, f"{condition.name}: {found}"
+
+
+@pytest.mark.parametrize("let", [{}, {"let": {"b": 2}, "grid": {"one": {"a": 1}}}])
+def test_only_inferred_conditions_have_a_grid_which_contains_the_choice(let: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        Condition.model_validate({**PLAIN, "reason": "inferred", "let": {}, **let})
+
+
+def test_the_first_candidate_departs_from_nothing() -> None:
+    found = list(candidates(TON22))
+    assert found[0].departures == 0
+    assert [one.departures for one in found].count(0) == 1
+    assert len({tuple(one.let.items()) for one in found}) == len(found)
+
+
+def test_the_candidate_with_most_chosen_claims_is_best_whatever_the_others_say() -> None:
+    chosen = [claim.id for claim in TON22.claims[::2]]
+    others = {claim.id for claim in TON22.claims[1::2]}
+    found = tried(TON22, [others, {chosen[0]}, {chosen[0], chosen[1]}])
+    assert found.best is found.tried[2]
+
+
+def test_of_equal_candidates_the_one_with_fewest_departures_is_best() -> None:
+    found = tried(TON22, [{TON22.claims[0].id}] * 4)
+    assert found.best is found.tried[0]
+
+
+def test_the_table_has_a_row_for_each_candidate_and_a_column_for_each_claim() -> None:
+    found = tried(TON22, [set(), {TON22.claims[0].id}])
+    header, _, first, second = in_words(found)
+    assert header.count("|") == len(TON22.claims) + 4
+    assert first.count("·") == len(TON22.claims)
+    assert "✓" in second
+    assert as_document(found)["candidates"][1]["chosen"] == 1
+
+
+def test_a_paper_without_inferred_conditions_is_not_searched() -> None:
+    with pytest.raises(UnknownPaper, match="no inferred conditions"):
+        search(Wanted("access21"), Silent())
