@@ -29,8 +29,8 @@ pub mod tables;
 pub use names::{Name, Names};
 pub use table::{ColumnSpec, TableSpec};
 pub use tables::{
-    Datagrams, DatagramsRow, Events, EventsRow, Flows, FlowsRow, Ping, PingRow, Qdisc, QdiscRow, Requests,
-    RequestsRow, TcpInfo, TcpInfoRow, Udp, UdpRow, Wifi, WifiRow,
+    Datagrams, DatagramsRow, Events, EventsRow, Flows, FlowsRow, Objects, ObjectsRow, Ping, PingRow, Qdisc,
+    QdiscRow, Requests, RequestsRow, TcpInfo, TcpInfoRow, Udp, UdpRow, Video, VideoRow, Wifi, WifiRow,
 };
 
 /// All rows recorded during one run.
@@ -54,13 +54,17 @@ pub struct Record {
     pub datagrams: Option<Datagrams>,
     /// Requests over TCP; `None` without any.
     pub requests: Option<Requests>,
+    /// Objects of web pages; `None` without any.
+    pub objects: Option<Objects>,
+    /// Segments of videos; `None` without any.
+    pub video: Option<Video>,
     /// The PPDUs on the air; `None` without a Wi-Fi cell.
     pub wifi: Option<Wifi>,
 }
 
 impl Record {
     /// All possible tables, in the order of [`Record::finish`].
-    pub fn specs() -> [TableSpec; 9] {
+    pub fn specs() -> [TableSpec; 11] {
         [
             Flows::spec(),
             TcpInfo::spec(),
@@ -70,12 +74,14 @@ impl Record {
             Udp::spec(),
             Datagrams::spec(),
             Requests::spec(),
+            Objects::spec(),
+            Video::spec(),
             Wifi::spec(),
         ]
     }
 
     /// Memory that a row of each table takes, in the order of [`Record::specs`].
-    pub fn row_bytes() -> [(&'static str, usize); 9] {
+    pub fn row_bytes() -> [(&'static str, usize); 11] {
         [
             (Flows::NAME, Flows::row_bytes()),
             (TcpInfo::NAME, TcpInfo::row_bytes()),
@@ -85,6 +91,8 @@ impl Record {
             (Udp::NAME, Udp::row_bytes()),
             (Datagrams::NAME, Datagrams::row_bytes()),
             (Requests::NAME, Requests::row_bytes()),
+            (Objects::NAME, Objects::row_bytes()),
+            (Video::NAME, Video::row_bytes()),
             (Wifi::NAME, Wifi::row_bytes()),
         ]
     }
@@ -99,6 +107,8 @@ impl Record {
             + self.udp.as_ref().map_or(0, Udp::held)
             + self.datagrams.as_ref().map_or(0, Datagrams::held)
             + self.requests.as_ref().map_or(0, Requests::held)
+            + self.objects.as_ref().map_or(0, Objects::held)
+            + self.video.as_ref().map_or(0, Video::held)
             + self.wifi.as_ref().map_or(0, Wifi::held)
     }
 
@@ -115,6 +125,8 @@ impl Record {
         tables.extend(self.udp.map(|udp| (Udp::NAME, udp.finish(names))));
         tables.extend(self.datagrams.map(|each| (Datagrams::NAME, each.finish(names))));
         tables.extend(self.requests.map(|each| (Requests::NAME, each.finish(names))));
+        tables.extend(self.objects.map(|each| (Objects::NAME, each.finish(names))));
+        tables.extend(self.video.map(|each| (Video::NAME, each.finish(names))));
         tables.extend(self.wifi.map(|wifi| (Wifi::NAME, wifi.finish(names))));
         tables
     }

@@ -88,6 +88,9 @@ measure!(
 measure!(
     /// Bytes per second.
     BytesPerSecond, "B/s": Rate => u64, |rate| rate.bytes_per_sec());
+measure!(
+    /// Bits per second.
+    BitsPerSecond, "bit/s": Rate => u64, |rate| rate.bits_per_sec());
 measure!(@one
     /// Bytes per second; null when unlimited.
     BytesPerSecondOrUnlimited, "B/s": Rate => Option<u64>, |rate| (!rate.is_unlimited()).then_some(rate.bytes_per_sec()));

@@ -53,6 +53,8 @@ fn a_table_without_rows_still_has_its_columns() {
         udp: Some(Udp::default()),
         datagrams: Some(Datagrams::default()),
         requests: Some(Requests::default()),
+        objects: Some(Objects::default()),
+        video: Some(Video::default()),
         wifi: Some(Wifi::default()),
         ..Record::default()
     };

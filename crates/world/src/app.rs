@@ -5,11 +5,13 @@
 //! one of its sockets is ready, and when a timer that it has set expires; it acts by [`Syscalls`].
 
 mod bulk;
+mod page;
 mod ping;
 mod request;
 #[cfg(test)]
 mod toy;
 mod udp;
+mod video;
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -25,6 +27,7 @@ use crate::{BuildError, ConversationId, TimerId};
 pub use bulk::TcpTraffic;
 #[cfg(test)]
 pub(crate) use bulk::{Bulk, Phase};
+pub use page::PageTraffic;
 #[cfg(test)]
 pub(crate) use ping::Ping;
 pub use ping::{EchoProtocol, PingTraffic};
@@ -32,6 +35,7 @@ pub use request::RequestTraffic;
 #[cfg(test)]
 pub(crate) use udp::Udp;
 pub use udp::UdpTraffic;
+pub use video::VideoTraffic;
 
 /// The kinds of traffic. Sockets are numbered kind by kind, in the order of the rows.
 macro_rules! kinds {
@@ -81,6 +85,10 @@ kinds! {
     Udp(UdpTraffic),
     /// Requests and answers over TCP.
     Request(RequestTraffic),
+    /// A web page.
+    Page(PageTraffic),
+    /// A video in segments.
+    Video(VideoTraffic),
     /// The example of CONTRIBUTING.md.
     #[cfg(test)]
     Toy(toy::ToyTraffic),

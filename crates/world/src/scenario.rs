@@ -10,7 +10,9 @@ use serde::{Deserialize, Deserializer};
 use tailback_packet::IpVersion;
 
 use crate::BuildError;
-pub use crate::app::{EchoProtocol, PingTraffic, RequestTraffic, TcpTraffic, Traffic, UdpTraffic};
+pub use crate::app::{
+    EchoProtocol, PageTraffic, PingTraffic, RequestTraffic, TcpTraffic, Traffic, UdpTraffic, VideoTraffic,
+};
 pub use crate::own_controls::{ControlSource, ParametersOfControl};
 
 /// One run.

@@ -65,6 +65,11 @@ impl Syscalls<'_> {
         self.world.drain(socket);
     }
 
+    /// `TCP_NODELAY`: short messages do not wait for acknowledgements.
+    pub(crate) fn set_no_delay(&mut self, socket: SocketId) {
+        self.world.sockets.tcp(socket).endpoint.set_no_delay(self.world.context.now);
+    }
+
     /// `read()` of all available data.
     pub(crate) fn read(&mut self, socket: SocketId) -> Bytes {
         let endpoint = &mut self.world.sockets.tcp(socket).endpoint;

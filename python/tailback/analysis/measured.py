@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from tailback.analysis import media, metrics, responsiveness, wifi
+from tailback.analysis import media, metrics, responsiveness, watching, wifi
 from tailback.analysis.window import Window
 
 Frames = Mapping[str, pd.DataFrame]
@@ -36,6 +36,8 @@ class Measure:
     """The directions of calls and games."""
     probes: responsiveness.Probes | None = None
     """The probes of responsiveness; `None` if there are none."""
+    videos: Mapping[str, watching.Playback] = field(default_factory=dict)
+    """The videos."""
     radios: tuple[wifi.Pair, ...] = ()
     """Pairs of access point and station, one for each station."""
 

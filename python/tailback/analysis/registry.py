@@ -9,7 +9,21 @@ from typing import TypeVar
 
 import numpy as np
 
-from tailback.analysis import media, metrics, passive, queues, rates, responsiveness, sharing, udp, values, warmup, wifi
+from tailback.analysis import (
+    browsing,
+    media,
+    metrics,
+    passive,
+    queues,
+    rates,
+    responsiveness,
+    sharing,
+    udp,
+    values,
+    warmup,
+    watching,
+    wifi,
+)
 from tailback.analysis.metric import Column, Heading, Metric, Number, Read, Summary
 
 Row = TypeVar("Row")
@@ -58,6 +72,16 @@ def _worst(key: str, worst: Callable[[Iterable[float]], float]) -> Read:
     def read(summary: Summary) -> float | None:
         directions = summary.get(key)
         return float(worst(directions.values())) if directions else None
+
+    return read
+
+
+def _of_videos(field: str) -> Read:
+    """Reads the mean over all videos."""
+
+    def read(summary: Summary) -> float | None:
+        found = [each[field] for each in summary.get("video", {}).values() if field in each]
+        return sum(found) / len(found) if found else None
 
     return read
 
@@ -221,6 +245,50 @@ METRICS: dict[str, Metric] = {
                 Number("RPM idle", "rpm.idle", heading=Heading(17, decimals=0), bounds=("rpm idle",)),
             ),
             word="rpm", tolerance="10%", better="high",
+        ),
+        Metric(
+            "page load time", "page_load_s", "s", ("objects",), browsing.load_times, "[bocchi2016 §2]",
+            values.page_load,
+            (
+                Number("page load p50", "page_load_s.p50", heading=Heading(18), test="permutation"),
+                Number("page load p95", "page_load_s.p95", heading=Heading(19), test="permutation"),
+            ),
+            word="page", tolerance="5% or 0.5ms", sampled=("page load", "plt"), better="low",
+        ),
+        Metric(
+            "byte index", "byte_index_s", "s", ("objects",), browsing.byte_indices, "[bocchi2016 §3]",
+            values.byte_index,
+            (Number("byte index p50", "byte_index_s.p50", heading=Heading(20)),),
+            sampled=("byte index",), better="low",
+        ),
+        Metric(
+            "unloaded pages", "pages_unloaded", "", ("objects",), browsing.unloaded, "[bocchi2016 §2]",
+            values.pages_unloaded,
+            (
+                Number(
+                    "unloaded", "pages_unloaded", _if_any("pages_unloaded"),
+                    heading=Heading(21, "unloaded", decimals=0),
+                ),
+            ),
+            better="low",
+        ),
+        Metric(
+            "video", "video", "", ("video",), watching.watched, "[yin2015 §3.1]", values.video,
+            (
+                Number(
+                    "video bitrate", "video.bitrate_mbps", _of_videos("bitrate_mbps"), Heading(22, unit="Mbit/s"),
+                    bounds=("video bitrate",),
+                ),
+                Number(
+                    "stalled", "video.stalled_s", _of_videos("stalled_s"), Heading(23, unit="s"), bounds=("stalled",)
+                ),
+                Number(
+                    "startup", "video.startup_s", _of_videos("startup_s"), Heading(24, unit="s"), bounds=("startup",)
+                ),
+                Number("switches", "video.switches", _of_videos("switches"), Heading(25)),
+                Number("QoE", "video.qoe", _of_videos("qoe"), Heading(26), bounds=("qoe",)),
+            ),
+            least=None,
         ),
         Metric(
             "slowdown", "slowdown", "", ("events", "completions"), sharing.slowdowns, "[alizadeh2013 §5]",

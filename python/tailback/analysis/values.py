@@ -6,7 +6,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tailback.analysis import media, metrics, queues, rates, responsiveness, sharing, udp, warmup, wifi
+from tailback.analysis import (
+    browsing,
+    media,
+    metrics,
+    queues,
+    rates,
+    responsiveness,
+    sharing,
+    udp,
+    warmup,
+    watching,
+    wifi,
+)
 from tailback.analysis.measured import Measured
 from tailback.analysis.window import Window
 
@@ -213,6 +225,33 @@ def rpm(run: Measured) -> dict[str, float] | None:
     table = run.frames.get("tcp_info")
     found = responsiveness.rpm(run.frames["requests"], table, run.measure.probes, run.window)
     return {name: metrics.rounded(value) for name, value in found.items() if value is not None} or None
+
+
+def page_load(run: Measured) -> Percentiles | None:
+    """Load times of all pages."""
+    if "objects" not in run.frames:
+        return None
+    return metrics.percentiles(browsing.load_times(run.frames["objects"], run.window))
+
+
+def byte_index(run: Measured) -> Percentiles | None:
+    """Byte indices of all pages."""
+    if "objects" not in run.frames:
+        return None
+    return metrics.percentiles(browsing.byte_indices(run.frames["objects"], run.window))
+
+
+def pages_unloaded(run: Measured) -> int | None:
+    """Pages that did not load to the end."""
+    return browsing.unloaded(run.frames["objects"], run.window) if "objects" in run.frames else None
+
+
+def video(run: Measured) -> dict[str, dict[str, float]] | None:
+    """What the viewer of each video sees."""
+    if "video" not in run.frames:
+        return None
+    found = watching.watched(run.frames["video"], run.measure.videos, run.window)
+    return {name: metrics.rounded_each(each) for name, each in found.items()} or None
 
 
 def flows_unfinished(run: Measured) -> int | None:

@@ -16,7 +16,7 @@ from tailback.cli.catalogue import Explanation
 from tailback.scenario import arrivals, flows, sysctl
 from tailback.scenario.lint import WARNINGS
 from tailback.scenario.shapes import SHAPES
-from tailback.scenario.traffic import call, game, request
+from tailback.scenario.traffic import call, game, page, request, video
 from tailback.tc import units
 
 UNIT_WORDS = ("unit", "units", "rate", "size", "delay")
@@ -108,6 +108,9 @@ GAMES = ("game: moves of a player and the state of the game over UDP", game.EXPL
 
 REQUESTS = ("request: requests and answers over TCP connections that stay open", request.EXPLAINED)
 
+PAGES = ("page: a web page that a browser loads", page.EXPLAINED)
+VIDEOS = ("video: a video in segments, with a bitrate for each", video.EXPLAINED)
+
 LONGER: Mapping[str, tuple[str, str]] = {
     "arrivals": ARRIVING,
     "size": ARRIVING,
@@ -119,6 +122,12 @@ LONGER: Mapping[str, tuple[str, str]] = {
     "request": REQUESTS,
     "answer": REQUESTS,
     "think": REQUESTS,
+    "page": PAGES,
+    "shape": PAGES,
+    "http": PAGES,
+    "video": VIDEOS,
+    "rule": VIDEOS,
+    "ladder": VIDEOS,
 }
 """Keys of traffic with more to say than their description: heading and text."""
 

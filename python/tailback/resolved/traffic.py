@@ -16,6 +16,7 @@ from pydantic import Discriminator, Field, GetCoreSchemaHandler, Tag
 from pydantic_core import CoreSchema
 
 from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT, Options
+from tailback.resolved.pages import PageObject
 
 Protocol: TypeAlias = Literal["icmp", "udp"]
 
@@ -245,6 +246,72 @@ class Request:
         yield from ()
 
 
+Multiplexing: TypeAlias = Literal["one", "all"]
+"""How many objects a connection of a browser carries at a time: HTTP/1.1 or HTTP/2."""
+
+VideoRule: TypeAlias = Literal["rate", "bola", "hybrid"]
+
+
+class _Simulated:
+    """Traffic that the agent does not have."""
+
+    run_by: ClassVar[Application | None] = None
+    name: str
+
+    def job(self, duration_ns: int) -> dict[str, Any]:
+        """The agent does not run it."""
+        raise NotImplementedError(f"{self.name} for {duration_ns} ns")
+
+    def refused(self) -> Iterator[Refusal]:
+        """The features of it that only the simulator supports."""
+        yield from ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page(_Simulated):
+    """A web page that is loaded once, over at most `connections`."""
+
+    __pydantic_config__ = STRICT
+
+    kind: Literal["page"] = "page"
+    name: str
+    source: Annotated[int, _From]
+    target: Annotated[int, _To]
+    start_ns: int
+    size: int
+    objects: tuple[PageObject, ...]
+    connections: int
+    multiplexing: Multiplexing
+    cc: Control
+    tsq: SmallQueue
+    socket: SocketOptions = SocketOptions()
+    dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Video(_Simulated):
+    """A video in segments, and the rule by which its player chooses bitrates."""
+
+    __pydantic_config__ = STRICT
+
+    kind: Literal["video"] = "video"
+    name: str
+    source: Annotated[int, _From]
+    target: Annotated[int, _To]
+    start_ns: int
+    stop_ns: int
+    size: int
+    ladder_bps: tuple[int, ...]
+    segment_ns: int
+    buffer_ns: int
+    startup_ns: int
+    rule: VideoRule
+    cc: Control
+    tsq: SmallQueue
+    socket: SocketOptions = SocketOptions()
+    dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class NamedControl:
     """A congestion control of which only the name is known."""
@@ -273,7 +340,7 @@ def _tag(entry: Any) -> str | None:
     return str(entry.get("kind")) if "start_ns" in entry else "observed"
 
 
-Flow: TypeAlias = Tcp | Udp | Ping | Request
+Flow: TypeAlias = Tcp | Udp | Ping | Request | Page | Video
 """The kinds of traffic of a run."""
 
 FLOWS: tuple[type[Flow], ...] = get_args(Flow)

@@ -259,7 +259,7 @@ def _load(word: str) -> float:
 
 def _sizes_of(name: str, folder: Path) -> Sizes:
     points: list[tuple[int, float]] = []
-    for number, (first, second) in _numbers_of(name, folder, SIZES_FILE_HINT):
+    for number, (first, second) in numbers_of(name, folder, SIZES_FILE_HINT):
         last_size, last_share = points[-1] if points else (0, 0.0)
         if not (first >= max(1, last_size) and max(last_share, 0.0) <= second <= 1):
             raise WordError(f"line {number} of `{shown(name)}` is out of order", SIZES_FILE_HINT)
@@ -271,7 +271,7 @@ def _sizes_of(name: str, folder: Path) -> Sizes:
 
 def _flows_of(name: str, folder: Path) -> tuple[tuple[int, int], ...]:
     flows: list[tuple[int, int]] = []
-    for number, (first, second) in _numbers_of(name, folder, FLOWS_FILE_HINT):
+    for number, (first, second) in numbers_of(name, folder, FLOWS_FILE_HINT):
         at_ns = round(first * SECOND_NS)
         if at_ns < (flows[-1][0] if flows else 0) or second < 1:
             raise WordError(f"line {number} of `{shown(name)}` is out of order or has no size", FLOWS_FILE_HINT)
@@ -281,7 +281,7 @@ def _flows_of(name: str, folder: Path) -> tuple[tuple[int, int], ...]:
     return tuple(flows)
 
 
-def _numbers_of(name: str, folder: Path, hint: str) -> Iterator[tuple[int, tuple[float, float]]]:
+def numbers_of(name: str, folder: Path, hint: str) -> Iterator[tuple[int, tuple[float, float]]]:
     """The two numbers of each line of a file, with its number; empty lines and comments (#) are left out."""
     try:
         text = read_regular(folder / name, LARGEST_FILE).decode("ascii", "replace")

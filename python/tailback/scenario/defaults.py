@@ -85,6 +85,17 @@ FLOOD = "100mbit"
 REQUEST = "300b"
 THINK = "0s"
 
+#: The median home page on a desktop computer, over HTTP/2; browsers open six connections per host for HTTP/1.1.
+PAGE = "desktop"
+HTTP: Final = 2
+BROWSER_CONNECTIONS = 6
+
+#: The video of Yin et al.: 240p to 1080p of YouTube, segments and buffer of the Envivio test video. [yin2015 §7.1]
+LADDER = ("350kbit", "600kbit", "1mbit", "2mbit", "3mbit")
+VIDEO_SEGMENT = "4s"
+VIDEO_BUFFER = "30s"
+VIDEO_RULE: Final = "bola"
+
 #: The codec of the telephone network, which every telephone has. [rfc3551 §4.5]
 CODEC = "g711"
 JITTER_BUFFER = "adaptive"

@@ -195,7 +195,7 @@ Rate = Annotated[int, read_by(units.rate), text_schema(_RATE, "100mbit", "1gbit"
 Size = Annotated[int, read_by(units.size), text_schema(_SIZE, "64kb", "10mb")]
 
 
-def _read_in_folder(read: Callable[[object, Path], Any]) -> BeforeValidator:
+def read_in_folder(read: Callable[[object, Path], Any]) -> BeforeValidator:
     """A validator of values that may name a file of the experiment's folder."""
 
     def validate(word: object, info: ValidationInfo) -> Any:
@@ -209,14 +209,14 @@ def _read_in_folder(read: Callable[[object, Path], Any]) -> BeforeValidator:
 
 Sizes = Annotated[
     arrivals.Sizes,
-    _read_in_folder(arrivals.size),
+    read_in_folder(arrivals.size),
     WithJsonSchema(
         {"type": "string", "examples": ["100kb", "exponential 100kb", "pareto 100kb shape 1.3", "websearch"]}
     ),
 ]
 Arrivals = Annotated[
     arrivals.Arrivals,
-    _read_in_folder(arrivals.arrivals),
+    read_in_folder(arrivals.arrivals),
     WithJsonSchema(
         {
             "type": "string",

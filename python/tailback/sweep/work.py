@@ -10,9 +10,10 @@ import pyarrow as pa
 from tailback.analysis import Measure, Window, summarise
 from tailback.analysis.media import Stream
 from tailback.analysis.responsiveness import Probes
+from tailback.analysis.watching import Playback
 from tailback.analysis.window import NANOSECONDS
 from tailback.backends import Backend, Progress, RunResult, backend_for
-from tailback.resolved import Flow, Paths, Request, Scenario, Udp, mean_rate
+from tailback.resolved import Flow, Paths, Request, Scenario, Udp, Video, mean_rate
 from tailback.results import RunPlan
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
@@ -78,6 +79,7 @@ def measure_of(run: RunPlan) -> Measure:
         streams={flow.name: stream for flow in scenario.flows if (stream := _stream(flow)) is not None},
         least_s=_least_s(scenario),
         probes=_probes(scenario),
+        videos={flow.name: _playback(flow) for flow in scenario.flows if isinstance(flow, Video)},
         rates_bps=_rates(run),
         radios=tuple((names[access_point], names[station]) for access_point, station in scenario.radios),
     )
@@ -98,6 +100,10 @@ def _probes(scenario: Scenario) -> Probes | None:
     began = {flow.name: flow.start_ns for flow in scenario.flows if isinstance(flow, Request) and flow.count == 1}
     load_ns = min((flow.start_ns for flow in scenario.tcp), default=None)
     return Probes(began, load_ns) if began else None
+
+
+def _playback(flow: Video) -> Playback:
+    return Playback(flow.start_ns, flow.segment_ns, flow.startup_ns, max(flow.ladder_bps))
 
 
 def _stream(flow: Flow) -> Stream | None:

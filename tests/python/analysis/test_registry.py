@@ -111,5 +111,6 @@ def test_the_headline_metrics_have_not_changed() -> None:
         ("goodput", "Mbit/s"), ("ping p50", "ms"), ("ping p90", "ms"), ("TCP RTT p50", "ms"), ("TCP RTT p90", "ms"),
         ("cwnd", "segments"), ("drops", ""), ("retrans", ""), ("Jain", ""), ("MOS", ""), ("unfinished", ""),
         ("request p50", "ms"), ("request p95", "ms"), ("completion p50", "s"), ("completion p95", "s"), ("RPM", ""),
-            ("RPM idle", ""),
+            ("RPM idle", ""), ("page load p50", "s"), ("page load p95", "s"), ("byte index p50", "s"), ("unloaded", ""),
+            ("video bitrate", "Mbit/s"), ("stalled", "s"), ("startup", "s"), ("switches", ""), ("QoE", ""),
         ]  # fmt: skip

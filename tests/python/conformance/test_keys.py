@@ -44,6 +44,23 @@ UNTOUCHED = {
         "tests/python/backends/uml/test_runs.py compares the latencies of requests",
     ),
     **dict.fromkeys(["Tcp.group", "Udp.group", "Request.group"], "parts of tables and figures, not of runs"),
+    **dict.fromkeys(
+        [
+            *("Page.page", "Page.name", "Page.group", "Page.shape", "Page.http", "Page.connections", "Page.size"),
+            *("Page.every", "Page.cc", "Page.dscp", "Page.start", "Page.stop", "Page.jitter"),
+            *(
+                "Video.video",
+                "Video.name",
+                "Video.group",
+                "Video.rule",
+                "Video.ladder",
+                "Video.segment",
+                "Video.buffer",
+            ),
+            *("Video.startup", "Video.size", "Video.cc", "Video.dscp", "Video.start", "Video.stop", "Video.jitter"),
+        ],
+        "Tailback does not ask a kernel for this yet",
+    ),
     "Tcp.ip": "the kernel `stock` has no IPv6; tests/python/backends/netns runs it",
 }
 """The keys that no conformance run has. Wi-Fi is compared with recorded runs (`conformance.wifi`)."""
@@ -61,6 +78,8 @@ KINDS = {
         "ping": "Ping",
         "call": "Call",
         "request": "Request",
+        "page": "Page",
+        "video": "Video",
         "game": "Game",
         "preset": "Preset",
     },

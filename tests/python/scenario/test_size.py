@@ -69,6 +69,8 @@ def test_the_simulator_says_what_a_row_of_each_table_takes() -> None:
         "udp",
         "datagrams",
         "requests",
+        "objects",
+        "video",
         "wifi",
     }
     assert _core.row_bytes()["tcp_info"] > _core.row_bytes()["flows"] >= 20

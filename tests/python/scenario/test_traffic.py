@@ -156,7 +156,8 @@ def test_its_checks_are_made_and_its_keys_are_known() -> None:
     with pytest.raises(ScenarioError, match="frames"):
         loads(EXPERIMENT.format(frame="1s").replace("frame:", "frames:"))
     with pytest.raises(
-        ScenarioError, match="exactly one of the keys tcp, udp, ping, call, game, request, sensor and preset"
+        ScenarioError,
+        match="exactly one of the keys tcp, udp, ping, call, game, request, page, video, sensor and preset",
     ):
         loads(EXPERIMENT.format(frame="1s").replace("sensor:", "phone:"))
 
@@ -232,7 +233,9 @@ def test_it_is_in_the_json_of_a_scenario_and_read_from_it() -> None:
 
 
 def test_without_its_row_it_is_refused_by_name() -> None:
-    with pytest.raises(ScenarioError, match="exactly one of the keys tcp, udp, ping, call, game, request and preset"):
+    with pytest.raises(
+        ScenarioError, match="exactly one of the keys tcp, udp, ping, call, game, request, page, video and preset"
+    ):
         loads(EXPERIMENT.format(frame="20ms"))
     with pytest.raises(
         traffic.NotListed, match=r"`sensor` has no row in .*traffic/registry.py\n  hint: write .*sensor.py"

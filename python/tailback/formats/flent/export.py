@@ -20,7 +20,7 @@ from tailback.formats.errors import NotExportable
 from tailback.formats.flent.air import MEASURES, Air, airs
 from tailback.formats.flent.names import TESTS, Named, carries_data, named
 from tailback.formats.flent.reader import FlentFile
-from tailback.resolved import Observed, Tcp, Traffic
+from tailback.resolved import Observed, Page, Tcp, Traffic
 from tailback.results import RunFolder
 from tailback.results.provenance import tailback_version
 
@@ -276,7 +276,7 @@ def _metadata(run: RunFolder, words: Named, made: tuple[_Clock, str, Sequence[tu
 
 
 def _stop(flow: Traffic, end_ns: int) -> int:
-    return end_ns if isinstance(flow, Observed) else flow.stop_ns or end_ns
+    return end_ns if isinstance(flow, Observed | Page) else flow.stop_ns or end_ns
 
 
 def _control(flow: Traffic) -> str | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tailback.scenario.traffic import call, game, ping, request, tcp, udp
+from tailback.scenario.traffic import call, game, page, ping, request, tcp, udp, video
 from tailback.scenario.traffic.kind import Kind
 
-ROWS: tuple[Kind, ...] = (tcp.ROW, udp.ROW, ping.ROW, call.ROW, game.ROW, request.ROW)
+ROWS: tuple[Kind, ...] = (tcp.ROW, udp.ROW, ping.ROW, call.ROW, game.ROW, request.ROW, page.ROW, video.ROW)
 
 KINDS: dict[str, Kind] = {row.kind: row for row in ROWS}
 

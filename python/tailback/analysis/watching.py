@@ -1,0 +1,87 @@
+"""Videos: what their viewers see.
+
+    startup delay   from `connect()` until the buffer has its startup length
+    stall           time without playing after that
+    QoE             (sum of R_k - sum of |R_k+1 - R_k| - R_max · stalls - R_max · startup delay) / segments, R in Mbit/s
+
+Source of the QoE: [yin2015 §3.1 eq. 5], with the weights that the paper calls balanced: 1 for a switch, and the highest
+bitrate for a second without playing. The sum is divided by the number of segments, so that videos of different lengths
+compare.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tailback.analysis.window import NANOSECONDS, Window
+
+MBIT = 1e6
+MS = 1000
+
+
+@dataclass(frozen=True)
+class Playback:
+    """The facts about a video that its table does not have."""
+
+    start_ns: int
+    segment_ns: int
+    startup_ns: int
+    highest_bps: int
+
+    @property
+    def at_startup(self) -> int:
+        """Segments with which it plays."""
+        return math.ceil(self.startup_ns / self.segment_ns)
+
+
+def watched(video: pd.DataFrame, playbacks: Mapping[str, Playback], window: Window) -> dict[str, dict[str, float]]:
+    """What the viewer of each video sees: `startup_s` (s from `connect()` to playing), and of the segments asked for in
+    the window `stalls` and `stalled_s` (s), `bitrate_mbps` (mean), `switches` between bitrates, `segments`, and `qoe`
+    (Mbit/s; Yin et al., balanced), which counts the startup delay if the video began in the window. If the video never
+    plays, `stalled_s` is the whole time.
+    """
+    found = {}
+    for name, playback in playbacks.items():
+        rows = video[video["video"] == name].sort_values("segment")
+        if len(rows):
+            found[name] = _watched(rows, playback, window)
+    return found
+
+
+def _watched(rows: pd.DataFrame, playback: Playback, window: Window) -> dict[str, float]:
+    begins = rows[rows["segment"] < playback.at_startup]
+    started = len(begins) == playback.at_startup and bool(begins["fetch_ms"].notna().all())
+    seen: dict[str, float] = {}
+    if started:
+        played_s = float((begins["t"] + begins["fetch_ms"] / MS).max())
+        seen["startup_s"] = played_s - playback.start_ns / NANOSECONDS
+    inside = window.samples(rows)
+    later = inside[inside["segment"] >= playback.at_startup] if started else inside
+    waited = later["waited_ms"].to_numpy(dtype=np.float64)
+    seen["stalled_s"] = float(waited.sum()) / MS
+    seen["stalls"] = _stalls(waited, playback)
+    fetched = inside[inside["fetch_ms"].notna()]
+    if not len(fetched):
+        return seen
+    rates = fetched["bitrate"].to_numpy(dtype=np.float64) / MBIT
+    changes = np.abs(np.diff(rates))
+    seen["bitrate_mbps"] = float(rates.mean())
+    seen["switches"] = int((changes > 0).sum())
+    seen["segments"] = len(fetched)
+    early_s = seen.get("startup_s", 0.0) if window.start_ns <= playback.start_ns else 0.0
+    lost = playback.highest_bps / MBIT * (seen["stalled_s"] + early_s)
+    seen["qoe"] = (float(rates.sum() - changes.sum()) - lost) / len(rates)
+    return seen
+
+
+def _stalls(waited: np.ndarray[tuple[int, ...], np.dtype[np.float64]], playback: Playback) -> int:
+    """Stalls among segments. A stall ends with one segment if playing needs one; else neighbours belong together."""
+    stalled = waited > 0
+    if playback.at_startup == 1:
+        return int(stalled.sum())
+    return int(stalled[:1].sum() + (stalled[1:] & ~stalled[:-1]).sum())
