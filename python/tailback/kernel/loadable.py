@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from tailback.kernel import cache, checkout
 from tailback.kernel.build import BUILDER, compiler_name
@@ -33,13 +35,87 @@ CFLAGS_tailback_register.o := -DTAILBACK_NAME=\\"{name}\\"
 UNDEFINED = re.compile(r'modpost: "(?P<symbol>\w+)" \[[^]]*\] undefined')
 
 
+class Target(Protocol):
+    """A kernel that modules are built for."""
+
+    @property
+    def description(self) -> str:
+        """The kernel in messages."""
+
+    @property
+    def digest(self) -> str:
+        """What a module depends on, beside its source."""
+
+    @property
+    def controls(self) -> Path:
+        """The folder of the kernel's own controls."""
+
+    def make(self, module: Path, place: Path) -> subprocess.CompletedProcess[str]:
+        """Runs the makefiles of the kernel for the files in `module`; `place` is a temporary folder."""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The kernel of this machine, with the headers of its distribution."""
+
+    release: str
+
+    @property
+    def folder(self) -> Path:
+        """Where it builds modules."""
+        return Path(f"/lib/modules/{self.release}/build")
+
+    @property
+    def description(self) -> str:
+        """The kernel in messages."""
+        return f"Linux {self.release} (this machine)"
+
+    @property
+    def digest(self) -> str:
+        """Its release."""
+        return self.release
+
+    @property
+    def controls(self) -> Path:
+        """Not there: headers of distributions have no sources."""
+        return self.folder / CONTROLS
+
+    def make(self, module: Path, place: Path) -> subprocess.CompletedProcess[str]:
+        """Runs the makefiles of the kernel."""
+        return _make(self.folder, module, {"TMPDIR": str(place), "LC_ALL": "C"})
+
+
 @dataclass(frozen=True)
 class Tree:
-    """What a kernel builds modules with."""
+    """A kernel of `--backend uml`, with the headers that were kept with it."""
 
     headers: Headers
     symbols: Path
     """The list of the symbols that modules may use."""
+
+    @property
+    def description(self) -> str:
+        """The kernel in messages."""
+        return f"Linux {self.headers.version} ({self.headers.name})"
+
+    @property
+    def digest(self) -> str:
+        """That of the kernel."""
+        return self.headers.digest
+
+    @property
+    def controls(self) -> Path:
+        """The folder of the kernel's own controls."""
+        return self.headers.controls
+
+    def make(self, module: Path, place: Path) -> subprocess.CompletedProcess[str]:
+        """Runs the makefiles of the kernel, in a tree of links to what was kept of it."""
+        kernel = place / "kernel"
+        kernel.mkdir()
+        for entry in self.headers.folder.iterdir():
+            (kernel / entry.name).symlink_to(entry)
+        (kernel / cache.SYMBOLS).symlink_to(self.symbols)
+        return _make(kernel, module, BUILDER)
 
     @classmethod
     def of(cls, kernel: Kernel) -> Tree:
@@ -59,42 +135,36 @@ def files(source: Source, name: str, controls: str) -> Mapping[str, str]:
     }
 
 
-def built(source: Source, name: str, tree: Tree) -> Path:
+def built(source: Source, name: str, kernel: Target) -> Path:
     """The module `name` from the user's file, for a kernel. Raises `ModuleRefused` with the file and line of what is
     wrong.
     """
-    wanted = files(source, name, str(tree.headers.folder / CONTROLS))
+    wanted = files(source, name, str(kernel.controls))
     inputs = [(each, text.encode()) for each, text in wanted.items()]
-    inputs += [("headers", tree.headers.digest.encode()), ("compiler", compiler_name().encode())]
+    inputs += [("kernel", kernel.digest.encode()), ("compiler", compiler_name().encode())]
     folder = cache.home() / "modules" / f"{checkout.digest(inputs)[:16]}-{name}"
     if not (folder / f"{name}.ko").is_file():
         with cache.adding(folder) as partial, scratch("tailback-module-build-", folder.parent) as place:
-            made = _made(source, name, tree, place, wanted)
-            (partial / made.name).write_bytes(made.read_bytes())
+            own = place / "module"
+            own.mkdir()
+            for each, text in wanted.items():
+                (own / each).write_text(text, encoding="utf-8")
+            done = kernel.make(own, place)
+            if done.returncode or not (own / f"{name}.ko").is_file():
+                raise refusal(source, kernel.description, done.stderr)
+            shutil.copyfile(own / f"{name}.ko", partial / f"{name}.ko")
     return folder / f"{name}.ko"
 
 
-def _made(source: Source, name: str, tree: Tree, place: Path, wanted: Mapping[str, str]) -> Path:
-    kernel, own = place / "kernel", place / "module"
-    kernel.mkdir()
-    own.mkdir()
-    for entry in tree.headers.folder.iterdir():
-        (kernel / entry.name).symlink_to(entry)
-    (kernel / cache.SYMBOLS).symlink_to(tree.symbols)
-    for each, text in wanted.items():
-        (own / each).write_text(text, encoding="utf-8")
-    environment = {**os.environ, **BUILDER}
-    done = subprocess.run(
-        ["make", "-C", str(kernel), f"M={own}", "modules"],
-        env=environment,
+def _make(kernel: Path, module: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["make", "-C", str(kernel), f"M={module}", "modules"],
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
         check=False,
         errors="replace",
     )
-    if done.returncode or not (own / f"{name}.ko").is_file():
-        raise refusal(source, f"Linux {tree.headers.version} ({tree.headers.name})", done.stderr)
-    return own / f"{name}.ko"
 
 
 def refusal(source: Source, kernel: str, stderr: str) -> ModuleRefused:

@@ -10,7 +10,6 @@ import pytest
 import tailback
 from tailback import kernel, scenario
 from tailback.backends import RunFailed, RunResult, Unsuitable
-from tailback.backends.linux import suitable
 from tailback.backends.sim import Sim
 from tailback.kernel import KernelMissing
 from tailback.resolved import Scenario
@@ -184,11 +183,6 @@ def test_one_run_that_crashes_leaves_the_others_their_results(tmp_path: Path) ->
     with pytest.raises(tailback.RunsFailed, match=r"tcp_mine\.c, line 10"):
         tailback.run(tmp_path / "experiment.yaml", out=tmp_path / "results")
     assert list(tailback.open(tmp_path / "results").summary["cc"]) == ["reno"]
-
-
-def test_a_machine_that_does_not_build_it_refuses_it_by_its_name(tmp_path: Path) -> None:
-    with pytest.raises(Unsuitable, match=r"`tcp_mine\.c` is a kernel module, which would have to be built"):
-        suitable.refuse(suitable.modules_not_built(mine(tmp_path)))
 
 
 def test_without_headers_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ is registered.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,10 +78,17 @@ def printed(log: str) -> list[str]:
     return lines[first + 1 :]
 
 
-def notes(made: Mapping[str, Path], described: Mapping[str, str], log: Path) -> dict[str, Any]:
-    """What the manifest says of the modules of a run, and what was printed since they were loaded."""
-    lines = printed(log.read_text(encoding="utf-8", errors="replace")) if log.is_file() else []
-    return {"modules": {name: dict(described) for name in made}, **({"module_log": lines} if lines else {})}
+def printed_in(folder: Path) -> list[str]:
+    """What the modules of the run in `folder` printed."""
+    log = folder / LOG
+    return printed(log.read_text(encoding="utf-8", errors="replace")) if log.is_file() else []
+
+
+def notes(made: Mapping[str, Path], described: Mapping[str, str], lines: Sequence[str] = ()) -> dict[str, Any]:
+    """What the manifest says of the modules of a run, and what they printed."""
+    if not made:
+        return {}
+    return {"modules": {name: dict(described) for name in made}, **({"module_log": list(lines)} if lines else {})}
 
 
 def _name(number: int, file: str) -> str:

@@ -11,7 +11,6 @@ from tailback import qdiscs
 from tailback.backends import Unsuitable
 from tailback.backends.linux.job import V6, families_of, hops_of, is_shaper, root_of
 from tailback.backends.linux.links import device_name, lowest_rate, states
-from tailback.backends.linux.own_modules import own_modules
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.resolved import FLOWS, Scenario, shaped_rate
 
@@ -76,13 +75,6 @@ def _own_controls(scenario: Scenario) -> Iterator[Finding]:
         if source.language == "python":
             what = f"`{source.name}` is a congestion control in Python, which no kernel runs"
             yield what, "run it on the simulator, --backend sim, or write it as a kernel module"
-
-
-def modules_not_built(scenario: Scenario) -> Iterator[Finding]:
-    """The modules of a scenario, for backends that do not build them."""
-    for own in own_modules(scenario):
-        what = f"`{own.source.name}` is a kernel module, which would have to be built for this machine"
-        yield NotAsked(what), "run it on the simulator, --backend sim, or on a kernel in virtual time, --backend uml"
 
 
 def _cells(scenario: Scenario) -> Iterator[Finding]:

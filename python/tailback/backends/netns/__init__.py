@@ -4,7 +4,8 @@ A run leaves nothing behind. Everything that it builds is in anonymous namespace
 (`crates/agent/src/host.rs`). The kernel kills the agent when the thread that started it ends, and then removes the
 namespaces with their devices, disciplines and sysctls. Nothing outside of the namespaces is ever changed: settings that
 are not per namespace are refused (`suitable.py`). So nothing must be restored after an error, Ctrl-C, SIGTERM or
-SIGKILL. Only a temporary folder may remain, which the next run removes (`kernel/scratch.py`).
+SIGKILL. Only a temporary folder may remain, which the next run removes (`kernel/scratch.py`). The exception are kernel
+modules of the user, which root may load for a run (`modules.py`).
 
 A run whose processors could not keep up is invalid (`emulation.py`). Only one run at a time is executed on a machine
 (`turn.py`).
@@ -21,11 +22,11 @@ from pathlib import Path
 from pyarrow import csv
 
 from tailback.backends import Clock, Progress, RunFailed, RunInvalid, RunResult
-from tailback.backends.linux import captures, process
+from tailback.backends.linux import captures, own_modules, process
 from tailback.backends.linux.job import job_of
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables
-from tailback.backends.netns import emulation, suitable
+from tailback.backends.netns import emulation, modules, suitable
 from tailback.backends.netns.probe import Probe
 from tailback.backends.netns.turn import Turn
 from tailback.backends.qdisc_stats import of_kernel
@@ -70,6 +71,7 @@ class Netns:
     def check(self, scenario: Scenario) -> None:
         """Raises `Unsuitable` if this kernel lacks a feature, which is determined by trying it."""
         suitable.check(scenario, self._probe)
+        modules.made(scenario)
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Runs the job in namespaces; raises `RunInvalid` if the machine could not keep up."""
@@ -77,11 +79,16 @@ class Netns:
             raise TypeError("the backend netns needs a progress object from its own `new_progress()`")
         with self._turn.one(progress), process.run_folder(FOLDER) as folder:
             process.place(self.agent, folder)
-            (folder / "job.json").write_text(json.dumps(job_of(scenario)), encoding="utf-8")
-            cost = self._run_agent(folder, scenario.duration_ns, progress)
+            job = job_of(scenario)
+            job["setup"] = [*own_modules.loads(scenario, "."), *job["setup"]]
+            (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
+            made = modules.made(scenario)
+            with modules.unloaded(made, folder):
+                cost = self._run_agent(folder, scenario.duration_ns, progress)
             stats = of_kernel(scenario, folder)
             found, segments = captures.read(scenario, folder), {"segments": read_segments(folder)}
-            return RunResult(read_tables(folder), {**cost, **segments}, found, qdiscs=stats)
+            notes = own_modules.notes(made, {"kernel": f"Linux {platform.release()}"})
+            return RunResult(read_tables(folder), {**cost, **segments}, found, notes, stats)
 
     def _run_agent(self, folder: Path, duration_ns: int, progress: process.Progress) -> dict[str, float]:
         looks, started = emulation.Sampler(), time.monotonic()

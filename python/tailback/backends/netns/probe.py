@@ -46,7 +46,8 @@ class Probe:
     def findings(self, scenario: Scenario) -> Iterator[Finding]:
         """The features of `scenario` that this kernel lacks."""
         trials = list(_trials(scenario))
-        controls = sorted({flow.cc.name for flow in scenario.connections})
+        own = {source.name for source in scenario.controls}
+        controls = sorted({flow.cc.name for flow in scenario.connections} - own)
         self._ask(trials, controls)
         for name in controls:
             refusal = self._answers[_key(name)]

@@ -29,7 +29,7 @@ OFFLOADS = {
 }
 """Names of offloads in `ethtool -K`, and in the output of `ethtool -k`."""
 
-PROGRAMS = ("ip", "tc", "ss", "ethtool", "ping")
+PROGRAMS = ("ip", "tc", "ss", "ethtool", "ping", "make", "gcc")
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,8 @@ class Facts:
     """Changes of a killed run that were undone."""
     interfaces: Mapping[str, str] = field(default_factory=dict)
     """Device by neighbour, as far as found."""
+    has_headers: bool = False
+    """Whether modules can be built for its kernel."""
     tunable: frozenset[str] = frozenset()
     """The settings of TCP Small Queues that the kernel supports; they need our changes (`kernel/README.md`)."""
 
@@ -118,7 +120,9 @@ def gather(session: Session) -> Facts:
     )
     release = (files["/proc/sys/kernel/osrelease"] or "").strip()
     builtin = f"/lib/modules/{release}/modules.builtin"
-    built = session.read([builtin])[builtin]
+    makefile = f"/lib/modules/{release}/build/Makefile"
+    read = session.read([builtin, makefile])
+    built = read[builtin]
     controls = files[f"{TCP_SYSCTLS}/tcp_available_congestion_control"] or ""
     return Facts(
         host=session.host,
@@ -134,6 +138,7 @@ def gather(session: Session) -> Facts:
         free_kb=_free_kb(session.tried("df", "-Pk", "/")),
         left=tuple(session.left),
         interfaces={neighbour: name for neighbour, name in found.items() if name is not None},
+        has_headers=read[makefile] is not None,
         tunable=_tunable(session),
     )
 

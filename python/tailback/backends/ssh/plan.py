@@ -1,5 +1,6 @@
 """Plans an experiment on a testbed: the commands for each machine, in order, each with the command that undoes it.
 
+    modules      modprobe; those of the user are built on the machine (`modules.py`)
     devices      ip link, ip address: up, the MTU of the link, the address if the testbed file gives one
     routes       ip route to each destination network, if the existing route differs from the experiment
     sysctls      those of the hosts; forwarding on routers; no cached metrics between connections
@@ -23,6 +24,7 @@ from tailback import qdiscs
 from tailback.backends.linux import job, links
 from tailback.backends.linux.job import first_hops, root_of
 from tailback.backends.linux.trees import NOTHING, Matches, Tree
+from tailback.backends.ssh import modules
 from tailback.backends.ssh.facts import PACING_SHIFT, SMALL_QUEUE, Facts, sysctl_path
 from tailback.backends.ssh.layout import Layout, Port
 from tailback.backends.uml.settings import small_queue
@@ -45,6 +47,8 @@ class Step:
     """Its name in errors."""
     argv: Words = ()
     undo: Words | None = None
+    given: str = ""
+    """The standard input of the command, which then changes nothing that has to be undone."""
     path: str = ""
     """A file of the kernel to write, instead of a command."""
     value: str = ""
@@ -57,7 +61,8 @@ class Step:
             return shlex.join(["sysctl", "-w", f"{name}={self.value}"])
         if self.path:
             return f"echo {shlex.quote(self.value)} > {shlex.quote(self.path)}"
-        return shlex.join(self.argv)
+        given = f"printf %s {shlex.quote(self.given)} | " if self.given else ""
+        return given + shlex.join(self.argv)
 
     @property
     def undo_words(self) -> str:
@@ -78,7 +83,7 @@ def plan_of(layout: Layout, token: str) -> Plan:
     """The plan of a scenario on a testbed."""
     steps = [
         step
-        for each in (_modules, _devices, routes, _sysctls, _offloads, _small_queues, _disciplines)
+        for each in (_modules, _own_modules, _devices, routes, _sysctls, _offloads, _small_queues, _disciplines)
         for step in each(layout)
     ]
     return Plan(steps, job_of(layout, token))
@@ -144,6 +149,12 @@ def _modules(layout: Layout) -> Iterator[Step]:
             yield Step(host, "loading modules", ("modprobe", "-a", *absent))
 
 
+def _own_modules(layout: Layout) -> Iterator[Step]:
+    """Builds and loads the congestion controls of the user."""
+    for each in modules.commands(layout):
+        yield Step(each.host, each.what, each.argv, each.undo, each.given)
+
+
 def _wanted_modules(layout: Layout) -> dict[str, list[str]]:
     wanted: dict[str, list[str]] = {name: [] for name in layout.facts}
     for port in layout.ports:
@@ -154,7 +165,8 @@ def _wanted_modules(layout: Layout) -> dict[str, list[str]]:
         wanted[port.owner] += [qdiscs.of(node.kind).module for node in nodes]
         if len(found) > 1 or delay_of(layout, port):
             wanted[port.owner] += ["ifb", "cls_u32", "act_mirred"]
-    for flow in layout.scenario.connections:
+    own = {source.name for source in layout.scenario.controls}
+    for flow in (each for each in layout.scenario.connections if each.cc.name not in own):
         name = flow.cc.name
         for end in (flow.source, flow.target):
             if name not in layout.facts[layout.name(end)].controls:

@@ -78,9 +78,9 @@ class Session:
             raise HostFailed(self.host, step, str(answer["error"]))
         return answer["ok"]
 
-    def run(self, step: str, *argv: str) -> str:
-        """The output of a program; raises `HostFailed` if it fails."""
-        done = self.ask(step, "run", argv=list(argv))
+    def run(self, step: str, *argv: str, given: str | None = None) -> str:
+        """The output of a program with the standard input `given`; raises `HostFailed` if it fails."""
+        done = self.ask(step, "run", argv=list(argv), input=given)
         if done["status"] != 0:
             raise HostFailed(self.host, step, f"`{' '.join(argv)}`: {done['stderr'].strip()}")
         return str(done["stdout"])

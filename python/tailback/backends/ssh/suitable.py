@@ -15,7 +15,7 @@ from tailback.backends.linux import suitable as any_kernel
 from tailback.backends.linux.job import root_of
 from tailback.backends.linux.links import Hop
 from tailback.backends.linux.trees import NOTHING
-from tailback.backends.ssh import iperf3
+from tailback.backends.ssh import iperf3, modules
 from tailback.backends.ssh import plan as plans
 from tailback.backends.ssh.facts import CORE_SYSCTLS, Facts
 from tailback.backends.ssh.layout import Layout, Port, missing
@@ -51,7 +51,7 @@ class Finding:
 def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
     """Problems that are visible in the two files."""
     plain = _for_any_kernel(scenario)
-    of_kernels = [*any_kernel.findings(plain), *any_kernel.modules_not_built(plain), *any_kernel.traces(plain)]
+    of_kernels = [*any_kernel.findings(plain), *any_kernel.traces(plain)]
     found = [*missing(scenario, testbed), *((any_kernel.said(what), remedy) for what, remedy in of_kernels)]
     found += [*_disciplines(scenario), *_ways(scenario)]
     found += iperf3.findings(scenario) if testbed.keys.engine == iperf3.NAME else []
@@ -157,8 +157,13 @@ def of_devices(facts: Facts, testbed: Testbed) -> Iterator[Finding]:
 
 def of_scenario(layout: Layout) -> Iterator[Finding]:
     """The findings about the requirements of an experiment, as far as they can be read from the machines."""
-    for each in (_stacks, _links, _routes, _sysctls, _small_queues):
+    for each in (_stacks, _links, _routes, _sysctls, _small_queues, _own_modules):
         yield from each(layout)
+
+
+def _own_modules(layout: Layout) -> Iterator[Finding]:
+    for host, what, remedy in modules.problems(layout):
+        yield Finding(host, "kernel module", "fail", what, remedy)
 
 
 def tried(layout: Layout, visit: Visit) -> Iterator[Finding]:
@@ -217,7 +222,8 @@ def _questions(layout: Layout, host: str) -> dict[str, Sequence[steps.Json] | No
             trials.setdefault("filters", [_veth(), *(steps.run(0, "tc", *words) for words in filters)])
         if len(found) > 1 or plans.delay_of(layout, port):
             trials.setdefault("ifb", _redirection())
-    return trials | dict.fromkeys(sorted({flow.cc.name for flow in _flows_at(layout, host)}))
+    built = {source.name for source in layout.scenario.controls}
+    return trials | dict.fromkeys(sorted({flow.cc.name for flow in _flows_at(layout, host)} - built))
 
 
 def _bare(program: str) -> str:

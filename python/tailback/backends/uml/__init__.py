@@ -82,7 +82,7 @@ class Uml:
         order = instance.Order(job, scenario.seed, scenario.duration_ns, modules=tuple(made.values()))
         with instance.finished(self.machine, order, progress) as (folder, cost):
             stats = of_kernel(scenario, folder)
-            notes = own_modules.notes(made, self._described(), folder / own_modules.LOG) if made else {}
+            notes = own_modules.notes(made, self._described(), own_modules.printed_in(folder))
             found, segments = captures.read(scenario, folder), {"segments": read_segments(folder)}
             return RunResult(read_tables(folder), {**cost, **segments}, found, notes, stats)
 
