@@ -32,7 +32,7 @@ mod _core {
         congestion_controls, drivers, qdiscs, resolved_qdisc, row_bytes, stack_differences, stacks,
     };
     #[pymodule_export]
-    use super::run::{check, run, try_module, watch_over_modules};
+    use super::run::{check, run, serve_air, try_module, watch_over_modules};
 
     /// Version of the simulator.
     #[pyfunction]

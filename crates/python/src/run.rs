@@ -1,8 +1,11 @@
 //! Running a scenario with the interpreter's lock released.
 
-use pyo3::exceptions::PyValueError;
+use std::os::unix::net::UnixListener;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use tailback_air::AirError;
 use tailback_module::ModuleFile;
 use tailback_world::{Cost, Outcome, RunError, Scenario, Watch, World};
 
@@ -60,6 +63,24 @@ pub fn run<'py>(
 #[pyfunction]
 pub fn try_module(py: Python<'_>, path: &str, parameters: Vec<(String, String)>) -> PyResult<()> {
     py.detach(|| ModuleFile::open(path, &parameters)).map(drop).map_err(PyValueError::new_err)
+}
+
+/// The air of a scenario for the one driver that connects to the Unix socket `socket`, until it leaves; returns the
+/// table `wifi` as an Arrow IPC stream. Raises `ValueError` if the scenario has no such air, and `RuntimeError` if the
+/// connection fails.
+#[pyfunction]
+pub fn serve_air<'py>(py: Python<'py>, scenario_json: &str, socket: &str) -> PyResult<Bound<'py, PyBytes>> {
+    let scenario = Scenario::from_json(scenario_json).map_err(|error| unbuildable(&error))?;
+    let serve = || {
+        let listener = UnixListener::bind(socket)?;
+        let (stream, _) = listener.accept()?;
+        tailback_air::serve(&scenario, stream)
+    };
+    let table = py.detach(|| guarded(serve))?.map_err(|error| match error {
+        AirError::Scenario(error) => unbuildable(&error),
+        error => PyRuntimeError::new_err(error.to_string()),
+    })?;
+    bytes(py, &table)
 }
 
 /// From now on a crash in a kernel module ends the process with a report; to be called by the thread of the run.

@@ -23,4 +23,7 @@ pub trait FrameSource: Send {
 
     /// Transmissions to a station took this airtime.
     fn sent(&mut self, category: usize, to: StationId, airtime: Span);
+
+    /// A transmission from a station took this airtime, and the driver charges it.
+    fn heard(&mut self, category: usize, from: StationId, airtime: Span);
 }

@@ -327,7 +327,10 @@ impl Station {
     /// Charges a station for a transmission to this one. [linux-6.12 AIRTIME_USE_RX]
     pub fn charge_received(&mut self, category: usize, from: StationId, span: Span, now: SimTime) {
         if self.profile.airtime_flags & AIRTIME_USE_RX != 0 {
-            self.categories[category].turns.charge(from.0, span, now);
+            match &mut self.source {
+                Some(source) => source.heard(category, from, span),
+                None => self.categories[category].turns.charge(from.0, span, now),
+            }
         }
     }
 

@@ -36,6 +36,7 @@ use disciplines::{Bare, Unattached};
 use topology::{LinkEnd, RADIO_MTU};
 
 pub(crate) use connection::{Connection, Side};
+pub use radio::{Air, Sources};
 pub(crate) use topology::Topology;
 
 /// Number of progress reports to the watcher in a run.

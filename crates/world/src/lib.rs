@@ -45,6 +45,7 @@ mod transport;
 mod wire;
 mod world;
 
+pub use build::{Air, Sources};
 pub use error::{BuildError, RunError};
 pub use ledger::{Cost, Ledger};
 pub use own_controls::{OwnControl, OwnControls};

@@ -73,6 +73,8 @@ impl FrameSource for Shared {
     fn sent(&mut self, _: usize, _: StationId, airtime: Span) {
         self.0.lock().unwrap().airtime += airtime;
     }
+
+    fn heard(&mut self, _: usize, _: StationId, _: Span) {}
 }
 
 /// What became of the packets of a source.

@@ -8,8 +8,8 @@ use tailback_wifi::driver::{self, Above, Profile};
 use tailback_wifi::phy::{Format, Guard, LegacyRate};
 use tailback_wifi::rate::Minstrel;
 use tailback_wifi::{
-    AccessCategory, Band, CentiDecibels, ChannelSettings, Edca, Hearing, Loss, Mode, RateControl, Station,
-    StationId,
+    AccessCategory, Band, CentiDecibels, ChannelSettings, Edca, FrameSource, Hearing, Loss, Mode,
+    RateControl, Station, StationId,
 };
 
 use super::disciplines::Unattached;
@@ -80,7 +80,9 @@ pub(super) fn channels(
         (0..radio_places.len()).filter(|&cell| radio_places[cell].channel == number).collect::<Vec<_>>()
     };
     let with_interfaces = |number| {
-        let mut channel = channel(scenario, &on(number), streams)?;
+        let (Air { channel, draws, .. }, moderation) = channel(scenario, &on(number), streams, None)?;
+        let (interfaces, pending) = (Vec::new(), SimTime::NEVER);
+        let mut channel = RadioChannel { channel, draws, interfaces, moderation, pending };
         for cell in on(number) {
             for radio in 0..=scenario.cells[cell].stations.len() {
                 let place = (cell, radio, radio_places[cell]);
@@ -110,11 +112,45 @@ fn interface(
     Interface { host, device, next_hops: (0..scenario.hosts.len()).map(next_hop).collect() }
 }
 
-/// The channel of some cells, without the interfaces of its hosts.
-fn channel(scenario: &Scenario, cells: &[usize], streams: &mut Streams) -> Result<RadioChannel, BuildError> {
+/// The air of a scenario without the hosts: they are elsewhere, and the radios ask them for frames.
+pub struct Air {
+    /// The channel.
+    pub channel: tailback_wifi::Channel,
+    /// Random numbers, a source for each radio, as in a simulated run.
+    pub draws: Draws,
+    /// The host of each radio.
+    pub hosts: Vec<HostId>,
+}
+
+impl Air {
+    /// The air of all cells, which must be on one channel; `sources` gives what is above each radio.
+    pub fn build(scenario: &Scenario, sources: &Sources<'_>) -> Result<Air, BuildError> {
+        if radio_places(scenario).iter().any(|places| places.channel > 0) {
+            let hint = "give all cells one channel, or run it on the simulator";
+            return Err(BuildError::new("cells", "cells on several channels", hint));
+        }
+        let cells: Vec<usize> = (0..scenario.cells.len()).collect();
+        let streams = &mut Streams::new(scenario.seed);
+        channel(scenario, &cells, streams, Some(sources)).map(|(air, _)| air)
+    }
+}
+
+/// What is above a radio.
+pub type Sources<'a> = dyn Fn(StationId) -> Box<dyn FrameSource> + 'a;
+
+/// Random numbers, a source for each radio.
+pub type Draws = Vec<Box<dyn Rng + Send>>;
+
+/// The channel of some cells, and how the radios moderate their interrupts.
+fn channel(
+    scenario: &Scenario,
+    cells: &[usize],
+    streams: &mut Streams,
+    sources: Option<&Sources<'_>>,
+) -> Result<(Air, Vec<Moderation>), BuildError> {
     let band = band(scenario, cells)?;
     let radios: usize = cells.iter().map(|&cell| scenario.cells[cell].stations.len() + 1).sum();
-    let (mut stations, mut hosts, mut draws) = (Vec::new(), Vec::new(), Vec::<Box<dyn Rng + Send>>::new());
+    let (mut stations, mut hosts, mut draws) = (Vec::new(), Vec::new(), Draws::new());
     let mut moderation = Vec::new();
     for &index in cells {
         let cell = &scenario.cells[index];
@@ -131,9 +167,14 @@ fn channel(scenario: &Scenario, cells: &[usize], streams: &mut Streams) -> Resul
             }
             moderation.push(Moderation::new(profile.rx_quiet, profile.rx_longest));
             let station = Station::new(profile, band, cell.mpdu_overhead, edca(cell, radio), links);
-            stations.push(match beacons {
+            let station = match beacons {
                 Some((rate, begin)) if radio == 0 => station.with_beacons(rate, begin),
                 _ => station,
+            };
+            let number = StationId(stations.len() as u16);
+            stations.push(match sources {
+                Some(sources) => station.with_source(sources(number)),
+                None => station,
             });
             hosts.push(HostId(host));
             draws.push(Box::new(streams.stream(&format!("cells[{index}] radio {radio}"), "air")));
@@ -141,7 +182,7 @@ fn channel(scenario: &Scenario, cells: &[usize], streams: &mut Streams) -> Resul
     }
     let hearing = hearing(scenario, cells, &hosts)?;
     let channel = tailback_wifi::Channel::new(ChannelSettings { band, hearing }, stations);
-    Ok(RadioChannel { channel, draws, interfaces: Vec::new(), moderation, pending: SimTime::NEVER })
+    Ok((Air { channel, draws, hosts }, moderation))
 }
 
 /// The band of some cells on one channel.

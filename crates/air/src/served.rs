@@ -1,0 +1,184 @@
+//! Serves the calls of one driver until it closes the connection.
+//!
+//! A call comes with the time. Events of the air that are due by then happen first, each at its own time, so that the
+//! air does not depend on how exactly the driver's timer meets a deadline.
+
+use std::io::{self, Read, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tailback_qdisc::Effects;
+use tailback_record::{Name, Record, Wifi, WifiRow};
+use tailback_units::{Bytes, SimTime};
+use tailback_wifi::{AccessCategory, Context, Outcome, Ppdu, StationId};
+use tailback_world::{Air, BuildError, Scenario};
+
+use crate::line::Line;
+use crate::message::{Kind, Message, NEVER, PROTOCOL};
+use crate::source::{Driver, SharedLine};
+
+/// Why the air ended before the driver closed the connection.
+#[derive(Debug, thiserror::Error)]
+pub enum AirError {
+    /// The scenario cannot be built.
+    #[error(transparent)]
+    Scenario(#[from] BuildError),
+    /// The connection failed.
+    #[error("the connection to the driver: {0}")]
+    Connection(#[from] io::Error),
+    /// The driver speaks another protocol.
+    #[error(
+        "the driver speaks version {0} of the protocol, the air version {PROTOCOL}: build the kernel anew"
+    )]
+    Version(u64),
+    /// The driver said something that has no place there.
+    #[error("the driver said {0:?}, which is no call for this air")]
+    Call(Message),
+}
+
+/// Serves the driver at the other end of `stream` with the air of `scenario`; returns the table `wifi` as an Arrow IPC
+/// stream.
+pub fn serve<S: Read + Write + Send + 'static>(scenario: &Scenario, stream: S) -> Result<Vec<u8>, AirError> {
+    let line = Arc::new(Mutex::new(Line::new(stream)));
+    let mut service = Service::new(scenario, line)?;
+    while let Some(call) = { service.line().next() } {
+        service.handle(call)?;
+    }
+    let failure = service.line().take_failure();
+    match failure {
+        // The kernel may end in the middle of a call.
+        Some(error) if !is_end(&error) => Err(error.into()),
+        _ => Ok(service.table()),
+    }
+}
+
+fn is_end(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+}
+
+struct Service<S> {
+    air: Air,
+    line: SharedLine<S>,
+    now: SimTime,
+    effects: Effects,
+    outcomes: Vec<Outcome>,
+    record: Record,
+    /// The name of the host of each radio.
+    names: Vec<Name>,
+}
+
+impl<S: Read + Write + Send + 'static> Service<S> {
+    fn new(scenario: &Scenario, line: SharedLine<S>) -> Result<Self, BuildError> {
+        let air = Air::build(scenario, &|radio| Box::new(Driver::new(radio, line.clone())))?;
+        let mut record = Record { wifi: Some(Wifi::default()), ..Record::default() };
+        let names = air
+            .hosts
+            .iter()
+            .map(|host| record.names.give(&scenario.hosts[usize::from(host.0)].name))
+            .collect();
+        Ok(Service {
+            air,
+            line,
+            now: SimTime::ZERO,
+            effects: Effects::default(),
+            outcomes: Vec::new(),
+            record,
+            names,
+        })
+    }
+
+    fn line(&self) -> MutexGuard<'_, Line<S>> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn handle(&mut self, call: Message) -> Result<(), AirError> {
+        match call.kind {
+            Kind::Hello if call.number == PROTOCOL => {}
+            Kind::Hello => return Err(AirError::Version(call.number)),
+            Kind::Advance => self.advance(call.number),
+            Kind::Wake => {
+                let known = usize::from(call.radio) < self.names.len();
+                let category = AccessCategory::ALL.get(usize::from(call.category)).filter(|_| known);
+                let category = *category.ok_or(AirError::Call(call))?;
+                self.advance(call.number);
+                let mut context =
+                    Context { now: self.now, draws: &mut self.air.draws, effects: &mut self.effects };
+                self.air.channel.wake(StationId(call.radio), category, &mut context);
+                self.tell_outcomes();
+            }
+            _ => return Err(AirError::Call(call)),
+        }
+        let deadline = self.air.channel.deadline();
+        let number = if deadline == SimTime::NEVER { NEVER } else { deadline.as_nanos() };
+        self.line().tell(Message { number, ..Message::of(Kind::Done) });
+        Ok(())
+    }
+
+    fn advance(&mut self, to_ns: u64) {
+        let to = SimTime::from_nanos(to_ns).max(self.now);
+        while self.air.channel.deadline() <= to {
+            self.now = self.air.channel.deadline();
+            let mut context =
+                Context { now: self.now, draws: &mut self.air.draws, effects: &mut self.effects };
+            self.air.channel.advance(&mut context);
+            self.tell_outcomes();
+        }
+        self.now = to;
+    }
+
+    fn tell_outcomes(&mut self) {
+        let mut outcomes = std::mem::take(&mut self.outcomes);
+        self.air.channel.swap_outcomes(&mut outcomes);
+        for outcome in outcomes.drain(..) {
+            match outcome {
+                Outcome::Sent(ppdu) => self.note(&ppdu),
+                other => tell(&mut self.line(), other),
+            }
+        }
+        self.outcomes = outcomes;
+    }
+
+    fn note(&mut self, ppdu: &Ppdu) {
+        let row = WifiRow {
+            t: ppdu.began,
+            from: self.names[usize::from(ppdu.from.0)],
+            to: self.names[usize::from(ppdu.to.0)],
+            mpdus: u64::from(ppdu.mpdus),
+            received: u64::from(ppdu.received),
+            ip_bytes: Bytes(u64::from(ppdu.ip_bytes)),
+            psdu_bytes: Bytes(u64::from(ppdu.psdu_bytes)),
+            duration_us: ppdu.duration,
+            tries: u64::from(ppdu.tries),
+            colliders: u64::from(ppdu.colliders),
+            access_us: ppdu.access_delay,
+            queued: u64::from(ppdu.queued),
+            closed_by: ppdu.closed_by.name(),
+        };
+        self.record.wifi.get_or_insert_default().push(row);
+    }
+
+    fn table(self) -> Vec<u8> {
+        let mut tables = self.record.finish();
+        let (_, stream) = tables.pop().expect("the record has a table of the air, the last one");
+        stream
+    }
+}
+
+fn tell<S: Read + Write>(line: &mut Line<S>, outcome: Outcome) {
+    match outcome {
+        Outcome::Received(to, packet) => {
+            line.tell(Message { radio: to.0, token: packet.from.0, ..Message::of(Kind::Received) });
+        }
+        Outcome::Credit(token, _) => {
+            line.tell(Message { token: token.0, bytes: 1, ..Message::of(Kind::Status) });
+        }
+        Outcome::Dropped(_, packet, _) => {
+            let token = packet.from.0;
+            if packet.charged {
+                line.tell(Message { token, ..Message::of(Kind::Status) });
+            }
+            line.tell(Message { token, ..Message::of(Kind::Lost) });
+        }
+        Outcome::Accepts(_) | Outcome::Sent(_) => {}
+    }
+}

@@ -1,0 +1,176 @@
+//! A driver with a FIFO for each station, at the other end of a socket.
+
+use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
+use std::thread;
+
+use tailback_air::message::{NEVER, NOBODY, PROTOCOL};
+use tailback_air::{AirError, Kind, Line, Message, serve};
+use tailback_world::Scenario;
+
+/// An access point and a station at 300 Mbit/s, whose driver is `ath9k`.
+fn scenario(options: &str, loss_ppm: u32) -> Scenario {
+    let driver = format!(r#"{{"name": "ath9k", "options": {{{options}}}}}"#);
+    let mode = r#"{"format": "ht", "width": 40, "streams": 2, "mcs": 7, "guard_ns": 400}"#;
+    let host =
+        |name| format!(r#"{{"name": "{name}", "stack": "linux-6.12", "sysctl": {{}}, "offloads": "off"}}"#);
+    let station = format!(r#"{{"host": 0, "mode": {mode}, "loss_ppm": {loss_ppm}, "driver": {driver}}}"#);
+    let cell = format!(
+        r#"{{"access_point": 1, "stations": [{station}], "band": "5GHz", "rts": false, "mpdu_overhead": 38,
+             "driver": {driver}}}"#
+    );
+    let json = format!(
+        r#"{{"title": "a cell", "seed": 1, "duration_ns": 1000000000, "hosts": [{}, {}], "links": [],
+             "cells": [{cell}], "qdiscs": [], "traffic": [],
+             "record": {{"interval_ns": 100000000, "tcp_info": "interval", "events": true}}}}"#,
+        host("client"),
+        host("router")
+    );
+    Scenario::from_json(&json).unwrap()
+}
+
+const STATION: u16 = 1;
+const BEST_EFFORT: u16 = 2;
+
+/// The station's frames to the access point, and what became of them.
+#[derive(Default)]
+struct Frames {
+    waiting: u32,
+    is_queued: bool,
+    token: u32,
+    settled: BTreeMap<u32, bool>,
+    received: Vec<u32>,
+    lost: u32,
+}
+
+impl Frames {
+    fn answer(&mut self, said: Message) -> Option<Message> {
+        match said.kind {
+            Kind::AskTurn => {
+                let mine = said.radio == STATION && said.category == BEST_EFFORT;
+                let peer = if mine && std::mem::take(&mut self.is_queued) { 0 } else { NOBODY };
+                return Some(Message { peer, ..Message::of(Kind::Turn) });
+            }
+            Kind::AskFrame if self.waiting == 0 => return Some(Message::of(Kind::Frame)),
+            Kind::AskFrame => {
+                self.waiting -= 1;
+                self.token += 1;
+                return Some(Message { token: self.token, bytes: 1538, ..Message::of(Kind::Frame) });
+            }
+            Kind::Activate => self.is_queued |= said.bytes > 0 || self.waiting > 0,
+            Kind::Status => {
+                assert!(self.settled.insert(said.token, said.bytes > 0).is_none(), "settled twice");
+            }
+            Kind::Received => self.received.push(said.token),
+            Kind::Lost => self.lost += 1,
+            _ => {}
+        }
+        None
+    }
+
+    /// Executes a call; returns the next deadline.
+    fn call(&mut self, line: &mut Line<UnixStream>, call: Message) -> Option<u64> {
+        let mut said = line.ask(call)?;
+        while said.kind != Kind::Done {
+            said = match self.answer(said) {
+                Some(answer) => line.ask(answer)?,
+                None => line.next()?,
+            };
+        }
+        Some(said.number)
+    }
+}
+
+struct Played {
+    frames: Frames,
+    end_ns: u64,
+    table: Vec<u8>,
+}
+
+impl Played {
+    /// Of UDP data in packets of 1500 bytes.
+    fn mbit(&self) -> f64 {
+        self.frames.received.len() as f64 * 1472.0 * 8e3 / self.end_ns as f64
+    }
+}
+
+/// The station sends so many packets, which are all there at the beginning.
+fn played(scenario: Scenario, packets: u32) -> Played {
+    let (near, far) = UnixStream::pair().unwrap();
+    let air = thread::spawn(move || serve(&scenario, far));
+    let mut line = Line::new(near);
+    let mut frames = Frames { waiting: packets, is_queued: true, ..Frames::default() };
+    frames.call(&mut line, Message { number: PROTOCOL, ..Message::of(Kind::Hello) }).unwrap();
+    let wake = Message { radio: STATION, category: BEST_EFFORT, ..Message::of(Kind::Wake) };
+    let (mut deadline, mut end_ns) = (frames.call(&mut line, wake).unwrap(), 0);
+    while deadline != NEVER {
+        end_ns = deadline;
+        let advance = Message { number: deadline, ..Message::of(Kind::Advance) };
+        deadline = frames.call(&mut line, advance).unwrap();
+    }
+    drop(line);
+    Played { frames, end_ns, table: air.join().unwrap().unwrap() }
+}
+
+/// What the air says to a driver that sends these calls one after the other.
+fn refused(calls: &[Message]) -> AirError {
+    let (near, far) = UnixStream::pair().unwrap();
+    let air = thread::spawn(move || serve(&scenario("", 0), far));
+    let mut line = Line::new(near);
+    for call in calls {
+        line.ask(*call);
+    }
+    air.join().unwrap().unwrap_err()
+}
+
+#[test]
+fn a_driver_at_300_mbit_with_32_mpdus_carries_248_mbit_of_udp() {
+    let mbit = played(scenario("", 0), 20_000).mbit();
+    assert!((247.0..249.5).contains(&mbit), "{mbit}");
+}
+
+#[test]
+fn with_one_mpdu_in_each_ppdu_it_carries_49_mbit() {
+    let mbit = played(scenario(r#""subframes": 1"#, 0), 5_000).mbit();
+    assert!((48.9..49.9).contains(&mbit), "{mbit}");
+}
+
+#[test]
+fn every_frame_is_settled_once_and_received_or_lost() {
+    for loss_ppm in [0, 100_000, 950_000] {
+        let frames = played(scenario("", loss_ppm), 300).frames;
+        assert_eq!(frames.settled.len(), 300, "at a loss of {loss_ppm} ppm");
+        let acknowledged = frames.settled.values().filter(|acknowledged| **acknowledged).count();
+        assert_eq!(frames.received.len() + frames.lost as usize, 300);
+        assert!(frames.received.len() <= acknowledged);
+        assert!(frames.received.is_sorted(), "the receiver reorders");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_table() {
+    let tables = [(); 2].map(|()| played(scenario("", 100_000), 500).table);
+    assert_eq!(tables[0], tables[1]);
+    assert!(tables[0].len() > 1000);
+}
+
+#[test]
+fn a_driver_of_another_version_is_told_to_be_built_anew() {
+    let error = refused(&[Message { number: PROTOCOL + 1, ..Message::of(Kind::Hello) }]);
+    assert!(error.to_string().contains("build the kernel anew"), "{error}");
+}
+
+#[test]
+fn a_radio_that_the_air_does_not_have_is_an_error() {
+    let hello = Message { number: PROTOCOL, ..Message::of(Kind::Hello) };
+    let wake = Message { radio: 9, ..Message::of(Kind::Wake) };
+    assert!(matches!(refused(&[hello, wake]), AirError::Call(call) if call.radio == 9));
+}
+
+#[test]
+fn cells_on_several_channels_are_refused() {
+    let mut two = scenario("", 0);
+    two.cells.push(two.cells[0].clone());
+    let error = serve(&two, UnixStream::pair().unwrap().0).unwrap_err();
+    assert!(error.to_string().contains("several channels"), "{error}");
+}
