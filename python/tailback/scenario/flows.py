@@ -8,12 +8,16 @@ rrul_be.conf, udp_flood.conf, ping.conf]
 way, and probes that open a connection, ask once and close. The draft ends when goodput and RPM are stable over four
 seconds each; here the number of connections is fixed.
 
+`voip` is a G.711 call in both directions, where Flent sends one stream with D-ITG; `http` loads a page every 5 s, where Flent
+fetches a list of addresses again and again.   [flent tests/voip.conf, voip-1up.conf, http.conf, http-1up.conf]
+
 RRUL, realtime response under load: four TCP flows each way, marked BE, BK (CS1), CS5 and EF, a ping, and pings over UDP
 marked EF, BK and BE; `rrul_be` has the same without marks.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -39,7 +43,7 @@ from tailback.scenario.defaults import (
 from tailback.scenario.hops import begins_on_air, network_of, wires
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys, Preset
-from tailback.scenario.traffic import Flow
+from tailback.scenario.traffic import Flow, call, page
 from tailback.scenario.traffic.kind import numbered
 from tailback.scenario.traffic.ping import Echo
 from tailback.scenario.traffic.request import Pauses, Requests
@@ -64,6 +68,21 @@ PRESETS: Mapping[str, str] = {
     "rrul_be": "RRUL without marks: four TCP flows each way, a ping, and three pings over UDP, all best effort.",
     "udp_flood": "UDP datagrams at `rate` from the first host to the second, and a ping.",
     "ping": "Only a ping from the first host to the second.",
+    **{
+        f"tcp_{count}up": f"{count} TCP flows from the first host to the second, and a ping."
+        for count in (2, 4, 6, 8, 12)
+    },
+    **{f"tcp_{count}down": f"{count} TCP flows the other way, and a ping." for count in (2, 4, 6, 8, 12)},
+    "tcp_1up": "One TCP flow from the first host to the second, and a ping.",
+    "tcp_1down": "One TCP flow from the second host to the first, and a ping.",
+    "voip": "A G.711 call in both directions, and a ping.",
+    "voip-1up": "A G.711 call beside one TCP flow from the first host to the second, and a ping.",
+    "voip-rrul": "A G.711 call beside the flows and pings of RRUL.",
+    "rrul_voip": "Another name of voip-rrul.",
+    "http": "The median home page of 2024 over HTTP/2 every 5 s, and a ping.",
+    "http-1up": "The pages of `http` beside one TCP flow from the first host to the second.",
+    "http-1down": "The pages of `http` beside one TCP flow from the second host to the first.",
+    "http-rrul": "The pages of `http` beside the flows and pings of RRUL.",
     "responsiveness": (
         "Responsiveness under working conditions, by the IETF's draft: from `start` on, one TCP flow more per second "
         "each way, up to `flows`; and every `interval`, during the whole run, a connection that asks once and closes. "
@@ -134,12 +153,19 @@ def shaped(root: Algorithm) -> int | None:
 def _preset(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
     here, there = entry.hosts
     up, down = Direction(here, there), Direction(there, here)
-    if entry.preset in ("tcp_upload", "tcp_nup", "tcp_bidirectional"):
-        yield _bulk(keys, loc, entry, up, numbered("upload", entry.flows))
-    if entry.preset in ("tcp_download", "tcp_ndown", "tcp_bidirectional"):
-        yield _bulk(keys, loc, entry, down, numbered("download", entry.flows))
-    if entry.preset in ("rrul", "rrul_be"):
+    ups, downs = _loads(entry)
+    if ups:
+        yield _bulk(keys, loc, entry, up, numbered("upload", ups))
+    if downs:
+        yield _bulk(keys, loc, entry, down, numbered("download", downs))
+    if entry.preset in RRUL:
         yield from _rrul(keys, loc, entry)
+    if entry.preset in VOIP:
+        yield call.ROW.flow(call.Call.model_validate({"call": f"{here} -> {there}"}), loc, _File(keys))
+    if entry.preset in WEB:
+        yield page.ROW.flow(
+            page.Page.model_validate({"page": f"{here} -> {there}", "every": PAGES_EVERY}), loc, _File(keys)
+        )
     if entry.preset == "udp_flood":
         yield _flood(keys, loc, entry, up)
     if entry.preset == "responsiveness":
@@ -162,9 +188,31 @@ def _preset(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
         yield replace(ping, names=(f"udp-ping.{mark}",), size=units.size(UDP_PING_SIZE), protocol="udp", dscp=dscp)
 
 
+def _loads(entry: Preset) -> tuple[int, int]:
+    """The numbers of plain TCP flows up and down."""
+    if entry.preset == "tcp_bidirectional":
+        return 1, 1
+    if entry.preset in ("tcp_upload", "tcp_nup"):
+        return entry.flows, 0
+    if entry.preset in ("tcp_download", "tcp_ndown"):
+        return 0, entry.flows
+    found = re.fullmatch(r"(?:tcp_|voip-|http-)(\d+)(up|down)", entry.preset)
+    if found is None:
+        return 0, 0
+    return (int(found[1]), 0) if found[2] == "up" else (0, int(found[1]))
+
+
+VOIP = ("voip", "voip-1up", "voip-rrul", "rrul_voip")
+WEB = ("http", "http-1up", "http-1down", "http-rrul")
+RRUL = ("rrul", "rrul_be", "voip-rrul", "rrul_voip", "http-rrul")
+
+PAGES_EVERY = "5s"
+"""Interval of the pages of `http`; Flent asks for its list of addresses again as soon as it has them."""
+
+
 #: Flent's marks in RRUL, and their code points in netperf.
 _MARKS = {"BE": 0, "BK": 8, "CS5": 40, "EF": 46}
-_UDP_PINGS = {"rrul": ("EF", "BK", "BE"), "rrul_be": ("BE1", "BE2", "BE3")}
+_UDP_PINGS = {**dict.fromkeys(RRUL, ("EF", "BK", "BE")), "rrul_be": ("BE1", "BE2", "BE3")}
 
 
 def _rrul(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:

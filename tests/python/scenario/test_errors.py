@@ -96,14 +96,14 @@ CASES: dict[str, tuple[str, str, str]] = {
         PING,
         "  - {pong: client -> server}",
         "access21.yaml:13: traffic[1]: is not one kind of traffic\n"
-        "  hint: give it exactly one of the keys tcp, udp, ping, call, game, request and preset: "
+        "  hint: give it exactly one of the keys tcp, udp, ping, call, game, request, page, video and preset: "
         "{tcp: client -> server}",
     ),
     "traffic that is two kinds": (
         PING,
         "  - {ping: client -> server, tcp: client -> server}",
         "access21.yaml:13: traffic[1]: is not one kind of traffic\n"
-        "  hint: give it exactly one of the keys tcp, udp, ping, call, game, request and preset: "
+        "  hint: give it exactly one of the keys tcp, udp, ping, call, game, request, page, video and preset: "
         "{tcp: client -> server}",
     ),
     "no traffic": (

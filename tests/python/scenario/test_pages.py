@@ -85,3 +85,26 @@ def test_a_kernel_refuses_them_by_name(kind: str) -> None:
     (planned,) = loads(FILE % f"{{{kind}: client -> server}}").runs()
     expected = f"the traffic `{kind}` is of the kind `{kind}`"
     assert expected in [what for what, _ in suitable.findings(planned.scenario)]
+
+
+@pytest.mark.parametrize(
+    ("preset", "names"),
+    [
+        ("tcp_2up", ["upload.1", "upload.2", "ping"]),
+        ("tcp_1down", ["download", "ping"]),
+        ("voip", ["call.there", "call.back", "ping"]),
+        ("voip-1up", ["upload", "call.there", "call.back", "ping"]),
+        ("http-1down", ["download", "page.1", "page.2", "ping"]),
+    ],
+)
+def test_flents_names_are_presets(preset: str, names: list[str]) -> None:
+    (planned,) = loads(FILE % f"{{preset: {preset}, hosts: [client, server]}}").runs()
+    assert [flow.name for flow in planned.scenario.flows] == names
+
+
+def test_a_call_beside_rrul_has_its_flows_and_pings() -> None:
+    flows = [
+        {flow.name for flow in loads(FILE % f"{{preset: {name}, hosts: [client, server]}}").runs()[0].scenario.flows}
+        for name in ("rrul", "voip-rrul", "rrul_voip")
+    ]
+    assert flows[1] == flows[2] == flows[0] | {"call.there", "call.back"}
