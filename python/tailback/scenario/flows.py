@@ -8,8 +8,8 @@ rrul_be.conf, udp_flood.conf, ping.conf]
 way, and probes that open a connection, ask once and close. The draft ends when goodput and RPM are stable over four
 seconds each; here the number of connections is fixed.
 
-`voip` is a G.711 call in both directions, where Flent sends one stream with D-ITG; `http` loads a page every 5 s, where Flent
-fetches a list of addresses again and again.   [flent tests/voip.conf, voip-1up.conf, http.conf, http-1up.conf]
+`voip` is a G.711 call in both directions, where Flent sends one stream with D-ITG; `http` loads a page every 5 s, where
+Flent fetches a list of addresses again and again.   [flent tests/voip.conf, voip-1up.conf, http.conf, http-1up.conf]
 
 RRUL, realtime response under load: four TCP flows each way, marked BE, BK (CS1), CS5 and EF, a ping, and pings over UDP
 marked EF, BK and BE; `rrul_be` has the same without marks.
