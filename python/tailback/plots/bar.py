@@ -5,21 +5,23 @@ scales instead.
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.plots import quantity, sticks, style
+from tailback.plots import lines, quantity, sticks, style
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results
 
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and quantity (`quantity.means`)."""
-    wanted = (quantity.GOODPUT, quantity.TCP_RTT, quantity.PING)
+    wanted = (*quantity.goodput(results), quantity.TCP_RTT, quantity.PING)
     return quantity.means(results, quantity.chosen(results, choice, wanted))
 
 
@@ -57,7 +59,13 @@ DOT = sticks.Painter(("mean",), _dot)
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     decades = any(style.spans_decades(part["mean"].to_numpy(np.float64)) for _, part in table.groupby("panel"))
-    return sticks.draw(table, DOT if decades else BAR, choice)
+    painter = DOT if decades else BAR
+    explained = _interval if table["low"].notna().any() else tuple
+    return sticks.draw(table, replace(painter, explained=explained), choice)
+
+
+def _interval() -> tuple[Artist, ...]:
+    return (sticks.whisker(lines.INTERVAL),)
 
 
 def on(axes: Axes, table: pd.DataFrame) -> None:

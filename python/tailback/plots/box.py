@@ -8,6 +8,7 @@ skewed and would give many outliers.
 from typing import Any
 
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -32,7 +33,11 @@ def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: 
     axes.hlines(middle, centre - width / 2, centre + width / 2, colors=style.BLACK, linewidth=1.1, zorder=3)
 
 
-BOX = sticks.Painter(tuple(f"p{share}" for share in SHARES), _paint)
+def _explained() -> tuple[Artist, ...]:
+    return sticks.outlined("25th to 75th percentile"), sticks.median(), sticks.whisker("5th to 95th")
+
+
+BOX = sticks.Painter(tuple(f"p{share}" for share in SHARES), _paint, explained=_explained)
 
 
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:

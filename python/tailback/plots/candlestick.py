@@ -1,21 +1,24 @@
 """Candlesticks: from the 10th to the 90th percentile with a bar at the median, one per configuration.
 
-Goodput is that of all flows together in bins of 1 s, RTT the samples of all flows; both over the measurement window
-and over all repetitions. This is the form of figures 4 and 5 of `access21`.
+Goodput is that of all flows of a direction together in bins of 1 s, RTT the samples of all flows; both over the
+measurement window and over all repetitions. This is the form of figures 4 and 5 of `access21`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from tailback.analysis import Window, ping_samples, tcp_rtt_samples, throughput_bins
 from tailback.analysis.metrics import Samples
+from tailback.analysis.values import DOWN, UP
 from tailback.plots import sticks, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
@@ -39,10 +42,13 @@ class Panel:
     samples: Callable[[RunFolder], Samples]
 
 
-def _goodput(run: RunFolder) -> Samples:
+def _goodput(run: RunFolder, way: str | None = None) -> Samples:
+    """The goodput of all flows in each bin, or of those in one direction."""
     start, end = run.window_ns
     width = BIN_NS if end - start >= FEWEST_BINS * BIN_NS else run.scenario.record.interval_ns
-    table = throughput_bins(run.flows, Window(start, end), width)
+    directions = run.manifest["measure"]["directions"]
+    flows = run.flows if way is None else run.flows[run.flows["flow"].map(directions) == way]
+    table = throughput_bins(flows, Window(start, end), width)
     return table.groupby("t")["mbps"].sum().to_numpy(dtype=np.float64)
 
 
@@ -55,6 +61,7 @@ def _ping(run: RunFolder) -> Samples:
 
 
 GOODPUT = Panel("Goodput", "Mbit/s", _goodput)
+EACH_WAY = [Panel(f"Goodput {way}", "Mbit/s", partial(_goodput, way=way)) for way in (UP, DOWN)]
 TCP_RTT = Panel("TCP RTT", "ms", _tcp_rtt)
 PING = Panel("Ping", "ms", _ping)
 PANELS: Mapping[str, Panel] = {"goodput": GOODPUT, "rtt": TCP_RTT, "ping": PING}
@@ -62,8 +69,12 @@ PANELS: Mapping[str, Panel] = {"goodput": GOODPUT, "rtt": TCP_RTT, "ping": PING}
 
 
 def data(results: Results, panels: Sequence[Panel], shares: Sequence[int] = (10, 50, 90)) -> pd.DataFrame:
-    """One row per configuration and panel: the axes, panel, unit, n, and these percentiles (p10, p50, p90)."""
-    rows = [_row(axes, runs, (panel, shares)) for panel in panels for axes, runs in results.configurations]
+    """One row per configuration and panel: the axes, panel, unit, n, and these percentiles (p10, p50, p90). With
+    flows in both directions, goodput has a panel for each, because different directions share no link.
+    """
+    both = all({UP, DOWN} <= {*run.manifest["measure"]["directions"].values()} for run in results.runs)
+    shown = [each for panel in panels for each in (EACH_WAY if both and panel is GOODPUT else [panel])]
+    rows = [_row(axes, runs, (panel, shares)) for panel in shown for axes, runs in results.configurations]
     return pd.DataFrame(rows)
 
 
@@ -96,7 +107,11 @@ def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: 
     )  # fmt: skip
 
 
-CANDLESTICK = sticks.Painter((LOW, MIDDLE, HIGH), _paint)
+def _explained() -> tuple[Artist, ...]:
+    return sticks.outlined("10th to 90th percentile"), sticks.median()
+
+
+CANDLESTICK = sticks.Painter((LOW, MIDDLE, HIGH), _paint, explained=_explained)
 
 
 def on(axes: Axes, table: pd.DataFrame) -> None:

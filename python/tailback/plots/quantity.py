@@ -14,6 +14,8 @@ from tailback.plots.layout import Choice
 from tailback.results import Results
 from tailback.results.reading import flatten
 
+VARIABLES = ("cwnd", "ssthresh", "srtt")
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -39,8 +41,9 @@ class Quantity:
 
     @property
     def label(self) -> str:
-        """For an axis: `TCP RTT (ms)`."""
-        return f"{self.title} ({self.unit})" if self.unit else self.title
+        """For an axis: `TCP RTT (ms)`, `Drops`; names of variables of the kernel stay small: `cwnd (segments)`."""
+        title = self.title if self.title.startswith(VARIABLES) else self.title[:1].upper() + self.title[1:]
+        return f"{title} ({self.unit})" if self.unit else title
 
 
 def of_key(key: str) -> Quantity:
@@ -55,6 +58,13 @@ def of_key(key: str) -> Quantity:
 
 
 GOODPUT, TCP_RTT, PING = map(of_key, ("goodput_mbps.total", "tcp_rtt_ms.p50", "ping_ms.p50"))
+EACH_WAY = (of_key("goodput_mbps.up"), of_key("goodput_mbps.down"))
+
+
+def goodput(results: Results) -> tuple[Quantity, ...]:
+    """The goodput of each direction if a run has flows in both, because different directions share no link."""
+    both = any({"up", "down"} <= set(run.summary.get("goodput_mbps", {})) for run in results.runs)
+    return EACH_WAY if both else (GOODPUT,)
 
 
 def chosen(results: Results, choice: Choice, without: Sequence[Quantity]) -> list[Quantity]:

@@ -7,8 +7,10 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from tailback.plots import layout, style
@@ -25,6 +27,23 @@ class Painter:
     """Draws a row on these axes, at this centre and with this width."""
     from_zero: bool = False
     """Whether the scale begins at 0, as the length of a bar requires."""
+    explained: Callable[[], Sequence[Artist]] = tuple
+    """What its parts mean, for the legend."""
+
+
+def median() -> Line2D:
+    """The entry of a legend for the bar at the median."""
+    return Line2D([], [], color=style.BLACK, linewidth=1.1, label="median")
+
+
+def outlined(label: str) -> Patch:
+    """The entry of a legend for a box."""
+    return Patch(facecolor="white", edgecolor=style.BLACK, linewidth=0.8, label=label)
+
+
+def whisker(label: str) -> Line2D:
+    """The entry of a legend for a vertical line."""
+    return Line2D([], [], color=style.BLACK, linestyle="none", marker="|", markersize=8, label=label)
 
 
 def draw(table: pd.DataFrame, painter: Painter, choice: Choice = AUTOMATIC) -> Figure:
@@ -45,7 +64,7 @@ def draw(table: pd.DataFrame, painter: Painter, choice: Choice = AUTOMATIC) -> F
         for axis in grid[-1]:
             axis.set_xlabel(shown.x or "")
         figure.suptitle(layout.title(axes))
-        legend(figure, axes, shown)
+        legend(figure, axes, shown, painter.explained())
         figure.align_ylabels()
     return figure
 
@@ -96,9 +115,9 @@ def _finish_row(row: Sequence[Axes], rows: pd.DataFrame, painter: Painter) -> No
     row[0].set_ylabel(f"{rows['panel'].iloc[0]} ({unit})" if unit else str(rows["panel"].iloc[0]))
 
 
-def legend(figure: Figure, values: Axes_, shown: Roles) -> None:
-    """What colours and hatches mean."""
-    handles: list[Patch] = []
+def legend(figure: Figure, values: Axes_, shown: Roles, marks: Sequence[Artist] = ()) -> None:
+    """What colours, hatches and the parts of marks mean."""
+    handles: list[Artist] = []
     if shown.colour:
         handles += [
             Patch(facecolor=colour, edgecolor=colour, label=style.label(shown.colour, value))
@@ -110,4 +129,4 @@ def legend(figure: Figure, values: Axes_, shown: Roles) -> None:
                   label=style.label(shown.hatch, value))
             for value, hatch in style.hatches(values[shown.hatch]).items()
         ]  # fmt: skip
-    style.legend(figure, handles)
+    style.legend(figure, [*handles, *marks])

@@ -138,3 +138,15 @@ def test_a_legend_has_as_many_rows_as_its_labels_need() -> None:
 def test_large_numbers_of_an_axis_have_a_suffix() -> None:
     numbers = [style._plain_number(value, 0) for value in (0.5, 100, 20_000, 100_000, 1e6, 2.5e9)]
     assert numbers == ["0.5", "100", "20000", "100k", "1M", "2.5G"]
+
+
+def test_a_figure_of_both_directions_has_the_goodput_of_each(results: Results) -> None:
+    for name in ("candlestick", "box", "bar"):
+        panels = list(PLOTS[name].table(results)["panel"].unique())
+        assert panels[:2] == ["Goodput up", "Goodput down"]
+
+
+def test_the_legend_says_what_boxes_and_whiskers_are(results: Results) -> None:
+    figure = PLOTS["box"].draw(PLOTS["box"].table(results))
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == ["25th to 75th percentile", "median", "5th to 95th"]
