@@ -121,7 +121,8 @@ def unfinished(events: pd.DataFrame, sized: Collection[str], window: Window) -> 
 def slowdowns(times: Mapping[str, float], least_s: Mapping[str, float]) -> dict[str, float]:
     """Slowdown of each flow with `bytes` that completed, no unit: its completion time over the shortest time that its
     path allows without other traffic, which is two round trips and its bytes at the path's smallest rate. Headers and
-    slow start count as slowdown. Absent over Wi-Fi.
+    slow start count as slowdown. Absent over Wi-Fi. Where flows that arrive at random share a link equally, the mean is
+    1 / (1 - load), whatever their sizes [kleinrock1976 §4.4].
     """
     return {flow: seconds / least_s[flow] for flow, seconds in times.items() if least_s.get(flow)}
 

@@ -15,7 +15,7 @@ WORDS: Mapping[str, str] = {
     "aql": "Airtime queue limit of mac80211: the estimated airtime of packets that a driver may hold for a station.",
     "aqm": (
         "Active queue management: a queue discipline that drops or marks packets before its queue is full, such "
-        "as codel, pie or cake. `tailback list qdisc` lists them."
+        "as codel, fq_codel or cake. `tailback list qdisc` lists them."
     ),
     "backlog": "Bytes or packets that wait in a queue discipline. `tailback plot DIR -p queue` draws it over time.",
     "bdp": (

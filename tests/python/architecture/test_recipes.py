@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[3]
 SOURCES = (":(glob)crates/*/src/**", "python/tailback")
 NOT_THE_PRODUCT = (
     ":!python/tailback/papers",
+    ":!python/tailback/starters",
     ":!python/tailback/formats",
     ":!crates/drill",
     ":!crates/agent/src/drill",
