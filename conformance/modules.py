@@ -2,6 +2,7 @@
 
     python -m conformance.modules                     all of them on all paths; writes the table of docs/modules.md
     python -m conformance.modules cubic bbr           prints the differences of some
+    python -m conformance.modules reno=tcp_cong.c     Reno, whose functions are taken from that file
     python -m conformance.modules --dir ~/linux/net/ipv4 bbr3=tcp_bbr.c --set kernel=google
                                                       another tree, whose headers `tailback kernel headers` prepared
 
@@ -11,6 +12,7 @@ After each ACK, cwnd, ssthresh and the pacing rate have to be the same to the la
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,10 +31,42 @@ TABLE = "modules"
 VALUES = ("t", "snd_cwnd", "snd_ssthresh", "pacing_rate")
 
 CONTROLS = (
-    "cubic", "bic", "highspeed", "htcp", "hybla", "illinois", "scalable", "westwood", "veno", "vegas", "nv", "yeah",
-    "lp", "cdg", "dctcp", "bbr",
+    "reno", "cubic", "bic", "highspeed", "htcp", "hybla", "illinois", "scalable", "westwood", "veno", "vegas", "nv",
+    "yeah", "lp", "cdg", "dctcp", "bbr",
 )  # fmt: skip
-"""The controls with a file `tcp_NAME.c`. Reno is part of `tcp_cong.c`, which is no module."""
+"""The controls with a file `tcp_NAME.c`, and Reno."""
+
+CORE = "tcp_cong.c"
+"""The file with the functions of Reno. It is no module: it also registers all controls."""
+
+FILES = {"reno": CORE}
+"""Files with another name than `tcp_NAME.c`."""
+
+FUNCTIONS = ("tcp_slow_start", "tcp_cong_avoid_ai", "tcp_reno_cong_avoid", "tcp_reno_ssthresh", "tcp_reno_undo_cwnd")
+
+MODULE = """\
+#include <linux/module.h>
+#include <net/tcp.h>
+
+{functions}
+
+static struct tcp_congestion_ops witness = {{
+	.ssthresh = witness_tcp_reno_ssthresh,
+	.cong_avoid = witness_tcp_reno_cong_avoid,
+	.undo_cwnd = witness_tcp_reno_undo_cwnd,
+	.owner = THIS_MODULE,
+	.name = "witness",
+}};
+
+static int __init witness_register(void)
+{{
+	return tcp_register_congestion_control(&witness);
+}}
+
+module_init(witness_register);
+MODULE_LICENSE("GPL");
+"""
+"""A module around functions of the kernel, which are under other names than those of `kernel/module/glue.c`."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +100,32 @@ def _values(frame: pd.DataFrame) -> pd.DataFrame:
     return own[list(VALUES)].astype(float).fillna(-1.0).reset_index(drop=True)
 
 
+def reno_of(core: str) -> str:
+    """A module with the functions of Reno from the text of the kernel's `tcp_cong.c`."""
+    found = [re.search(rf"^[\w ]+ {name}\([^{{]*\)\n\{{.*?^\}}", core, re.MULTILINE | re.DOTALL) for name in FUNCTIONS]
+    lost = [name for name, match in zip(FUNCTIONS, found, strict=True) if match is None]
+    if lost:
+        raise ValueError(f"`{CORE}` has no {', '.join(lost)}\n  hint: use a tree from 5.10 to 6.12")
+    functions = "\n\n".join(match[0].removeprefix("__bpf_kfunc ") for match in found if match is not None)
+    own = re.sub(rf"\b({'|'.join(FUNCTIONS)})\b", r"witness_\1", functions)
+    return MODULE.format(functions=re.sub(r"^(?=\w)(?!static)", "static ", own, flags=re.MULTILINE))
+
+
+def module_of(file: Path, folder: Path) -> Path:
+    """The file of a module; for the file with Reno's functions, one that is made of them."""
+    if file.name != CORE:
+        return file
+    made = folder / "tcp_witness.c"
+    made.write_text(reno_of(file.read_text(encoding="utf-8")), encoding="utf-8")
+    return made
+
+
 def agreements(name: str, file: Path, settings: Sequence[str]) -> list[Agreement]:
     """Compares our control `name` with a module on all paths."""
     with TemporaryDirectory() as folder:
         found: dict[str, dict[bool, pd.DataFrame]] = {}
-        for control, is_module in ((name, False), (f"{{module: {file}}}", True)):
+        module = module_of(file, Path(folder))
+        for control, is_module in ((name, False), (f"{{module: {module}}}", True)):
             out = Path(folder) / ("module" if is_module else "ours")
             for run in tailback.run(EXPERIMENT, settings=[f"cc={control}", *settings], out=out).runs:
                 found.setdefault(run.axes["path"], {})[is_module] = run.table("tcp_info")
@@ -100,7 +155,7 @@ def main() -> None:
     found = {}
     for word in given.names or CONTROLS:
         name, _, file = word.partition("=")
-        found[name] = agreements(name, folder / (file or f"tcp_{name}.c"), given.settings)
+        found[name] = agreements(name, folder / (file or FILES.get(name, f"tcp_{name}.c")), given.settings)
         print("\n".join(table({name: found[name]})[2:]), flush=True)
     if not (given.names or given.settings or given.dir):
         write_tables({TABLE: table(found)}, PAGE)
