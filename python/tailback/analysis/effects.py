@@ -21,6 +21,12 @@ Runs = Sequence[tuple[Mapping[str, str], Summary]]
 LATENCIES = ("ping p50", "tcp rtt p50")
 """The latency of the findings: the first of these that the runs have."""
 
+APPLICATIONS = (
+    ("page load p50", "page"), ("request p50", "request"), ("completion p50", "completion"), ("rpm", "rpm"),
+    ("qoe", "goodput"), ("mos", "mos"),
+)  # fmt: skip
+"""What users of applications notice, and the metric whose tolerance says what is unchanged."""
+
 LEVEL = 0.025
 """Level of each side of the interval."""
 
@@ -98,13 +104,14 @@ Columns = Sequence[tuple[Column, Tolerance]]
 
 
 def _columns(runs: Runs) -> Columns:
-    """The latency, the opinion of calls and the goodput, if runs have them, with their tolerances. Where there are two
-    directions, the goodput is that of each: their sum would say nothing about either.
+    """What users of applications notice, the latency and the goodput, if runs have them, with their tolerances. Where
+    there are two directions, the goodput is that of each: their sum would say nothing about either.
     """
+    noticed = [(quantity(name), FIDELITY[tolerance]) for name, tolerance in APPLICATIONS]
     latency = [pair for pair in _offered(LATENCIES, "rtt") if _known(runs, pair[0])][:1]
     directions = [pair for pair in _offered(("goodput up", "goodput down"), "goodput") if _known(runs, pair[0])]
     goodput = directions if len(directions) > 1 else _offered(("goodput",), "goodput")
-    return [*latency, *(pair for pair in (*_offered(("mos",), "mos"), *goodput) if _known(runs, pair[0]))]
+    return [pair for pair in (*noticed, *latency, *goodput) if _known(runs, pair[0])]
 
 
 def _offered(names: Sequence[str], tolerance: str) -> list[tuple[Column, Tolerance]]:

@@ -65,3 +65,13 @@ def test_with_both_directions_their_sum_is_not_mentioned() -> None:
     both = [(axes, {**summary, "goodput_mbps": {"total": 105.0, "up": 10.0, "down": 95.0}}) for axes, summary in rows()]
     (sentence, *_) = said(both)
     assert "goodput up unchanged; goodput down unchanged" in sentence
+
+
+def test_what_users_of_an_application_notice_comes_first() -> None:
+    pages = [
+        (axes, {**summary, "page_load_s": {"p50": 1.0 + (axes["tsq"] == "off") + 0.001 * summary["ping_ms"]["p50"]}})
+        for axes, summary in rows()
+    ]
+    (sentence,) = [each for each in said(pages) if each.startswith("tsq off")]
+    assert sentence.startswith("tsq off instead of 1ms: page load time p50 +1.1 s")
+    assert "; ping p50 +100 ms" in sentence
