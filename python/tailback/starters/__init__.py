@@ -35,6 +35,7 @@ EXPERIMENTS = {
     "responsiveness": "a busy 20/5 Mbit/s line over six queues: round trips per minute by the IETF's draft",
     "pages": "web pages beside a backup on a 20/5 Mbit/s line, over five queues and HTTP/1.1 or HTTP/2",
     "video": "a video over Wi-Fi while four neighbours download: rate, BOLA or hybrid",
+    "load": "flows of a search cluster at 30 to 90 % load: completion times with CUBIC, BBR and DCTCP",
     "parking-lot": "a long flow over three hops, each with a cross flow",
     "lab": "for teaching: how large should a buffer be? With five questions",
 }
