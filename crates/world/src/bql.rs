@@ -66,6 +66,20 @@ impl ByteQueueLimit {
         self.queued_before = self.queued;
     }
 
+    /// As [`ByteQueueLimit::complete`] for the last packet in the ring, if it tells nothing about the limit; false and
+    /// nothing if it does.
+    #[inline]
+    pub(crate) fn complete_only(&mut self) -> bool {
+        let calm = self.over_before == 0 && self.queued - self.done <= self.limit;
+        if calm {
+            self.done = self.queued;
+            self.adjusted = self.limit + self.done;
+            self.object_before = self.last_object;
+            self.queued_before = self.queued;
+        }
+        calm
+    }
+
     #[inline(never)]
     fn adapt(&mut self, bytes: u64, over: u64, now: SimTime) {
         let done = self.done + bytes;
@@ -136,5 +150,21 @@ mod tests {
             limit.complete(FRAME, SimTime::from_nanos(round * 1_000_000));
         }
         assert!(limit.limit <= 3 * FRAME, "{}", limit.limit);
+    }
+
+    #[test]
+    fn the_only_packet_of_a_ring_may_be_completed_the_short_way() {
+        for (limit, over_before) in [(0, 0), (FRAME, 0), (3 * FRAME, 0), (FRAME, 100)] {
+            let mut whole =
+                ByteQueueLimit { limit, adjusted: limit, over_before, ..ByteQueueLimit::default() };
+            whole.add(FRAME);
+            let mut short = whole;
+            whole.complete(FRAME, SimTime::from_nanos(1_000_000));
+            let is_short = short.complete_only();
+            assert_eq!(is_short, limit >= FRAME && over_before == 0);
+            if is_short {
+                assert_eq!(format!("{short:?}"), format!("{whole:?}"));
+            }
+        }
     }
 }

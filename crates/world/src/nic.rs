@@ -112,6 +112,12 @@ impl Nic {
         self.free_at
     }
 
+    /// The only frame in the ring has left. False if the byte limit must be adapted: nothing was done then.
+    #[inline]
+    pub(crate) fn complete_only(&mut self) -> bool {
+        self.limit.as_mut().is_none_or(ByteQueueLimit::complete_only)
+    }
+
     /// A frame of `length` left at `departure`.
     #[inline]
     pub(crate) fn complete(&mut self, length: u32, departure: SimTime) {

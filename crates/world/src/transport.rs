@@ -8,16 +8,22 @@ use tailback_packet::{Packet, Payload, SocketId};
 use tailback_qdisc::Enqueued;
 use tailback_tcp::{Transmitted, Wakeup};
 
-use crate::Event;
 use crate::context::Context;
 use crate::socket::{TcpSocket, Transport};
 use crate::world::World;
+use crate::{DeviceId, Event};
 
 impl World {
     /// Returns to a socket, before it acts, the credits of all packets that have left its host. [linux-6.12 tcp_wfree]
     #[inline]
     pub(crate) fn return_credits_to(&mut self, id: SocketId) {
         let device = self.sockets.tcp(id).device;
+        self.return_credits_of(device);
+    }
+
+    /// The same for all sockets that send by `device`.
+    #[inline]
+    fn return_credits_of(&mut self, device: DeviceId) {
         self.devices[device.index()].process_earlier_completions(&mut self.context);
         self.return_credits();
     }
@@ -121,27 +127,40 @@ impl World {
         }
     }
 
-    /// The alarm of a socket fired; its deadline may have moved since it was set.
-    pub(crate) fn timer_fired(&mut self, id: SocketId) {
+    /// The alarm of a socket fired. True if its timer expires now; its deadline may have moved since the alarm was set.
+    pub(crate) fn timer_fired(&mut self, id: SocketId) -> bool {
         let now = self.context.now;
         let socket = self.sockets.tcp(id);
         match socket.alarm.fired(now, socket.endpoint.deadline()) {
-            Fired::Due => self.timers.ran_out(id, socket.timer),
-            Fired::Early(at) => self.context.wake_at(at, Event::Timer(id)),
-            Fired::Idle => {}
+            Fired::Due => true,
+            Fired::Early(at) => {
+                self.context.wake_at(at, Event::Timer(id));
+                false
+            }
+            Fired::Idle => false,
         }
+    }
+
+    /// The timer of a socket expires with the other timers of this tick.
+    pub(crate) fn wait_for_tick(&mut self, id: SocketId) {
+        let place = self.sockets.tcp(id).timer;
+        self.timers.ran_out(id, place);
     }
 
     /// The timers of this tick expire.
     pub(crate) fn expire_timers(&mut self) {
         let due = self.timers.take_due();
         for &(_, id) in &due {
-            self.return_credits_to(id);
-            let socket = self.sockets.tcp(id);
-            socket.endpoint.expire(self.context.now);
-            self.drain(id);
+            self.expire_timer(id);
         }
         self.timers.expired(due);
+    }
+
+    /// The timer of a socket expires.
+    pub(crate) fn expire_timer(&mut self, id: SocketId) {
+        self.return_credits_to(id);
+        self.sockets.tcp(id).endpoint.expire(self.context.now);
+        self.drain(id);
     }
 
     /// Runs the application of a socket: it reads, writes, or is notified that all data was acknowledged.
@@ -162,11 +181,12 @@ impl World {
 
     /// The reasons for which a socket has woken its application.
     fn take_woken(&mut self, id: SocketId) -> Wakeup {
-        if !matches!(self.sockets.get_mut(id).transport, Transport::Tcp(_)) {
+        let Transport::Tcp(socket) = &mut self.sockets.get_mut(id).transport else {
             return Wakeup { writable: true, ..Wakeup::default() };
-        }
-        self.return_credits_to(id);
-        std::mem::take(&mut self.sockets.tcp(id).woken)
+        };
+        let (device, woken) = (socket.device, std::mem::take(&mut socket.woken));
+        self.return_credits_of(device);
+        woken
     }
 
     /// A UDP socket has room for a datagram; if not, its application is woken as soon as it has.

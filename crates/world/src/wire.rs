@@ -106,6 +106,15 @@ impl Wire {
         Some((departure, packet))
     }
 
+    /// The only packet in the ring, which is completed by this.
+    #[inline]
+    pub(crate) fn complete_only(&mut self) -> Option<&mut Packet> {
+        debug_assert_eq!(self.in_ring(), 1, "there is no other");
+        self.completed = self.end;
+        self.next_departure = SimTime::NEVER;
+        self.slot_mut(self.end - 1).packet.as_deref_mut()
+    }
+
     /// Takes the next packet that has arrived by `now`; it was completed.
     #[inline]
     pub(crate) fn arrived(&mut self, now: SimTime) -> Option<Box<Packet>> {

@@ -184,10 +184,18 @@ impl World {
         self.settle();
     }
 
-    /// A timer is due: all timers of its tick run before any of their consequences.
+    /// A timer is due: all timers of its tick run before any of their consequences. Nearly always it is the only one.
     fn timer_event(&mut self, socket: SocketId) {
-        self.timer_fired(socket);
-        if self.context.calendar.peek_time() != Some(self.context.now) {
+        let is_due = self.timer_fired(socket);
+        let is_last = self.context.calendar.peek_time() != Some(self.context.now);
+        if is_due && is_last && !self.timers.is_any_due() {
+            self.expire_timer(socket);
+            return self.settle();
+        }
+        if is_due {
+            self.wait_for_tick(socket);
+        }
+        if is_last {
             self.tick();
         }
     }
@@ -206,13 +214,18 @@ impl World {
     /// Processes everything that is caused at this time.
     #[inline(always)]
     fn settle(&mut self) {
-        let nothing = self.context.effects.credits.is_empty()
-            && self.context.backlog.is_empty()
-            && self.small_queues.is_empty()
-            && self.runnable.is_empty();
-        if !nothing {
+        if !self.is_settled() {
             self.settle_all();
         }
+    }
+
+    /// Nothing is left to be processed at this time.
+    #[inline(always)]
+    fn is_settled(&self) -> bool {
+        self.context.effects.credits.is_empty()
+            && self.context.backlog.is_empty()
+            && self.small_queues.is_empty()
+            && self.runnable.is_empty()
     }
 
     #[inline(never)]
@@ -226,7 +239,8 @@ impl World {
                 self.run_small_queues();
             } else if let Some(socket) = self.runnable.pop_front() {
                 self.run_application(socket);
-            } else {
+            }
+            if self.is_settled() && !self.context.owes_sockets() {
                 return;
             }
         }
