@@ -24,7 +24,7 @@ from tailback.scenario.schema import Host, Keys, Link, Nic, Wifi
 from tailback.scenario.sysctl import sysctl
 from tailback.scenario.traffic import Flow
 from tailback.scenario.traffic.kind import Resolved
-from tailback.scenario.values import direction
+from tailback.scenario.values import Direction, direction
 from tailback.scenario.ways import OPTIONS
 from tailback.scenario.words import Algorithm, Class, Filter
 
@@ -58,11 +58,17 @@ def devices(keys: Keys) -> dict[str, Device]:
     return {device.name: device for device in scenario(idle, "", keys.seed).devices}
 
 
+def _data_of(flow: Flow) -> Direction:
+    """Where the data of a flow goes; answers go against its arrow."""
+    there = flow.direction
+    return there if traffic.of(flow.kind).data_goes == "there" else Direction(there.target, there.source)
+
+
 def directions(keys: Keys, seed: int) -> dict[str, str]:
     """`up` (from the users' side) or `down` (to it) by name of each TCP and UDP flow; other flows are absent."""
     users = sides.clients(network_of(keys))
     found = {
-        name: sides.called(name) or sides.way(one.direction, users)
+        name: sides.called(name) or sides.way(_data_of(one), users)
         for flow in flows(keys)
         if traffic.of(flow.kind).carries == "data"
         for name, one in flow.opened(seed)

@@ -101,6 +101,11 @@ def test_a_kernel_takes_ten_thousand_connections_at_most() -> None:
     assert "--backend sim" in remedy
 
 
+def test_answers_are_a_download_of_the_client() -> None:
+    (planned,) = loads(FILE % "{request: client -> server, answer: 1kb}").runs()
+    assert planned.directions == {"request": "down"}
+
+
 def test_with_an_interval_a_connection_opens_for_each_request() -> None:
     (planned,) = loads(FILE % "{request: client -> server, answer: 1kb, every: 2s}").runs()
     opened = [flow for flow in planned.scenario.flows if isinstance(flow, Request)]

@@ -108,6 +108,8 @@ class Kind:
     """The directions in which its packets have their full size."""
     carries: Literal["data", "echoes"]
     """`data` has a direction (up, down) and defines the measurement window; `echoes` are requests and replies."""
+    data_goes: Literal["there", "back"] = "there"
+    """Where most of its data goes: with the arrow of the entry, or against it, as answers do."""
     opens_as: str | None = None
     """The kind of its flows in the resolved scenario, if it is another; `resolved` is then that of this kind."""
     sampled_ns: Callable[[Any, int], int] = never_sampled

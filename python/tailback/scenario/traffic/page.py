@@ -178,4 +178,5 @@ ROW = Kind(
     problems=_problems,
     packets="there",
     carries="data",
+    data_goes="back",
 )
