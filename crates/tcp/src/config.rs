@@ -143,6 +143,9 @@ pub struct Settings {
     pub window_shrinking: WindowShrinking,
     /// The device that segments arrive by.
     pub arrival: Arrival,
+    /// The initial slow-start threshold in segments, as a route has it, or, before 5.6, as an earlier connection to the
+    /// same host left it; 0: infinite. [linux-5.4 tcp_metrics.c tcp_init_metrics]
+    pub initial_ssthresh: u32,
     /// Maximum number of segments per skb (`gso_max_segs` of the device): 1 with offloads off, 65,535 with them on.
     pub gso_max_segs: u32,
 }
@@ -211,6 +214,7 @@ impl Default for Settings {
             synack_retries: 5,
             window_shrinking: WindowShrinking::Never,
             arrival: Arrival::Card,
+            initial_ssthresh: 0,
             gso_max_segs: 1,
         }
     }

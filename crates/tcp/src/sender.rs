@@ -130,6 +130,10 @@ impl Sender {
             },
             window: Window {
                 pacing_rate: options.max_pacing_rate.unwrap_or(Rate::UNLIMITED),
+                ssthresh: match settings.initial_ssthresh {
+                    0 => Segs::INFINITE,
+                    segments => Segs(segments),
+                },
                 ..Window::initial(Segs(settings.stack.initial_window))
             },
             agreement: Agreement {

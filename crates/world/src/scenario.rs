@@ -63,6 +63,9 @@ pub struct Host {
     /// Segmentation offloads of its devices; absent in scenarios of older versions.
     #[serde(default)]
     pub offloads: Offloads,
+    /// The initial slow-start threshold of its connections in segments; 0: infinite.
+    #[serde(default)]
+    pub ssthresh: u32,
 }
 
 /// Where data is segmented.

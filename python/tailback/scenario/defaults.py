@@ -50,6 +50,9 @@ RCVLOWAT = 1
 OFFLOADS: Final = "off"
 OFFLOADS_KNOWN = (OFFLOADS, "gso", "on")
 
+#: Slow start ends by loss or by the control; Linux has remembered no other threshold since 5.6.
+SSTHRESH = 0
+
 #: No propagation delay.
 DELAY = "0s"
 

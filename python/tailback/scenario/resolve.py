@@ -98,6 +98,7 @@ def _host(keys: Keys, name: str, network: Network) -> resolved.Host:
         stack=settings.stack if settings is not None else defaults.STACK,
         sysctl={key: sysctl(key, value) for key, value in given.items()},
         offloads=offloads_of(keys, name),
+        ssthresh=settings.ssthresh if settings is not None else defaults.SSTHRESH,
     )
 
 

@@ -201,6 +201,16 @@ duration: 1s
     assert download["socket"] == PLAIN_SOCKET
 
 
+def test_a_host_without_a_slow_start_threshold_has_no_key_for_it(scenario: Any) -> None:
+    text = """
+hosts: {a: {ssthresh: 40}, b: {}}
+links: [{ends: [a, b]}]
+traffic: [{tcp: a -> b}]
+duration: 10s
+"""
+    assert [host.get("ssthresh") for host in scenario(text)["hosts"]] == [40, None]
+
+
 def test_offloads_of_a_host_take_precedence_over_those_of_the_file(scenario: Any) -> None:
     text = """
 hosts: {a: {offloads: gso}, b: {}}

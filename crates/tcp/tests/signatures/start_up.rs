@@ -235,3 +235,16 @@ fn slow_start_ends_at_ssthresh() {
     assert_eq!(script.cwnd(), 13);
     assert_ne!(script.ssthresh(), INFINITE);
 }
+
+/// [linux-5.4 tcp_metrics.c tcp_init_metrics]
+#[test]
+fn slow_start_ends_at_the_threshold_of_the_route() {
+    let setup = Setup::new(control("reno"), ms(100));
+    let settings = Settings { initial_ssthresh: 15, ..setup.settings };
+    let mut script = Script::connect(Setup { settings, ..setup });
+    script.write(100);
+    script.at(ms(100));
+    script.ack(10);
+    let info = script.info();
+    assert_eq!((info.snd_cwnd, info.snd_ssthresh), (Segs(15), Some(Segs(15))));
+}

@@ -74,7 +74,9 @@ pub(crate) fn settings(host: &Host, path: &str) -> Result<Settings, BuildError> 
     };
     let gso_max_segs = if host.offloads == Offloads::Off { 1 } else { GSO_MAX_SEGS };
     let limit_output_bytes = stack.output_limit.bytes();
-    let settings = Settings { stack, gso_max_segs, limit_output_bytes, ..Settings::default() };
+    let initial_ssthresh = host.ssthresh;
+    let settings =
+        Settings { stack, gso_max_segs, limit_output_bytes, initial_ssthresh, ..Settings::default() };
     apply(settings, &host.sysctl, &format!("{path}.sysctl"))
 }
 
@@ -128,7 +130,7 @@ mod tests {
 
     fn host(stack: &str, name: &str, value: SysctlValue) -> Host {
         let sysctl = [(name.to_owned(), value)].into();
-        Host { name: "client".into(), stack: stack.into(), sysctl, offloads: Offloads::Off }
+        Host { name: "client".into(), stack: stack.into(), sysctl, offloads: Offloads::Off, ssthresh: 0 }
     }
 
     #[test]

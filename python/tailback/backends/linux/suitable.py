@@ -64,7 +64,7 @@ def stacks(scenario: Scenario, version: str, remedy: str) -> Iterator[Finding]:
 def findings(scenario: Scenario) -> Iterator[Finding]:
     """All features that no kernel supports."""
     parts = (
-        _own_controls, _cells, _copies, _side_by_side, _traffic, _addresses, _qdiscs, _shapers, _record,
+        _own_controls, _thresholds, _cells, _copies, _side_by_side, _traffic, _addresses, _qdiscs, _shapers, _record,
     )  # fmt: skip
     for each in parts:
         yield from each(scenario)
@@ -75,6 +75,13 @@ def _own_controls(scenario: Scenario) -> Iterator[Finding]:
         if source.language == "python":
             what = f"`{source.name}` is a congestion control in Python, which no kernel runs"
             yield what, "run it on the simulator, --backend sim, or write it as a kernel module"
+
+
+def _thresholds(scenario: Scenario) -> Iterator[Finding]:
+    for host in scenario.hosts:
+        if host.ssthresh:
+            what = f"host `{host.name}` has a slow-start threshold, a metric of routes"
+            yield NotAsked(what), "remove `ssthresh`, or run it on the simulator, --backend sim"
 
 
 def _cells(scenario: Scenario) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from tailback.scenario import defaults
-from tailback.scenario.values import Offloads, Ring, Section, SmallQueue, Stack, Switch
+from tailback.scenario.values import Offloads, Ring, Section, SmallQueue, Stack, Switch, number_schema
 
 
 class Nic(Section):
@@ -28,6 +28,11 @@ class Host(Section):
     )
     tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting of the flows that this host sends.")
     offloads: Offloads | None = Field(None, description="Segmentation offloads of this host; default: the file's.")
+    ssthresh: Annotated[int, Field(ge=0, le=1_000_000), number_schema(minimum=0, maximum=1_000_000)] = Field(
+        defaults.SSTHRESH,
+        description="Initial slow-start threshold of its connections in segments, as of a route "
+        "(`ip route … ssthresh`) or, before Linux 5.6, of an earlier connection to the same host; 0: none.",
+    )
     nic: Nic = Field(
         default_factory=lambda: Nic.model_validate({}),
         description="Its network cards; a link may override them.",

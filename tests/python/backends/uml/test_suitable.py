@@ -40,6 +40,7 @@ def test_what_a_kernel_can_run_is_not_refused(scenario: Make, kernel: Kernel) ->
     ("change", "said"),
     [
         (lambda s: s["hosts"][0].update(stack="linux-5.10"), "host `client` has the stack `linux-5.10`"),
+        (lambda s: s["hosts"][0].update(ssthresh=40), "host `client` has a slow-start threshold"),
         (lambda s: s["traffic"][0]["cc"].update(name="bbr"), "does not have the congestion control `bbr`"),
         (lambda s: s["qdiscs"][0]["root"]["child"].update(kind="fq_codel"), "discipline `fq_codel`"),
         (lambda s: s["traffic"][0].update(tsq={"kind": "off"}), "flows differ in `tsq`"),
