@@ -3,6 +3,7 @@
 
 mod bulk;
 mod echo;
+mod page;
 mod ping;
 mod request;
 mod udp;
@@ -24,7 +25,7 @@ use crate::tcp_info::SocketTables;
 const STACK: usize = 128 * 1024;
 
 /// The tables that applications fill, by kind of traffic.
-const TABLES: [&[TableKind]; 4] = [bulk::TABLES, ping::TABLES, request::TABLES, udp::TABLES];
+const TABLES: [&[TableKind]; 5] = [bulk::TABLES, page::TABLES, ping::TABLES, request::TABLES, udp::TABLES];
 
 /// The application of `conversation`, with its sockets open; `None` if neither end is on this machine.
 fn application(
@@ -38,6 +39,7 @@ fn application(
             ping::RunningPing::prepare(ping, network)?.map(|ping| Box::new(ping) as Box<dyn Application>)
         }
         Conversation::Echo(echo) => Some(Box::new(echo::RunningEcho::prepare(echo, network)?)),
+        Conversation::Page(page) => Some(Box::new(page::RunningPage::prepare(page, bins, network)?)),
         Conversation::Request(requests) => {
             Some(Box::new(request::RunningRequests::prepare(requests, bins, network)?))
         }

@@ -51,6 +51,8 @@ pub enum Conversation {
     Echo(Echo),
     /// Requests and answers over one TCP connection.
     Request(Requests),
+    /// A web page.
+    Page(Page),
 }
 
 /// One step of building the network.
@@ -338,24 +340,108 @@ impl Requests {
     /// Its connection.
     pub fn connection(&self) -> Flow {
         Flow {
-            name: self.name.clone(),
-            from: self.from,
-            to: self.to,
-            address: self.address,
-            port: self.port,
             start_ns: self.start_ns,
-            stop_ns: None,
-            bytes: None,
             congestion_control: self.congestion_control.clone(),
             pacing_shift: self.pacing_shift,
+            dscp: self.dscp,
+            token: self.token.clone(),
+            ..Flow::bare(&self.name, [self.from, self.to], (self.address, self.port))
+        }
+    }
+}
+
+/// A web page that is loaded once.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Page {
+    /// Its name in tables.
+    pub name: String,
+    /// The browser.
+    pub from: usize,
+    /// The server.
+    pub to: usize,
+    /// Address of the server.
+    pub address: IpAddr,
+    /// Port of the server.
+    pub port: u16,
+    /// When the first object is wanted.
+    pub start_ns: u64,
+    /// Bytes of a request.
+    pub size: usize,
+    /// Its objects.
+    pub objects: Vec<PageObject>,
+    /// Connections at most.
+    pub connections: usize,
+    /// Objects of a connection at a time.
+    pub multiplexing: Multiplexing,
+    /// Congestion control of both ends.
+    pub congestion_control: String,
+    /// As for a flow, at both ends.
+    pub pacing_shift: Option<u32>,
+    /// Differentiated services code point of both ends.
+    #[serde(default)]
+    pub dscp: Option<u8>,
+    /// The token that the browser sends first on each connection.
+    #[serde(default)]
+    pub token: Option<String>,
+}
+
+/// An object of a page.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageObject {
+    /// Bytes of its response.
+    pub bytes: u64,
+    /// The object that names it; null for the first.
+    pub after: Option<usize>,
+}
+
+/// How many objects a connection carries at a time.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Multiplexing {
+    /// One, as in HTTP/1.1.
+    One,
+    /// All that are known, as in HTTP/2.
+    All,
+}
+
+impl Page {
+    /// One of its connections.
+    pub fn connection(&self) -> Flow {
+        Flow {
+            start_ns: self.start_ns,
+            congestion_control: self.congestion_control.clone(),
+            pacing_shift: self.pacing_shift,
+            dscp: self.dscp,
+            token: self.token.clone(),
+            ..Flow::bare(&self.name, [self.from, self.to], (self.address, self.port))
+        }
+    }
+}
+
+impl Flow {
+    /// A connection between two hosts, to this address and port, without any option.
+    fn bare(name: &str, [from, to]: [usize; 2], (address, port): (IpAddr, u16)) -> Self {
+        Flow {
+            name: name.to_owned(),
+            from,
+            to,
+            address,
+            port,
+            start_ns: 0,
+            stop_ns: None,
+            bytes: None,
+            congestion_control: String::new(),
+            pacing_shift: None,
             max_pacing_rate_bps: None,
             sndbuf: None,
             rcvbuf: None,
             rcvlowat: 1,
             notsent_lowat: None,
             mss: None,
-            dscp: self.dscp,
-            token: self.token.clone(),
+            dscp: None,
+            token: None,
         }
     }
 }

@@ -283,6 +283,9 @@ pub enum Port {
     Reused,
 }
 
+/// Connections that may wait to be accepted; a browser opens several at once.
+const WAITING: c_int = 128;
+
 /// Listens at an address.
 pub fn listen(address: SocketAddr, port: Port) -> io::Result<OwnedFd> {
     let listener = socket(family_of(address.ip()), libc::SOCK_STREAM, 0)?;
@@ -291,7 +294,7 @@ pub fn listen(address: SocketAddr, port: Port) -> io::Result<OwnedFd> {
     }
     bind(&listener, address)?;
     // SAFETY: no pointers.
-    checked(unsafe { libc::listen(listener.as_raw_fd(), 1) })?;
+    checked(unsafe { libc::listen(listener.as_raw_fd(), WAITING) })?;
     Ok(listener)
 }
 

@@ -11,6 +11,7 @@ from tailback.resolved.qdiscs import AttachedQdisc, Class, Filter, Fits, Qdisc
 from tailback.resolved.scenario import ControlSource, Host, Offloads, Record, Scenario
 from tailback.resolved.traffic import (
     FLOWS,
+    Connection,
     Control,
     Flow,
     Media,
@@ -37,6 +38,7 @@ __all__ = [
     "Cell",
     "Change",
     "Class",
+    "Connection",
     "Control",
     "ControlSource",
     "Device",

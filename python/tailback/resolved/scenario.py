@@ -12,7 +12,7 @@ from tailback.resolved.devices import Device
 from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT
 from tailback.resolved.links import Link, Route, Trace
 from tailback.resolved.qdiscs import AttachedQdisc, Qdisc
-from tailback.resolved.traffic import AnyTraffic, Flow, Observed, Request, Tcp
+from tailback.resolved.traffic import AnyTraffic, Connection, Flow, Observed, Tcp
 from tailback.resolved.wifi import Cell
 
 Offloads: TypeAlias = Literal["off", "gso", "on"]
@@ -94,9 +94,9 @@ class Scenario:
         return [host.name for host in self.hosts]
 
     @property
-    def connections(self) -> list[Tcp | Request]:
-        """All TCP connections: bulk data, and requests with their answers."""
-        return [entry for entry in self.traffic if isinstance(entry, Tcp | Request)]
+    def connections(self) -> list[Connection]:
+        """All traffic over TCP that kernels run, too: bulk data, requests with their answers, pages."""
+        return [entry for entry in self.traffic if isinstance(entry, Connection)]
 
     @property
     def tcp(self) -> list[Tcp]:

@@ -20,7 +20,7 @@ from tailback.resolved.pages import PageObject
 
 Protocol: TypeAlias = Literal["icmp", "udp"]
 
-Application: TypeAlias = Literal["tcp", "udp", "ping", "echo", "request"]
+Application: TypeAlias = Literal["tcp", "udp", "ping", "echo", "request", "page"]
 """The applications of the agent (`crates/agent/src/job.rs`)."""
 
 Refusal: TypeAlias = tuple[str, str]
@@ -31,6 +31,9 @@ MIN_DATAGRAM = 16
 
 MIN_ECHO = 20
 """Bytes of a ping over UDP that the agent needs for the header, its token and its number."""
+
+MIN_PAGE_REQUEST = 8
+"""Bytes of a request of a page that the agent needs for the size of the answer."""
 
 _From: Any = Field(alias="from")
 _To: Any = Field(alias="to")
@@ -268,10 +271,11 @@ class _Simulated:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page(_Simulated):
+class Page:
     """A web page that is loaded once, over at most `connections`."""
 
     __pydantic_config__ = STRICT
+    run_by: ClassVar[Application | None] = "page"
 
     kind: Literal["page"] = "page"
     name: str
@@ -286,6 +290,24 @@ class Page(_Simulated):
     tsq: SmallQueue
     socket: SocketOptions = SocketOptions()
     dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
+
+    def job(self, duration_ns: int) -> dict[str, Any]:
+        """The entry in the agent's job, besides name, ends and start."""
+        del duration_ns  # It has no stop.
+        return {
+            "size": self.size,
+            "objects": [asdict(each) for each in self.objects],
+            "connections": self.connections,
+            "multiplexing": self.multiplexing,
+            "congestion_control": self.cc.name,
+            "pacing_shift": None,
+        }
+
+    def refused(self) -> Iterator[Refusal]:
+        """The features of it that only the simulator supports."""
+        if self.size < MIN_PAGE_REQUEST:
+            what = f"the requests of `{self.name}` are too short for the size of the answer"
+            yield what, f"make them at least {MIN_PAGE_REQUEST}b long"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -339,6 +361,9 @@ def _tag(entry: Any) -> str | None:
         return "observed" if isinstance(entry, Observed) else getattr(entry, "kind", None)
     return str(entry.get("kind")) if "start_ns" in entry else "observed"
 
+
+Connection: TypeAlias = Tcp | Request | Page
+"""Traffic over TCP that kernels run, too."""
 
 Flow: TypeAlias = Tcp | Udp | Ping | Request | Page | Video
 """The kinds of traffic of a run."""

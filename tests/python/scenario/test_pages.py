@@ -80,11 +80,13 @@ def test_what_cannot_be_is_refused(scenario: Any, entry: str, message: str) -> N
         scenario(FILE % entry)
 
 
-@pytest.mark.parametrize("kind", ["page", "video"])
-def test_a_kernel_refuses_them_by_name(kind: str) -> None:
-    (planned,) = loads(FILE % f"{{{kind}: client -> server}}").runs()
-    expected = f"the traffic `{kind}` is of the kind `{kind}`"
-    assert expected in [what for what, _ in suitable.findings(planned.scenario)]
+def test_a_kernel_refuses_videos_and_requests_without_room_for_the_size_of_the_answer_by_name() -> None:
+    for entry, expected in (
+        ("{video: client -> server}", "the traffic `video` is of the kind `video`"),
+        ("{page: client -> server, size: 7b}", "the requests of `page` are too short for the size of the answer"),
+    ):
+        (planned,) = loads(FILE % entry).runs()
+        assert expected in [what for what, _ in suitable.findings(planned.scenario)]
 
 
 @pytest.mark.parametrize(

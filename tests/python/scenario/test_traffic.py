@@ -198,9 +198,10 @@ def test_a_kernel_runs_it_by_an_application_of_the_agent() -> None:
 def test_a_kind_that_no_application_of_the_agent_runs_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ResolvedSensor, "run_by", None)
     scenario = scenario_of("20ms")
-    assert ("the traffic `sensor` is of the kind `sensor`", "use one of tcp, udp, ping, request") in suitable.findings(
-        scenario
-    )
+    assert (
+        "the traffic `sensor` is of the kind `sensor`",
+        "use one of tcp, udp, ping, request, page",
+    ) in suitable.findings(scenario)
     assert [told["name"] for told in job_of(scenario)["traffic"]] == ["upload"]
 
 

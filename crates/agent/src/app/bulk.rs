@@ -312,7 +312,8 @@ pub fn accept(flow: &Flow, listener: &Arc<OwnedFd>) -> io::Result<OwnedFd> {
 /// How long to wait for the token; its segment may be lost several times.
 const TOKEN_TIMEOUT_S: i64 = 60;
 
-fn has_token(socket: &OwnedFd, token: &[u8]) -> bool {
+/// Whether a connection begins with the token.
+pub fn has_token(socket: &OwnedFd, token: &[u8]) -> bool {
     let first_bytes = || -> io::Result<Vec<u8>> {
         sys::limit_waiting(socket, TOKEN_TIMEOUT_S)?;
         let mut bytes = Vec::new();

@@ -48,11 +48,11 @@ FIRST_PORT = 5001
 OPPORTUNITIES = "opportunities"
 """The discipline of our kernel that follows a trace."""
 
-BETWEEN_SOCKETS: tuple[Application, ...] = ("tcp", "udp", "echo", "request")
+BETWEEN_SOCKETS: tuple[Application, ...] = ("tcp", "udp", "echo", "request", "page")
 """Applications with a socket at both ends; the kernel answers echo requests of ICMP."""
 
 TRANSPORTS: Mapping[Application, Transport] = {
-    "tcp": "tcp", "request": "tcp", "udp": "udp", "echo": "udp", "ping": "icmp",
+    "tcp": "tcp", "request": "tcp", "page": "tcp", "udp": "udp", "echo": "udp", "ping": "icmp",
 }  # fmt: skip
 """What carries an application. Ports are consecutive for each; the port of a ping is the identifier of its requests."""
 

@@ -99,6 +99,14 @@ REQUESTS: Mapping[str, tuple[pa.DataType, str]] = {
     "latency_ms": (NUMBER, "ms"),
 }
 
+OBJECTS: Mapping[str, tuple[pa.DataType, str]] = {
+    "t": (NUMBER, "s"),
+    "page": (TEXT, ""),
+    "object": (COUNT, ""),
+    "bytes": (COUNT, "B"),
+    "loaded_ms": (NUMBER, "ms"),
+}
+
 SIGNED = pa.int64()
 """One-way delays between two machines may be negative."""
 
@@ -115,6 +123,7 @@ SCALED = {
     "t": ("t_ns", 1e9),
     "rtt_ms": ("rtt_ns", 1e6),
     "latency_ms": ("latency_ns", 1e6),
+    "loaded_ms": ("loaded_ns", 1e6),
     "completion_s": ("completion_ns", 1e9),
 }
 """Columns that the agent writes in ns: their name there, and the number of ns in their unit."""
@@ -128,6 +137,7 @@ def read_tables(folder: Path) -> dict[str, pa.Table]:
         "datagrams": _read_arrivals(folder / "arrivals.csv"),
         "completions": read_table(folder, "completions", COMPLETIONS),
         "requests": read_table(folder, "requests", REQUESTS),
+        "objects": read_table(folder, "objects", OBJECTS),
     }
     return found | {name: table for name, table in more.items() if table.num_rows}
 

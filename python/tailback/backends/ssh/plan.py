@@ -29,7 +29,7 @@ from tailback.backends.ssh.facts import PACING_SHIFT, SMALL_QUEUE, Facts, sysctl
 from tailback.backends.ssh.layout import Layout, Port
 from tailback.backends.uml.settings import small_queue
 from tailback.qdiscs import series
-from tailback.resolved import Flow, Qdisc, Request, Tcp
+from tailback.resolved import Connection, Flow, Qdisc, Tcp
 
 MAX_STAGES = 2
 PROC_SYS = "/proc/sys/"
@@ -111,7 +111,7 @@ def _on_testbed(layout: Layout, entry: Flow, token: str) -> dict[str, Any]:
     return {
         "address": str(layout.target(entry.source, entry.target)),
         **({"token": token} if entry.run_by in job.BETWEEN_SOCKETS else {}),
-        **({"pacing_shift": _pacing_shift(entry)} if isinstance(entry, Tcp | Request) else {}),
+        **({"pacing_shift": _pacing_shift(entry)} if isinstance(entry, Connection) else {}),
     }
 
 
@@ -131,7 +131,7 @@ def rate_to_make(layout: Layout, port: Port) -> int | None:
     return rate
 
 
-def _pacing_shift(entry: Tcp | Request) -> int | None:
+def _pacing_shift(entry: Connection) -> int | None:
     tsq = entry.tsq
     return tsq.shift if tsq.kind == "time" and tsq.shift != STOCK_SHIFT else None
 
@@ -278,11 +278,11 @@ def _small_queues(layout: Layout) -> Iterator[Step]:
             yield Step(host, f"the parameter {path.rsplit('/', 1)[-1]}", path=path, value=str(value))
 
 
-def senders(layout: Layout) -> dict[str, list[Tcp | Request]]:
+def senders(layout: Layout) -> dict[str, list[Connection]]:
     """The connections of each sending machine; both ends of requests send."""
-    found: dict[str, list[Tcp | Request]] = {}
+    found: dict[str, list[Connection]] = {}
     for flow in layout.scenario.connections:
-        for end in (flow.source, flow.target) if isinstance(flow, Request) else (flow.source,):
+        for end in (flow.source, flow.target) if not isinstance(flow, Tcp) else (flow.source,):
             found.setdefault(layout.name(end), []).append(flow)
     return found
 

@@ -22,7 +22,7 @@ from tailback.backends.ssh.layout import Layout, Port, missing
 from tailback.backends.ssh.session import Offset
 from tailback.backends.ssh.visit import Visit
 from tailback.backends.uml.settings import small_queue
-from tailback.resolved import Qdisc, Request, Scenario, SmallQueue, Tcp
+from tailback.resolved import Connection, Qdisc, Scenario, SmallQueue
 from tailback.testbed import Testbed
 
 Verdict: TypeAlias = Literal["pass", "warn", "fail"]
@@ -196,7 +196,7 @@ def _judged(host: str, what: str, wrong: str, remedy: str) -> Finding:
     return Finding(host, what, "fail", wrong, remedy) if wrong else Finding(host, what, "pass")
 
 
-def _flows_at(layout: Layout, host: str) -> list[Tcp | Request]:
+def _flows_at(layout: Layout, host: str) -> list[Connection]:
     found = layout.scenario.connections
     return [flow for flow in found if host in {layout.name(flow.source), layout.name(flow.target)}]
 
@@ -324,7 +324,7 @@ def _needed(tsq: SmallQueue) -> frozenset[str]:
     return frozenset(small_queue(tsq))
 
 
-def _refused(flow: Tcp | Request) -> tuple[str, str]:
+def _refused(flow: Connection) -> tuple[str, str]:
     tsq = flow.tsq
     setting = {
         "time": f"{1 << max(STOCK - (STOCK if tsq.shift is None else tsq.shift), 0)} ms (sk_pacing_shift {tsq.shift})",

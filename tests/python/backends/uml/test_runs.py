@@ -23,7 +23,7 @@ import pytest
 from backends.conftest import SECOND, left_running
 from conformance.wired.experiment import Experiment, twin
 from fake_backend import Nobody, experiment, planned
-from tailback.analysis import media
+from tailback.analysis import browsing, media
 from tailback.analysis.media import Stream
 from tailback.analysis.sharing import completion_times, flow_events
 from tailback.analysis.window import Window
@@ -33,6 +33,7 @@ from tailback.backends.sim import Sim
 from tailback.backends.uml import Uml, instance
 from tailback.backends.uml.settings import job_of
 from tailback.resolved import of_json
+from tailback.resolved.pages import SHAPES
 from tailback.results import claim
 from tailback.sweep import Sweep, run_all
 from waiting import alive, joined, until
@@ -182,6 +183,30 @@ def test_requests_are_answered_as_fast_as_in_the_simulator(uml: Uml, scenario: M
         answered = table[table["t"] >= 0.5]["latency_ms"].dropna()
         found.append([float(np.percentile(answered, share)) for share in (50, 95)])
     assert found[0] == pytest.approx(found[1], rel=0.05, abs=0.5)
+
+
+@pytest.mark.parametrize(("connections", "multiplexing"), [(6, "one"), (1, "all")])
+def test_a_page_loads_as_fast_as_in_the_simulator(
+    uml: Uml, scenario: Make, connections: int, multiplexing: str
+) -> None:
+    """Beside a flow; over six connections, and over one."""
+    given = scenario(duration_ns=6 * SECOND)
+    tcp, _, ping = given["traffic"]
+    objects = [{"bytes": each.bytes // 4, "after": each.after} for each in SHAPES["inner"].objects]
+    page = {
+        "kind": "page", "size": 300, "objects": objects, "connections": connections, "multiplexing": multiplexing,
+        "from": 0, "to": 2, "cc": tcp["cc"], "tsq": tcp["tsq"], "socket": tcp["socket"],
+    }  # fmt: skip
+    loads = [page | {"name": f"page.{number}", "start_ns": (number + 5) * SECOND // 5} for number in range(20)]
+    given["traffic"] = [tcp | {"start_ns": 0, "stop_ns": 6 * SECOND}, ping, *loads]
+    found = []
+    for result in (run(uml, given), Sim().run(of_json(given), Sim().new_progress())):
+        table = result.tables["objects"].to_pandas()
+        assert table["loaded_ms"].notna().all()
+        assert list(table["object"]) == list(range(len(objects))) * 20
+        times = browsing.load_times(table, Window(0, 6 * SECOND))
+        found.append([float(np.percentile(times, share)) for share in (50, 95)])
+    assert found[0] == pytest.approx(found[1], rel=0.05, abs=0.0005)
 
 
 def test_flows_that_arrive_complete_as_fast_as_in_the_simulator(uml: Uml, scenario: Make) -> None:

@@ -1,0 +1,344 @@
+//! A browser that loads a web page, and its server.
+//!
+//! Objects become known, and connections are opened and given objects, as in the simulator (crates/world/src/app/page.rs).
+//! A thread per connection asks and reads. The first 8 bytes of a request are the size of the response, so the server
+//! needs to know nothing about the page.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::{Application, Live, TableKind, Tables, bulk, locked, spawn};
+use crate::clock::Clock;
+use crate::failure::{Failure, While};
+use crate::job::{Multiplexing, Page};
+use crate::network::Network;
+use crate::sys;
+
+const OBJECTS: TableKind =
+    TableKind { name: "objects", columns: &["t_ns", "page", "object", "bytes", "loaded_ns"] };
+/// The tables of this kind.
+pub const TABLES: &[TableKind] = &[OBJECTS];
+/// Bytes of a request that say the size of the response.
+const HEADER: usize = 8;
+/// Bytes of a `recv` and, at most, of a `send`.
+const MOST: usize = 1 << 20;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Unused,
+    Connecting,
+    Open,
+}
+
+/// A connection of the browser.
+struct Wire {
+    phase: Phase,
+    /// Objects to ask for.
+    wanted: Vec<usize>,
+    /// Objects that were given to it and have not arrived.
+    waiting: usize,
+}
+
+/// A page being loaded.
+struct State {
+    page: Page,
+    wires: Vec<Wire>,
+    /// Objects that are known and have not been given to a connection, in their order.
+    known: Vec<usize>,
+    /// When the last byte of each was read.
+    loaded_ns: Vec<Option<u64>>,
+    failure: Option<String>,
+}
+
+impl State {
+    fn new(page: &Page) -> Self {
+        let unused = || Wire { phase: Phase::Unused, wanted: Vec::new(), waiting: 0 };
+        Self {
+            wires: (0..page.connections).map(|_| unused()).collect(),
+            known: Vec::new(),
+            loaded_ns: vec![None; page.objects.len()],
+            page: page.clone(),
+            failure: None,
+        }
+    }
+
+    /// Gives known objects to free connections, and opens connections for others.
+    fn give(&mut self) {
+        let one = self.page.multiplexing == Multiplexing::One;
+        for wire in self.wires.iter_mut().filter(|wire| wire.phase == Phase::Open) {
+            while !self.known.is_empty() && (!one || wire.waiting == 0) {
+                wire.wanted.push(self.known.remove(0));
+                wire.waiting += 1;
+            }
+        }
+        let opening = self.wires.iter().filter(|wire| wire.phase == Phase::Connecting).count();
+        let more = self.known.len().saturating_sub(opening);
+        let unused = self.wires.iter_mut().filter(|wire| wire.phase == Phase::Unused);
+        unused.take(more).for_each(|wire| wire.phase = Phase::Connecting);
+    }
+
+    /// An object has arrived on a connection: those that it names are known.
+    fn arrived(&mut self, number: usize, object: usize, now_ns: u64) {
+        self.loaded_ns[object] = Some(now_ns);
+        self.wires[number].waiting -= 1;
+        let named = self.page.objects.iter().enumerate().filter(|(_, each)| each.after == Some(object));
+        self.known.extend(named.map(|(place, _)| place));
+        self.known.sort_unstable();
+        self.give();
+    }
+}
+
+/// What the threads of a browser share.
+struct Browser {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Browser {
+    /// Changes the state and tells all threads.
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut locked(&self.state));
+        self.changed.notify_all();
+    }
+
+    /// Waits until the state is as wanted.
+    fn wait(&self, wanted: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+        let waiting = self.changed.wait_while(locked(&self.state), |state| !wanted(state));
+        waiting.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A page in progress, as far as its ends are here.
+pub struct RunningPage {
+    page: Arc<Page>,
+    sockets: Vec<OwnedFd>,
+    listener: Option<OwnedFd>,
+    is_browser: bool,
+    browser: Arc<Browser>,
+    bins: Arc<Mutex<Vec<u64>>>,
+}
+
+impl RunningPage {
+    /// Opens the sockets that are here.
+    pub fn prepare(page: &Page, bins: usize, network: &Network) -> Result<Self, Failure> {
+        let named = |place: usize| page.objects[place].after.is_some_and(|after| after < place);
+        if page.size < HEADER || page.objects.is_empty() || !(1..page.objects.len()).all(named) {
+            return Err(Failure::new(format!(
+                "{}: requests have at least {HEADER} bytes, and an object follows one before it",
+                page.name
+            )));
+        }
+        let connection = page.connection();
+        let is_browser = network.has(page.from);
+        let mut sockets = Vec::new();
+        for _ in 0..if is_browser { page.connections } else { 0 } {
+            let socket = bulk::open_sender(&connection, network)?;
+            no_delay(&socket).doing(format!("setting socket options of {}", page.name))?;
+            sockets.push(socket);
+        }
+        let listener = network.has(page.to).then(|| bulk::open_receiver(&connection, network)).transpose()?;
+        Ok(Self {
+            page: Arc::new(page.clone()),
+            sockets,
+            listener,
+            is_browser,
+            browser: Arc::new(Browser { state: Mutex::new(State::new(page)), changed: Condvar::new() }),
+            bins: Arc::new(Mutex::new(vec![0; bins])),
+        })
+    }
+}
+
+fn no_delay(socket: &OwnedFd) -> io::Result<()> {
+    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1 as libc::c_int)
+}
+
+impl Application for RunningPage {
+    fn start(&mut self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
+        if let Some(listener) = self.listener.take() {
+            let page = self.page.clone();
+            spawn(move || serve(&page, &listener))?;
+        }
+        for (number, socket) in self.sockets.drain(..).enumerate() {
+            let (page, browser, bins) = (self.page.clone(), self.browser.clone(), self.bins.clone());
+            spawn(move || {
+                if number == 0 {
+                    clock.sleep_until(page.start_ns);
+                    browser.change(|state| {
+                        state.known.push(0);
+                        state.give();
+                    });
+                }
+                let count = |read| bulk::count(read, &bins, clock, interval_ns);
+                if let Err(error) = load(&page, &browser, (number, &socket), clock, count) {
+                    browser.change(|state| state.failure = Some(error.to_string()));
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        let state = locked(&self.browser.state);
+        state.failure.as_ref().map(|failure| Failure::new(format!("{}: {failure}", self.page.name)))
+    }
+
+    fn live(&self, live: &mut Live) {
+        if self.is_browser {
+            live.bytes.insert(self.page.name.clone(), locked(&self.bins).iter().sum());
+        }
+    }
+
+    fn measured(&self, interval_ns: u64, tables: &mut Tables) -> Result<(), Failure> {
+        if !self.is_browser {
+            return Ok(());
+        }
+        let (name, start_ns) = (&self.page.name, self.page.start_ns);
+        for (bin, bytes) in locked(&self.bins).iter().enumerate().filter(|(_, bytes)| **bytes > 0) {
+            let t_ns = (bin as u64 + 1) * interval_ns;
+            tables.row_at(&bulk::FLOWS, t_ns).cell(t_ns).name(name).cell(bytes);
+        }
+        let state = locked(&self.browser.state);
+        for (number, (object, loaded_ns)) in self.page.objects.iter().zip(&state.loaded_ns).enumerate() {
+            let mut row = tables.row_at(&OBJECTS, start_ns);
+            row.cell(start_ns).name(name).cell(number).cell(object.bytes);
+            row.maybe(loaded_ns.map(|at_ns| at_ns.saturating_sub(start_ns)));
+        }
+        Ok(())
+    }
+}
+
+/// The browser's side of one connection.
+fn load(
+    page: &Page,
+    browser: &Browser,
+    (number, socket): (usize, &OwnedFd),
+    clock: Clock,
+    mut count: impl FnMut(u64),
+) -> io::Result<()> {
+    drop(browser.wait(|state| state.wires[number].phase == Phase::Connecting));
+    bulk::connect(&page.connection(), socket)?;
+    browser.change(|state| {
+        state.wires[number].phase = Phase::Open;
+        state.give();
+    });
+    let mut waiting = VecDeque::new();
+    loop {
+        let idle = waiting.is_empty();
+        let wanted = {
+            let mut state = browser.wait(|state| !idle || !state.wires[number].wanted.is_empty());
+            std::mem::take(&mut state.wires[number].wanted)
+        };
+        if !wanted.is_empty() {
+            let requests: Vec<u8> = wanted.iter().flat_map(|&object| request(page, object)).collect();
+            send(socket, requests.len() as u64, &requests)?;
+            waiting.extend(wanted.into_iter().map(|object| (object, page.objects[object].bytes)));
+        }
+        if let Some((object, left)) = waiting.front_mut() {
+            let read = read(socket, *left)?;
+            count(read);
+            *left -= read;
+            if *left == 0 {
+                let object = *object;
+                waiting.pop_front();
+                browser.change(|state| state.arrived(number, object, clock.now_ns()));
+            }
+        }
+    }
+}
+
+/// A request for an object.
+fn request(page: &Page, object: usize) -> Vec<u8> {
+    let mut data = vec![0; page.size];
+    data[..HEADER].copy_from_slice(&page.objects[object].bytes.to_be_bytes());
+    data
+}
+
+/// The server: a thread for each connection.
+fn serve(page: &Arc<Page>, listener: &OwnedFd) {
+    while let Ok(socket) = sys::accept(listener) {
+        let page = page.clone();
+        // A connection that breaks is reported by the browser.
+        let _ = spawn(move || {
+            let known = page.token.as_ref().is_none_or(|token| bulk::has_token(&socket, token.as_bytes()));
+            if known && no_delay(&socket).is_ok() {
+                let _ = answer(&page, &socket);
+            }
+        });
+    }
+}
+
+/// Answers the requests of one connection until it is closed.
+fn answer(page: &Page, socket: &OwnedFd) -> io::Result<()> {
+    let data = vec![0; MOST];
+    let mut message = vec![0; page.size];
+    loop {
+        let mut filled = 0;
+        while filled < message.len() {
+            match sys::receive(socket, &mut message[filled..])? {
+                0 => return Ok(()),
+                read => filled += read,
+            }
+        }
+        let mut bytes = [0; HEADER];
+        bytes.copy_from_slice(&message[..HEADER]);
+        send(socket, u64::from_be_bytes(bytes), &data)?;
+    }
+}
+
+fn send(socket: &OwnedFd, mut bytes: u64, data: &[u8]) -> io::Result<()> {
+    while bytes > 0 {
+        let next = usize::try_from(bytes).unwrap_or(usize::MAX).min(data.len());
+        bytes -= sys::send(socket, &data[..next])? as u64;
+    }
+    Ok(())
+}
+
+fn read(socket: &OwnedFd, bytes: u64) -> io::Result<u64> {
+    match sys::discard(socket, usize::try_from(bytes).unwrap_or(MOST).min(MOST))? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        read => Ok(read as u64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Ordered;
+
+    fn page(connections: usize, multiplexing: &str) -> Page {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let job = format!(
+            r#"{{"name": "page", "from": 0, "to": 0, "address": "127.0.0.1", "port": {port}, "start_ns": 0, "size": 400,
+                "objects": [{{"bytes": 100, "after": null}}, {{"bytes": 70000, "after": 0}},
+                            {{"bytes": 5, "after": 0}}, {{"bytes": 3000000, "after": 2}}],
+                "connections": {connections}, "multiplexing": "{multiplexing}",
+                "congestion_control": "cubic", "pacing_shift": null, "token": "geheimgeheim"}}"#
+        );
+        serde_json::from_str(&job).unwrap()
+    }
+
+    #[test]
+    fn a_page_is_loaded_over_one_connection_or_several() {
+        let network = Network::of_machine(&["here".to_owned()], 0).unwrap();
+        for page in [page(1, "all"), page(3, "one"), page(1, "one")] {
+            let mut running = RunningPage::prepare(&page, 10, &network).unwrap();
+            let clock = Clock::starting_at(sys::monotonic_ns());
+            running.start(clock, 100_000_000_000).unwrap();
+            let loaded = || {
+                assert!(running.failure().is_none());
+                let mut tables = Tables::empty();
+                running.measured(100_000_000_000, &mut tables).unwrap();
+                let mut tables = tables.0.into_iter().map(Ordered::finish);
+                let text = tables.find(|table| table.name() == "objects").unwrap().take();
+                text.lines().skip(1).filter(|line| !line.ends_with(',')).count()
+            };
+            while loaded() < 4 {
+                assert!(clock.now_ns() < 900_000_000_000);
+                clock.sleep_until(clock.now_ns() + 1_000_000);
+            }
+        }
+    }
+}
