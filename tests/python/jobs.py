@@ -21,14 +21,19 @@ def commands(page: str) -> list[str]:
     return "".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL)).splitlines()
 
 
-def run(page: str, folder: Path) -> Path:
-    """Runs a page's commands in an empty folder by the shell; returns the first figure that they have drawn."""
+def execute(lines: list[str], folder: Path) -> None:
+    """Runs commands in a folder by the shell."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    for line in commands(page):
+    for line in lines:
         done = subprocess.run(line, shell=True, cwd=folder, env={**os.environ, "PATH": path}, check=False,
                               capture_output=True, text=True)  # fmt: skip
         if done.returncode:
             raise RuntimeError(f"{line}\n{done.stdout}{done.stderr}")
+
+
+def run(page: str, folder: Path) -> Path:
+    """Runs a page's commands in an empty folder; returns the first figure that they have drawn."""
+    execute(commands(page), folder)
     figures = sorted(folder.rglob("*.png"), key=lambda file: file.stat().st_mtime_ns)
     if not figures:
         raise RuntimeError(f"docs/jobs/{page}.md draws no figure")
