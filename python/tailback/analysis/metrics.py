@@ -141,6 +141,8 @@ def by_reason(events: pd.DataFrame, what: str, window: Window) -> dict[str, dict
     """Number of events `what` in the window, by device and reason."""
     inside = window.samples(events)
     happened = inside[inside["what"] == what]
+    if happened.empty:
+        return {}
     counts = happened.groupby(["where", happened["reason"].fillna(UNKNOWN)], sort=True).size()
     nested: dict[str, dict[str, int]] = {}
     for device, reason, count in counts.rename("n").reset_index().itertuples(index=False):

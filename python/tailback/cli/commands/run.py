@@ -144,7 +144,7 @@ def _beside_a_kernel(experiment: "Experiment", request: "Request", carried: "Swe
 def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "SweepResult":
     """Runs one experiment and prints its results, except for `--json`, which prints all experiments at the end."""
     from tailback import results, sweep
-    from tailback.cli import progress, sweeps, verdicts
+    from tailback.cli import progress, sweeps
 
     with testbeds.live_lines(), progress.board() as watch:
         carried = sweep.run_experiment(experiment, request, watch)
@@ -155,6 +155,9 @@ def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "Swe
         if shown.by is not None:
             sweeps.by_parts(results.open_results(carried.folder), carried, shown.by.value)
         if beside is not None:
+            # Imported here, because matplotlib comes with it.
+            from tailback.cli import verdicts
+
             verdicts.beside(beside)
         sweeps.expectations(carried)
         if shown.show_qdiscs:
