@@ -1,5 +1,6 @@
 """Web pages and videos: what they become, what a run of them measures, and what is refused."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,18 @@ links:
 traffic:
   - %s
 duration: 10s
+"""
+
+
+TRACES = Path(__file__).parents[3] / "experiments" / "traces"
+
+CELLULAR = """\
+links:
+  - {ends: [client, base], delay: 20ms, trace: [%(traces)s/cellular-up.trace, %(traces)s/cellular-down.trace]}
+  - {ends: [base, server], rate: 1gbit, delay: 5ms}
+traffic:
+  - {video: client -> server, rule: bola, ladder: [1mbit, 2mbit, 4mbit, 8mbit, 16mbit], segment: 2s, buffer: 20s}
+duration: 100s
 """
 
 
@@ -59,6 +72,23 @@ def test_a_video_over_a_fast_link_reaches_the_highest_bitrate_without_a_stall(ru
     assert found["startup_s"] == pytest.approx(0.090, abs=0.015)
     assert (found["stalled_s"], found["stalls"]) == (0, 0)
     assert found["bitrate_mbps"] == pytest.approx(3, rel=0.1)
+
+
+def test_the_decisions_of_bola_are_those_of_its_formulas_over_a_cellular_link(tmp_path: Path) -> None:
+    """The rung with the largest (V (ln(S/S1) + 5) - Q) / S for the buffer at each request. [spiteri2016 §3.2]"""
+    ladder, segment_s, most = [1.0, 2.0, 4.0, 8.0, 16.0], 2.0, 10
+    file = tmp_path / "lte.yaml"
+    file.write_text(CELLULAR % {"traces": TRACES})
+    run = next(iter(tailback.run(file, out=tmp_path / "results").runs))
+    rows = run.table("video")
+    utility = [math.log(rate / ladder[0]) for rate in ladder]
+    value = (most - 1) / (utility[-1] + 5)
+    for row in rows.itertuples():
+        queued = row.buffer_ms / 1000 / segment_s
+        scores = [(value * (v + 5) - queued) / rate for v, rate in zip(utility, ladder, strict=True)]
+        assert row.bitrate / 1e6 == ladder[scores.index(max(scores))]
+    assert len(rows) > 20
+    assert rows["bitrate"].nunique() >= 4
 
 
 @pytest.mark.parametrize(
