@@ -83,10 +83,10 @@ def test_the_decisions_of_bola_are_those_of_its_formulas_over_a_cellular_link(tm
     rows = run.table("video")
     utility = [math.log(rate / ladder[0]) for rate in ladder]
     value = (most - 1) / (utility[-1] + 5)
-    for row in rows.itertuples():
-        queued = row.buffer_ms / 1000 / segment_s
+    for buffer_ms, bitrate in zip(rows["buffer_ms"].tolist(), rows["bitrate"].tolist(), strict=True):
+        queued = buffer_ms / 1000 / segment_s
         scores = [(value * (v + 5) - queued) / rate for v, rate in zip(utility, ladder, strict=True)]
-        assert row.bitrate / 1e6 == ladder[scores.index(max(scores))]
+        assert bitrate / 1e6 == ladder[scores.index(max(scores))]
     assert len(rows) > 20
     assert rows["bitrate"].nunique() >= 4
 
