@@ -25,11 +25,11 @@ impl<S: Read + Write> Line<S> {
     /// Says something, and waits for the next message; `None` if the connection has ended.
     pub fn ask(&mut self, message: Message) -> Option<Message> {
         self.tell(message);
-        self.next()
+        self.receive()
     }
 
     /// The next message; `None` if the connection has ended.
-    pub fn next(&mut self) -> Option<Message> {
+    pub fn receive(&mut self) -> Option<Message> {
         if self.failure.is_some() {
             return None;
         }

@@ -40,7 +40,7 @@ pub enum AirError {
 pub fn serve<S: Read + Write + Send + 'static>(scenario: &Scenario, stream: S) -> Result<Vec<u8>, AirError> {
     let line = Arc::new(Mutex::new(Line::new(stream)));
     let mut service = Service::new(scenario, line)?;
-    while let Some(call) = { service.line().next() } {
+    while let Some(call) = { service.line().receive() } {
         service.handle(call)?;
     }
     let failure = service.line().take_failure();

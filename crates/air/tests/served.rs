@@ -74,7 +74,7 @@ impl Frames {
         while said.kind != Kind::Done {
             said = match self.answer(said) {
                 Some(answer) => line.ask(answer)?,
-                None => line.next()?,
+                None => line.receive()?,
             };
         }
         Some(said.number)
