@@ -35,6 +35,9 @@ pub struct Job {
     /// Hosts whose packets are captured.
     #[serde(default)]
     pub captures: Vec<Capture>,
+    /// The file that connects the radios to their air, which is told when the run starts; none without radios.
+    #[serde(default)]
+    pub air: Option<String>,
 }
 
 /// One conversation, by the application that runs it.
@@ -89,6 +92,37 @@ pub enum Step {
         /// Its parameters, as for `insmod`.
         parameters: String,
     },
+    /// The stations of a cell associate with its access point.
+    Associate {
+        /// The cell.
+        cell: Cell,
+    },
+}
+
+/// An access point and its stations.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// The access point.
+    pub access_point: WirelessDevice,
+    /// The stations.
+    pub stations: Vec<WirelessDevice>,
+    /// Of the channel, or its lower half of 20 MHz, in MHz.
+    pub frequency: u32,
+    /// Of the channel, in MHz.
+    pub width: u32,
+}
+
+/// A device with a radio.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WirelessDevice {
+    /// Its host.
+    pub host: usize,
+    /// Its name within the host.
+    pub device: String,
+    /// Its hardware address.
+    pub address: String,
 }
 
 /// Steps that are taken in the run.

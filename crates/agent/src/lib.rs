@@ -63,6 +63,8 @@ mod table;
 mod tcp_info;
 #[cfg(target_os = "linux")]
 mod tether;
+#[cfg(target_os = "linux")]
+mod wireless;
 
 /// The program.
 #[cfg(target_os = "linux")]

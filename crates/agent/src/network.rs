@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::failure::{Failure, While};
 use crate::job::Step;
 use crate::kernel_module;
-use crate::sys;
+use crate::{sys, wireless};
 
 /// The folder in which `ip -n NAME` finds namespaces.
 const NAMESPACES: &str = "/run/netns";
@@ -82,6 +82,7 @@ impl Network {
                 sys::turn_off_segmentation(device).doing(doing)
             })?,
             Step::Load { path, parameters } => kernel_module::load(path, parameters),
+            Step::Associate { cell } => wireless::associate(cell, &|host, act| self.within(host, act)?),
         }
     }
 

@@ -56,6 +56,10 @@ impl Run {
     pub fn run(mut self, clock: Clock, folder: &Path) -> Result<(), Failure> {
         opportunities::load(&self.job, &self.network, clock)?;
         let captures = self.captures.start(clock, self.job.duration_ns, folder)?;
+        if let Some(air) = &self.job.air {
+            fs::write(air, clock.on_monotonic(0).to_string())
+                .doing(format!("connecting the radios by {air}"))?;
+        }
         self.traffic.start(clock, self.job.interval_ns)?;
         let (job, network, traffic, sampler) = (&self.job, &self.network, &self.traffic, &mut self.sampler);
         std::thread::scope(|scope| {

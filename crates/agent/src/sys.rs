@@ -395,6 +395,26 @@ pub enum Feature {
     Gro,
 }
 
+/// Sets a device up. [linux-6.12 net/core/dev_ioctl.c SIOCSIFFLAGS]
+pub fn set_up(device: &str) -> io::Result<()> {
+    let any = socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
+    let mut request = about(device);
+    request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
+    // SAFETY: the request outlives the call.
+    checked(unsafe { libc::ioctl(any.as_raw_fd(), libc::SIOCSIFFLAGS as libc::Ioctl, &mut request) })
+        .map(drop)
+}
+
+/// A request about a device.
+fn about(device: &str) -> libc::ifreq {
+    // SAFETY: a request is plain bits.
+    let mut request: libc::ifreq = unsafe { MaybeUninit::zeroed().assume_init() };
+    for (place, byte) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(device.bytes()) {
+        *place = byte as libc::c_char;
+    }
+    request
+}
+
 /// A device of the namespace of the calling thread gets or loses a feature.
 pub fn set_feature(device: &str, feature: Feature, on: bool) -> io::Result<()> {
     let command = match feature {
@@ -404,11 +424,7 @@ pub fn set_feature(device: &str, feature: Feature, on: bool) -> io::Result<()> {
     };
     let any = socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
     let mut value = [command, u32::from(on)];
-    // SAFETY: a request is plain bits.
-    let mut request: libc::ifreq = unsafe { MaybeUninit::zeroed().assume_init() };
-    for (place, byte) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(device.bytes()) {
-        *place = byte as libc::c_char;
-    }
+    let mut request = about(device);
     request.ifr_ifru.ifru_data = value.as_mut_ptr().cast();
     // SAFETY: the request and the `struct ethtool_value` it points to outlive the call.
     checked(unsafe { libc::ioctl(any.as_raw_fd(), SIOCETHTOOL as libc::Ioctl, &mut request) }).map(drop)

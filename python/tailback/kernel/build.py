@@ -63,6 +63,15 @@ ROOM_HINT = "free some space, or point TMPDIR to a folder with more"
 MAX_LINES = 12
 """Maximum number of lines shown of a failed build."""
 
+WIFI = "wifi"
+"""The feature that has our driver."""
+
+DRIVER = "tailback"
+"""The folder of our driver among those of wireless devices."""
+
+DRIVER_SINCE = (6, 12)
+"""The first version for which it is written: mac80211's interface to drivers changes from one to the next."""
+
 UNTIL = re.compile(r"^Until: (\d+)\.(\d+)$", re.MULTILINE)
 """In the header of a patch: the version from which it is not needed."""
 
@@ -71,15 +80,18 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Recipe:
-    """The source of a kernel, and its name."""
+    """The source of a kernel, its name, and what it has beyond our configuration."""
 
     source: Source
     name: str
+    features: tuple[str, ...] = ()
+    """Ends of the names of files beside `kernel/config`."""
 
 
 def build(recipe: Recipe, say: Say) -> cache.Kernel:
     """The kernel of `recipe`, from the cache if possible; `say` receives progress messages."""
     check_name(recipe.name)
+    check_features(recipe)
     check_tools()
     ours = checkout.part("kernel")
     compiler = compiler_name()
@@ -109,6 +121,7 @@ def build(recipe: Recipe, say: Say) -> cache.Kernel:
 def prepare(recipe: Recipe, say: Say) -> headers.Headers:
     """The headers for `recipe`, from the cache if possible; `say` receives progress messages."""
     check_name(recipe.name)
+    check_features(recipe)
     check_tools()
     ours = checkout.part("kernel")
     digest = digest_of(recipe, ours, compiler_name())
@@ -128,6 +141,14 @@ def check_name(name: str) -> None:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
         hint = "use letters, digits, `_`, `.`, `+` and `-`: --name mine"
         raise KernelMissing(f"`{name}` cannot be the name of a kernel\n  hint: {hint}")
+
+
+def check_features(recipe: Recipe) -> None:
+    """Raises `KernelMissing` for a feature that there is not."""
+    for feature in recipe.features:
+        if feature not in features():
+            known = ", ".join(f"`{name}`" for name in features())
+            raise KernelMissing(f"there is no feature `{feature}` of a kernel\n  hint: use one of {known}")
 
 
 def check_tools() -> None:
@@ -159,6 +180,24 @@ def apply(patches: Sequence[Path], tree: Path, version: str) -> list[str]:
             raise BuildFailed(f"`{patch.name}` does not fit: {messages or done.stdout.strip()[-300:]}\n  hint: {hint}")
         applied.append(patch.name)
     return applied
+
+
+def add_driver(ours: Path, tree: Path, version: str) -> None:
+    """Adds our driver for Wi-Fi (`kernel/driver`) to `tree`, unless mac80211 there is too old for it."""
+    wireless = tree / "drivers/net/wireless"
+    if not _is_before(DRIVER_SINCE, version) or not (wireless / "Kconfig").is_file():
+        return
+    shutil.copytree(ours / "driver", wireless / DRIVER)
+    with (wireless / "Kconfig").open("a", encoding="utf-8") as kconfig:
+        kconfig.write(f'\nsource "drivers/net/wireless/{DRIVER}/Kconfig"\n')
+    with (wireless / "Makefile").open("a", encoding="utf-8") as makefile:
+        makefile.write(f"\nobj-$(CONFIG_TAILBACK_WIFI) += {DRIVER}/\n")
+
+
+def _is_before(one: tuple[int, int], version: str) -> bool:
+    """Whether a release is not newer than a version; true if that cannot be told."""
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    return numbers is None or one <= (int(numbers[1]), int(numbers[2]))
 
 
 def _is_needed(patch: Path, version: str) -> bool:
@@ -202,7 +241,11 @@ def configured(recipe: Recipe, ours: Path, tree: Path, say: Say) -> str:
     recipe.source.unpack(tree)
     version = make(tree, "-s", "kernelversion").strip()
     say(f"Linux {version}: {', '.join(apply(_patches(ours), tree, version))}")
-    make(tree, f"KCONFIG_ALLCONFIG={ours / 'config'}", "allnoconfig")
+    if WIFI in recipe.features:
+        add_driver(ours, tree, version)
+    whole = tree / "tailback.config"
+    whole.write_text("".join(file.read_text(encoding="utf-8") for file in _configs(recipe, ours)), encoding="utf-8")
+    make(tree, f"KCONFIG_ALLCONFIG={whole}", "allnoconfig")
     _check_config(tree, version)
     return version
 
@@ -234,10 +277,25 @@ def _patches(ours: Path) -> list[Path]:
     return sorted((ours / "patches").glob("*.patch"))
 
 
+def features() -> list[str]:
+    """What a kernel may have beyond our configuration."""
+    return sorted(file.name.removeprefix("config.") for file in checkout.part("kernel").glob("config.*"))
+
+
+def _configs(recipe: Recipe, ours: Path) -> list[Path]:
+    return [ours / "config", *(ours / f"config.{feature}" for feature in recipe.features)]
+
+
+def _driver(ours: Path) -> list[Path]:
+    return sorted(file for file in (ours / "driver").iterdir() if file.is_file())
+
+
 def digest_of(recipe: Recipe, ours: Path, compiler: str) -> str:
     """Digest of all that a build depends on."""
     parts = [("source", recipe.source.digest().encode()), ("compiler", compiler.encode())]
-    parts += [(file.name, file.read_bytes()) for file in [ours / "config", *_patches(ours)]]
+    driver = _driver(ours) if WIFI in recipe.features else []
+    files = [*_configs(recipe, ours), *_patches(ours), *driver]
+    parts += [(file.name, file.read_bytes()) for file in files]
     return checkout.digest(parts)[:16]
 
 

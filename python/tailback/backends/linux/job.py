@@ -42,6 +42,7 @@ from tailback.backends.linux.trees import NOTHING, Matches, Socket, Transport, T
 from tailback.qdiscs import words_of
 from tailback.resolved import Flow, Link, Qdisc, Request, Scenario, Tcp
 from tailback.resolved.traffic import Application
+from tailback.resolved.wifi import Mode
 
 FIRST_PORT = 5001
 
@@ -62,6 +63,31 @@ EVERY_HOST = {
     # The only group of a user namespace.
     "net/ipv4/ping_group_range": "0 0",
 }
+
+
+RADIOS = "/sys/module/tailback_wifi/parameters/"
+"""The files of our driver (`kernel/driver`)."""
+
+FREQUENCY_MHZ = 5180
+"""Channel 36. The air does not depend on it."""
+
+SHORT_GUARD_NS = 400
+DEFAULT_SHIFT = 10
+"""`sk_pacing_shift` of sockets whose small queue is not limited by a time. [linux-6.12 sock.c sock_init_data_uid]"""
+
+
+@dataclass(frozen=True)
+class DriverTraits:
+    """What a driver profile tells mac80211 about itself."""
+
+    fairness: int
+    """Whether it reports airtime, which mac80211 then distributes."""
+    limits: bool
+    """Whether mac80211 limits the airtime of frames in the device (AQL)."""
+
+
+DRIVERS: Mapping[str, DriverTraits] = {"ath9k": DriverTraits(3, limits=False), "generic": DriverTraits(3, limits=False)}
+"""The profiles whose part in the kernel is known."""
 
 
 @dataclass(frozen=True)
@@ -111,12 +137,14 @@ def families_of(scenario: Scenario) -> list[Family]:
 def job_of(scenario: Scenario) -> Json:
     """The job for the agent."""
     hops = hops_of(scenario)
+    every = [*hops, *radio_hops(scenario)]
     return {
         "hosts": [f"h{number}" for number in range(len(scenario.hosts))],
         "setup": [
             *_hosts(scenario),
             *_links(scenario),
-            *_routes(scenario, hops),
+            *_cells(scenario),
+            *_routes(scenario, every),
             *_qdiscs(scenario, hops),
         ],
         "changes": sorted(_changes(scenario, hops), key=lambda change: int(change["at_ns"])),
@@ -129,19 +157,32 @@ def job_of(scenario: Scenario) -> Json:
         },
         "devices": [_device(scenario, hop) for hop in hops],
         "traffic": [
-            conversation(entry, socket.port, scenario) | {"address": _target(hops, entry)}
+            conversation(entry, socket.port, scenario) | {"address": _target(every, entry)}
             for entry, socket in with_sockets(scenario)
         ],
         **_traces(scenario, hops),
         **captures.job_of(scenario, hops),
+        **({"air": f"{RADIOS}zero"} if scenario.cells else {}),
     }
 
 
 def hops_of(scenario: Scenario) -> list[Hop]:
-    """All devices of the scenario, two per link."""
+    """All devices of wired links, two per link."""
     return [
         Hop(number, end, link.ends[end], link.ends[1 - end])
         for number, link in enumerate(scenario.links)
+        for end in (0, 1)
+    ]
+
+
+def radio_hops(scenario: Scenario) -> list[Hop]:
+    """The ways between stations and their access points, two for each station; at the access point all have one device.
+    They are numbered after the wired links, cell by cell."""
+    pairs = [(cell, place.access_point, station.host) for cell, place in enumerate(scenario.cells)
+             for station in place.stations]  # fmt: skip
+    return [
+        Hop(number, end, hosts[end], hosts[1 - end], cell=cell)
+        for number, (cell, *hosts) in enumerate(pairs, len(scenario.links))
         for end in (0, 1)
     ]
 
@@ -229,6 +270,71 @@ def _links(scenario: Scenario) -> Iterator[Json]:
                 yield run(host, IP, *family.words, *neighbour)
 
 
+def _cells(scenario: Scenario) -> Iterator[Json]:
+    """The radios, their association, and their addresses."""
+    for number, cell in enumerate(scenario.cells):
+        hosts = [cell.access_point, *(station.host for station in cell.stations)]
+        device = f"w{number}"
+        ends = [
+            {"host": host, "device": device, "address": _radio_address(number, place)}
+            for place, host in enumerate(hosts)
+        ]
+        for place, host in enumerate(hosts):
+            yield write(host, f"{RADIOS}radio", " ".join(map(str, radio_words(scenario, number, place))))
+            yield run(host, IP, "link", "set", "wlan0", "name", device)
+        width = max(station.mode.width for station in cell.stations)
+        members = {"access_point": ends[0], "stations": ends[1:], "frequency": FREQUENCY_MHZ, "width": width}
+        yield {"kind": "associate", "cell": members}
+        for host in hosts if scenario.hosts[cell.access_point].offloads == "off" else ():
+            yield run(host, IP, "link", "set", device, *_most_segments(scenario, host))
+    for hop in radio_hops(scenario):
+        for family in families_of(scenario):
+            address = f"{family.address(hop.link, hop.end)}/{family.prefix}"
+            yield run(hop.host, IP, *family.words, "address", "add", address, "dev", hop.device)
+    for hop in radio_hops(scenario):
+        for family in families_of(scenario):
+            there = [family.address(hop.link, 1 - hop.end), "lladdr", _radio_of(scenario, hop.neighbour, hop)]
+            neighbour = ["neighbour", "replace", *there, "nud", "permanent", "dev", hop.device]
+            yield run(hop.host, IP, *family.words, *neighbour)
+
+
+def _radio_address(cell: int, place: int) -> str:
+    return f"02:00:01:{cell:02x}:{place >> 8:02x}:{place & 255:02x}"
+
+
+def _radio_of(scenario: Scenario, host: int, hop: Hop) -> str:
+    """The address of a host's radio in the cell of a hop."""
+    number = hop.cell or 0
+    cell = scenario.cells[number]
+    hosts = [cell.access_point, *(station.host for station in cell.stations)]
+    return _radio_address(number, hosts.index(host))
+
+
+def radio_words(scenario: Scenario, number: int, place: int) -> list[object]:
+    """What the driver is told about a radio: address, pacing shift of its sockets, HT mode (MCS, width, short guard
+    interval), expected throughput in kbit/s, airtime fairness, airtime queue limits."""
+    cell = scenario.cells[number]
+    station = cell.stations[max(place - 1, 0)]
+    host = cell.access_point if place == 0 else station.host
+    driver = cell.driver if place == 0 else station.driver
+    shifts = [flow.tsq.shift for flow in scenario.tcp if flow.source == host and flow.tsq.kind == "time"]
+    mode = station.mode
+    index = 8 * (mode.streams - 1) + mode.mcs
+    short = int(mode.guard_ns == SHORT_GUARD_NS)
+    traits = DRIVERS[driver.name]
+    fairness = int(driver.options.get("airtime_flags", traits.fairness) > 0)
+    shift = shifts[0] if shifts else DEFAULT_SHIFT
+    return [_radio_address(number, place), shift, index, mode.width, short, ht_kbps(mode), fairness, int(traits.limits)]
+
+
+def ht_kbps(mode: Mode) -> int:
+    """The bit rate of an HT mode. [ieee80211-2016 §19.5]"""
+    carriers = 108 if mode.width == 40 else 52
+    bits, of_six = ((1, 3), (2, 3), (2, 4.5), (4, 3), (4, 4.5), (6, 4), (6, 4.5), (6, 5))[mode.mcs]
+    symbol_us = 3.6 if mode.guard_ns == SHORT_GUARD_NS else 4.0
+    return round(carriers * bits * of_six / 6 * mode.streams / symbol_us * 1000)
+
+
 def cuts_segments(scenario: Scenario, link: Link, host: int) -> bool:
     """Whether the sending device must segment skbs of several segments, because either end is not `on`."""
     return _offloads(scenario, host) != "off" and any(_offloads(scenario, end) != "on" for end in link.ends)
@@ -278,6 +384,8 @@ def _routes_of_tree(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
 
 def has_one_way(scenario: Scenario) -> bool:
     """Whether there is exactly one path between any two hosts, and the file has no routes."""
+    if scenario.cells:
+        return False
     hops, left, islands = hops_of(scenario), set(range(len(scenario.hosts))), 0
     while left:
         here = left.pop()
@@ -376,9 +484,9 @@ def _traces(scenario: Scenario, hops: Sequence[Hop]) -> Json:
 def matches_of(scenario: Scenario) -> Matches:
     """The values that filters of this scenario may match."""
     addresses: dict[int, list[str]] = {}
-    for number, link in enumerate(scenario.links):
-        for end, host in enumerate(link.ends):
-            addresses.setdefault(host, []).extend(family.address(number, end) for family in families_of(scenario))
+    for hop in (*hops_of(scenario), *radio_hops(scenario)):
+        own = (family.address(hop.link, hop.end) for family in families_of(scenario))
+        addresses.setdefault(hop.host, []).extend(own)
     sockets: dict[str, list[Socket]] = {}
     for flow, socket in with_sockets(scenario):
         for name in {flow.name, flow.name.rpartition(".")[0] or flow.name}:

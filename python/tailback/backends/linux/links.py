@@ -20,7 +20,7 @@ options, because netem keeps those that a change does not name. [linux-6.12 sch_
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tailback.backends.linux.steps import IP, TC, Json, Words, run
 from tailback.resolved import Change, Link, Scenario
@@ -54,11 +54,13 @@ class Hop:
     end: int
     host: int
     neighbour: int
+    cell: int | None = field(default=None, kw_only=True)
+    """The Wi-Fi cell, if the link is that of a station to its access point."""
 
     @property
     def device(self) -> str:
         """The name of the sending device, and of the receiving device on the other host."""
-        return f"l{self.link}"
+        return f"l{self.link}" if self.cell is None else f"w{self.cell}"
 
     @property
     def behind(self) -> str:

@@ -64,7 +64,7 @@ def stacks(scenario: Scenario, version: str, remedy: str) -> Iterator[Finding]:
 def findings(scenario: Scenario) -> Iterator[Finding]:
     """All features that no kernel supports."""
     parts = (
-        _own_controls, _thresholds, _cells, _copies, _side_by_side, _traffic, _addresses, _qdiscs, _shapers, _record,
+        _own_controls, _thresholds, _copies, _side_by_side, _traffic, _addresses, _qdiscs, _shapers, _record,
     )  # fmt: skip
     for each in parts:
         yield from each(scenario)
@@ -84,11 +84,12 @@ def _thresholds(scenario: Scenario) -> Iterator[Finding]:
             yield NotAsked(what), "remove `ssthresh`, or run it on the simulator, --backend sim"
 
 
-def _cells(scenario: Scenario) -> Iterator[Finding]:
+def cells(scenario: Scenario) -> Iterator[Finding]:
+    """Wi-Fi, on a kernel whose radios are real."""
     for cell in scenario.cells:
         ap = scenario.hosts[cell.access_point].name
         what = f"Wi-Fi (the cell of `{ap}`)"
-        yield NotAsked(what), "run it on the simulator, --backend sim, or use wired links"
+        yield NotAsked(what), "run it on the simulator, --backend sim, or in virtual time, --backend uml"
 
 
 def traces(scenario: Scenario) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ def check(scenario: Scenario, probe: Probe) -> None:
     stacks = suitable.stacks(scenario, platform.release(), f"boot that kernel, or {VIRTUAL_TIME}")
     own = (finding for each in (_small_queues, _controls) for finding in each(scenario))
     tried = (_statistics(), probe.findings(scenario))
-    more = (*modules.findings(scenario), *suitable.traces(scenario))
+    more = (*suitable.cells(scenario), *modules.findings(scenario), *suitable.traces(scenario))
     suitable.refuse(suitable.programs(), stacks, suitable.findings(scenario), more, own, *tried)
 
 

@@ -19,11 +19,12 @@ from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables
 from tailback.backends.qdisc_stats import of_kernel
 from tailback.backends.uml import instance, suitable
+from tailback.backends.uml.air import read_air
 from tailback.backends.uml.settings import job_of
 from tailback.kernel import STOCK, CacheUnwritable, Kernel, KernelMissing, find_agent, find_kernel, loadable
 from tailback.kernel.checkout import digest
 from tailback.kernel.messages import ModuleRefused
-from tailback.resolved import Scenario
+from tailback.resolved import Scenario, to_json
 
 
 class Uml:
@@ -79,12 +80,15 @@ class Uml:
             raise TypeError("the backend uml needs a progress object from its own `new_progress()`")
         made = self._modules(scenario)
         job = json.dumps(job_of(scenario))
-        order = instance.Order(job, scenario.seed, scenario.duration_ns, modules=tuple(made.values()))
+        radio = json.dumps(to_json(scenario)) if scenario.cells else None
+        files = tuple(made.values())
+        order = instance.Order(job, scenario.seed, scenario.duration_ns, modules=files, air=radio)
         with instance.finished(self.machine, order, progress) as (folder, cost):
             stats = of_kernel(scenario, folder)
             notes = own_modules.notes(made, self._described(), own_modules.printed_in(folder))
             found, segments = captures.read(scenario, folder), {"segments": read_segments(folder)}
-            return RunResult(read_tables(folder), {**cost, **segments}, found, notes, stats)
+            tables = read_tables(folder) | (read_air(folder) if scenario.cells else {})
+            return RunResult(tables, {**cost, **segments}, found, notes, stats)
 
     def _modules(self, scenario: Scenario) -> Mapping[str, Path]:
         """The modules of the user by their names in the kernel, built for it; raises `Unsuitable` if one cannot be."""

@@ -21,6 +21,7 @@ from pathlib import Path
 from tailback.backends import RunFailed
 from tailback.backends.linux import process
 from tailback.backends.linux.process import Progress
+from tailback.backends.uml import air
 
 MEMORY = "2G"
 """Memory of the guest: a sparse file, of which 60 to 80 MB are used. TCP's buffer limits depend on it."""
@@ -78,6 +79,8 @@ class Order:
     """The file for the agent, whose name determines the kind of job."""
     modules: Sequence[Path] = ()
     """Files of modules that the job loads."""
+    air: str | None = None
+    """The resolved scenario, if it has Wi-Fi cells."""
 
 
 @contextlib.contextmanager
@@ -88,9 +91,16 @@ def finished(machine: Machine, order: Order, progress: Progress) -> Iterator[tup
     """
     with process.run_folder("tailback-uml-") as folder:
         _write_inputs(folder, machine, order)
-        with machine.processors.one() as processor:
+        with machine.processors.one() as processor, _air(folder, machine, processor, order):
             cost = _run_guest(folder, machine, processor, progress, order)
         yield folder, cost
+
+
+def _air(folder: Path, machine: Machine, processor: int, order: Order) -> contextlib.AbstractContextManager[None]:
+    """The air beside the guest, on its processor: one of the two always waits for the other."""
+    if order.air is None:
+        return contextlib.nullcontext()
+    return air.beside(folder, order.air, [str(machine.agent), "launch", str(processor)])
 
 
 def _write_inputs(folder: Path, machine: Machine, order: Order) -> None:

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 
 from tailback import qdiscs
 from tailback.backends.linux import suitable
-from tailback.backends.linux.job import V6, families_of
-from tailback.backends.linux.suitable import Finding
+from tailback.backends.linux.job import DRIVERS, V6, families_of, radio_hops
+from tailback.backends.linux.suitable import Finding, NotAsked
 from tailback.kernel import Kernel
 from tailback.resolved import Scenario, SmallQueue
+from tailback.resolved.wifi import Driver
 
 BUILT_IN = ("reno",)
 """Controls that every kernel has, without a configuration symbol."""
@@ -22,7 +23,7 @@ def check(scenario: Scenario, kernel: Kernel) -> None:
     stacks = suitable.stacks(scenario, version, "build that kernel: tailback kernel build --source DIR")
     own = (
         finding
-        for each in (_controls, _small_queues, _qdiscs, _traces, _addresses)
+        for each in (_controls, _small_queues, _qdiscs, _traces, _addresses, _cells)
         for finding in each(scenario, kernel)
     )
     suitable.refuse(suitable.programs(), stacks, suitable.findings(scenario), own)
@@ -61,7 +62,8 @@ def _traces(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
 
 def _addresses(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
     if V6 in families_of(scenario) and not kernel.has("IPV6"):
-        yield f"the kernel `{kernel.manifest.name}` does not have IPv6", "build it anew: tailback kernel build"
+        remedy = "build one: tailback kernel build --with ipv6, and use --backend uml:ipv6"
+        yield f"the kernel `{kernel.manifest.name}` does not have IPv6", remedy
 
 
 def _qdiscs(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
@@ -71,3 +73,45 @@ def _qdiscs(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
             if symbol and not kernel.has(symbol):
                 what = f"the kernel `{kernel.manifest.name}` does not have the discipline `{kind}`"
                 yield what, f"build one with {symbol}"
+
+
+def _cells(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
+    """Which part of Wi-Fi the driver in the kernel has by now; the air itself is the simulator's."""
+    if not scenario.cells:
+        return
+    simulator = "run it on the simulator, --backend sim"
+    if not kernel.has("TAILBACK_WIFI"):
+        remedy = "build one that has: tailback kernel build --with wifi, and use --backend uml:wifi"
+        yield f"the kernel `{kernel.manifest.name}` has no radios", remedy
+    if len({cell.channel or number for number, cell in enumerate(scenario.cells)}) > 1:
+        yield NotAsked("cells on several channels"), f"give them one `channel`, or {simulator}"
+    for cell in scenario.cells:
+        for station in cell.stations:
+            name = scenario.hosts[station.host].name
+            if station.rate != "fixed":
+                yield NotAsked(f"rate control (`{name}`)"), f"give it an `mcs`, or {simulator}"
+            if station.mode.format != "ht":
+                yield NotAsked(f"modes other than those of 802.11n (`{name}`)"), f"use 802.11n, or {simulator}"
+        for driver in (cell.driver, *(station.driver for station in cell.stations)):
+            yield from _driver(driver)
+        for host in (cell.access_point, *(station.host for station in cell.stations)):
+            yield from _radio(scenario, host)
+
+
+def _driver(driver: Driver) -> Iterator[Finding]:
+    simulator = "run it on the simulator, --backend sim"
+    if driver.name not in DRIVERS:
+        yield NotAsked(f"the driver `{driver.name}`"), f"use one of {', '.join(DRIVERS)}, or {simulator}"
+    for option in sorted({"limit", "memory_limit", "rx_quiet", "rx_longest"} & set(driver.options)):
+        yield NotAsked(f"`{option}` of a driver"), f"remove it, or {simulator}"
+
+
+def _radio(scenario: Scenario, host: int) -> Iterator[Finding]:
+    name = scenario.hosts[host].name
+    shifts = {flow.tsq.shift for flow in scenario.tcp if flow.source == host and flow.tsq.kind == "time"}
+    if len(shifts) > 1:
+        what = f"flows of `{name}` differ in `tsq`, which mac80211 sets for all sockets above a radio"
+        yield what, "use the same `tsq`"
+    radios = {hop.link for hop in radio_hops(scenario) if hop.host == host}
+    if any(attached.host == host and attached.link in radios for attached in scenario.qdiscs):
+        yield NotAsked(f"a discipline above the radio of `{name}`"), "remove it: mac80211 has queues of its own"

@@ -23,7 +23,11 @@ class Which:
     version: Annotated[str, typer.Option(metavar="VERSION", help="Debian's linux-source of this version.")] = "6.12"
     source: Annotated[Path | None, typer.Option(metavar="DIR", help="Your own kernel tree.", show_default=False)] = None
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the kernel.", show_default="stock, or that of DIR")
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the kernel.", show_default="stock, or that of DIR, or the features"),
+    ] = None
+    features: Annotated[
+        list[str] | None, typer.Option("--with", metavar="FEATURE", help="Also `wifi` or `ipv6`.", show_default=False)
     ] = None
 
     def recipe(self) -> "Recipe":
@@ -31,7 +35,9 @@ class Which:
         from tailback import kernel
 
         origin = kernel.package(self.version) if self.source is None else kernel.tree(self.source)
-        return kernel.Recipe(origin, self.name or (kernel.STOCK if self.source is None else self.source.resolve().name))
+        features = tuple(sorted(set(self.features or ())))
+        usual = kernel.STOCK if self.source is None else self.source.resolve().name
+        return kernel.Recipe(origin, self.name or "-".join(features) or usual, features)
 
 
 @app.command()

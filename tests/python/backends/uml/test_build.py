@@ -13,9 +13,20 @@ from pathlib import Path
 
 import pytest
 
-from tailback.kernel import BuildFailed, CacheUnwritable, KernelMissing, cache, find_kernel, kernels, package, tree
+from tailback.kernel import (
+    BuildFailed,
+    CacheUnwritable,
+    KernelMissing,
+    cache,
+    checkout,
+    find_kernel,
+    kernels,
+    package,
+    tree,
+)
 from tailback.kernel.build import Recipe, apply, build
 from tailback.kernel.scratch import YOUNG_S, scratch
+from tailback.kernel.source import Package
 from waiting import GENEROUS_S
 
 BUILD = sys.modules["tailback.kernel.build"]
@@ -51,6 +62,37 @@ def patched(tmp_path: Path, content: str, *, head: str = "", version: str = "6.1
 
 def test_a_change_is_applied(tmp_path: Path) -> None:
     assert patched(tmp_path, "old\n") == "new\n"
+
+
+@pytest.mark.parametrize(("version", "added"), [("6.12.9", True), ("7.0", True), ("6.11.1", False), ("5.10", False)])
+def test_the_driver_is_added_to_kernels_for_which_it_is_written(tmp_path: Path, version: str, added: bool) -> None:
+    wireless = tmp_path / "tree" / "drivers" / "net" / "wireless"
+    wireless.mkdir(parents=True)
+    (wireless / "Kconfig").write_text("if WLAN\nendif # WLAN\n")
+    (wireless / "Makefile").write_text("obj-$(CONFIG_WLAN) += virtual/\n")
+    BUILD.add_driver(checkout.part("kernel"), tmp_path / "tree", version)
+    assert (wireless / "tailback" / "tailback_wifi.c").is_file() == added
+    assert ('source "drivers/net/wireless/tailback/Kconfig"' in (wireless / "Kconfig").read_text()) == added
+    assert ("+= tailback/" in (wireless / "Makefile").read_text()) == added
+
+
+def test_a_feature_that_a_kernel_cannot_have_is_named_with_those_that_it_can(tmp_path: Path) -> None:
+    with pytest.raises(KernelMissing, match=r"no feature `bluetooth` of a kernel\n  hint: use one of `ipv6`, `wifi`"):
+        build(Recipe(package_of(tmp_path), "mine", ("bluetooth",)), print)
+
+
+def test_a_feature_changes_the_digest_and_its_absence_does_not(tmp_path: Path) -> None:
+    def digest(*features: str) -> str:
+        recipe = Recipe(package_of(tmp_path), "mine", features)
+        return str(BUILD.digest_of(recipe, checkout.part("kernel"), "gcc"))
+
+    assert len({digest(), digest("wifi"), digest("ipv6"), digest("ipv6", "wifi")}) == 4
+    assert digest() == digest()
+
+
+def package_of(tmp_path: Path) -> Package:
+    (tmp_path / "linux-source-6.12.tar.xz").write_bytes(b"an archive")
+    return Package(tmp_path / "linux-source-6.12.tar.xz")
 
 
 def test_a_change_that_does_not_fit_is_named(tmp_path: Path) -> None:

@@ -251,3 +251,21 @@ def test_in_a_loop_every_address_has_its_own_route(scenario: Make) -> None:
     job = job_of(of_json(scenario(qdiscs=[], links=[near, far, around], routes=routes)))
     to_server = [line for line in commands(job, 0) if "route add 10.0.2.2/32" in line or "10.0.1.2/32" in line]
     assert to_server == [f"/sbin/ip route add {address}/32 via 10.0.0.2 dev l0" for address in ("10.0.1.2", "10.0.2.2")]
+
+
+def test_a_cell_is_a_radio_in_each_namespace_and_one_association(scenario: Make) -> None:
+    driver = {"name": "ath9k", "options": {}}
+    mode = {"format": "ht", "width": 40, "streams": 2, "mcs": 7, "guard_ns": 400}
+    station = {"host": 0, "mode": mode, "rate": "fixed", "loss_ppm": 0, "driver": driver}
+    cell = {
+        "access_point": 1, "stations": [station], "band": "5GHz", "rts": False, "mpdu_overhead": 38, "driver": driver,
+    }  # fmt: skip
+    job = job_of(of_json(scenario(qdiscs=[], links=links(None, [0, 0])[1:], cells=[cell])))
+    made = [(step["host"], step["value"]) for step in job["setup"] if step.get("path", "").endswith("/radio")]
+    assert made == [(1, "02:00:01:00:00:00 10 15 40 1 300000 1 0"), (0, "02:00:01:00:00:01 10 15 40 1 300000 1 0")]
+    (associated,) = (step["cell"] for step in job["setup"] if step["kind"] == "associate")
+    assert associated["access_point"] == {"host": 1, "device": "w0", "address": "02:00:01:00:00:00"}
+    # The link between a station and its access point is numbered after the wired ones.
+    assert "/sbin/ip address add 10.0.1.2/24 dev w0" in commands(job, 0)
+    assert "/sbin/ip route add 10.0.0.2/32 via 10.0.1.1 dev w0" in commands(job, 0)
+    assert job["air"] == "/sys/module/tailback_wifi/parameters/zero"

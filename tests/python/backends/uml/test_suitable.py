@@ -11,13 +11,21 @@ from tailback.backends.uml import suitable
 from tailback.kernel.cache import Kernel, Manifest
 from tailback.resolved import of_json
 
-CELL = {"access_point": 1, "stations": [], "band": "5GHz", "rts": False, "mpdu_overhead": 38,
-        "driver": {"name": "ath9k", "options": {}}}  # fmt: skip
+ATH9K = {"name": "ath9k", "options": {}}
+HT = {"format": "ht", "width": 40, "streams": 2, "mcs": 7, "guard_ns": 400}
 UDP = {"kind": "udp", "name": "flood", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 1, "rate_bps": 8, "size": 1,
        "sndbuf": None}  # fmt: skip
 ECHO = {"kind": "ping", "name": "udp-ping", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 1, "interval_ns": 1,
         "size": 19, "protocol": "udp"}  # fmt: skip
 Make = Callable[..., dict[str, Any]]
+
+
+def cell(station: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
+    """The client, a station of the router."""
+    plain = {"host": 0, "mode": HT, "rate": "fixed", "loss_ppm": 0, "driver": ATH9K}
+    stations = [plain | (station or {})]
+    base = {"access_point": 1, "stations": stations, "band": "5GHz", "rts": False, "mpdu_overhead": 38, "driver": ATH9K}
+    return base | changes
 
 
 @pytest.fixture
@@ -49,7 +57,7 @@ def test_what_a_kernel_can_run_is_not_refused(scenario: Make, kernel: Kernel) ->
         (lambda s: s["links"][0].update(trace=[0, None]), "which no discipline of this kernel supports"),
         (lambda s: s["traffic"][0].update(ip=6), "the kernel `stock` does not have IPv6"),
         (lambda s: s["links"][0].update(rate_bps=5_000_000), "the shaper of client -> router is faster"),
-        (lambda s: s.update(cells=[CELL]), "Tailback does not ask a kernel for this yet: Wi-Fi (the cell of"),
+        (lambda s: s.update(cells=[cell()]), "a kernel cannot do this: the kernel `stock` has no radios"),
         (lambda s: s["record"].update(tcp_info="ack"), "a kernel cannot do this: `tcp_info` after each ACK"),
         (lambda s: s["traffic"].append(UDP), "the datagrams of `flood` are too short"),
         (lambda s: s["traffic"].append(ECHO), "the requests of `udp-ping` are too short"),
@@ -88,3 +96,26 @@ def test_a_class_without_a_parent_is_no_faster_than_its_rate_whatever_its_ceilin
     options["rate"] = 30_000_000
     with pytest.raises(Unsuitable, match=r"the shaper of client -> router is faster than its link \(30000000"):
         suitable.check(of_json(given), kernel)
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ([cell({"rate": "minstrel"})], "rate control (`client`)"),
+        ([cell({"mode": {**HT, "format": "vht"}})], "modes other than those of 802.11n (`client`)"),
+        ([cell(driver={"name": "ath10k", "options": {}})], "the driver `ath10k`"),
+        ([cell(driver={"name": "ath9k", "options": {"limit": 64}})], "`limit` of a driver"),
+        ([cell(), cell({"host": 2}, channel="other")], "cells on several channels"),
+        ([cell()], "flows of `client` differ in `tsq`"),
+    ],
+)
+def test_a_part_of_wifi_that_is_not_there_yet_is_named(
+    cells: list[dict[str, Any]], said: str, scenario: Make, kernel: Kernel
+) -> None:
+    with (kernel.folder / "config").open("a") as config:
+        config.write("CONFIG_TAILBACK_WIFI=y\n")
+    given = scenario(cells=cells)
+    given["traffic"][0].update(tsq={"kind": "time", "shift": 8})
+    with pytest.raises(Unsuitable, match="hint: ") as refused:
+        suitable.check(of_json(given), kernel)
+    assert said in str(refused.value)

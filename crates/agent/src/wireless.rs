@@ -1,0 +1,429 @@
+//! A Wi-Fi cell over nl80211: the interface of an access point, and the association of its stations.
+//!
+//! ```text
+//! access point: SET_INTERFACE, START_AP ─ REGISTER_FRAME (authentication, association request)
+//! station: CONNECT ─▶ authentication ◀─ FRAME: open system ─▶ association request ◀─ NEW_STATION, FRAME: response
+//! ```
+//! The agent does for an access point what hostapd does, and as much as an open network needs; stations associate by the
+//! kernel's own state machine (cfg80211 and mac80211). There are no keys.
+//! [linux-6.12 include/uapi/linux/nl80211.h] [ieee80211-2016 §9.3.3, §9.4.2]
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use crate::failure::{Failure, While};
+use crate::job::Cell;
+use crate::sys;
+
+const CTRL: u16 = 16;
+const CTRL_CMD_GETFAMILY: u8 = 3;
+const CTRL_ATTR_FAMILY_ID: u16 = 1;
+const CTRL_ATTR_FAMILY_NAME: u16 = 2;
+const CTRL_ATTR_MCAST_GROUPS: u16 = 7;
+const CTRL_ATTR_MCAST_GRP_NAME: u16 = 1;
+const CTRL_ATTR_MCAST_GRP_ID: u16 = 2;
+const NETLINK_ADD_MEMBERSHIP: i32 = 1;
+const NLMSG_ERROR: u16 = 2;
+const REQUEST: u16 = 1;
+const ACKNOWLEDGE: u16 = 4;
+
+const CMD_SET_INTERFACE: u8 = 6;
+const CMD_START_AP: u8 = 15;
+const CMD_NEW_STATION: u8 = 19;
+const CMD_CONNECT: u8 = 46;
+const CMD_REGISTER_FRAME: u8 = 58;
+const CMD_FRAME: u8 = 59;
+
+const IFINDEX: u16 = 3;
+const IFTYPE: u16 = 5;
+const MAC: u16 = 6;
+const BEACON_INTERVAL: u16 = 12;
+const DTIM_PERIOD: u16 = 13;
+const BEACON_HEAD: u16 = 14;
+const BEACON_TAIL: u16 = 15;
+const STA_AID: u16 = 16;
+const STA_LISTEN_INTERVAL: u16 = 18;
+const STA_SUPPORTED_RATES: u16 = 19;
+const HT_CAPABILITY: u16 = 31;
+const WIPHY_FREQ: u16 = 38;
+const FRAME: u16 = 51;
+const SSID: u16 = 52;
+const AUTH_TYPE: u16 = 53;
+const STA_FLAGS2: u16 = 67;
+const STATUS_CODE: u16 = 72;
+const FRAME_MATCH: u16 = 91;
+const FRAME_TYPE: u16 = 101;
+const STA_WME: u16 = 129;
+const CHANNEL_WIDTH: u16 = 159;
+const CENTER_FREQ1: u16 = 160;
+
+const ACCESS_POINT: u32 = 3;
+const OPEN_SYSTEM: u32 = 0;
+const WIDTH_20: u32 = 1;
+const WIDTH_40: u32 = 2;
+/// Authorized, WME, authenticated, associated. [nl80211.h nl80211_sta_flags]
+const MEMBER: u32 = 1 << 1 | 1 << 3 | 1 << 5 | 1 << 7;
+
+const ASSOCIATION_REQUEST: u16 = 0x00;
+const ASSOCIATION_RESPONSE: u16 = 0x10;
+const BEACON: u16 = 0x80;
+const AUTHENTICATION: u16 = 0xb0;
+/// Bytes of the header of a management frame.
+const HEADER: usize = 24;
+
+const NAME: &[u8] = b"tailback";
+/// 6 to 54 Mbit/s; 6, 12 and 24 are basic.
+const RATES: [u8; 8] = [0x8c, 0x12, 0x98, 0x24, 0xb0, 0x48, 0x60, 0x6c];
+/// Time units of 1.024 ms between beacons.
+const INTERVAL: u16 = 100;
+const ROOM: usize = 1 << 16;
+/// Virtual time after which an answer that has not come will not.
+const PATIENCE_S: i64 = 5;
+
+/// Makes the cell: its access point first, then each station in turn.
+pub fn associate(cell: &Cell, within: &Within<'_>) -> Result<(), Failure> {
+    let mut started = None;
+    within(cell.access_point.host, &mut || {
+        started = Some(AccessPoint::start(cell)?);
+        Ok(())
+    })?;
+    let mut access_point = started.ok_or_else(|| Failure::new("the access point has not started"))?;
+    for (place, station) in cell.stations.iter().enumerate() {
+        let doing = || format!("associating {}, station {} of its cell", station.address, place + 1);
+        let mut started = None;
+        within(station.host, &mut || {
+            started = Some(Joining::start(cell, place).doing(doing())?);
+            Ok(())
+        })?;
+        access_point.admit(place).doing(doing())?;
+        started.map_or(Ok(()), |mut joining| joining.wait().doing(doing()))?;
+    }
+    Ok(())
+}
+
+/// Calls a function in the namespace of a host.
+pub type Within<'a> = dyn Fn(usize, &mut dyn FnMut() -> Result<(), Failure>) -> Result<(), Failure> + 'a;
+
+struct AccessPoint<'a> {
+    cell: &'a Cell,
+    address: [u8; 6],
+    index: u32,
+    socket: Nl80211,
+}
+
+impl<'a> AccessPoint<'a> {
+    fn start(cell: &'a Cell) -> Result<Self, Failure> {
+        let device = &cell.access_point.device;
+        let doing = || format!("starting the access point {device}");
+        let started = Self::started(cell).doing(doing())?;
+        Ok(started)
+    }
+
+    fn started(cell: &'a Cell) -> io::Result<Self> {
+        let index = sys::interface_index(&cell.access_point.device)?;
+        let mut socket = Nl80211::open()?;
+        let mode = Attributes::default().word(IFINDEX, index).word(IFTYPE, ACCESS_POINT);
+        socket.request(CMD_SET_INTERFACE, &mode)?;
+        sys::set_up(&cell.access_point.device)?;
+        for kind in [AUTHENTICATION, ASSOCIATION_REQUEST] {
+            let frames =
+                Attributes::default().word(IFINDEX, index).half(FRAME_TYPE, kind).bytes(FRAME_MATCH, &[]);
+            socket.request(CMD_REGISTER_FRAME, &frames)?;
+        }
+        let address = address_of(&cell.access_point.address)?;
+        socket.request(CMD_START_AP, &beacon(cell, index, address))?;
+        Ok(AccessPoint { cell, address, index, socket })
+    }
+
+    /// Answers the frames of the station in this place until it is a member.
+    fn admit(&mut self, place: usize) -> io::Result<()> {
+        let station = address_of(&self.cell.stations[place].address)?;
+        loop {
+            let (command, attributes) = self.socket.event()?;
+            let Some(frame) = attribute(&attributes, FRAME).filter(|frame| frame.len() >= HEADER) else {
+                continue;
+            };
+            if command != CMD_FRAME || frame[10..16] != station {
+                continue;
+            }
+            match u16::from_le_bytes([frame[0], frame[1]]) & 0xfc {
+                // Open system, the second of two, successful.
+                AUTHENTICATION => self.send(station, AUTHENTICATION, &[0, 0, 2, 0, 0, 0])?,
+                ASSOCIATION_REQUEST => return self.add(place, station),
+                _ => {}
+            }
+        }
+    }
+
+    fn add(&mut self, place: usize, station: [u8; 6]) -> io::Result<()> {
+        let number = place as u16 + 1;
+        let member = Attributes::default()
+            .word(IFINDEX, self.index)
+            .bytes(MAC, &station)
+            .half(STA_LISTEN_INTERVAL, 1)
+            .bytes(STA_SUPPORTED_RATES, &RATES)
+            .half(STA_AID, number)
+            .bytes(HT_CAPABILITY, &ht_capabilities())
+            .bytes(STA_FLAGS2, &[MEMBER.to_ne_bytes(), MEMBER.to_ne_bytes()].concat())
+            // Without queues for U-APSD.
+            .bytes(STA_WME, &Attributes::default().byte(1, 0).byte(2, 0).0);
+        self.socket.request(CMD_NEW_STATION, &member)?;
+        let fixed = [1, 0, 0, 0].into_iter().chain((0xc000 | number).to_le_bytes());
+        let answer: Vec<u8> = fixed.chain(element(1, &RATES)).chain(high_throughput(self.cell)).collect();
+        self.send(station, ASSOCIATION_RESPONSE, &answer)
+    }
+
+    fn send(&mut self, to: [u8; 6], kind: u16, body: &[u8]) -> io::Result<()> {
+        let frame = [&header(kind, to, self.address)[..], body].concat();
+        let attributes = Attributes::default()
+            .word(IFINDEX, self.index)
+            .word(WIPHY_FREQ, self.cell.frequency)
+            .bytes(FRAME, &frame);
+        self.socket.request(CMD_FRAME, &attributes)
+    }
+}
+
+/// A station that is associating.
+struct Joining {
+    socket: Nl80211,
+}
+
+impl Joining {
+    fn start(cell: &Cell, place: usize) -> io::Result<Self> {
+        let station = &cell.stations[place];
+        let mut socket = Nl80211::open()?;
+        socket.listen("mlme")?;
+        sys::set_up(&station.device)?;
+        let network = Attributes::default()
+            .word(IFINDEX, sys::interface_index(&station.device)?)
+            .bytes(SSID, NAME)
+            .bytes(MAC, &address_of(&cell.access_point.address)?)
+            .word(WIPHY_FREQ, cell.frequency)
+            .word(AUTH_TYPE, OPEN_SYSTEM);
+        socket.request(CMD_CONNECT, &network)?;
+        Ok(Joining { socket })
+    }
+
+    fn wait(&mut self) -> io::Result<()> {
+        loop {
+            let (command, attributes) = self.socket.event()?;
+            if command == CMD_CONNECT {
+                let status = attribute(&attributes, STATUS_CODE).and_then(|code| code.first_chunk());
+                return match status.copied().map(u16::from_ne_bytes) {
+                    Some(0) => Ok(()),
+                    status => {
+                        Err(io::Error::other(format!("the kernel ended it with the status {status:?}")))
+                    }
+                };
+            }
+        }
+    }
+}
+
+fn beacon(cell: &Cell, index: u32, address: [u8; 6]) -> Attributes {
+    // The time stamp is filled in by the driver; it is an access point.
+    let fixed = [0; 8].into_iter().chain(INTERVAL.to_le_bytes()).chain([1, 0]);
+    let head = header(BEACON, [0xff; 6], address).into_iter().chain(fixed);
+    let head: Vec<u8> = head.chain(element(0, NAME)).chain(element(1, &RATES)).collect();
+    let (width, center) = match cell.width {
+        40 => (WIDTH_40, cell.frequency + 10),
+        _ => (WIDTH_20, cell.frequency),
+    };
+    Attributes::default()
+        .word(IFINDEX, index)
+        .bytes(BEACON_HEAD, &head)
+        .bytes(BEACON_TAIL, &high_throughput(cell))
+        .word(BEACON_INTERVAL, u32::from(INTERVAL))
+        .word(DTIM_PERIOD, 2)
+        .bytes(SSID, NAME)
+        .word(AUTH_TYPE, OPEN_SYSTEM)
+        .word(WIPHY_FREQ, cell.frequency)
+        .word(CHANNEL_WIDTH, width)
+        .word(CENTER_FREQ1, center)
+}
+
+fn header(kind: u16, to: [u8; 6], access_point: [u8; 6]) -> Vec<u8> {
+    [&kind.to_le_bytes()[..], &[0; 2], &to, &access_point, &access_point, &[0; 2]].concat()
+}
+
+fn element(number: u8, content: &[u8]) -> Vec<u8> {
+    [&[number, content.len() as u8], content].concat()
+}
+
+/// HT capabilities: 40 MHz, no power save, both guard intervals, 64 KiB per aggregate, two streams.
+fn ht_capabilities() -> Vec<u8> {
+    let mut content = vec![0; 26];
+    content[..5].copy_from_slice(&[0x6e, 0x00, 0x03, 0xff, 0xff]);
+    content[15] = 1;
+    content
+}
+
+/// The elements of 802.11n and of WMM.
+fn high_throughput(cell: &Cell) -> Vec<u8> {
+    let mut operation = [0; 22];
+    operation[0] = ((cell.frequency - 5000) / 5) as u8;
+    // The second 20 MHz are above.
+    operation[1] = if cell.width == 40 { 5 } else { 0 };
+    // The contention of the air is its own; these are the parameters of the standard.
+    let wmm = [
+        0x00, 0x50, 0xf2, 2, 1, 1, 0, 0, 0x03, 0xa4, 0, 0, 0x27, 0xa4, 0, 0, 0x42, 0x43, 0x5e, 0, 0x62, 0x32,
+        0x2f, 0,
+    ];
+    [element(45, &ht_capabilities()), element(61, &operation), element(221, &wmm)].concat()
+}
+
+fn address_of(text: &str) -> io::Result<[u8; 6]> {
+    let bytes: Option<Vec<u8>> = text.split(':').map(|byte| u8::from_str_radix(byte, 16).ok()).collect();
+    let wrong = || io::Error::other(format!("`{text}` is no hardware address"));
+    bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(wrong)
+}
+
+/// Attributes of a message.
+#[derive(Default)]
+struct Attributes(Vec<u8>);
+
+impl Attributes {
+    fn bytes(mut self, kind: u16, value: &[u8]) -> Self {
+        self.0.extend((value.len() as u16 + 4).to_ne_bytes());
+        self.0.extend(kind.to_ne_bytes());
+        self.0.extend(value);
+        self.0.resize(self.0.len().next_multiple_of(4), 0);
+        self
+    }
+
+    fn byte(self, kind: u16, value: u8) -> Self {
+        self.bytes(kind, &[value])
+    }
+
+    fn half(self, kind: u16, value: u16) -> Self {
+        self.bytes(kind, &value.to_ne_bytes())
+    }
+
+    fn word(self, kind: u16, value: u32) -> Self {
+        self.bytes(kind, &value.to_ne_bytes())
+    }
+}
+
+/// A generic netlink socket to nl80211, in the namespace of the thread that opened it.
+struct Nl80211 {
+    socket: OwnedFd,
+    family: u16,
+    groups: Vec<u8>,
+    /// Events that came while an answer was awaited.
+    waiting: std::collections::VecDeque<(u8, Vec<u8>)>,
+}
+
+impl Nl80211 {
+    fn open() -> io::Result<Self> {
+        let socket = sys::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_GENERIC)?;
+        sys::limit_waiting(&socket, PATIENCE_S)?;
+        let mut opened = Self { socket, family: CTRL, groups: Vec::new(), waiting: Default::default() };
+        opened
+            .request(CTRL_CMD_GETFAMILY, &Attributes::default().bytes(CTRL_ATTR_FAMILY_NAME, b"nl80211\0"))?;
+        let missing = || io::Error::other("the kernel has no nl80211");
+        let (_, family) = opened.waiting.pop_front().ok_or_else(missing)?;
+        let number = attribute(&family, CTRL_ATTR_FAMILY_ID).and_then(|number| number.first_chunk());
+        opened.family = u16::from_ne_bytes(*number.ok_or_else(missing)?);
+        opened.groups = attribute(&family, CTRL_ATTR_MCAST_GROUPS).unwrap_or_default().to_vec();
+        Ok(opened)
+    }
+
+    /// Receives the events of a group.
+    fn listen(&mut self, group: &str) -> io::Result<()> {
+        let found = each(&self.groups).find_map(|(_, one)| {
+            let name = attribute(one, CTRL_ATTR_MCAST_GRP_NAME)?;
+            let number = attribute(one, CTRL_ATTR_MCAST_GRP_ID)?;
+            (name.strip_suffix(&[0]) == Some(group.as_bytes())).then(|| number.first_chunk().copied())?
+        });
+        let number = found.ok_or_else(|| io::Error::other(format!("nl80211 has no group {group}")))?;
+        sys::set_option(&self.socket, libc::SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, u32::from_ne_bytes(number))
+    }
+
+    /// Sends a request, and waits until the kernel has executed it.
+    fn request(&mut self, command: u8, attributes: &Attributes) -> io::Result<()> {
+        let length = 20 + attributes.0.len() as u32;
+        let mut message = length.to_ne_bytes().to_vec();
+        message.extend(self.family.to_ne_bytes());
+        message.extend((REQUEST | ACKNOWLEDGE).to_ne_bytes());
+        message.extend([0; 8]);
+        message.extend([command, 1, 0, 0]);
+        message.extend(&attributes.0);
+        sys::send(&self.socket, &message)?;
+        while !self.receive()? {}
+        Ok(())
+    }
+
+    /// The next event: its command and its attributes.
+    fn event(&mut self) -> io::Result<(u8, Vec<u8>)> {
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                return Ok(event);
+            }
+            self.receive()?;
+        }
+    }
+
+    /// Reads what has come; true if there was an acknowledgement.
+    fn receive(&mut self) -> io::Result<bool> {
+        let mut buffer = vec![0; ROOM];
+        let length = sys::receive(&self.socket, &mut buffer)?;
+        let mut messages = &buffer[..length];
+        let mut acknowledged = false;
+        while messages.len() >= 20 {
+            let length = u32::from_ne_bytes([messages[0], messages[1], messages[2], messages[3]]) as usize;
+            let length = length.clamp(20, messages.len());
+            if u16::from_ne_bytes([messages[4], messages[5]]) == NLMSG_ERROR {
+                let code = i32::from_ne_bytes([messages[16], messages[17], messages[18], messages[19]]);
+                if code != 0 {
+                    return Err(io::Error::from_raw_os_error(-code));
+                }
+                acknowledged = true;
+            } else {
+                self.waiting.push_back((messages[16], messages[20..length].to_vec()));
+            }
+            messages = &messages[length.next_multiple_of(4).min(messages.len())..];
+        }
+        Ok(acknowledged)
+    }
+}
+
+fn attribute(attributes: &[u8], wanted: u16) -> Option<&[u8]> {
+    each(attributes).find_map(|(kind, value)| (kind == wanted).then_some(value))
+}
+
+fn each(mut attributes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let head: [u8; 4] = *attributes.first_chunk()?;
+        let length = usize::from(u16::from_ne_bytes([head[0], head[1]])).clamp(4, attributes.len());
+        let found = (u16::from_ne_bytes([head[2], head[3]]) & 0x3fff, &attributes[4..length]);
+        attributes = &attributes[length.next_multiple_of(4).min(attributes.len())..];
+        Some(found)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_read_as_they_were_written() {
+        let written = Attributes::default().half(STA_AID, 7).bytes(SSID, NAME).word(IFINDEX, 3);
+        assert_eq!(attribute(&written.0, STA_AID), Some(&7_u16.to_ne_bytes()[..]));
+        assert_eq!(attribute(&written.0, SSID), Some(NAME));
+        assert_eq!(attribute(&written.0, IFINDEX), Some(&3_u32.to_ne_bytes()[..]));
+        assert_eq!(attribute(&written.0, MAC), None);
+    }
+
+    #[test]
+    fn elements_of_a_frame_have_the_lengths_of_the_standard() {
+        assert_eq!(ht_capabilities().len(), 26);
+        assert_eq!(header(BEACON, [0xff; 6], [2; 6]).len(), HEADER);
+        assert_eq!(element(0, NAME)[..2], [0, 8]);
+    }
+
+    #[test]
+    fn an_address_has_six_bytes() {
+        assert_eq!(address_of("02:00:00:00:01:fe").unwrap(), [2, 0, 0, 0, 1, 0xfe]);
+        assert!(address_of("02:00").is_err());
+    }
+}
