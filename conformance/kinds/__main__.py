@@ -4,6 +4,7 @@
     python -m conformance.kinds reordering 'chain'         # some kinds or cases; * and ? match
     python -m conformance.kinds --write                    # and write the table of docs/fidelity.md
     python -m conformance.kinds --measure DIR              # run the kernel again; complete runs in DIR are kept
+    python -m conformance.kinds schedule --measure DIR     # only these cases; the figures of others stay
 
 Exit status: 1 if a cell is off, else 0.
 """
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from conformance.kinds import golden, report
 from conformance.kinds.judge import judge
-from conformance.kinds.kinds import FILES, Case, cases, experiment
+from conformance.kinds.kinds import FILES, Case, cases, experiment, repetitions
 from conformance.page import write_tables
 from tailback import sweep
 from tailback.results import open_results
@@ -27,7 +28,7 @@ def main() -> int:
     options = _parsed()
     if options.measure is not None:
         for file in options.file or FILES:
-            _measure(options.measure, file)
+            _measure(options.measure, file, options.patterns)
         return 0
     kernel = golden.read()
     there = {(str(file), str(name)) for file, name in zip(kernel["file"], kernel["case"], strict=True)}
@@ -56,10 +57,13 @@ def _matches(case: Case, patterns: list[str]) -> bool:
     return not patterns or any(fnmatchcase(name, one) for name in (case.kind, case.name) for one in patterns)
 
 
-def _measure(folder: Path, file: str) -> None:
+def _measure(folder: Path, file: str, patterns: list[str]) -> None:
     """Runs the cases of a file on a kernel; a table that has more repetitions of a case keeps them."""
+    seeds = {case.name: repetitions(case) for case in cases() if case.file == file and _matches(case, patterns)}
+    if not seeds:
+        return
     request = sweep.Request("uml", 1, folder / file / "uml")
-    done = sweep.run_experiment(experiment(file), request, sweep.Silent())
+    done = sweep.run_experiment(experiment(file, seeds), request, sweep.Silent())
     golden.merge(golden.figures(file, open_results(done.folder).runs))
 
 

@@ -17,7 +17,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "conformance"
 FILES: Mapping[str, int] = {"keys": 10, "paths": 10, "chance": 6}
 """The files, with the number of repetitions of each case."""
 
-MORE: Mapping[str, int] = {"loss of 1 %": 40}
+MORE: Mapping[str, int] = {"loss of 1 %": 40, "schedule": 30}
 """Cases whose figures vary so much that they need more repetitions."""
 
 KINDS: Mapping[str, Sequence[str]] = {
@@ -60,11 +60,16 @@ class Case:
         return next(kind for kind, cases in KINDS.items() if self.name in cases)
 
 
+def repetitions(case: Case) -> int:
+    """How often a kernel runs it."""
+    return MORE.get(case.name, FILES[case.file])
+
+
 def experiment(file: str, seeds: Mapping[str, int] | None = None) -> Experiment:
     """A file. `seeds` has its cases, each with its number of repetitions; by default all, as for a measurement."""
     whole = scenario.load(FOLDER / f"{file}.yaml")
     found = {each.labels["case"]: each for each in whole.configurations}
-    counts = {name: MORE.get(name, FILES[file]) for name in found} if seeds is None else seeds
+    counts = {name: repetitions(Case(file, name)) for name in found} if seeds is None else seeds
     return replace(whole, configurations=tuple(found[name].repeated(count) for name, count in counts.items()))
 
 

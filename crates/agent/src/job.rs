@@ -27,6 +27,9 @@ pub struct Job {
     pub marks: Marks,
     /// Devices whose disciplines are sampled.
     pub devices: Vec<Device>,
+    /// Directions of links that lose packets.
+    #[serde(default)]
+    pub lossy: Vec<Lossy>,
     /// The conversations of its applications.
     pub traffic: Vec<Conversation>,
     /// Links that deliver at the times of a trace.
@@ -150,6 +153,18 @@ pub struct Device {
     /// Disciplines of the scenario above those of this device, which is one of several in series.
     #[serde(default)]
     pub below: u32,
+}
+
+/// A direction of a link that loses packets: the device on which netem drops them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lossy {
+    /// The host that receives.
+    pub host: usize,
+    /// The ifb there.
+    pub interface: String,
+    /// The name of the sending device in tables.
+    pub name: String,
 }
 
 /// A device whose root discipline delivers at given times.

@@ -28,6 +28,8 @@ const QDISC_COLUMNS: [&str; 12] = [
     "marked",
 ];
 
+const LOSSES_COLUMNS: [&str; 3] = ["t_ns", "device", "lost"];
+
 /// Kinds that hold no packets.
 const NOT_QUEUES: [&str; 3] = ["noqueue", "ingress", "clsact"];
 
@@ -35,6 +37,8 @@ const NOT_QUEUES: [&str; 3] = ["noqueue", "ingress", "clsact"];
 struct Watched {
     netlink: Netlink,
     devices: BTreeMap<u32, Device>,
+    /// Names of the devices that send to an ifb on which packets are lost.
+    lossy: BTreeMap<u32, String>,
 }
 
 /// Takes the samples and holds the tables.
@@ -43,6 +47,7 @@ pub struct Sampler {
     marks: Marks,
     sockets: SocketTables,
     qdisc: Table,
+    losses: Table,
 }
 
 impl Sampler {
@@ -55,6 +60,7 @@ impl Sampler {
             marks: job.marks.clone(),
             sockets: SocketTables::of_senders(),
             qdisc: Table::new("qdisc", &QDISC_COLUMNS),
+            losses: Table::new("losses", &LOSSES_COLUMNS),
         })
     }
 
@@ -71,6 +77,9 @@ impl Sampler {
             for discipline in &disciplines {
                 note(discipline, t_ns, &host.devices, &mut self.qdisc);
             }
+            for (device, lost) in losses(&disciplines, &host.lossy) {
+                self.losses.row().cell(t_ns).name(device).cell(lost);
+            }
         }
         Ok(())
     }
@@ -86,6 +95,7 @@ impl Sampler {
     pub fn write(&self, folder: &Path, job: &Job, traffic: &Traffic) -> Result<(), Failure> {
         self.sockets.senders.write(folder)?;
         self.qdisc.write(folder)?;
+        self.losses.write(folder)?;
         traffic.measured(job.interval_ns)?.iter().try_for_each(|table| table.write(folder))
     }
 }
@@ -119,8 +129,27 @@ fn watched(job: &Job, network: &Network, host: usize) -> Result<Watched, Failure
         mine.map(|device| Ok((sys::interface_index(&device.interface)?, device.clone())))
             .collect::<std::io::Result<_>>()
     })?;
+    let lossy = network.within(host, || {
+        let mine = job.lossy.iter().filter(|lossy| lossy.host == host);
+        mine.map(|lossy| Ok((sys::interface_index(&lossy.interface)?, lossy.name.clone())))
+            .collect::<std::io::Result<_>>()
+    })?;
+    let lossy = lossy.doing(format!("finding the lossy links of {}", job.hosts[host]))?;
     let netlink = network.within(host, Netlink::open)?.doing("opening netlink")?;
-    Ok(Watched { netlink, devices: devices.doing(format!("finding the devices of {}", job.hosts[host]))? })
+    Ok(Watched {
+        netlink,
+        devices: devices.doing(format!("finding the devices of {}", job.hosts[host]))?,
+        lossy,
+    })
+}
+
+/// Packets that each of the lossy directions has lost so far. The root counts what a netem below it drops.
+fn losses<'a>(
+    disciplines: &'a [Discipline],
+    lossy: &'a BTreeMap<u32, String>,
+) -> impl Iterator<Item = (&'a str, u32)> {
+    let roots = disciplines.iter().filter(|discipline| discipline.parent == ROOT);
+    roots.filter_map(|root| Some((lossy.get(&root.interface)?.as_str(), root.dropped)))
 }
 
 fn note(discipline: &Discipline, t_ns: u64, devices: &BTreeMap<u32, Device>, table: &mut Table) {
@@ -137,4 +166,18 @@ fn note(discipline: &Discipline, t_ns: u64, devices: &BTreeMap<u32, Device>, tab
     row.cell(discipline.backlog_bytes).cell(discipline.backlog_packets);
     row.cell(discipline.sent_bytes).cell(discipline.sent_packets).cell(discipline.dropped);
     row.cell(discipline.overlimits).cell(discipline.requeues).maybe(discipline.marked);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_losses_of_a_link_are_those_of_the_root_of_its_ifb() {
+        let of =
+            |interface, parent, dropped| Discipline { interface, parent, dropped, ..Discipline::default() };
+        let disciplines = [of(2, ROOT, 5), of(2, 0x1_0001, 3), of(3, ROOT, 9)];
+        let lossy = BTreeMap::from([(2, "a -> b".to_owned())]);
+        assert_eq!(losses(&disciplines, &lossy).collect::<Vec<_>>(), [("a -> b", 5)]);
+    }
 }

@@ -118,6 +118,7 @@ def retransmits(tcp_info: pd.DataFrame, window: Window) -> int:
 
 
 UNKNOWN = "unknown"
+LINK_LOSS = "link_loss"
 """The reason of drops of which only a counter is known."""
 
 ACK_FILTERED = "ack_filtered"
@@ -126,7 +127,8 @@ ACK_FILTERED = "ack_filtered"
 
 def drops(events: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
     """Packets dropped in the window, by device and reason. A backend without `events` (a kernel does not report single
-    drops) has the counters of the root disciplines (`qdisc`), with the reason `unknown` and without losses of links.
+    drops) has the counters of the root disciplines (`qdisc`), with the reason `unknown`, and those of lossy links
+    (`losses`): `link_loss` is random loss, corruption and links that are down.
     The total in tables leaves out `ack_filtered`, which the counters of a kernel include.
     """
     return by_reason(events, "drop", window)
@@ -161,6 +163,15 @@ def recoveries(events: pd.DataFrame, window: Window) -> dict[str, int]:
 def drops_by_counters(qdisc: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
     """Drops in the window by device, from the counters of the disciplines, which do not give reasons."""
     return {device: {UNKNOWN: count} for device, count in counted(qdisc, "dropped", window).items()}
+
+
+def losses_by_counters(losses: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
+    """Packets that links lost in the window, by the device that sent them."""
+    grown = [
+        losses[nanoseconds(losses) <= edge].groupby("device")["lost"].max() for edge in (window.start_ns, window.end_ns)
+    ]
+    lost = grown[1].sub(grown[0], fill_value=0)
+    return {str(device): {LINK_LOSS: int(count)} for device, count in lost.items() if count}
 
 
 def marks_by_counters(qdisc: pd.DataFrame, window: Window) -> int | None:

@@ -167,7 +167,7 @@ METRICS: dict[str, Metric] = {
             word="retransmits", tolerance="25% over 50", better="low",
         ),
         Metric(
-            "drops", "drops", "packets", ("events", "qdisc"), metrics.drops, "[rfc5166 §2.1]", values.drops,
+            "drops", "drops", "packets", ("events", "qdisc", "losses"), metrics.drops, "[rfc5166 §2.1]", values.drops,
             (
                 Number(
                     "drops", "drops", _drops, heading=Heading(7, unit="", decimals=0), test="Mann–Whitney",

@@ -118,7 +118,13 @@ def drops(run: Measured) -> dict[str, dict[str, int]] | None:
     if "events" in run.frames:
         return metrics.drops(run.frames["events"], run.window)
     qdisc = _counters(run)
-    return None if qdisc is None else metrics.drops_by_counters(qdisc, run.window)
+    if qdisc is None:
+        return None
+    found = metrics.drops_by_counters(qdisc, run.window)
+    if "losses" in run.frames:
+        for device, lost in metrics.losses_by_counters(run.frames["losses"], run.window).items():
+            found[device] = found.get(device, {}) | lost
+    return found
 
 
 def marks(run: Measured) -> int | None:

@@ -17,7 +17,7 @@ from tailback.analysis import (
     tcp_rtt_samples,
     throughput_bins,
 )
-from tailback.analysis.metrics import drops_by_counters, marks_by_counters
+from tailback.analysis.metrics import drops_by_counters, losses_by_counters, marks_by_counters
 from tailback.analysis.registry import METRICS
 
 MS = 1_000_000
@@ -150,6 +150,12 @@ def test_without_events_drops_and_marks_are_those_the_disciplines_counted() -> N
     assert marks_by_counters(qdisc, WINDOW) == 24
     unreported = qdisc.assign(marked=qdisc["marked"].where(qdisc["kind"] != "red"))
     assert marks_by_counters(unreported, WINDOW) is None
+
+
+def test_losses_of_links_are_the_growth_of_their_counters_in_the_window() -> None:
+    rows = [(0.9, "a -> b", 2), (1.0, "a -> b", 3), (3.0, "a -> b", 10), (3.1, "a -> b", 99), (3.0, "b -> a", 0)]
+    losses = pd.DataFrame(rows, columns=["t", "device", "lost"])
+    assert losses_by_counters(losses, WINDOW) == {"a -> b": {"link_loss": 7}}
 
 
 def test_the_edges_of_the_window_are_compared_on_whole_nanoseconds() -> None:

@@ -156,6 +156,7 @@ def job_of(scenario: Scenario) -> Json:
             if row.kernel.marks is not None
         },
         "devices": [_device(scenario, hop) for hop in hops],
+        **_lossy(scenario, hops),
         "traffic": [
             conversation(entry, socket.port, scenario) | {"address": _target(every, entry)}
             for entry, socket in with_sockets(scenario)
@@ -468,6 +469,16 @@ def attach_tree(hop: Hop, root: Qdisc, matches: Matches, depth: int = 0) -> Iter
     place = ["root"] if depth == 0 else ["parent", f"{depth}:1"]
     for command in Tree(hop.device, matches).commands(root, depth, place):
         yield run(hop.host, TC, *command)
+
+
+def _lossy(scenario: Scenario, hops: Sequence[Hop]) -> Json:
+    """The directions of links that lose packets, with the ifb whose netem drops them."""
+    found = [
+        {"host": hop.neighbour, "interface": hop.behind, "name": device_name(scenario, hop)}
+        for hop in hops
+        if any(state.loses for _, state in states(scenario.links[hop.link], hop.end))
+    ]
+    return {"lossy": found} if found else {}
 
 
 def _traces(scenario: Scenario, hops: Sequence[Hop]) -> Json:

@@ -89,6 +89,11 @@ class State:
     """Whether it has both at any time of the run."""
 
     @property
+    def loses(self) -> bool:
+        """Whether packets are lost: by chance, because they are corrupted, or because the link is down."""
+        return not self.up or bool(_loss_words(self.netem) or _corruption_words(self.netem))
+
+    @property
     def takes_two(self) -> bool:
         """Whether the transmission time or corruption needs a netem of its own."""
         wire_first = self.rate_bps is not None and (self.keeps_order or self.reorders)

@@ -107,6 +107,9 @@ OBJECTS: Mapping[str, tuple[pa.DataType, str]] = {
     "loaded_ms": (NUMBER, "ms"),
 }
 
+LOSSES: Mapping[str, tuple[pa.DataType, str]] = {"t": (NUMBER, "s"), "device": (TEXT, ""), "lost": (COUNT, "packets")}
+"""The columns of `losses`."""
+
 SIGNED = pa.int64()
 """One-way delays between two machines may be negative."""
 
@@ -138,6 +141,7 @@ def read_tables(folder: Path) -> dict[str, pa.Table]:
         "completions": read_table(folder, "completions", COMPLETIONS),
         "requests": read_table(folder, "requests", REQUESTS),
         "objects": read_table(folder, "objects", OBJECTS),
+        "losses": read_table(folder, "losses", LOSSES),
     }
     return found | {name: table for name, table in more.items() if table.num_rows}
 
