@@ -1,45 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What a simulator and a compiled congestion control tell each other: plain numbers, no type of the kernel. The other
- * side is crates/module/src/abi.rs. A change of either is a new TAILBACK_ABI.
+ * side is crates/module/src/abi.rs. After a change of either, `tailback_call_2` gets the next number: neither side takes
+ * the other for one of its own version then.
  */
 #ifndef TAILBACK_ABI_H
 #define TAILBACK_ABI_H
-
-#define TAILBACK_ABI 1
 
 typedef unsigned int tb_u32;
 typedef int tb_s32;
 typedef unsigned long long tb_u64;
 
+/* Values of `changed`: what differs from the last call for the same socket. */
+#define TAILBACK_PROGRESS 1	/* everything from `departure_ns` to `tsecr` */
+#define TAILBACK_SETTINGS 2	/* everything behind */
+
 /* The sender before a call. */
 struct tailback_facts {
 	tb_u64 now_ns;
-	tb_u64 jiffies;
+	tb_u64 app_limited;
 	tb_u64 departure_ns;	/* of the newest packet */
 	tb_u64 delivered_ns;	/* when `delivered` last grew */
-	tb_u64 last_sent_jiffies;
+	tb_u64 last_sent_ns;
 	tb_u64 snd_una;
 	tb_u64 snd_nxt;
 	tb_u64 delivered;
 	tb_u64 delivered_ce;
 	tb_u64 lost;
-	tb_u64 app_limited;
-	tb_u32 mss;
 	tb_u32 srtt_us8;
 	tb_u32 min_rtt_us;	/* ~0 before the first sample */
 	tb_u32 packets_out;
 	tb_u32 sacked_out;
 	tb_u32 in_flight;
-	tb_u32 ca_state;
 	tb_u32 is_cwnd_limited;
-	tb_u32 ecn_ok;
 	tb_u32 tsval;		/* milliseconds; 0 without the option */
 	tb_u32 tsecr;
+	tb_u32 mss;
+	tb_u32 ca_state;
+	tb_u32 ecn_ok;
 	tb_u32 pacing_status;
 	tb_u32 pacing_shift;
 	tb_u32 gso_max_size;
 	tb_u32 gso_max_segs;
+	tb_u32 changed;
 	tb_u32 unused;
 };
 
@@ -123,7 +126,7 @@ int tailback_set_parameter(const char *name, const char *value);
 /* A socket with nothing in it. */
 void *tailback_socket(void);
 /* `argument`: tailback_ack, tailback_rate, a tb_u32, or nothing. Returns what the member returns, else 0. */
-tb_u32 tailback_call(void *socket, tb_u32 op, const struct tailback_facts *facts, struct tailback_window *window,
+tb_u32 tailback_call_2(void *socket, tb_u32 op, const struct tailback_facts *facts, struct tailback_window *window,
 		     const void *argument);
 
 #endif

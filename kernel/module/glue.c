@@ -746,40 +746,27 @@ static bool wrote_beyond(const struct flow *flow)
 	const u64 *before = (const u64 *)((const char *)&flow->tp + BEFORE_PRIVATE);
 	const u64 *after = (const u64 *)((const char *)&flow->tp + AFTER_PRIVATE);
 
-	return before[0] != flow->before_private[0] || after[0] != flow->after_private[0] ||
-	       after[1] != flow->after_private[1] || flow->guard_after[0] != GUARD || flow->guard_before[7] != GUARD;
+	/* Without branches: it follows every call. */
+	return (before[0] ^ flow->before_private[0]) | (after[0] ^ flow->after_private[0]) |
+	       (after[1] ^ flow->after_private[1]) | (flow->guard_after[0] ^ GUARD) | (flow->guard_before[7] ^ GUARD);
 }
 
-static void load(struct flow *flow, const struct tailback_facts *facts, const struct tailback_window *window)
+/* What differs from ACK to ACK. */
+static void load_progress(struct tcp_sock *tp, const struct tailback_facts *facts)
 {
-	struct tcp_sock *tp = &flow->tp;
-	struct inet_connection_sock *icsk = &tp->inet_conn;
-	struct sock *sk = &icsk->icsk_inet.sk;
 	u32 unsacked = facts->packets_out - facts->sacked_out;
 
-	now_ns = facts->now_ns;
-	jiffies = facts->jiffies;
-	jiffies_64 = facts->jiffies;
-	sk->sk_pacing_rate = window->pacing_rate;
-	sk->sk_pacing_status = facts->pacing_status;
-	sk->sk_pacing_shift = facts->pacing_shift;
-	sk->sk_gso_max_size = facts->gso_max_size;
-	sk->sk_gso_max_segs = facts->gso_max_segs;
-	icsk->icsk_ca_state = facts->ca_state;
 	tp->tcp_clock_cache = facts->now_ns;
 	tp->tcp_mstamp = facts->now_ns / NSEC_PER_USEC;
 	tp->tcp_wstamp_ns = facts->departure_ns;
 	tp->delivered_mstamp = facts->delivered_ns / NSEC_PER_USEC;
-	tp->lsndtime = facts->last_sent_jiffies;
+	tp->lsndtime = facts->last_sent_ns / (NSEC_PER_SEC / HZ);
 	tp->snd_una = facts->snd_una;
 	tp->snd_nxt = facts->snd_nxt;
 	tp->write_seq = facts->snd_nxt;
 	tp->delivered = facts->delivered;
 	tp->delivered_ce = facts->delivered_ce;
 	tp->lost = facts->lost;
-	tp->app_limited = facts->app_limited;
-	tp->mss_cache = facts->mss;
-	tp->advmss = facts->mss;
 	tp->srtt_us = facts->srtt_us8;
 	tp->rtt_min.s[0].v = facts->min_rtt_us;
 	tp->packets_out = facts->packets_out;
@@ -788,11 +775,43 @@ static void load(struct flow *flow, const struct tailback_facts *facts, const st
 	tp->lost_out = facts->in_flight < unsacked ? unsacked - facts->in_flight : 0;
 	tp->retrans_out = facts->in_flight > unsacked ? facts->in_flight - unsacked : 0;
 	tp->is_cwnd_limited = facts->is_cwnd_limited;
-	tp->ecn_flags = facts->ecn_ok ? TCP_ECN_OK : 0;
 	tp->rx_opt.rcv_tsval = facts->tsval;
 	tp->rx_opt.rcv_tsecr = facts->tsecr;
 	tp->rx_opt.saw_tstamp = facts->tsval != 0;
 	tp->rx_opt.tstamp_ok = facts->tsval != 0;
+}
+
+/* What hardly ever differs. */
+static void load_settings(struct tcp_sock *tp, const struct tailback_facts *facts)
+{
+	struct inet_connection_sock *icsk = &tp->inet_conn;
+	struct sock *sk = &icsk->icsk_inet.sk;
+
+	sk->sk_pacing_shift = facts->pacing_shift;
+	sk->sk_gso_max_size = facts->gso_max_size;
+	sk->sk_gso_max_segs = facts->gso_max_segs;
+	icsk->icsk_ca_state = facts->ca_state;
+	tp->mss_cache = facts->mss;
+	tp->advmss = facts->mss;
+	tp->ecn_flags = facts->ecn_ok ? TCP_ECN_OK : 0;
+}
+
+static void load(struct flow *flow, const struct tailback_facts *facts, const struct tailback_window *window)
+{
+	struct tcp_sock *tp = &flow->tp;
+	struct sock *sk = &tp->inet_conn.icsk_inet.sk;
+
+	if (facts->changed & TAILBACK_SETTINGS)
+		load_settings(tp, facts);
+	if (facts->changed & TAILBACK_PROGRESS)
+		load_progress(tp, facts);
+	/* Of all sockets, or what a control may set. */
+	now_ns = facts->now_ns;
+	jiffies_64 = facts->now_ns / (NSEC_PER_SEC / HZ);
+	jiffies = jiffies_64;
+	tp->app_limited = facts->app_limited;
+	sk->sk_pacing_status = facts->pacing_status;
+	sk->sk_pacing_rate = window->pacing_rate;
 	tp->snd_cwnd = window->cwnd;
 	tp->snd_ssthresh = window->ssthresh;
 	tp->snd_cwnd_cnt = window->cwnd_cnt;
@@ -838,7 +857,7 @@ static struct rate_sample rate_sample_of(const struct tailback_rate *rate, const
 	};
 }
 
-SHOWN tb_u32 tailback_call(void *socket, tb_u32 op, const struct tailback_facts *facts,
+SHOWN tb_u32 tailback_call_2(void *socket, tb_u32 op, const struct tailback_facts *facts,
 			   struct tailback_window *window, const void *argument)
 {
 	struct flow *flow = socket;

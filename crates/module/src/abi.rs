@@ -2,36 +2,40 @@
 
 use std::ffi::{c_char, c_int, c_ulong, c_void};
 
+/// Values of [`Facts::changed`].
+pub(crate) const PROGRESS: u32 = 1;
+pub(crate) const SETTINGS: u32 = 2;
+
 /// The sender before a call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) now_ns: u64,
-    pub(crate) jiffies: u64,
+    pub(crate) app_limited: u64,
     pub(crate) departure_ns: u64,
     pub(crate) delivered_ns: u64,
-    pub(crate) last_sent_jiffies: u64,
+    pub(crate) last_sent_ns: u64,
     pub(crate) snd_una: u64,
     pub(crate) snd_nxt: u64,
     pub(crate) delivered: u64,
     pub(crate) delivered_ce: u64,
     pub(crate) lost: u64,
-    pub(crate) app_limited: u64,
-    pub(crate) mss: u32,
     pub(crate) srtt_us8: u32,
     pub(crate) min_rtt_us: u32,
     pub(crate) packets_out: u32,
     pub(crate) sacked_out: u32,
     pub(crate) in_flight: u32,
-    pub(crate) ca_state: u32,
     pub(crate) is_cwnd_limited: u32,
-    pub(crate) ecn_ok: u32,
     pub(crate) tsval: u32,
     pub(crate) tsecr: u32,
+    pub(crate) mss: u32,
+    pub(crate) ca_state: u32,
+    pub(crate) ecn_ok: u32,
     pub(crate) pacing_status: u32,
     pub(crate) pacing_shift: u32,
     pub(crate) gso_max_size: u32,
     pub(crate) gso_max_segs: u32,
+    pub(crate) changed: u32,
     pub(crate) unused: u32,
 }
 

@@ -3,6 +3,7 @@
 
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::atomic::Ordering;
 
 use rand_core::Rng;
 use rand_xoshiro::SplitMix64;
@@ -26,6 +27,9 @@ pub(crate) struct ModuleControl {
     socket: *mut c_void,
     /// Those of the last call.
     facts: Facts,
+    /// The view that they were made from, once there was a call.
+    last: Flow,
+    begun: bool,
     draws: Draws,
     /// Offset of the peer's timestamps. [linux-6.12 net.ipv4.tcp_timestamps = 1]
     peer_offset: u32,
@@ -62,7 +66,15 @@ impl ModuleControl {
     pub(crate) fn new(file: ModuleFile) -> Self {
         let socket = (file.socket)();
         assert!(!socket.is_null(), "no memory for a socket");
-        ModuleControl { file, socket, facts: Facts::default(), draws: Draws::seeded(0), peer_offset: 0 }
+        ModuleControl {
+            file,
+            socket,
+            facts: Facts::default(),
+            last: Flow::established(0, Span::ZERO),
+            begun: false,
+            draws: Draws::seeded(0),
+            peer_offset: 0,
+        }
     }
 
     /// Calls `init`; returns what it asks for.
@@ -77,8 +89,8 @@ impl ModuleControl {
     /// Calls a member; returns its result and what it asks for.
     #[inline]
     fn call(&mut self, op: Op, flow: &Flow, window: &mut Window, argument: *const c_void) -> (u32, u32) {
-        self.facts = facts_of(flow, self.peer_offset);
-        DRAWS.set(ptr::from_mut(&mut self.draws));
+        self.lay(flow);
+        DRAWS.store(ptr::from_mut(&mut self.draws), Ordering::Relaxed);
         let mut plain = plain(window);
         crash::begin(op, self.facts.now_ns);
         let found = (self.file.call)(self.socket, op as u32, &self.facts, &mut plain, argument);
@@ -91,9 +103,27 @@ impl ModuleControl {
             crash::fail(format_args!("it set cwnd to 0"));
         }
         crash::end();
-        DRAWS.set(ptr::null_mut());
+        DRAWS.store(ptr::null_mut(), Ordering::Relaxed);
         take(&plain, window);
         (found, plain.asks)
+    }
+
+    /// Lays the facts of a flow ready for the module. An ACK calls several members, mostly with the same facts.
+    #[inline(always)]
+    fn lay(&mut self, flow: &Flow) {
+        self.facts.changed = 0;
+        if !self.begun || !same_settings(&self.last, flow) {
+            lay_settings(&mut self.facts, flow);
+            self.facts.changed |= abi::SETTINGS;
+        }
+        if !self.begun || !same_progress(&self.last, flow) {
+            lay_progress(&mut self.facts, flow, self.peer_offset);
+            self.facts.changed |= abi::PROGRESS;
+        }
+        if self.facts.changed != 0 {
+            self.last.clone_from(flow);
+            self.begun = true;
+        }
     }
 
     fn call_if(&mut self, op: Op, flow: &Flow, window: &mut Window, argument: *const c_void) {
@@ -217,41 +247,75 @@ impl ModelControl for ModuleControl {
     }
 }
 
-fn facts_of(flow: &Flow, peer_offset: u32) -> Facts {
+/// What may differ from ACK to ACK.
+#[inline(always)]
+fn lay_progress(facts: &mut Facts, flow: &Flow, peer_offset: u32) {
     let millis = |time: SimTime| (time.as_nanos() / NANOS_PER_MILLI) as u32;
-    Facts {
-        now_ns: flow.now.as_nanos(),
-        jiffies: flow.jiffies(),
-        departure_ns: flow.departure.as_nanos(),
-        delivered_ns: flow.delivered_at.as_nanos(),
-        last_sent_jiffies: flow.last_sent.ticks(flow.jiffy),
-        snd_una: flow.snd_una,
-        snd_nxt: flow.snd_nxt,
-        delivered: flow.delivered,
-        delivered_ce: flow.delivered_ce,
-        lost: flow.lost,
-        app_limited: flow.app_limited,
-        mss: flow.mss,
-        srtt_us8: flow.srtt_us8,
-        min_rtt_us: flow.min_rtt.map_or(u32::MAX, |rtt| rtt.as_micros() as u32),
-        packets_out: flow.packets_out.0,
-        sacked_out: flow.sacked_out.0,
-        in_flight: flow.in_flight.0,
-        ca_state: flow.ca_state as u32,
-        is_cwnd_limited: flow.cwnd_limited.into(),
-        ecn_ok: flow.ecn_ok.into(),
-        tsval: flow.timestamps.map_or(0, |stamps| millis(stamps.value).wrapping_add(peer_offset)),
-        tsecr: flow.timestamps.map_or(0, |stamps| millis(stamps.echo)),
-        pacing_status: match flow.pacing_status {
-            PacingStatus::None => 0,
-            PacingStatus::Needed => 1,
-            PacingStatus::Fq => 2,
-        },
-        pacing_shift: flow.pacing_shift,
-        gso_max_size: GSO_MAX_SIZE,
-        gso_max_segs: flow.gso_max_segs,
-        unused: 0,
-    }
+    facts.now_ns = flow.now.as_nanos();
+    facts.app_limited = flow.app_limited;
+    facts.departure_ns = flow.departure.as_nanos();
+    facts.delivered_ns = flow.delivered_at.as_nanos();
+    facts.last_sent_ns = flow.last_sent.as_nanos();
+    facts.snd_una = flow.snd_una;
+    facts.snd_nxt = flow.snd_nxt;
+    facts.delivered = flow.delivered;
+    facts.delivered_ce = flow.delivered_ce;
+    facts.lost = flow.lost;
+    facts.srtt_us8 = flow.srtt_us8;
+    facts.min_rtt_us = flow.min_rtt.map_or(u32::MAX, |rtt| rtt.as_micros() as u32);
+    facts.packets_out = flow.packets_out.0;
+    facts.sacked_out = flow.sacked_out.0;
+    facts.in_flight = flow.in_flight.0;
+    facts.is_cwnd_limited = flow.cwnd_limited.into();
+    facts.tsval = flow.timestamps.map_or(0, |stamps| millis(stamps.value).wrapping_add(peer_offset));
+    facts.tsecr = flow.timestamps.map_or(0, |stamps| millis(stamps.echo));
+}
+
+/// What hardly ever differs.
+fn lay_settings(facts: &mut Facts, flow: &Flow) {
+    facts.mss = flow.mss;
+    facts.ca_state = flow.ca_state as u32;
+    facts.ecn_ok = flow.ecn_ok.into();
+    facts.pacing_status = match flow.pacing_status {
+        PacingStatus::None => 0,
+        PacingStatus::Needed => 1,
+        PacingStatus::Fq => 2,
+    };
+    facts.pacing_shift = flow.pacing_shift;
+    facts.gso_max_size = GSO_MAX_SIZE;
+    facts.gso_max_segs = flow.gso_max_segs;
+}
+
+/// Whether two views have the same progress. The time, which differs between ACKs, comes first.
+#[inline(always)]
+fn same_progress(one: &Flow, other: &Flow) -> bool {
+    one.now == other.now
+        && one.in_flight == other.in_flight
+        && one.packets_out == other.packets_out
+        && one.sacked_out == other.sacked_out
+        && one.snd_una == other.snd_una
+        && one.snd_nxt == other.snd_nxt
+        && one.delivered == other.delivered
+        && one.delivered_ce == other.delivered_ce
+        && one.delivered_at == other.delivered_at
+        && one.lost == other.lost
+        && one.app_limited == other.app_limited
+        && one.srtt_us8 == other.srtt_us8
+        && one.min_rtt == other.min_rtt
+        && one.cwnd_limited == other.cwnd_limited
+        && one.last_sent == other.last_sent
+        && one.departure == other.departure
+        && one.timestamps == other.timestamps
+}
+
+#[inline(always)]
+fn same_settings(one: &Flow, other: &Flow) -> bool {
+    one.mss == other.mss
+        && one.ca_state == other.ca_state
+        && one.ecn_ok == other.ecn_ok
+        && one.pacing_status == other.pacing_status
+        && one.pacing_shift == other.pacing_shift
+        && one.gso_max_segs == other.gso_max_segs
 }
 
 fn plain(window: &Window) -> abi::Window {
@@ -267,6 +331,14 @@ fn plain(window: &Window) -> abi::Window {
     }
 }
 
+/// A value that the module wrote alone is read alone: a processor that reads several of them as one vector waits until
+/// all of them have left its store buffer.
+#[inline(always)]
+fn alone(value: &u32) -> u32 {
+    // SAFETY: a reference is valid for reads.
+    unsafe { ptr::from_ref(value).read_volatile() }
+}
+
 fn take(found: &abi::Window, window: &mut Window) {
     // A rate that the module left alone may have a fraction of a byte.
     if found.pacing_rate != plain(window).pacing_rate {
@@ -275,9 +347,9 @@ fn take(found: &abi::Window, window: &mut Window) {
             bytes => Rate::from_bytes_per_sec(bytes),
         };
     }
-    window.cwnd = Segs(found.cwnd);
-    window.ssthresh = Segs(found.ssthresh);
-    window.cwnd_cnt = found.cwnd_cnt;
-    window.prior_cwnd = Segs(found.prior_cwnd);
-    window.cwnd_clamp = Segs(found.cwnd_clamp);
+    window.cwnd = Segs(alone(&found.cwnd));
+    window.ssthresh = Segs(alone(&found.ssthresh));
+    window.cwnd_cnt = alone(&found.cwnd_cnt);
+    window.prior_cwnd = Segs(alone(&found.prior_cwnd));
+    window.cwnd_clamp = Segs(alone(&found.cwnd_clamp));
 }

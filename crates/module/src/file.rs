@@ -1,9 +1,9 @@
 //! A compiled module: loading it, setting its parameters, asking what it is.
 #![expect(unsafe_code, reason = "loading foreign code; each block says why it is sound")]
 
-use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_ulong, c_void};
 use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tailback_cc::{Control, Flow, Window};
@@ -20,10 +20,8 @@ const ERANGE: c_int = 34;
 /// Maximum number of lines that a run keeps of what its modules print.
 const MOST_LINES: usize = 1_000;
 
-thread_local! {
-    /// The random numbers of the call in progress; null outside of one.
-    pub(crate) static DRAWS: Cell<*mut Draws> = const { Cell::new(ptr::null_mut()) };
-}
+/// The random numbers of the call in progress; null outside of one. A run with modules is alone in its process.
+pub(crate) static DRAWS: AtomicPtr<Draws> = AtomicPtr::new(ptr::null_mut());
 
 static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -72,7 +70,7 @@ impl ModuleFile {
             name: String::from_utf8_lossy(name).into_owned(),
             about,
             socket: library.function(c"tailback_socket")?,
-            call: library.function(c"tailback_call")?,
+            call: library.function(c"tailback_call_2")?,
             facts: Facts { wants_pacing: false, needs_ecn: about.needs_ecn != 0, sndbuf_factor: 2 },
         };
         file.probe();
@@ -196,7 +194,7 @@ fn last_error() -> String {
 
 extern "C" fn random() -> u32 {
     // SAFETY: null, or those of the control whose call is in progress, which touches them in no other way.
-    unsafe { DRAWS.get().as_mut() }.map_or(0, Draws::next)
+    unsafe { DRAWS.load(Ordering::Relaxed).as_mut() }.map_or(0, Draws::next)
 }
 
 extern "C" fn allocate(size: c_ulong) -> *mut c_void {
