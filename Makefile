@@ -151,9 +151,10 @@ bench: $(VENV)/.package ## instructions and time per segment of whole runs, then
 	$(BIN)/python -m performance.report
 	cargo bench --locked --package tailback-bench
 
-kernel: $(VENV)/.package ## build the Linux kernel of --backend uml; as root, install what that needs
+kernel: $(VENV)/.package ## build the Linux kernels of --backend uml, without and with Wi-Fi; as root, install what that needs
 	@scripts/kernel-packages.sh
 	$(BIN)/tailback kernel build
+	$(BIN)/tailback kernel build --with wifi
 
 clean: ## remove what was built and installed; results stay
 	rm -rf $(VENV) target site build dist python/tailback/_core.*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis

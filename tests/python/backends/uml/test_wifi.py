@@ -14,7 +14,7 @@ from backends.conftest import SECOND, flow, left_running, link
 from tailback.backends import RunFailed, RunResult
 from tailback.backends.sim import Sim
 from tailback.backends.uml import Uml
-from tailback.kernel import KernelMissing
+from tailback.kernel import WIFI, KernelMissing, Recipe, build, package
 from tailback.resolved import of_json
 from waiting import joined, until
 
@@ -30,8 +30,10 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def uml() -> Uml:
+    if os.environ.get("CI") == "true":
+        build(Recipe(package("6.12"), WIFI, (WIFI,)), print)
     try:
-        return Uml.named("wifi")
+        return Uml.named(WIFI)
     except KernelMissing:
         pytest.skip("needs a kernel with radios: tailback kernel build --with wifi")
 
