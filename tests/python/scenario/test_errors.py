@@ -80,7 +80,7 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  router:",
         "  router: {colour: red}",
         "access21.yaml:4: hosts.router.colour: there is no key `colour` here\n"
-        "  hint: use one of: stack, sysctl, tsq, offloads, nic",
+        "  hint: use one of: stack, sysctl, tsq, offloads, ssthresh, nic",
     ),
     "no duration": (
         "duration: 40s\n",
