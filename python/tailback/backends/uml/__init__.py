@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tailback import _core
 from tailback.backends import Clock, Progress, RunResult, Unsuitable
 from tailback.backends.linux import captures, own_modules, process
 from tailback.backends.linux.steps import PROGRAMS
@@ -61,9 +62,13 @@ class Uml:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """Digest of the kernel, the agent, and the host's iproute2."""
+        """Digest of the kernel, the agent, the host's iproute2, and of the simulator if the kernel has radios, because
+        their air is the simulator's.
+        """
         files = [self.kernel.binary, self.machine.agent, *map(Path, PROGRAMS)]
-        return digest((file.name, file.read_bytes()) for file in files)[:16]
+        parts = [(file.name, file.read_bytes()) for file in files]
+        air = [("air", _core.engine().encode())] if self.kernel.has("TAILBACK_WIFI") else []
+        return digest([*parts, *air])[:16]
 
     def new_progress(self) -> Progress:
         """The progress of one run, in virtual time."""

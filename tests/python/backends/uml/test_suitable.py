@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tailback.backends import Unsuitable
-from tailback.backends.uml import suitable
+from tailback.backends.uml import Uml, suitable
+from tailback.backends.uml.instance import Machine
 from tailback.kernel.cache import Kernel, Manifest
 from tailback.resolved import of_json
 
@@ -119,3 +120,19 @@ def test_a_part_of_wifi_that_is_not_there_yet_is_named(
     with pytest.raises(Unsuitable, match="hint: ") as refused:
         suitable.check(of_json(given), kernel)
     assert said in str(refused.value)
+
+
+def test_results_of_a_kernel_with_radios_depend_on_the_simulator_of_their_air(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fingerprint(config: str) -> str:
+        (tmp_path / "config").write_text(config)
+        (tmp_path / "linux").write_bytes(b"the same")
+        kernel = Kernel(tmp_path, Manifest("wifi", "d", "6.12.1", "linux-source-6.12", "gcc", "2026", 1.0))
+        return Uml(kernel, Machine(kernel.binary, kernel.binary), chosen=True).fingerprint
+
+    before = [fingerprint("CONFIG_TAILBACK_WIFI=y\n"), fingerprint("")]
+    monkeypatch.setattr("tailback._core.engine", lambda: "another")
+    after = [fingerprint("CONFIG_TAILBACK_WIFI=y\n"), fingerprint("")]
+    assert before[0] != after[0]
+    assert before[1] == after[1]
