@@ -86,8 +86,8 @@ impl Sampler {
 
     /// The rows of samples since the last time, by table.
     pub fn take(&mut self) -> Vec<(&'static str, String)> {
-        let tables =
-            [Some(&mut self.sockets.senders), self.sockets.receivers.as_mut(), Some(&mut self.qdisc)];
+        let Self { sockets, qdisc, losses, .. } = self;
+        let tables = [Some(&mut sockets.senders), sockets.receivers.as_mut(), Some(qdisc), Some(losses)];
         tables.into_iter().flatten().map(|table| (table.name(), table.take())).collect()
     }
 
