@@ -255,21 +255,6 @@ Multiplexing: TypeAlias = Literal["one", "all"]
 VideoRule: TypeAlias = Literal["rate", "bola", "hybrid"]
 
 
-class _Simulated:
-    """Traffic that the agent does not have."""
-
-    run_by: ClassVar[Application | None] = None
-    name: str
-
-    def job(self, duration_ns: int) -> dict[str, Any]:
-        """The agent does not run it."""
-        raise NotImplementedError(f"{self.name} for {duration_ns} ns")
-
-    def refused(self) -> Iterator[Refusal]:
-        """The features of it that only the simulator supports."""
-        yield from ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Page:
     """A web page that is loaded once, over at most `connections`."""
@@ -311,10 +296,11 @@ class Page:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Video(_Simulated):
-    """A video in segments, and the rule by which its player chooses bitrates."""
+class Video:
+    """A video in segments, and the rule by which its player chooses bitrates. Only the simulator plays it."""
 
     __pydantic_config__ = STRICT
+    run_by: ClassVar[Application | None] = None
 
     kind: Literal["video"] = "video"
     name: str
@@ -332,6 +318,10 @@ class Video(_Simulated):
     tsq: SmallQueue
     socket: SocketOptions = SocketOptions()
     dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
+
+    def refused(self) -> Iterator[Refusal]:
+        """The features of it that only the simulator supports."""
+        yield from ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -364,6 +354,9 @@ def _tag(entry: Any) -> str | None:
 
 Connection: TypeAlias = Tcp | Request | Page
 """Traffic over TCP that kernels run, too."""
+
+OfAgent: TypeAlias = Tcp | Udp | Ping | Request | Page
+"""Traffic that the agent has, too; the others are refused by name before a job is written."""
 
 Flow: TypeAlias = Tcp | Udp | Ping | Request | Page | Video
 """The kinds of traffic of a run."""

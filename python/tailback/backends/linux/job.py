@@ -40,8 +40,8 @@ from tailback.backends.linux.own_modules import registered
 from tailback.backends.linux.steps import IP, TC, Json, Words, run, write
 from tailback.backends.linux.trees import NOTHING, Matches, Socket, Transport, Tree
 from tailback.qdiscs import words_of
-from tailback.resolved import Flow, Link, Qdisc, Request, Scenario, Tcp
-from tailback.resolved.traffic import Application
+from tailback.resolved import Flow, Link, Qdisc, Request, Scenario, Tcp, Video
+from tailback.resolved.traffic import Application, OfAgent
 from tailback.resolved.wifi import Mode
 
 FIRST_PORT = 5001
@@ -512,17 +512,18 @@ def _target(hops: Sequence[Hop], flow: Flow) -> str:
     return family.address(back.link, back.end)
 
 
-def with_sockets(scenario: Scenario) -> Iterator[tuple[Flow, Socket]]:
+def with_sockets(scenario: Scenario) -> Iterator[tuple[OfAgent, Socket]]:
     """The flows that the agent can run, with what distinguishes their packets."""
     used: Counter[Transport] = Counter()
     for entry in scenario.flows:
-        if entry.run_by is not None:
-            transport = TRANSPORTS[entry.run_by]
-            yield entry, Socket(transport, FIRST_PORT + used[transport])
-            used[transport] += 1
+        if isinstance(entry, Video) or entry.run_by is None:
+            continue
+        transport = TRANSPORTS[entry.run_by]
+        yield entry, Socket(transport, FIRST_PORT + used[transport])
+        used[transport] += 1
 
 
-def conversation(entry: Flow, port: int, scenario: Scenario) -> Json:
+def conversation(entry: OfAgent, port: int, scenario: Scenario) -> Json:
     """The entry of a flow in the agent's job, without its address."""
     between = {"to": entry.target} if entry.run_by in BETWEEN_SOCKETS else {}
     control = {"congestion_control": registered(scenario, entry.cc)} if isinstance(entry, Tcp | Request) else {}
