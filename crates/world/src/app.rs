@@ -5,6 +5,7 @@
 //! one of its sockets is ready, and when a timer that it has set expires; it acts by [`Syscalls`].
 
 mod bulk;
+mod exchange;
 mod page;
 mod ping;
 mod request;

@@ -11,9 +11,10 @@
 
 use serde::Deserialize;
 use tailback_packet::SocketId;
-use tailback_record::{FlowsRow, ObjectsRow};
+use tailback_record::ObjectsRow;
 use tailback_units::{Bytes, SimTime, Span};
 
+use super::exchange::{record_read, send_rest};
 use super::{Application, Conversation, Kind, Place, TimerId};
 use crate::BuildError;
 use crate::build::{Builder, Connection, Side};
@@ -204,11 +205,7 @@ impl Application for Page {
     }
 
     fn sample(&mut self, calls: &mut Syscalls) {
-        let bytes = std::mem::take(&mut self.read);
-        if bytes > Bytes::ZERO {
-            let row = FlowsRow { t: calls.now(), flow: calls.name(), bytes };
-            calls.record().flows.push(row);
-        }
+        record_read(&mut self.read, calls);
     }
 
     fn ended(&mut self, calls: &mut Syscalls) {
@@ -287,15 +284,7 @@ impl Page {
     /// Hands waiting bytes to the sockets; `writable` follows if one has no room.
     fn send(&mut self, number: usize, calls: &mut Syscalls) {
         let wire = &mut self.wires[number];
-        for (end, socket) in wire.sockets.into_iter().enumerate() {
-            while wire.unsent[end] > 0 {
-                let sent = calls.send(socket, wire.unsent[end]);
-                wire.unsent[end] -= sent.taken;
-                if sent.blocked || sent.taken == 0 {
-                    break;
-                }
-            }
-        }
+        send_rest(wire.sockets, &mut wire.unsent, calls);
     }
 }
 

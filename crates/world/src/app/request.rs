@@ -8,9 +8,10 @@
 
 use serde::Deserialize;
 use tailback_packet::SocketId;
-use tailback_record::{FlowsRow, RequestsRow};
+use tailback_record::RequestsRow;
 use tailback_units::{Bytes, SimTime, Span};
 
+use super::exchange::{record_read, send_rest};
 use super::{Application, Conversation, Kind, Place, TimerId};
 use crate::BuildError;
 use crate::build::{Builder, Connection, Side};
@@ -172,11 +173,7 @@ impl Application for Requests {
     }
 
     fn sample(&mut self, calls: &mut Syscalls) {
-        let bytes = std::mem::take(&mut self.read);
-        if bytes > Bytes::ZERO {
-            let row = FlowsRow { t: calls.now(), flow: calls.name(), bytes };
-            calls.record().flows.push(row);
-        }
+        record_read(&mut self.read, calls);
     }
 
     fn ended(&mut self, calls: &mut Syscalls) {
@@ -223,15 +220,7 @@ impl Requests {
 
     /// Hands the rest of both messages to their sockets; `writable` follows if one has no room.
     fn send(&mut self, calls: &mut Syscalls) {
-        for (end, socket) in [self.client, self.server].into_iter().enumerate() {
-            while self.unsent[end] > 0 {
-                let sent = calls.send(socket, self.unsent[end]);
-                self.unsent[end] -= sent.taken;
-                if sent.blocked || sent.taken == 0 {
-                    break;
-                }
-            }
-        }
+        send_rest([self.client, self.server], &mut self.unsent, calls);
     }
 
     fn record(&self, latency_ms: Option<Span>, calls: &mut Syscalls) {

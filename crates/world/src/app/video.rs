@@ -13,9 +13,10 @@ mod rate;
 
 use serde::Deserialize;
 use tailback_packet::SocketId;
-use tailback_record::{FlowsRow, VideoRow};
+use tailback_record::VideoRow;
 use tailback_units::{Bytes, Rate, SimTime, Span};
 
+use super::exchange::{record_read, send_rest};
 use super::{Application, Conversation, Kind, Place, TimerId};
 use crate::BuildError;
 use crate::build::{Builder, Connection, Side};
@@ -240,11 +241,7 @@ impl Application for Video {
     }
 
     fn sample(&mut self, calls: &mut Syscalls) {
-        let bytes = std::mem::take(&mut self.read);
-        if bytes > Bytes::ZERO {
-            let row = FlowsRow { t: calls.now(), flow: calls.name(), bytes };
-            calls.record().flows.push(row);
-        }
+        record_read(&mut self.read, calls);
     }
 
     fn ended(&mut self, calls: &mut Syscalls) {
@@ -322,15 +319,7 @@ impl Video {
 
     /// Hands the rest of both messages to their sockets; `writable` follows if one has no room.
     fn send(&mut self, calls: &mut Syscalls) {
-        for (end, socket) in self.sockets.into_iter().enumerate() {
-            while self.unsent[end] > 0 {
-                let sent = calls.send(socket, self.unsent[end]);
-                self.unsent[end] -= sent.taken;
-                if sent.blocked || sent.taken == 0 {
-                    break;
-                }
-            }
-        }
+        send_rest(self.sockets, &mut self.unsent, calls);
     }
 }
 
