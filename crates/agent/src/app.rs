@@ -3,10 +3,12 @@
 
 mod bulk;
 mod echo;
+mod fetch;
 mod page;
 mod ping;
 mod request;
 mod udp;
+mod video;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,7 +27,8 @@ use crate::tcp_info::SocketTables;
 const STACK: usize = 128 * 1024;
 
 /// The tables that applications fill, by kind of traffic.
-const TABLES: [&[TableKind]; 5] = [bulk::TABLES, page::TABLES, ping::TABLES, request::TABLES, udp::TABLES];
+const TABLES: [&[TableKind]; 6] =
+    [bulk::TABLES, page::TABLES, ping::TABLES, request::TABLES, udp::TABLES, video::TABLES];
 
 /// The application of `conversation`, with its sockets open; `None` if neither end is on this machine.
 fn application(
@@ -44,6 +47,7 @@ fn application(
             Some(Box::new(request::RunningRequests::prepare(requests, bins, network)?))
         }
         Conversation::Udp(flow) => Some(Box::new(udp::RunningDatagrams::prepare(flow, bins, network)?)),
+        Conversation::Video(video) => Some(Box::new(video::RunningVideo::prepare(video, bins, network)?)),
     })
 }
 

@@ -6,6 +6,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use serde::Deserialize;
+use tailback_video::Rule;
 
 use crate::netlink::Marks;
 
@@ -30,6 +31,9 @@ pub struct Job {
     /// Directions of links that lose packets.
     #[serde(default)]
     pub lossy: Vec<Lossy>,
+    /// Radios whose queues are sampled.
+    #[serde(default)]
+    pub radios: Vec<Radio>,
     /// The conversations of its applications.
     pub traffic: Vec<Conversation>,
     /// Links that deliver at the times of a trace.
@@ -59,6 +63,8 @@ pub enum Conversation {
     Request(Requests),
     /// A web page.
     Page(Page),
+    /// A video in segments.
+    Video(Video),
 }
 
 /// One step of building the network.
@@ -164,6 +170,18 @@ pub struct Lossy {
     /// The ifb there.
     pub interface: String,
     /// The name of the sending device in tables.
+    pub name: String,
+}
+
+/// A radio whose queues are sampled.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Radio {
+    /// Its host.
+    pub host: usize,
+    /// Its device there.
+    pub interface: String,
+    /// Its name in tables.
     pub name: String,
 }
 
@@ -457,6 +475,62 @@ pub enum Multiplexing {
 
 impl Page {
     /// One of its connections.
+    pub fn connection(&self) -> Flow {
+        Flow {
+            start_ns: self.start_ns,
+            congestion_control: self.congestion_control.clone(),
+            pacing_shift: self.pacing_shift,
+            dscp: self.dscp,
+            token: self.token.clone(),
+            ..Flow::bare(&self.name, [self.from, self.to], (self.address, self.port))
+        }
+    }
+}
+
+/// A video that is played once.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Video {
+    /// Its name in tables.
+    pub name: String,
+    /// The player.
+    pub from: usize,
+    /// The server.
+    pub to: usize,
+    /// Address of the server.
+    pub address: IpAddr,
+    /// Port of the server.
+    pub port: u16,
+    /// When the player connects.
+    pub start_ns: u64,
+    /// No request at or after this.
+    pub stop_ns: u64,
+    /// Bytes of a request.
+    pub size: usize,
+    /// Bitrates, growing.
+    pub ladder_bps: Vec<u64>,
+    /// Length of a segment.
+    pub segment_ns: u64,
+    /// Largest buffer.
+    pub buffer_ns: u64,
+    /// Buffer with which playing begins.
+    pub startup_ns: u64,
+    /// How the player chooses a bitrate.
+    pub rule: Rule,
+    /// Congestion control of both ends.
+    pub congestion_control: String,
+    /// As for a flow, at both ends.
+    pub pacing_shift: Option<u32>,
+    /// Differentiated services code point of both ends.
+    #[serde(default)]
+    pub dscp: Option<u8>,
+    /// The token that the player sends first.
+    #[serde(default)]
+    pub token: Option<String>,
+}
+
+impl Video {
+    /// Its connection.
     pub fn connection(&self) -> Flow {
         Flow {
             start_ns: self.start_ns,

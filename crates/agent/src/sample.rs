@@ -12,6 +12,7 @@ use crate::network::Network;
 use crate::sys;
 use crate::table::Table;
 use crate::tcp_info::SocketTables;
+use crate::wireless::QueueReader;
 
 const QDISC_COLUMNS: [&str; 12] = [
     "t_ns",
@@ -30,6 +31,8 @@ const QDISC_COLUMNS: [&str; 12] = [
 
 const LOSSES_COLUMNS: [&str; 3] = ["t_ns", "device", "lost"];
 
+const RADIOS_COLUMNS: [&str; 5] = ["t_ns", "device", "what", "reason", "count"];
+
 /// Kinds that hold no packets.
 const NOT_QUEUES: [&str; 3] = ["noqueue", "ingress", "clsact"];
 
@@ -39,6 +42,8 @@ struct Watched {
     devices: BTreeMap<u32, Device>,
     /// Names of the devices that send to an ifb on which packets are lost.
     lossy: BTreeMap<u32, String>,
+    /// Those with a radio, by their names in tables.
+    radios: Vec<(String, QueueReader)>,
 }
 
 /// Takes the samples and holds the tables.
@@ -48,6 +53,7 @@ pub struct Sampler {
     sockets: SocketTables,
     qdisc: Table,
     losses: Table,
+    radios: Table,
 }
 
 impl Sampler {
@@ -61,6 +67,7 @@ impl Sampler {
             sockets: SocketTables::of_senders(),
             qdisc: Table::new("qdisc", &QDISC_COLUMNS),
             losses: Table::new("losses", &LOSSES_COLUMNS),
+            radios: Table::new("radios", &RADIOS_COLUMNS),
         })
     }
 
@@ -80,15 +87,32 @@ impl Sampler {
             for (device, lost) in losses(&disciplines, &host.lossy) {
                 self.losses.row().cell(t_ns).name(device).cell(lost);
             }
+            for (device, reader) in &mut host.radios {
+                let counts = reader.read().doing("reading the queues of a radio")?;
+                for (what, reason, count) in [
+                    ("drop", "aqm", counts.dropped),
+                    ("drop", "overlimit", counts.overlimit),
+                    ("mark", "aqm", counts.marked),
+                ] {
+                    if count > 0 {
+                        self.radios.row().cell(t_ns).name(device).cell(what).cell(reason).cell(count);
+                    }
+                }
+            }
         }
         Ok(())
     }
 
     /// The rows of samples since the last time, by table.
     pub fn take(&mut self) -> Vec<(&'static str, String)> {
-        let Self { sockets, qdisc, losses, .. } = self;
-        let tables = [Some(&mut sockets.senders), sockets.receivers.as_mut(), Some(qdisc), Some(losses)];
-        tables.into_iter().flatten().map(|table| (table.name(), table.take())).collect()
+        let Self { sockets, qdisc, losses, radios, .. } = self;
+        let sockets = [Some(&mut sockets.senders), sockets.receivers.as_mut()];
+        sockets
+            .into_iter()
+            .flatten()
+            .chain([qdisc, losses, radios])
+            .map(|table| (table.name(), table.take()))
+            .collect()
     }
 
     /// Writes the tables of the samples and of the applications.
@@ -96,6 +120,7 @@ impl Sampler {
         self.sockets.senders.write(folder)?;
         self.qdisc.write(folder)?;
         self.losses.write(folder)?;
+        self.radios.write(folder)?;
         traffic.measured(job.interval_ns)?.iter().try_for_each(|table| table.write(folder))
     }
 }
@@ -135,11 +160,21 @@ fn watched(job: &Job, network: &Network, host: usize) -> Result<Watched, Failure
             .collect::<std::io::Result<_>>()
     })?;
     let lossy = lossy.doing(format!("finding the lossy links of {}", job.hosts[host]))?;
+    let radios = network.within(host, || {
+        let mine = job.radios.iter().filter(|radio| radio.host == host);
+        mine.map(|radio| {
+            let reader = QueueReader::open(sys::interface_index(&radio.interface)?)?;
+            Ok((radio.name.clone(), reader))
+        })
+        .collect::<std::io::Result<_>>()
+    })?;
+    let radios = radios.doing(format!("finding the radios of {}", job.hosts[host]))?;
     let netlink = network.within(host, Netlink::open)?.doing("opening netlink")?;
     Ok(Watched {
         netlink,
         devices: devices.doing(format!("finding the devices of {}", job.hosts[host]))?,
         lossy,
+        radios,
     })
 }
 

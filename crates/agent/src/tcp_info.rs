@@ -62,6 +62,10 @@ pub const RECEIVER_COLUMNS: [&str; 10] = [
     "rcv_ooopack",
 ];
 
+/// Bytes of `struct tcp_bbr_info`; newer versions of BBR append to it. Those of Vegas and DCTCP have 16.
+/// [linux-6.12 inet_diag.h tcp_cc_info]
+const BBR_INFO: usize = 20;
+
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// States in which the sender has something to do: SYN sent, established, FIN not yet acknowledged.
@@ -96,7 +100,7 @@ impl SocketTables {
 
 impl Sample {
     /// Reads it from the kernel.
-    pub fn of(socket: &OwnedFd, congestion_control: &str) -> io::Result<Self> {
+    pub fn of(socket: &OwnedFd) -> io::Result<Self> {
         let ask = |level, name, room: usize| {
             let mut buffer = vec![0; room];
             sys::option(socket, level, name, &mut buffer).map(<[u8]>::to_vec)
@@ -104,10 +108,7 @@ impl Sample {
         Ok(Self {
             info: ask(libc::IPPROTO_TCP, libc::TCP_INFO, 512)?,
             memory: ask(libc::SOL_SOCKET, sys::SO_MEMINFO, 64)?,
-            bbr: match congestion_control {
-                "bbr" => ask(libc::IPPROTO_TCP, sys::TCP_CC_INFO, 64)?,
-                _ => Vec::new(),
-            },
+            bbr: bbr_of(ask(libc::IPPROTO_TCP, sys::TCP_CC_INFO, 64)?),
         })
     }
 
@@ -162,6 +163,11 @@ impl Sample {
     }
 }
 
+/// What a control says of itself, if it is long enough for `struct tcp_bbr_info`, which only BBR's is; else nothing.
+fn bbr_of(control: Vec<u8>) -> Vec<u8> {
+    if control.len() >= BBR_INFO { control } else { Vec::new() }
+}
+
 fn word(bytes: &[u8], offset: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(offset..offset + 4)?.try_into().ok()?))
 }
@@ -178,6 +184,12 @@ fn gain(bytes: &[u8], offset: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_vegas_says_of_itself_is_not_taken_for_bbr() {
+        assert!(bbr_of(vec![1; 16]).is_empty());
+        assert_eq!(bbr_of(vec![1; 20]).len(), 20);
+    }
 
     #[test]
     fn a_row_has_a_cell_for_every_column() {

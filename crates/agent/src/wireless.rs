@@ -24,11 +24,14 @@ const CTRL_ATTR_MCAST_GRP_NAME: u16 = 1;
 const CTRL_ATTR_MCAST_GRP_ID: u16 = 2;
 const NETLINK_ADD_MEMBERSHIP: i32 = 1;
 const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
 const REQUEST: u16 = 1;
 const ACKNOWLEDGE: u16 = 4;
+const DUMP: u16 = 0x300;
 
 const CMD_SET_INTERFACE: u8 = 6;
 const CMD_START_AP: u8 = 15;
+const CMD_GET_STATION: u8 = 17;
 const CMD_NEW_STATION: u8 = 19;
 const CMD_CONNECT: u8 = 46;
 const CMD_REGISTER_FRAME: u8 = 58;
@@ -44,6 +47,17 @@ const BEACON_TAIL: u16 = 15;
 const STA_AID: u16 = 16;
 const STA_LISTEN_INTERVAL: u16 = 18;
 const STA_SUPPORTED_RATES: u16 = 19;
+const STA_INFO: u16 = 21;
+/// In `STA_INFO`. [nl80211.h nl80211_sta_info]
+const TID_STATS: u16 = 31;
+/// In each of `TID_STATS`. [nl80211.h nl80211_tid_stats]
+const TXQ_STATS: u16 = 6;
+/// In `TXQ_STATS`. [nl80211.h nl80211_txq_stats]
+const DROPS: u16 = 4;
+const ECN_MARKS: u16 = 5;
+const OVERLIMIT: u16 = 6;
+/// [linux-6.12 include/net/fq_impl.h fq_flow_drop]
+const BATCH: u64 = 32;
 const HT_CAPABILITY: u16 = 31;
 const WIPHY_FREQ: u16 = 38;
 const FRAME: u16 = 51;
@@ -70,6 +84,10 @@ const BEACON: u16 = 0x80;
 const AUTHENTICATION: u16 = 0xb0;
 /// Bytes of the header of a management frame.
 const HEADER: usize = 24;
+/// Bytes before the elements of an association request: header, capabilities, listen interval.
+const REQUESTED: usize = HEADER + 4;
+/// The number of this element.
+const HT_CAPABILITIES: u8 = 45;
 
 const NAME: &[u8] = b"tailback";
 /// 6 to 54 Mbit/s; 6, 12 and 24 are basic.
@@ -88,6 +106,9 @@ pub fn associate(cell: &Cell, within: &Within<'_>) -> Result<(), Failure> {
         Ok(())
     })?;
     let mut access_point = started.ok_or_else(|| Failure::new("the access point has not started"))?;
+    // Sockets of different namespaces have the same port, and cfg80211 forgets what one of them has registered when
+    // another one is closed: the frames that the access point is to get. [linux-6.12 nl80211.c nl80211_netlink_notify]
+    let mut open = Vec::with_capacity(cell.stations.len());
     for (place, station) in cell.stations.iter().enumerate() {
         let doing = || format!("associating {}, station {} of its cell", station.address, place + 1);
         let mut started = None;
@@ -96,7 +117,10 @@ pub fn associate(cell: &Cell, within: &Within<'_>) -> Result<(), Failure> {
             Ok(())
         })?;
         access_point.admit(place).doing(doing())?;
-        started.map_or(Ok(()), |mut joining| joining.wait().doing(doing()))?;
+        if let Some(mut joining) = started {
+            joining.wait().doing(doing())?;
+            open.push(joining);
+        }
     }
     Ok(())
 }
@@ -149,21 +173,24 @@ impl<'a> AccessPoint<'a> {
             match u16::from_le_bytes([frame[0], frame[1]]) & 0xfc {
                 // Open system, the second of two, successful.
                 AUTHENTICATION => self.send(station, AUTHENTICATION, &[0, 0, 2, 0, 0, 0])?,
-                ASSOCIATION_REQUEST => return self.add(place, station),
+                ASSOCIATION_REQUEST => return self.add(place, station, frame),
                 _ => {}
             }
         }
     }
 
-    fn add(&mut self, place: usize, station: [u8; 6]) -> io::Result<()> {
+    fn add(&mut self, place: usize, station: [u8; 6], request: &[u8]) -> io::Result<()> {
         let number = place as u16 + 1;
+        let missing = || io::Error::other("its association request has no HT capabilities");
+        let capabilities = find_element(request.get(REQUESTED..).unwrap_or_default(), HT_CAPABILITIES);
+        let capabilities = capabilities.ok_or_else(missing)?;
         let member = Attributes::default()
             .word(IFINDEX, self.index)
             .bytes(MAC, &station)
             .half(STA_LISTEN_INTERVAL, 1)
             .bytes(STA_SUPPORTED_RATES, &RATES)
             .half(STA_AID, number)
-            .bytes(HT_CAPABILITY, &ht_capabilities())
+            .bytes(HT_CAPABILITY, capabilities)
             .bytes(STA_FLAGS2, &[MEMBER.to_ne_bytes(), MEMBER.to_ne_bytes()].concat())
             // Without queues for U-APSD.
             .bytes(STA_WME, &Attributes::default().byte(1, 0).byte(2, 0).0);
@@ -220,6 +247,61 @@ impl Joining {
     }
 }
 
+/// What mac80211 has counted in its queues above a radio, those of all its stations and traffic identifiers together,
+/// since the stations associated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct QueueCounts {
+    /// Packets that CoDel dropped.
+    pub dropped: u64,
+    /// Packets that were dropped from the longest queue when there were too many: mac80211 counts how often it did so,
+    /// [`BATCH`] at once if that queue has twice as many.
+    pub overlimit: u64,
+    /// Packets that CoDel marked.
+    pub marked: u64,
+}
+
+/// Reads the counters of one radio.
+pub struct QueueReader {
+    socket: Nl80211,
+    index: u32,
+}
+
+impl QueueReader {
+    /// Of the device with this number in the namespace of the calling thread.
+    pub fn open(index: u32) -> io::Result<Self> {
+        Ok(QueueReader { socket: Nl80211::open()?, index })
+    }
+
+    /// The counters now.
+    pub fn read(&mut self) -> io::Result<QueueCounts> {
+        let stations = self.socket.dump(CMD_GET_STATION, &Attributes::default().word(IFINDEX, self.index))?;
+        Ok(stations.iter().map(|station| counted(station)).fold(QueueCounts::default(), |sum, each| {
+            QueueCounts {
+                dropped: sum.dropped + each.dropped,
+                overlimit: sum.overlimit + each.overlimit,
+                marked: sum.marked + each.marked,
+            }
+        }))
+    }
+}
+
+/// The counters of the queues for one station.
+fn counted(station: &[u8]) -> QueueCounts {
+    let info = attribute(station, STA_INFO).unwrap_or_default();
+    let mut counts = QueueCounts::default();
+    for (_, category) in each(attribute(info, TID_STATS).unwrap_or_default()) {
+        let queue = attribute(category, TXQ_STATS).unwrap_or_default();
+        let number = |kind| {
+            let value = attribute(queue, kind).and_then(|value| value.first_chunk());
+            u64::from(value.map_or(0, |value| u32::from_ne_bytes(*value)))
+        };
+        counts.dropped += number(DROPS);
+        counts.overlimit += number(OVERLIMIT) * BATCH;
+        counts.marked += number(ECN_MARKS);
+    }
+    counts
+}
+
 fn beacon(cell: &Cell, index: u32, address: [u8; 6]) -> Attributes {
     // The time stamp is filled in by the driver; it is an access point.
     let fixed = [0; 8].into_iter().chain(INTERVAL.to_le_bytes()).chain([1, 0]);
@@ -250,10 +332,23 @@ fn element(number: u8, content: &[u8]) -> Vec<u8> {
     [&[number, content.len() as u8], content].concat()
 }
 
-/// HT capabilities: 40 MHz, no power save, both guard intervals, 64 KiB per aggregate, two streams.
+/// The content of an element of a management frame.
+fn find_element(mut elements: &[u8], wanted: u8) -> Option<&[u8]> {
+    while let [number, length, rest @ ..] = elements {
+        let (content, others) = rest.split_at_checked(usize::from(*length))?;
+        if *number == wanted {
+            return Some(content);
+        }
+        elements = others;
+    }
+    None
+}
+
+/// HT capabilities: 40 MHz, no power save, both guard intervals, 64 KiB per aggregate, four streams. The radio of each end
+/// has less, and mac80211 takes what both have.
 fn ht_capabilities() -> Vec<u8> {
     let mut content = vec![0; 26];
-    content[..5].copy_from_slice(&[0x6e, 0x00, 0x03, 0xff, 0xff]);
+    content[..7].copy_from_slice(&[0x6e, 0x00, 0x03, 0xff, 0xff, 0xff, 0xff]);
     content[15] = 1;
     content
 }
@@ -269,7 +364,7 @@ fn high_throughput(cell: &Cell) -> Vec<u8> {
         0x00, 0x50, 0xf2, 2, 1, 1, 0, 0, 0x03, 0xa4, 0, 0, 0x27, 0xa4, 0, 0, 0x42, 0x43, 0x5e, 0, 0x62, 0x32,
         0x2f, 0,
     ];
-    [element(45, &ht_capabilities()), element(61, &operation), element(221, &wmm)].concat()
+    [element(HT_CAPABILITIES, &ht_capabilities()), element(61, &operation), element(221, &wmm)].concat()
 }
 
 fn address_of(text: &str) -> io::Result<[u8; 6]> {
@@ -341,16 +436,27 @@ impl Nl80211 {
 
     /// Sends a request, and waits until the kernel has executed it.
     fn request(&mut self, command: u8, attributes: &Attributes) -> io::Result<()> {
+        self.send(command, REQUEST | ACKNOWLEDGE, attributes)?;
+        while !self.receive()? {}
+        Ok(())
+    }
+
+    /// The attributes of each of several answers.
+    fn dump(&mut self, command: u8, attributes: &Attributes) -> io::Result<Vec<Vec<u8>>> {
+        self.send(command, REQUEST | DUMP, attributes)?;
+        while !self.receive()? {}
+        Ok(self.waiting.drain(..).map(|(_, attributes)| attributes).collect())
+    }
+
+    fn send(&mut self, command: u8, flags: u16, attributes: &Attributes) -> io::Result<()> {
         let length = 20 + attributes.0.len() as u32;
         let mut message = length.to_ne_bytes().to_vec();
         message.extend(self.family.to_ne_bytes());
-        message.extend((REQUEST | ACKNOWLEDGE).to_ne_bytes());
+        message.extend(flags.to_ne_bytes());
         message.extend([0; 8]);
         message.extend([command, 1, 0, 0]);
         message.extend(&attributes.0);
-        sys::send(&self.socket, &message)?;
-        while !self.receive()? {}
-        Ok(())
+        sys::send(&self.socket, &message).map(drop)
     }
 
     /// The next event: its command and its attributes.
@@ -363,7 +469,7 @@ impl Nl80211 {
         }
     }
 
-    /// Reads what has come; true if there was an acknowledgement.
+    /// Reads what has come; true if there was an acknowledgement, or the end of a dump.
     fn receive(&mut self) -> io::Result<bool> {
         let mut buffer = vec![0; ROOM];
         let length = sys::receive(&self.socket, &mut buffer)?;
@@ -372,7 +478,8 @@ impl Nl80211 {
         while messages.len() >= 20 {
             let length = u32::from_ne_bytes([messages[0], messages[1], messages[2], messages[3]]) as usize;
             let length = length.clamp(20, messages.len());
-            if u16::from_ne_bytes([messages[4], messages[5]]) == NLMSG_ERROR {
+            let kind = u16::from_ne_bytes([messages[4], messages[5]]);
+            if kind == NLMSG_ERROR || kind == NLMSG_DONE {
                 let code = i32::from_ne_bytes([messages[16], messages[17], messages[18], messages[19]]);
                 if code != 0 {
                     return Err(io::Error::from_raw_os_error(-code));
@@ -415,10 +522,32 @@ mod tests {
     }
 
     #[test]
+    fn the_counters_of_a_station_are_the_sum_of_those_of_its_queues() {
+        let queue = |dropped, marked| {
+            let counts =
+                Attributes::default().word(DROPS, dropped).word(OVERLIMIT, 1).word(ECN_MARKS, marked);
+            Attributes::default().bytes(TXQ_STATS, &counts.0)
+        };
+        let queues = Attributes::default().bytes(1, &queue(3, 5).0).bytes(2, &queue(4, 0).0);
+        let info = Attributes::default().bytes(TID_STATS, &queues.0);
+        let station = Attributes::default().word(IFINDEX, 2).bytes(STA_INFO, &info.0);
+        assert_eq!(counted(&station.0), QueueCounts { dropped: 7, overlimit: 2 * BATCH, marked: 5 });
+        assert_eq!(counted(&[]), QueueCounts::default());
+    }
+
+    #[test]
     fn elements_of_a_frame_have_the_lengths_of_the_standard() {
         assert_eq!(ht_capabilities().len(), 26);
         assert_eq!(header(BEACON, [0xff; 6], [2; 6]).len(), HEADER);
         assert_eq!(element(0, NAME)[..2], [0, 8]);
+    }
+
+    #[test]
+    fn an_element_is_found_behind_others() {
+        let elements = [element(0, NAME), element(1, &RATES), element(HT_CAPABILITIES, &[7, 8])].concat();
+        assert_eq!(find_element(&elements, HT_CAPABILITIES), Some(&[7, 8][..]));
+        assert_eq!(find_element(&elements, 61), None);
+        assert_eq!(find_element(&elements[..elements.len() - 1], HT_CAPABILITIES), None, "it is cut off");
     }
 
     #[test]

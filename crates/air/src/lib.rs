@@ -5,13 +5,15 @@
 //! driver: wake, advance  ──▶  air: asks for turns and frames, tells what arrived and what is settled  ──▶  done
 //! ```
 //! [`message`] has the form of the messages, [`line`](mod@line) the connection, [`source`] the queues above a radio as
-//! the air sees them, [`served`] the calls. The protocol is documented in `docs/kernel-wifi.md`.
+//! the air sees them, [`series`] the modes that the driver chooses, [`served`] the calls. The protocol is documented in
+//! `docs/kernel-wifi.md`.
 
 pub mod line;
 pub mod message;
+pub mod series;
 pub mod served;
 pub mod source;
 
 pub use line::Line;
 pub use message::{Kind, Message};
-pub use served::{AirError, serve};
+pub use served::{AirError, Tables, serve};

@@ -27,6 +27,6 @@ fn whole(words: &[String]) -> Result<(), Box<dyn Error>> {
     let listener = UnixListener::bind(socket)?;
     let scenario = Scenario::from_json(&fs::read_to_string(scenario)?)?;
     let (stream, _) = listener.accept()?;
-    fs::write(table, tailback_air::serve(&scenario, stream)?)?;
+    fs::write(table, tailback_air::serve(&scenario, stream)?.wifi)?;
     Ok(())
 }

@@ -6,7 +6,7 @@
 //! The fields that a kind does not use are 0. Times are in ns from the start of the run.
 
 /// Version of the protocol.
-pub const PROTOCOL: u64 = 1;
+pub const PROTOCOL: u64 = 3;
 /// Bytes of a message.
 pub const LENGTH: usize = 24;
 /// As a peer: no station.
@@ -26,11 +26,16 @@ pub enum Kind {
     Advance = 3,
     /// The answer to `AskTurn`: `peer` is to be served, or `NOBODY`.
     Turn = 4,
-    /// The answer to `AskFrame`: the frame `token`, whose MPDU has so many `bytes`; 0: there is none.
+    /// The answer to `AskFrame`: the frame `token`, whose MPDU has so many `bytes`; 0: there is none. Another one follows
+    /// if `number` is 1. It is sent alone, in a mode that is probed, if `category` is 1.
     Frame = 5,
+    /// The answer to `AskRates`: `number` has the modes with the tries of each, see [`crate::series`]; those of the bits in
+    /// `category` are announced by RTS and CTS. The frame is sent alone if `bytes` is 1.
+    Rates = 6,
     /// Which peer of `radio` is to be served next in `category`?
     AskTurn = 16,
-    /// The next frame of `radio` for `peer` in `category`?
+    /// The next frame of `radio` for `peer` in `category`? And as many more, one after the other, as are sure to fit: in
+    /// all at most `bytes` frames and `number` bytes, each counted as at least `token` bytes and with 7 more.
     AskFrame = 17,
     /// `peer` of `radio` has been served in `category`; so many (`bytes`) of its frames wait to be sent again.
     Activate = 18,
@@ -46,15 +51,21 @@ pub enum Kind {
     Lost = 23,
     /// The end of a call; `number` is the next deadline.
     Done = 24,
+    /// In which modes is an aggregate of `radio` for `peer` in `category` sent whose first frame is `token`?
+    AskRates = 25,
+    /// An aggregate of `radio` for `peer` in `category`, of `token` frames, had the transmissions in `number`; `bytes` of
+    /// the frames were acknowledged. The status of those that are settled follows.
+    Tried = 26,
 }
 
 impl Kind {
-    const ALL: [Kind; 14] = [
+    const ALL: [Kind; 17] = [
         Kind::Hello,
         Kind::Wake,
         Kind::Advance,
         Kind::Turn,
         Kind::Frame,
+        Kind::Rates,
         Kind::AskTurn,
         Kind::AskFrame,
         Kind::Activate,
@@ -64,6 +75,8 @@ impl Kind {
         Kind::Received,
         Kind::Lost,
         Kind::Done,
+        Kind::AskRates,
+        Kind::Tried,
     ];
 }
 

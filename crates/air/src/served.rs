@@ -6,8 +6,9 @@
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tailback_packet::DropReason;
 use tailback_qdisc::Effects;
-use tailback_record::{Name, Record, Wifi, WifiRow};
+use tailback_record::{Events, EventsRow, Name, Record, Wifi, WifiRow};
 use tailback_units::{Bytes, SimTime};
 use tailback_wifi::{AccessCategory, Context, Outcome, Ppdu, StationId};
 use tailback_world::{Air, BuildError, Scenario};
@@ -35,9 +36,17 @@ pub enum AirError {
     Call(Message),
 }
 
-/// Serves the driver at the other end of `stream` with the air of `scenario`; returns the table `wifi` as an Arrow IPC
-/// stream.
-pub fn serve<S: Read + Write + Send + 'static>(scenario: &Scenario, stream: S) -> Result<Vec<u8>, AirError> {
+/// What the air records, as Arrow IPC streams.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Tables {
+    /// The table `wifi`: a row for each PPDU.
+    pub wifi: Vec<u8>,
+    /// Those of the table `events` that are drops: frames that a radio gave up, or its receiver did not wait for.
+    pub events: Vec<u8>,
+}
+
+/// Serves the driver at the other end of `stream` with the air of `scenario`.
+pub fn serve<S: Read + Write + Send + 'static>(scenario: &Scenario, stream: S) -> Result<Tables, AirError> {
     let line = Arc::new(Mutex::new(Line::new(stream)));
     let mut service = Service::new(scenario, line)?;
     while let Some(call) = { service.line().receive() } {
@@ -47,7 +56,7 @@ pub fn serve<S: Read + Write + Send + 'static>(scenario: &Scenario, stream: S) -
     match failure {
         // The kernel may end in the middle of a call.
         Some(error) if !is_end(&error) => Err(error.into()),
-        _ => Ok(service.table()),
+        _ => Ok(service.tables()),
     }
 }
 
@@ -65,16 +74,22 @@ struct Service<S> {
     record: Record,
     /// The name of the host of each radio.
     names: Vec<Name>,
+    /// The name of the device of each radio.
+    devices: Vec<Name>,
 }
 
 impl<S: Read + Write + Send + 'static> Service<S> {
     fn new(scenario: &Scenario, line: SharedLine<S>) -> Result<Self, BuildError> {
         let air = Air::build(scenario, &|radio| Box::new(Driver::new(radio, line.clone())))?;
         let mut record = Record { wifi: Some(Wifi::default()), ..Record::default() };
-        let names = air
-            .hosts
+        let hosts: Vec<&str> =
+            air.hosts.iter().map(|host| scenario.hosts[usize::from(host.0)].name.as_str()).collect();
+        let names = hosts.iter().map(|host| record.names.give(host)).collect();
+        let cells = scenario.cells.iter().flat_map(|cell| vec![&cell.name; cell.stations.len() + 1]);
+        let devices = hosts
             .iter()
-            .map(|host| record.names.give(&scenario.hosts[usize::from(host.0)].name))
+            .zip(cells)
+            .map(|(host, cell)| record.names.give(&format!("{host} -> {cell}")))
             .collect();
         Ok(Service {
             air,
@@ -84,6 +99,7 @@ impl<S: Read + Write + Send + 'static> Service<S> {
             outcomes: Vec::new(),
             record,
             names,
+            devices,
         })
     }
 
@@ -132,6 +148,10 @@ impl<S: Read + Write + Send + 'static> Service<S> {
         for outcome in outcomes.drain(..) {
             match outcome {
                 Outcome::Sent(ppdu) => self.note(&ppdu),
+                Outcome::Dropped(radio, packet, reason) => {
+                    self.note_drop(radio, reason);
+                    tell(&mut self.line(), Outcome::Dropped(radio, packet, reason));
+                }
                 other => tell(&mut self.line(), other),
             }
         }
@@ -157,10 +177,21 @@ impl<S: Read + Write + Send + 'static> Service<S> {
         self.record.wifi.get_or_insert_default().push(row);
     }
 
-    fn table(self) -> Vec<u8> {
-        let mut tables = self.record.finish();
-        let (_, stream) = tables.pop().expect("the record has a table of the air, the last one");
-        stream
+    fn note_drop(&mut self, radio: StationId, reason: DropReason) {
+        self.record.events.push(EventsRow {
+            t: self.now,
+            what: "drop",
+            r#where: self.devices[usize::from(radio.0)],
+            flow: None,
+            reason: Some(reason.name()),
+            value: None,
+        });
+    }
+
+    fn tables(self) -> Tables {
+        let mut tables = std::collections::BTreeMap::from_iter(self.record.finish());
+        let mut take = |name| tables.remove(name).expect("the record has this table");
+        Tables { wifi: take(Wifi::NAME), events: take(Events::NAME) }
     }
 }
 

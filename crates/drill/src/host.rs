@@ -104,7 +104,7 @@ impl Host {
     /// TCP makes buffers of several segments: since Linux 4.17 always, and below the discipline they are cut if the
     /// device cannot. [linux-4.17 tcp_output.c]
     pub(crate) fn builds_trains(&self) -> bool {
-        let follows_device = ["linux-4.14", "freebsd-9"].contains(&self.tcp.stack.name);
+        let follows_device = ["linux-3.10", "linux-4.14", "freebsd-9"].contains(&self.tcp.stack.name);
         self.segmentation_offload || !follows_device
     }
 

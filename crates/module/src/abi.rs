@@ -2,10 +2,6 @@
 
 use std::ffi::{c_char, c_int, c_ulong, c_void};
 
-/// Values of [`Facts::changed`].
-pub(crate) const PROGRESS: u32 = 1;
-pub(crate) const SETTINGS: u32 = 2;
-
 /// The sender before a call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,8 +31,7 @@ pub(crate) struct Facts {
     pub(crate) pacing_shift: u32,
     pub(crate) gso_max_size: u32,
     pub(crate) gso_max_segs: u32,
-    pub(crate) changed: u32,
-    pub(crate) unused: u32,
+    pub(crate) settings_changed: u32,
 }
 
 pub(crate) const MARK_APP_LIMITED: u32 = 1;
@@ -78,6 +73,28 @@ pub(crate) struct Rate {
     pub(crate) is_app_limited: u32,
     pub(crate) is_retrans: u32,
     pub(crate) is_ack_delayed: u32,
+    pub(crate) tx_in_flight: u32,
+    pub(crate) lost: u32,
+}
+
+/// A segment that was marked lost.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lost {
+    pub(crate) tx_in_flight: u32,
+    pub(crate) lost: u32,
+    pub(crate) is_app_limited: u32,
+}
+
+/// What `get_info` says, if it says what BBR's does.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Info {
+    pub(crate) is_bbr: u32,
+    pub(crate) pacing_gain: u32,
+    pub(crate) cwnd_gain: u32,
+    pub(crate) min_rtt_us: u32,
+    pub(crate) bandwidth: u64,
 }
 
 /// A member of `struct tcp_congestion_ops`.
@@ -95,12 +112,14 @@ pub(crate) enum Op {
     CongControl,
     UndoCwnd,
     SndbufExpand,
-    Release = 12,
+    GetInfo,
+    Release,
+    SkbMarkedLost,
 }
 
 impl Op {
     /// The name of the member with this number.
-    pub(crate) const NAMES: [&'static str; 13] = [
+    pub(crate) const NAMES: [&'static str; 14] = [
         "init",
         "ssthresh",
         "cong_avoid",
@@ -114,6 +133,7 @@ impl Op {
         "sndbuf_expand",
         "get_info",
         "release",
+        "skb_marked_lost",
     ];
 
     /// Its bit in [`About::has`].
@@ -148,4 +168,5 @@ pub(crate) type Describe = extern "C" fn(*mut About);
 pub(crate) type ParameterName = extern "C" fn(u32) -> *const c_char;
 pub(crate) type SetParameter = extern "C" fn(*const c_char, *const c_char) -> c_int;
 pub(crate) type Socket = extern "C" fn() -> *mut c_void;
+pub(crate) type Ask = extern "C" fn(*mut c_void, *const Facts, *mut Info);
 pub(crate) type Call = extern "C" fn(*mut c_void, u32, *const Facts, *mut Window, *const c_void) -> u32;

@@ -9,8 +9,8 @@ use rand_core::Rng;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::{
-    AckPath, AckSample, CaState, CwndEvent, Flow, GSO_MAX_SIZE, Hooks, ModelControl, PacingStatus,
-    RateSample, Window, WindowControl,
+    AckPath, AckSample, CaState, CwndEvent, Flow, GSO_MAX_SIZE, Hooks, LostSegment, ModelControl,
+    PacingStatus, RateSample, Window, WindowControl,
 };
 use tailback_units::{Rate, Segs, SimTime, Span};
 
@@ -19,6 +19,8 @@ use crate::crash;
 use crate::file::{DRAWS, ModuleFile};
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
+/// The unit of gains in `struct tcp_bbr_info`.
+const INFO_GAIN: f64 = 256.0;
 
 /// The control of one flow.
 pub(crate) struct ModuleControl {
@@ -27,9 +29,6 @@ pub(crate) struct ModuleControl {
     socket: *mut c_void,
     /// Those of the last call.
     facts: Facts,
-    /// The view that they were made from, once there was a call.
-    last: Flow,
-    begun: bool,
     draws: Draws,
     /// Offset of the peer's timestamps. [linux-6.12 net.ipv4.tcp_timestamps = 1]
     peer_offset: u32,
@@ -66,15 +65,7 @@ impl ModuleControl {
     pub(crate) fn new(file: ModuleFile) -> Self {
         let socket = (file.socket)();
         assert!(!socket.is_null(), "no memory for a socket");
-        ModuleControl {
-            file,
-            socket,
-            facts: Facts::default(),
-            last: Flow::established(0, Span::ZERO),
-            begun: false,
-            draws: Draws::seeded(0),
-            peer_offset: 0,
-        }
+        ModuleControl { file, socket, facts: Facts::default(), draws: Draws::seeded(0), peer_offset: 0 }
     }
 
     /// Calls `init`; returns what it asks for.
@@ -108,21 +99,14 @@ impl ModuleControl {
         (found, plain.asks)
     }
 
-    /// Lays the facts of a flow ready for the module. An ACK calls several members, mostly with the same facts.
+    /// Lays the facts of a flow ready for the module.
     #[inline(always)]
     fn lay(&mut self, flow: &Flow) {
-        self.facts.changed = 0;
-        if !self.begun || !same_settings(&self.last, flow) {
+        lay_progress(&mut self.facts, flow, self.peer_offset);
+        let known = has_settings(&self.facts, flow);
+        self.facts.settings_changed = u32::from(!known);
+        if !known {
             lay_settings(&mut self.facts, flow);
-            self.facts.changed |= abi::SETTINGS;
-        }
-        if !self.begun || !same_progress(&self.last, flow) {
-            lay_progress(&mut self.facts, flow, self.peer_offset);
-            self.facts.changed |= abi::PROGRESS;
-        }
-        if self.facts.changed != 0 {
-            self.last.clone_from(flow);
-            self.begun = true;
         }
     }
 
@@ -130,6 +114,21 @@ impl ModuleControl {
         if self.file.has(op) {
             self.call(op, flow, window, argument);
         }
+    }
+
+    /// What `get_info` says, if it says what BBR's does.
+    fn info(&self, flow: &Flow) -> Option<abi::Info> {
+        if !self.file.has(Op::GetInfo) {
+            return None;
+        }
+        let mut facts = Facts { settings_changed: 1, ..self.facts };
+        lay_progress(&mut facts, flow, self.peer_offset);
+        lay_settings(&mut facts, flow);
+        let mut info = abi::Info::default();
+        crash::begin(Op::GetInfo, facts.now_ns);
+        (self.file.ask)(self.socket, &facts, &mut info);
+        crash::end();
+        (info.is_bbr != 0).then_some(info)
     }
 
     fn ssthresh_of(&mut self, flow: &Flow, window: &Window) -> Segs {
@@ -187,6 +186,15 @@ impl Hooks for ModuleControl {
         self.call_if(Op::PktsAcked, flow, window, ptr::from_ref(&ack).cast());
     }
 
+    fn segment_lost(&mut self, segment: &LostSegment, flow: &Flow, window: &mut Window) {
+        let lost = abi::Lost {
+            tx_in_flight: segment.tx_in_flight.0,
+            lost: segment.lost as u32,
+            is_app_limited: segment.is_app_limited.into(),
+        };
+        self.call_if(Op::SkbMarkedLost, flow, window, ptr::from_ref(&lost).cast());
+    }
+
     fn min_tso_segs(&self, window: &Window) -> Option<u32> {
         self.file.has(Op::MinTsoSegs).then(|| {
             let mut window = plain(window);
@@ -196,6 +204,16 @@ impl Hooks for ModuleControl {
             crash::end();
             found
         })
+    }
+
+    fn gauges(&self, flow: &Flow, show: &mut dyn FnMut(&'static str, f64)) {
+        let Some(info) = self.info(flow) else { return };
+        show("bbr_bw", info.bandwidth as f64);
+        if info.min_rtt_us != u32::MAX {
+            show("bbr_min_rtt", info.min_rtt_us.into());
+        }
+        show("bbr_pacing_gain", f64::from(info.pacing_gain) / INFO_GAIN);
+        show("bbr_cwnd_gain", f64::from(info.cwnd_gain) / INFO_GAIN);
     }
 }
 
@@ -228,6 +246,8 @@ impl ModelControl for ModuleControl {
             is_app_limited: sample.is_app_limited.into(),
             is_retrans: sample.is_retrans.into(),
             is_ack_delayed: sample.is_ack_delayed.into(),
+            tx_in_flight: sample.tx_in_flight.0,
+            lost: sample.lost as u32,
         };
         self.draws.draw_ahead(draws);
         let (_, asks) = self.call(Op::CongControl, flow, window, ptr::from_ref(&rate).cast());
@@ -276,46 +296,30 @@ fn lay_settings(facts: &mut Facts, flow: &Flow) {
     facts.mss = flow.mss;
     facts.ca_state = flow.ca_state as u32;
     facts.ecn_ok = flow.ecn_ok.into();
-    facts.pacing_status = match flow.pacing_status {
-        PacingStatus::None => 0,
-        PacingStatus::Needed => 1,
-        PacingStatus::Fq => 2,
-    };
+    facts.pacing_status = status(flow.pacing_status);
     facts.pacing_shift = flow.pacing_shift;
     facts.gso_max_size = GSO_MAX_SIZE;
     facts.gso_max_segs = flow.gso_max_segs;
 }
 
-/// Whether two views have the same progress. The time, which differs between ACKs, comes first.
-#[inline(always)]
-fn same_progress(one: &Flow, other: &Flow) -> bool {
-    one.now == other.now
-        && one.in_flight == other.in_flight
-        && one.packets_out == other.packets_out
-        && one.sacked_out == other.sacked_out
-        && one.snd_una == other.snd_una
-        && one.snd_nxt == other.snd_nxt
-        && one.delivered == other.delivered
-        && one.delivered_ce == other.delivered_ce
-        && one.delivered_at == other.delivered_at
-        && one.lost == other.lost
-        && one.app_limited == other.app_limited
-        && one.srtt_us8 == other.srtt_us8
-        && one.min_rtt == other.min_rtt
-        && one.cwnd_limited == other.cwnd_limited
-        && one.last_sent == other.last_sent
-        && one.departure == other.departure
-        && one.timestamps == other.timestamps
+/// The value of `sk_pacing_status`.
+fn status(paced: PacingStatus) -> u32 {
+    match paced {
+        PacingStatus::None => 0,
+        PacingStatus::Needed => 1,
+        PacingStatus::Fq => 2,
+    }
 }
 
+/// Whether they were laid with the settings of this flow. Before the first call `mss` is 0, which no flow has.
 #[inline(always)]
-fn same_settings(one: &Flow, other: &Flow) -> bool {
-    one.mss == other.mss
-        && one.ca_state == other.ca_state
-        && one.ecn_ok == other.ecn_ok
-        && one.pacing_status == other.pacing_status
-        && one.pacing_shift == other.pacing_shift
-        && one.gso_max_segs == other.gso_max_segs
+fn has_settings(facts: &Facts, flow: &Flow) -> bool {
+    facts.mss == flow.mss
+        && facts.ca_state == flow.ca_state as u32
+        && facts.ecn_ok == u32::from(flow.ecn_ok)
+        && facts.pacing_status == status(flow.pacing_status)
+        && facts.pacing_shift == flow.pacing_shift
+        && facts.gso_max_segs == flow.gso_max_segs
 }
 
 fn plain(window: &Window) -> abi::Window {

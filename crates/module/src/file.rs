@@ -32,6 +32,7 @@ pub struct ModuleFile {
     about: About,
     pub(crate) socket: abi::Socket,
     pub(crate) call: abi::Call,
+    pub(crate) ask: abi::Ask,
     facts: Facts,
 }
 
@@ -70,7 +71,8 @@ impl ModuleFile {
             name: String::from_utf8_lossy(name).into_owned(),
             about,
             socket: library.function(c"tailback_socket")?,
-            call: library.function(c"tailback_call_2")?,
+            call: library.function(c"tailback_call_4")?,
+            ask: library.function(c"tailback_ask")?,
             facts: Facts { wants_pacing: false, needs_ecn: about.needs_ecn != 0, sndbuf_factor: 2 },
         };
         file.probe();

@@ -4,9 +4,11 @@
 //! Sequence numbers are 64-bit stream offsets (no wrap-around); the wire form is made only by the writers
 //! that need it.
 
+mod merging;
 mod segment;
 mod segmentation;
 
+pub use merging::Merged;
 pub use segment::{SackBlock, SackBlocks, Segment, SegmentFlags};
 
 use tailback_units::{Bytes, SimTime};

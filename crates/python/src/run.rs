@@ -66,21 +66,25 @@ pub fn try_module(py: Python<'_>, path: &str, parameters: Vec<(String, String)>)
 }
 
 /// The air of a scenario for the one driver that connects to the Unix socket `socket`, until it leaves; returns the
-/// table `wifi` as an Arrow IPC stream. Raises `ValueError` if the scenario has no such air, and `RuntimeError` if the
+/// table `wifi` and its drops in the form of `events`, as Arrow IPC streams. Raises `ValueError` if the scenario has no such air, and `RuntimeError` if the
 /// connection fails.
 #[pyfunction]
-pub fn serve_air<'py>(py: Python<'py>, scenario_json: &str, socket: &str) -> PyResult<Bound<'py, PyBytes>> {
+pub fn serve_air<'py>(
+    py: Python<'py>,
+    scenario_json: &str,
+    socket: &str,
+) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
     let scenario = Scenario::from_json(scenario_json).map_err(|error| unbuildable(&error))?;
     let serve = || {
         let listener = UnixListener::bind(socket)?;
         let (stream, _) = listener.accept()?;
         tailback_air::serve(&scenario, stream)
     };
-    let table = py.detach(|| guarded(serve))?.map_err(|error| match error {
+    let tables = py.detach(|| guarded(serve))?.map_err(|error| match error {
         AirError::Scenario(error) => unbuildable(&error),
         error => PyRuntimeError::new_err(error.to_string()),
     })?;
-    bytes(py, &table)
+    Ok((bytes(py, &tables.wifi)?, bytes(py, &tables.events)?))
 }
 
 /// From now on a crash in a kernel module ends the process with a report; to be called by the thread of the run.

@@ -49,13 +49,6 @@ impl FlowQueues {
         queue.slots.push_back(&mut self.links, slot);
     }
 
-    /// The oldest packet of `flow`.
-    #[inline]
-    pub fn front(&mut self, flow: u32) -> Option<&mut Packet> {
-        let slot = self.queues[flow as usize].slots.first()?;
-        self.slots[slot as usize].as_deref_mut()
-    }
-
     /// Takes the oldest packet of `flow`.
     #[inline]
     pub fn pop(&mut self, flow: u32) -> Option<Box<Packet>> {

@@ -2,7 +2,8 @@
 //!
 //! classify: a local packet by its socket, others by hash & `orphan_mask`; the band by the type of service
 //! enqueue:  drop over `limit` per band, over `flow_limit` per flow, or if due later than `horizon`; else insert in the
-//!           order of departure times; if due now and no flow is ready, append to the fast path
+//!           order of departure times; if due now and no flow holds packets that may leave, append to the
+//!           fast path, which marks nothing
 //! dequeue:  the fast path first; flows whose time has come join the old ones; bands share by `weights`; in a band, new
 //!           flows go before old ones, each with a quantum of credit; a head that is not due throttles its flow
 //! maxrate:  after a packet its flow waits L / rate; without a departure time and above `low_rate_threshold`, it waits
@@ -178,8 +179,10 @@ struct Fq {
     bands: [Band; BANDS],
     band: usize,
     throttled: BTreeSet<(SimTime, u32)>,
-    /// Number of flows on a list of new or old ones.
+    /// Number of flows on a list of new or old ones. One that has sent its last packet stays there for a round.
     ready: u32,
+    /// Those of them that hold packets.
+    active: u32,
     ledger: Ledger,
     own: OwnCounters,
 }
@@ -273,6 +276,7 @@ fn build(given: &Parameters, _device: &Attachment, _inner: Inner) -> Result<Box<
         band: 0,
         throttled: BTreeSet::new(),
         ready: 0,
+        active: 0,
         ledger: Ledger::default(),
         own: OwnCounters::default(),
     }))
@@ -338,7 +342,7 @@ impl Qdisc for Fq {
         let flows = self.flows.len() as u64;
         let throttled = self.throttled.len() as u64;
         show("flows", flows);
-        show("inactive", flows - throttled - u64::from(self.ready));
+        show("inactive", flows - throttled - u64::from(self.active));
         show("throttled_flows", throttled);
         show("gc", 0);
         show("fastpath", self.own.fast_path);
@@ -389,7 +393,7 @@ impl Fq {
             return false;
         }
         let none_due = self.throttled.first().is_none_or(|(at, _)| *at > now);
-        self.ledger.backlog().packets == 1 || (self.ready == 0 && self.fast.len() < FAST_PATH && none_due)
+        self.ledger.backlog().packets == 1 || (self.active == 0 && self.fast.len() < FAST_PATH && none_due)
     }
 
     fn flow_of(&mut self, packet: &Packet, now: SimTime) -> u32 {
@@ -430,6 +434,7 @@ impl Fq {
             self.ready += 1;
         }
         self.bands[flow.band].packets += 1;
+        self.active += u32::from(flow.queue.is_empty());
         let place = match flow.queue.back() {
             Some((last, _)) if *last > item.0 => flow.queue.partition_point(|(other, _)| *other <= item.0),
             _ => flow.queue.len(),
@@ -444,6 +449,7 @@ impl Fq {
             flow.place = Place::Listed;
             self.bands[flow.band].old.push_back(&mut self.links, index);
             self.ready += 1;
+            self.active += 1;
         }
     }
 
@@ -508,6 +514,7 @@ impl Fq {
     fn throttle(&mut self, index: u32, at: SimTime) {
         self.own.throttled += 1;
         self.ready -= 1;
+        self.active -= 1;
         self.flows[index as usize].place = Place::Throttled;
         self.throttled.insert((at, index));
     }
@@ -515,6 +522,7 @@ impl Fq {
     fn send(&mut self, index: u32, band: usize, now: SimTime) -> Option<Box<Packet>> {
         let flow = &mut self.flows[index as usize];
         let (due, mut packet) = flow.queue.pop_front()?;
+        self.active -= u32::from(flow.queue.is_empty());
         let late = now.since(due.max(flow.next));
         if self.settings.ce_threshold.is_some_and(|threshold| late > threshold) && packet.mark() {
             self.own.ce_marks += 1;
@@ -556,145 +564,4 @@ impl Fq {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{Rig, numbered, packet};
-
-    fn charged(flow: u32, length: u32) -> Packet {
-        Packet { charged: true, ..packet(flow, length) }
-    }
-
-    fn at(us: u64, packet: Packet) -> Packet {
-        Packet { departure: SimTime::ZERO + Span::from_micros(us), ..packet }
-    }
-
-    /// All packets that leave, with their times in µs.
-    fn departures(rig: &mut Rig) -> Vec<(u32, u64)> {
-        let mut left = Vec::new();
-        loop {
-            match rig.dequeue() {
-                Dequeued::Packet(packet) => left.push((packet.from.0, rig.now.as_micros())),
-                Dequeued::NotBefore(t) => rig.now = t,
-                Dequeued::Empty => return left,
-            }
-        }
-    }
-
-    #[test]
-    fn packets_leave_at_their_departure_times() {
-        let mut rig = Rig::of("fq", &[]);
-        for n in 1..=20 {
-            rig.enqueue(at(n * 150, charged(0, 1514)));
-        }
-        let expected: Vec<_> = (1..=20).map(|n| (0, n * 150)).collect();
-        assert_eq!(departures(&mut rig), expected);
-    }
-
-    #[test]
-    fn a_packet_with_an_earlier_departure_time_goes_first() {
-        let mut rig = Rig::of("fq", &[]);
-        for (n, us) in [(0, 300), (1, 100), (2, 200)] {
-            rig.enqueue(at(us, Packet { charged: true, ..numbered(0, n) }));
-        }
-        rig.now = SimTime::ZERO + Span::from_millis(1);
-        assert_eq!(rig.drain(), [1, 2, 0]);
-    }
-
-    #[test]
-    fn a_packet_that_is_due_passes_an_idle_queue_at_once() {
-        let mut rig = Rig::of("fq", &[]);
-        rig.enqueue(charged(0, 1514));
-        assert_eq!((rig.counter("fastpath"), rig.counter("flows")), (1, 0));
-    }
-
-    #[test]
-    fn a_new_flow_sends_ten_packets_before_its_turn_ends() {
-        let mut rig = Rig::of("fq", &[("maxrate", 30_000_000_000), ("pacing", 0)]);
-        rig.fill(30, &charged(0, 1514));
-        rig.fill(30, &charged(1, 1514));
-        let order: Vec<u32> = departures(&mut rig).iter().map(|(flow, _)| *flow).collect();
-        assert_eq!(order[..22], [[0; 10].as_slice(), &[1; 10], &[0; 2]].concat());
-    }
-
-    #[test]
-    fn sockets_share_bytes_equally() {
-        let mut rig = Rig::of("fq", &[("maxrate", 30_000_000_000), ("pacing", 0), ("flow_limit", 1000)]);
-        rig.fill(100, &charged(0, 1514));
-        rig.fill(750, &charged(1, 200));
-        let left = departures(&mut rig);
-        let bytes =
-            |flow, length: usize| left[..400].iter().filter(|(from, _)| *from == flow).count() * length;
-        assert!(bytes(0, 1514).abs_diff(bytes(1, 200)) < 20_000, "{} {}", bytes(0, 1514), bytes(1, 200));
-    }
-
-    #[test]
-    fn maxrate_limits_each_socket_in_bursts_of_a_quantum() {
-        let mut rig = Rig::of("fq", &[("maxrate", 10_000_000), ("initial_quantum", 3028)]);
-        rig.fill(60, &charged(0, 1514));
-        let left = departures(&mut rig);
-        let last = left.last().unwrap().1;
-        assert!(last.abs_diff(29 * 2422) < 300, "{last}");
-        assert!(left.chunks(2).all(|pair| pair[0].1 == pair[1].1), "{left:?}");
-    }
-
-    #[test]
-    fn below_550_kbit_each_packet_is_paced() {
-        let mut rig = Rig::of("fq", &[("maxrate", 500_000)]);
-        rig.fill(5, &charged(0, 1514));
-        let left = departures(&mut rig);
-        assert!(left.windows(2).all(|pair| pair[1].1 - pair[0].1 == 24_224), "{left:?}");
-    }
-
-    #[test]
-    fn a_burst_of_200_packets_of_one_flow_loses_100() {
-        let mut rig = Rig::of("fq", &[]);
-        rig.enqueue(charged(1, 100));
-        for _ in 0..200 {
-            rig.enqueue(at(1000, charged(0, 1514)));
-        }
-        assert_eq!((rig.counter("flows_plimit"), rig.effects.dropped[0].1), (100, DropReason::FlowFull));
-    }
-
-    #[test]
-    fn a_packet_due_beyond_the_horizon_is_dropped_or_capped() {
-        let far = at(11_000_000, charged(0, 1514));
-        let mut rig = Rig::of("fq", &[]);
-        assert_eq!(rig.enqueue(far.clone()), Enqueued::Dropped);
-        let mut capping = Rig::of("fq", &[("horizon_action", 1)]);
-        capping.enqueue(far);
-        assert_eq!(departures(&mut capping), [(0, 10_000_000)]);
-    }
-
-    #[test]
-    fn it_takes_over_pacing_unless_pacing_is_off() {
-        assert!(Rig::of("fq", &[]).qdisc.takes_over_pacing());
-        assert!(!Rig::of("fq", &[("pacing", 0)]).qdisc.takes_over_pacing());
-        let below = Rig::of("fq", &[]).qdisc;
-        assert!(Rig::over("htb", &[("rate", 1_000_000)], Some(below)).qdisc.takes_over_pacing());
-    }
-
-    #[test]
-    fn packets_of_no_socket_share_1024_queues() {
-        let mut rig = Rig::of("fq", &[]);
-        (0..5000).for_each(|flow| rig.fill(1, &at(1000, packet(flow, 100))));
-        assert!((900..=1024).contains(&rig.counter("flows")), "{}", rig.counter("flows"));
-        let shared = rig.counter("flows");
-        (0..100).for_each(|flow| rig.fill(1, &at(1000, charged(flow, 100))));
-        assert_eq!(rig.counter("flows"), shared + 100, "sockets have queues of their own");
-    }
-
-    #[test]
-    fn a_flow_back_after_the_refill_delay_has_a_quantum_again() {
-        for (idle_ms, in_its_turn) in [(30, 1), (50, 2)] {
-            let given = [("maxrate", 30_000_000_000), ("pacing", 0), ("initial_quantum", 1)];
-            let mut rig = Rig::of("fq", &given);
-            rig.enqueue(charged(0, 1515));
-            departures(&mut rig);
-            rig.advance(Span::from_millis(idle_ms));
-            [0, 1].iter().for_each(|&flow| rig.fill(4, &charged(flow, 1515)));
-            let left = departures(&mut rig);
-            let together = left.iter().take_while(|(flow, _)| *flow == 0).count();
-            assert_eq!(together, in_its_turn, "after {idle_ms} ms");
-        }
-    }
-}
+mod tests;

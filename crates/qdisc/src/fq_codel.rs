@@ -258,12 +258,13 @@ impl FqCodel {
     #[inline]
     fn take_from(&mut self, flow: u32, context: &mut Context<'_>) -> Option<(Box<Packet>, u32)> {
         let mut dequeue = self.laws[flow as usize].dequeue(&self.codel, context.now);
-        while let Some(head) = self.packets.look_at_head(flow) {
-            match dequeue.judge(&head) {
-                Verdict::Drop => {
-                    self.packets.drop_head(flow, DropReason::Aqm, context)?;
+        while let Some((packet, length)) = self.packets.pop(flow) {
+            match dequeue.judge(&self.packets.as_head(&packet, length)) {
+                Verdict::Drop => self.packets.drop(packet, DropReason::Aqm, context),
+                verdict => {
+                    let late = dequeue.is_above_ce_threshold();
+                    return Some((self.packets.release(packet, length, verdict, late), length));
                 }
-                verdict => return self.packets.release(flow, verdict, dequeue.is_above_ce_threshold()),
             }
         }
         dequeue.queue_is_empty();
@@ -280,22 +281,27 @@ impl Packets {
         self.queues.push(flow, packet);
     }
 
+    /// The oldest packet of a queue and its frame length. The ledger counts it until it is released or dropped.
     #[inline]
-    fn look_at_head(&mut self, flow: u32) -> Option<Head> {
-        let packet = self.queues.front(flow)?;
-        let length = packet.frame_length();
+    fn pop(&mut self, flow: u32) -> Option<(Box<Packet>, u32)> {
+        let (packet, length) = self.queues.pop_with_length(flow)?;
+        self.memory -= u64::from(packet.truesize);
+        Some((packet, length))
+    }
+
+    /// What the law judges about the packet at the head of its queue.
+    #[inline]
+    fn as_head(&mut self, packet: &Packet, length: u32) -> Head {
         self.own.longest_packet = self.own.longest_packet.max(length);
-        Some(Head {
+        Head {
             enqueued: packet.enqueued,
             backlog_behind: self.ledger.backlog().bytes - u64::from(length),
             markable: packet.ecn != Ecn::NotEct,
-        })
+        }
     }
 
     #[inline]
-    fn release(&mut self, flow: u32, verdict: Verdict, late: bool) -> Option<(Box<Packet>, u32)> {
-        let (mut packet, length) = self.queues.pop_with_length(flow)?;
-        self.memory -= u64::from(packet.truesize);
+    fn release(&mut self, mut packet: Box<Packet>, length: u32, verdict: Verdict, late: bool) -> Box<Packet> {
         let by_law = verdict == Verdict::Mark;
         let by_threshold = late && packet.ecn != Ecn::NotEct;
         if by_law || by_threshold {
@@ -305,18 +311,21 @@ impl Packets {
             self.own.ce_marks += u64::from(by_threshold);
         }
         self.ledger.leave_of(&packet, length);
-        Some((packet, length))
+        packet
     }
 
     /// Drops the oldest packet of a queue and says how long it was.
     #[cold]
     fn drop_head(&mut self, flow: u32, reason: DropReason, context: &mut Context<'_>) -> Option<u32> {
-        let packet = self.queues.pop(flow)?;
-        let length = packet.frame_length();
-        self.memory -= u64::from(packet.truesize);
+        let (packet, length) = self.pop(flow)?;
+        self.drop(packet, reason, context);
+        Some(length)
+    }
+
+    #[cold]
+    fn drop(&mut self, packet: Box<Packet>, reason: DropReason, context: &mut Context<'_>) {
         self.ledger.drop(&packet);
         context.refuse(packet, reason);
-        Some(length)
     }
 }
 

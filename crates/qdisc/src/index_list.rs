@@ -28,6 +28,12 @@ impl IndexList {
         self.head == NONE
     }
 
+    /// It has exactly one index.
+    #[inline]
+    pub fn has_one(&self) -> bool {
+        self.head == self.tail && self.head != NONE
+    }
+
     #[inline]
     pub fn push_back(&mut self, links: &mut [u32], index: u32) {
         links[index as usize] = NONE;

@@ -1,5 +1,4 @@
-//! Counts of packets that arrived, left and were dropped. The backlog is computed from them, so each packet is
-//! accounted for.
+//! Counts of packets that wait, left and were dropped. What arrived is their sum, so each packet is accounted for.
 
 use tailback_packet::{DropReason, Packet};
 use tailback_units::SimTime;
@@ -24,12 +23,18 @@ impl Tally {
         self.packets += 1;
         self.bytes += u64::from(length);
     }
+
+    #[inline]
+    fn take_of(&mut self, length: u32) {
+        self.packets -= 1;
+        self.bytes -= u64::from(length);
+    }
 }
 
 /// The packet counts of one discipline: *arrived = left + dropped + backlog*.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ledger {
-    arrived: Tally,
+    waiting: Tally,
     left: Tally,
     dropped: Tally,
     segments_left: u64,
@@ -42,7 +47,7 @@ pub(crate) struct Ledger {
 impl Ledger {
     #[inline]
     pub fn arrive(&mut self, packet: &Packet) {
-        self.arrived.add(packet);
+        self.waiting.add(packet);
     }
 
     #[inline]
@@ -53,6 +58,12 @@ impl Ledger {
     /// The same where the frame length of the packet is known.
     #[inline]
     pub fn leave_of(&mut self, packet: &Packet, length: u32) {
+        self.waiting.take_of(length);
+        self.pass(packet, length);
+    }
+
+    #[inline]
+    fn pass(&mut self, packet: &Packet, length: u32) {
         self.left.add_of(length);
         self.segments_left += u64::from(packet.segments);
     }
@@ -63,16 +74,16 @@ impl Ledger {
         let empty = self.is_empty();
         if empty {
             packet.enqueued = now;
-            let length = packet.frame_length();
-            self.arrived.add_of(length);
-            self.leave_of(packet, length);
+            self.pass(packet, packet.frame_length());
         }
         empty
     }
 
     #[inline]
     pub fn drop(&mut self, packet: &Packet) {
-        self.dropped.add(packet);
+        let length = packet.frame_length();
+        self.waiting.take_of(length);
+        self.dropped.add_of(length);
     }
 
     /// Counts packets that a child has dropped.
@@ -94,14 +105,12 @@ impl Ledger {
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.arrived.packets == self.left.packets + self.dropped.packets
+        self.waiting.packets == 0
     }
 
     #[inline]
     pub fn backlog(&self) -> Backlog {
-        let packets = self.arrived.packets - self.left.packets - self.dropped.packets;
-        let bytes = self.arrived.bytes - self.left.bytes - self.dropped.bytes;
-        Backlog { packets: packets as u32, bytes }
+        Backlog { packets: self.waiting.packets as u32, bytes: self.waiting.bytes }
     }
 
     pub fn counters(&self) -> Counters {

@@ -62,10 +62,23 @@ impl RoundRobin {
         }
         loop {
             let flow = self.old.first()?;
+            if self.old.has_one() {
+                self.take_turns_alone(flow);
+                return Some(flow);
+            }
             if self.has_turn(flow) {
                 return Some(flow);
             }
             self.old.rotate(&mut self.links);
+        }
+    }
+
+    /// The only flow has one turn after the other until it may send.
+    #[inline]
+    fn take_turns_alone(&mut self, flow: u32) {
+        let turn = &mut self.turns[flow as usize];
+        while turn.deficit <= 0 {
+            turn.deficit += self.quantum;
         }
     }
 
@@ -117,6 +130,18 @@ impl RoundRobin {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lone_flow_has_turns_until_it_may_send() {
+        let mut robin = RoundRobin::new(2, 300);
+        robin.join(0);
+        for _ in 0..10 {
+            assert_eq!(robin.next_flow(), Some(0));
+            robin.charge(0, 1514);
+        }
+        // 15,140 bytes were sent: after 51 quanta of 300 the deficit is positive again, and no larger.
+        assert_eq!((robin.next_flow(), robin.turns[0].deficit), (Some(0), 160));
+    }
 
     #[test]
     fn a_new_queue_is_served_before_old_ones() {

@@ -5,12 +5,14 @@
 //! data        ECT(0); retransmissions, pure ACKs and the handshake are not ECN-capable          [rfc3168 §6.1.4-5]
 //! CE seen     ECE on every ACK until CWR arrives, two quick ACKs                                 [rfc3168 §6.1.3]
 //! ECE seen    one reduction per window; the next new data carries CWR                            [rfc3168 §6.1.2]
+//! CWR seen    its data is acknowledged at once, because the sender's window may be small
+//! not ECT     two quick ACKs, if earlier data was ECN-capable: it is probably a retransmission
 //! ```
 //! With a control that needs ECN (DCTCP), every packet is ECN-capable and the receiver echoes the mark of each segment:
 //! when the mark changes, the receiver first sends a delayed ACK with the old mark, then acknowledges the new segment
-//! at once; CWR is ignored. [rfc8257 §3.2] [linux-6.12 tcp_dctcp.h dctcp_ece_ack_update]
+//! at once; CWR ends no echo. [rfc8257 §3.2] [linux-6.12 tcp_dctcp.h dctcp_ece_ack_update]
 //!
-//! Sources: [rfc3168], [linux-6.12 tcp_input.c tcp_ecn_check_ce, tcp_ecn_accept_cwr], [linux-6.12 tcp_output.c
+//! Sources: [rfc3168], [linux-6.12 tcp_input.c __tcp_ecn_check_ce, tcp_ecn_accept_cwr], [linux-6.12 tcp_output.c
 //! tcp_ecn_send]. A retransmitted SYN still requests ECN (no fallback).
 
 use tailback_packet::{Ecn, SegmentFlags};
@@ -31,6 +33,8 @@ pub(crate) struct EcnState {
     cwr_due: bool,
     /// The newest segment was marked.
     ce_before: bool,
+    /// ECN-capable data has arrived.
+    seen: bool,
 }
 
 /// The reaction of the receiver to the mark of a segment.
@@ -44,6 +48,20 @@ pub(crate) enum Reaction {
     AckNow,
 }
 
+/// The code point of an arriving segment. If the segment is received, the state takes it.
+pub(crate) struct Mark<'a> {
+    pub(crate) state: &'a mut EcnState,
+    pub(crate) code_point: Ecn,
+}
+
+impl Mark<'_> {
+    /// The segment is received.
+    #[inline]
+    pub(crate) fn take(self) -> Reaction {
+        self.state.take_data(self.code_point)
+    }
+}
+
 impl EcnState {
     pub(crate) fn new(sysctl: EcnUse, needed: bool) -> Self {
         EcnState {
@@ -54,6 +72,7 @@ impl EcnState {
             echoes: false,
             cwr_due: false,
             ce_before: false,
+            seen: false,
         }
     }
 
@@ -105,31 +124,41 @@ impl EcnState {
 
     /// A delayed ACK must leave before data with this mark is taken.
     pub(crate) fn must_flush_before(&self, mark: Ecn) -> bool {
-        self.agreed && self.is_accurate && (mark == Ecn::Ce) != self.ce_before
+        self.agreed && self.is_accurate && mark != Ecn::NotEct && (mark == Ecn::Ce) != self.ce_before
+    }
+
+    /// CWR arrived: the sender has reduced its window. An accurate receiver echoes each mark without it.
+    #[cold]
+    pub(crate) fn take_confirmation(&mut self) {
+        self.echoes &= self.is_accurate;
     }
 
     /// Data arrived.
-    pub(crate) fn take_data(&mut self, flags: SegmentFlags, mark: Ecn) -> Reaction {
+    pub(crate) fn take_data(&mut self, mark: Ecn) -> Reaction {
         if !self.agreed {
             return Reaction::None;
         }
-        let (marked, was_marked) = (mark == Ecn::Ce, self.ce_before);
-        self.ce_before = marked;
-        if self.is_accurate {
-            self.echoes = marked;
-            return if marked == was_marked { Reaction::None } else { Reaction::AckNow };
+        let seen_before = self.seen;
+        self.seen |= mark != Ecn::NotEct;
+        match (mark, self.is_accurate) {
+            (Ecn::NotEct, _) if seen_before => Reaction::QuickAcks,
+            (Ecn::NotEct, _) => Reaction::None,
+            (_, true) => self.echo_exactly(mark == Ecn::Ce),
+            (_, false) => self.echo_until_confirmed(mark == Ecn::Ce),
         }
-        let confirmed = flags.contains(SegmentFlags::CWR);
-        if confirmed {
-            self.echoes = false;
-        }
+    }
+
+    /// [linux-6.12 tcp_dctcp.h dctcp_ece_ack_update]
+    fn echo_exactly(&mut self, marked: bool) -> Reaction {
+        let was_marked = std::mem::replace(&mut self.ce_before, marked);
+        self.echoes = marked;
+        if marked == was_marked { Reaction::None } else { Reaction::AckNow }
+    }
+
+    fn echo_until_confirmed(&mut self, marked: bool) -> Reaction {
         let first = marked && !self.echoes;
         self.echoes |= marked;
-        match (confirmed, first) {
-            (true, _) => Reaction::AckNow,
-            (false, true) => Reaction::QuickAcks,
-            (false, false) => Reaction::None,
-        }
+        if first { Reaction::QuickAcks } else { Reaction::None }
     }
 }
 
@@ -174,11 +203,28 @@ mod tests {
     #[test]
     fn a_mark_is_echoed_until_the_sender_confirms() {
         let (_, mut server) = negotiated(EcnUse::Always, EcnUse::WhenAsked);
-        assert_eq!(server.take_data(SegmentFlags::ACK, Ecn::Ce), Reaction::QuickAcks);
-        assert_eq!(server.take_data(SegmentFlags::ACK, Ecn::Ect0), Reaction::None);
+        assert_eq!(server.take_data(Ecn::Ce), Reaction::QuickAcks);
+        assert_eq!(server.take_data(Ecn::Ect0), Reaction::None);
         assert!(server.echo(SegmentFlags::ACK).contains(SegmentFlags::ECE));
-        assert_eq!(server.take_data(SegmentFlags::CWR, Ecn::Ect0), Reaction::AckNow);
+        server.take_confirmation();
+        assert_eq!(server.take_data(Ecn::Ect0), Reaction::None);
         assert!(!server.echo(SegmentFlags::ACK).contains(SegmentFlags::ECE));
+    }
+
+    #[test]
+    fn a_mark_that_comes_with_the_confirmation_is_a_new_one() {
+        let (_, mut server) = negotiated(EcnUse::Always, EcnUse::WhenAsked);
+        assert_eq!(server.take_data(Ecn::Ce), Reaction::QuickAcks);
+        server.take_confirmation();
+        assert_eq!(server.take_data(Ecn::Ce), Reaction::QuickAcks);
+        assert!(server.echo(SegmentFlags::ACK).contains(SegmentFlags::ECE));
+    }
+
+    #[test]
+    fn data_that_is_not_ecn_capable_among_data_that_is_gets_quick_acks() {
+        let (_, mut server) = negotiated(EcnUse::Always, EcnUse::WhenAsked);
+        let reactions = [Ecn::NotEct, Ecn::Ect0, Ecn::NotEct].map(|mark| server.take_data(mark));
+        assert_eq!(reactions, [Reaction::None, Reaction::None, Reaction::QuickAcks]);
     }
 
     #[test]
@@ -188,7 +234,8 @@ mod tests {
         let mut seen = Vec::new();
         for mark in [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0] {
             let flushes = state.must_flush_before(mark);
-            let reaction = state.take_data(SegmentFlags::CWR, mark);
+            state.take_confirmation();
+            let reaction = state.take_data(mark);
             seen.push((flushes, reaction, state.echo(SegmentFlags::ACK).contains(SegmentFlags::ECE)));
         }
         let (same, change) = ((false, Reaction::None), (true, Reaction::AckNow));

@@ -13,14 +13,15 @@ use std::collections::VecDeque;
 use rand_core::Rng;
 use tailback_cc::PacingStatus;
 use tailback_packet::{Ecn, Packet, Segment, SegmentFlags};
-use tailback_units::SimTime;
+use tailback_units::{SimTime, Span};
 
 use self::handshake::Handshake;
 use self::segments::ACK_TRUESIZE;
 use crate::clock::Deadline;
 use crate::config::TIMESTAMP_OPTION;
+use crate::ecn::{Mark, Reaction};
 use crate::input::AckRange;
-use crate::receiver::{Intake, Receiver};
+use crate::receiver::Receiver;
 use crate::scoreboard::Counting;
 use crate::sender::{Sender, SenderConfig};
 use crate::state::gate::Transmitted;
@@ -190,8 +191,10 @@ impl Endpoint {
             self.receiver.challenge(now);
             return;
         }
-        if !self.receiver.is_acceptable(segment) {
-            // For example a window probe, which repeats a byte.
+        let outdated =
+            self.receiver.outdated_by(segment).is_some_and(|age| !self.is_late_duplicate(segment, age));
+        if outdated || !self.receiver.is_acceptable(segment) {
+            // For example a window probe, which repeats a byte, or an ACK that a later one has overtaken.
             self.receiver.answer_unacceptable(segment, now);
             return;
         }
@@ -200,7 +203,10 @@ impl Endpoint {
             AckRange::Unsent | AckRange::TooOld => return self.discard(segment),
             // A late segment must not update the timestamp to echo.
             AckRange::Old => {}
-            AckRange::Current => self.receiver.note_timestamp(segment),
+            AckRange::Current => {
+                self.receiver.note_timestamp(segment);
+                self.take_confirmation(segment);
+            }
         }
         if carries && self.receiver.must_flush_before(segment) {
             self.fix_ack();
@@ -214,10 +220,8 @@ impl Endpoint {
         }
         if carries {
             self.flush_before_mark(ecn);
-            if self.receiver.take_data(segment, truesize, now) == Intake::Queued {
-                let reaction = self.sender.ecn.take_data(segment.flags, ecn);
-                self.receiver.react_to_mark(reaction);
-            }
+            let mark = Mark { state: &mut self.sender.ecn, code_point: ecn };
+            self.receiver.take_data(segment, truesize, mark, now);
             if self.closed && self.receiver.at_end() {
                 // No later data will carry the ACK. [linux-6.12 tcp_input.c tcp_fin, FIN_WAIT1 and FIN_WAIT2]
                 self.receiver.acknowledge_now();
@@ -230,6 +234,16 @@ impl Endpoint {
         }
     }
 
+    /// A segment that is older than others by `age` is taken all the same if it is a duplicate ACK that does not change
+    /// the window: its SACK blocks are of use. [linux-6.12 tcp_input.c tcp_disordered_ack]
+    #[cold]
+    fn is_late_duplicate(&self, segment: &Segment, age: Span) -> bool {
+        let pure = segment.end() == segment.seq && segment.seq == self.receiver.rcv_nxt;
+        let duplicate = segment.ack == self.sender.flow.snd_una;
+        let changes_window = self.sender.peer.is_newer((segment.seq, segment.window), false);
+        pure && duplicate && !changes_window && age <= self.sender.rto() * 12 / 10
+    }
+
     /// Discards a segment whose ACK is invalid. It is answered by a challenge ACK, except on an established connection
     /// if it acknowledges data that was never sent.
     /// [rfc5961 §5.2] [linux-6.12 tcp_input.c tcp_ack, tcp_rcv_state_process]
@@ -238,6 +252,17 @@ impl Endpoint {
         let closing = self.closed || self.receiver.at_end();
         if closing || segment.ack < self.sender.flow.snd_una {
             self.receiver.challenge(self.sender.flow.now);
+        }
+    }
+
+    /// The sender has reduced its window: data is acknowledged at once. [linux-6.12 tcp_input.c tcp_ecn_accept_cwr]
+    #[inline]
+    fn take_confirmation(&mut self, segment: &Segment) {
+        if segment.flags.contains(SegmentFlags::CWR) {
+            self.sender.ecn.take_confirmation();
+            if segment.length > 0 {
+                self.receiver.react_to_mark(Reaction::AckNow);
+            }
         }
     }
 
@@ -281,7 +306,9 @@ impl Endpoint {
             return false;
         }
         if self.sender.gate.agenda.has_work() {
-            self.sender.path.reports_sack = self.receiver.reports_sack();
+            if self.sender.path.search.is_some() {
+                self.sender.path.reports_sack = self.receiver.reports_sack();
+            }
             if let Some(outgoing) = self.sender.next() {
                 self.write_data(packet, &outgoing);
                 return true;

@@ -11,6 +11,7 @@ use crate::info::Note;
 use crate::queue::{PlainHead, Tags};
 use crate::sack::SackWalk;
 use crate::sender::{AckFlags, Sender};
+use crate::stack::SlowStartGrowth;
 use crate::state::clocks::Chrono;
 use crate::state::gate::{Pass, Retransmit};
 use crate::state::rate::{AckKind, SampleInProgress};
@@ -83,6 +84,7 @@ impl Sender {
             ..AckFlags::default()
         };
         let mut sample = SampleInProgress::new(self.in_flight());
+        self.usage.flight_before_ack = sample.prior_in_flight;
         let nothing_outstanding = self.scoreboard.is_empty();
         let path = ack_path(ack, before.una, self.peer.snd_wnd);
         if flags.una_advanced {
@@ -97,11 +99,18 @@ impl Sender {
             true => SackWalk::default(),
             false => self.tag_sacked(ack, before.una, &mut flags, &mut sample),
         };
+        if !old {
+            // The blocks of an old ACK tag segments, but these never count as delivered.
+            self.flow.delivered += u64::from(walk.delivered);
+        }
         self.refresh_flow();
         if !old {
             self.control.hooks_mut().in_ack_event(path, &self.flow, &mut self.window);
         }
-        if nothing_outstanding {
+        if nothing_outstanding && !old {
+            if flags.dsack {
+                self.fast_retransmit_alert(before.una, &mut flags);
+            }
             self.process_probe_ack(ack.ack, &flags);
             return self.answer_of_window_probe();
         }
@@ -144,6 +153,7 @@ impl Sender {
     fn take_plain_ack(&mut self, ack: &Segment, plain: &PlainHead, draws: &mut dyn rand_core::Rng) {
         let before = Before { highest_sack: self.flow.snd_una, sacked: 0, ..self.before_ack() };
         let mut sample = SampleInProgress::new(self.scoreboard.packets_out());
+        self.usage.flight_before_ack = sample.prior_in_flight;
         let mut flags = AckFlags { una_advanced: true, window_update: true, ..AckFlags::default() };
         let path = ack_path(ack, before.una, self.peer.snd_wnd);
         self.recovery.retransmits = 0;
@@ -165,7 +175,7 @@ impl Sender {
         self.update_rtt(rtt, control_rtt, &flags, &mut sample);
         self.tell_control_of_acked(cleaned.packets, &sample);
         self.rack.update_steps(sample.prior_delivered, self.flow.delivered);
-        self.set_timer_after_ack();
+        self.set_timer_after_plain_ack();
         self.control_congestion(&before, &flags, &sample, draws);
         self.gate.agenda.retransmit = Retransmit::Nothing;
     }
@@ -418,7 +428,9 @@ impl Sender {
                 let progress =
                     flags.data_acked || (self.recovery.reordering > INITIAL_REORDERING && flags.data_sacked);
                 if progress {
-                    control.cong_avoid(Segs(delivered), &self.flow, &mut self.window);
+                    let by_acks = self.settings.stack.slow_start_growth == SlowStartGrowth::Acks;
+                    let acked = if by_acks && self.window.in_slow_start() { 1 } else { delivered };
+                    control.cong_avoid(Segs(acked), &self.flow, &mut self.window);
                     self.usage.stamp = self.flow.now;
                     if std::mem::take(&mut self.window.enter_cwr) {
                         self.enter_cwr();

@@ -108,7 +108,13 @@ impl Sender {
 
     /// Whether to send a probe now; not while this side has SACK blocks to report, since options of varying length
     /// would change the size of the probe. [linux-6.12 tcp_output.c tcp_mtu_probe]
+    #[inline(always)]
     pub(crate) fn mtu_step(&mut self) -> MtuStep {
+        if self.path.search.is_some() { self.mtu_step_of_search() } else { MtuStep::None }
+    }
+
+    #[inline(never)]
+    fn mtu_step_of_search(&mut self) -> MtuStep {
         let Some(search) = self.path.search() else { return MtuStep::None };
         let calm = self.flow.ca_state == CaState::Open && self.window.cwnd.0 >= MIN_CWND;
         if search.since.is_none() || search.probe.is_some() || !calm || self.path.reports_sack {

@@ -54,10 +54,36 @@ impl Sender {
                 return Some(outgoing);
             }
             self.gate.agenda.pass = None;
-            if let Some(outgoing) = self.end_pass(pass) {
+            if let Some(outgoing) = self.end_refused_pass(pass) {
                 return Some(outgoing);
             }
         }
+    }
+
+    /// Most runs end with [`Sender::end_if_refused`].
+    #[inline(never)]
+    fn end_refused_pass(&mut self, pass: Pass) -> Option<Outgoing> {
+        self.end_pass(pass)
+    }
+
+    /// Ends the loop after a transmission if the first two checks, pacing and cwnd, refuse the next segment.
+    #[inline(always)]
+    fn end_if_refused(&mut self) {
+        let Some(pass) = self.gate.agenda.pass.filter(|pass| pass.obeys_cwnd()) else { return };
+        let checked_before = self.gate.agenda.precedes_new_data() || self.gate.agenda.progress.stopped;
+        if checked_before || self.stream.fin_queued || !self.has_unsent() {
+            return;
+        }
+        if self.held_by_pacing() {
+            self.gate.held_by = HeldBy::Pacing;
+        } else if self.in_flight() >= self.window.cwnd.0 {
+            self.gate.held_by = HeldBy::Cwnd;
+        } else {
+            return;
+        }
+        self.gate.agenda.pass = None;
+        let probe = self.end_pass(pass);
+        debug_assert!(probe.is_none(), "only a loss probe ends with a retransmission");
     }
 
     /// Retransmissions, and what follows the last of them.
@@ -141,7 +167,7 @@ impl Sender {
         if fin {
             tags.set(Tags::FIN);
         }
-        if self.stream.record_ends.front().is_some_and(|end| *end == self.flow.snd_nxt + u64::from(length)) {
+        if self.stream.record_ends.first() == Some(self.flow.snd_nxt + u64::from(length)) {
             tags.set(Tags::RECORD_END);
         }
         if self.in_flight() == 0 {
@@ -162,6 +188,7 @@ impl Sender {
     }
 
     /// Sends one segment if all checks pass.
+    #[inline(always)]
     fn next_segment(&mut self, pass: Pass) -> Result<Offer, HeldBy> {
         let length = self.next_length(pass);
         let fin = self.stream.fin_queued && self.flow.snd_nxt + u64::from(length) == self.stream.write_seq;
@@ -173,7 +200,7 @@ impl Sender {
 
     /// A full segment if there is one; a window probe is as long as the window allows.
     fn next_length(&self, pass: Pass) -> u32 {
-        let record = self.stream.record_ends.front().map_or(u64::MAX, |end| end - self.flow.snd_nxt);
+        let record = self.stream.record_ends.first().map_or(u64::MAX, |end| end - self.flow.snd_nxt);
         let length = self.unsent().min(u64::from(self.mss())).min(record);
         match pass {
             Pass::WindowProbe => length.min(self.window_end().saturating_sub(self.flow.snd_nxt)) as u32,
@@ -181,6 +208,7 @@ impl Sender {
         }
     }
 
+    #[inline(always)]
     fn refusal(&mut self, pass: Pass, length: u32, fin: bool) -> Option<HeldBy> {
         if pass == Pass::WindowProbe {
             let empty = length == 0 && !(fin && self.flow.snd_nxt < self.window_end());
@@ -269,7 +297,10 @@ impl Sender {
                 self.gate.held_by = HeldBy::LocalDrop;
                 self.gate.agenda.progress.stopped = true;
             }
-            Pending::New { length, tags, before, kind } => self.sent_new(length, tags, before, kind),
+            Pending::New { length, tags, before, kind } => {
+                self.sent_new(length, tags, before, kind);
+                self.end_if_refused();
+            }
             Pending::Again { run, role, before } => self.sent_again(run, role, before, refused),
         }
     }
@@ -281,10 +312,12 @@ impl Sender {
         self.space_after(length, before);
         let first = self.scoreboard.is_empty();
         let segments = self.segments_of_kind(length, kind);
-        let stamp = self.stamp(sent_at);
         let end = match segments {
-            1 => self.record_sent(self.flow.snd_nxt, length, tags, &stamp),
-            _ => self.record_train(length, tags, &stamp),
+            1 => {
+                let stamp = self.stamp(sent_at);
+                self.record_sent(self.flow.snd_nxt, length, tags, &stamp)
+            }
+            _ => self.record_train(length, tags, sent_at),
         };
         self.flow.snd_nxt = end;
         let restarts = first || self.armed_for(TimerKind::LossProbe);
@@ -297,8 +330,10 @@ impl Sender {
         self.stream.records_left(end);
         if kind == NewKind::MtuProbe {
             self.mtu_probe_sent(length, end);
+            // Its one buffer takes the place of several.
+            self.buffer.look_again();
         }
-        self.check_space();
+        self.check_space_after_sending();
         if length < segments * self.mss() {
             self.gate.small_sent = end;
         }
@@ -314,18 +349,23 @@ impl Sender {
 
     /// The records of an skb of several segments; the last one carries PSH and FIN.
     #[inline(never)]
-    fn record_train(&mut self, length: u32, tags: Tags, stamp: &Stamp) -> u64 {
+    fn record_train(&mut self, length: u32, tags: Tags, sent_at: SimTime) -> u64 {
+        let stamp = self.stamp(sent_at);
         let end = self.flow.snd_nxt + u64::from(length);
         let mut seq = self.flow.snd_nxt;
         while end - seq > u64::from(self.mss()) {
-            seq = self.record_sent(seq, self.mss(), Tags::default(), stamp);
+            seq = self.record_sent(seq, self.mss(), Tags::default(), &stamp);
         }
-        self.record_sent(seq, (end - seq) as u32, tags, stamp)
+        self.record_sent(seq, (end - seq) as u32, tags, &stamp)
     }
 
     /// Ends the loop; may return the retransmission of a loss probe.
+    #[inline(always)]
     fn end_pass(&mut self, pass: Pass) -> Option<Outgoing> {
         let Progress { sent, cwnd_limited, window_limited, .. } = self.gate.agenda.progress;
+        if std::mem::take(&mut self.timer.armed_after_pass) && sent == 0 {
+            self.set_timer_after_ack();
+        }
         self.update_clocks(window_limited);
         let cwnd_limited = cwnd_limited || self.in_flight() >= self.window.cwnd.0;
         if sent > 0 || cwnd_limited {

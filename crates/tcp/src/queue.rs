@@ -184,7 +184,7 @@ impl RetransmitQueue {
 
     /// The records at the head, acknowledged up to `una`, that were sent once and have not changed since: none while
     /// the order of transmission differs from the order of numbers.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn plain_head(&self, una: u64) -> PlainHead {
         let mut head = PlainHead { count: 0, skbs: 0, payload: 0, is_all: true };
         if self.is_linked() {

@@ -16,7 +16,7 @@ use tailback_units::{SimTime, Span};
 use crate::clock::{TIMESTAMP_CLOCK, timestamp};
 use crate::config::{Arrival, INITIAL_WINDOW, TIMESTAMP_OPTION, WindowShrinking};
 use crate::config::{Settings, SocketOptions};
-use crate::stack::{PushedSegment, ReceiveRatio, SameTickEcho};
+use crate::stack::{PushedSegment, ReceiveCharge, ReceiveRatio, SameTickEcho};
 
 /// Ratio of payload to memory assumed at the start. [linux-6.12 tcp.h TCP_DEFAULT_SCALING_RATIO]
 const RATIO_DEFAULT: u64 = 128;
@@ -35,6 +35,7 @@ const RMEM_MAX: u64 = 212_992;
 #[derive(Debug)]
 pub(crate) struct ReceiveWindow {
     receive_ratio: ReceiveRatio,
+    charge: ReceiveCharge,
     pushed_segment: PushedSegment,
     same_tick_echo: SameTickEcho,
     /// Payload bytes of a full segment.
@@ -122,13 +123,15 @@ impl ReceiveWindow {
         let mss = settings.mss(options);
         let rcvbuf = options.rcvbuf.map_or(settings.rmem[1], |asked| (2 * asked).max(2 * CLAMP_MIN));
         let full_mss = u64::from(mss + TIMESTAMP_OPTION);
-        // The SYN's window is a whole number of segments: 64240 for an Ethernet MTU.
+        // The SYN's window is a whole number of segments: 64240 for an Ethernet MTU. FreeBSD offers the whole buffer.
         let space = rcvbuf * RATIO_DEFAULT / 256;
-        let window = if space > full_mss { space / full_mss * full_mss } else { space };
+        let whole_segments = settings.stack.receive_charge == ReceiveCharge::Buffers && space > full_mss;
+        let window = if whole_segments { space / full_mss * full_mss } else { space };
         // With a fixed buffer, no larger window is ever advertised. [linux-6.12 tcp_output.c tcp_select_initial_window]
         let max_advertised = options.rcvbuf.map_or(settings.rmem[2].max(RMEM_MAX), |_| space);
         ReceiveWindow {
             receive_ratio: settings.stack.receive_ratio,
+            charge: settings.stack.receive_charge,
             pushed_segment: settings.stack.pushed_segment,
             same_tick_echo: settings.stack.same_tick_echo,
             advmss: mss,
@@ -175,7 +178,7 @@ impl ReceiveWindow {
     /// It may exceed what can be advertised without scaling. [linux-6.12 tcp_output.c tcp_select_initial_window]
     pub(crate) fn answer_syn(&mut self) {
         let (mss, space) = (u64::from(self.advmss), self.usable(self.rcvbuf));
-        if space > mss {
+        if self.charge == ReceiveCharge::Buffers && space > mss {
             self.rcv_wnd = space / mss * mss;
             self.ssthresh = self.rcv_wnd;
         }
@@ -190,7 +193,8 @@ impl ReceiveWindow {
         self.space = Space { bytes, seq: rcv_nxt, time: now };
         let max = self.usable(self.rcvbuf);
         self.clamp = self.clamp.min(max);
-        if self.clamp > 2 * mss && self.clamp + mss > max {
+        // Linux leaves room for one segment of overhead; where only payload counts, there is none.
+        if self.charge == ReceiveCharge::Buffers && self.clamp > 2 * mss && self.clamp + mss > max {
             self.clamp = (2 * mss).max(max - mss);
         }
         self.ssthresh = self.ssthresh.min(self.clamp);
@@ -209,6 +213,16 @@ impl ReceiveWindow {
 
     pub(crate) fn rcv_mss(&self) -> u32 {
         self.rcv_mss
+    }
+
+    /// Payload bytes of a full segment.
+    pub(crate) fn advmss(&self) -> u32 {
+        self.advmss
+    }
+
+    /// The unit in which windows are advertised, bytes.
+    pub(crate) fn grain(&self) -> u64 {
+        1 << self.scale
     }
 
     pub(crate) fn rcv_wnd(&self) -> u64 {
@@ -235,6 +249,7 @@ impl ReceiveWindow {
 
     /// Measures segment size and memory ratio. True if the segment ends a write of the peer: PSH, or a short one.
     /// [linux-6.12 tcp_input.c tcp_measure_rcv_mss]
+    #[inline]
     pub(crate) fn measure_mss(&mut self, segment: &Segment, truesize: u32) -> bool {
         let length = segment.length.min(u32::from(segment.mss));
         if length < self.rcv_mss {
@@ -249,6 +264,7 @@ impl ReceiveWindow {
         at_once && segment.flags.contains(SegmentFlags::PSH)
     }
 
+    #[cold]
     fn measure_ratio(&mut self, length: u64, truesize: u64) {
         let ratio = (length * 256 / truesize).max(1);
         if ratio == self.ratio || self.receive_ratio == ReceiveRatio::Half {
@@ -262,6 +278,7 @@ impl ReceiveWindow {
     }
 
     /// The window's slow start. True if it grew. [linux-6.12 tcp_input.c tcp_grow_window]
+    #[inline]
     pub(crate) fn grow(&mut self, length: u32, truesize: u32) -> bool {
         let free = self.usable(self.rcvbuf.saturating_sub(self.rmem_alloc));
         let room = self.clamp.min(free).saturating_sub(self.ssthresh);
@@ -316,6 +333,7 @@ impl ReceiveWindow {
 
     /// The time for one window is at least an RTT, so it can only lower the estimate.
     /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure]
+    #[inline]
     pub(crate) fn rtt_by_window(&mut self, rcv_nxt: u64, now: SimTime) {
         if let Some(start) = self.rtt.time {
             if rcv_nxt < self.rtt.seq {
@@ -338,12 +356,21 @@ impl ReceiveWindow {
         self.adjust_space(rcv_nxt, now);
     }
 
-    /// Dynamic right-sizing. [linux-6.12 tcp_input.c tcp_rcv_space_adjust]
+    /// Dynamic right-sizing, once per round trip. [linux-6.12 tcp_input.c tcp_rcv_space_adjust]
+    #[inline(always)]
     fn adjust_space(&mut self, rcv_nxt: u64, now: SimTime) {
-        let passed = now.as_micros() - self.space.time.as_micros();
-        if self.rtt.us8 == 0 || passed < u64::from(self.rtt.us8 >> 3) {
+        let round_trip = Span::from_micros(u64::from(self.rtt.us8 >> 3));
+        if now.since(self.space.time) + Span::from_micros(1) <= round_trip || self.rtt.us8 == 0 {
+            // In whole microseconds it is at most one more.
             return;
         }
+        if now.as_micros() - self.space.time.as_micros() >= u64::from(self.rtt.us8 >> 3) {
+            self.adjust_space_to_last_round(rcv_nxt, now);
+        }
+    }
+
+    #[inline(never)]
+    fn adjust_space_to_last_round(&mut self, rcv_nxt: u64, now: SimTime) {
         let copied = (self.copied_seq - self.space.seq).saturating_sub(self.unread(rcv_nxt));
         if copied > self.space.bytes {
             let mut window = 2 * copied + 16 * u64::from(self.advmss);

@@ -10,11 +10,13 @@ use tailback_units::{SimTime, Span, TimerRounding};
 
 use ack_timing::{AckEngine, Compression};
 
+use crate::clock::TIMESTAMP_CLOCK;
 use crate::config::{Agreement, Arrival, Settings, SocketOptions};
+use crate::ecn::Mark;
 use crate::reassembly::{Reassembly, Skb};
 use crate::receive_window::ReceiveWindow;
 use crate::rtt::RTO_INITIAL;
-use crate::stack::{DelayedAck, OutOfOrderMss};
+use crate::stack::{DelayedAck, OutOfOrderMss, ReceiveCharge};
 use crate::tun::TunBuffer;
 
 /// SACK blocks stored, and sent with timestamps. [linux-6.12 tcp.h TCP_NUM_SACKS] [rfc2018 §3]
@@ -22,15 +24,6 @@ const SACKS_KEPT: u8 = 4;
 const SACKS_SENT: u8 = 3;
 /// SACK blocks sent without timestamps.
 const SACKS_SENT_ALONE: u8 = SACKS_KEPT;
-
-/// The result of receiving a segment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Intake {
-    /// Its data is queued, or was received before.
-    Queued,
-    /// It is outside the window, or there is no memory.
-    Refused,
-}
 
 /// The receiving half.
 #[derive(Debug)]
@@ -56,6 +49,9 @@ pub(crate) struct Receiver {
     timer_rounding: TimerRounding,
     rcvlowat: u64,
     delayed_ack: DelayedAck,
+    charge: ReceiveCharge,
+    /// The window of an ACK that is due, where it is sent before the application reads. [freebsd-9 tcp_input.c]
+    before_read: Option<u64>,
     out_of_order_mss: OutOfOrderMss,
     arrival: Arrival,
     ip: IpVersion,
@@ -86,6 +82,8 @@ impl Receiver {
             timer_rounding: settings.timer_rounding,
             rcvlowat: options.rcvlowat,
             delayed_ack: settings.stack.delayed_ack,
+            charge: settings.stack.receive_charge,
+            before_read: None,
             out_of_order_mss: settings.stack.out_of_order_mss,
             arrival: settings.arrival,
             ip: settings.ip,
@@ -132,6 +130,15 @@ impl Receiver {
         }
     }
 
+    /// By how much a segment is older than the timestamp to echo: it was overtaken, or is a duplicate of long ago. `None`
+    /// within a tick of the peer's clock.
+    /// [rfc7323 §5.2] [linux-6.12 tcp.h tcp_paws_check]
+    #[inline]
+    pub(crate) fn outdated_by(&self, segment: &Segment) -> Option<Span> {
+        let (recent, sent) = (self.ts_recent?, segment.tsval?);
+        (recent > sent + TIMESTAMP_CLOCK).then(|| recent.since(sent))
+    }
+
     /// False if all of the segment is before the last acknowledged byte, or it begins beyond the window; it is then
     /// ignored.
     /// [rfc9293 §3.10.7.4] [linux-6.12 tcp_input.c tcp_sequence]
@@ -172,33 +179,31 @@ impl Receiver {
 
     /// Receives a segment with data or FIN. `truesize`: memory of its buffer. [linux-6.12 tcp_input.c tcp_data_queue]
     #[inline]
-    pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, now: SimTime) -> Intake {
+    pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, mark: Mark<'_>, now: SimTime) {
         self.repeats_last_ack = false;
         self.window.rtt_by_timestamp(segment, now);
         let truesize = self.truesize_of(segment, truesize);
         let end = segment.end();
         if end <= self.rcv_nxt && segment.seq < self.rcv_nxt {
-            self.duplicate(segment.seq, end);
-            return Intake::Queued;
+            return self.duplicate(segment.seq, end);
         }
         if self.is_beyond_window(segment) {
             self.enter_quick_ack();
             self.ack.scheduled = true;
-            return Intake::Refused;
+            return;
         }
         let in_order = segment.seq <= self.rcv_nxt;
         if !self.has_memory(segment.seq) && self.lacks_room(segment, in_order) {
-            return Intake::Refused;
+            return;
         }
         if segment.flags.contains(SegmentFlags::FIN) {
             self.fin_at = Some(end);
         }
         if in_order {
-            self.in_order(segment, truesize, now);
+            self.in_order(segment, truesize, mark, now);
         } else {
-            self.out_of_order(segment, truesize);
+            self.out_of_order(segment, truesize, mark);
         }
-        Intake::Queued
     }
 
     /// True if the segment begins at the end of the window, or the window is closed. The next FIN without data passes a
@@ -224,7 +229,7 @@ impl Receiver {
         self.ack.quick = 0;
         self.window.clamp_to_memory();
         if self.window.exceeds_limit() && self.data.forget_late(seq, self.window.rcvbuf()) {
-            self.window.rmem_alloc = self.data.truesize;
+            self.charge();
             self.sacks.clear();
             self.dsack = None;
         }
@@ -252,7 +257,7 @@ impl Receiver {
     }
 
     #[inline(always)]
-    fn in_order(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
+    fn in_order(&mut self, segment: &Segment, truesize: u32, mark: Mark<'_>, now: SimTime) {
         let fresh = segment.end() - self.rcv_nxt;
         let known = (self.rcv_nxt - segment.seq).min(u64::from(segment.length)) as u32;
         self.rcv_nxt = segment.end();
@@ -266,8 +271,8 @@ impl Receiver {
         }
         if segment.length > known {
             self.data.push(self.skb_of(segment, segment.length - known, truesize));
-            self.window.rmem_alloc = self.data.truesize;
-            self.data_arrived(segment, truesize, now);
+            self.charge();
+            self.data_arrived(segment, truesize, mark, now);
         }
         if !self.data.in_order() {
             self.join_ranges();
@@ -286,8 +291,10 @@ impl Receiver {
             || self.window.under_pressure()
     }
 
-    /// Book-keeping of each in-order segment. [linux-6.12 tcp_input.c tcp_event_data_recv]
-    fn data_arrived(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
+    /// Book-keeping of each in-order segment. While the window grows, a new mark is answered by three quick ACKs: two, and
+    /// one for the growth. [linux-6.12 tcp_input.c tcp_event_data_recv]
+    #[inline(always)]
+    fn data_arrived(&mut self, segment: &Segment, truesize: u32, mark: Mark<'_>, now: SimTime) {
         self.ack.scheduled = true;
         let pushed = self.window.measure_mss(segment, truesize);
         if pushed {
@@ -296,6 +303,7 @@ impl Receiver {
         self.window.rtt_by_window(self.rcv_nxt, now);
         self.adapt_ato(now);
         self.ack.last_received = now;
+        self.react_to_mark(mark.take());
         if segment.length >= 128 && self.window.grow(segment.length, truesize) {
             self.ack.quick |= 1;
         }
@@ -308,7 +316,7 @@ impl Receiver {
             self.dsack.get_or_insert(twice);
         }
         self.rcv_nxt = self.data.join(self.rcv_nxt);
-        self.window.rmem_alloc = self.data.truesize;
+        self.charge();
         if self.data.in_order() {
             self.ack.now = true;
         }
@@ -318,8 +326,9 @@ impl Receiver {
 
     /// [linux-6.12 tcp_input.c tcp_data_queue_ofo, tcp_sack_new_ofo_skb]
     #[inline(never)]
-    fn out_of_order(&mut self, segment: &Segment, truesize: u32) {
+    fn out_of_order(&mut self, segment: &Segment, truesize: u32, mark: Mark<'_>) {
         let mut block = SackBlock { start: segment.seq, end: segment.end() };
+        self.react_to_mark(mark.take());
         self.ack.scheduled = true;
         if self.out_of_order_mss == OutOfOrderMss::Measured && self.window.measure_mss(segment, truesize) {
             self.ack.pushed = (self.ack.pushed + 1).min(2);
@@ -331,13 +340,23 @@ impl Receiver {
             let payload = SackBlock { start: segment.seq, end: segment.seq + u64::from(segment.length) };
             let known = self.data.waiting_in(payload) as u32;
             block = self.data.insert(block, self.skb_of(segment, segment.length - known, truesize));
-            self.window.rmem_alloc = self.data.truesize;
+            self.charge();
             // Without SACK the window must not change, so that the peer gets duplicate ACKs.
             if self.blocks > 0 && self.window.grow(segment.length, truesize) {
                 self.ack.quick |= 1;
             }
         }
         self.put_sack_first(block);
+    }
+
+    /// The data that is held has changed: charges it to the buffer. The window is half of the memory (`tcp_adv_win_scale`
+    /// 1) also where only payload counts, so that each byte is charged twice there. [freebsd-9 sockbuf.h sbspace]
+    #[inline]
+    fn charge(&mut self) {
+        self.window.rmem_alloc = match self.charge {
+            ReceiveCharge::Buffers => self.data.truesize,
+            ReceiveCharge::UnreadPayload => 2 * self.data.ready_bytes(),
+        };
     }
 
     fn put_sack_first(&mut self, block: SackBlock) {
@@ -373,7 +392,7 @@ impl Receiver {
             copied += u64::from(bytes);
             self.window.read(bytes, self.rcv_nxt, now);
         }
-        self.window.rmem_alloc = self.data.truesize;
+        self.charge();
         self.readable = false;
         if self.ack.scheduled {
             let waiting = self.rcv_nxt - self.window.last_update();
@@ -387,7 +406,17 @@ impl Receiver {
         // No window update is sent to a peer that has closed.
         if copied > 0 && !self.ack_due && !self.at_end() {
             let left = self.window.left(self.rcv_nxt);
-            self.ack_due = self.window.is_mostly_used(left) && self.select_window() >= (2 * left).max(1);
+            self.ack_due = match self.delayed_ack {
+                DelayedAck::Adaptive => {
+                    self.window.is_mostly_used(left) && self.select_window() >= (2 * left).max(1)
+                }
+                // The window has moved by two segments; a field of the header may tell it a grain larger than it is.
+                // [freebsd-9 tcp_output.c]
+                DelayedAck::EverySecond => {
+                    let moved = (self.select_window() + self.window.grain()).saturating_sub(left);
+                    moved > 2 * u64::from(self.window.advmss())
+                }
+            };
         }
         copied
     }
@@ -414,7 +443,7 @@ impl Receiver {
         if self.ack.no_memory {
             self.window.close(self.rcv_nxt);
         } else {
-            let window = self.select_window();
+            let window = self.before_read.take().unwrap_or_else(|| self.select_window());
             self.window.advertise(window, self.rcv_nxt);
         }
         let blocks = if self.reports_sack() { self.report_sacks() } else { SackBlocks::NONE };

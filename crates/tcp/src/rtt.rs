@@ -100,6 +100,7 @@ impl RttEstimator {
     }
 
     /// A sample for srtt and RTO; `una` and `nxt` delimit round trips.
+    #[inline(always)]
     pub(crate) fn sample(&mut self, rtt: Span, una: u64, nxt: u64, jiffy: Span) {
         let m = rtt.as_micros().min(u64::from(u32::MAX >> 4)) as i64;
         if self.srtt_us8 == 0 {
@@ -141,6 +142,7 @@ impl RttEstimator {
     }
 
     /// A sample for the minimum.
+    #[inline(always)]
     pub(crate) fn sample_minimum(&mut self, rtt: Span, now: SimTime, jiffy: Span) {
         let rtt = if rtt.is_zero() { jiffy } else { rtt }.as_micros();
         let time = now.ticks(jiffy);

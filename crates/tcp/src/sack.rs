@@ -18,8 +18,16 @@ pub(crate) struct SackWalk {
     /// Send times of the first and last newly SACKed segments that were never retransmitted.
     pub(crate) first_sent: Option<Micros>,
     pub(crate) last_sent: Option<Micros>,
+    /// Segments that these blocks report, whether newly received or received twice.
+    pub(crate) delivered: u32,
     /// Lowest sequence number that arrived after a higher one.
     reordered_from: Option<u64>,
+}
+
+impl SackWalk {
+    fn note_reordered(&mut self, seq: u64) {
+        self.reordered_from = Some(self.reordered_from.map_or(seq, |low| low.min(seq)));
+    }
 }
 
 impl Sender {
@@ -35,14 +43,14 @@ impl Sender {
         let mut walk = SackWalk::default();
         self.scoreboard.begin_sacks(self.flow.snd_una);
         let blocks = ack.sack.as_slice();
-        let duplicate = self.check_dsack(ack, blocks, prior_una, flags);
+        let duplicates = self.check_dsack(ack, blocks, prior_una, flags);
+        walk.delivered = duplicates;
         let mut usable = self.scoreboard.take_spare_list();
         for (number, &block) in blocks.iter().enumerate() {
-            let is_duplicate = number == 0 && duplicate;
-            if is_duplicate {
-                self.tag_duplicate(block);
+            if number == 0 && duplicates > 0 {
+                self.tag_duplicate(block, &mut walk);
             }
-            if block.end > block.start && block.end > self.flow.snd_una && block.end <= self.flow.snd_nxt {
+            if block.end > block.start && block.start > self.flow.snd_una && block.end <= self.flow.snd_nxt {
                 usable.push(block);
             }
         }
@@ -59,18 +67,19 @@ impl Sender {
         walk
     }
 
-    /// The first block may report a duplicate: below the ACK, or inside the second block. [rfc2883 §4]
+    /// The first block may report duplicates, below the ACK or inside the second block; returns how many. [rfc2883 §4]
+    /// [linux-6.12 tcp_input.c tcp_check_dsack]
     fn check_dsack(
         &mut self,
         ack: &Segment,
         blocks: &[SackBlock],
         prior_una: u64,
         flags: &mut AckFlags,
-    ) -> bool {
-        let Some(&first) = blocks.first() else { return false };
+    ) -> u32 {
+        let Some(&first) = blocks.first() else { return 0 };
         let inside = blocks.get(1).is_some_and(|next| first.start >= next.start && first.end <= next.end);
         if first.start >= ack.ack && !inside {
-            return false;
+            return 0;
         }
         let counted = self.count_dsack(first, flags);
         if let (Some(marker), Some(left)) = (self.recovery.undo_marker, self.recovery.undo_retrans) {
@@ -79,33 +88,39 @@ impl Sender {
                 self.recovery.undo_retrans = Some(left.saturating_sub(counted));
             }
         }
-        flags.dsack = true;
-        true
+        counted
     }
 
-    /// Counts the duplicates of a DSACK; zero if fewer segments were retransmitted. [tcp_dsack_seen]
+    /// Counts the duplicates of a DSACK; zero if it is not credible: empty, larger than any window, or fewer segments
+    /// were retransmitted. RACK's window grows only if reordering was seen. [linux-6.12 tcp_input.c tcp_dsack_seen]
     fn count_dsack(&mut self, block: SackBlock, flags: &mut AckFlags) -> u32 {
         let length = block.end.saturating_sub(block.start);
-        let count = length.div_ceil(u64::from(self.mss())).max(1) as u32;
-        if self.tlp.is_retransmission && self.tlp.high_seq == Some(block.end) {
+        if length == 0 || length > self.peer.max_window {
+            return 0;
+        }
+        let count = length.div_ceil(u64::from(self.mss())) as u32;
+        if count == 1 && self.tlp.high_seq == Some(block.end) {
             flags.dsack_of_probe = true;
         }
         self.recovery.dsack_dups += count;
         if u64::from(self.recovery.dsack_dups) > self.sent.total_retrans {
             return 0;
         }
-        if !flags.dsack_of_probe {
-            self.rack.dsack_seen = true;
-        }
+        self.rack.dsack_seen |= self.recovery.reord_seen > 0 && !flags.dsack_of_probe;
+        flags.dsack = true;
         count
     }
 
-    /// A duplicate of data that is still in the queue: its retransmission was spurious.
-    fn tag_duplicate(&mut self, block: SackBlock) {
+    /// A duplicate of data that is still in the queue: its retransmission was spurious. If the first copy was SACKed
+    /// before, it was late. [linux-6.12 tcp_input.c tcp_sacktag_one]
+    fn tag_duplicate(&mut self, block: SackBlock, walk: &mut SackWalk) {
         let mut index = self.scoreboard.queue().find(block.start).max(self.scoreboard.queue().head());
         while index < self.scoreboard.queue().end() && self.scoreboard.get(index).end() <= block.end {
-            let tags = self.scoreboard.get(index).tags;
-            let end = self.scoreboard.get(index).end();
+            let segment = self.scoreboard.get(index);
+            let (tags, seq, end) = (segment.tags, segment.seq, segment.end());
+            if tags.retransmitted() && tags.has(Tags::SACKED) {
+                walk.note_reordered(seq);
+            }
             if let (Some(marker), Some(left)) = (self.recovery.undo_marker, self.recovery.undo_retrans)
                 && tags.retransmitted()
                 && left > 0
@@ -175,14 +190,14 @@ impl Sender {
         }
         self.scoreboard.sack(index);
         flags.data_sacked = true;
-        self.flow.delivered += 1;
+        walk.delivered += 1;
     }
 
     /// A segment that was never retransmitted arrived: it gives a round-trip time, and shows reordering if it
     /// lies below one that arrived before.
     fn note_original(&self, block: SackBlock, sent_at: Micros, flags: &mut AckFlags, walk: &mut SackWalk) {
         if block.start < self.highest_sack_seq() {
-            walk.reordered_from = Some(walk.reordered_from.map_or(block.start, |low| low.min(block.start)));
+            walk.note_reordered(block.start);
         }
         flags.orig_sack_acked |= block.end <= self.recovery.high_seq;
         walk.first_sent.get_or_insert(sent_at);

@@ -23,13 +23,19 @@
 //! | | 4.14 | 5.0, 5.4 | freebsd-9 |
 //! |---|---|---|---|
 //! | otherwise as | 5.10 | 5.10 | 5.10 |
-//! | memory of an skb beside its payload | 856 B: a linear skb | | |
+//! | memory of an skb beside its payload | 2904 B: a linear skb of 4 KiB | | |
 //! | small queue lets through | with at most one segment unacknowledged [linux-4.14 tcp_output.c] | | everything |
 //! | `tcp_limit_output_bytes` | 256 KiB, for all [linux-4.14 tcp.c] | 1 MiB, unless paced [linux-5.0 tcp.c] | |
 //! | `bbr` makes room for bursts of ACKs | no | no until 5.1 [linux-5.1 tcp_bbr.c] | |
 //! | HyStart counts milliseconds | yes | yes [linux-5.4 tcp_cubic.c hystart_update] | |
 //! | initial window | | | 3 segments [rfc3390] |
 //! | delayed ACK | | | each second segment, 100 ms, none quick, no compression [freebsd-9 tcp(4)] |
+//! | ACK by a read | | | once it frees two segments more than were advertised [freebsd-9 tcp_output.c] |
+//! | receive buffer | | | counts payload in order that is not read [freebsd-9 sbspace] |
+//!
+//! `linux-3.10` is 4.14 in which a window grows only while the flight is within three segments of it, in slow start, too,
+//! and in which slow start adds a segment per ACK, not per segment [linux-3.13 tcp_cong.c tcp_slow_start]; its loss recovery
+//! and its small queue are those of 4.14.
 //!
 //! `references/stacks.toml` gives, for each line, the version that introduced it and its effect on an experiment;
 //! `tailback explain linux-5.4` prints this.
@@ -75,6 +81,8 @@ pub enum CwndUse {
     LargestFlight,
     /// By whether cwnd was the limit in this window.
     Limit,
+    /// By the flight before each ACK: within a burst of three segments of cwnd. [linux-3.10 tcp_cong.c tcp_is_cwnd_limited]
+    Flight,
 }
 
 /// When PRR sends one segment more than was delivered.
@@ -122,13 +130,31 @@ pub enum AckAggregation {
     Compensated,
 }
 
+/// What slow start adds a segment for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SlowStartGrowth {
+    /// Each ACK of new data.
+    Acks,
+    /// Each segment that is acknowledged.
+    Segments,
+}
+
 /// When in-order data is acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DelayedAck {
     /// As in Linux: at once at first, then each second segment or after an adaptive time.
     Adaptive,
-    /// Each second segment or after 100 ms.
+    /// Each second segment, a read that frees two segments more than were advertised, or after 100 ms.
     EverySecond,
+}
+
+/// What counts against the receive buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReceiveCharge {
+    /// The buffers of data that the application has not read, and of data out of order.
+    Buffers,
+    /// The bytes of data in order that the application has not read.
+    UnreadPayload,
 }
 
 /// The treatment of an unsent skb that is shorter than what may be sent at once.
@@ -200,6 +226,8 @@ pub struct Stack {
     pub output_limit: OutputLimit,
     /// How the use of cwnd is recorded.
     pub cwnd_use: CwndUse,
+    /// What slow start adds a segment for.
+    pub slow_start_growth: SlowStartGrowth,
     /// When PRR sends one segment more.
     pub prr_progress: PrrProgress,
     /// How receive memory is turned into a window.
@@ -212,6 +240,8 @@ pub struct Stack {
     pub ack_aggregation: AckAggregation,
     /// When in-order data is acknowledged.
     pub delayed_ack: DelayedAck,
+    /// What counts against the receive buffer.
+    pub receive_charge: ReceiveCharge,
     /// Initial window in segments.
     pub initial_window: u32,
     /// `net.ipv4.tcp_tso_rtt_log`: the part of an skb's size that min RTT allows halves each 2^log µs of it.
@@ -240,12 +270,14 @@ impl Stack {
             always_sends,
             output_limit,
             cwnd_use,
+            slow_start_growth,
             prr_progress,
             receive_ratio,
             pushed_segment,
             same_tick_echo,
             ack_aggregation,
             delayed_ack,
+            receive_charge,
             initial_window,
             tso_rtt_log,
             queued_skb,
@@ -260,12 +292,14 @@ impl Stack {
             ("always_sends", format!("{always_sends:?}")),
             ("output_limit", format!("{output_limit:?}")),
             ("cwnd_use", format!("{cwnd_use:?}")),
+            ("slow_start_growth", format!("{slow_start_growth:?}")),
             ("prr_progress", format!("{prr_progress:?}")),
             ("receive_ratio", format!("{receive_ratio:?}")),
             ("pushed_segment", format!("{pushed_segment:?}")),
             ("same_tick_echo", format!("{same_tick_echo:?}")),
             ("ack_aggregation", format!("{ack_aggregation:?}")),
             ("delayed_ack", format!("{delayed_ack:?}")),
+            ("receive_charge", format!("{receive_charge:?}")),
             ("initial_window", initial_window.to_string()),
             ("tso_rtt_log", tso_rtt_log.map_or_else(|| "None".to_owned(), |log| log.to_string())),
             ("queued_skb", format!("{queued_skb:?}")),
@@ -300,12 +334,14 @@ pub const LINUX_6_12: Stack = Stack {
     always_sends: AlwaysSends::AtMostOne,
     output_limit: OutputLimit::Unpaced,
     cwnd_use: CwndUse::Limit,
+    slow_start_growth: SlowStartGrowth::Segments,
     prr_progress: PrrProgress::UnaAdvanced,
     receive_ratio: ReceiveRatio::Measured,
     pushed_segment: PushedSegment::AckedWhenRead,
     same_tick_echo: SameTickEcho::NoSample,
     ack_aggregation: AckAggregation::Compensated,
     delayed_ack: DelayedAck::Adaptive,
+    receive_charge: ReceiveCharge::Buffers,
     initial_window: 10,
     tso_rtt_log: Some(9),
     queued_skb: QueuedSkb::Grows,
@@ -336,12 +372,14 @@ pub const LINUX_5_10: Stack = Stack {
     always_sends: AlwaysSends::Nothing,
     output_limit: OutputLimit::Unpaced,
     cwnd_use: CwndUse::LargestFlight,
+    slow_start_growth: SlowStartGrowth::Segments,
     prr_progress: PrrProgress::RetransmissionAcked,
     receive_ratio: ReceiveRatio::Half,
     pushed_segment: PushedSegment::Delayed,
     same_tick_echo: SameTickEcho::OneTick,
     ack_aggregation: AckAggregation::Compensated,
     delayed_ack: DelayedAck::Adaptive,
+    receive_charge: ReceiveCharge::Buffers,
     initial_window: 10,
     tso_rtt_log: None,
     queued_skb: QueuedSkb::StaysAsFilled,
@@ -363,10 +401,18 @@ pub const LINUX_5_0: Stack =
 /// The Linux of the `wlan18` paper.
 pub const LINUX_4_14: Stack = Stack {
     name: "linux-4.14",
-    skb_overhead: 856,
+    skb_overhead: 2904,
     always_sends: AlwaysSends::AtMostOne,
     output_limit: OutputLimit::All,
     ..LINUX_5_0
+};
+
+/// The Linux of the `teacup14` paper, in part: loss recovery and small queues are those of 4.14.
+pub const LINUX_3_10: Stack = Stack {
+    name: "linux-3.10",
+    cwnd_use: CwndUse::Flight,
+    slow_start_growth: SlowStartGrowth::Acks,
+    ..LINUX_4_14
 };
 
 /// The FreeBSD of the `teacup14` paper, in part: loss recovery is that of Linux.
@@ -374,10 +420,11 @@ pub const FREEBSD_9: Stack = Stack {
     name: "freebsd-9",
     always_sends: AlwaysSends::Everything,
     delayed_ack: DelayedAck::EverySecond,
+    receive_charge: ReceiveCharge::UnreadPayload,
     initial_window: 3,
     ..LINUX_5_10
 };
 
 /// Every stack that an experiment may name.
 pub const STACKS: &[Stack] =
-    &[LINUX_6_12, LINUX_6_6, LINUX_5_10, LINUX_5_4, LINUX_5_0, LINUX_4_14, FREEBSD_9];
+    &[LINUX_6_12, LINUX_6_6, LINUX_5_10, LINUX_5_4, LINUX_5_0, LINUX_4_14, LINUX_3_10, FREEBSD_9];

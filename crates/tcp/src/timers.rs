@@ -44,6 +44,7 @@ impl Sender {
     }
 
     /// Arms and adds the time that pacing holds the last packet back. [linux-6.12 tcp.h tcp_reset_xmit_timer]
+    #[inline]
     fn arm_behind_pacing(&mut self, kind: TimerKind, span: Span) {
         let held = self.flow.departure.since(self.flow.now);
         if held.is_zero() {
@@ -80,6 +81,18 @@ impl Sender {
     /// A full RTO from now. [linux-6.12 tcp_output.c tcp_xmit_retransmit_queue, at its end]
     pub(crate) fn restart_rto(&mut self) {
         self.arm_behind_pacing(TimerKind::Retransmission, self.rto());
+    }
+
+    /// After an ACK of new data that only acknowledges. If the transmit loop sends something, it replaces a loss probe
+    /// at its end, so the timer is armed only once.
+    #[inline]
+    pub(crate) fn set_timer_after_plain_ack(&mut self) {
+        let passes = self.gate.agenda.pass.is_none() && self.has_unsent() && self.allows_loss_probe();
+        if passes && self.takes_acks_at_once() {
+            self.timer.armed_after_pass = true;
+        } else {
+            self.set_timer_after_ack();
+        }
     }
 
     /// After an ACK of new data. [linux-6.12 tcp_input.c tcp_set_xmit_timer]
@@ -208,6 +221,8 @@ impl Sender {
     /// The timer fired.
     pub(crate) fn timer_expired(&mut self) {
         let Some(kind) = self.timer.armed_for() else { return };
+        // It may mark segments lost.
+        self.buffer.look_again();
         match kind {
             TimerKind::Reordering => self.reordering_timeout(),
             // One probe per flight, also if it was new data. [linux-6.12 tcp_output.c tcp_send_loss_probe]

@@ -15,6 +15,8 @@ const SNDBUF_HEADERS: u64 = MAX_TCP_HEADER as u64 + SHARED_INFO;
 /// `struct skb_shared_info`, aligned.
 const SHARED_INFO: u64 = 320;
 const SK_BUFF: u64 = 256;
+/// Segments of cwnd that a flow may leave unused and still be limited by it. [linux-3.10 tcp.h tcp_max_burst]
+const BURST: u32 = 3;
 
 impl Sender {
     /// One past the last byte that the peer's window allows. [linux-6.12 tcp.h tcp_wnd_end]
@@ -28,12 +30,14 @@ impl Sender {
         match (self.settings.stack.cwnd_use, self.window.in_slow_start()) {
             (CwndUse::Limit, true) => self.usage.limited || flight,
             (CwndUse::LargestFlight, true) => flight,
+            (CwndUse::Flight, _) => self.usage.flight_before_ack + BURST >= self.window.cwnd.0,
             (_, false) => self.usage.limited,
         }
     }
 
     /// After a run of the transmit loop, records whether cwnd was used: otherwise cwnd must not grow.
     /// [linux-6.12 tcp_output.c tcp_cwnd_validate]
+    #[inline(always)]
     pub(crate) fn validate_cwnd(&mut self, limited: bool) {
         let packets_out = self.scoreboard.packets_out();
         let window_passed = self.flow.snd_una >= self.usage.usage_seq;
@@ -144,17 +148,36 @@ impl Sender {
         }
     }
 
+    /// The same after a transmission. It leaves the data where it is, so that a buffer without room at this instant has
+    /// none now; and more is in flight than before.
+    #[inline]
+    pub(crate) fn check_space_after_sending(&mut self) {
+        if self.buffer.is_still_full(self.flow.now) {
+            let waits = self.buffer.app_blocked && !self.buffer.room_kept_elsewhere;
+            debug_assert!(!waits || !self.has_space(), "a transmission made room in the send buffer");
+            return;
+        }
+        self.check_space();
+    }
+
     fn look_for_space(&mut self) {
         if self.in_flight() < self.window.cwnd.0 {
             self.expand_sndbuf();
             self.usage.stamp = self.flow.now;
         }
-        let queued = self.wmem_queued();
-        let free = self.buffer.sndbuf.saturating_sub(queued) >= queued >> 1 && queued < self.buffer.sndbuf;
-        if free && 2 * self.unsent() < self.notsent_lowat() {
+        if !self.has_space() {
+            self.buffer.found_full(self.flow.now);
+        } else if 2 * self.unsent() < self.notsent_lowat() {
             self.buffer.wake();
             self.stop_clock(Chrono::SendBuffer);
         }
+    }
+
+    /// A third of the buffer is free.
+    #[inline]
+    fn has_space(&self) -> bool {
+        let queued = self.wmem_queued();
+        self.buffer.sndbuf.saturating_sub(queued) >= queued >> 1 && queued < self.buffer.sndbuf
     }
 }
 
@@ -221,6 +244,7 @@ impl Sender {
             return self.push_filled_skb();
         }
         self.buffer.app_blocked = accepted < bytes;
+        self.buffer.look_again();
         let pass = match ending {
             _ if self.buffer.app_blocked => Pass::Push,
             Pass::Normal if self.ends_short_after_full_segments() => Pass::Autocork,

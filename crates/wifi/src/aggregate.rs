@@ -89,6 +89,22 @@ pub struct Aggregate {
 }
 
 impl Aggregate {
+    /// One without frames, to be filled.
+    pub(crate) fn empty(chain: Chain) -> Self {
+        Aggregate {
+            to: StationId(0),
+            frames: VecDeque::new(),
+            bytes: 0,
+            duration: Span::ZERO,
+            used: Span::ZERO,
+            chain,
+            closed_by: ClosedBy::EmptyQueue,
+            failures: 0,
+            at_head: SimTime::ZERO,
+            left_behind: 0,
+        }
+    }
+
     /// Bytes of its response: an ACK for one frame, else a block ack.
     pub(crate) fn response(&self) -> u32 {
         match self.frames.len() {
@@ -103,6 +119,11 @@ impl Aggregate {
         self.chain.after(self.failures).mode
     }
 
+    /// The next transmission is announced by RTS and CTS, whatever its length.
+    pub(crate) fn is_announced(&self) -> bool {
+        self.chain.after(self.failures).announced
+    }
+
     /// A transmission of it had no response; the next one may use another mode.
     pub fn failed(&mut self, band: Band) {
         self.failures += 1;
@@ -111,46 +132,46 @@ impl Aggregate {
     }
 }
 
-/// An aggregate while it grows.
+/// An aggregate while it grows; its length is without the padding of the last MPDU.
 #[derive(Debug)]
 pub struct Builder {
-    frames: VecDeque<Mpdu>,
+    aggregate: Box<Aggregate>,
     limits: Limits,
-    chain: Chain,
     band: Band,
     /// Bytes that fit the duration limit.
     in_time: u32,
     /// Length with all subframes padded.
     padded: u32,
-    /// Length without the padding of the last MPDU.
-    bytes: u32,
 }
 
 impl Builder {
-    /// An empty one; `frames`: where to keep them, emptied.
-    pub fn new(limits: Limits, chain: Chain, band: Band, frames: VecDeque<Mpdu>) -> Self {
-        debug_assert!(frames.is_empty(), "frames of another aggregate");
+    /// An empty one in place of `spare`, whose frames are gone.
+    pub fn new(limits: Limits, chain: Chain, band: Band, mut spare: Box<Aggregate>) -> Self {
+        debug_assert!(spare.frames.is_empty(), "frames of another aggregate");
         let in_time = chain.slowest().psdu_within(limits.duration, band);
-        Builder { frames, limits, chain, band, in_time, padded: 0, bytes: 0 }
+        spare.chain = chain;
+        Builder { aggregate: spare, limits, band, in_time, padded: 0 }
     }
 
     /// Frames in it.
+    #[inline]
     pub fn len(&self) -> usize {
-        self.frames.len()
+        self.aggregate.frames.len()
     }
 
     /// Nothing is in it.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.frames.is_empty()
+        self.aggregate.frames.is_empty()
     }
 
     /// The limit that a frame of `bytes` would exceed.
     #[inline]
     pub fn refuses(&self, bytes: u32) -> Option<ClosedBy> {
-        if self.frames.is_empty() {
+        if self.is_empty() {
             return None;
         }
-        if self.frames.len() >= self.limits.frames as usize {
+        if self.len() >= self.limits.frames as usize {
             return Some(ClosedBy::FrameLimit);
         }
         let length = self.padded + DELIMITER + bytes;
@@ -164,39 +185,35 @@ impl Builder {
     #[inline]
     pub fn push(&mut self, frame: Mpdu) {
         // The last subframe keeps its empty delimiters and loses its padding.
-        self.bytes = self.padded + DELIMITER + frame.bytes + filling(frame.bytes, self.limits.shortest_mpdu);
-        self.padded += subframe(frame.bytes, self.limits.shortest_mpdu);
-        self.frames.push_back(frame);
+        let filling = filling(frame.bytes, self.limits.shortest_mpdu);
+        self.aggregate.bytes = self.padded + DELIMITER + frame.bytes + filling;
+        self.padded += (DELIMITER + frame.bytes).next_multiple_of(4) + filling;
+        self.aggregate.frames.push_back(frame);
     }
 
-    /// The aggregate, or the empty list of frames if there are none.
-    pub fn close(self, to: StationId, closed_by: ClosedBy) -> Result<Aggregate, VecDeque<Mpdu>> {
-        let bytes = match self.frames.front() {
-            None => return Err(self.frames),
-            Some(lone) if self.frames.len() == 1 => lone.bytes,
-            Some(_) => self.bytes,
+    /// The aggregate, at the head of its hardware queue since `now`; as an error the emptied `spare` if it has no frames.
+    pub fn close(
+        mut self,
+        to: StationId,
+        closed_by: ClosedBy,
+        now: SimTime,
+    ) -> Result<Box<Aggregate>, Box<Aggregate>> {
+        let Some(first) = self.aggregate.frames.front().map(|frame| frame.bytes) else {
+            return Err(self.aggregate);
         };
-        Ok(Aggregate {
-            to,
-            bytes,
-            duration: self.chain.after(0).mode.ppdu(bytes, self.band),
-            used: Span::ZERO,
-            chain: self.chain,
-            closed_by,
-            failures: 0,
-            at_head: SimTime::ZERO,
-            left_behind: 0,
-            frames: self.frames,
-        })
+        if self.len() == 1 {
+            self.aggregate.bytes = first;
+        }
+        let aggregate = &mut *self.aggregate;
+        (aggregate.to, aggregate.closed_by, aggregate.at_head) = (to, closed_by, now);
+        (aggregate.failures, aggregate.used, aggregate.left_behind) = (0, Span::ZERO, 0);
+        aggregate.duration = aggregate.mode().ppdu(aggregate.bytes, self.band);
+        Ok(self.aggregate)
     }
-}
-
-/// Bytes of a subframe that is not the last.
-fn subframe(mpdu: u32, shortest: u32) -> u32 {
-    (DELIMITER + mpdu).next_multiple_of(4) + filling(mpdu, shortest)
 }
 
 /// Bytes of empty delimiters behind a short MPDU.
+#[inline]
 fn filling(mpdu: u32, shortest: u32) -> u32 {
     shortest.saturating_sub(mpdu).div_ceil(4) * DELIMITER
 }
@@ -214,15 +231,16 @@ mod tests {
         Mode::new(Format::Ht, width, streams, mcs, guard).unwrap()
     }
 
-    fn fill(limits: &Limits, mode: &Mode, bytes: u32, offered: usize) -> Aggregate {
-        let mut builder = Builder::new(*limits, Chain::fixed(*mode, 10), Band::Ghz5, VecDeque::new());
+    fn fill(limits: &Limits, mode: &Mode, bytes: u32, offered: usize) -> Box<Aggregate> {
+        let chain = Chain::fixed(*mode, 10);
+        let mut builder = Builder::new(*limits, chain, Band::Ghz5, Box::new(Aggregate::empty(chain)));
         for _ in 0..offered {
             if let Some(closed_by) = builder.refuses(bytes) {
-                return builder.close(StationId(0), closed_by).unwrap();
+                return builder.close(StationId(0), closed_by, SimTime::ZERO).unwrap();
             }
             builder.push(mpdu(bytes));
         }
-        builder.close(StationId(0), ClosedBy::EmptyQueue).unwrap()
+        builder.close(StationId(0), ClosedBy::EmptyQueue, SimTime::ZERO).unwrap()
     }
 
     #[test]

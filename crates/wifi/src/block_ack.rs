@@ -25,6 +25,9 @@ pub const REORDER_TIMEOUT: Span = Span::from_millis(100);
 /// Sequence numbers that may be outstanding before 802.11ax: the bitmap of a compressed block ack.
 pub const WINDOW: u32 = 64;
 
+/// The same of 802.11ax: the longest bitmap. [ieee80211ax §9.3.1.8]
+const LONGEST_WINDOW: u32 = 256;
+
 /// The sending side of a session.
 #[derive(Debug)]
 pub struct Originator {
@@ -34,11 +37,14 @@ pub struct Originator {
     start: u64,
     /// The next number.
     next: u64,
-    /// For each number from `start` to `next`: completed.
-    settled: VecDeque<bool>,
+    /// For each number from `start` to `next`, at its place modulo the longest window: completed.
+    settled: [u64; WORDS],
     /// Frames to be retransmitted, in the order of their numbers.
     retries: VecDeque<Mpdu>,
 }
+
+/// Words of a bit for each number of the longest window.
+const WORDS: usize = (LONGEST_WINDOW / u64::BITS) as usize;
 
 impl Default for Originator {
     fn default() -> Self {
@@ -47,21 +53,28 @@ impl Default for Originator {
 }
 
 impl Originator {
-    /// One that may have so many numbers outstanding.
+    /// One that may have so many numbers outstanding, at most [`LONGEST_WINDOW`].
     pub fn new(window: u32) -> Self {
+        debug_assert!(window <= LONGEST_WINDOW, "two numbers would share a bit");
         let window = u64::from(window);
-        Originator { window, start: 0, next: 0, settled: VecDeque::new(), retries: VecDeque::new() }
+        Originator { window, start: 0, next: 0, settled: [0; WORDS], retries: VecDeque::new() }
     }
 
     /// The next new frame would be within the window.
+    #[inline]
     pub fn window_open(&self) -> bool {
         self.next < self.start + self.window
     }
 
+    /// New frames that are within the window.
+    pub fn window_left(&self) -> u32 {
+        (self.start + self.window - self.next) as u32
+    }
+
     /// Gives a new frame its number.
+    #[inline]
     pub fn number(&mut self) -> u64 {
         self.next += 1;
-        self.settled.push_back(false);
         self.next - 1
     }
 
@@ -82,13 +95,34 @@ impl Originator {
     }
 
     /// A frame was acknowledged or dropped. Returns the oldest number that is not completed.
+    #[inline]
     pub fn settle(&mut self, sequence: u64) -> u64 {
-        self.settled[(sequence - self.start) as usize] = true;
-        while self.settled.front() == Some(&true) {
-            self.settled.pop_front();
+        if sequence == self.start {
             self.start += 1;
+            self.skip_settled();
+        } else {
+            let (word, bit) = place_of(sequence);
+            self.settled[word] |= bit;
         }
         self.start
+    }
+
+    /// Numbers at the start that were completed before are not outstanding any more.
+    #[inline]
+    fn skip_settled(&mut self) {
+        loop {
+            let (word, bit) = place_of(self.start);
+            if self.settled[word] & bit == 0 {
+                return;
+            }
+            self.settled[word] ^= bit;
+            self.start += 1;
+        }
+    }
+
+    /// The frames to be retransmitted.
+    pub fn retries(&self) -> impl Iterator<Item = &Mpdu> {
+        self.retries.iter()
     }
 
     /// Number of frames to be retransmitted.
@@ -100,6 +134,13 @@ impl Originator {
     pub fn waiting_packets(&self) -> usize {
         self.retries.iter().map(Mpdu::packets).sum()
     }
+}
+
+/// The word and the bit of a number.
+#[inline]
+fn place_of(sequence: u64) -> (usize, u64) {
+    let place = sequence % u64::from(LONGEST_WINDOW);
+    ((place / u64::from(u64::BITS)) as usize, 1 << (place % u64::from(u64::BITS)))
 }
 
 /// The receiving side of a session: the reorder buffer.
@@ -119,7 +160,9 @@ impl Recipient {
     pub fn take(&mut self, frame: Mpdu, now: SimTime, up: &mut PacketBoxes) -> Option<Mpdu> {
         let Some(place) = frame.sequence.checked_sub(self.expected) else { return Some(frame) };
         if place == 0 && self.frames == 0 {
-            self.held.clear();
+            if !self.held.is_empty() {
+                self.held.clear();
+            }
             self.expected += 1;
             pass(frame, up);
             return None;
@@ -181,15 +224,20 @@ impl Recipient {
     }
 }
 
+#[inline]
 fn pass(frame: Mpdu, up: &mut PacketBoxes) {
     up.push(frame.packet);
-    up.extend(frame.more);
+    if !frame.more.is_empty() {
+        up.extend(frame.more);
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use rand_core::Rng;
+
     use super::*;
-    use crate::testing::mpdu;
+    use crate::testing::{mpdu, random};
 
     fn numbered(sequence: u64) -> Mpdu {
         Mpdu { sequence, ..mpdu(1538) }
@@ -208,6 +256,23 @@ mod tests {
         assert!(!session.window_open(), "63 newer ones are completed, the oldest is not");
         assert_eq!(session.settle(0), 64);
         assert!(session.window_open());
+    }
+
+    #[test]
+    fn the_oldest_number_that_is_not_completed_is_known_over_many_windows() {
+        for window in [WINDOW, LONGEST_WINDOW] {
+            let (mut session, mut draws) = (Originator::new(window), random(u64::from(window)));
+            let mut outstanding = Vec::new();
+            for _ in 0..5_000 {
+                while session.window_open() {
+                    outstanding.push(session.number());
+                }
+                let settled = outstanding.remove(draws.next_u32() as usize % outstanding.len());
+                let oldest = outstanding.first().copied().unwrap_or(session.next);
+                assert_eq!(session.settle(settled), oldest);
+            }
+            assert!(session.start > 4_000);
+        }
     }
 
     #[test]

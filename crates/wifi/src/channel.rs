@@ -108,7 +108,8 @@ pub struct Channel {
     /// The radios that process changes of the medium.
     listeners: Listeners,
     /// Transmissions in progress.
-    exchanges: Vec<Exchange>,
+    #[expect(clippy::vec_box, reason = "an exchange stays where it is from phase to phase")]
+    exchanges: Vec<Box<Exchange>>,
     /// When the first of the waiting radios sends.
     access: SimTime,
     /// When the first beacon is due.
@@ -120,15 +121,16 @@ pub struct Channel {
     up: PacketBoxes,
     /// The radios that have just won the medium.
     winners: Vec<Sender>,
-    /// A status to be reused.
-    spare: Status,
+    /// Exchanges to be reused.
+    #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
+    spare: Vec<Box<Exchange>>,
 }
 
 impl Channel {
     /// A silent channel.
     pub fn new(settings: ChannelSettings, stations: Vec<Station>) -> Self {
         let mut channel = Channel {
-            listeners: Listeners::new(stations.len(), settings.band),
+            listeners: Listeners::new(&stations, settings.band),
             pauses: Pauses::of(settings.band),
             settings,
             stations,
@@ -139,7 +141,7 @@ impl Channel {
             outcomes: Vec::new(),
             up: Vec::new(),
             winners: Vec::new(),
-            spare: Status::default(),
+            spare: Vec::new(),
         };
         channel.find_beacon();
         channel
@@ -174,6 +176,12 @@ impl Channel {
     pub fn deadline(&self) -> SimTime {
         let ends = self.exchanges.iter().map(|exchange| exchange.until).min().unwrap_or(SimTime::NEVER);
         ends.min(self.access).min(self.beacon).min(self.reordering)
+    }
+
+    /// When the first of the waiting radios sends; `SimTime::NEVER` if none waits.
+    #[inline]
+    pub fn access(&self) -> SimTime {
+        self.access
     }
 
     /// Processes due events, ends before beginnings.
@@ -276,7 +284,7 @@ impl Channel {
     }
 
     /// The exchange that a radio begins at `at`.
-    fn exchange(&mut self, sender: Sender, at: SimTime, won: SimTime) -> Option<Exchange> {
+    fn exchange(&mut self, sender: Sender, at: SimTime, won: SimTime) -> Option<Box<Exchange>> {
         let station = &mut self.stations[sender.station];
         let (phase, to, length) = match &station.beacon {
             Some(beacon) if sender.category == BEACON => (Phase::Beacon, None, beacon.duration),
@@ -292,25 +300,14 @@ impl Channel {
                 }
             }
         };
-        let status = std::mem::take(&mut self.spare);
-        let until = at + length;
-        let (response, deferring) = (Span::ZERO, Vec::new());
-        Some(Exchange {
-            sender,
-            to,
-            phase,
-            until,
-            won,
-            colliders: 0,
-            response,
-            answered: false,
-            deferring,
-            status,
-        })
+        let mut exchange = self.spare.pop().unwrap_or_default();
+        exchange.begin(sender, to, phase);
+        (exchange.won, exchange.until) = (won, at + length);
+        Some(exchange)
     }
 
     /// Ends the present phase of an exchange.
-    fn go_on(&mut self, exchange: Exchange, context: &mut Context<'_>) {
+    fn go_on(&mut self, exchange: Box<Exchange>, context: &mut Context<'_>) {
         match exchange.phase {
             Phase::Announcing if exchange.colliders == 0 => self.pause(exchange, Phase::BeforeCts, context),
             Phase::BeforeCts => self.cleared(exchange, context),
@@ -318,12 +315,12 @@ impl Channel {
             Phase::Announcing | Phase::Data if exchange.colliders > 0 => self.collided(exchange, context),
             Phase::Announcing | Phase::Data => self.sent(exchange, context),
             Phase::Answering => self.answered(exchange, context),
-            Phase::Beacon => self.beacon_sent(&exchange, context.now),
+            Phase::Beacon => self.beacon_sent(exchange, context.now),
         }
     }
 
     /// A SIFS, after which the receiver sends. It is an event only for radios that hear nothing but the receiver.
-    fn pause(&mut self, mut exchange: Exchange, before: Phase, context: &mut Context<'_>) {
+    fn pause(&mut self, mut exchange: Box<Exchange>, before: Phase, context: &mut Context<'_>) {
         exchange.until += self.settings.band.sifs();
         exchange.phase = before;
         match (self.settings.hearing.is_mutual(), before) {
@@ -334,7 +331,7 @@ impl Channel {
     }
 
     /// The receiver sends CTS, and the PPDU follows.
-    fn cleared(&mut self, mut exchange: Exchange, context: &mut Context<'_>) {
+    fn cleared(&mut self, mut exchange: Box<Exchange>, context: &mut Context<'_>) {
         let band = self.settings.band;
         self.answered_by_receiver(&mut exchange, context);
         let station = &mut self.stations[exchange.sender.station];
@@ -345,7 +342,7 @@ impl Channel {
     }
 
     /// The receiver responds to the PPDU.
-    fn respond(&mut self, mut exchange: Exchange, context: &mut Context<'_>) {
+    fn respond(&mut self, mut exchange: Box<Exchange>, context: &mut Context<'_>) {
         exchange.until += exchange.response;
         exchange.phase = Phase::Answering;
         self.answered_by_receiver(&mut exchange, context);
@@ -353,7 +350,7 @@ impl Channel {
     }
 
     /// A collision at the receiver.
-    fn collided(&mut self, exchange: Exchange, context: &mut Context<'_>) {
+    fn collided(&mut self, exchange: Box<Exchange>, context: &mut Context<'_>) {
         let Sender { station, category } = exchange.sender;
         if let Some(aggregate) = self.stations[station].head(category) {
             let row = row_of(aggregate, StationId(station as u16), &exchange);
@@ -363,31 +360,36 @@ impl Channel {
     }
 
     /// Ends a PPDU without collision: the receiver gets the MPDUs that were not lost.
-    fn sent(&mut self, mut exchange: Exchange, context: &mut Context<'_>) {
+    fn sent(&mut self, mut exchange: Box<Exchange>, context: &mut Context<'_>) {
         let Sender { station, category } = exchange.sender;
         let from = StationId(station as u16);
         let Some(aggregate) = self.stations[station].head(category) else { return };
         let (to, mode, response) = (aggregate.to, aggregate.mode(), aggregate.response());
         let mut row = row_of(aggregate, from, &exchange);
         let mut frames = std::mem::take(&mut aggregate.frames);
+        let losses = self.stations[station].loss(to);
+        // Nearly all MPDUs of a PPDU are equally long.
+        let (mut length, mut loss) = (0, 0);
         let status = &mut exchange.status;
+        let recipient = self.stations[to.index()].recipient(category, from);
         for _ in 0..frames.len() {
             let Some(mut frame) = frames.pop_front() else { break };
-            let loss = self.stations[station].loss(to, &mode, frame.bytes);
+            if frame.bytes != length {
+                (length, loss) = (frame.bytes, losses.of(&mode, frame.bytes));
+            }
             if loss > 0 && context.draws[station].next_u32() < loss {
                 frames.push_back(frame);
                 continue;
             }
             frame.uncharge(&mut status.credits);
             status.acknowledged.push(Acknowledged::of(&frame));
-            let receiver = &mut self.stations[to.index()];
-            if let Some(late) = receiver.receive(category, from, (frame, context.now), &mut self.up) {
+            if let Some(late) = recipient.take(frame, context.now, &mut self.up) {
                 let packets = std::iter::once(late.packet).chain(late.more);
                 let dropped = |packet| Outcome::Dropped(from, packet, DropReason::ReorderTimeout);
                 self.outcomes.extend(packets.map(dropped));
             }
         }
-        if let Some(due) = self.stations[to.index()].reordering_until(category, from) {
+        if let Some(due) = recipient.overdue_at() {
             self.reordering = self.reordering.min(due);
         }
         row.received = status.acknowledged.len() as u32;
@@ -405,18 +407,18 @@ impl Channel {
     }
 
     /// The response has ended.
-    fn answered(&mut self, mut exchange: Exchange, context: &mut Context<'_>) {
-        let mut status = std::mem::take(&mut exchange.status);
-        self.settle(exchange.sender, Attempt::Answered, &status, context);
-        self.outcomes.extend(status.credits.drain(..).map(|(id, size)| Outcome::Credit(id, size)));
-        status.acknowledged.clear();
-        self.spare = status;
+    fn answered(&mut self, mut exchange: Box<Exchange>, context: &mut Context<'_>) {
+        self.settle(exchange.sender, Attempt::Answered, &exchange.status, context);
+        let credits = exchange.status.credits.drain(..);
+        self.outcomes.extend(credits.map(|(id, size)| Outcome::Credit(id, size)));
         if let Some(at) = self.next_in_txop(&exchange, context.now) {
             self.free_receiver(&exchange, Sensed::Whole, context.now);
-            self.begin(exchange.sender, at, exchange.won, context);
+            let (sender, won) = (exchange.sender, exchange.won);
+            self.spare.push(exchange);
+            self.begin(sender, at, won, context);
             return self.find_access();
         }
-        self.end(&exchange, Sensed::Whole, context.now);
+        self.end(exchange, Sensed::Whole, context.now);
     }
 
     /// When the next PPDU of the same TXOP begins, if there is one and it fits.
@@ -435,7 +437,7 @@ impl Channel {
     }
 
     /// Ends an exchange without a response: its sender waits for the time-out; the others could not decode it.
-    fn unanswered(&mut self, exchange: Exchange, context: &mut Context<'_>) {
+    fn unanswered(&mut self, exchange: Box<Exchange>, context: &mut Context<'_>) {
         let sender = exchange.sender;
         if self.stations[sender.station].unanswered(sender.category, context.now) {
             self.settle(sender, Attempt::GivenUp, &Status::default(), context);
@@ -444,10 +446,10 @@ impl Channel {
             let contenders = &mut self.stations[sender.station].contenders;
             contenders.exchanged(sender.category, Attempt::Failed, waiting, draws);
         }
-        self.end(&exchange, Sensed::Noise, context.now);
+        self.end(exchange, Sensed::Noise, context.now);
     }
 
-    fn beacon_sent(&mut self, exchange: &Exchange, now: SimTime) {
+    fn beacon_sent(&mut self, exchange: Box<Exchange>, now: SimTime) {
         if let Some(beacon) = &mut self.stations[exchange.sender.station].beacon {
             beacon.contender.done();
         }
@@ -512,9 +514,10 @@ impl Channel {
     }
 
     /// Ends an exchange for all radios that sensed it.
-    fn end(&mut self, exchange: &Exchange, sensed: Sensed, now: SimTime) {
-        self.free_receiver(exchange, sensed, now);
+    fn end(&mut self, exchange: Box<Exchange>, sensed: Sensed, now: SimTime) {
+        self.free_receiver(&exchange, sensed, now);
         let sender = exchange.sender.station;
+        self.spare.push(exchange);
         self.stations[sender].sending = None;
         for index in self.listeners.awake() {
             let station = &mut self.stations[index];

@@ -33,13 +33,15 @@ pub struct Mpdu {
     pub tries: u32,
     /// Airtime that the host expects for it, while it is in firmware.
     pub estimate: Span,
+    /// Its source probes a mode with it: it goes alone.
+    pub probes: bool,
 }
 
 impl Mpdu {
     /// A frame of one packet with `overhead` bytes around it.
     pub fn new(packet: Box<Packet>, overhead: u32) -> Self {
         let bytes = packet.ip_length + overhead;
-        Mpdu { packet, more: Vec::new(), sequence: 0, bytes, tries: 0, estimate: Span::ZERO }
+        Mpdu { packet, more: Vec::new(), sequence: 0, bytes, tries: 0, estimate: Span::ZERO, probes: false }
     }
 
     /// Its length with `packet` added.

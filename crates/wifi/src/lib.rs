@@ -33,7 +33,7 @@ mod testing;
 pub use channel::{Channel, ChannelSettings, Context, Outcome, Ppdu};
 pub use contend::{AccessCategory, Edca};
 pub use driver::Profile;
-pub use frame_source::FrameSource;
+pub use frame_source::{FrameSource, Handed, Room, Tried};
 pub use loss::{CentiDecibels, Loss};
 pub use medium::Hearing;
 pub use phy::{Band, Mode};

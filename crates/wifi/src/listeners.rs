@@ -30,12 +30,12 @@ pub(crate) struct Listeners {
     awake: Vec<u16>,
     /// The state of the medium when each resting radio began to rest.
     resting: Vec<Option<Rest>>,
-    /// The access categories of resting radios that count down, in no order.
-    counting: Vec<Counting>,
-    /// The least `sends_after` of them by AIFSN; `u64::MAX` if there is none.
-    first_after: [u64; LONGEST_AIFSN + 1],
+    /// The access categories of resting radios that count down to send, by AIFSN, the first to send at the end.
+    counting: [Vec<Counting>; LONGEST_AIFSN + 1],
     /// Bit n: one with AIFSN n counts down.
     counted: u16,
+    /// Bit n: a radio has a category with AIFSN n.
+    used: u16,
     /// The carrier sense of a radio that never sends.
     sense: CarrierSense,
     /// When AIFS last began for such a radio.
@@ -52,30 +52,29 @@ struct Rest {
     times_idle: u64,
     /// Slots that had passed, by access category, of those that were not idle.
     passed: [u64; CATEGORIES],
-    /// How many of its access categories count down to send.
-    counting: usize,
 }
 
 /// An access category that counts down to send.
 #[derive(Clone, Copy, Debug)]
 struct Counting {
     radio: u16,
-    aifsn: usize,
     /// Number of slots that will have passed when it sends.
     sends_after: u64,
 }
 
 impl Listeners {
-    /// This many radios, all of which follow an idle medium.
-    pub(crate) fn new(radios: usize, band: Band) -> Self {
+    /// Radios all of which follow an idle medium.
+    pub(crate) fn new(stations: &[Station], band: Band) -> Self {
+        let categories = |station| (0..CATEGORIES).map(move |category| aifsn_of(station, category));
+        let aifsns = stations.iter().map(|station| &station.contenders).flat_map(categories);
         Listeners {
             sifs: band.sifs(),
             slot: band.slot(),
-            awake: (0..radios as u16).collect(),
-            resting: vec![None; radios],
-            counting: Vec::new(),
-            first_after: [u64::MAX; LONGEST_AIFSN + 1],
+            awake: (0..stations.len() as u16).collect(),
+            resting: vec![None; stations.len()],
+            counting: Default::default(),
             counted: 0,
+            used: aifsns.filter(|&aifsn| aifsn <= LONGEST_AIFSN).fold(0, |used, aifsn| used | 1 << aifsn),
             sense: CarrierSense::default(),
             idle_from: SimTime::ZERO,
             times_idle: 0,
@@ -99,8 +98,8 @@ impl Listeners {
     pub(crate) fn medium_busy(&mut self, now: SimTime) {
         if self.sense.begin() {
             let slots = now.since(self.idle_from + self.sifs).as_nanos() / self.slot.as_nanos();
-            for (aifsn, passed) in (0..).zip(&mut self.passed) {
-                *passed += slots.saturating_sub(aifsn);
+            for aifsn in bits(self.used) {
+                self.passed[aifsn] += slots.saturating_sub(aifsn as u64);
             }
         }
     }
@@ -122,15 +121,14 @@ impl Listeners {
     /// Slots from the end of SIFS until the first resting radio sends, if the medium stays idle.
     #[inline]
     fn slots_to_access(&self) -> Option<u64> {
-        let mut left = self.counted;
-        let mut first = None;
-        while left != 0 {
-            let aifsn = left.trailing_zeros() as usize;
-            left &= left - 1;
-            let slots = self.slots_until(aifsn, self.first_after[aifsn]);
-            first = Some(first.map_or(slots, |first| slots.min(first)));
-        }
-        first
+        bits(self.counted).filter_map(|aifsn| self.slots_to_first(aifsn)).min()
+    }
+
+    /// The same for those with one AIFSN.
+    #[inline]
+    fn slots_to_first(&self, aifsn: usize) -> Option<u64> {
+        let first = self.counting[aifsn].last()?;
+        Some(aifsn as u64 + first.sends_after - self.passed[aifsn])
     }
 
     /// A resting radio that sends at `now`, the time of [`access`](Self::access).
@@ -139,14 +137,8 @@ impl Listeners {
         if self.idle_from + self.sifs + self.slot * slots != now {
             return None;
         }
-        let due = |counting: &&Counting| self.slots_until(counting.aifsn, counting.sends_after) == slots;
-        self.counting.iter().find(due).map(|counting| usize::from(counting.radio))
-    }
-
-    /// Slots from the end of SIFS until it sends, if the medium stays idle.
-    #[inline]
-    fn slots_until(&self, aifsn: usize, sends_after: u64) -> u64 {
-        aifsn as u64 + sends_after - self.passed[aifsn]
+        let aifsn = bits(self.counted).find(|&aifsn| self.slots_to_first(aifsn) == Some(slots))?;
+        self.counting[aifsn].last().map(|counting| usize::from(counting.radio))
     }
 
     /// Radios that only count slots of an idle medium rest from now on.
@@ -154,9 +146,7 @@ impl Listeners {
         if self.sense.is_busy() {
             return;
         }
-        let Listeners {
-            awake, resting, counting, first_after, counted, passed, times_idle, idle_from, ..
-        } = self;
+        let Listeners { awake, resting, counting, counted, passed, times_idle, idle_from, .. } = self;
         awake.retain(|&radio| {
             let station = &stations[usize::from(radio)];
             let aifsn_fits = |category| aifsn_of(&station.contenders, category) <= LONGEST_AIFSN;
@@ -164,16 +154,14 @@ impl Listeners {
                 && station.contenders.only_count_from(*idle_from)
                 && station.contenders.active().all(aifsn_fits);
             if rests {
-                let others = counting.len();
                 for (category, slots) in station.contenders.counting() {
                     let aifsn = aifsn_of(&station.contenders, category);
                     let sends_after = passed[aifsn] + u64::from(slots);
-                    counting.push(Counting { radio, aifsn, sends_after });
-                    first_after[aifsn] = first_after[aifsn].min(sends_after);
+                    let place = counting[aifsn].partition_point(|other| other.sends_after > sends_after);
+                    counting[aifsn].insert(place, Counting { radio, sends_after });
                     *counted |= 1 << aifsn;
                 }
                 let mut rest = Rest { times_idle: *times_idle, ..Rest::default() };
-                rest.counting = counting.len() - others;
                 for category in station.contenders.active() {
                     rest.passed[category] = passed[aifsn_of(&station.contenders, category)];
                 }
@@ -193,6 +181,9 @@ impl Listeners {
 
     fn resume(&mut self, index: usize, station: &mut Station, rest: &Rest) {
         station.sense = self.sense;
+        for (category, _) in station.contenders.counting() {
+            self.forget(index, aifsn_of(&station.contenders, category));
+        }
         for category in station.contenders.active() {
             let passed = self.passed[aifsn_of(&station.contenders, category)] - rest.passed[category];
             station.contenders.pass(category, passed);
@@ -200,32 +191,34 @@ impl Listeners {
         if rest.times_idle < self.times_idle {
             station.medium_idle(self.idle_from);
         }
-        for _ in 0..rest.counting {
-            self.forget_one(index);
-        }
         let place = self.awake.partition_point(|&other| usize::from(other) < index);
         self.awake.insert(place, index as u16);
     }
 
     /// Removes an access category of a radio from those that count down.
-    fn forget_one(&mut self, index: usize) {
-        let Some(place) = self.counting.iter().position(|counting| usize::from(counting.radio) == index)
-        else {
-            return;
-        };
-        let Counting { aifsn, sends_after, .. } = self.counting.swap_remove(place);
-        if sends_after > self.first_after[aifsn] {
-            return;
+    fn forget(&mut self, index: usize, aifsn: usize) {
+        let list = &mut self.counting[aifsn];
+        // Nearly always it is the first to send.
+        if let Some(place) = list.iter().rposition(|counting| usize::from(counting.radio) == index) {
+            list.remove(place);
         }
-        let others = self.counting.iter().filter(|counting| counting.aifsn == aifsn);
-        let first = others.map(|counting| counting.sends_after).min();
-        self.first_after[aifsn] = first.unwrap_or(u64::MAX);
-        if first.is_none() {
+        if list.is_empty() {
             self.counted &= !(1 << aifsn);
         }
     }
 }
 
+/// The numbers of the bits that are set.
+#[inline]
+fn bits(mut left: u16) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (left != 0).then_some(left.trailing_zeros() as usize)?;
+        left &= left - 1;
+        Some(bit)
+    })
+}
+
+#[inline]
 fn aifsn_of(contenders: &Contenders, category: usize) -> usize {
     contenders.edca(category).aifsn as usize
 }

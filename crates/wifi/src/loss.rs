@@ -38,14 +38,22 @@ pub struct Loss {
 }
 
 impl Loss {
+    /// Every MPDU arrives.
+    pub const NONE: Loss = Loss { fixed: 0, snr: None };
+
     /// A share of `fixed` / 2³² in any mode, and the losses of each mode at this SNR.
     pub fn new(fixed: u32, snr: Option<CentiDecibels>) -> Self {
         Loss { fixed, snr }
     }
 
     /// The probability that an MPDU of `bytes` is lost, as a fraction of 2³².
+    #[inline]
     pub fn of(&self, mode: &Mode, bytes: u32) -> u32 {
         let Some(snr) = self.snr else { return self.fixed };
+        self.at(snr, mode, bytes)
+    }
+
+    fn at(&self, snr: CentiDecibels, mode: &Mode, bytes: u32) -> u32 {
         let survives = power(1.0 - bit_errors(mode, snr), 8 * bytes) * (1.0 - f64::from(self.fixed) / ONE);
         ((1.0 - survives) * ONE) as u32
     }

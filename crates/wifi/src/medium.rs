@@ -63,16 +63,17 @@ impl Hearing {
 }
 
 /// The sender: a radio, and the access category or the beacon.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Sender {
     pub(crate) station: usize,
     pub(crate) category: usize,
 }
 
 /// The phase of an exchange.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Phase {
     /// RTS.
+    #[default]
     Announcing,
     /// SIFS before the CTS, if some radios hear only the receiver.
     BeforeCts,
@@ -87,7 +88,7 @@ pub(crate) enum Phase {
 }
 
 /// One use of the medium.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Exchange {
     pub(crate) sender: Sender,
     /// The receiver; `None` for a beacon.
@@ -109,6 +110,15 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
+    /// Another one begins in the place of one that is over.
+    pub(crate) fn begin(&mut self, sender: Sender, to: Option<usize>, phase: Phase) {
+        (self.sender, self.to, self.phase) = (sender, to, phase);
+        (self.colliders, self.response, self.answered) = (0, Span::ZERO, false);
+        self.deferring.clear();
+        self.status.acknowledged.clear();
+        self.status.credits.clear();
+    }
+
     /// The radio that sends, or will after a SIFS.
     fn transmitter(&self) -> Option<usize> {
         match self.phase {

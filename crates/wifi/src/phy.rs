@@ -164,6 +164,7 @@ pub enum ModeError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mode {
     format: Format,
+    width: u32,
     streams: u32,
     guard: Guard,
     bits_per_symbol: u64,
@@ -195,7 +196,7 @@ impl Mode {
         if format == Format::Vht && !fits_vht(sixths_per_symbol, encoders, width, streams, mcs) {
             return Err(refused("its bits do not fill whole symbols: the standard leaves it out"));
         }
-        Ok(Mode { format, streams, guard, bits_per_symbol: sixths_per_symbol / 6, encoders, mcs })
+        Ok(Mode { format, width, streams, guard, bits_per_symbol: sixths_per_symbol / 6, encoders, mcs })
     }
 
     /// Bits per second, as printed on boxes.
@@ -206,6 +207,16 @@ impl Mode {
     /// Generation of the PHY.
     pub fn format(&self) -> Format {
         self.format
+    }
+
+    /// Width in MHz.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Guard interval.
+    pub fn guard(&self) -> Guard {
+        self.guard
     }
 
     /// Spatial streams.

@@ -3,12 +3,16 @@
 //! ```text
 //! each 50 ms, per mode tried:  probability ← 0.75 · probability + 0.25 · acknowledged / sent
 //! throughput = min(probability, 0.9) / (overhead / MPDUs per aggregate + air of 1200 bytes)      0 below 10 %
-//! chain      = best throughput, second best, best probability; tries of each: at least 2, within 6 ms
-//! each 20 ms a lone frame probes another mode, which then heads the chain with one try
+//! chain      = best throughput, second, third, safe mode; tries of each: at least 2, within 6 ms; all but the first with RTS
+//! safe mode  = the fastest above 75 %, of fewer streams than the best if there is one
+//! each 20 ms a lone frame probes another mode, which then takes the place of the first with one try
 //! ```
+//! On a kernel with radios, mac80211's own Minstrel-HT chooses in place of this one where the driver leaves it to the host.
 //! [linux-6.12 net/mac80211/rc80211_minstrel_ht.c] Deviations: modes are probed in turn, not in a random order, and one
 //! that could not be faster than the present one only each eighth time; the width is that of the cell; all categories
 //! of a station share the statistics. Rate control in firmware (ath9k_htc, ath10k) is also modelled by Minstrel-HT.
+
+use std::cmp::Reverse;
 
 use tailback_units::{SimTime, Span};
 
@@ -24,12 +28,24 @@ const ONE: u64 = 1 << 16;
 const SEGMENT: Span = Span::from_millis(6);
 /// Maximum number of tries of one entry in hardware.
 const MAX_TRIES: u32 = 10;
-/// Access, preamble, SIFS and response of one exchange.
-const OVERHEAD_NANOS: u64 = 200_000;
+/// Preamble, SIFS and response of one exchange, as mac80211 adds them up. [linux-6.12 minstrel_ht_update_caps]
+const OVERHEAD_NANOS: u64 = 108_000;
+/// Access to the medium, which mac80211 leaves out: an estimate, between the 65 µs of video and the 110 of best effort (AIFS and
+/// half of the least contention window). Counted in a fixed mode, where it only decides whether a station is slow.
+const ACCESS_NANOS: u64 = 92_000;
+/// RTS and CTS before it: twice the time of an ACK at 6 Mbit/s. [linux-6.12 minstrel_ht_update_caps overhead_rtscts]
+const RTS_NANOS: u64 = 120_000;
+/// A mode with this probability is safe. [linux-6.12 minstrel_ht_set_best_prob_rate]
+const SAFE: u64 = ONE * 3 / 4;
+/// Unit of the mean number of MPDUs.
+const MPDU: u64 = 4_096;
 /// A slow mode is probed once in this many turns.
 const SLOW_TURNS: u32 = 8;
-/// MPDUs per aggregate before one was sent.
+/// MPDUs per aggregate that are expected in a fixed mode.
 const FIRST_AGGREGATE: u64 = 16;
+
+/// Modes of a chain at most. [linux-6.12 include/net/mac80211.h IEEE80211_TX_RATE_TABLE_SIZE]
+pub const MODES: usize = 4;
 
 /// A mode, and how often it is tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,12 +56,16 @@ pub struct TxRate {
     pub index: u16,
     /// Transmissions in it.
     pub tries: u32,
+    /// Each is announced by RTS and CTS.
+    pub announced: bool,
 }
 
 /// The modes of one PPDU, tried one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chain {
-    rates: [TxRate; 3],
+    rates: [TxRate; MODES],
+    /// Transmissions without a response before it is given up.
+    tries: u32,
     /// It probes: one frame goes alone.
     pub probes: bool,
 }
@@ -53,25 +73,53 @@ pub struct Chain {
 impl Chain {
     /// One mode for all tries.
     pub fn fixed(mode: Mode, tries: u32) -> Self {
-        Chain { rates: [TxRate { mode, index: 0, tries }; 3], probes: false }
+        Chain { rates: [TxRate { mode, index: 0, tries, announced: false }; MODES], tries, probes: false }
+    }
+
+    /// These modes, given up after the tries of all; `None` without a mode, or with more than [`MODES`].
+    pub fn series(rates: &[TxRate], probes: bool) -> Option<Self> {
+        let last = TxRate { tries: 0, ..*rates.last()? };
+        let tries = rates.iter().map(|rate| rate.tries).sum();
+        let mut series = [last; MODES];
+        series.get_mut(..rates.len())?.copy_from_slice(rates);
+        Some(Chain { rates: series, tries, probes })
+    }
+
+    /// Transmissions without a response before it is given up.
+    pub fn tries(&self) -> u32 {
+        self.tries
     }
 
     /// The mode after `failures`: the last one for all further tries.
     pub fn after(&self, failures: u32) -> &TxRate {
         let mut left = failures;
-        for rate in &self.rates[..2] {
+        for rate in &self.rates[..MODES - 1] {
             if left < rate.tries {
                 return rate;
             }
             left -= rate.tries;
         }
-        &self.rates[2]
+        &self.rates[MODES - 1]
+    }
+
+    /// The modes of the first transmissions, with how many of them each had.
+    pub fn used(&self, transmissions: u32) -> impl Iterator<Item = TxRate> {
+        let (rates, mut left) = (self.rates, transmissions);
+        rates.into_iter().enumerate().filter_map(move |(place, rate)| {
+            let tries = if place == MODES - 1 { left } else { left.min(rate.tries) };
+            left -= tries;
+            (tries > 0).then_some(TxRate { tries, ..rate })
+        })
     }
 
     /// The modes of which each must keep the limit of an aggregate's duration.
     pub fn slowest(&self) -> &Mode {
+        let [first, others @ ..] = &self.rates;
+        if others.iter().all(|other| other.mode == first.mode) {
+            return &first.mode;
+        }
         let rates = self.rates.iter().map(|rate| &rate.mode);
-        rates.min_by_key(|mode| mode.bits_per_sec()).expect("a chain has three modes")
+        rates.min_by_key(|mode| mode.bits_per_sec()).expect("a chain has modes")
     }
 }
 
@@ -82,6 +130,8 @@ pub enum RateControl {
     Fixed(Mode),
     /// The mode selected by Minstrel-HT.
     Minstrel(Box<Minstrel>),
+    /// What the source of frames has said of the next PPDU: it has a rate control of its own.
+    Source(Box<Chain>),
 }
 
 impl RateControl {
@@ -90,6 +140,7 @@ impl RateControl {
         match self {
             RateControl::Fixed(mode) => Chain::fixed(*mode, tries),
             RateControl::Minstrel(minstrel) => minstrel.chain(now),
+            RateControl::Source(chain) => **chain,
         }
     }
 
@@ -99,8 +150,8 @@ impl RateControl {
             for failure in 0..failures {
                 minstrel.count(chain.after(failure).index, sent, 0);
             }
-            minstrel.aggregates += u64::from(!chain.probes);
-            minstrel.frames += if chain.probes { 0 } else { u64::from(sent) };
+            minstrel.aggregates += 1;
+            minstrel.frames += u64::from(sent);
             minstrel.count(chain.after(failures).index, sent, acknowledged);
         }
     }
@@ -108,8 +159,13 @@ impl RateControl {
     /// Expected throughput in bit/s, including the overhead of exchanges.
     pub fn expected_throughput(&self) -> u64 {
         match self {
-            RateControl::Fixed(mode) => throughput(mode, ONE, FIRST_AGGREGATE),
+            RateControl::Fixed(mode) => {
+                throughput(mode, ONE, (OVERHEAD_NANOS + ACCESS_NANOS) / FIRST_AGGREGATE)
+            }
             RateControl::Minstrel(minstrel) => minstrel.best_throughput(),
+            RateControl::Source(chain) => {
+                throughput(&chain.rates[0].mode, ONE, OVERHEAD_NANOS / FIRST_AGGREGATE)
+            }
         }
     }
 
@@ -121,6 +177,7 @@ impl RateControl {
                 let modes = minstrel.modes.iter().map(|statistics| &statistics.mode);
                 modes.min_by_key(|mode| mode.bits_per_sec()).expect("there are modes")
             }
+            RateControl::Source(chain) => chain.slowest(),
         }
     }
 
@@ -129,6 +186,7 @@ impl RateControl {
         match self {
             RateControl::Fixed(mode) => mode,
             RateControl::Minstrel(minstrel) => &minstrel.modes[minstrel.best[0]].mode,
+            RateControl::Source(chain) => &chain.rates[0].mode,
         }
     }
 }
@@ -147,14 +205,15 @@ struct Statistics {
 #[derive(Clone, Debug)]
 pub struct Minstrel {
     modes: Vec<Statistics>,
-    /// Best throughput, second best, best probability.
-    best: [usize; 3],
+    /// Best throughput, second, third, safe mode.
+    best: [usize; MODES],
     update_due: SimTime,
     probe_due: SimTime,
     probed: usize,
     turns: u32,
     aggregates: u64,
     frames: u64,
+    /// In units of [`MPDU`].
     mean_aggregate: u64,
 }
 
@@ -169,14 +228,14 @@ impl Minstrel {
         let statistics = |mode| Statistics { mode, sent: 0, acknowledged: 0, probability: None };
         Minstrel {
             modes: modes.map(statistics).collect(),
-            best: [0; 3],
+            best: [0; MODES],
             update_due: SimTime::ZERO,
             probe_due: SimTime::ZERO,
             probed: 0,
             turns: 0,
             aggregates: 0,
             frames: 0,
-            mean_aggregate: FIRST_AGGREGATE,
+            mean_aggregate: MPDU,
         }
     }
 
@@ -185,18 +244,17 @@ impl Minstrel {
             self.update();
             self.update_due = now + UPDATE;
         }
-        let usual = self.best.map(|index| self.rate(index));
-        if now < self.probe_due {
-            return Chain { rates: usual, probes: false };
+        let [first, others @ ..] = self.best;
+        let [second, third, safe] = others.map(|index| self.rate(index, RTS_NANOS));
+        let mut probe = None;
+        if now >= self.probe_due {
+            self.probe_due = now + PROBE;
+            probe = self.next_probe().map(|index| TxRate { tries: 1, ..self.rate(index, 0) });
         }
-        self.probe_due = now + PROBE;
-        match self.next_probe() {
-            Some(index) => {
-                let probe = TxRate { tries: 1, ..self.rate(index) };
-                Chain { rates: [probe, usual[0], usual[2]], probes: true }
-            }
-            None => Chain { rates: usual, probes: false },
-        }
+        let first = probe.unwrap_or_else(|| self.rate(first, 0));
+        let rates = [first, second, third, safe];
+        let tries = rates.iter().map(|rate| rate.tries).sum();
+        Chain { rates, tries, probes: probe.is_some() }
     }
 
     /// The next mode to probe: not in the chain, and possibly better.
@@ -205,7 +263,7 @@ impl Minstrel {
         for _ in 0..self.modes.len() {
             self.probed = (self.probed + 1) % self.modes.len();
             self.turns += u32::from(self.probed == 0);
-            let hopeful = throughput(&self.modes[self.probed].mode, ONE, self.mean_aggregate) > best;
+            let hopeful = throughput(&self.modes[self.probed].mode, ONE, self.overhead_nanos()) > best;
             if !self.best[..2].contains(&self.probed) && (hopeful || self.turns.is_multiple_of(SLOW_TURNS)) {
                 return Some(self.probed);
             }
@@ -220,8 +278,8 @@ impl Minstrel {
     }
 
     fn update(&mut self) {
-        if let Some(mean) = self.frames.checked_div(self.aggregates) {
-            self.mean_aggregate = ((3 * self.mean_aggregate + mean) / 4).max(1);
+        if let Some(mean) = (self.frames * MPDU).checked_div(self.aggregates) {
+            self.mean_aggregate = (3 * self.mean_aggregate + mean) / 4;
         }
         (self.frames, self.aggregates) = (0, 0);
         for mode in self.modes.iter_mut().filter(|mode| mode.sent > 0) {
@@ -233,42 +291,74 @@ impl Minstrel {
     }
 
     fn rank(&mut self) {
-        let throughput = |index: usize| self.throughput_of(index);
-        let all = 0..self.modes.len();
-        let best =
-            all.clone().max_by_key(|&index| (throughput(index), std::cmp::Reverse(index))).unwrap_or(0);
-        let others = all.clone().filter(|&index| index != best);
-        let second =
-            others.max_by_key(|&index| (throughput(index), std::cmp::Reverse(index))).unwrap_or(best);
-        // The fastest of those with a high probability. [linux-6.12 minstrel_ht_set_best_prob_rate]
-        let safest = all.max_by_key(|&index| {
-            let probability = self.modes[index].probability.unwrap_or(0);
-            (probability.min(ONE * 95 / 100), throughput(index), std::cmp::Reverse(index))
+        let mut fast: Vec<usize> =
+            (0..self.modes.len()).filter(|&index| self.throughput_of(index) > 0).collect();
+        fast.sort_by_key(|&index| {
+            (Reverse((self.throughput_of(index), self.modes[index].probability)), index)
         });
-        self.best = [best, second, safest.unwrap_or(0)];
+        let tops = [0, 1, 2].map(|place| fast.get(place).copied().unwrap_or(0));
+        self.best = [tops[0], tops[1], tops[2], self.safe_mode(tops[0])];
+    }
+
+    /// [linux-6.12 minstrel_ht_set_best_prob_rate, minstrel_ht_prob_rate_reduce_streams]
+    fn safe_mode(&self, best: usize) -> usize {
+        let Statistics { mode: top, probability: best_probability, .. } = self.modes[best];
+        // None is taken that is faster and less probable than the best one.
+        let can_be = |index: &usize| {
+            let Statistics { mode, probability, .. } = self.modes[*index];
+            mode.bits_per_sec() <= top.bits_per_sec() || probability >= best_probability
+        };
+        let merit = |index: usize| {
+            let probability = self.modes[index].probability.unwrap_or(0);
+            let safe = probability > SAFE;
+            (safe, if safe { self.throughput_of(index) } else { probability }, Reverse(index))
+        };
+        let kind = |mode: &Mode| (mode.streams(), mode.guard() as u8);
+        let with = |wanted: (u32, u8)| {
+            let all = (0..self.modes.len()).filter(|&index| kind(&self.modes[index].mode) == wanted);
+            all.filter(can_be).max_by_key(|&index| merit(index))
+        };
+        let of_fewer = self.modes.iter().map(|statistics| &statistics.mode);
+        let of_fewer = of_fewer.filter(|mode| mode.mcs() == 0 && mode.streams() < top.streams());
+        let reduced =
+            of_fewer.filter_map(|mode| with(kind(mode))).max_by_key(|&index| self.throughput_of(index));
+        let any = (0..self.modes.len()).filter(can_be).max_by_key(|&index| merit(index));
+        reduced.filter(|&index| self.throughput_of(index) > 0).or(any).unwrap_or(0)
+    }
+
+    /// MPDUs per aggregate.
+    fn aggregate(&self) -> u64 {
+        (self.mean_aggregate / MPDU).max(1)
     }
 
     fn throughput_of(&self, index: usize) -> u64 {
         let statistics = &self.modes[index];
-        statistics.probability.map_or(0, |known| throughput(&statistics.mode, known, self.mean_aggregate))
+        statistics.probability.map_or(0, |known| throughput(&statistics.mode, known, self.overhead_nanos()))
     }
 
     fn best_throughput(&self) -> u64 {
         self.throughput_of(self.best[0])
     }
 
-    fn rate(&self, index: usize) -> TxRate {
+    /// Of each MPDU.
+    fn overhead_nanos(&self) -> u64 {
+        OVERHEAD_NANOS / self.aggregate()
+    }
+
+    /// A mode, each transmission of which may be announced at this cost.
+    fn rate(&self, index: usize, announcing_nanos: u64) -> TxRate {
         let mode = self.modes[index].mode;
-        TxRate { mode, index: index as u16, tries: tries(&mode, self.mean_aggregate) }
+        let tries = tries(&mode, self.aggregate(), OVERHEAD_NANOS + announcing_nanos);
+        TxRate { mode, index: index as u16, tries, announced: announcing_nanos > 0 }
     }
 }
 
-/// Throughput of a mode in bit/s.
-fn throughput(mode: &Mode, probability: u64, aggregate: u64) -> u64 {
+/// Throughput of a mode in bit/s, with so much overhead of each MPDU.
+fn throughput(mode: &Mode, probability: u64, overhead_nanos: u64) -> u64 {
     if probability < ONE / 10 {
         return 0;
     }
-    let nanos = OVERHEAD_NANOS / aggregate + air_of_1200_bytes(mode);
+    let nanos = overhead_nanos + air_of_1200_bytes(mode);
     probability.min(ONE * 9 / 10) * (9_600 * 1_000_000_000 / nanos) / ONE
 }
 
@@ -277,8 +367,8 @@ fn air_of_1200_bytes(mode: &Mode) -> u64 {
 }
 
 /// Number of tries that fit into the time of one entry, with the growing back-off.
-fn tries(mode: &Mode, aggregate: u64) -> u32 {
-    let once = OVERHEAD_NANOS + aggregate * air_of_1200_bytes(mode);
+fn tries(mode: &Mode, aggregate: u64, overhead_nanos: u64) -> u32 {
+    let once = overhead_nanos + aggregate * air_of_1200_bytes(mode);
     let (mut tries, mut window, mut nanos) = (2, 63, 2 * once + 4_500 * (15 + 31));
     while tries < MAX_TRIES && nanos + once + 4_500 * window <= SEGMENT.as_nanos() {
         nanos += once + 4_500 * window;
@@ -327,7 +417,7 @@ mod tests {
         let RateControl::Minstrel(minstrel) = minstrel() else { unreachable!("it was made so") };
         let probability = |mode: &Mode| ONE - (u64::from(loss.of(mode, 1538)) >> 16);
         let modes = minstrel.modes.iter().map(|statistics| statistics.mode);
-        modes.max_by_key(|mode| throughput(mode, probability(mode), 16)).unwrap()
+        modes.max_by_key(|mode| throughput(mode, probability(mode), OVERHEAD_NANOS / 16)).unwrap()
     }
 
     #[test]
@@ -363,6 +453,25 @@ mod tests {
     }
 
     #[test]
+    fn a_series_is_given_up_after_the_tries_of_all_its_modes() {
+        let rate = |mcs, tries| {
+            let mode = Mode::new(Format::Ht, 40, 2, mcs, Guard::Ns400).unwrap();
+            TxRate { mode, index: 0, tries, announced: false }
+        };
+        let series = Chain::series(&[rate(7, 1), rate(4, 3), rate(0, 2)], true).unwrap();
+        assert_eq!(series.tries(), 6);
+        let modes = (0..6).map(|failures| series.after(failures).mode.mcs()).collect::<Vec<_>>();
+        assert_eq!(modes, [7, 4, 4, 4, 0, 0]);
+        let used = |transmissions| {
+            series.used(transmissions).map(|rate| (rate.mode.mcs(), rate.tries)).collect::<Vec<_>>()
+        };
+        assert_eq!((used(1), used(3)), (vec![(7, 1)], vec![(7, 1), (4, 2)]));
+        assert_eq!(used(6), [(7, 1), (4, 3), (0, 2)]);
+        assert!(Chain::series(&[], false).is_none());
+        assert!(Chain::series(&[rate(0, 1); MODES + 1], false).is_none());
+    }
+
+    #[test]
     fn a_probe_goes_first_and_alone_each_20_ms() {
         let mut control = minstrel();
         let probes =
@@ -374,7 +483,7 @@ mod tests {
     #[test]
     fn slow_modes_are_tried_less_often() {
         let mode = |mcs| Mode::new(Format::Ht, 20, 1, mcs, Guard::Ns800).unwrap();
-        assert_eq!(tries(&mode(0), 16), 2);
-        assert_eq!(tries(&mode(7), 1), 5, "the sixth back-off alone may take 2.3 ms");
+        assert_eq!(tries(&mode(0), 16, OVERHEAD_NANOS), 2);
+        assert_eq!(tries(&mode(7), 1, OVERHEAD_NANOS), 5, "the sixth back-off alone may take 2.3 ms");
     }
 }

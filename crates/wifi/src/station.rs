@@ -13,7 +13,7 @@ use tailback_packet::{DropReason, Packet};
 use tailback_qdisc::Context as QdiscContext;
 use tailback_units::{SimTime, Span};
 
-use crate::aggregate::{Aggregate, Builder, ClosedBy};
+use crate::aggregate::{Aggregate, Builder, ClosedBy, Limits};
 use crate::airtime::AirtimeScheduler;
 use crate::beacon::Beacon;
 use crate::block_ack::{Originator, Recipient, WINDOW};
@@ -23,7 +23,7 @@ use crate::driver::{
 };
 use crate::expected_airtime::{Expected, expected_airtime};
 use crate::frame::Mpdu;
-use crate::frame_source::FrameSource;
+use crate::frame_source::{FrameSource, Room, Tried};
 use crate::loss::Loss;
 use crate::medium::{CarrierSense, Pauses, Sensed};
 use crate::phy::{Band, LegacyRate, Mode};
@@ -63,8 +63,9 @@ pub struct Station {
     /// Packets in firmware, of all categories, and their expected airtime.
     in_firmware: u32,
     pending: Span,
-    /// Lists of frames to be reused.
-    spare: Vec<VecDeque<Mpdu>>,
+    /// Aggregates to be reused, without frames.
+    #[expect(clippy::vec_box, reason = "an aggregate stays where it is")]
+    spare: Vec<Box<Aggregate>>,
 }
 
 /// The queues of one access category of a radio.
@@ -72,7 +73,7 @@ struct CategoryState {
     /// Stations with packets above.
     turns: AirtimeScheduler,
     /// Aggregates in the order of transmission.
-    hardware: VecDeque<Aggregate>,
+    hardware: VecDeque<Box<Aggregate>>,
     sessions: Vec<Session>,
     /// Stations with frames in firmware, in turn.
     firmware_turns: VecDeque<u16>,
@@ -206,29 +207,28 @@ impl Station {
 
     /// What is sent when the medium is won.
     pub(crate) fn head(&mut self, category: usize) -> Option<&mut Aggregate> {
-        self.categories[category].hardware.front_mut()
+        self.categories[category].hardware.front_mut().map(Box::as_mut)
     }
 
     /// True if the next PPDU is protected by RTS.
     pub(crate) fn announces(&mut self, category: usize) -> bool {
-        let Some(threshold) = self.profile.rts_threshold else { return false };
-        self.head(category).is_some_and(|aggregate| aggregate.bytes > threshold)
+        let threshold = self.profile.rts_threshold.unwrap_or(u32::MAX);
+        self.head(category).is_some_and(|aggregate| aggregate.bytes > threshold || aggregate.is_announced())
     }
 
-    /// The probability that an MPDU to `to` is lost, as a fraction of 2³².
-    #[inline]
-    pub(crate) fn loss(&self, to: StationId, mode: &Mode, bytes: u32) -> u32 {
-        self.links[to.index()].as_ref().map_or(0, |link| link.loss.of(mode, bytes))
+    /// The losses of MPDUs to `to`.
+    pub(crate) fn loss(&self, to: StationId) -> Loss {
+        self.links[to.index()].as_ref().map_or(Loss::NONE, |link| link.loss)
     }
 
     /// The aggregate on the air got no response; true if it is not sent again and its frames are to be aggregated
     /// again.
     pub fn unanswered(&mut self, category: usize, now: SimTime) -> bool {
-        let (tries, band) = (self.profile.hardware_tries, self.band);
+        let band = self.band;
         let Some(aggregate) = self.categories[category].hardware.front_mut() else { return false };
         aggregate.failed(band);
         aggregate.at_head = now;
-        aggregate.failures >= tries
+        aggregate.failures >= aggregate.chain.tries()
     }
 
     /// Processes the status of the aggregate on the air: completes or requeues its frames, and refills the slot.
@@ -243,7 +243,7 @@ impl Station {
         let (to, answered) = (aggregate.to, u32::from(!status.acknowledged.is_empty()));
         let tries = aggregate.failures + answered;
         let airtime = aggregate.used + aggregate.duration * u64::from(answered);
-        self.report(&aggregate, status);
+        self.report(category, &aggregate, status);
         if self.profile.airtime_flags & AIRTIME_USE_TX != 0 {
             self.categories[category].turns.charge(to.0, airtime, context.now);
         }
@@ -261,7 +261,7 @@ impl Station {
                 packets.for_each(|packet| context.refuse(packet, DropReason::RetryLimit));
             }
         }
-        self.spare.push(aggregate.frames);
+        self.spare.push(aggregate);
         if let Some(source) = &mut self.source {
             source.sent(category, to, airtime);
             source.activate(
@@ -281,31 +281,24 @@ impl Station {
     }
 
     /// Reports the result of an aggregate to rate control.
-    fn report(&mut self, aggregate: &Aggregate, status: &Status) {
+    fn report(&mut self, category: usize, aggregate: &Aggregate, status: &Status) {
         let acknowledged = status.acknowledged.len() as u32;
         let sent = acknowledged + aggregate.frames.len() as u32;
         let failures = aggregate.failures - u32::from(acknowledged == 0);
-        if let Some(link) = self.links[aggregate.to.index()].as_mut() {
-            link.rates.report(&aggregate.chain, failures, sent, acknowledged);
+        let Some(link) = self.links[aggregate.to.index()].as_mut() else { return };
+        link.rates.report(&aggregate.chain, failures, sent, acknowledged);
+        if let Some(source) = &mut self.source
+            && !matches!(link.rates, RateControl::Fixed(_))
+        {
+            let (chain, transmissions) = (aggregate.chain, failures + 1);
+            let tried = Tried { chain, transmissions, sent, acknowledged };
+            source.tried(category, aggregate.to, &tried);
         }
     }
 
-    /// A frame arrived from another station. Packets that can be passed up are appended to `up`; a frame that is too
-    /// late is returned.
-    #[inline]
-    pub fn receive(
-        &mut self,
-        category: usize,
-        from: StationId,
-        frame: (Mpdu, SimTime),
-        up: &mut PacketBoxes,
-    ) -> Option<Mpdu> {
-        self.categories[category].sessions[from.index()].recipient.take(frame.0, frame.1, up)
-    }
-
-    /// The earliest time-out of a reorder buffer.
-    pub(crate) fn reordering_until(&self, category: usize, from: StationId) -> Option<SimTime> {
-        self.categories[category].sessions[from.index()].recipient.overdue_at()
+    /// The reorder buffer of the frames from another station.
+    pub(crate) fn recipient(&mut self, category: usize, from: StationId) -> &mut Recipient {
+        &mut self.categories[category].sessions[from.index()].recipient
     }
 
     /// Releases packets from reorder buffers whose time-out has expired. Returns the next time-out.
@@ -421,8 +414,11 @@ impl Station {
         let Some(mut source) = self.source.take() else { return };
         while self.categories[category].hardware.len() < slots as usize {
             let Some(to) = source.take_turn(category) else { break };
-            let next =
-                &mut |_: &mut Session, overhead| Some(Mpdu::new(source.next_frame(category, to)?, overhead));
+            if !self.ask_rates(category, to, source.as_mut()) {
+                continue;
+            }
+            source.expect(self.room(category, to));
+            let next = &mut |_: &mut Session, overhead| from_source(source.as_mut(), category, to, overhead);
             // A station whose window is full comes back when frames of it are settled.
             let Some(aggregate) = self.form(category, to, next, now) else { continue };
             self.categories[category].hardware.push_back(aggregate);
@@ -435,12 +431,65 @@ impl Station {
         self.source = Some(source);
     }
 
+    /// Asks the source for the modes of the next aggregate for `to`, if it chooses them: its first frame waits before all
+    /// others from now on. False: there is no frame.
+    fn ask_rates(&mut self, category: usize, to: StationId, source: &mut dyn FrameSource) -> bool {
+        let Some(Link { rates: RateControl::Source(chain), .. }) = &mut self.links[to.index()] else {
+            return true;
+        };
+        let originator = &mut self.categories[category].sessions[to.index()].originator;
+        let first = match originator.take_retry() {
+            Some(frame) => Some(frame),
+            None if !originator.window_open() => None,
+            None => from_source(source, category, to, self.overhead)
+                .map(|frame| Mpdu { sequence: originator.number(), ..frame }),
+        };
+        let Some(first) = first else { return false };
+        if let Some(given) = source.rates(category, to, &first.packet) {
+            **chain = given;
+        }
+        originator.send_again(first);
+        true
+    }
+
+    /// What the next aggregate takes for sure; nothing where the radio itself may probe a mode.
+    fn room(&self, category: usize, to: StationId) -> Room {
+        let slowest = match &self.links[to.index()] {
+            Some(Link { rates: RateControl::Fixed(mode), .. }) => mode,
+            Some(Link { rates: RateControl::Source(chain), .. }) if !chain.probes => chain.slowest(),
+            _ => return Room::default(),
+        };
+        let limits = self.limits(category, slowest);
+        let originator = &self.categories[category].sessions[to.index()].originator;
+        let room = Room {
+            frames: limits.frames,
+            bytes: limits.bytes.min(slowest.psdu_within(limits.duration, self.band)),
+            shortest: limits.shortest_mpdu,
+        };
+        let left = originator.retries().fold(room, |room, frame| room.without(frame.bytes));
+        Room { frames: left.frames.min(originator.window_left()), ..left }
+    }
+
+    /// The limits of an aggregate of which this is the slowest mode.
+    #[inline]
+    fn limits(&self, category: usize, slowest: &Mode) -> Limits {
+        let mut limits = self.profile.limits;
+        let format = slowest.format();
+        limits.bytes = limits.bytes.min(format.longest_ampdu());
+        limits.frames = limits.frames.min(format.block_ack_window());
+        let txop = self.contenders.edca(category).txop;
+        if !txop.is_zero() {
+            limits.duration = limits.duration.min(txop);
+        }
+        limits
+    }
+
     fn fill_firmware_from_source(&mut self, category: usize, frames: u32) {
         let Some(mut source) = self.source.take() else { return };
         while self.in_firmware < frames {
             let Some(to) = source.take_turn(category) else { break };
-            if let Some(packet) = source.next_frame(category, to) {
-                self.hand_to_firmware(category, to, packet);
+            if let Some(handed) = source.next_frame(category, to) {
+                self.hand_to_firmware(category, to, handed.packet);
                 // Firmware holds frames to be sent again.
                 source.activate(category, to, 0);
             }
@@ -552,22 +601,15 @@ impl Station {
         to: StationId,
         source: &mut dyn FnMut(&mut Session, u32) -> Option<Mpdu>,
         now: SimTime,
-    ) -> Option<Aggregate> {
+    ) -> Option<Box<Aggregate>> {
         let chain = self.links[to.index()].as_mut()?.rates.chain(now, self.profile.hardware_tries);
-        let mut limits = self.profile.limits;
-        let format = chain.slowest().format();
-        limits.bytes = limits.bytes.min(format.longest_ampdu());
-        limits.frames = limits.frames.min(format.block_ack_window());
-        let txop = self.contenders.edca(category).txop;
-        if !txop.is_zero() {
-            limits.duration = limits.duration.min(txop);
-        }
+        let mut limits = self.limits(category, chain.slowest());
         if chain.probes {
             limits.frames = 1;
         }
         let session = &mut self.categories[category].sessions[to.index()];
-        let frames = self.spare.pop().unwrap_or_default();
-        let mut builder = Builder::new(limits, chain, self.band, frames);
+        let spare = self.spare.pop().unwrap_or_else(|| Box::new(Aggregate::empty(chain)));
+        let mut builder = Builder::new(limits, chain, self.band, spare);
         let closed_by = loop {
             if builder.len() >= limits.frames as usize {
                 break ClosedBy::FrameLimit;
@@ -583,19 +625,14 @@ impl Station {
                     None => break ClosedBy::EmptyQueue,
                 },
             };
-            if let Some(reason) = builder.refuses(frame.bytes) {
+            let alone = frame.probes && !builder.is_empty();
+            if let Some(reason) = builder.refuses(frame.bytes).or(alone.then_some(ClosedBy::FrameLimit)) {
                 session.originator.send_again(frame);
                 break reason;
             }
             builder.push(frame);
         };
-        match builder.close(to, closed_by) {
-            Ok(aggregate) => Some(Aggregate { at_head: now, ..aggregate }),
-            Err(frames) => {
-                self.spare.push(frames);
-                None
-            }
-        }
+        builder.close(to, closed_by, now).map_err(|emptied| self.spare.push(emptied)).ok()
     }
 
     fn send_again(&mut self, category: usize, to: StationId, frame: Mpdu, now: SimTime) {
@@ -635,6 +672,12 @@ impl Session {
         let firmware: usize = self.firmware.iter().map(Mpdu::packets).sum();
         firmware + self.originator.waiting_packets() + self.recipient.held()
     }
+}
+
+/// The next frame of a source.
+fn from_source(source: &mut dyn FrameSource, category: usize, to: StationId, overhead: u32) -> Option<Mpdu> {
+    let handed = source.next_frame(category, to)?;
+    Some(Mpdu { probes: handed.probes, ..Mpdu::new(handed.packet, overhead) })
 }
 
 /// The next frame from firmware, with as many packets as fit into an A-MSDU.

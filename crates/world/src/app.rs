@@ -159,6 +159,12 @@ pub(crate) trait Application: Any + Debug {
     /// An interval of the sampled tables has ended: records the measurements of it.
     fn sample(&mut self, _calls: &mut Syscalls) {}
 
+    /// Its sockets, if it does nothing any more and has recorded everything: they and it are freed when nothing is left
+    /// of them in the network.
+    fn over(&self) -> Option<[SocketId; 2]> {
+        None
+    }
+
     /// Bytes of memory that grow with the run; `None` if none does.
     fn held(&self) -> Option<usize> {
         None

@@ -20,6 +20,7 @@ use tailback_units::{SimTime, Span};
 
 use crate::app::{Numbered, Place, tos};
 use crate::check::check;
+use crate::connection::Planned;
 use crate::context::Context;
 use crate::device::{Device, Segmentation};
 use crate::journal::Journal;
@@ -32,10 +33,12 @@ use crate::wire::Wire;
 use crate::world::World;
 use crate::{BuildError, ConversationId, DeviceId, Event, OwnControls, TimerId};
 
+use connection::SharedBlueprint;
 use disciplines::{Bare, Unattached};
 use topology::{LinkEnd, RADIO_MTU};
 
-pub(crate) use connection::{Connection, Side};
+pub(crate) use crate::connection::Side;
+pub(crate) use connection::Connection;
 pub use radio::{Air, Sources};
 pub(crate) use topology::Topology;
 
@@ -85,6 +88,10 @@ pub(crate) struct Builder<'a> {
     settings: Vec<Settings>,
     /// The settings of sockets, by host, MTU and the length of the IP header.
     shared_settings: BTreeMap<(u16, u32, u32), Arc<Settings>>,
+    /// That of the last connection.
+    last_blueprint: Option<SharedBlueprint>,
+    /// The connections of the present conversation.
+    planned: Vec<Planned>,
     world: World,
 }
 
@@ -95,7 +102,7 @@ impl<'a> Builder<'a> {
         let topology = Topology::of(scenario);
         let captures = capture::captures(scenario, &topology);
         let sockets = scenario.conversations().map(|numbered| numbered.sockets().count()).sum();
-        let world = World {
+        let mut world = World {
             end: SimTime::from_nanos(scenario.duration_ns),
             interval: Span::from_nanos(scenario.record.interval_ns),
             tcp_info_rows: scenario.record.tcp_info,
@@ -104,17 +111,30 @@ impl<'a> Builder<'a> {
             schedule: Vec::new(),
             sockets: Sockets::with_room(sockets),
             conversations: Vec::with_capacity(scenario.traffic.len()),
+            present: Vec::new(),
+            streams: Streams::new(scenario.seed),
             growing: Vec::new(),
             context: Context::new(journal(scenario), captures),
             small_queues: Vec::new(),
             timers: Timers::default(),
             steps: 0,
+            reader: None,
             runnable: Default::default(),
         };
         let routes = routes::routes(scenario.hosts.len(), &topology.links, &scenario.routes);
-        let streams = Streams::new(scenario.seed);
-        let shared_settings = BTreeMap::new();
-        Ok(Builder { scenario, own, topology, routes, streams, settings, shared_settings, world })
+        world.context.count_sockets(sockets);
+        Ok(Builder {
+            scenario,
+            own,
+            topology,
+            routes,
+            streams: world.streams,
+            settings,
+            shared_settings: BTreeMap::new(),
+            last_blueprint: None,
+            planned: Vec::new(),
+            world,
+        })
     }
 
     fn add_devices(&mut self) -> Result<(), BuildError> {
@@ -177,6 +197,7 @@ impl<'a> Builder<'a> {
             segmentation: segmentation(self.scenario, link),
             wire: Wire::new(Span::from_nanos(delay)),
             path,
+            reception: link::reception(self.scenario, link, 1 - end).map(Box::new),
             ..device
         })
     }
@@ -194,6 +215,7 @@ impl<'a> Builder<'a> {
             segmentation: Segmentation::None,
             wire: Wire::new(Span::ZERO),
             path: None,
+            reception: None,
             draws: self.streams.stream(&names.stream, "qdisc"),
             watchdog: SimTime::NEVER,
             closed_until: SimTime::ZERO,
@@ -232,7 +254,11 @@ impl<'a> Builder<'a> {
         if application.held().is_some() {
             self.world.growing.push(place.conversation);
         }
-        self.world.conversations.push(Conversation { name, application: Some(application) });
+        let planned: Box<[Planned]> = std::mem::take(&mut self.planned).into();
+        if planned.is_empty() {
+            self.world.present.push(place.conversation);
+        }
+        self.world.conversations.push(Conversation { name, application: Some(application), planned });
         Ok(())
     }
 

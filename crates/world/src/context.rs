@@ -35,6 +35,8 @@ pub(crate) struct Context {
     /// The output of a channel that is not yet processed.
     pub(crate) outcomes: Vec<tailback_wifi::Outcome>,
     pub(crate) ledger: Ledger,
+    /// Packets in the network of each pair of sockets.
+    inside: Vec<u32>,
     pub(crate) cost: Cost,
     pub(crate) journal: Journal,
     pub(crate) captures: Captures,
@@ -52,9 +54,56 @@ impl Context {
             channels: Vec::new(),
             outcomes: Vec::new(),
             ledger: Ledger::default(),
+            inside: Vec::new(),
             cost: Cost::default(),
             journal,
             captures,
+        }
+    }
+
+    /// There are so many sockets.
+    pub(crate) fn count_sockets(&mut self, sockets: usize) {
+        self.inside = vec![0; sockets.div_ceil(2)];
+    }
+
+    /// Packets in the network of `socket` and its peer.
+    pub(crate) fn in_network(&self, socket: SocketId) -> u32 {
+        self.inside[pair(socket)]
+    }
+
+    /// Whether the packets of all sockets are those of the ledger.
+    pub(crate) fn counts_agree(&self) -> bool {
+        let inside: u64 = self.inside.iter().map(|&packets| u64::from(packets)).sum();
+        self.ledger.created == self.ledger.delivered + self.ledger.dropped + inside
+    }
+
+    /// `packet` enters the network, as so many.
+    #[inline]
+    pub(crate) fn enters(&mut self, packet: &Packet, count: u32) {
+        self.ledger.created += u64::from(count);
+        if let Some(inside) = self.inside.get_mut(pair(packet.from)) {
+            *inside += count;
+        }
+    }
+
+    /// `packet` reaches its host.
+    #[inline]
+    pub(crate) fn delivered(&mut self, packet: &Packet) {
+        self.ledger.delivered += 1;
+        self.leaves(packet);
+    }
+
+    /// `packet` is dropped.
+    #[inline]
+    pub(crate) fn dropped(&mut self, packet: &Packet) {
+        self.ledger.dropped += 1;
+        self.leaves(packet);
+    }
+
+    #[inline]
+    fn leaves(&mut self, packet: &Packet) {
+        if let Some(inside) = self.inside.get_mut(pair(packet.from)) {
+            *inside -= 1;
         }
     }
 
@@ -106,8 +155,14 @@ impl Context {
     /// Drops a packet at `device`.
     pub(crate) fn drop_packet(&mut self, mut packet: Box<Packet>, reason: DropReason, device: DeviceId) {
         self.orphan(&mut packet);
-        self.ledger.dropped += 1;
+        self.dropped(&packet);
         self.journal.packet_dropped(self.now, device, &packet, reason);
         self.keep_box(packet);
     }
+}
+
+/// The place of a socket and its peer, which has the next or the last number, in [`Context::inside`].
+#[inline]
+fn pair(socket: SocketId) -> usize {
+    socket.0 as usize / 2
 }

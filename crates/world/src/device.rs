@@ -14,10 +14,11 @@
 //! A train of segments stays one packet if both ends of the link have offloads on: disciplines, routers and the
 //! receiver see one skb. It takes the wire time of all its segments and arrives with its last bit, as if GRO merged
 //! exactly the segments of one train (PSH ends a merge in GRO). Otherwise it is segmented below the discipline.
+//! Segments that arrive one by one are merged where the receiving host has GRO (`reception`).
 //!
 //! Source: [linux-6.12 dev.c __dev_queue_xmit, sch_generic.c __qdisc_run, drivers/net/veth.c]. Deviations: the
 //! quota of 64 packets per run of a discipline is not modelled, since processing takes no time; all segments of a train
-//! enter the ring, however full it is; GRO merges neither segments of several skbs nor those of one interrupt.
+//! enter the ring, however full it is.
 
 use tailback_engine::Draws;
 use tailback_packet::{DropReason, Ecn, HostId, Packet};
@@ -28,6 +29,7 @@ use crate::context::Context;
 use crate::nic::Nic;
 use crate::path::Path;
 use crate::radio::Radio;
+use crate::reception::Reception;
 use crate::wire::Wire;
 use crate::{DeviceId, Event};
 
@@ -59,6 +61,8 @@ pub(crate) struct Device {
     pub(crate) wire: Wire,
     /// The path after the wire, on a link with more than a constant delay; the wire then has no delay.
     pub(crate) path: Option<Box<OnPath>>,
+    /// How the other end takes what arrives, if not packet by packet.
+    pub(crate) reception: Option<Box<Reception>>,
     pub(crate) draws: Draws,
     /// When the discipline is next dequeued; `NEVER` if it does not wait. Other wake-ups are stale.
     pub(crate) watchdog: SimTime,
@@ -76,7 +80,7 @@ pub(crate) struct Device {
 
 impl Device {
     /// A packet leaves its host by this device. [linux-6.12 __dev_queue_xmit]
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, mut packet: Box<Packet>, context: &mut Context) -> Enqueued {
         context.cost.packets += 1;
         self.process_completions(context);
@@ -118,7 +122,7 @@ impl Device {
     #[cold]
     fn enqueue_all_copies(&mut self, context: &mut Context) {
         while let (Some(copy), Some(root)) = (context.effects.copies.pop(), &mut self.root) {
-            context.ledger.created += 1;
+            context.enters(&copy, 1);
             root.enqueue(copy, &mut context.effects.context(context.now, &mut self.draws).of_copy());
         }
     }
@@ -153,7 +157,7 @@ impl Device {
     #[inline]
     pub(crate) fn arrived(&mut self, context: &mut Context) -> Option<Box<Packet>> {
         self.process_completions(context);
-        if self.path.is_some() {
+        if self.path.is_some() || self.reception.is_some() {
             self.leave_wire(context);
             return None;
         }
@@ -168,12 +172,41 @@ impl Device {
         Some(last)
     }
 
-    /// Moves packets whose last bit has left to the path.
+    /// Moves packets whose last bit has left to the path, or to the NIC at the other end.
     fn leave_wire(&mut self, context: &mut Context) {
         while let Some(packet) = self.wire.arrived(context.now) {
-            self.enter_path(packet, context);
+            match self.path {
+                Some(_) => self.enter_path(packet, context),
+                None => self.reach_peer(packet, context),
+            }
         }
         self.await_arrival(context);
+    }
+
+    /// A packet arrives at the other end, whose host takes it now or at the next interrupt.
+    fn reach_peer(&mut self, packet: Box<Packet>, context: &mut Context) {
+        let Some(reception) = &mut self.reception else {
+            self.capture_received(&packet, context);
+            return context.backlog.push_back((self.peer, packet));
+        };
+        if let Some(interrupt) = reception.hold(packet, context.now) {
+            context.wake_at(interrupt, Event::Poll(self.id));
+        }
+    }
+
+    /// The NIC at the other end interrupts its host, which takes all packets that have arrived.
+    pub(crate) fn poll(&mut self, context: &mut Context) {
+        let Some(reception) = &mut self.reception else { return };
+        let polled = reception.poll(self.peer, context.now);
+        for packet in polled.merged {
+            // It is delivered as a part of another.
+            context.delivered(&packet);
+            context.keep_box(packet);
+        }
+        for packet in polled.received {
+            self.capture_received(&packet, context);
+            context.backlog.push_back((self.peer, packet));
+        }
     }
 
     /// The first packet on its way has an event in the calendar.
@@ -188,7 +221,7 @@ impl Device {
         let Some(OnPath { path, draws }) = self.path.as_deref_mut() else { return };
         path.enter(packet, &mut context.effects.context(context.now, draws));
         while let Some(copy) = context.effects.copies.pop() {
-            context.ledger.created += 1;
+            context.enters(&copy, 1);
             path.enter(copy, &mut context.effects.context(context.now, draws).of_copy());
         }
         self.account_for_dropped(context);
@@ -209,10 +242,7 @@ impl Device {
         let Some(mut on) = self.path.take() else { return };
         loop {
             match on.path.pop_arrived(&mut context.effects.context(context.now, &mut on.draws)) {
-                Dequeued::Packet(packet) => {
-                    self.capture_received(&packet, context);
-                    context.backlog.push_back((self.peer, packet));
-                }
+                Dequeued::Packet(packet) => self.reach_peer(packet, context),
                 Dequeued::NotBefore(at) if at < on.path.next => {
                     on.path.next = at;
                     context.wake_at(at, Event::PathDelivers(self.id));
@@ -257,7 +287,11 @@ impl Device {
     /// Packets inside the device and on its wire.
     pub(crate) fn packets(&self) -> usize {
         let on_path = self.path.as_ref().map_or(0, |on| on.path.packets());
-        self.root.as_ref().map_or(0, |root| root.backlog().packets as usize) + self.wire.packets() + on_path
+        let waiting = self.reception.as_ref().map_or(0, |reception| reception.packets());
+        self.root.as_ref().map_or(0, |root| root.backlog().packets as usize)
+            + self.wire.packets()
+            + on_path
+            + waiting
     }
 
     /// True if a packet may need time from here to the other end.
@@ -277,14 +311,10 @@ impl Device {
     }
 
     /// The same while the queue is not stopped. A discipline that is closed is not dequeued.
+    #[inline]
     fn dequeue(&mut self, context: &mut Context) {
         loop {
             let Some(root) = &mut self.root else { return };
-            let closed_until = root.closed_until();
-            if closed_until > context.now {
-                self.closed_until = closed_until;
-                return self.ask_again(closed_until, context);
-            }
             let dequeued = root.dequeue(&mut context.effects.context(context.now, &mut self.draws));
             self.enqueue_copies(context);
             self.account_for_dropped(context);
@@ -295,6 +325,11 @@ impl Device {
             }
             if self.is_stopped(context) {
                 return self.await_room(context);
+            }
+            let closed_until = self.root.as_ref().map_or(SimTime::ZERO, |root| root.closed_until());
+            if closed_until > context.now {
+                self.closed_until = closed_until;
+                return self.ask_again(closed_until, context);
             }
         }
     }
@@ -309,7 +344,7 @@ impl Device {
     }
 
     /// [linux-6.12 dev.c dev_hard_start_xmit]
-    #[inline]
+    #[inline(always)]
     fn hand_to_driver(&mut self, packet: Box<Packet>, context: &mut Context) {
         if packet.segments == 1 || self.segmentation == Segmentation::None {
             return self.start_xmit(packet, context);
@@ -320,7 +355,7 @@ impl Device {
     /// [linux-6.12 dev.c validate_xmit_skb]
     #[cold]
     fn xmit_segments(&mut self, train: Packet, context: &mut Context) {
-        context.ledger.created += u64::from(train.segments - 1);
+        context.enters(&train, u32::from(train.segments) - 1);
         if train.charged {
             context.segmented.push((train.from, train.memory_to_segment()));
         }
@@ -331,7 +366,7 @@ impl Device {
     }
 
     /// [linux-6.12 ndo_start_xmit]
-    #[inline]
+    #[inline(always)]
     fn start_xmit(&mut self, packet: Box<Packet>, context: &mut Context) {
         if packet.ecn == Ecn::Ce {
             self.note_mark(&packet, context);
@@ -360,8 +395,7 @@ impl Device {
         if self.path.is_some() {
             self.enter_path(packet, context);
         } else if self.wire.is_instant() {
-            self.capture_received(&packet, context);
-            context.backlog.push_back((self.peer, packet));
+            self.reach_peer(packet, context);
         } else if let Some(arrival) = self.wire.push(packet, context.now) {
             context.wake_at(arrival, Event::Arrived(self.id));
         }

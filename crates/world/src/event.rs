@@ -16,6 +16,8 @@ pub(crate) enum Event {
     Arrived(DeviceId),
     /// The first packet on the path behind this device's wire reached its end.
     PathDelivers(DeviceId),
+    /// The NIC that receives from this device interrupts its host.
+    Poll(DeviceId),
     /// The next event of this channel.
     Air(u16),
     /// The interrupt of a radio on this channel for what it has received.

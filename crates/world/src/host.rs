@@ -20,7 +20,7 @@ impl World {
     }
 
     /// A packet reached `host`. [linux-6.12 ip_rcv]
-    #[inline]
+    #[inline(always)]
     pub(crate) fn receive(&mut self, host: HostId, packet: Box<Packet>) {
         match packet.destination == host {
             true => self.deliver(host, packet),
@@ -31,13 +31,22 @@ impl World {
     /// A packet for this host. [linux-6.12 ip_input.c ip_local_deliver]
     #[inline(never)]
     fn deliver(&mut self, host: HostId, packet: Box<Packet>) {
+        if matches!(packet.payload, Payload::Tcp(_)) {
+            self.context.delivered(&packet);
+            return self.receive_segment(packet);
+        }
+        self.deliver_other(host, packet);
+    }
+
+    /// A packet of another protocol than TCP, or a damaged one.
+    #[inline(never)]
+    fn deliver_other(&mut self, host: HostId, packet: Box<Packet>) {
         if packet.payload == Payload::Damaged {
             return self.discard(host, packet);
         }
-        self.context.ledger.delivered += 1;
+        self.context.delivered(&packet);
         match packet.payload {
-            Payload::Damaged => {}
-            Payload::Tcp(_) => self.receive_segment(packet),
+            Payload::Damaged | Payload::Tcp(_) => {}
             Payload::EchoRequest { seq } => self.answer_request(*packet, seq),
             Payload::EchoReply { .. } | Payload::Datagram { .. } => {
                 let conversation = self.sockets.conversation(packet.to);
@@ -49,11 +58,11 @@ impl World {
     /// The checksum is wrong. [linux-6.12 tcp_v4_rcv csum_error]
     #[cold]
     fn discard(&mut self, host: HostId, packet: Box<Packet>) {
-        self.context.ledger.dropped += 1;
+        self.context.dropped(&packet);
         self.context.journal.packet_discarded(self.context.now, host, &packet, DropReason::Corrupted);
     }
 
-    #[inline]
+    #[inline(never)]
     fn forward(&mut self, host: HostId, packet: Box<Packet>) {
         let device = self.towards(host, packet.destination);
         self.devices[device.index()].transmit(packet, &mut self.context);
@@ -61,13 +70,25 @@ impl World {
 
     #[inline]
     fn receive_segment(&mut self, packet: Box<Packet>) {
-        let (to, now) = (packet.to, self.context.now);
-        self.return_credits_to(to);
-        let socket = self.sockets.tcp(to);
         let Payload::Tcp(segment) = &packet.payload else { return };
+        let to = packet.to;
+        // Looked up once: this is done for each segment.
+        let World { sockets, devices, context, .. } = self;
+        let now = context.now;
+        let mut socket = sockets.tcp(to);
+        devices[socket.device.index()].process_earlier_completions(context);
+        if context.owes_sockets() {
+            self.return_all_credits();
+            socket = self.sockets.tcp(to);
+        }
         socket.endpoint.take(segment, packet.ecn, packet.truesize, now, &mut socket.draws);
+        let sends = socket.endpoint.wants_to_send();
         self.context.keep_box(packet);
-        self.drain(to);
+        if sends {
+            self.send(to)
+        } else {
+            self.handle_wakeups(to)
+        }
         if self.tcp_info_rows == TcpInfoRows::Ack && self.sockets.tcp(to).sends {
             self.record_tcp_info(to);
         }
@@ -83,7 +104,7 @@ impl World {
 
     /// A packet of no TCP socket leaves its host.
     pub(crate) fn originate(&mut self, packet: Box<Packet>) {
-        self.context.ledger.created += 1;
+        self.context.enters(&packet, 1);
         self.forward(packet.source, packet);
     }
 

@@ -21,7 +21,7 @@ impl DeviceId {
 }
 
 /// A conversation, by the order in which they are built.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub(crate) struct ConversationId(pub(crate) u32);
 
 /// Which timer of an application expires; each application numbers its own.

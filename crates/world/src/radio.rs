@@ -4,6 +4,7 @@
 //! into the queue of its next hop.
 
 use tailback_packet::{HostId, Packet};
+use tailback_units::SimTime;
 use tailback_wifi::{Context as ChannelContext, StationId};
 
 use crate::channel::RadioChannel;
@@ -30,7 +31,7 @@ impl Radio {
         let to = interfaces[usize::from(self.from.0)].next_hop(packet.destination);
         let mut channel_context = ChannelContext { now: context.now, draws, effects: &mut context.effects };
         channel.transmit(self.from, to, packet, &mut channel_context);
-        context.wake_channel(self.channel);
+        context.wake_channel_for_access(self.channel);
     }
 
     /// The device that a packet for `destination` is sent to next.
@@ -49,6 +50,16 @@ impl Context {
         if deadline < this.pending {
             this.pending = deadline;
             self.wake_at(deadline, Event::Air(channel));
+        }
+    }
+
+    /// The same after a radio has got something to send. That changes only when the medium is won, so an event that is
+    /// pending comes first unless the medium is won before.
+    #[inline]
+    fn wake_channel_for_access(&mut self, channel: u16) {
+        let RadioChannel { channel: air, pending, .. } = &self.channels[usize::from(channel)];
+        if *pending == SimTime::NEVER || air.access() < *pending {
+            self.wake_channel(channel);
         }
     }
 }

@@ -5,21 +5,22 @@ use tailback_qdisc::visit;
 use tailback_record::{QdiscRow, TcpInfoRow};
 use tailback_units::{Bytes, Rate, Segs, Span};
 
+use crate::Event;
 use crate::journal::ca_state_name;
 use crate::world::World;
-use crate::{ConversationId, Event};
 
 impl World {
     /// The end of an interval: samples each application and each discipline.
     pub(crate) fn sample(&mut self) {
         self.record_interval();
+        self.free_ended();
         self.context.wake_at(self.context.now + self.interval, Event::Sample);
     }
 
     /// The end of the run: the rest of the last interval, and the measurements of applications over the whole run.
     pub(crate) fn sample_last(&mut self) {
         self.record_interval();
-        for conversation in self.all_conversations() {
+        for conversation in std::mem::take(&mut self.present) {
             self.call(conversation, |application, calls| application.ended(calls));
         }
     }
@@ -32,16 +33,12 @@ impl World {
     }
 
     fn record_interval(&mut self) {
-        for conversation in self.all_conversations() {
-            self.call(conversation, |application, calls| application.sample(calls));
+        for place in 0..self.present.len() {
+            self.call(self.present[place], |application, calls| application.sample(calls));
         }
         for device in 0..self.devices.len() {
             self.record_disciplines(device);
         }
-    }
-
-    fn all_conversations(&self) -> impl Iterator<Item = ConversationId> + use<> {
-        (0..self.conversations.len() as u32).map(ConversationId)
     }
 
     fn record_disciplines(&mut self, device: usize) {

@@ -63,6 +63,9 @@ pub struct Host {
     /// Segmentation offloads of its devices; absent in scenarios of older versions.
     #[serde(default)]
     pub offloads: Offloads,
+    /// It merges consecutive segments that one interrupt hands over (GRO); absent in scenarios of older versions.
+    #[serde(default)]
+    pub gro: bool,
     /// The initial slow-start threshold of its connections in segments; 0: infinite.
     #[serde(default)]
     pub ssthresh: u32,
@@ -72,7 +75,7 @@ pub struct Host {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Offloads {
-    /// In TCP: an skb is one segment (`gso_max_segs 1`, and no GRO).
+    /// In TCP: an skb is one segment (`gso_max_segs 1`).
     #[default]
     Off,
     /// Below the queue discipline: an skb is several segments (GSO), the device gets one after the other
@@ -111,6 +114,10 @@ pub struct Link {
     /// Byte queue limits are on at each end; a single value applies to both.
     #[serde(deserialize_with = "each_end")]
     pub bql: [bool; 2],
+    /// Shortest time between two receive interrupts at each end; 0: every packet interrupts. Absent in scenarios of older
+    /// versions.
+    #[serde(default)]
+    pub interrupt_ns: [u64; 2],
     /// The trace that replaces the rate of each end. This and the following keys are absent if not used.
     #[serde(default)]
     pub trace: [Option<usize>; 2],
@@ -372,7 +379,7 @@ impl TryFrom<u8> for InternetProtocol {
 }
 
 /// Socket options of a flow: `rcvbuf` and `rcvlowat` are the receiver's, the others the sender's.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SocketOptions {
     /// `SO_MAX_PACING_RATE`.
@@ -390,7 +397,7 @@ pub struct SocketOptions {
 }
 
 /// A congestion control by name.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CongestionControl {
     /// The name as in `net.ipv4.tcp_congestion_control`, or that of one of the scenario's `controls`.
@@ -481,6 +488,7 @@ impl Link {
             mtu: 1500,
             ring: [1; 2],
             bql: [false; 2],
+            interrupt_ns: [0; 2],
             trace: [None; 2],
             netem: Default::default(),
             schedule: Vec::new(),

@@ -5,6 +5,7 @@ mod udp;
 use tailback_engine::{Alarm, Draws};
 use tailback_packet::{HostId, SocketId};
 use tailback_tcp::{Endpoint, Wakeup};
+use tailback_units::{Bytes, SimTime};
 
 use crate::timers::Place;
 use crate::{ConversationId, DeviceId};
@@ -23,6 +24,10 @@ pub(crate) enum Transport {
     Udp(Box<UdpSocket>),
     /// None: it only receives, or its packets are not charged to a socket (echo requests).
     Stateless,
+    /// A socket of TCP that is made when its application starts.
+    Planned,
+    /// A socket of TCP of which nothing is left.
+    Ended,
 }
 
 /// A TCP socket, aligned to a cache line.
@@ -38,12 +43,37 @@ pub(crate) struct TcpSocket {
     pub(crate) draws: Draws,
     /// Wake-ups of its application that are not yet processed.
     pub(crate) woken: Wakeup,
+    /// What was read and its application has not counted yet, if reading and counting is all that the application does
+    /// with data: then the world reads in its place.
+    pub(crate) uncounted: Option<Bytes>,
     /// Its small queue is full, and it is counted at its device as waiting.
     pub(crate) awaits_credit: bool,
     /// Type-of-service octet of its packets.
     pub(crate) tos: u8,
     /// It is the sending end: `tcp_info` of each ACK is of interest.
     pub(crate) sends: bool,
+}
+
+impl TcpSocket {
+    /// `read()` of all available data.
+    #[inline]
+    pub(crate) fn read(&mut self, now: SimTime) -> Bytes {
+        let bytes = self.endpoint.read(now);
+        if self.endpoint.at_end() {
+            // Represents the FIN of a reader that closes at the end, which carries the ACK.
+            self.endpoint.quick_ack();
+        }
+        bytes
+    }
+
+    /// Reads all available data in the place of an application that only counts it.
+    #[inline]
+    pub(crate) fn read_and_count(&mut self, now: SimTime) {
+        let bytes = self.read(now);
+        if let Some(uncounted) = &mut self.uncounted {
+            *uncounted += bytes;
+        }
+    }
 }
 
 /// All sockets of a world, by number.
@@ -78,6 +108,24 @@ impl Sockets {
         match &mut self.0[id.0 as usize].transport {
             Transport::Tcp(socket) => socket,
             _ => not_of_kind(id, "TCP"),
+        }
+    }
+
+    /// What was read in the place of the application of `id`, and is not counted yet.
+    #[cfg(test)]
+    pub(crate) fn uncounted(&self, id: SocketId) -> Bytes {
+        match &self.0[id.0 as usize].transport {
+            Transport::Tcp(socket) => socket.uncounted.unwrap_or_default(),
+            _ => Bytes::ZERO,
+        }
+    }
+
+    /// The socket of TCP with this number, if it is there.
+    #[inline]
+    pub(crate) fn tcp_if_there(&mut self, id: SocketId) -> Option<&mut TcpSocket> {
+        match &mut self.0[id.0 as usize].transport {
+            Transport::Tcp(socket) => Some(socket),
+            _ => None,
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tailback_tcp::STACKS;
 
 /// Linux before 5.5 does not bound what firmware holds by its air. [linux-5.5 net/mac80211/tx.c]
-pub(crate) const STACKS_WITHOUT_AQL: [&str; 3] = ["linux-4.14", "linux-5.0", "linux-5.4"];
+pub(crate) const STACKS_WITHOUT_AQL: [&str; 4] = ["linux-3.10", "linux-4.14", "linux-5.0", "linux-5.4"];
 
 /// What a stack has, by the keys of `references/stacks.toml`.
 pub type Values = BTreeMap<&'static str, String>;

@@ -5,14 +5,17 @@ use tailback_record::{Name, Record};
 use tailback_units::{Bytes, SimTime};
 
 use crate::app::Application;
+use crate::connection::Planned;
 use crate::world::World;
 use crate::{ConversationId, Event, TimerId};
 
 /// A conversation: its application, and its name in tables.
 pub(crate) struct Conversation {
     pub(crate) name: Name,
-    /// `None` while it is being called.
+    /// `None` while it is being called, and after it is over.
     pub(crate) application: Option<Box<dyn Application>>,
+    /// Connections whose sockets are made when it starts.
+    pub(crate) planned: Box<[Planned]>,
 }
 
 /// The calls of one application.
@@ -72,17 +75,19 @@ impl Syscalls<'_> {
 
     /// `read()` of all available data.
     pub(crate) fn read(&mut self, socket: SocketId) -> Bytes {
-        let endpoint = &mut self.world.sockets.tcp(socket).endpoint;
-        let bytes = endpoint.read(self.world.context.now);
-        if endpoint.at_end() {
-            // Represents the FIN of a reader that closes at the end, which carries the ACK.
-            endpoint.quick_ack();
-        }
+        let reads = self.world.sockets.tcp(socket);
+        let bytes = reads.read(self.world.context.now);
         // Reading changes neither timers nor what the socket waits for: without an ACK nothing follows from it.
-        if endpoint.wants_to_send() {
+        if reads.endpoint.wants_to_send() {
             self.world.drain(socket);
         }
         bytes
+    }
+
+    /// What was read in the place of this application since the last call.
+    pub(crate) fn count_read(&mut self, socket: SocketId) -> Bytes {
+        let uncounted = self.world.sockets.tcp(socket).uncounted.as_mut();
+        uncounted.map(std::mem::take).unwrap_or_default()
     }
 
     /// `send()` of `bytes` on a TCP socket.

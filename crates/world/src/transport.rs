@@ -13,6 +13,9 @@ use crate::socket::{TcpSocket, Transport};
 use crate::world::World;
 use crate::{DeviceId, Event};
 
+/// Data arrived, and nothing else.
+const READABLE: Wakeup = Wakeup { readable: true, writable: false, finished: false };
+
 impl World {
     /// Returns to a socket, before it acts, the credits of all packets that have left its host. [linux-6.12 tcp_wfree]
     #[inline]
@@ -40,7 +43,7 @@ impl World {
 
     /// Passes packets from a socket to its device until the socket has no more, then handles its wake-ups.
     #[inline(never)]
-    fn send(&mut self, id: SocketId) {
+    pub(crate) fn send(&mut self, id: SocketId) {
         let now = self.context.now;
         loop {
             let World { sockets, devices, context, .. } = self;
@@ -68,11 +71,11 @@ impl World {
     /// Handles the requests of a socket other than transmissions: wakes its application, records its events, waits for
     /// a credit, and sets its alarm.
     #[inline(always)]
-    fn handle_wakeups(&mut self, id: SocketId) {
-        let World { sockets, context, devices, runnable, timers, .. } = self;
+    pub(crate) fn handle_wakeups(&mut self, id: SocketId) {
+        let World { sockets, context, devices, reader, runnable, timers, .. } = self;
         let socket = sockets.tcp(id);
         if socket.endpoint.has_pending_events() {
-            wake_application(socket, id, runnable);
+            wake_application(socket, id, reader, runnable);
             if socket.endpoint.has_notes() {
                 record_notes(socket, id, context);
             }
@@ -98,7 +101,7 @@ impl World {
         }
     }
 
-    fn return_all_credits(&mut self) {
+    pub(crate) fn return_all_credits(&mut self) {
         self.charge_for_segments();
         for (id, truesize) in self.context.effects.credits.drain(..) {
             match &mut self.sockets.get_mut(id).transport {
@@ -115,7 +118,10 @@ impl World {
                         self.runnable.push_back(id);
                     }
                 }
-                Transport::Stateless => debug_assert!(false, "nothing is charged to socket {}", id.0),
+                Transport::Ended => {}
+                Transport::Stateless | Transport::Planned => {
+                    debug_assert!(false, "nothing is charged to socket {}", id.0);
+                }
             }
         }
     }
@@ -130,7 +136,7 @@ impl World {
     /// The alarm of a socket fired. True if its timer expires now; its deadline may have moved since the alarm was set.
     pub(crate) fn timer_fired(&mut self, id: SocketId) -> bool {
         let now = self.context.now;
-        let socket = self.sockets.tcp(id);
+        let Some(socket) = self.sockets.tcp_if_there(id) else { return false };
         match socket.alarm.fired(now, socket.endpoint.deadline()) {
             Fired::Due => true,
             Fired::Early(at) => {
@@ -161,6 +167,18 @@ impl World {
         self.return_credits_to(id);
         self.sockets.tcp(id).endpoint.expire(self.context.now);
         self.drain(id);
+    }
+
+    /// Reads the data of a socket in the place of its application.
+    #[inline]
+    pub(crate) fn read_and_count(&mut self, id: SocketId) {
+        self.reader = None;
+        let socket = self.sockets.tcp(id);
+        socket.read_and_count(self.context.now);
+        // As in `Syscalls::read`.
+        if socket.endpoint.wants_to_send() {
+            self.drain(id);
+        }
     }
 
     /// Runs the application of a socket: it reads, writes, or is notified that all data was acknowledged.
@@ -209,7 +227,7 @@ impl World {
 
 #[inline]
 fn count_sent_packet(packet: &Packet, context: &mut Context) {
-    context.ledger.created += 1;
+    context.enters(packet, 1);
     if let Payload::Tcp(segment) = &packet.payload
         && segment.length > 0
     {
@@ -217,16 +235,43 @@ fn count_sent_packet(packet: &Packet, context: &mut Context) {
     }
 }
 
+/// Queues the application of a socket. Data that is only to be counted needs none, if it is its turn: the socket is then
+/// the `reader`.
 #[inline]
-fn wake_application(socket: &mut TcpSocket, id: SocketId, runnable: &mut VecDeque<SocketId>) {
+fn wake_application(
+    socket: &mut TcpSocket,
+    id: SocketId,
+    reader: &mut Option<SocketId>,
+    runnable: &mut VecDeque<SocketId>,
+) {
     let wakeup = socket.endpoint.wakeup();
     if wakeup.is_none() {
         return;
     }
-    if socket.woken.is_none() {
+    let only_counts = wakeup == READABLE && socket.uncounted.is_some();
+    if only_counts && reader.is_none() && runnable.is_empty() {
+        *reader = Some(id);
+    } else if !only_counts || *reader != Some(id) {
+        queue_application(socket, id, reader, runnable);
+        socket.woken = socket.woken.with(wakeup);
+    }
+}
+
+/// The application is called in its turn; if its data was to be read before, it is called for that too.
+#[inline(never)]
+fn queue_application(
+    socket: &mut TcpSocket,
+    id: SocketId,
+    reader: &mut Option<SocketId>,
+    runnable: &mut VecDeque<SocketId>,
+) {
+    if *reader == Some(id) {
+        *reader = None;
+        socket.woken = READABLE;
+        runnable.push_front(id);
+    } else if socket.woken.is_none() {
         runnable.push_back(id);
     }
-    socket.woken = socket.woken.with(wakeup);
 }
 
 #[inline]

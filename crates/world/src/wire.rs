@@ -47,7 +47,7 @@ impl Wire {
 
     /// Appends a packet to the ring; its last bit leaves at `departure`. Returns its arrival time if it is the only
     /// packet; otherwise its arrival follows that of the packet before it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, packet: Box<Packet>, departure: SimTime) -> Option<SimTime> {
         if self.packets() == self.slots.len() {
             self.grow();
@@ -56,7 +56,12 @@ impl Wire {
         if self.completed == self.end {
             self.next_departure = departure;
         }
-        *self.slot_mut(self.end) = Slot { departure, packet: Some(packet) };
+        let slot = self.slot_mut(self.end);
+        slot.departure = departure;
+        let before = slot.packet.replace(packet);
+        debug_assert!(before.is_none(), "the slot is free");
+        // There is nothing to drop.
+        std::mem::forget(before);
         self.end += 1;
         if !is_only {
             return None;

@@ -12,6 +12,7 @@
 
 use std::collections::VecDeque;
 
+use tailback_engine::Streams;
 use tailback_packet::{Packet, SocketId};
 use tailback_units::{Bytes, SimTime, Span};
 
@@ -85,11 +86,17 @@ pub struct World {
     pub(crate) schedule: Vec<Change>,
     pub(crate) sockets: Sockets,
     pub(crate) conversations: Vec<Conversation>,
+    /// Those that have begun and are not over, in the order of their numbers; also those without sockets of TCP.
+    pub(crate) present: Vec<ConversationId>,
+    /// The random streams of sockets that are still to be made.
+    pub(crate) streams: Streams,
     /// Those whose application holds memory that grows with the run.
     pub(crate) growing: Vec<ConversationId>,
     pub(crate) context: Context,
     /// Sockets whose small queue drained.
     pub(crate) small_queues: Vec<SocketId>,
+    /// A socket that is to be read in the place of its application, before those of `runnable` are.
+    pub(crate) reader: Option<SocketId>,
     /// Sockets whose application was woken.
     pub(crate) runnable: VecDeque<SocketId>,
     pub(crate) timers: Timers,
@@ -120,7 +127,8 @@ impl World {
 
     /// Processes one event after the other until the end.
     pub(crate) fn advance(&mut self, watch: &dyn Watch) -> Result<(), RunError> {
-        while let Some((at, event)) = self.context.calendar.pop_before(self.end) {
+        let end = self.end;
+        while let Some((at, event)) = self.context.calendar.pop_before(end) {
             if at > self.context.now {
                 self.steps = 0;
             }
@@ -136,6 +144,7 @@ impl World {
         }
         self.context.now = self.end;
         debug_assert!(self.ledger().balances(), "a packet vanished: {:?}", self.ledger());
+        debug_assert!(self.context.counts_agree(), "packets of sockets vanished: {:?}", self.ledger());
         Ok(())
     }
 
@@ -167,24 +176,34 @@ impl World {
             self.tick();
         }
         match event {
+            Event::Arrived(device) => self.receive_from(device),
+            Event::Timer(socket) => return self.timer_event(socket),
+            other => self.happen_otherwise(other),
+        }
+        self.settle();
+    }
+
+    /// An event that is neither an arrival, as most are, nor a timer. These two are apart so that the main loop is short.
+    #[inline(never)]
+    fn happen_otherwise(&mut self, event: Event) {
+        match event {
             Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.context),
             Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.context),
-            Event::Arrived(device) => self.receive_from(device),
+            Event::Arrived(_) | Event::Timer(_) | Event::Progress => {}
             Event::PathDelivers(device) => self.devices[device.index()].path_delivers(&mut self.context),
+            Event::Poll(device) => self.devices[device.index()].poll(&mut self.context),
             Event::Air(channel) => self.on_air(channel),
             Event::Interrupt(channel, station) => self.interrupt(channel, station),
             Event::Change(number) => {
                 self.schedule[number as usize].clone().happen(&mut self.devices, &mut self.context);
             }
-            Event::Timer(socket) => return self.timer_event(socket),
             Event::Application(conversation, timer) => self.application_timer(conversation, timer),
             Event::Sample => self.sample(),
-            Event::Progress => {}
         }
-        self.settle();
     }
 
     /// A timer is due: all timers of its tick run before any of their consequences. Nearly always it is the only one.
+    #[inline(never)]
     fn timer_event(&mut self, socket: SocketId) {
         let is_due = self.timer_fired(socket);
         let is_last = self.context.calendar.peek_time() != Some(self.context.now);
@@ -211,9 +230,18 @@ impl World {
         self.settle();
     }
 
-    /// Processes everything that is caused at this time.
+    /// Processes everything that is caused at this time. Often that is only data to be read.
     #[inline(always)]
     fn settle(&mut self) {
+        if !self.context.effects.credits.is_empty() {
+            self.return_all_credits();
+        }
+        if let Some(socket) = self.reader
+            && self.context.backlog.is_empty()
+            && self.small_queues.is_empty()
+        {
+            self.read_and_count(socket);
+        }
         if !self.is_settled() {
             self.settle_all();
         }
@@ -222,10 +250,12 @@ impl World {
     /// Nothing is left to be processed at this time.
     #[inline(always)]
     fn is_settled(&self) -> bool {
-        self.context.effects.credits.is_empty()
-            && self.context.backlog.is_empty()
-            && self.small_queues.is_empty()
-            && self.runnable.is_empty()
+        // One condition instead of five: nearly always all of them hold.
+        let waiting = self.context.effects.credits.len()
+            | self.context.backlog.len()
+            | self.small_queues.len()
+            | self.runnable.len();
+        waiting == 0 && self.reader.is_none()
     }
 
     #[inline(never)]
@@ -237,6 +267,8 @@ impl World {
                 self.receive(host, packet);
             } else if !self.small_queues.is_empty() {
                 self.run_small_queues();
+            } else if let Some(socket) = self.reader {
+                self.read_and_count(socket);
             } else if let Some(socket) = self.runnable.pop_front() {
                 self.run_application(socket);
             }
@@ -261,6 +293,12 @@ impl World {
     }
 
     fn application_timer(&mut self, conversation: ConversationId, timer: TimerId) {
+        if timer == TimerId::START {
+            self.open(conversation);
+        } else if self.conversations[conversation.0 as usize].application.is_none() {
+            // It is over: a time to stop comes too late.
+            return;
+        }
         self.call(conversation, |application, calls| match timer {
             TimerId::START => application.started(calls),
             timer => application.timer(timer, calls),

@@ -83,9 +83,7 @@ impl RunningFlow {
     /// `TCP_INFO` of the sender; `None` if it is on another machine.
     fn sender_sample(&self) -> Result<Option<Sample>, Failure> {
         let Some(sender) = &self.sender else { return Ok(None) };
-        Sample::of(sender, &self.flow.congestion_control)
-            .doing(format!("reading TCP_INFO of {}", self.flow.name))
-            .map(Some)
+        Sample::of(sender).doing(format!("reading TCP_INFO of {}", self.flow.name)).map(Some)
     }
 }
 
@@ -133,8 +131,7 @@ impl Application for RunningFlow {
         }
         let receiver = locked(&self.accepted).clone();
         if let (Some(table), Some(socket)) = (&mut tables.receivers, receiver) {
-            let sample =
-                Sample::of(&socket, "").doing(format!("reading TCP_INFO of the receiver of {name}"))?;
+            let sample = Sample::of(&socket).doing(format!("reading TCP_INFO of the receiver of {name}"))?;
             sample.receiver_row(t_ns, name, table);
         }
         Ok(())

@@ -1,29 +1,24 @@
 //! A browser that loads a web page, and its server.
 //!
 //! Objects become known, and connections are opened and given objects, as in the simulator (crates/world/src/app/page.rs).
-//! A thread per connection asks and reads. The first 8 bytes of a request are the size of the response, so the server
-//! needs to know nothing about the page.
+//! A thread per connection asks and reads. Requests [say how long their response is](super::fetch), so the server needs to
+//! know nothing about the page.
 
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{Application, Live, TableKind, Tables, bulk, locked, spawn};
+use super::{Application, Live, TableKind, Tables, bulk, fetch, locked, spawn};
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
 use crate::job::{Multiplexing, Page};
 use crate::network::Network;
-use crate::sys;
 
 const OBJECTS: TableKind =
     TableKind { name: "objects", columns: &["t_ns", "page", "object", "bytes", "loaded_ns"] };
 /// The tables of this kind.
 pub const TABLES: &[TableKind] = &[OBJECTS];
-/// Bytes of a request that say the size of the response.
-const HEADER: usize = 8;
-/// Bytes of a `recv` and, at most, of a `send`.
-const MOST: usize = 1 << 20;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -124,10 +119,11 @@ impl RunningPage {
     /// Opens the sockets that are here.
     pub fn prepare(page: &Page, bins: usize, network: &Network) -> Result<Self, Failure> {
         let named = |place: usize| page.objects[place].after.is_some_and(|after| after < place);
-        if page.size < HEADER || page.objects.is_empty() || !(1..page.objects.len()).all(named) {
+        if page.size < fetch::HEADER || page.objects.is_empty() || !(1..page.objects.len()).all(named) {
             return Err(Failure::new(format!(
-                "{}: requests have at least {HEADER} bytes, and an object follows one before it",
-                page.name
+                "{}: requests have at least {} bytes, and an object follows one before it",
+                page.name,
+                fetch::HEADER
             )));
         }
         let connection = page.connection();
@@ -135,7 +131,7 @@ impl RunningPage {
         let mut sockets = Vec::new();
         for _ in 0..if is_browser { page.connections } else { 0 } {
             let socket = bulk::open_sender(&connection, network)?;
-            no_delay(&socket).doing(format!("setting socket options of {}", page.name))?;
+            fetch::no_delay(&socket).doing(format!("setting socket options of {}", page.name))?;
             sockets.push(socket);
         }
         let listener = network.has(page.to).then(|| bulk::open_receiver(&connection, network)).transpose()?;
@@ -150,15 +146,11 @@ impl RunningPage {
     }
 }
 
-fn no_delay(socket: &OwnedFd) -> io::Result<()> {
-    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1 as libc::c_int)
-}
-
 impl Application for RunningPage {
     fn start(&mut self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
         if let Some(listener) = self.listener.take() {
             let page = self.page.clone();
-            spawn(move || serve(&page, &listener))?;
+            spawn(move || fetch::serve(&page.connection(), page.size, &listener))?;
         }
         for (number, socket) in self.sockets.drain(..).enumerate() {
             let (page, browser, bins) = (self.page.clone(), self.browser.clone(), self.bins.clone());
@@ -231,12 +223,15 @@ fn load(
             std::mem::take(&mut state.wires[number].wanted)
         };
         if !wanted.is_empty() {
-            let requests: Vec<u8> = wanted.iter().flat_map(|&object| request(page, object)).collect();
-            send(socket, requests.len() as u64, &requests)?;
+            let requests: Vec<u8> = wanted
+                .iter()
+                .flat_map(|&object| fetch::request(page.size, page.objects[object].bytes))
+                .collect();
+            fetch::send(socket, requests.len() as u64, &requests)?;
             waiting.extend(wanted.into_iter().map(|object| (object, page.objects[object].bytes)));
         }
         if let Some((object, left)) = waiting.front_mut() {
-            let read = read(socket, *left)?;
+            let read = fetch::read(socket, *left)?;
             count(read);
             *left -= read;
             if *left == 0 {
@@ -248,63 +243,10 @@ fn load(
     }
 }
 
-/// A request for an object.
-fn request(page: &Page, object: usize) -> Vec<u8> {
-    let mut data = vec![0; page.size];
-    data[..HEADER].copy_from_slice(&page.objects[object].bytes.to_be_bytes());
-    data
-}
-
-/// The server: a thread for each connection.
-fn serve(page: &Arc<Page>, listener: &OwnedFd) {
-    while let Ok(socket) = sys::accept(listener) {
-        let page = page.clone();
-        // A connection that breaks is reported by the browser.
-        let _ = spawn(move || {
-            let known = page.token.as_ref().is_none_or(|token| bulk::has_token(&socket, token.as_bytes()));
-            if known && no_delay(&socket).is_ok() {
-                let _ = answer(&page, &socket);
-            }
-        });
-    }
-}
-
-/// Answers the requests of one connection until it is closed.
-fn answer(page: &Page, socket: &OwnedFd) -> io::Result<()> {
-    let data = vec![0; MOST];
-    let mut message = vec![0; page.size];
-    loop {
-        let mut filled = 0;
-        while filled < message.len() {
-            match sys::receive(socket, &mut message[filled..])? {
-                0 => return Ok(()),
-                read => filled += read,
-            }
-        }
-        let mut bytes = [0; HEADER];
-        bytes.copy_from_slice(&message[..HEADER]);
-        send(socket, u64::from_be_bytes(bytes), &data)?;
-    }
-}
-
-fn send(socket: &OwnedFd, mut bytes: u64, data: &[u8]) -> io::Result<()> {
-    while bytes > 0 {
-        let next = usize::try_from(bytes).unwrap_or(usize::MAX).min(data.len());
-        bytes -= sys::send(socket, &data[..next])? as u64;
-    }
-    Ok(())
-}
-
-fn read(socket: &OwnedFd, bytes: u64) -> io::Result<u64> {
-    match sys::discard(socket, usize::try_from(bytes).unwrap_or(MOST).min(MOST))? {
-        0 => Err(io::ErrorKind::UnexpectedEof.into()),
-        read => Ok(read as u64),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys;
     use crate::table::Ordered;
 
     fn page(connections: usize, multiplexing: &str) -> Page {

@@ -86,6 +86,7 @@ impl Endpoint {
     }
 
     /// The application reads with a buffer of `max` bytes. Returns the bytes read.
+    #[inline]
     pub fn read_at_most(&mut self, max: Bytes, now: SimTime) -> Bytes {
         self.sender.flow.now = now;
         Bytes(self.receiver.read(max.0, now))

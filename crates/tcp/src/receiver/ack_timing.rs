@@ -6,6 +6,11 @@
 //! compressed: later out-of-order segments, one ACK per min(1 ms, RTT/20), at most 44 ACKs
 //! delayed:    otherwise, by `ato`: 40 ms at first, then by the gaps between segments, at most 200 ms
 //! ```
+//!
+//! FreeBSD 9: at once each second segment, by its read after the first of the next two (an ACK leaves before its segment is
+//! read, so that by then the window has moved by two segments), and otherwise after 100 ms. A reader that is awake thus
+//! sends two ACKs per three segments. [freebsd-9 tcp_output.c]
+//!
 //! [linux-6.12 tcp_input.c tcp_event_data_recv, __tcp_ack_snd_check] [linux-6.12 tcp_output.c tcp_send_delayed_ack]
 
 use tailback_packet::Segment;
@@ -83,7 +88,11 @@ impl Receiver {
 
     /// [linux-6.12 tcp_input.c tcp_enter_quickack_mode]
     pub(super) fn enter_quick_ack(&mut self) {
-        self.quick_ack(QUICKACKS_MAX);
+        self.quick_acks_from_now(QUICKACKS_MAX);
+    }
+
+    fn quick_acks_from_now(&mut self, max: u64) {
+        self.quick_ack(max);
         self.ack.pingpong = false;
         self.ack.ato = Some(ATO_MIN);
     }
@@ -107,12 +116,23 @@ impl Receiver {
         self.ack.pingpong |= soon;
     }
 
+    #[inline]
     pub(super) fn adapt_ato(&mut self, now: SimTime) {
         let Some(ato) = self.ack.ato else {
             self.quick_ack(QUICKACKS_MAX);
             self.ack.ato = Some(ATO_MIN);
             return;
         };
+        if now.since(self.ack.last_received) + self.jiffy <= ATO_MIN / 2 {
+            // Nearly always. In whole jiffies it is at most one jiffy more.
+            self.ack.ato = Some(ato / 2 + ATO_MIN / 2);
+            return;
+        }
+        self.adapt_ato_after_pause(ato, now);
+    }
+
+    #[inline(never)]
+    fn adapt_ato_after_pause(&mut self, ato: Span, now: SimTime) {
         let pause = Span::from_nanos(
             (now.ticks(self.jiffy) - self.ack.last_received.ticks(self.jiffy)) * self.jiffy.as_nanos(),
         );
@@ -139,13 +159,11 @@ impl Receiver {
     }
 
     /// Reacts to the mark of received data.
+    #[inline]
     pub(crate) fn react_to_mark(&mut self, reaction: Reaction) {
         match reaction {
             Reaction::None => {}
-            Reaction::QuickAcks => {
-                self.quick_ack(QUICKACKS_OF_MARK);
-                self.ack.ato = Some(ATO_MIN);
-            }
+            Reaction::QuickAcks => self.quick_acks_from_now(QUICKACKS_OF_MARK),
             Reaction::AckNow => self.ack.now = true,
         }
     }
@@ -158,12 +176,17 @@ impl Receiver {
         }
         let mss = u64::from(self.window.rcv_mss());
         let waiting = self.rcv_nxt - self.window.last_update();
+        let by_count = self.delayed_ack == DelayedAck::EverySecond;
         let more_than_one = waiting > mss
-            && (self.window.unread(self.rcv_nxt) < self.rcvlowat
+            && (by_count
+                || self.window.unread(self.rcv_nxt) < self.rcvlowat
                 || self.select_window() >= self.window.rcv_wnd());
         let quick = self.ack.quick > 0 && !self.ack.pingpong && self.delayed_ack == DelayedAck::Adaptive;
         if more_than_one || quick || self.ack.now {
             self.ack_due = true;
+            if self.delayed_ack == DelayedAck::EverySecond {
+                self.before_read = Some(self.select_window());
+            }
         } else if self.data.in_order() {
             self.delay_ack(now);
         } else {

@@ -1,5 +1,7 @@
 //! The send buffer, and the application that waits for room in it.
 
+use tailback_units::SimTime;
+
 /// Least send buffer. [linux-6.12 sock.h SOCK_MIN_SNDBUF]
 const SNDBUF_MIN: u64 = 4608;
 
@@ -19,24 +21,52 @@ pub(crate) struct SendBuffer {
     pub(crate) room_kept_elsewhere: bool,
     /// The application is to be woken, since there is room.
     pub(crate) writable: bool,
+    /// When there was last no room, unless something since may have made some; else `SimTime::NEVER`.
+    full_at: SimTime,
 }
 
 impl SendBuffer {
     /// A buffer of `default` bytes, or of twice the value that the application has set.
     pub(crate) fn new(asked: Option<u64>, default: u64, factor: u32) -> Self {
         let sndbuf = asked.map_or(default, |asked| (2 * asked).max(SNDBUF_MIN));
-        SendBuffer { sndbuf, factor, is_locked: asked.is_some(), ..SendBuffer::default() }
+        SendBuffer {
+            sndbuf,
+            factor,
+            is_locked: asked.is_some(),
+            full_at: SimTime::NEVER,
+            ..SendBuffer::default()
+        }
     }
 
     /// The application chose its size.
     pub(crate) fn lock(&mut self, bytes: u64) {
         self.sndbuf = bytes.max(SNDBUF_MIN);
         self.is_locked = true;
+        self.look_again();
     }
 
     /// Wakes the application that waits.
     pub(crate) fn wake(&mut self) {
         self.app_blocked = false;
         self.writable = true;
+        self.look_again();
+    }
+
+    /// There is no room at this instant.
+    #[inline]
+    pub(crate) fn found_full(&mut self, now: SimTime) {
+        self.full_at = now;
+    }
+
+    /// It was found full at this instant, and nothing that makes room has happened since.
+    #[inline]
+    pub(crate) fn is_still_full(&self, now: SimTime) -> bool {
+        self.full_at == now
+    }
+
+    /// There may be room.
+    #[inline]
+    pub(crate) fn look_again(&mut self) {
+        self.full_at = SimTime::NEVER;
     }
 }

@@ -57,6 +57,12 @@ impl Pass {
         !matches!(self, Pass::LossProbe | Pass::PushOne)
     }
 
+    /// New data leaves while cwnd has room, and the run ends with nothing else.
+    #[inline]
+    pub(crate) fn obeys_cwnd(self) -> bool {
+        matches!(self, Pass::Normal | Pass::Autocork | Pass::More | Pass::Push)
+    }
+
     pub(crate) fn sends_one(self) -> bool {
         matches!(self, Pass::LossProbe | Pass::WindowProbe | Pass::PushOne)
     }

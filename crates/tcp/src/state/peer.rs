@@ -26,14 +26,19 @@ impl PeerWindow {
         if self.max_window > MSS_DEFAULT { self.max_window / 2 } else { self.max_window }
     }
 
+    /// True if a segment is to change the window. [rfc9293 §3.10.7.4] [linux-6.12 tcp_input.c tcp_may_update_window]
+    #[inline]
+    pub(crate) fn is_newer(&self, (seq, window): (u64, u64), una_advances: bool) -> bool {
+        una_advances
+            || seq > self.window_seq
+            || (seq == self.window_seq && (window > self.snd_wnd || window == 0))
+    }
+
     /// The window of a segment, `(seq, window)`, unless it is older than the present one. Returns the window before if
-    /// it was taken. [rfc9293 §3.10.7.4]
+    /// it was taken.
     #[inline]
     pub(crate) fn take(&mut self, (seq, window): (u64, u64), una_advances: bool) -> Option<u64> {
-        let newer = una_advances
-            || seq > self.window_seq
-            || (seq == self.window_seq && (window > self.snd_wnd || window == 0));
-        if !newer {
+        if !self.is_newer((seq, window), una_advances) {
             return None;
         }
         self.window_seq = seq;

@@ -26,6 +26,14 @@ pub(crate) struct RareMarks(Option<Box<VecDeque<u64>>>);
 
 static NO_MARKS: VecDeque<u64> = VecDeque::new();
 
+impl RareMarks {
+    /// The first mark.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<u64> {
+        self.0.as_ref()?.front().copied()
+    }
+}
+
 impl Deref for RareMarks {
     type Target = VecDeque<u64>;
 
@@ -69,16 +77,16 @@ impl SendStream {
     /// Data up to `end` was sent as an skb; the rest of the first skb is now the first one.
     #[inline]
     pub(crate) fn skb_left(&mut self, end: u64) {
-        if !self.unsent_skbs.is_empty() {
-            take_up_to(&mut self.unsent_skbs, end);
+        if let Some(ends) = &mut self.unsent_skbs.0 {
+            take_up_to(ends, end);
         }
     }
 
     /// The records up to `end` are sent.
     #[inline]
     pub(crate) fn records_left(&mut self, end: u64) {
-        if !self.record_ends.is_empty() {
-            take_up_to(&mut self.record_ends, end);
+        if let Some(ends) = &mut self.record_ends.0 {
+            take_up_to(ends, end);
         }
     }
 

@@ -29,6 +29,8 @@ pub(crate) struct RetransmitTimer {
     pub(crate) probe_due: bool,
     /// It was passed to the device, whose result is not known yet.
     pub(crate) probe_leaves: bool,
+    /// An ACK has not armed it, because the run of the transmit loop that follows arms it at its end.
+    pub(crate) armed_after_pass: bool,
 }
 
 impl RetransmitTimer {

@@ -8,6 +8,7 @@ pub(crate) struct CwndUsage {
     pub(crate) limited: bool,
     pub(crate) max_packets_out: u32,
     pub(crate) usage_seq: u64,
+    pub(crate) flight_before_ack: u32,
     pub(crate) used: u32,
     pub(crate) stamp: SimTime,
 }

@@ -1,13 +1,16 @@
 //! Fast recovery: loss detection by RACK, proportional rate reduction, reordering, undo, local drops.
 
 use tailback_cc::{CaState, Control};
+use tailback_packet::{SackBlock, SegmentFlags};
 use tailback_tcp::Note;
 use tailback_units::Segs;
 
 use crate::control::{control, window_control};
-use crate::script::{Device, Script, Setup, assert_fires, ms};
+use crate::script::{Device, Script, Setup, assert_fires, byte, ms};
 
 const RTT: tailback_units::Span = ms(100);
+/// The SYN counts as delivered, too.
+const SYN: u64 = 1;
 
 /// `segments` are written and a window of them is out; the clock shows one round trip.
 fn sent(control: Control, segments: u64) -> Script {
@@ -117,6 +120,80 @@ fn an_ack_below_una_still_updates_the_scoreboard_and_releases_a_segment() {
     script.sack(3, &[(6, 7)]);
     assert_eq!((script.info().sacked, script.sent()), (Segs(1), vec![15]));
     assert_eq!(script.info().bytes_acked.0, crate::script::byte(5));
+}
+
+/// An ACK of two segments arrives after an ACK of five, which the peer sent `later`.
+fn overtaken(script: &mut Script, later: tailback_units::Span, blocks: &[(u64, u64)]) {
+    let mut slow = script.peer_segment(1, 0, SegmentFlags::ACK);
+    slow.ack = byte(2);
+    slow.sack = blocks.iter().map(|&(start, end)| SackBlock { start: byte(start), end: byte(end) }).collect();
+    script.advance(later);
+    script.ack(5);
+    script.forget();
+    script.inject(slow);
+}
+
+#[test]
+fn an_ack_that_one_sent_two_milliseconds_later_has_overtaken_is_ignored_but_answered() {
+    let mut script = sent(halved(10), 40);
+    overtaken(&mut script, ms(2), &[(6, 7)]);
+    assert_eq!((script.info().sacked, script.sent()), (Segs(0), vec![]));
+    assert_eq!(script.acks().len(), 1, "it is out of date (PAWS)");
+}
+
+#[test]
+fn within_a_tick_of_the_timestamps_an_overtaken_ack_tags_segments_that_never_count_as_delivered() {
+    let mut script = sent(halved(10), 40);
+    overtaken(&mut script, ms(1), &[(6, 7)]);
+    assert_eq!((script.info().sacked, script.info().delivered), (Segs(1), 5 + SYN));
+    script.ack(8);
+    assert_eq!((script.info().sacked, script.info().delivered), (Segs(0), 7 + SYN));
+}
+
+#[test]
+fn a_late_duplicate_ack_is_taken_unless_it_is_from_before_the_retransmission_timeout() {
+    for (late, sacked) in [(ms(50), 1), (ms(1000), 0)] {
+        let mut script = sent(halved(10), 40);
+        let mut slow = script.peer_segment(1, 0, SegmentFlags::ACK);
+        slow.sack = [SackBlock { start: byte(1), end: byte(2) }].into_iter().collect();
+        script.at_with_late_timers(RTT + late);
+        // It gives no RTT, which would change the timeout.
+        script.ack(0);
+        script.inject(slow);
+        assert_eq!(script.info().sacked, Segs(sacked), "{late}");
+    }
+}
+
+#[test]
+fn segments_that_arrived_twice_count_as_delivered_twice() {
+    let mut script = reordered_by_five(true);
+    let before = script.info().delivered;
+    script.sack(6, &[(0, 1)]);
+    assert_eq!(script.info().delivered, before + 1);
+}
+
+#[test]
+fn a_dsack_of_more_than_was_ever_sent_again_is_not_believed() {
+    let mut script = sent(halved(10), 40);
+    script.ack(5);
+    let before = script.info().delivered;
+    script.sack(5, &[(0, 5)]);
+    assert_eq!((script.info().delivered, script.info().dsack_dups), (before, 5));
+    assert_eq!(script.info().ca_state, CaState::Open);
+}
+
+#[test]
+fn a_dsack_that_arrives_when_nothing_is_outstanding_undoes_the_reduction() {
+    let mut script = sent(cubic_cut(10), 10);
+    for end in 2..=6 {
+        script.sack(0, &[(1, end)]);
+    }
+    assert_eq!((script.sent(), script.ssthresh()), (vec![0], 7));
+    script.advance(ms(5));
+    script.ack(10);
+    let reduced = script.ssthresh();
+    script.sack(10, &[(0, 1)]);
+    assert_eq!((reduced, script.ssthresh(), script.cwnd()), (7, 10, 10));
 }
 
 #[test]

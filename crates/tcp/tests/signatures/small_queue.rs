@@ -5,7 +5,7 @@ use tailback_units::{Rate, Segs, SimTime};
 
 use crate::control::{control, window_control};
 use crate::pair::{Pair, Path};
-use crate::script::{Device, Script, Setup, TRUESIZE, ms};
+use crate::script::{Device, MSS, Script, Setup, TRUESIZE, ms};
 
 /// Congestion avoidance at `cwnd` over 100 ms: 1 ms of the pacing rate is less than two skbs.
 fn held(cwnd: u32) -> Script {
@@ -126,6 +126,18 @@ fn without_small_queues_the_window_is_the_limit() {
     script.device = Device::Holds;
     script.write(100);
     assert_eq!((script.below(), script.endpoint.held_by()), (60, HeldBy::Cwnd));
+}
+
+#[test]
+fn the_full_segments_of_a_write_leave_and_its_short_tail_waits_for_a_completion() {
+    let setup = Setup::new(window_control(60, 60, |cwnd| cwnd / 2), ms(100));
+    let mut script = Script::connect(Setup { small_queue: SmallQueueLimit::Off, ..setup });
+    script.device = Device::Holds;
+    script.write(2);
+    script.write_bytes(3 * MSS + 500);
+    assert_eq!(script.sent(), [0, 1, 2, 3, 4]);
+    script.complete(1);
+    assert_eq!(script.sent(), [5]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The differences of the other stacks from linux-6.12, by the entries of `references/stacks.toml`.
 
 use tailback_packet::SegmentFlags;
-use tailback_tcp::{FREEBSD_9, LINUX_4_14, LINUX_5_10, LINUX_6_12, Settings, Stack};
+use tailback_tcp::{FREEBSD_9, LINUX_3_10, LINUX_4_14, LINUX_5_10, LINUX_6_12, Settings, Stack};
 use tailback_units::Segs;
 
 use crate::control::{control, window_control};
@@ -39,7 +39,7 @@ fn late_completions_hold_the_second_segment_back_in_5_10_and_the_third_in_6_12()
 #[test]
 fn before_5_0_the_limit_of_256_kib_holds_paced_sockets_too() {
     // A millisecond of the rate, 1.2 windows of 500, is 848 kB.
-    for (stack, paced, max) in [(LINUX_4_14, false, 114), (LINUX_4_14, true, 114), (LINUX_6_12, true, 353)] {
+    for (stack, paced, max) in [(LINUX_4_14, false, 61), (LINUX_4_14, true, 61), (LINUX_6_12, true, 353)] {
         let setup = Setup::new(window_control(500, 500, |cwnd| cwnd / 2), ms(1));
         let limit_output_bytes = stack.output_limit.bytes();
         let wmem = [4096, 1 << 24, 1 << 24];
@@ -134,8 +134,8 @@ fn freebsd_9_begins_with_three_segments_and_linux_with_ten() {
 }
 
 #[test]
-fn freebsd_9_acknowledges_each_second_segment_from_the_first_on_and_linux_each_at_first() {
-    for (stack, expected) in [(LINUX_6_12, [1; 8]), (FREEBSD_9, [0, 1, 0, 1, 0, 1, 0, 1])] {
+fn freebsd_9_acknowledges_each_second_segment_and_the_read_of_the_next_and_linux_each_at_first() {
+    for (stack, expected) in [(LINUX_6_12, [1; 8]), (FREEBSD_9, [0, 1, 1, 0, 1, 1, 0, 1])] {
         let mut script = Script::listen(on(stack, Setup::new(control("reno"), ms(20))));
         script.acks();
         let acks = [0, 1, 2, 3, 4, 5, 6, 7].map(|segment| {
@@ -178,4 +178,54 @@ fn freebsd_9_has_no_small_queue() {
     script.device = Device::Holds;
     script.write(100);
     assert_eq!(script.below(), 100);
+}
+
+/// Where something else limits the flight, as a send buffer does, cwnd ends three segments above it before 3.16.
+#[test]
+fn before_3_16_slow_start_needs_a_flight_within_three_segments_of_cwnd() {
+    for (stack, written, cwnd) in [(LINUX_3_10, 6, 10), (LINUX_3_10, 7, 11), (LINUX_4_14, 6, 16)] {
+        let mut script = Script::connect(on(stack, Setup::new(control("reno"), ms(100))));
+        script.write(written);
+        script.at(ms(100));
+        script.ack(written);
+        assert_eq!(script.info().snd_cwnd.0, cwnd, "{}, {written} segments", stack.name);
+    }
+}
+
+#[test]
+fn before_3_13_slow_start_adds_a_segment_per_ack() {
+    for (stack, cwnd) in [(LINUX_3_10, 15), (LINUX_4_14, 20)] {
+        let mut script = Script::connect(on(stack, Setup::new(control("reno"), ms(100))));
+        script.write(20);
+        script.at(ms(100));
+        for acked in [2, 4, 6, 8, 10] {
+            script.ack(acked);
+        }
+        assert_eq!(script.info().snd_cwnd.0, cwnd, "{}", stack.name);
+    }
+}
+
+/// Linux charges the data behind a hole to the buffer of the receiver, and offers less.
+#[test]
+fn the_window_of_freebsd_9_stays_while_data_is_out_of_order() {
+    let mut script = Script::listen(on(FREEBSD_9, Setup::new(control("reno"), ms(20))));
+    script.acks();
+    let windows: Vec<u64> = (1..21)
+        .map(|segment| {
+            script.advance(us(100));
+            script.data(segment);
+            script.acks()[0].window
+        })
+        .collect();
+    assert!(windows.iter().all(|window| *window == windows[0]), "{windows:?}");
+}
+
+#[test]
+fn a_segment_of_4_14_without_offloads_takes_a_buffer_of_4_kib() {
+    for stack in [LINUX_3_10, LINUX_4_14] {
+        let mut script = Script::connect(on(stack, Setup::new(control("reno"), ms(100))));
+        script.device = Device::Holds;
+        script.write(1);
+        assert_eq!(script.info().wmem_alloc.0, 4352, "{}", stack.name);
+    }
 }

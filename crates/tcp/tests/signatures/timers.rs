@@ -193,6 +193,21 @@ fn f_rto_sends_new_data_before_it_accepts_the_loss() {
 }
 
 #[test]
+fn a_retransmission_lost_after_a_timeout_begins_a_recovery() {
+    let mut script = flight_of_ten(ms(100));
+    script.at(ms(550));
+    assert_eq!(script.info().ca_state, CaState::Loss);
+    script.forget();
+    script.advance(ms(50));
+    script.ack(1);
+    assert_eq!(script.sent(), [1, 2]);
+    script.advance(ms(100));
+    // The second arrives, the first not.
+    script.sack(1, &[(2, 3)]);
+    assert_eq!((script.info().ca_state, script.sent()[0]), (CaState::Recovery, 1));
+}
+
+#[test]
 fn a_lone_segment_lost_for_long_is_probed_then_times_out_and_cubic_starts_over() {
     let mut script = Script::connect(Setup::new(control("cubic"), ms(100)));
     script.write(1);

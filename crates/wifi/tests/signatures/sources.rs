@@ -13,8 +13,8 @@ use tailback_units::{SimTime, Span};
 use tailback_wifi::driver::{self, Below};
 use tailback_wifi::phy::Guard;
 use tailback_wifi::{
-    AccessCategory, Band, Channel, ChannelSettings, Context, Edca, FrameSource, Hearing, Link, Loss, Outcome,
-    Ppdu, RateControl, Station, StationId,
+    AccessCategory, Band, Channel, ChannelSettings, Context, Edca, FrameSource, Handed, Hearing, Link, Loss,
+    Outcome, Ppdu, RateControl, Station, StationId,
 };
 
 use crate::rig::{Plan, ht};
@@ -57,10 +57,10 @@ impl FrameSource for Shared {
         self.0.lock().unwrap().turns.pop_front().map(StationId)
     }
 
-    fn next_frame(&mut self, _: usize, to: StationId) -> Option<Box<Packet>> {
+    fn next_frame(&mut self, _: usize, to: StationId) -> Option<Handed> {
         let left = &mut self.0.lock().unwrap().waiting[usize::from(to.0)];
         *left = left.checked_sub(1)?;
-        Some(Box::new(Packet { ip_length: 1500, segments: 1, ..Packet::empty() }))
+        Some(Box::new(Packet { ip_length: 1500, segments: 1, ..Packet::empty() }).into())
     }
 
     fn activate(&mut self, _: usize, to: StationId, again: usize) {

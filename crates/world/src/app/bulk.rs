@@ -60,13 +60,13 @@ impl Kind for TcpTraffic {
     fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError> {
         builder.check_path([self.from, self.to], &place.path)?;
         self.refuse_endless_instant(place, builder)?;
-        let [sender, receiver] = place.sockets();
         let connection = Connection {
-            sockets: [sender, receiver],
+            sockets: place.sockets(),
             ends: self.ends(),
             name: &self.name,
             start: SimTime::from_nanos(self.start_ns),
             senders: &[Side::Client],
+            server_only_counts: true,
             cc: &self.cc,
             tsq: self.tsq,
             options: &self.socket,
@@ -78,7 +78,7 @@ impl Kind for TcpTraffic {
         if let Some(stop) = self.stop_ns {
             builder.set_timer(place.conversation, SimTime::from_nanos(stop), STOP);
         }
-        Ok(Box::new(Bulk { sender, ..Bulk::new(self.bytes) }))
+        Ok(Box::new(Bulk::new(place.sockets(), self.bytes)))
     }
 }
 
@@ -112,13 +112,14 @@ pub(crate) enum Phase {
 /// A sending application and the one that reads what it sends.
 #[derive(Debug)]
 pub(crate) struct Bulk {
-    sender: SocketId,
+    /// The sender's, then the receiver's.
+    sockets: [SocketId; 2],
     pub(crate) phase: Phase,
     /// Bytes of the present `send()` that the socket has not accepted.
     message: u64,
     /// Bytes of later messages; `None` = no end.
     later: Option<u64>,
-    /// Bytes that the receiving application has read.
+    /// Bytes that the receiving application has read, but for those read in its place and not counted yet.
     pub(crate) read: Bytes,
     /// Of these, the bytes in rows of the table.
     recorded: Bytes,
@@ -127,8 +128,8 @@ pub(crate) struct Bulk {
 impl Application for Bulk {
     fn started(&mut self, calls: &mut Syscalls) {
         self.phase = Phase::Sending;
-        calls.note("flow_start", self.sender);
-        calls.connect(self.sender);
+        calls.note("flow_start", self.sender());
+        calls.connect(self.sender());
     }
 
     fn timer(&mut self, timer: TimerId, calls: &mut Syscalls) {
@@ -143,36 +144,50 @@ impl Application for Bulk {
     }
 
     fn writable(&mut self, socket: SocketId, calls: &mut Syscalls) {
-        if socket == self.sender {
+        if socket == self.sender() {
             self.write(calls);
         }
     }
 
     fn finished(&mut self, socket: SocketId, calls: &mut Syscalls) {
-        if socket == self.sender {
+        if socket == self.sender() {
             calls.record_tcp_info(socket);
             self.phase = Phase::Finished;
             calls.note("flow_end", socket);
         }
     }
 
+    fn over(&self) -> Option<[SocketId; 2]> {
+        let over = self.phase == Phase::Finished && self.read == self.recorded;
+        over.then_some(self.sockets)
+    }
+
     fn sample(&mut self, calls: &mut Syscalls) {
+        self.read += calls.count_read(self.receiver());
         let bytes = self.read - std::mem::replace(&mut self.recorded, self.read);
         if bytes > Bytes::ZERO {
             let row = FlowsRow { t: calls.now(), flow: calls.name(), bytes };
             calls.record().flows.push(row);
         }
         if matches!(self.phase, Phase::Sending | Phase::Closed) {
-            calls.record_tcp_info(self.sender);
+            calls.record_tcp_info(self.sender());
         }
     }
 }
 
 impl Bulk {
+    fn sender(&self) -> SocketId {
+        self.sockets[0]
+    }
+
+    pub(crate) fn receiver(&self) -> SocketId {
+        self.sockets[1]
+    }
+
     /// Sends `bytes`; `None` = no end.
-    fn new(bytes: Option<u64>) -> Self {
+    fn new(sockets: [SocketId; 2], bytes: Option<u64>) -> Self {
         Bulk {
-            sender: SocketId(0),
+            sockets,
             phase: Phase::Waiting,
             message: 0,
             later: bytes,
@@ -185,7 +200,7 @@ impl Bulk {
     fn write(&mut self, calls: &mut Syscalls) {
         while self.phase == Phase::Sending {
             let Some(wanted) = self.wants() else { return self.close(calls) };
-            let sent = calls.send(self.sender, wanted);
+            let sent = calls.send(self.sender(), wanted);
             self.message -= sent.taken;
             if sent.blocked {
                 return;
@@ -195,7 +210,7 @@ impl Bulk {
 
     fn close(&mut self, calls: &mut Syscalls) {
         self.phase = Phase::Closed;
-        calls.close(self.sender);
+        calls.close(self.sender());
     }
 
     /// Bytes of the next `send()`; `None` when everything is sent.
@@ -214,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_refused_rest_is_offered_again_before_the_next_message() {
-        let mut bulk = Bulk::new(None);
+        let mut bulk = Bulk::new([SocketId(0), SocketId(1)], None);
         assert_eq!(bulk.wants(), Some(131_072));
         bulk.message -= 100_000;
         assert_eq!(bulk.wants(), Some(31_072));
@@ -224,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_transfer_of_200_kb_is_two_messages() {
-        let mut bulk = Bulk::new(Some(200_000));
+        let mut bulk = Bulk::new([SocketId(0), SocketId(1)], Some(200_000));
         bulk.wants();
         bulk.message -= 131_072;
         assert_eq!(bulk.wants(), Some(68_928));

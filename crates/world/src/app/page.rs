@@ -110,6 +110,7 @@ impl Kind for PageTraffic {
                 name: &self.name,
                 start,
                 senders: &[Side::Client, Side::Server],
+                server_only_counts: false,
                 cc: &self.cc,
                 tsq: self.tsq,
                 options: &self.socket,

@@ -81,6 +81,7 @@ impl Kind for RequestTraffic {
             name: &self.name,
             start: SimTime::from_nanos(self.start_ns),
             senders: &[Side::Client, Side::Server],
+            server_only_counts: false,
             cc: &self.cc,
             tsq: self.tsq,
             options: &self.socket,
@@ -172,6 +173,10 @@ impl Application for Requests {
         self.send(calls);
     }
 
+    fn over(&self) -> Option<[SocketId; 2]> {
+        (self.phase == Phase::Closed && self.read == Bytes::ZERO).then_some([self.client, self.server])
+    }
+
     fn sample(&mut self, calls: &mut Syscalls) {
         record_read(&mut self.read, calls);
     }
@@ -252,7 +257,10 @@ mod tests {
     }
 
     fn asked(traffic: &str) -> usize {
-        let mut world = World::build(&chain(traffic)).unwrap();
+        // At the end of an interval, those that are over are freed.
+        let mut scenario = chain(traffic);
+        scenario.record.interval_ns = scenario.duration_ns + 1;
+        let mut world = World::build(&scenario).unwrap();
         world.advance(&()).unwrap();
         assert!(world.ledger().balances());
         let mut applications = world.conversations.iter().filter_map(|each| each.application.as_deref());

@@ -1,20 +1,12 @@
 //! A player of video in segments (DASH) over one TCP connection, and its server.
 //!
-//! ```text
-//! buffer    grows by the length of a segment when its last byte was read; shrinks with time while the video plays
-//! play      from when the buffer has `startup`; stops when it is empty (a stall), and goes on from `startup` again
-//! next      asked for as soon as the buffer has room for a segment, on the rung that the rule chooses
-//! ```
-//! Segments of a rung have bitrate · length / 8 bytes. Rules: [rate](rate), [BOLA](bola), [hybrid](hybrid).
-
-mod bola;
-mod hybrid;
-mod rate;
+//! What the player asks for and when is that of [`tailback_video`], which the agent uses too.
 
 use serde::Deserialize;
 use tailback_packet::SocketId;
 use tailback_record::VideoRow;
 use tailback_units::{Bytes, Rate, SimTime, Span};
+use tailback_video::{Next, Player, Rule, Segment, Video};
 
 use super::exchange::{record_read, send_rest};
 use super::{Application, Conversation, Kind, Place, TimerId};
@@ -26,19 +18,6 @@ use crate::syscalls::Syscalls;
 
 /// The buffer has room for the next segment.
 const ROOM: TimerId = TimerId(1);
-const SECOND: f64 = 1e9;
-
-/// How the player chooses a bitrate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Rule {
-    /// By throughput.
-    Rate,
-    /// By the buffer.
-    Bola,
-    /// By throughput while the buffer is short, then by the buffer.
-    Hybrid,
-}
 
 /// A video that is played once.
 #[derive(Clone, Debug, Deserialize)]
@@ -80,17 +59,11 @@ pub struct VideoTraffic {
 impl Kind for VideoTraffic {
     fn check(&self, path: &str) -> Result<(), BuildError> {
         positive(self.size, &format!("{path}.size"))?;
-        positive(self.segment_ns, &format!("{path}.segment_ns"))?;
         let in_order = self.start_ns < self.stop_ns;
         ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")?;
-        let growing = self.ladder_bps.windows(2).all(|pair| pair[0] < pair[1]);
-        let ladder = self.ladder_bps.first().is_some_and(|&lowest| lowest > 0) && growing;
-        ensure(ladder, &format!("{path}.ladder_bps"), "not growing from above 0", "write growing bitrates")?;
-        let room = self.segment_ns.saturating_mul(2) <= self.buffer_ns;
-        ensure(room, &format!("{path}.buffer_ns"), "no room for two segments", "write a longer time")?;
-        let starts = self.startup_ns > 0 && self.startup_ns <= self.buffer_ns - self.segment_ns;
-        let remedy = "write a time of at most `buffer_ns` without a segment";
-        ensure(starts, &format!("{path}.startup_ns"), "a buffer that is never reached", remedy)?;
+        if let Some([name, problem, remedy]) = self.video().refused() {
+            return Err(BuildError::new(format!("{path}.{name}"), problem, remedy));
+        }
         check_connection(self.tsq, &self.socket, path)
     }
 
@@ -106,6 +79,7 @@ impl Kind for VideoTraffic {
             name: &self.name,
             start: SimTime::from_nanos(self.start_ns),
             senders: &[Side::Client, Side::Server],
+            server_only_counts: false,
             cc: &self.cc,
             tsq: self.tsq,
             options: &self.socket,
@@ -114,18 +88,11 @@ impl Kind for VideoTraffic {
         };
         builder.add_connection(&connection, place)?;
         builder.set_timer(place.conversation, connection.start, TimerId::START);
-        Ok(Box::new(Video {
+        Ok(Box::new(Playing {
             sockets: place.sockets(),
             stop: SimTime::from_nanos(self.stop_ns),
             size: self.size,
-            ladder: self.ladder_bps.iter().map(|&rate| rate as f64).collect(),
-            segment: Span::from_nanos(self.segment_ns),
-            most: Span::from_nanos(self.buffer_ns),
-            rule: self.rule,
-            player: Player::new(Span::from_nanos(self.startup_ns)),
-            throughputs: Vec::new(),
-            fetch: None,
-            number: 0,
+            player: Player::new(self.video(), connection.start),
             unsent: [0, 0],
             unread: [0, 0],
             read: Bytes::ZERO,
@@ -133,80 +100,32 @@ impl Kind for VideoTraffic {
     }
 }
 
-/// The buffer, and whether the video plays.
-#[derive(Debug)]
-struct Player {
-    buffer: Span,
-    plays: bool,
-    startup: Span,
-    /// The time of the state.
-    at: SimTime,
-    /// How long it has not played since the first request.
-    waited: Span,
-}
-
-impl Player {
-    fn new(startup: Span) -> Self {
-        Player { buffer: Span::ZERO, plays: false, startup, at: SimTime::ZERO, waited: Span::ZERO }
-    }
-
-    /// Plays until `now`, as far as the buffer goes.
-    fn advance(&mut self, now: SimTime) {
-        let passed = now.since(self.at);
-        self.at = now;
-        if self.plays {
-            let played = passed.min(self.buffer);
-            self.buffer = self.buffer - played;
-            self.waited += passed - played;
-            self.plays = self.buffer > Span::ZERO;
-        } else {
-            self.waited += passed;
+impl VideoTraffic {
+    fn video(&self) -> Video {
+        Video {
+            ladder: self.ladder_bps.iter().map(|&rate| Rate::from_bits_per_sec(rate)).collect(),
+            segment: Span::from_nanos(self.segment_ns),
+            buffer: Span::from_nanos(self.buffer_ns),
+            startup: Span::from_nanos(self.startup_ns),
+            rule: self.rule,
         }
     }
-
-    /// A segment has arrived.
-    fn add(&mut self, segment: Span) {
-        self.buffer += segment;
-        self.plays |= self.buffer >= self.startup;
-    }
-}
-
-/// A segment that was asked for.
-#[derive(Clone, Copy, Debug)]
-struct Fetch {
-    asked: SimTime,
-    rung: usize,
-    bytes: u64,
-    buffer: Span,
-    /// Time without playing before the request.
-    waited: Span,
 }
 
 /// A player and its server. Pairs are those of the player, then of the server.
 #[derive(Debug)]
-struct Video {
+struct Playing {
     sockets: [SocketId; 2],
     stop: SimTime,
     size: u64,
-    /// Bitrates in bit/s.
-    ladder: Vec<f64>,
-    segment: Span,
-    most: Span,
-    rule: Rule,
     player: Player,
-    /// Of each segment, in bit/s.
-    throughputs: Vec<f64>,
-    fetch: Option<Fetch>,
-    /// Of the next segment.
-    number: u64,
     unsent: [u64; 2],
     unread: [u64; 2],
     read: Bytes,
 }
 
-impl Application for Video {
+impl Application for Playing {
     fn started(&mut self, calls: &mut Syscalls) {
-        self.player.at = calls.now();
         self.sockets.iter().for_each(|&socket| calls.set_no_delay(socket));
         calls.connect(self.sockets[0]);
     }
@@ -219,22 +138,27 @@ impl Application for Video {
         let bytes = calls.read(socket);
         if socket == self.sockets[1] {
             self.unread[1] = self.unread[1].saturating_sub(bytes.get());
-            if let Some(fetch) = self.fetch.filter(|_| bytes > Bytes::ZERO && self.unread[1] == 0) {
-                self.unsent[1] = fetch.bytes;
+            if let Some(segment) =
+                self.player.fetching().filter(|_| bytes > Bytes::ZERO && self.unread[1] == 0)
+            {
+                self.unsent[1] = segment.get();
                 self.send(calls);
             }
             return;
         }
         self.read += bytes;
         self.unread[0] = self.unread[0].saturating_sub(bytes.get());
-        if let Some(fetch) = self.fetch.filter(|_| self.unread[0] == 0) {
-            self.fetch = None;
-            self.fetched(fetch, calls);
+        if self.unread[0] == 0
+            && let Some(segment) = self.player.fetched(calls.now())
+        {
+            record(&segment, calls);
+            self.ask(calls);
         }
     }
 
     fn writable(&mut self, socket: SocketId, calls: &mut Syscalls) {
-        if self.number == 0 && self.fetch.is_none() && socket == self.sockets[0] {
+        let connected = self.player.segments() == 0 && self.player.fetching().is_none();
+        if connected && socket == self.sockets[0] {
             return self.ask(calls);
         }
         self.send(calls);
@@ -245,82 +169,46 @@ impl Application for Video {
     }
 
     fn ended(&mut self, calls: &mut Syscalls) {
-        if let Some(fetch) = self.fetch {
-            self.player.advance(calls.now());
-            self.record(fetch, None, calls);
+        if let Some(segment) = self.player.unfinished(calls.now()) {
+            record(&segment, calls);
         }
     }
 }
 
-impl Video {
+impl Playing {
     /// Asks for the next segment, or waits until the buffer has room for it.
     fn ask(&mut self, calls: &mut Syscalls) {
-        let now = calls.now();
-        self.player.advance(now);
-        if now >= self.stop {
+        if calls.now() >= self.stop {
             return calls.close(self.sockets[0]);
         }
-        let room = self.most - self.segment;
-        if self.player.buffer > room {
-            return calls.set_timer(now + (self.player.buffer - room), ROOM);
+        match self.player.next(calls.now()) {
+            Next::WaitUntil(then) => calls.set_timer(then, ROOM),
+            Next::Ask(bytes) => {
+                self.unread = [bytes.get(), self.size];
+                self.unsent[0] = self.size;
+                self.send(calls);
+            }
         }
-        let rung = self.choose();
-        let bytes = (self.ladder[rung] * self.segment.as_secs_f64() / 8.0).round().max(1.0) as u64;
-        let Player { buffer, waited, .. } = self.player;
-        self.fetch = Some(Fetch { asked: now, rung, bytes, buffer, waited });
-        self.unread = [bytes, self.size];
-        self.unsent[0] = self.size;
-        self.send(calls);
-    }
-
-    fn choose(&self) -> usize {
-        let segments = [self.player.buffer, self.most].map(|span| self.in_segments(span));
-        let known = hybrid::Known {
-            ladder: &self.ladder,
-            throughputs: &self.throughputs,
-            buffer: self.player.buffer,
-            segments,
-        };
-        match self.rule {
-            Rule::Rate => rate::choose(known.ladder, known.throughputs),
-            Rule::Bola => bola::choose(known.ladder, segments[0], segments[1]),
-            Rule::Hybrid => hybrid::choose(&known),
-        }
-    }
-
-    fn in_segments(&self, span: Span) -> f64 {
-        span.as_secs_f64() / self.segment.as_secs_f64()
-    }
-
-    /// The last byte of a segment was read.
-    fn fetched(&mut self, fetch: Fetch, calls: &mut Syscalls) {
-        let took = calls.now().since(fetch.asked);
-        self.player.advance(calls.now());
-        self.record(fetch, Some(took), calls);
-        self.player.add(self.segment);
-        self.throughputs.push(fetch.bytes as f64 * 8.0 * SECOND / took.as_nanos().max(1) as f64);
-        self.number += 1;
-        self.ask(calls);
-    }
-
-    fn record(&self, fetch: Fetch, fetch_ms: Option<Span>, calls: &mut Syscalls) {
-        let row = VideoRow {
-            t: fetch.asked,
-            video: calls.name(),
-            segment: self.number,
-            bitrate: Rate::from_bits_per_sec(self.ladder[fetch.rung] as u64),
-            bytes: Bytes(fetch.bytes),
-            buffer_ms: fetch.buffer,
-            fetch_ms,
-            waited_ms: self.player.waited - fetch.waited,
-        };
-        calls.record().video.get_or_insert_default().push(row);
     }
 
     /// Hands the rest of both messages to their sockets; `writable` follows if one has no room.
     fn send(&mut self, calls: &mut Syscalls) {
         send_rest(self.sockets, &mut self.unsent, calls);
     }
+}
+
+fn record(segment: &Segment, calls: &mut Syscalls) {
+    let row = VideoRow {
+        t: segment.asked,
+        video: calls.name(),
+        segment: segment.number,
+        bitrate: segment.bitrate,
+        bytes: segment.bytes,
+        buffer_ms: segment.buffer,
+        fetch_ms: segment.fetched,
+        waited_ms: segment.waited,
+    };
+    calls.record().video.get_or_insert_default().push(row);
 }
 
 #[cfg(test)]
@@ -340,12 +228,17 @@ mod tests {
         )
     }
 
-    fn played(traffic: &str, look: impl Fn(&Video)) {
+    fn played(traffic: &str, look: impl Fn(&Player)) {
         let mut world = World::build(&chain(traffic)).unwrap();
         world.advance(&()).unwrap();
         assert!(world.ledger().balances());
         let mut applications = world.conversations.iter().filter_map(|each| each.application.as_deref());
-        look(applications.find_map(|each| (each as &dyn std::any::Any).downcast_ref::<Video>()).unwrap());
+        look(
+            &applications
+                .find_map(|each| (each as &dyn std::any::Any).downcast_ref::<Playing>())
+                .unwrap()
+                .player,
+        );
     }
 
     #[test]
@@ -353,10 +246,10 @@ mod tests {
         for rule in ["rate", "bola", "hybrid"] {
             played(&video("[200000, 1000000, 4000000]", rule), |video| {
                 // It waits for the handshake and the first segment only.
-                assert!(video.player.waited < Span::from_nanos(60_000_000), "{rule}: {:?}", video.player);
-                assert!(video.player.buffer <= video.most, "{rule}");
+                assert!(video.waited() < Span::from_nanos(60_000_000), "{rule}: {:?}", video);
+                assert!(video.buffer() <= Span::from_nanos(1_000_000_000), "{rule}");
                 // 2 s of playing and a full buffer, less a segment on its way.
-                assert!((26..=30).contains(&video.number), "{rule}: {}", video.number);
+                assert!((26..=30).contains(&video.segments()), "{rule}: {}", video.segments());
             });
         }
     }
@@ -364,7 +257,7 @@ mod tests {
     #[test]
     fn a_video_twice_as_fast_as_the_link_stalls_half_of_the_time() {
         played(&video("[20000000]", "bola"), |video| {
-            let waited = video.player.waited.as_secs_f64();
+            let waited = video.waited().as_secs_f64();
             assert!((0.9..1.3).contains(&waited), "{waited}");
         });
     }

@@ -1,20 +1,19 @@
-//! Builds the two sockets of a TCP connection.
+//! Plans the two sockets of a TCP connection.
 
 use std::sync::Arc;
 
 use tailback_cc::Control;
-use tailback_cc::reno::Reno;
-use tailback_engine::Alarm;
 use tailback_packet::{HostId, IpVersion, SocketId};
-use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup};
+use tailback_tcp::{Settings, SmallQueueLimit, SocketOptions};
 use tailback_units::{Parameters, Rate, SimTime};
 
 use super::Builder;
 use crate::app::{Place, tos};
+use crate::connection::{Blueprint, End, Planned, Recipe, Side};
 use crate::error::parameter_error;
 use crate::scenario::{CongestionControl, ControlSource, InternetProtocol, SmallQueue};
-use crate::socket::{TcpSocket, Transport};
-use crate::{BuildError, OwnControl, OwnControls, conversation_hash, scenario};
+use crate::socket::Transport;
+use crate::{BuildError, OwnControl, OwnControls, scenario};
 
 /// A TCP connection that is to be made.
 pub(crate) struct Connection<'a> {
@@ -26,7 +25,9 @@ pub(crate) struct Connection<'a> {
     /// When it connects.
     pub(crate) start: SimTime,
     /// The ends that send data.
-    pub(crate) senders: &'a [Side],
+    pub(crate) senders: &'static [Side],
+    /// The server's application does nothing with data but read and count it.
+    pub(crate) server_only_counts: bool,
     /// Congestion control of the ends that send data.
     pub(crate) cc: &'a CongestionControl,
     /// Limit of the small queues.
@@ -36,91 +37,111 @@ pub(crate) struct Connection<'a> {
     pub(crate) ip: InternetProtocol,
 }
 
-/// Which end of a connection.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// It connects, and sends.
-    Client,
-    /// It listens, and receives.
-    Server,
+/// A blueprint with what it was made from: connections that have it in common follow each other.
+pub(super) struct SharedBlueprint {
+    ends: [u16; 2],
+    senders: &'static [Side],
+    server_only_counts: bool,
+    cc: CongestionControl,
+    tsq: SmallQueue,
+    options: scenario::SocketOptions,
+    dscp: u8,
+    ip: InternetProtocol,
+    blueprint: Arc<Blueprint>,
+}
+
+impl SharedBlueprint {
+    fn fits(&self, of: &Connection) -> bool {
+        let numbers = (self.ends, self.senders, self.dscp, self.ip) == (of.ends, of.senders, of.dscp, of.ip);
+        let counts = self.server_only_counts == of.server_only_counts;
+        numbers && counts && self.tsq == of.tsq && self.options == *of.options && self.cc == *of.cc
+    }
 }
 
 impl Builder<'_> {
-    /// Adds both sockets of `connection`.
+    /// Adds both sockets of `connection`: they are made when its application starts, except with a control that the
+    /// user wrote.
     pub(crate) fn add_connection(
         &mut self,
         connection: &Connection,
         place: &Place,
     ) -> Result<(), BuildError> {
-        let client =
-            Endpoint::connect(self.endpoint(connection, Side::Client, &place.path)?, connection.start);
-        let server = Endpoint::listen(self.endpoint(connection, Side::Server, &place.path)?);
-        self.add_tcp_socket(client, (connection, Side::Client), place)?;
-        self.add_tcp_socket(server, (connection, Side::Server), place)
-    }
-
-    fn add_tcp_socket(
-        &mut self,
-        mut endpoint: Endpoint,
-        (connection, side): (&Connection, Side),
-        place: &Place,
-    ) -> Result<(), BuildError> {
-        let end = side as usize;
-        let (host, peer) = (connection.ends[end], connection.ends[1 - end]);
-        let device = self.first_hop(host, peer, &place.path)?;
-        let root = &self.world.devices[device.index()].root;
-        if root.as_ref().is_some_and(|root| root.takes_over_pacing()) {
-            endpoint.leave_pacing_to_fq();
+        let (blueprint, built) = self.blueprint(connection, &place.path)?;
+        let planned = Planned { sockets: connection.sockets, start: connection.start, blueprint };
+        if built.is_none() {
+            for id in connection.sockets {
+                self.push_socket(id, place, Transport::Planned);
+            }
+            self.planned.push(planned);
+            return Ok(());
         }
-        let draws = match side {
-            Side::Client => self.streams.stream(connection.name, "cc"),
-            Side::Server => self.streams.stream(&format!("{}/receiver", connection.name), "cc"),
-        };
-        let socket = TcpSocket {
-            endpoint,
-            host: HostId(host),
-            device,
-            alarm: Alarm::default(),
-            timer: crate::timers::Place::default(),
-            draws,
-            woken: Wakeup::default(),
-            awaits_credit: false,
-            tos: tos(connection.dscp),
-            sends: side == Side::Client,
-        };
-        self.push_socket(connection.sockets[end], place, Transport::Tcp(Box::new(socket)));
+        for (id, socket) in
+            connection.sockets.into_iter().zip(planned.sockets(connection.name, self.streams, built))
+        {
+            self.push_socket(id, place, Transport::Tcp(Box::new(socket)));
+        }
         Ok(())
     }
 
-    fn endpoint(
+    /// What `connection` has in common with others, and the control of its client if the user wrote it.
+    fn blueprint(
+        &mut self,
+        connection: &Connection,
+        path: &str,
+    ) -> Result<(Arc<Blueprint>, Option<Control>), BuildError> {
+        if let Some(last) = self.last_blueprint.as_ref().filter(|last| last.fits(connection)) {
+            return Ok((Arc::clone(&last.blueprint), None));
+        }
+        let (client, built) = self.end(connection, Side::Client, path)?;
+        let (server, _) = self.end(connection, Side::Server, path)?;
+        let blueprint = Arc::new(Blueprint {
+            ends: [client, server],
+            server_only_counts: connection.server_only_counts,
+            tos: tos(connection.dscp),
+        });
+        let &Connection { ends, senders, server_only_counts, cc, tsq, options, dscp, ip, .. } = connection;
+        self.last_blueprint = built.is_none().then(|| SharedBlueprint {
+            ends,
+            senders,
+            server_only_counts,
+            cc: cc.clone(),
+            tsq,
+            options: *options,
+            dscp,
+            ip,
+            blueprint: Arc::clone(&blueprint),
+        });
+        Ok((blueprint, built))
+    }
+
+    fn end(
         &mut self,
         connection: &Connection,
         side: Side,
         path: &str,
-    ) -> Result<EndpointConfig, BuildError> {
-        let end = side as usize;
-        let (socket, peer) = (connection.sockets[end], connection.sockets[1 - end]);
-        let host = &self.settings[usize::from(connection.ends[end])];
-        let mut chosen = self.control(connection.cc, side, host, path)?;
-        if !connection.senders.contains(&side) {
-            // A control that never acts needs no state.
-            chosen.control = Control::Window(Box::new(Reno));
-        }
+    ) -> Result<(End, Option<Control>), BuildError> {
         let [from, to] = connection.ends;
+        let (host, peer) = (connection.ends[side as usize], connection.ends[1 - side as usize]);
+        let mut chosen = self.control(connection.cc, side, &self.settings[usize::from(host)], path)?;
+        if !connection.senders.contains(&side) {
+            chosen.recipe = Recipe::None;
+        }
         let mtu = self.path_mtu(from, to).min(self.path_mtu(to, from));
-        Ok(EndpointConfig {
-            socket,
-            peer,
-            peer_host: HostId(connection.ends[1 - end]),
-            flow_hash: conversation_hash(socket, peer),
-            settings: self.settings_for(connection.ends[end], mtu, connection.ip.0),
+        let device = self.first_hop(host, peer, path)?;
+        let root = &self.world.devices[device.index()].root;
+        let end = End {
+            host: HostId(host),
+            device,
+            paced_below: root.as_ref().is_some_and(|root| root.takes_over_pacing()),
+            settings: self.settings_for(host, mtu, connection.ip.0),
             small_queue: small_queue_limit(connection.tsq),
             options: socket_options(connection.options, side),
-            control: chosen.control,
+            control: chosen.recipe,
             wants_pacing: chosen.wants_pacing,
             needs_ecn: chosen.needs_ecn,
             sndbuf_factor: chosen.sndbuf_factor,
-        })
+        };
+        Ok((end, chosen.built))
     }
 
     /// The control of one end: by its row, or built by the user's source. The receiver of a control of the user has
@@ -147,9 +168,10 @@ impl Builder<'_> {
         };
         let parameters = control_parameters(row, cc, host);
         let control = parameters.check(row.parameters).and_then(|()| (row.build)(&parameters));
-        let control = control.map_err(|error| parameter_error(error, &format!("{path}.cc.options")))?;
+        control.map_err(|error| parameter_error(error, &format!("{path}.cc.options")))?;
         Ok(Chosen {
-            control,
+            recipe: Recipe::Row(row, parameters),
+            built: None,
             wants_pacing: row.wants_pacing,
             needs_ecn: row.needs_ecn || peer_needs_ecn,
             sndbuf_factor: row.sndbuf_factor,
@@ -164,9 +186,11 @@ impl Builder<'_> {
     }
 }
 
-/// A control with the facts of its row.
+/// How a control is made, with the facts of its row.
 struct Chosen {
-    control: Control,
+    recipe: Recipe,
+    /// The control itself, if the user wrote it.
+    built: Option<Control>,
     wants_pacing: bool,
     needs_ecn: bool,
     sndbuf_factor: u32,
@@ -181,7 +205,7 @@ fn own_control(
 ) -> Result<Chosen, BuildError> {
     let built = own.build(source, &cc.parameters).map_err(|problem| refused(problem, source, path))?;
     let OwnControl { control, wants_pacing, sndbuf_factor, needs_ecn } = built;
-    Ok(Chosen { control, wants_pacing, needs_ecn, sndbuf_factor })
+    Ok(Chosen { recipe: Recipe::Built, built: Some(control), wants_pacing, needs_ecn, sndbuf_factor })
 }
 
 fn refused(problem: String, source: &ControlSource, path: &str) -> BuildError {

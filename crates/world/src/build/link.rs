@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use tailback_engine::Streams;
-use tailback_units::Rate;
+use tailback_units::{Rate, Span};
 
 use crate::device::OnPath;
 use crate::error::parameter_error;
 use crate::nic::Nic;
 use crate::opportunities::Opportunities;
 use crate::path::{Carrier, Path, Treatment};
+use crate::reception::{ReceiveOffload, Reception};
 use crate::scenario::{self, Link, Scenario};
 use crate::schedule::Change;
 use crate::{BuildError, DeviceId};
@@ -22,6 +23,13 @@ pub(crate) fn nic(scenario: &Scenario, link: &Link, end: usize) -> Option<Nic> {
     }
     let rate = link.rate_bps[end].map(Rate::from_bits_per_sec);
     rate.map(|rate| Nic::new(rate, link.ring[end], link.bql[end]))
+}
+
+/// How the host at one end takes what arrives there, if not packet by packet.
+pub(crate) fn reception(scenario: &Scenario, link: &Link, end: usize) -> Option<Reception> {
+    let gro = scenario.hosts[usize::from(link.ends[end])].gro;
+    let offload = if gro { ReceiveOffload::Gro } else { ReceiveOffload::Off };
+    Reception::new(Span::from_nanos(link.interrupt_ns[end]), offload)
 }
 
 /// What follows the wire of one end, if it ever does more than take a fixed time.

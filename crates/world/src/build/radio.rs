@@ -4,9 +4,9 @@ use rand_core::Rng;
 use tailback_engine::Streams;
 use tailback_packet::HostId;
 use tailback_units::{Parameters, SimTime, Span};
-use tailback_wifi::driver::{self, Above, Profile};
+use tailback_wifi::driver::{self, Above, Profile, RateControlIn};
 use tailback_wifi::phy::{Format, Guard, LegacyRate};
-use tailback_wifi::rate::Minstrel;
+use tailback_wifi::rate::{Chain, Minstrel};
 use tailback_wifi::{
     AccessCategory, Band, CentiDecibels, ChannelSettings, Edca, FrameSource, Hearing, Loss, Mode,
     RateControl, Station, StationId,
@@ -157,11 +157,14 @@ fn channel(
         let beacons = beacons(cell, index, band, streams)?;
         let first = stations.len();
         for radio in 0..=cell.stations.len() {
-            let links = links(cell, index, (radio, first, radios))?;
             let (driver, path) = (driver_of(cell, radio), driver_path(index, radio));
             let host = host(cell, radio);
             let stack = &scenario.hosts[usize::from(host)].stack;
             let mut profile = profile(driver, &path, stack)?;
+            let mut links = links(cell, index, (radio, first, radios))?;
+            if sources.is_some() && profile.rate_control == RateControlIn::Host {
+                links.iter_mut().flatten().for_each(leave_rates_to_source);
+            }
             if cell.rts {
                 profile.rts_threshold = Some(0);
             }
@@ -288,6 +291,15 @@ fn links(
         }
     }
     Ok(links)
+}
+
+/// The rate control of the host is where its queues are.
+fn leave_rates_to_source(link: &mut tailback_wifi::Link) {
+    if let RateControl::Minstrel(_) = link.rates {
+        // Until the source says something else.
+        let chain = Chain::fixed(*link.rates.slowest(), 1);
+        link.rates = RateControl::Source(Box::new(chain));
+    }
 }
 
 /// How a station and its access point reach each other.

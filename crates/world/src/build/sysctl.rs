@@ -130,7 +130,14 @@ mod tests {
 
     fn host(stack: &str, name: &str, value: SysctlValue) -> Host {
         let sysctl = [(name.to_owned(), value)].into();
-        Host { name: "client".into(), stack: stack.into(), sysctl, offloads: Offloads::Off, ssthresh: 0 }
+        Host {
+            name: "client".into(),
+            stack: stack.into(),
+            sysctl,
+            offloads: Offloads::Off,
+            gro: false,
+            ssthresh: 0,
+        }
     }
 
     #[test]
@@ -160,7 +167,7 @@ mod tests {
         let error = settings(&host("plan9", "", SysctlValue::Number(1)), "hosts[1]").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "hosts[1].stack: no stack `plan9`; write one of: linux-6.12, linux-6.6, linux-5.10, linux-5.4, linux-5.0, linux-4.14, freebsd-9"
+            "hosts[1].stack: no stack `plan9`; write one of: linux-6.12, linux-6.6, linux-5.10, linux-5.4, linux-5.0, linux-4.14, linux-3.10, freebsd-9"
         );
     }
 }

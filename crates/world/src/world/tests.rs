@@ -20,6 +20,12 @@ pub(super) fn ran(scenario: &Scenario) -> World {
     world
 }
 
+/// The same without the end of an interval, which frees applications that are over.
+fn ran_in_one_interval(mut scenario: Scenario) -> World {
+    scenario.record.interval_ns = scenario.duration_ns + 1;
+    ran(&scenario)
+}
+
 /// The application of a conversation, by its number.
 pub(super) fn application<A: Application>(world: &World, number: usize) -> &A {
     let application: &dyn std::any::Any = world.conversations[number].application.as_deref().unwrap();
@@ -216,15 +222,52 @@ pub(super) const TCP_200_KB: &str = r#"{"kind": "tcp", "name": "upload", "from":
     "socket": {"max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1, "notsent_lowat": null, "mss": null}}"#;
 
 pub(super) fn bytes_read(world: &World, flow: usize) -> u64 {
-    application::<Bulk>(world, flow).read.get()
+    let bulk = application::<Bulk>(world, flow);
+    (bulk.read + world.sockets.uncounted(bulk.receiver())).get()
+}
+
+#[test]
+fn data_that_is_read_in_place_of_the_application_gives_the_same_tables() {
+    let two = format!("{TCP_200_KB}, {}", TCP_200_KB.replace("upload", "another"));
+    let run = |in_place: bool| {
+        let mut world = World::build(&chain(&two)).unwrap();
+        // As at their start, which is that of the run.
+        for id in [ConversationId(0), ConversationId(1)] {
+            world.open(id);
+        }
+        for receiver in [SocketId(1), SocketId(3)].into_iter().filter(|_| !in_place) {
+            world.sockets.tcp(receiver).uncounted = None;
+        }
+        let Outcome { tables, cost, .. } = world.run(&()).unwrap();
+        (tables, cost)
+    };
+    assert_eq!(run(true), run(false));
 }
 
 #[test]
 fn a_transfer_of_200_kb_arrives_whole_and_ends() {
-    let world = ran(&chain(TCP_200_KB));
+    let world = ran_in_one_interval(chain(TCP_200_KB));
     assert_eq!(bytes_read(&world, 0), 200_000);
     assert_eq!(application::<Bulk>(&world, 0).phase, Phase::Finished);
     assert_eq!(world.ledger().inside, 0, "{:?}", world.ledger());
+}
+
+#[test]
+fn a_flow_has_sockets_while_it_is_in_progress_only() {
+    let later = TCP_200_KB.replace("\"start_ns\": 0", "\"start_ns\": 1000000000");
+    let mut world = World::build(&chain(&later)).unwrap();
+    let (end, mut there) = (world.end, Vec::new());
+    // The flow takes 0.2 s; intervals have 0.1 s.
+    for tenth in [5, 11, 15] {
+        world.end = SimTime::from_nanos(tenth * 100_000_000 + 50_000_000);
+        world.advance(&()).unwrap();
+        there.push([0, 1].map(|socket| world.sockets.tcp_if_there(SocketId(socket)).is_some()));
+    }
+    assert_eq!(there, [[false; 2], [true; 2], [false; 2]]);
+    assert!(world.conversations[0].application.is_none() && world.present.is_empty());
+    world.end = end;
+    world.advance(&()).unwrap();
+    assert!(world.ledger().balances());
 }
 
 #[test]
@@ -258,7 +301,7 @@ fn with_drops_everywhere_every_byte_still_arrives_and_every_packet_is_accounted_
     scenario.traffic = (0..5).flat_map(|_| scenario.traffic.clone()).collect();
     scenario.duration_ns = 60_000_000_000;
     scenario.qdiscs = attached(r#"{"kind": "pfifo", "options": {"limit": 2}}"#);
-    let world = ran(&scenario);
+    let world = ran_in_one_interval(scenario);
     assert!(world.ledger().dropped > 0);
     assert!(world.ledger().balances(), "{:?}", world.ledger());
     assert_eq!((0..5).map(|flow| bytes_read(&world, flow)).collect::<Vec<_>>(), [200_000; 5]);
@@ -289,7 +332,7 @@ fn an_endless_flow_over_a_path_without_delay_is_refused() {
 
 #[test]
 fn a_finite_flow_over_a_path_without_delay_is_accepted() {
-    assert_eq!(bytes_read(&ran(&timeless(TCP_200_KB)), 0), 200_000);
+    assert_eq!(bytes_read(&ran_in_one_interval(timeless(TCP_200_KB)), 0), 200_000);
 }
 
 #[test]
@@ -327,7 +370,7 @@ fn udp_below_the_rate_arrives_after_delay_and_serialization() {
 }
 
 #[test]
-fn a_code_point_is_in_every_packet_of_both_ways() {
+fn a_code_point_is_in_every_packet_of_two() {
     let marked = PING.replace("\"size\": 64", "\"size\": 64, \"dscp\": 46, \"protocol\": \"udp\"");
     let mut scenario = chain(&marked);
     scenario.qdiscs = attached(r#"{"kind": "pfifo", "options": {"limit": 5}}"#);
@@ -336,4 +379,47 @@ fn a_code_point_is_in_every_packet_of_both_ways() {
     // The type-of-service octet is 4 · 46: ten requests and ten answers at the server.
     let marked = captures[0].1.windows(4).filter(|word| *word == [0x08, 0x00, 0x45, 184]).count();
     assert_eq!(marked, 20);
+}
+
+/// ACKs that the server has sent, and segments that the client has, of an upload over gigabit links.
+fn acks_and_segments(gro: bool, interrupt_ns: u64) -> (u64, u64) {
+    let upload = r#"{"kind": "tcp", "name": "upload", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 300000000,
+        "bytes": null, "cc": {"name": "cubic", "options": {}}, "tsq": {"kind": "time", "shift": 10},
+        "socket": {"max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1, "notsent_lowat": null,
+        "mss": null}}"#;
+    let mut scenario = chain(upload);
+    scenario.duration_ns = 300_000_000;
+    scenario.hosts[2].gro = gro;
+    for link in &mut scenario.links {
+        (link.rate_bps, link.interrupt_ns) = ([Some(1_000_000_000); 2], [0, interrupt_ns]);
+    }
+    let world = ran(&scenario);
+    assert!(world.ledger().balances());
+    let Cost { packets, segments, .. } = world.context.cost;
+    // Each packet has two hops.
+    (packets / 2 - segments, segments)
+}
+
+#[test]
+fn a_server_that_takes_several_segments_per_interrupt_sends_fewer_acks() {
+    let (plain, segments) = acks_and_segments(false, 0);
+    assert!(plain.abs_diff(segments / 2) < segments / 10, "{plain} ACKs of {segments} segments");
+    // Four segments arrive in 50 µs at a gigabit. Without GRO, too, the application reads only after the last of them,
+    // and before it does the window does not advance. [linux-6.12 tcp_input.c __tcp_ack_snd_check]
+    for gro in [false, true] {
+        let (acks, segments) = acks_and_segments(gro, 50_000);
+        assert!(acks < segments * 3 / 8, "{acks} ACKs of {segments} segments");
+    }
+}
+
+#[test]
+fn a_ping_waits_for_an_interrupt_only_if_one_came_just_before() {
+    let mut scenario = chain(TWO_LARGE_PINGS);
+    scenario.links[1].interrupt_ns = [0, 2_000_000];
+    let world = ran(&scenario);
+    let (slow, fast) = (1_230_400, 123_040);
+    let alone = 2 * (slow + fast + 3_000_000);
+    assert_eq!(round_trips(&world, 0), [Some(alone)]);
+    // The second request is there after `slow`, and waits for the rest of 2 ms.
+    assert_eq!(round_trips(&world, 1), [Some(alone + 2_000_000)]);
 }

@@ -4,7 +4,7 @@
 //! predicted = harmonic mean of the throughputs of the last 5 segments
 //! next      = the highest rung whose bitrate is not above `predicted`; before the first segment, the lowest
 //! ```
-//! Source: [yin2015 §7.1, RB].
+//! Source: [yin2015, RB].
 
 /// Segments whose throughputs count.
 const LAST: usize = 5;

@@ -8,7 +8,7 @@
 //! The player asks for nothing while the buffer has no room for a segment; with this V, that is while all of these
 //! numbers are negative.
 //!
-//! Source: [spiteri2016 §3.2]. This is the basic form: without the adjustments of BOLA-O and BOLA-U.
+//! Source: [spiteri2016]. This is the basic form: without the adjustments of BOLA-O and BOLA-U.
 
 /// The product of the paper's γ and the length p of a segment.
 const GAMMA_P: f64 = 5.0;

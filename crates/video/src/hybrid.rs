@@ -3,7 +3,7 @@
 //! ```text
 //! next = BOLA's if the buffer has 10 s or more, else the rate rule's
 //! ```
-//! Source: [spiteri2018 §4, DYNAMIC]. Known deviation: that player also compares both choices before it goes back to the
+//! Source: [spiteri2018, DYNAMIC]. Known deviation: that player also compares both choices before it goes back to the
 //! rate rule, and its rate rule has other constants.
 
 use tailback_units::Span;

@@ -1,0 +1,70 @@
+//! Makes the sockets of TCP when their application starts, and frees them when nothing of them is left.
+//!
+//! ```text
+//! checked   before the run, with what like connections have in common (`connection.rs`)
+//! opened    when the application starts: both sockets are made
+//! freed     at the end of the interval in which the application was over, its sockets had no timer and nothing to send,
+//!           and no packet of theirs was in the network
+//! ```
+//! A run with many short flows so needs the memory of those that are in progress at one time. The kernel frees a socket
+//! when the last FIN is acknowledged, and answers what still arrives from a small `tcp_timewait_sock` for 60 s
+//! [linux-6.12 tcp_minisocks.c tcp_time_wait]; here nothing can arrive any more.
+
+use tailback_packet::SocketId;
+
+use crate::ConversationId;
+use crate::socket::{Socket, Transport};
+use crate::world::World;
+
+impl World {
+    /// Makes the sockets of a conversation that starts.
+    pub(crate) fn open(&mut self, id: ConversationId) {
+        let conversation = &mut self.conversations[id.0 as usize];
+        let planned = std::mem::take(&mut conversation.planned);
+        if planned.is_empty() {
+            return;
+        }
+        let name = self.context.journal.record.names.text(conversation.name);
+        for connection in &planned {
+            let made = connection.sockets(name, self.streams, None);
+            for (socket, made) in connection.sockets.into_iter().zip(made) {
+                self.sockets.get_mut(socket).transport = Transport::Tcp(Box::new(made));
+            }
+        }
+        let place = self.present.partition_point(|&other| other < id);
+        self.present.insert(place, id);
+    }
+
+    /// Frees the applications that are over and their sockets, if nothing of them is left.
+    pub(crate) fn free_ended(&mut self) {
+        let mut present = std::mem::take(&mut self.present);
+        present.retain(|&id| !self.freed(id));
+        self.present = present;
+    }
+
+    /// True if the conversation was over, and is freed now.
+    fn freed(&mut self, id: ConversationId) -> bool {
+        let application = &mut self.conversations[id.0 as usize].application;
+        let Some(sockets) = application.as_ref().and_then(|application| application.over()) else {
+            return false;
+        };
+        if !sockets.iter().all(|&socket| self.is_quiet(socket)) {
+            return false;
+        }
+        self.conversations[id.0 as usize].application = None;
+        for socket in sockets {
+            self.sockets.get_mut(socket).transport = Transport::Ended;
+        }
+        true
+    }
+
+    /// Nothing happens at a socket any more, unless its application acts.
+    fn is_quiet(&mut self, id: SocketId) -> bool {
+        if self.context.in_network(id) > 0 {
+            return false;
+        }
+        let Socket { transport: Transport::Tcp(socket), .. } = self.sockets.get_mut(id) else { return false };
+        let rests = socket.endpoint.deadline().is_none() && !socket.endpoint.wants_to_send();
+        rests && socket.woken.is_none() && !socket.awaits_credit
+    }
+}
