@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What a simulator and a compiled congestion control tell each other: plain numbers, no type of the kernel. The other
- * side is crates/module/src/abi.rs. After a change of either, `tailback_call_2` gets the next number: neither side takes
+ * side is crates/module/src/abi.rs. After a change of either, `tailback_call_4` gets the next number: neither side takes
  * the other for one of its own version then.
  */
 #ifndef TAILBACK_ABI_H
@@ -10,10 +10,6 @@
 typedef unsigned int tb_u32;
 typedef int tb_s32;
 typedef unsigned long long tb_u64;
-
-/* Values of `changed`: what differs from the last call for the same socket. */
-#define TAILBACK_PROGRESS 1	/* everything from `departure_ns` to `tsecr` */
-#define TAILBACK_SETTINGS 2	/* everything behind */
 
 /* The sender before a call. */
 struct tailback_facts {
@@ -42,8 +38,7 @@ struct tailback_facts {
 	tb_u32 pacing_shift;
 	tb_u32 gso_max_size;
 	tb_u32 gso_max_segs;
-	tb_u32 changed;
-	tb_u32 unused;
+	tb_u32 settings_changed;	/* `mss` to `gso_max_segs` differ from those of the last call for this socket */
 };
 
 /* Values of `asks`. */
@@ -80,6 +75,24 @@ struct tailback_rate {
 	tb_u32 is_app_limited;
 	tb_u32 is_retrans;
 	tb_u32 is_ack_delayed;
+	tb_u32 tx_in_flight;	/* this and the next only for trees that have them */
+	tb_u32 lost;
+};
+
+/* A segment that was marked lost, with the state of its sender when it was sent. */
+struct tailback_lost {
+	tb_u32 tx_in_flight;
+	tb_u32 lost;		/* since then, itself included */
+	tb_u32 is_app_limited;
+};
+
+/* What `get_info` says; BBR's alone has a meaning here. */
+struct tailback_info {
+	tb_u32 is_bbr;
+	tb_u32 pacing_gain;	/* 1/256 */
+	tb_u32 cwnd_gain;	/* 1/256 */
+	tb_u32 min_rtt_us;
+	tb_u64 bandwidth;	/* bytes per second */
 };
 
 /* Members of struct tcp_congestion_ops, as numbers of a call and as bits of `has`. */
@@ -97,6 +110,7 @@ enum tailback_op {
 	TAILBACK_SNDBUF_EXPAND,
 	TAILBACK_GET_INFO,
 	TAILBACK_RELEASE,
+	TAILBACK_SKB_MARKED_LOST,
 };
 
 /* Services of the simulator. */
@@ -125,8 +139,10 @@ const char *tailback_parameter(tb_u32 n);
 int tailback_set_parameter(const char *name, const char *value);
 /* A socket with nothing in it. */
 void *tailback_socket(void);
-/* `argument`: tailback_ack, tailback_rate, a tb_u32, or nothing. Returns what the member returns, else 0. */
-tb_u32 tailback_call_2(void *socket, tb_u32 op, const struct tailback_facts *facts, struct tailback_window *window,
+/* `argument`: tailback_ack, tailback_rate, tailback_lost, a tb_u32, or nothing. Returns what the member returns, else 0. */
+tb_u32 tailback_call_4(void *socket, tb_u32 op, const struct tailback_facts *facts, struct tailback_window *window,
 		     const void *argument);
+/* Asks `get_info`, with the window that the last call left. `found` is zeroed before. */
+void tailback_ask(void *socket, const struct tailback_facts *facts, struct tailback_info *found);
 
 #endif

@@ -679,6 +679,56 @@ static void fill_namespace(void)
 	namespace.ipv4.sysctl_tcp_window_scaling = 1;
 }
 
+/*
+ * What kernels differ in. Google's trees of BBR have members that Linux has not; TAILBACK_HAS_... is defined if
+ * include/net/tcp.h declares one.
+ */
+
+#ifdef TAILBACK_HAS_TSO_SEGS
+#define SEGS_OF_SKB(ops) ((ops)->tso_segs)
+#define CALL_SEGS_OF_SKB(ops, sk) ((ops)->tso_segs(sk, tcp_sk(sk)->mss_cache))
+#else
+#define SEGS_OF_SKB(ops) ((ops)->min_tso_segs)
+#define CALL_SEGS_OF_SKB(ops, sk) ((ops)->min_tso_segs(sk))
+#endif
+
+#ifdef TAILBACK_HAS_CONG_CONTROL_OF_TWO
+#define CALL_CONG_CONTROL(ops, sk, ack, sample) ((ops)->cong_control(sk, sample))
+#else
+#define CALL_CONG_CONTROL(ops, sk, ack, sample) ((ops)->cong_control(sk, ack, 0, sample))
+#endif
+
+#ifdef TAILBACK_HAS_SKB_MARKED_LOST
+#define SKB_MARKED_LOST(ops) ((ops)->skb_marked_lost)
+
+static void call_marked_lost(const struct tcp_congestion_ops *ops, struct sock *sk, const struct tailback_lost *lost)
+{
+	static struct sk_buff skb;
+	struct tcp_skb_cb *scb = TCP_SKB_CB(&skb);
+
+	memset(scb, 0, sizeof(*scb));
+	tcp_skb_pcount_set(&skb, 1);
+	scb->sacked = TCPCB_LOST;
+	scb->tx.in_flight = lost->tx_in_flight;
+	scb->tx.lost = tcp_sk(sk)->lost - lost->lost;
+	scb->tx.is_app_limited = lost->is_app_limited;
+	/* 0 is that of a segment which was never sent. */
+	scb->tx.delivered_mstamp = 1;
+	ops->skb_marked_lost(sk, &skb);
+}
+
+static void add_transmission(struct rate_sample *sample, const struct tailback_rate *rate)
+{
+	sample->tx_in_flight = rate->tx_in_flight;
+	sample->lost = rate->lost;
+}
+#else
+#define SKB_MARKED_LOST(ops) NULL
+
+static void call_marked_lost(const struct tcp_congestion_ops *ops, struct sock *sk, const struct tailback_lost *lost) { }
+static void add_transmission(struct rate_sample *sample, const struct tailback_rate *rate) { }
+#endif
+
 /* The simulator's side. */
 
 int init_module(void);
@@ -710,10 +760,10 @@ SHOWN void tailback_describe(struct tailback_about *about)
 	about->has = !!ops->init << TAILBACK_INIT | !!ops->ssthresh << TAILBACK_SSTHRESH |
 		     !!ops->cong_avoid << TAILBACK_CONG_AVOID | !!ops->set_state << TAILBACK_SET_STATE |
 		     !!ops->cwnd_event << TAILBACK_CWND_EVENT | !!ops->in_ack_event << TAILBACK_IN_ACK_EVENT |
-		     !!ops->pkts_acked << TAILBACK_PKTS_ACKED | !!ops->min_tso_segs << TAILBACK_MIN_TSO_SEGS |
+		     !!ops->pkts_acked << TAILBACK_PKTS_ACKED | !!SEGS_OF_SKB(ops) << TAILBACK_MIN_TSO_SEGS |
 		     !!ops->cong_control << TAILBACK_CONG_CONTROL | !!ops->undo_cwnd << TAILBACK_UNDO_CWND |
 		     !!ops->sndbuf_expand << TAILBACK_SNDBUF_EXPAND | !!ops->get_info << TAILBACK_GET_INFO |
-		     !!ops->release << TAILBACK_RELEASE;
+		     !!ops->release << TAILBACK_RELEASE | !!SKB_MARKED_LOST(ops) << TAILBACK_SKB_MARKED_LOST;
 }
 
 SHOWN void *tailback_socket(void)
@@ -796,19 +846,22 @@ static void load_settings(struct tcp_sock *tp, const struct tailback_facts *fact
 	tp->ecn_flags = facts->ecn_ok ? TCP_ECN_OK : 0;
 }
 
-static void load(struct flow *flow, const struct tailback_facts *facts, const struct tailback_window *window)
+static void load_facts(struct tcp_sock *tp, const struct tailback_facts *facts)
+{
+	if (facts->settings_changed)
+		load_settings(tp, facts);
+	load_progress(tp, facts);
+	now_ns = facts->now_ns;
+	jiffies_64 = facts->now_ns / (NSEC_PER_SEC / HZ);
+	jiffies = jiffies_64;
+}
+
+/* What a control may set. */
+static void load_window(struct flow *flow, const struct tailback_facts *facts, const struct tailback_window *window)
 {
 	struct tcp_sock *tp = &flow->tp;
 	struct sock *sk = &tp->inet_conn.icsk_inet.sk;
 
-	if (facts->changed & TAILBACK_SETTINGS)
-		load_settings(tp, facts);
-	if (facts->changed & TAILBACK_PROGRESS)
-		load_progress(tp, facts);
-	/* Of all sockets, or what a control may set. */
-	now_ns = facts->now_ns;
-	jiffies_64 = facts->now_ns / (NSEC_PER_SEC / HZ);
-	jiffies = jiffies_64;
 	tp->app_limited = facts->app_limited;
 	sk->sk_pacing_status = facts->pacing_status;
 	sk->sk_pacing_rate = window->pacing_rate;
@@ -857,7 +910,26 @@ static struct rate_sample rate_sample_of(const struct tailback_rate *rate, const
 	};
 }
 
-SHOWN tb_u32 tailback_call_2(void *socket, tb_u32 op, const struct tailback_facts *facts,
+SHOWN void tailback_ask(void *socket, const struct tailback_facts *facts, struct tailback_info *found)
+{
+	struct flow *flow = socket;
+	struct sock *sk = &flow->tp.inet_conn.icsk_inet.sk;
+	const struct tcp_congestion_ops *ops = flow->tp.inet_conn.icsk_ca_ops;
+	union tcp_cc_info info;
+	int attribute = INET_DIAG_NONE;
+
+	load_facts(&flow->tp, facts);
+	/* All extensions are asked for, as TCP_CC_INFO does. */
+	if (!ops->get_info || !ops->get_info(sk, ~0U, &attribute, &info) || attribute != INET_DIAG_BBRINFO)
+		return;
+	found->is_bbr = 1;
+	found->bandwidth = (u64)info.bbr.bbr_bw_hi << 32 | info.bbr.bbr_bw_lo;
+	found->min_rtt_us = info.bbr.bbr_min_rtt;
+	found->pacing_gain = info.bbr.bbr_pacing_gain;
+	found->cwnd_gain = info.bbr.bbr_cwnd_gain;
+}
+
+SHOWN tb_u32 tailback_call_4(void *socket, tb_u32 op, const struct tailback_facts *facts,
 			   struct tailback_window *window, const void *argument)
 {
 	struct flow *flow = socket;
@@ -865,7 +937,8 @@ SHOWN tb_u32 tailback_call_2(void *socket, tb_u32 op, const struct tailback_fact
 	const struct tcp_congestion_ops *ops;
 	u32 found = 0;
 
-	load(flow, facts, window);
+	load_facts(&flow->tp, facts);
+	load_window(flow, facts, window);
 	/* A control may have replaced itself in `init`. */
 	ops = flow->tp.inet_conn.icsk_ca_ops;
 	switch (op) {
@@ -904,12 +977,13 @@ SHOWN tb_u32 tailback_call_2(void *socket, tb_u32 op, const struct tailback_fact
 		}
 		break;
 	case TAILBACK_MIN_TSO_SEGS:
-		found = ops->min_tso_segs(sk);
+		found = CALL_SEGS_OF_SKB(ops, sk);
 		break;
 	case TAILBACK_CONG_CONTROL: {
 		struct rate_sample sample = rate_sample_of(argument, facts);
 
-		ops->cong_control(sk, facts->snd_una, 0, &sample);
+		add_transmission(&sample, argument);
+		CALL_CONG_CONTROL(ops, sk, facts->snd_una, &sample);
 		break;
 	}
 	case TAILBACK_UNDO_CWND:
@@ -919,16 +993,14 @@ SHOWN tb_u32 tailback_call_2(void *socket, tb_u32 op, const struct tailback_fact
 		found = ops->sndbuf_expand(sk);
 		break;
 	case TAILBACK_GET_INFO:
-		if (ops->get_info) {
-			union tcp_cc_info info;
-			int attribute = INET_DIAG_NONE;
-
-			found = ops->get_info(sk, ~0U, &attribute, &info);
-		}
+		/* `tailback_ask` does it. */
 		break;
 	case TAILBACK_RELEASE:
 		if (ops->release)
 			ops->release(sk);
+		break;
+	case TAILBACK_SKB_MARKED_LOST:
+		call_marked_lost(ops, sk, argument);
 		break;
 	}
 	store(flow, facts, window);
