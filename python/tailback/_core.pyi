@@ -198,10 +198,10 @@ def run(scenario_json: str, progress: Progress | None, controls: Callable[[str, 
 def try_module(path: str, parameters: Sequence[tuple[str, str]]) -> None:
     """Loads a compiled kernel module into this process, which may crash; raises ValueError if it is refused."""
 
-def serve_air(scenario_json: str, socket: str) -> bytes:
+def serve_air(scenario_json: str, socket: str) -> tuple[bytes, bytes]:
     """The air of a resolved scenario for the one driver that connects to the Unix socket, until it leaves; returns the
-    table `wifi` as an Arrow IPC stream. Raises ValueError if the scenario has no such air, RuntimeError if the
-    connection fails."""
+    table `wifi` and its drops in the form of `events`, as Arrow IPC streams. Raises ValueError if the scenario has no
+    such air, RuntimeError if the connection fails."""
 
 def watch_over_modules() -> None:
     """From now on a crash in a kernel module ends the process with a report on standard error."""

@@ -113,6 +113,19 @@ def fit(sweep: pd.DataFrame, cell: Cell) -> Fit:
     return judged(sweep, replace(cell, share=round(float(best), 6)))
 
 
+def with_measured_overhead(sweep: pd.DataFrame, cell: Cell) -> Cell:
+    """The cell with the overhead per transmission that full aggregates have in a sweep.
+
+    It is what the goodput at the largest limit leaves of TxTime(M) beside the packets:
+    T_oh = 8 M l / BW − 8 (M l + h) / r.
+    """
+    largest = sweep["limit"] == sweep["limit"].max()
+    full = float(cell.max_aggregate)
+    whole = BITS * full * cell.packet_bytes / (float(sweep.loc[largest, "goodput_mbps"].median()) * KILO)
+    carried = float(transmission_ms(np.array([full]), replace(cell, overhead_ms=0))[0])
+    return replace(cell, overhead_ms=whole - carried)
+
+
 def judged(sweep: pd.DataFrame, cell: Cell) -> Fit:
     """The goodness of fit of the model of `cell` to a sweep, without fitting."""
     packets = backlog(_column(sweep, "limit"), _column(sweep, "pacing"), cell)

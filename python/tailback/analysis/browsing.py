@@ -4,7 +4,7 @@
     byte index       the integral over time of the share of missing bytes = sum of bytes_i · loaded_i / sum of bytes_i
 
 The byte index takes the share of bytes for what a user sees, so it approximates the speed index without pictures of a
-screen.   [bocchi2016 §3]
+screen.   [bocchi2016]
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def _path(scenario: Scenario) -> str:
 
 
 def _without_nic(link: Link) -> Link:
-    return replace(link, ring=(0, 0), bql=(False, False))
+    return replace(link, ring=(0, 0), bql=(False, False), interrupt_ns=(0, 0))
 
 
 def _without_socket(entry: Traffic) -> Traffic:

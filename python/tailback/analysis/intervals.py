@@ -3,8 +3,8 @@
 A repetition is one independent value of a metric. The 95 % interval of their mean is Student's: mean ± t · s/√n, with
 s the standard deviation over the n repetitions and t the 97.5 % quantile with n − 1 degrees of freedom
 [law2015 §9.4.1]. A bootstrap would not do because n is small: its interval of two repetitions never leaves their range.
-An
-interval ends where the possible values of the metric end (no fewer than 0 drops, a Jain's index of at most 1): the
+
+An interval ends where the possible values of the metric end (no fewer than 0 drops, a Jain's index of at most 1): the
 true mean cannot lie beyond, so the interval covers it as often.
 """
 

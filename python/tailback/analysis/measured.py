@@ -69,6 +69,8 @@ class Measured:
     @cached_property
     def heard(self) -> dict[str, media.Heard]:
         """The calls and games as their listeners hear them."""
+        if not self.measure.streams:
+            return {}
         datagrams = self.frames.get("datagrams", pd.DataFrame({"t": [], "flow": [], "delay_ms": []}))
         return media.heard(datagrams, self.measure.streams, self.window)
 

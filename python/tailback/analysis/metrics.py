@@ -5,13 +5,16 @@ socket, `tcpi_rtt` (smoothed) and `tcpi_snd_cwnd` [linux-6.12 tcp.h struct tcp_i
 Percentiles interpolate linearly between order statistics (type 7 of Hyndman and Fan 1996).
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
+from tailback.analysis.groups import grouped, numbers
+from tailback.analysis.rows import records
+from tailback.analysis.window import NANOSECONDS, Window, nanoseconds, until
 
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
@@ -85,8 +88,8 @@ def tcp_rtt_samples(tcp_info: pd.DataFrame, window: Window) -> Samples:
 def cwnd_samples(tcp_info: pd.DataFrame, window: Window) -> dict[str, Samples]:
     """Congestion windows in segments (`tcpi_snd_cwnd`) of each flow, each time it was sampled in the window."""
     inside = window.samples(tcp_info)
-    groups = inside.groupby("flow", sort=True)["snd_cwnd"]
-    return {str(flow): values.dropna().to_numpy(dtype=np.float64) for flow, values in groups}
+    windows = grouped(inside["flow"]).split(numbers(inside["snd_cwnd"]))
+    return {flow: values[~np.isnan(values)] for flow, values in windows.items()}
 
 
 def percentiles(samples: Samples) -> dict[str, float] | None:
@@ -127,8 +130,9 @@ ACK_FILTERED = "ack_filtered"
 
 def drops(events: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
     """Packets dropped in the window, by device and reason. A backend without `events` (a kernel does not report single
-    drops) has the counters of the root disciplines (`qdisc`), with the reason `unknown`, and those of lossy links
-    (`losses`): `link_loss` is random loss, corruption and links that are down.
+    drops) has the counters of the root disciplines (`qdisc`), with the reason `unknown`, those of lossy links
+    (`losses`), where `link_loss` is random loss, corruption and links that are down, and those of radios (`radios`):
+    what mac80211 and the air dropped, with reasons.
     The total in tables leaves out `ack_filtered`, which the counters of a kernel include.
     """
     return by_reason(events, "drop", window)
@@ -142,13 +146,11 @@ def marks_by_reason(events: pd.DataFrame, window: Window) -> dict[str, dict[str,
 def by_reason(events: pd.DataFrame, what: str, window: Window) -> dict[str, dict[str, int]]:
     """Number of events `what` in the window, by device and reason."""
     inside = window.samples(events)
-    happened = inside[inside["what"] == what]
-    if happened.empty:
-        return {}
-    counts = happened.groupby(["where", happened["reason"].fillna(UNKNOWN)], sort=True).size()
+    happened = inside[(inside["what"] == what).to_numpy(dtype=bool)]
+    reasons = happened["reason"].fillna(UNKNOWN)
     nested: dict[str, dict[str, int]] = {}
-    for device, reason, count in counts.rename("n").reset_index().itertuples(index=False):
-        nested.setdefault(str(device), {})[str(reason)] = int(count)
+    for (device, reason), count in sorted(Counter(zip(happened["where"], reasons, strict=True)).items()):
+        nested.setdefault(str(device), {})[str(reason)] = count
     return nested
 
 
@@ -174,6 +176,20 @@ def losses_by_counters(losses: pd.DataFrame, window: Window) -> dict[str, dict[s
     return {str(device): {LINK_LOSS: int(count)} for device, count in lost.items() if count}
 
 
+def counted_at_radios(radios: pd.DataFrame, what: str, window: Window) -> dict[str, dict[str, int]]:
+    """Drops or marks (`what`) at radios in the window, by device and reason."""
+    these = radios[(radios["what"] == what).to_numpy(dtype=bool)]
+    at = nanoseconds(these)
+    grown = [
+        these[at <= edge].groupby(["device", "reason"])["count"].max() for edge in (window.start_ns, window.end_ns)
+    ]
+    nested: dict[str, dict[str, int]] = {}
+    for row in records(grown[1].sub(grown[0], fill_value=0).reset_index()):
+        if row["count"]:
+            nested.setdefault(str(row["device"]), {})[str(row["reason"])] = int(row["count"])
+    return nested
+
+
 def marks_by_counters(qdisc: pd.DataFrame, window: Window) -> int | None:
     """Marks in the window, from the counters of the disciplines; `None` if a discipline does not report them."""
     return None if qdisc["marked"].isna().any() else sum(counted(qdisc, "marked", window).values())
@@ -183,23 +199,28 @@ def counted(qdisc: pd.DataFrame, counter: str, window: Window) -> dict[str, int]
     """Growth of `dropped` or `marked` in the window, by device. A root also counts drops of its children; a mark counts
     only in the discipline that made it.
     """
-    counting = qdisc if counter == "marked" else qdisc[qdisc["depth"] == 0]
-    grown = [_last(counting, counter, edge) for edge in (window.start_ns, window.end_ns)]
-    difference = grown[1].sub(grown[0], fill_value=0)
-    return {str(device): int(value) for device, value in difference.items() if value}
+    counts = np.full(len(qdisc), counter == "marked") | (qdisc["depth"] == 0).to_numpy(dtype=bool)
+    devices = grouped(qdisc["device"])
+    at = devices.split(np.where(counts, nanoseconds(qdisc), np.nan))
+    values = devices.split(numbers(qdisc[counter]))
+    found = {}
+    for device in devices.names:
+        begun, ended = (_last(at[device], values[device], edge) for edge in (window.start_ns, window.end_ns))
+        if ended != begun:
+            found[device] = int(ended - begun)
+    return found
 
 
-def _last(disciplines: pd.DataFrame, counter: str, until_ns: int) -> "pd.Series[float]":
-    """The counter of each device at its last sample up to `until_ns`, summed over its disciplines, of which several may
-    have the same depth.
+def _last(at: Samples, values: Samples, until_ns: int) -> float:
+    """A counter at its last sample up to `until_ns`, 0 if there is none: the sum over the disciplines that were sampled
+    then, of which several may have the same depth.
     """
-    before = disciplines[nanoseconds(disciplines) <= until_ns]
-    last = before[before["t"] == before.groupby("device", observed=True)["t"].transform("max")]
-    return last.groupby("device", observed=True)[counter].sum().astype(np.float64)
+    before = at <= until_ns
+    return float(np.nansum(values[at == at[before].max()])) if before.any() else 0.0
 
 
 def marks(events: pd.DataFrame, window: Window) -> int:
-    """Packets marked CE in the window, on all devices; without `events`, by the counters of the disciplines."""
+    """Packets marked CE in the window, on all devices; without `events`, by the counters of disciplines and radios."""
     return int((window.samples(events)["what"] == "mark").sum())
 
 
@@ -215,6 +236,6 @@ def rounded_each(values: Mapping[str, float]) -> dict[str, float]:
 
 def _grown(tcp_info: pd.DataFrame, until_ns: int) -> int:
     """`total_retrans` of all flows at their last sample up to `until_ns`."""
-    before = tcp_info[nanoseconds(tcp_info) <= until_ns]
+    before = until(tcp_info, until_ns)
     # The maximum is the last value, because the counter never decreases.
-    return int(before.groupby("flow")["total_retrans"].max().sum())
+    return int(np.nansum(grouped(before["flow"]).maxima(numbers(before["total_retrans"]))))

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from tailback.analysis.groups import grouped, numbers
 from tailback.analysis.metrics import BITS, Samples, counted
-from tailback.analysis.window import Window, nanoseconds
+from tailback.analysis.window import NANOSECONDS, Window, until
 
 MILLISECONDS = 1e3
 
@@ -22,17 +23,18 @@ def sojourn_samples(qdisc: pd.DataFrame, window: Window) -> dict[str, Samples]:
     An interval without departures has no value, or 0 if the queue was empty. The value is a mean over the bytes of all
     flows: if flows have separate queues, packets of busy flows wait longer, and those of sparse flows less.
     """
-    roots = qdisc[(qdisc["depth"] == 0) & (nanoseconds(qdisc) < window.end_ns)]
-    found = {str(device): _sojourn(rows, window) for device, rows in roots.groupby("device", sort=True)}
+    before = until(qdisc, window.end_ns - 1)
+    roots = before[(before["depth"] == 0).to_numpy(dtype=bool)]
+    devices = grouped(roots["device"])
+    columns = (numbers(roots["t"]), numbers(roots["backlog_bytes"]), numbers(roots["sent_bytes"]))
+    at, backlog, sent = (devices.split(column) for column in columns)
+    found = {device: _sojourn(at[device], backlog[device], sent[device], window) for device in devices.names}
     return {device: samples for device, samples in found.items() if len(samples) and samples.max() > 0}
 
 
-def _sojourn(rows: pd.DataFrame, window: Window) -> Samples:
-    backlog = rows["backlog_bytes"].to_numpy(dtype=np.float64)
-    sent = rows["sent_bytes"].to_numpy(dtype=np.float64)
-    at = rows["t"].to_numpy(dtype=np.float64)
+def _sojourn(at: Samples, backlog: Samples, sent: Samples, window: Window) -> Samples:
     departed, held, passed = np.diff(sent), (backlog[1:] + backlog[:-1]) / 2, np.diff(at)
-    inside = nanoseconds(rows)[1:] > window.start_ns
+    inside = np.rint(at * NANOSECONDS)[1:] > window.start_ns
     known = inside & ((departed > 0) | (held == 0))
     return np.asarray(held[known] / np.maximum(departed[known], 1) * passed[known] * MILLISECONDS, dtype=np.float64)
 

@@ -167,7 +167,8 @@ METRICS: dict[str, Metric] = {
             word="retransmits", tolerance="25% over 50", better="low",
         ),
         Metric(
-            "drops", "drops", "packets", ("events", "qdisc", "losses"), metrics.drops, "[rfc5166 §2.1]", values.drops,
+            "drops", "drops", "packets", ("events", "qdisc", "losses", "radios"), metrics.drops, "[rfc5166 §2.1]",
+            values.drops,
             (
                 Number(
                     "drops", "drops", _drops, heading=Heading(7, unit="", decimals=0), test="Mann–Whitney",
@@ -177,7 +178,7 @@ METRICS: dict[str, Metric] = {
             word="drops", tolerance="25% over 50", better="low",
         ),
         Metric(
-            "marks", "marks", "packets", ("events", "qdisc"), metrics.marks, "[rfc3168 §5]", values.marks,
+            "marks", "marks", "packets", ("events", "qdisc", "radios"), metrics.marks, "[rfc3168 §5]", values.marks,
             (Number("marks", "marks", test="Mann–Whitney", bounds=("marks",)),),
             word="marks",
         ),
@@ -247,7 +248,7 @@ METRICS: dict[str, Metric] = {
             word="rpm", tolerance="10%", better="high",
         ),
         Metric(
-            "page load time", "page_load_s", "s", ("objects",), browsing.load_times, "[bocchi2016 §2]",
+            "page load time", "page_load_s", "s", ("objects",), browsing.load_times, "[bocchi2016]",
             values.page_load,
             (
                 Number("page load p50", "page_load_s.p50", heading=Heading(18), test="permutation"),
@@ -256,13 +257,13 @@ METRICS: dict[str, Metric] = {
             word="page", tolerance="5% or 0.5ms", sampled=("page load", "plt"), better="low",
         ),
         Metric(
-            "byte index", "byte_index_s", "s", ("objects",), browsing.byte_indices, "[bocchi2016 §3]",
+            "byte index", "byte_index_s", "s", ("objects",), browsing.byte_indices, "[bocchi2016]",
             values.byte_index,
             (Number("byte index p50", "byte_index_s.p50", heading=Heading(20)),),
             sampled=("byte index",), better="low",
         ),
         Metric(
-            "unloaded pages", "pages_unloaded", "", ("objects",), browsing.unloaded, "[bocchi2016 §2]",
+            "unloaded pages", "pages_unloaded", "", ("objects",), browsing.unloaded, "[bocchi2016]",
             values.pages_unloaded,
             (
                 Number(
@@ -273,7 +274,7 @@ METRICS: dict[str, Metric] = {
             better="low",
         ),
         Metric(
-            "video", "video", "", ("video",), watching.watched, "[yin2015 §3.1]", values.video,
+            "video", "video", "", ("video",), watching.watched, "[yin2015]", values.video,
             (
                 Number(
                     "video bitrate", "video.bitrate_mbps", _of_videos("bitrate_mbps"), Heading(22, unit="Mbit/s"),
@@ -289,6 +290,14 @@ METRICS: dict[str, Metric] = {
                 Number("QoE", "video.qoe", _of_videos("qoe"), Heading(26), bounds=("qoe",)),
             ),
             least=None,
+        ),
+        Metric(
+            "segment fetch time", "fetch_ms", "ms", ("video",), watching.fetch_times, "[yin2015]", values.segment_fetch,
+            (
+                Number("fetch p50", "fetch_ms.p50", test="permutation"),
+                Number("fetch p95", "fetch_ms.p95", test="permutation"),
+            ),
+            word="fetch", tolerance="5% or 0.5ms", sampled=("fetch",), better="low",
         ),
         Metric(
             "slowdown", "slowdown", "", ("events", "completions"), sharing.slowdowns, "[alizadeh2013 §5]",

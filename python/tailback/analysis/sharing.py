@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 import pandas as pd
 
+from tailback.analysis.groups import grouped, numbers
 from tailback.analysis.metrics import Samples, jain_index
 from tailback.analysis.rates import WIDTH_NS, sliding_throughput
 from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
@@ -61,9 +62,9 @@ def convergence_times(flows: pd.DataFrame, end_ns: int, bin_ns: int) -> dict[str
 
 def _present(flows: pd.DataFrame) -> tuple[dict[str, float], dict[str, float]]:
     """First and last time at which each flow was active, in s."""
-    times = flows.groupby("flow", sort=True)["t"]
-    first, last = times.min(), times.max()
-    return {str(k): float(v) for k, v in first.items()}, {str(k): float(v) for k, v in last.items()}
+    names, at = grouped(flows["flow"]), numbers(flows["t"])
+    first, last = (dict(zip(names.names, ends.tolist(), strict=True)) for ends in (names.minima(at), names.maxima(at)))
+    return first, last
 
 
 def _fair_from(fairness: pd.DataFrame) -> float | None:

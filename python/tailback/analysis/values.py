@@ -83,7 +83,8 @@ def _tcp_rtt(tcp_info: pd.DataFrame, window: Window) -> Percentiles | None:
 
 
 def _only(table: pd.DataFrame, flows: frozenset[str]) -> pd.DataFrame:
-    return table[np.isin(table["flow"].to_numpy(dtype=object), list(flows))]
+    theirs = table["flow"].isin(list(flows)).to_numpy(dtype=bool)
+    return table if theirs.all() else table[theirs]
 
 
 def cwnd(run: Measured) -> dict[str, Any] | None:
@@ -124,7 +125,7 @@ def drops(run: Measured) -> dict[str, dict[str, int]] | None:
     if "losses" in run.frames:
         for device, lost in metrics.losses_by_counters(run.frames["losses"], run.window).items():
             found[device] = found.get(device, {}) | lost
-    return found
+    return found | _at_radios(run, "drop")
 
 
 def marks(run: Measured) -> int | None:
@@ -132,7 +133,13 @@ def marks(run: Measured) -> int | None:
     if "events" in run.frames:
         return metrics.marks(run.frames["events"], run.window)
     qdisc = _counters(run)
-    return None if qdisc is None else metrics.marks_by_counters(qdisc, run.window)
+    marked = None if qdisc is None else metrics.marks_by_counters(qdisc, run.window)
+    return None if marked is None else marked + sum(sum(each.values()) for each in _at_radios(run, "mark").values())
+
+
+def _at_radios(run: Measured, what: str) -> dict[str, dict[str, int]]:
+    radios = run.frames.get("radios")
+    return {} if radios is None else metrics.counted_at_radios(radios, what, run.window)
 
 
 def _counters(run: Measured) -> pd.DataFrame | None:
@@ -258,6 +265,13 @@ def video(run: Measured) -> dict[str, dict[str, float]] | None:
         return None
     found = watching.watched(run.frames["video"], run.measure.videos, run.window)
     return {name: metrics.rounded_each(each) for name, each in found.items()} or None
+
+
+def segment_fetch(run: Measured) -> Percentiles | None:
+    """Times to fetch the segments of all videos."""
+    if "video" not in run.frames:
+        return None
+    return metrics.percentiles(watching.fetch_times(run.frames["video"], run.window))
 
 
 def flows_unfinished(run: Measured) -> int | None:

@@ -4,7 +4,7 @@
     stall           time without playing after that
     QoE             (sum of R_k - sum of |R_k+1 - R_k| - R_max · stalls - R_max · startup delay) / segments, R in Mbit/s
 
-Source of the QoE: [yin2015 §3.1 eq. 5], with the weights that the paper calls balanced: 1 for a switch, and the highest
+Source of the QoE: [yin2015], with the weights that the paper calls balanced: 1 for a switch, and the highest
 bitrate for a second without playing. The sum is divided by the number of segments, so that videos of different lengths
 compare.
 """
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from tailback.analysis.metrics import Samples
 from tailback.analysis.window import NANOSECONDS, Window
 
 MBIT = 1e6
@@ -51,6 +52,14 @@ def watched(video: pd.DataFrame, playbacks: Mapping[str, Playback], window: Wind
         if len(rows):
             found[name] = _watched(rows, playback, window)
     return found
+
+
+def fetch_times(video: pd.DataFrame, window: Window) -> Samples:
+    """Times in ms to fetch each segment of a video, from the request to the last byte, if it was asked for in the
+    window and arrived.
+    """
+    found = window.samples(video)["fetch_ms"].dropna()
+    return found.to_numpy(dtype=np.float64)
 
 
 def _watched(rows: pd.DataFrame, playback: Playback, window: Window) -> dict[str, float]:

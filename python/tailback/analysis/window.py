@@ -29,14 +29,27 @@ class Window:
 
     def samples(self, table: pd.DataFrame) -> pd.DataFrame:
         """The rows of `table` whose `t` lies in the window."""
-        t = nanoseconds(table)
-        return table[(t >= self.start_ns) & (t < self.end_ns)]
+        return _between(table, self.start_ns, self.end_ns)
 
     def share_of_bins(self, table: pd.DataFrame, bin_ns: int) -> npt.NDArray[np.float64]:
         """The fraction of each row's bin, the `bin_ns` before its `t`, that lies in the window."""
         ends = nanoseconds(table)
         inside = np.minimum(ends, self.end_ns) - np.maximum(ends - bin_ns, self.start_ns)
         return np.asarray(np.clip(inside, 0, None) / bin_ns, dtype=np.float64)
+
+
+def until(table: pd.DataFrame, last_ns: int) -> pd.DataFrame:
+    """The rows of `table` whose `t` is `last_ns` or before."""
+    return _between(table, -1, last_ns + 1)
+
+
+def _between(table: pd.DataFrame, start_ns: int, end_ns: int) -> pd.DataFrame:
+    t = nanoseconds(table)
+    if (t[1:] >= t[:-1]).all():
+        # Tables are written in order, and a slice copies nothing.
+        first, after = np.searchsorted(t, (start_ns, end_ns))
+        return table.iloc[first:after]
+    return table[(t >= start_ns) & (t < end_ns)]
 
 
 def nanoseconds(table: pd.DataFrame) -> Nanoseconds:

@@ -3,13 +3,15 @@
 import copy
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tailback import _core
-from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Unsuitable, modules
+from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Unsuitable
 from tailback.backends.own_controls import OwnControls
-from tailback.backends.qdisc_stats import of_simulator
 from tailback.resolved import Scenario, to_json
+
+if TYPE_CHECKING:
+    from tailback.backends.modules import Module
 
 OUT_OF_MEMORY = (
     "record less (a longer `measure.interval`, fewer pings, no `measure.pcap`), shorten the run, "
@@ -44,8 +46,10 @@ class Sim:
     def check(self, scenario: Scenario) -> None:
         """Builds the network of `scenario` and discards it; raises `Unsuitable` if that fails."""
         controls = OwnControls(scenario)
-        found = modules.modules(scenario)
-        modules.check(scenario, found)
+        if found := _modules(scenario):
+            from tailback.backends import modules
+
+            modules.check(scenario, found)
         try:
             _core.check(json.dumps(to_json(scenario)), *_given(controls))
         except ValueError as error:
@@ -58,11 +62,13 @@ class Sim:
         """Simulates `scenario`."""
         if not isinstance(progress, _core.Progress):
             raise TypeError("the simulator needs a progress object from its own `new_progress()`")
-        # Imported here, because `check` does not need it.
+        # Imported here, because `check` does not need them.
         import pyarrow as pa
 
+        from tailback.backends.qdisc_stats import of_simulator
+
         controls = OwnControls(scenario)
-        made = modules.modules(scenario)
+        made = _modules(scenario)
         try:
             found = _found(scenario, progress, controls, made)
         except _core.Cancelled as stopped:
@@ -75,19 +81,30 @@ class Sim:
             raise RunFailed(_described(controls, failed)) from failed
         tables = {name: pa.ipc.open_stream(stream).read_all() for name, stream in found["tables"].items()}
         stats = of_simulator(scenario, json.loads(found["qdiscs"]))
-        notes = modules.summary(made, found.get("log", ())) if made else {}
-        return RunResult(tables, found["cost"], found["captures"], notes, stats)
+        return RunResult(tables, found["cost"], found["captures"], found.get("notes", {}), stats)
+
+
+def _modules(scenario: Scenario) -> "Mapping[str, Module]":
+    """The kernel modules of a scenario. Most have none, and do not wait for the import of what compiles them."""
+    if all(source.language == "python" for source in scenario.controls):
+        return {}
+    from tailback.backends import modules
+
+    return modules.modules(scenario)
 
 
 def _found(
-    scenario: Scenario, progress: _core.Progress, controls: OwnControls, made: Mapping[str, modules.Module]
+    scenario: Scenario, progress: _core.Progress, controls: OwnControls, made: "Mapping[str, Module]"
 ) -> Mapping[str, Any]:
     """What the simulator gives back; with kernel modules it runs in a process of its own."""
     text = json.dumps(to_json(scenario))
     if not made:
         return _core.run(text, progress, *_given(controls))
+    from tailback.backends import modules
+
     texts = {source.name: source.text for source in scenario.controls}
-    return modules.run({"scenario": text, "texts": texts}, progress, made)
+    found = modules.run({"scenario": text, "texts": texts}, progress, made)
+    return {**found, "notes": modules.summary(made, found.get("log", ()))}
 
 
 def _given(controls: OwnControls) -> tuple[OwnControls, ...]:

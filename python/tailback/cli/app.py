@@ -1,46 +1,27 @@
 """The command line: one row per command, whose file is in `commands`.
 
-Slow imports are inside the commands, so that `tailback --help` starts quickly.
+A command starts quickly: only its own file is imported, and slow imports are inside its function.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 from tailback.cli import failures, interrupts
-from tailback.cli.commands import (
-    check,
-    compare,
-    drill,
-    duel,
-    explain,
-    export,
-    import_,
-    kernel,
-    list_,
-    new,
-    pareto,
-    plot,
-    recommend,
-    report,
-    reproduce,
-    run,
-    schema,
-    sensitivity,
-    testbed,
-    validate,
-)
-from tailback.cli.groups import Listed
-from tailback.cli.options import grouped
+from tailback.cli.groups import Listed, OnDemand
 
 _UsageError: Any = typer.BadParameter.__base__
 """The base class of all usage errors: click's `UsageError`, or typer's copy of it, which typer does not export."""
 
 
 class _Commands(Listed):
-    """Handles Ctrl-C, and makes usage errors safe to print."""
+    """Imports the commands that are needed, handles Ctrl-C, and makes usage errors safe to print."""
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(**named)
+        self.commands = OnDemand("tailback.cli.commands", COMMANDS)
 
     def make_context(self, *words: Any, **named: Any) -> Any:
         with _usage_visible():
@@ -75,33 +56,32 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "run": run.run,
-    "sweep": run.sweep,
-    "reproduce": reproduce.reproduce,
-    "drill": drill.drill,
-    "duel": duel.duel,
-    "check": check.check,
-    "plot": plot.plot,
-    "report": report.report,
-    "compare": compare.compare,
-    "sensitivity": sensitivity.sensitivity,
-    "pareto": pareto.pareto,
-    "recommend": recommend.recommend,
-    "validate": validate.validate,
-    "export": export.export,
-    "import": import_.import_,
-    "list": list_.list_,
-    "explain": explain.explain,
-    "schema": schema.schema,
+COMMANDS = {
+    "run": "run.run",
+    "sweep": "run.sweep",
+    "reproduce": "reproduce.reproduce",
+    "drill": "drill.drill",
+    "duel": "duel.duel",
+    "check": "check.check",
+    "plot": "plot.plot",
+    "report": "report.report",
+    "compare": "compare.compare",
+    "sensitivity": "sensitivity.sensitivity",
+    "pareto": "pareto.pareto",
+    "recommend": "recommend.recommend",
+    "validate": "validate.validate",
+    "export": "export.export",
+    "import": "import_.import_",
+    "list": "list_.list_",
+    "explain": "explain.explain",
+    "schema": "schema.schema",
+    "kernel": "kernel.app",
+    "testbed": "testbed.app",
+    "new": "new.app",
 }
-"""The commands in the order of `--help`; the docstring of each is its help text."""
-
-for _name, _command in COMMANDS.items():
-    app.command(_name)(grouped(_command))
-app.add_typer(kernel.app, name="kernel")
-app.add_typer(testbed.app, name="testbed")
-app.add_typer(new.app, name="new")
+"""The commands in the order of `--help`: where in `commands` each is. The docstring of a function is its help text; a
+group of commands is a `typer.Typer`.
+"""
 
 
 def main() -> None:

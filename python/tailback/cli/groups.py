@@ -1,18 +1,67 @@
-"""Makes `--help` list the commands of a group with their first paragraphs, which click would truncate."""
+"""Groups of commands: their list in `--help`, and commands that are imported when they are needed."""
 
+import importlib
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
+import typer
 from typer.core import TyperGroup
+
+from tailback.cli.options import grouped
 
 
 class Listed(TyperGroup):
-    """A group of commands."""
+    """Makes `--help` list the commands with their first paragraphs, which click would truncate."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """[click Group.format_commands]"""
         rows = [(name, _first(self.commands[name])) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+
+class OnDemand(MutableMapping[str, Any]):
+    """Commands by name. The file of one is imported when it is used."""
+
+    def __init__(self, package: str, places: Mapping[str, str]) -> None:
+        self._package = package
+        self._places = dict(places)
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = _command(name, loaded(self._package, self._places[name]))
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._places.setdefault(name, name)
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._places[name]
+        self._made.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def loaded(package: str, place: str) -> Any:
+    """What `place`, a file and a name in it, is in `package`."""
+    file, _, name = place.rpartition(".")
+    return getattr(importlib.import_module(f"{package}.{file}"), name)
+
+
+def _command(name: str, found: Any) -> Any:
+    """The command of a function, or of a `typer.Typer`."""
+    above = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+    if isinstance(found, typer.Typer):
+        above.add_typer(found, name=name)
+    else:
+        above.command(name)(grouped(found))
+    return typer.main.get_group(above).commands[name]
 
 
 def _first(command: Any) -> str:

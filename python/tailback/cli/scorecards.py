@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tailback.cli.console import emit, stderr
-from tailback.papers import Row, Search, in_one_line
+from tailback.papers import Beside, Row, Search, in_one_line
 from tailback.papers.scorecard import held
 
 
@@ -22,6 +22,20 @@ def scorecard(rows: Sequence[Row], page: Path) -> None:
     notes = [Text(f"{row.claim.id}: {row.claim.says}\n  {row.status}: {row.note}") for row in rows if row.note]
     emit(table, *notes, Text(in_one_line(rows)))
     stderr().print(f"figures and claims: {page}")
+
+
+def both_sides(found: Beside, pages: Sequence[Path]) -> None:
+    """Prints the claims as measured on the simulator and on a kernel, and what both have in place of the testbed."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("claim", "figure", "expected", "simulator", "kernel"):
+        table.add_column(heading, no_wrap=heading in {"claim", "figure"})
+    for ours, kernel in found.rows:
+        sides = (f"{side.status}: {side.measured or side.note}" for side in (ours, kernel))
+        table.add_row(*map(Text, (ours.claim.id, ours.claim.figure, ours.expected, *sides)))
+    instead = [Text(f"instead of the testbed: {one.what}, because {one.because}") for one in found.conditions.instead]
+    emit(table, *instead)
+    for page in pages:
+        stderr().print(f"figures and claims: {page}")
 
 
 def search_table(found: Search) -> None:

@@ -38,6 +38,15 @@ SHOWN = "{ global: tailback_*; local: *; };\n"
 MAX_ROUNDS = 3
 """How often symbols of other modules are looked for."""
 
+HEADER = Path("include/net/tcp.h")
+
+FEATURES = {
+    re.compile(r"\(\*tso_segs\)"): "-DTAILBACK_HAS_TSO_SEGS",
+    re.compile(r"\(\*skb_marked_lost\)"): "-DTAILBACK_HAS_SKB_MARKED_LOST",
+    re.compile(r"cong_control\)\(struct sock \*\w+, const struct rate_sample"): "-DTAILBACK_HAS_CONG_CONTROL_OF_TWO",
+}
+"""What `struct tcp_congestion_ops` of some trees declares in `HEADER`, and how `glue.c` is told of it."""
+
 UNDEFINED = re.compile(r"undefined reference to [`'](?P<symbol>\w+)'")
 EXPORTED = re.compile(r"^EXPORT_SYMBOL(?:_GPL)?\((\w+)\);", re.MULTILINE)
 
@@ -89,7 +98,7 @@ class _Build:
             raise ModuleRefused(f"`{own.name}` is the name of a file of tailback\n  hint: rename it")
         own.write_text(self.source.text, encoding="utf-8")
         objects = [self._object(own, "-DMODULE", f"-I{self.headers.controls}")]
-        objects.append(self._object(self.folder / GLUE))
+        objects.append(self._object(self.folder / GLUE, *self._features()))
         for _ in range(MAX_ROUNDS):
             errors = self._linked(objects)
             missing = list(dict.fromkeys(found["symbol"] for found in UNDEFINED.finditer(errors)))
@@ -112,6 +121,10 @@ class _Build:
         if done.returncode:
             raise refused(self.source, f"Linux {self.headers.version} ({self.headers.name})", done.stderr)
         return made
+
+    def _features(self) -> list[str]:
+        declared = (self.headers.folder / HEADER).read_text(encoding="utf-8")
+        return [flag for pattern, flag in FEATURES.items() if pattern.search(declared)]
 
     def _gcc(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "LC_ALL": "C"}

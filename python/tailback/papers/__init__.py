@@ -2,6 +2,7 @@
 
 from tailback.papers.claims import Claim, Paper, load_paper, papers
 from tailback.papers.errors import UnknownPaper
+from tailback.papers.on_kernel import Beside, beside, beside_as_document, write_pages
 from tailback.papers.page import write_page
 from tailback.papers.reproduction import Reproduction, Wanted, reproduce
 from tailback.papers.scorecard import Row, as_document, in_full, in_one_line, score
@@ -9,6 +10,7 @@ from tailback.papers.search import Search, search
 from tailback.papers.search import as_document as search_as_document
 
 __all__ = [
+    "Beside",
     "Claim",
     "Paper",
     "Reproduction",
@@ -17,6 +19,8 @@ __all__ = [
     "UnknownPaper",
     "Wanted",
     "as_document",
+    "beside",
+    "beside_as_document",
     "in_full",
     "in_one_line",
     "load_paper",
@@ -26,4 +30,5 @@ __all__ = [
     "search",
     "search_as_document",
     "write_page",
+    "write_pages",
 ]

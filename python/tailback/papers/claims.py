@@ -101,6 +101,51 @@ class Condition(_Model):
         return self
 
 
+Range = tuple[float, float]
+
+
+class Reported(_Model):
+    """A value that a figure of a paper shows, as read off it or as its text says."""
+
+    figure: str
+    quantity: str
+    """Beginning of the label of the vertical axis."""
+    panel: str = ""
+    """Title of the panel; all panels without it."""
+    series: str = ""
+    """Its name in the legend, if it is one of several."""
+    at: float | Range | str | None = None
+    """Where on the horizontal axis, as a number, a range or a name; without it the value holds for all of it."""
+    value: float | Range | None = None
+    """On the vertical axis; without it only the place on the horizontal one is known."""
+
+
+class Instead(_Model):
+    """What runs on a real kernel have in place of a condition of the testbed."""
+
+    what: str
+    because: str
+    let: Values = {}
+    """The variables of the experiments that express it."""
+
+
+class OnKernel(_Model):
+    """How experiments of a paper run on a real kernel, and on the simulator beside it."""
+
+    instead: Sequence[Instead]
+    left_out: Sequence[str]
+    """Values of axes that no kernel has."""
+    settings: Mapping[str, Sequence[str]]
+    """The settings of each experiment that runs there, fewer and shorter repetitions among them."""
+    found: Mapping[str, str] = {}
+    """What the real kernel changes in a figure, by its number."""
+
+    @property
+    def let(self) -> Values:
+        """The variables of all that is different."""
+        return {variable: value for one in self.instead for variable, value in one.let.items()}
+
+
 class Paper(_Model):
     """A paper's claims."""
 
@@ -111,6 +156,8 @@ class Paper(_Model):
     quick: Mapping[str, Sequence[str]]
     """The settings of `--quick`, by experiment; `default` for those without an entry."""
     conditions: list[Condition] = []
+    kernel: OnKernel | None = None
+    reported: list[Reported] = []
     claims: list[Claim]
 
     @property

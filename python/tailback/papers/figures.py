@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tailback.analysis import Window
-from tailback.analysis.aggregation import backlog, bandwidth_mbps, fit, rtt_ms
+from tailback.analysis.aggregation import backlog, bandwidth_mbps, rtt_ms
 from tailback.analysis.rates import sliding_throughput
 from tailback.papers import teacup14, ton22
 from tailback.papers.drawing import (
@@ -125,7 +125,7 @@ def model(results: Results) -> Figure:
         figure = Figure(figsize=(style.PAGE_WIDTH, 2.7), layout="constrained")
         left, right = figure.subplots(1, 2)
         for (pacing, part), (colour, marker, line) in zip(sweep.groupby("pacing"), looks, strict=False):
-            found = fit(part, ton22.MODEL_CELL)
+            found = ton22.fit_of(part)
             packets = backlog(limits, np.full_like(limits, float(str(pacing))), found.cell)
             points = {
                 "marker": marker,

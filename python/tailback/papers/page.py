@@ -9,8 +9,9 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tailback.papers.claims import is_part
+from tailback.papers.claims import Reported, is_part
 from tailback.papers.drawing import Drawing
+from tailback.papers.reported import overlay
 from tailback.papers.reproduction import Reproduction
 from tailback.papers.scorecard import Row, held, in_one_line
 from tailback.plots import NotDrawable, rendered
@@ -66,14 +67,18 @@ def chapter(found: Reproduction, folder: Path) -> Chapter:
 
 
 def _sections(found: Reproduction, folder: Path) -> Iterator[Section]:
-    results = found.results
-    drawings = sorted(found.drawings, key=_number)
-    owners = [(row, _nearest(row, drawings)) for row in found.rows]
+    drawings, owners = in_order(found)
     for drawing in drawings:
-        yield _section(drawing, results, [row for row, owner in owners if owner is drawing], folder)
+        yield _section(found, drawing, [row for row, owner in owners if owner is drawing], folder)
     left = [row for row, owner in owners if owner is None]
     if left:
         yield Section("", "Claims about several figures", None, "", left)
+
+
+def in_order(found: Reproduction) -> tuple[list[Drawing], list[tuple[Row, Drawing | None]]]:
+    """The figures by number, and each claim with its figure, if one is drawn."""
+    drawings = sorted(found.drawings, key=_number)
+    return drawings, [(row, _nearest(row, drawings)) for row in found.rows]
 
 
 def _nearest(row: Row, drawings: Sequence[Drawing]) -> Drawing | None:
@@ -87,19 +92,21 @@ def _number(drawing: Drawing) -> tuple[int, str]:
     return int(drawing.figure.rstrip("abcdef")), drawing.figure
 
 
-def _section(drawing: Drawing, results: Mapping[str, Results], rows: Sequence[Row], folder: Path) -> Section:
+def _section(found: Reproduction, drawing: Drawing, rows: Sequence[Row], folder: Path) -> Section:
     title = f"Figure {drawing.figure}"
     try:
-        picture = draw(drawing, results)
+        picture = draw(drawing, found.results, found.reported)
     except (KeyError, NotResults, NotDrawable) as missing:
         return Section(title, drawing.caption, None, f"not drawn, because results are missing: {missing}", rows)
     write_file(folder / f"fig{drawing.figure}.svg", picture)
     return Section(title, drawing.caption, Markup(_element(picture)), "", rows)
 
 
-def draw(drawing: Drawing, results: Mapping[str, Results]) -> bytes:
-    """The figure as SVG; raises `KeyError` if results of its experiments are missing."""
-    return compact(rendered(drawing.draw(*(results[name] for name in drawing.experiments)), ".svg"))
+def draw(drawing: Drawing, results: Mapping[str, Results], reported: Sequence[Reported] = ()) -> bytes:
+    """The figure with the paper's values as SVG; raises `KeyError` if results of its experiments are missing."""
+    figure = drawing.draw(*(results[name] for name in drawing.experiments))
+    overlay(figure, [value for value in reported if value.figure == drawing.figure])
+    return compact(rendered(figure, ".svg"))
 
 
 def compact(svg: bytes) -> bytes:

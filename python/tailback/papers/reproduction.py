@@ -1,14 +1,15 @@
 """Runs the experiments of a paper, or reuses complete runs; measures its claims and draws its figures."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from ruamel.yaml import YAML
 
 from tailback import scenario, sweep
 from tailback.backends import open_backend
-from tailback.papers.claims import Paper, is_part, load_paper
+from tailback.papers.claims import OnKernel, Paper, Reported, is_part, load_paper, papers
 from tailback.papers.drawing import Drawing
 from tailback.papers.errors import UnknownPaper
 from tailback.papers.figures import DRAWINGS
@@ -30,6 +31,9 @@ class Wanted:
     """Run one shorter repetition of each configuration."""
     jobs: int | None = None
     out: Path = Path("results")
+    backend: str = "sim"
+    conditions: Literal["testbed", "kernel"] = "testbed"
+    """Those of the paper, or those that a real kernel can have (`kernel` in the paper's file)."""
     let: Mapping[str, str | int] = field(default_factory=dict)
     """Variables of the experiments that have other values, where an experiment has them."""
 
@@ -45,6 +49,8 @@ class Reproduction:
     """Results folders by experiment."""
     errors: Sequence[str]
     """The errors of failed runs."""
+    left_out: Set[str] = frozenset()
+    """Values of axes that it has no runs of."""
 
     @property
     def results(self) -> Mapping[str, Results]:
@@ -52,22 +58,53 @@ class Reproduction:
         opened = ((name, opened_if_any(folder)) for name, folder in self.folders.items())
         return {name: found for name, found in opened if found is not None}
 
+    @property
+    def reported(self) -> Sequence[Reported]:
+        """The paper's values of what was run."""
+        return [one for one in self.paper.reported if one.series not in self.left_out]
+
 
 def reproduce(wanted: Wanted, watch: Watch) -> Reproduction:
     """Runs the missing runs and measures the claims."""
     paper = load_paper(wanted.paper)
-    claims = paper.of_figure(wanted.figure)
-    drawings = [one for one in DRAWINGS[paper.paper] if wanted.figure is None or is_part(one.figure, wanted.figure)]
+    there = experiments_of(wanted, paper)
+    claims = [one for one in paper.of_figure(wanted.figure) if there.issuperset(one.experiments)]
+    drawings = [
+        one
+        for one in DRAWINGS[paper.paper]
+        if there.issuperset(one.experiments) and (wanted.figure is None or is_part(one.figure, wanted.figure))
+    ]
     experiments = [*(claim.experiments for claim in claims), *(drawing.experiments for drawing in drawings)]
     names = list(dict.fromkeys(name for each in experiments for name in each))
     if not names:
-        there = ", ".join(f"`{name}`" for name in dict.fromkeys(one.figure for one in DRAWINGS[paper.paper]))
-        raise UnknownPaper(f"`{paper.paper}` has no figure `{wanted.figure}` here\n  hint: there is {there}")
+        drawn = (one.figure for one in DRAWINGS[paper.paper] if there.issuperset(one.experiments))
+        known = ", ".join(f"`{name}`" for name in dict.fromkeys(drawn))
+        raise UnknownPaper(f"`{paper.paper}` has no figure `{wanted.figure}` here\n  hint: there is {known}")
     carried = {name: reproduced(wanted, paper, name, watch) for name in names}
     folders = {name: done.folder for name, done in carried.items()}
     errors = [f"{name}: run {run.run.name}: {run.error}" for name, done in carried.items() for run in done.failed]
-    found = Reproduction(paper, [], drawings, folders, errors)
-    return Reproduction(paper, score(paper, claims, found.results), drawings, folders, errors)
+    left_out = frozenset(on_kernel(paper).left_out if wanted.conditions == "kernel" else ())
+    found = Reproduction(paper, [], drawings, folders, errors, left_out)
+    return replace(found, rows=score(paper, claims, found.results, left_out))
+
+
+def experiments_of(wanted: Wanted, paper: Paper) -> frozenset[str]:
+    """The experiments that run under the wanted conditions."""
+    if wanted.conditions == "kernel":
+        return frozenset(on_kernel(paper).settings)
+    claimed = (name for claim in paper.claims for name in claim.experiments)
+    return frozenset([*claimed, *(name for one in DRAWINGS[paper.paper] for name in one.experiments)])
+
+
+def on_kernel(paper: Paper) -> OnKernel:
+    """How a paper runs on a real kernel; raises `UnknownPaper` if it does not."""
+    if paper.kernel is None:
+        there = ", ".join(f"`{name}`" for name in papers() if load_paper(name).kernel is not None)
+        raise UnknownPaper(
+            f"`{paper.paper}` does not say what a real kernel has in place of its testbed\n  hint: there is {there}; "
+            "`tailback run` runs each of its experiments on other backends"
+        )
+    return paper.kernel
 
 
 def experiment_file(paper: str, experiment: str) -> Path:
@@ -89,12 +126,16 @@ def reproduced(wanted: Wanted, paper: Paper, name: str, watch: Watch) -> sweep.S
     """Runs one experiment in its folder in the results of the paper."""
     file = experiment_file(paper.paper, name)
     settings = paper.quick_settings(name) if wanted.quick else []
-    there = variables_of(file)
-    settings += [f"let.{variable}={value}" for variable, value in wanted.let.items() if variable in there]
+    there, let = variables_of(file), wanted.let
+    if wanted.conditions == "kernel":
+        ours = on_kernel(paper)
+        settings, let = [*ours.settings[name], *settings], {**ours.let, **let}
+    settings += [f"let.{variable}={value}" for variable, value in let.items() if variable in there]
     experiment = scenario.load(file, settings)
-    plan = sweep.plan_of(experiment, open_backend("sim"), settings)
+    plan = sweep.plan_of(experiment, open_backend(wanted.backend), settings)
     folder = default_folder(file.stem, plan, wanted.out / wanted.paper)
-    return sweep.run_experiment(experiment, sweep.Request(jobs=wanted.jobs, out=folder, settings=settings), watch)
+    request = sweep.Request(wanted.backend, wanted.jobs, folder, settings)
+    return sweep.run_experiment(experiment, request, watch)
 
 
 def opened_if_any(folder: Path) -> Results | None:

@@ -5,7 +5,7 @@ also shows half the 95 % interval of the mean over repetitions. A claim without 
 holding.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -91,17 +91,37 @@ def spread(sample: Sample) -> str:
     return f" ± {sample.half_width:.2g}" if sample.half_width else ""
 
 
-def score(paper: Paper, claims: Iterable[Claim], results: Mapping[str, Results]) -> list[Row]:
-    """Measures claims from the results of experiments, by name."""
-    return [_row(paper.paper, claim, results) for claim in claims]
+def score(
+    paper: Paper, claims: Iterable[Claim], results: Mapping[str, Results], left_out: Set[str] = frozenset()
+) -> list[Row]:
+    """Measures claims from the results of experiments, by name; cases of `left_out` values of axes do not count."""
+    present = {name: _present(found, left_out) for name, found in results.items()}
+    return [_row(paper.paper, claim, present, left_out) for claim in claims]
 
 
-def _row(paper: str, claim: Claim, results: Mapping[str, Results]) -> Row:
+@dataclass(frozen=True)
+class _Present(Results):
+    """Results of an experiment that leaves out values of its axes: it has no runs of them."""
+
+    left_out: Set[str] = frozenset()
+
+    def select(self, **values: str) -> Results:
+        if self.left_out.isdisjoint(values.values()):
+            return super().select(**values)
+        return Results(self.path, self.title, self.axes, [], self.damaged)
+
+
+def _present(found: Results, left_out: Set[str]) -> Results:
+    return _Present(found.path, found.title, found.axes, found.runs, found.damaged, left_out) if left_out else found
+
+
+def _row(paper: str, claim: Claim, results: Mapping[str, Results], left_out: Set[str]) -> Row:
     for name in claim.experiments:
         if name not in results:
             return _skipped(paper, claim, f"experiment `{name}` was not run")
     try:
-        samples = list(EVALUATORS[paper][claim.id](*(results[name] for name in claim.experiments)))
+        found = EVALUATORS[paper][claim.id](*(results[name] for name in claim.experiments))
+        samples = [sample for sample in found if sample.values or sample.case not in left_out]
     except (NotResults, KeyError) as missing:
         return _skipped(paper, claim, f"results are missing: {missing}".splitlines()[0])
     if not all(sample.values for sample in samples):

@@ -7,10 +7,11 @@ grid. The chosen claims are every second one of the file, beginning with the fir
 have no part in it. Experiments run as with `--quick`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from tailback.papers.claims import Paper, load_paper
 from tailback.papers.errors import UnknownPaper
@@ -81,7 +82,16 @@ def candidates(paper: Paper) -> Iterator[Candidate]:
         )
 
 
-def search(wanted: Wanted, watch: Watch) -> Search:
+Chosen: TypeAlias = Callable[[Path], bool]
+"""Which candidates to try, by the folder of their results."""
+
+
+def every(_: Path) -> bool:
+    """Tries all candidates."""
+    return True
+
+
+def search(wanted: Wanted, watch: Watch, among: Chosen = every) -> Search:
     """Runs the experiments of a paper under each candidate, and measures all claims."""
     paper = load_paper(wanted.paper)
     found = list(candidates(paper))
@@ -91,6 +101,7 @@ def search(wanted: Wanted, watch: Watch) -> Search:
     tried = [
         Tried(one, reproduce(replace(wanted, quick=True, figure=None, let=one.let, out=out / slug(one)), watch).rows)
         for one in found
+        if among(out / slug(one) / wanted.paper)
     ]
     return Search(paper, tried)
 
@@ -119,7 +130,7 @@ def as_document(found: Search) -> dict[str, Any]:
 
 
 def in_words(found: Search) -> Iterator[str]:
-    """The table of candidates and claims in Markdown, and the choice."""
+    """The table of candidates and claims in Markdown, with the choice in bold; then how many were not tried."""
     claims = [row.claim.id.removeprefix(f"{found.paper.paper}-") for row in found.tried[0].rows]
     marked = [f"**{claim}**" if number % 2 == 0 else claim for number, claim in enumerate(claims)]
     yield "| conditions | chosen | others | " + " | ".join(marked) + " |"
@@ -129,3 +140,7 @@ def in_words(found: Search) -> Iterator[str]:
         counts = f"{held(one.chosen)} of {len(one.chosen)} | {held(one.others)} of {len(one.others)}"
         name = f"**{one.candidate.name}**" if one is found.best else one.candidate.name
         yield f"| {name} | {counts} | {verdicts} |"
+    there = len(list(candidates(found.paper)))
+    if len(found.tried) < there:
+        all_of_them = f"tailback reproduce {found.paper.paper} --search"
+        yield f"\n{len(found.tried)} of {there} combinations were tried; `{all_of_them}` tries all."

@@ -40,7 +40,13 @@ def _is_none_or_empty(ends: tuple[Any, ...]) -> bool:
     return all(each is None or each == {} for each in ends)
 
 
-#: The key is omitted if the field is `None`, if it is empty (or 0), or if both ends of a link are `None` or empty.
+def _are_zero(ends: tuple[int, ...]) -> bool:
+    return not any(ends)
+
+
+#: The key is omitted if the field is `None`, if it is empty (or 0), or if both ends of a link are `None` or empty, or
+#: if both are 0.
 ABSENT_IF_NONE: Any = Field(exclude_if=_is_none)
 ABSENT_IF_EMPTY: Any = Field(exclude_if=_is_empty)
 ABSENT_IF_NEITHER: Any = Field(exclude_if=_is_none_or_empty)
+ABSENT_IF_ZERO: Any = Field(exclude_if=_are_zero)

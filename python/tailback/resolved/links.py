@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NEITHER, ABSENT_IF_NONE, STRICT, Ends, Options
+from tailback.resolved.fields import (
+    ABSENT_IF_EMPTY,
+    ABSENT_IF_NEITHER,
+    ABSENT_IF_NONE,
+    ABSENT_IF_ZERO,
+    STRICT,
+    Ends,
+    Options,
+)
 
 OPPORTUNITY_BITS = 1500 * 8
 """Bits of one delivery opportunity of a trace. [mm-link DESCRIPTION]"""
@@ -63,6 +71,8 @@ class Link:
     mtu: int
     ring: Ends[int]
     bql: Ends[bool]
+    interrupt_ns: Annotated[tuple[int, int], ABSENT_IF_ZERO] = (0, 0)
+    """Shortest time between two receive interrupts at each end; 0: every packet interrupts."""
     trace: Annotated[tuple[int | None, int | None], ABSENT_IF_NEITHER] = (None, None)
     """Index of the trace of each end."""
     netem: Annotated[tuple[Options, Options], ABSENT_IF_NEITHER] = ({}, {})

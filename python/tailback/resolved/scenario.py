@@ -30,6 +30,8 @@ class Host:
     """Values by full name; buffer sizes have three values."""
     offloads: Offloads = "off"
     """Old results lack this key; they had no offloads."""
+    gro: Annotated[bool, ABSENT_IF_EMPTY] = False
+    """It merges consecutive segments that one interrupt hands over."""
     ssthresh: Annotated[int, ABSENT_IF_EMPTY] = 0
     """Initial slow-start threshold of its connections in segments; 0: infinite."""
 

@@ -20,7 +20,7 @@ from tailback.resolved.pages import PageObject
 
 Protocol: TypeAlias = Literal["icmp", "udp"]
 
-Application: TypeAlias = Literal["tcp", "udp", "ping", "echo", "request", "page"]
+Application: TypeAlias = Literal["tcp", "udp", "ping", "echo", "request", "page", "video"]
 """The applications of the agent (`crates/agent/src/job.rs`)."""
 
 Refusal: TypeAlias = tuple[str, str]
@@ -32,8 +32,8 @@ MIN_DATAGRAM = 16
 MIN_ECHO = 20
 """Bytes of a ping over UDP that the agent needs for the header, its token and its number."""
 
-MIN_PAGE_REQUEST = 8
-"""Bytes of a request of a page that the agent needs for the size of the answer."""
+MIN_FETCH = 8
+"""Bytes of a request of a page or a video that the agent needs for the size of the answer."""
 
 _From: Any = Field(alias="from")
 _To: Any = Field(alias="to")
@@ -290,17 +290,15 @@ class Page:
 
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""
-        if self.size < MIN_PAGE_REQUEST:
-            what = f"the requests of `{self.name}` are too short for the size of the answer"
-            yield what, f"make them at least {MIN_PAGE_REQUEST}b long"
+        yield from _too_short(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Video:
-    """A video in segments, and the rule by which its player chooses bitrates. Only the simulator plays it."""
+    """A video in segments, and the rule by which its player chooses bitrates."""
 
     __pydantic_config__ = STRICT
-    run_by: ClassVar[Application | None] = None
+    run_by: ClassVar[Application | None] = "video"
 
     kind: Literal["video"] = "video"
     name: str
@@ -319,9 +317,29 @@ class Video:
     socket: SocketOptions = SocketOptions()
     dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
 
+    def job(self, duration_ns: int) -> dict[str, Any]:
+        """The entry in the agent's job, besides name, ends and start."""
+        return {
+            "stop_ns": min(self.stop_ns, duration_ns),
+            "size": self.size,
+            "ladder_bps": list(self.ladder_bps),
+            "segment_ns": self.segment_ns,
+            "buffer_ns": self.buffer_ns,
+            "startup_ns": self.startup_ns,
+            "rule": self.rule,
+            "congestion_control": self.cc.name,
+            "pacing_shift": None,
+        }
+
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""
-        yield from ()
+        yield from _too_short(self)
+
+
+def _too_short(entry: Page | Video) -> Iterator[Refusal]:
+    if entry.size < MIN_FETCH:
+        what = f"the requests of `{entry.name}` are too short for the size of the answer"
+        yield what, f"make them at least {MIN_FETCH}b long"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -352,11 +370,8 @@ def _tag(entry: Any) -> str | None:
     return str(entry.get("kind")) if "start_ns" in entry else "observed"
 
 
-Connection: TypeAlias = Tcp | Request | Page
-"""Traffic over TCP that kernels run, too."""
-
-OfAgent: TypeAlias = Tcp | Udp | Ping | Request | Page
-"""Traffic that the agent has, too; the others are refused by name before a job is written."""
+Connection: TypeAlias = Tcp | Request | Page | Video
+"""Traffic over TCP."""
 
 Flow: TypeAlias = Tcp | Udp | Ping | Request | Page | Video
 """The kinds of traffic of a run."""

@@ -12,7 +12,7 @@ from tailback.resolved.wifi import AIR
 #: The version of Linux that Tailback models.
 STACK = "linux-6.12"
 #: The names in `tailback_tcp::STACKS`, which lists the differences.
-STACKS = (STACK, "linux-6.6", "linux-5.10", "linux-5.4", "linux-5.0", "linux-4.14", "freebsd-9")
+STACKS = (STACK, "linux-6.6", "linux-5.10", "linux-5.4", "linux-5.0", "linux-4.14", "linux-3.10", "freebsd-9")
 
 #: Linux's default, `net.ipv4.tcp_congestion_control`. [linux-6.12 Kconfig DEFAULT_TCP_CONG]
 CC = "cubic"
@@ -23,7 +23,7 @@ TSQ = "1ms"
 #: mac80211 sets pacing shift 7 (8 ms) on its devices, so that aggregates can grow. Before 4.16, radios had the same
 #: shift as other devices. [linux-6.12 net/mac80211/main.c tx_sk_pacing_shift]
 WIFI_TSQ = "8ms"
-STACKS_WITHOUT_WIFI_TSQ = ("linux-4.14",)
+STACKS_WITHOUT_WIFI_TSQ = ("linux-4.14", "linux-3.10")
 
 #: Name of the only Wi-Fi cell of a file; of several cells, each has a number appended.
 CELL = AIR
@@ -62,6 +62,12 @@ MTU = 1500
 #: Descriptors of the transmit ring of common Ethernet drivers (`ethtool -g`: e1000e, igb, r8169 have 256).
 RING = 256
 
+#: Every packet that arrives interrupts its host, which takes it at once.
+INTERRUPTS = "0s"
+
+#: Each segment is received by itself, as in the testbeds of the papers that turn offloads off; Linux's default is `on`.
+GRO = False
+
 #: Current Ethernet drivers have byte queue limits. [linux-6.12 dynamic_queue_limits.c]
 BQL = True
 
@@ -93,7 +99,7 @@ PAGE = "desktop"
 HTTP: Final = 2
 BROWSER_CONNECTIONS = 6
 
-#: The video of Yin et al.: 240p to 1080p of YouTube, segments and buffer of the Envivio test video. [yin2015 §7.1]
+#: The video of Yin et al.: 240p to 1080p of YouTube, segments and buffer of the Envivio test video. [yin2015]
 LADDER = ("350kbit", "600kbit", "1mbit", "2mbit", "3mbit")
 VIDEO_SEGMENT = "4s"
 VIDEO_BUFFER = "30s"

@@ -8,7 +8,7 @@ variables replaced (`variables`) → short forms expanded (`shapes`) → typed k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -200,7 +200,7 @@ class _Reading:
         return None if wrong else keys
 
     def _note_rest(self, wrong: Iterable[Problem], tree: Node) -> None:
-        """Also reports errors across keys, checked on the tree without its invalid values."""
+        """Also reports errors across keys, checked without the invalid values; not that these are absent."""
         pruned = tree
         for problem in wrong:
             pruned = _without_invalid(pruned, problem.loc)
@@ -208,13 +208,19 @@ class _Reading:
             keys = self._validated(pruned)
         except ValidationError:
             return
-        self._note(check.problems(keys), tree)
+        removed = {problem.loc for problem in wrong}
+        self._note([each for each in check.problems(keys) if not _asks_for(each, removed)], tree)
 
     def _validated(self, tree: Node) -> Keys:
         return Keys.model_validate(plain(tree), context={"registry": self.registry, "folder": self.folder})
 
     def _note(self, wrong: Iterable[Problem], tree: Node) -> None:
         self.findings.extend(findings.located(problem, tree) for problem in wrong)
+
+
+def _asks_for(problem: Problem, removed: Collection[Loc]) -> bool:
+    """Whether the hint is to add a key that is there, with an invalid value."""
+    return any(problem.loc[:-1] == loc[:-1] and problem.hint.startswith(f"add `{loc[-1]}:") for loc in removed if loc)
 
 
 def _without_invalid(tree: Node, loc: Loc) -> Node:

@@ -9,10 +9,11 @@ way, and probes that open a connection, ask once and close. The draft ends when 
 seconds each; here the number of connections is fixed.
 
 `voip` is a G.711 call in both directions, where Flent sends one stream with D-ITG; `http` loads a page every 5 s, where
-Flent fetches a list of addresses again and again.   [flent tests/voip.conf, voip-1up.conf, http.conf, http-1up.conf]
+Flent fetches a list of addresses again and again.   [flent tests/voip.conf, voip-1up.conf, voip-rrul.conf,
+http.conf, http-1up.conf, http-rrul.conf]
 
 RRUL, realtime response under load: four TCP flows each way, marked BE, BK (CS1), CS5 and EF, a ping, and pings over UDP
-marked EF, BK and BE; `rrul_be` has the same without marks.
+marked EF, BK and BE; `rrul_be` has the same without marks, and so have `voip-rrul` and `http-rrul`.
 """
 
 from __future__ import annotations
@@ -77,12 +78,12 @@ PRESETS: Mapping[str, str] = {
     "tcp_1down": "One TCP flow from the second host to the first, and a ping.",
     "voip": "A G.711 call in both directions, and a ping.",
     "voip-1up": "A G.711 call beside one TCP flow from the first host to the second, and a ping.",
-    "voip-rrul": "A G.711 call beside the flows and pings of RRUL.",
+    "voip-rrul": "A G.711 call beside the flows and pings of RRUL without marks.",
     "rrul_voip": "Another name of voip-rrul.",
     "http": "The median home page of 2024 over HTTP/2 every 5 s, and a ping.",
     "http-1up": "The pages of `http` beside one TCP flow from the first host to the second.",
     "http-1down": "The pages of `http` beside one TCP flow from the second host to the first.",
-    "http-rrul": "The pages of `http` beside the flows and pings of RRUL.",
+    "http-rrul": "The pages of `http` beside the flows and pings of RRUL without marks.",
     "responsiveness": (
         "Responsiveness under working conditions, by the IETF's draft: from `start` on, one TCP flow more per second "
         "each way, up to `flows`; and every `interval`, during the whole run, a connection that asks once and closes. "
@@ -205,6 +206,7 @@ def _loads(entry: Preset) -> tuple[int, int]:
 VOIP = ("voip", "voip-1up", "voip-rrul", "rrul_voip")
 WEB = ("http", "http-1up", "http-1down", "http-rrul")
 RRUL = ("rrul", "rrul_be", "voip-rrul", "rrul_voip", "http-rrul")
+UNMARKED = ("rrul_be", "voip-rrul", "rrul_voip", "http-rrul")
 
 PAGES_EVERY = "5s"
 """Interval of the pages of `http`; Flent asks for its list of addresses again as soon as it has them."""
@@ -212,14 +214,14 @@ PAGES_EVERY = "5s"
 
 #: Flent's marks in RRUL, and their code points in netperf.
 _MARKS = {"BE": 0, "BK": 8, "CS5": 40, "EF": 46}
-_UDP_PINGS = {**dict.fromkeys(RRUL, ("EF", "BK", "BE")), "rrul_be": ("BE1", "BE2", "BE3")}
+_UDP_PINGS = {"rrul": ("EF", "BK", "BE"), **dict.fromkeys(UNMARKED, ("BE1", "BE2", "BE3"))}
 
 
 def _rrul(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
-    """Flows of `rrul` are named by their marks, those of `rrul_be` are numbered."""
+    """Flows of `rrul` are named by their marks; those without marks are numbered."""
     here, there = entry.hosts
     for name, ends in (("upload", Direction(here, there)), ("download", Direction(there, here))):
-        if entry.preset == "rrul_be":
+        if entry.preset in UNMARKED:
             yield _bulk(keys, loc, entry, ends, numbered(name, len(_MARKS)))
             continue
         for mark, dscp in _MARKS.items():

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from tailback.limits import FileRefused, read_bounded
 from tailback.plain import has_control
@@ -87,11 +86,11 @@ def _compose(text: str, file: str) -> YamlNode | None:
         return compose(text, 2 * MAX_VALUES, DEEPEST)
     except TooLarge as error:
         raise _refused(_line(error.line, file), _TOO_LARGE, "split it into several files") from None
-    except (MarkedYAMLError, yaml.MarkedYAMLError) as error:
+    except yaml.MarkedYAMLError as error:
         raise _refused(
             _place(error, file), f"is not YAML: {error.problem or error.context}", _yaml_hint(error)
         ) from None
-    except (YAMLError, yaml.YAMLError) as error:
+    except yaml.YAMLError as error:
         reason = str(error).splitlines()[0]
         raise _refused(Where(file), f"is not YAML: {reason}", "save it as plain text") from None
     except RecursionError:
@@ -151,11 +150,11 @@ class _Conversion:
         if not tag.startswith(TAG) or tag.removeprefix(TAG) in _FOREIGN:
             self._note(where, loc, f"the tag `{tag}` has no meaning here", "remove it")
             return Node(None, where)
-        if isinstance(source, SEQUENCE):
+        if source.id == SEQUENCE:
             return Node([self.node(child, (*loc, index)) for index, child in enumerate(source.value)], where)
-        if isinstance(source, MAPPING):
+        if source.id == MAPPING:
             return Node(self._entries(source, loc), where)
-        assert isinstance(source, SCALAR)
+        assert source.id == SCALAR
         text = self._text(source, loc)
         return Node(_scalar(text, tag.removeprefix(TAG)), where, text)
 
@@ -175,7 +174,7 @@ class _Conversion:
         entries: dict[str, Node] = {}
         merged: dict[str, Node] = {}
         for key, value in source.value:
-            if not isinstance(key, SCALAR):
+            if key.id != SCALAR:
                 self._note(self._where(key), loc, "a key is a list or a mapping", "write a word as the key")
             elif str(key.tag) == _MERGE:
                 merged = {**self._merged(value, loc), **merged}
@@ -193,7 +192,7 @@ class _Conversion:
         entries[name] = self.node(value, here, key)
 
     def _merged(self, value: YamlNode, loc: Loc) -> dict[str, Node]:
-        sources = value.value if isinstance(value, SEQUENCE) else [value]
+        sources = value.value if value.id == SEQUENCE else [value]
         merged: dict[str, Node] = {}
         for source in sources:
             node = self.node(source, loc)

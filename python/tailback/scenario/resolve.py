@@ -98,6 +98,7 @@ def _host(keys: Keys, name: str, network: Network) -> resolved.Host:
         stack=settings.stack if settings is not None else defaults.STACK,
         sysctl={key: sysctl(key, value) for key, value in given.items()},
         offloads=offloads_of(keys, name),
+        gro=settings.gro if settings is not None else defaults.GRO,
         ssthresh=settings.ssthresh if settings is not None else defaults.SSTHRESH,
     )
 
@@ -111,6 +112,7 @@ def _link(link: Link, keys: Keys, network: Network, traces: Sequence[Trace]) -> 
         mtu=link.mtu,
         ring=_pair(link.ring or [near.ring, far.ring]),
         bql=_pair(link.bql or [near.bql, far.bql]),
+        interrupt_ns=_pair(link.interrupts or [near.interrupts, far.interrupts]),
         trace=_pair([None if each is None else traces.index(each) for each in link.trace]),
         netem=(_netem(link, 0), _netem(link, 1)),
         schedule=tuple(_schedule(link)),

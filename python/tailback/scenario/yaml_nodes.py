@@ -3,25 +3,23 @@
 Two parsers are used. libyaml, through PyYAML, is twenty times as fast as ruamel.yaml, so it comes first; its events
 become nodes with the tags of YAML 1.2. If it fails, ruamel.yaml reads the text again, because it supports more of YAML
 1.2 and has better error messages; long texts are not read again, because that would take minutes. Without libyaml,
-ruamel.yaml reads everything.
+ruamel.yaml reads everything. It is imported only then.
 """
 
 from __future__ import annotations
 
-import functools
+import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import yaml
-from ruamel.yaml import YAML, nodes
 
 Node: TypeAlias = Any
-"""A node of either parser; both have the attributes `tag`, `value` and `start_mark`."""
+"""A node of either parser; both have the attributes `id`, `tag`, `value` and `start_mark`."""
 
-SCALAR = (yaml.ScalarNode, nodes.ScalarNode)
-SEQUENCE = (yaml.SequenceNode, nodes.SequenceNode)
-MAPPING = (yaml.MappingNode, nodes.MappingNode)
+#: What `id` of a node is.
+SCALAR, SEQUENCE, MAPPING = "scalar", "sequence", "mapping"
 
 TAG = "tag:yaml.org,2002:"
 LONGEST_READ_TWICE = 100_000
@@ -39,7 +37,7 @@ class TooLarge(Exception):
 def compose(text: str, most_nodes: int, deepest: int) -> Node | None:
     """The root of the only document in a text; None if it is empty.
 
-    Raises `TooLarge`, or `YAMLError` of PyYAML or ruamel.yaml. On malformed input ruamel.yaml may raise any exception.
+    Raises `TooLarge`, or `YAMLError` of PyYAML. On malformed input ruamel.yaml may raise any exception.
     """
     if yaml.__with_libyaml__:
         try:
@@ -47,14 +45,23 @@ def compose(text: str, most_nodes: int, deepest: int) -> Node | None:
         except (yaml.YAMLError, UnicodeError):
             if len(text) > LONGEST_READ_TWICE:
                 raise
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        composed: Node | None = _ruamel().compose(text)
+    return composed_thoroughly(text)
+
+
+def composed_thoroughly(text: str) -> Node | None:
+    """The same by ruamel.yaml; its errors become those of PyYAML."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            composed: Node | None = YAML(typ="safe", pure=True).compose(text)
+    except MarkedYAMLError as error:
+        raise yaml.MarkedYAMLError(error.context, error.context_mark, error.problem, error.problem_mark) from error
+    except YAMLError as error:
+        raise yaml.YAMLError(str(error)) from error
     return composed
-
-
-def _ruamel() -> YAML:
-    return YAML(typ="safe", pure=True)
 
 
 class _Composer:
@@ -131,16 +138,18 @@ def _made(event: Any) -> Node:
     return yaml.MappingNode(tag or f"{TAG}map", [], event.start_mark)
 
 
+_TYPED = re.compile(
+    r"(?P<null>~|null|Null|NULL|)"
+    r"|(?P<bool>true|True|TRUE|false|False|FALSE)"
+    r"|(?P<merge><<)"
+    r"|(?P<int>[-+][0-9_]+|[0-9][0-9_]*|[-+]?0b[01_]+|[-+]?0o[0-7_]+|[-+]?0x[0-9a-fA-F_]+)"
+    r"|(?P<float>[-+]?[0-9][0-9_]*(?:\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)"
+    r"|[-+]?\.[0-9_]+(?:[eE][-+][0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))"
+)
+"""Plain scalars that are not text [yaml-1.2 §10.3.2], with ruamel.yaml's additions: `_` in numbers, `0b1`, `<<`."""
+
+
 def _tag_of(text: str) -> str:
     """The tag of a plain scalar."""
-    tags = _tags().get(text[:1], ())
-    return next((tag for tag, pattern in tags if pattern.match(text)), f"{TAG}str")
-
-
-@functools.cache
-def _tags() -> Mapping[str, Sequence[tuple[str, Any]]]:
-    """ruamel.yaml's rules for the tags of plain scalars in YAML 1.2, by first character."""
-    listed = _ruamel().resolver.versioned_resolver
-    return {
-        first: [(str(tag), pattern) for tag, pattern in known] for first, known in listed.items() if first is not None
-    }
+    found = _TYPED.fullmatch(text)
+    return f"{TAG}{found.lastgroup if found else 'str'}"

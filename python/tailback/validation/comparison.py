@@ -24,7 +24,7 @@ from tailback.analysis.divergence import (
 from tailback.analysis.equivalence import undecided
 from tailback.analysis.matrix import deviations
 from tailback.analysis.metric import Summary
-from tailback.analysis.metrics import Samples, counted, drops_by_counters
+from tailback.analysis.metrics import Samples, by_reason, counted, counted_at_radios, drops_by_counters
 from tailback.analysis.rows import with_axes
 from tailback.analysis.tolerances import NONE, Tolerance, judged, share_within
 from tailback.results import Pairing, RunFolder, RunPair
@@ -123,7 +123,7 @@ def compare(pairing: Pairing, criteria: Criteria) -> Comparison:
 
 def _counted_alike(pair: RunPair) -> tuple[Summary, Summary]:
     """The summaries of both runs. If a side has no `events` (a kernel does not report single drops), drops and marks of
-    both sides are taken from the counters of the disciplines.
+    both sides are those that a kernel counts.
     """
     sides = _runs(pair)
     if all(run.has("events") for run in sides) or not all(run.has("qdisc") for run in sides):
@@ -132,13 +132,28 @@ def _counted_alike(pair: RunPair) -> tuple[Summary, Summary]:
 
 
 def summary_by_counters(run: RunFolder) -> dict[str, Any]:
-    """The summary of `run`, with drops and marks from the counters of the disciplines (`qdisc`)."""
+    """The summary of `run`, with those drops and marks that a kernel counts: of the disciplines (`qdisc`), and above
+    radios without one.
+    """
     window = Window(*run.window_ns)
+    marks = sum(counted(run.qdisc, "marked", window).values())
+    at_radios = _at_radios(run, "mark", window)
     return {
         **run.summary,
-        "drops": drops_by_counters(run.qdisc, window),
-        "marks": sum(counted(run.qdisc, "marked", window).values()),
+        "drops": drops_by_counters(run.qdisc, window) | _at_radios(run, "drop", window),
+        "marks": marks + sum(sum(reasons.values()) for reasons in at_radios.values()),
     }
+
+
+def _at_radios(run: RunFolder, what: str, window: Window) -> dict[str, dict[str, int]]:
+    """Drops or marks (`what`) above radios without a discipline, by device and reason."""
+    if run.has("radios"):
+        return counted_at_radios(run.table("radios"), what, window)
+    if not run.has("events"):
+        return {}
+    found = by_reason(run.events, what, window)
+    radios = (device.name for device in run.scenario.devices if device.wire is None and device.root is None)
+    return {name: found[name] for name in radios if name in found}
 
 
 def divergence(comparison: Comparison, configuration: int) -> Divergence | None:

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 from tailback import qdiscs
 from tailback.backends.linux import captures
+from tailback.backends.linux.driver_traits import traits
 from tailback.backends.linux.links import (
     FRAMING,
     PREAMBLE_AND_GAP,
@@ -40,8 +41,8 @@ from tailback.backends.linux.own_modules import registered
 from tailback.backends.linux.steps import IP, TC, Json, Words, run, write
 from tailback.backends.linux.trees import NOTHING, Matches, Socket, Transport, Tree
 from tailback.qdiscs import words_of
-from tailback.resolved import Flow, Link, Qdisc, Request, Scenario, Tcp, Video
-from tailback.resolved.traffic import Application, OfAgent
+from tailback.resolved import Connection, Flow, Link, Qdisc, Scenario, Tcp
+from tailback.resolved.traffic import Application
 from tailback.resolved.wifi import Mode
 
 FIRST_PORT = 5001
@@ -49,11 +50,11 @@ FIRST_PORT = 5001
 OPPORTUNITIES = "opportunities"
 """The discipline of our kernel that follows a trace."""
 
-BETWEEN_SOCKETS: tuple[Application, ...] = ("tcp", "udp", "echo", "request", "page")
+BETWEEN_SOCKETS: tuple[Application, ...] = ("tcp", "udp", "echo", "request", "page", "video")
 """Applications with a socket at both ends; the kernel answers echo requests of ICMP."""
 
 TRANSPORTS: Mapping[Application, Transport] = {
-    "tcp": "tcp", "request": "tcp", "page": "tcp", "udp": "udp", "echo": "udp", "ping": "icmp",
+    "tcp": "tcp", "request": "tcp", "page": "tcp", "video": "tcp", "udp": "udp", "echo": "udp", "ping": "icmp",
 }  # fmt: skip
 """What carries an application. Ports are consecutive for each; the port of a ping is the identifier of its requests."""
 
@@ -72,22 +73,15 @@ FREQUENCY_MHZ = 5180
 """Channel 36. The air does not depend on it."""
 
 SHORT_GUARD_NS = 400
+
+FORMATS = (("ht", 800), ("ht", 400), ("vht", 800), ("vht", 400), ("he", 800), ("he", 1600), ("he", 3200))
+"""Formats and guard intervals in ns, as our driver numbers them (`kernel/driver/air.h`)."""
+
+CODED_BITS = ((1, 6), (2, 6), (2, 9), (4, 6), (4, 9), (6, 8), (6, 9), (6, 10), (8, 9), (8, 10), (10, 9), (10, 10))
+"""Coded bits on a carrier, and twelfths of them that are data, by MCS."""
+
 DEFAULT_SHIFT = 10
 """`sk_pacing_shift` of sockets whose small queue is not limited by a time. [linux-6.12 sock.c sock_init_data_uid]"""
-
-
-@dataclass(frozen=True)
-class DriverTraits:
-    """What a driver profile tells mac80211 about itself."""
-
-    fairness: int
-    """Whether it reports airtime, which mac80211 then distributes."""
-    limits: bool
-    """Whether mac80211 limits the airtime of frames in the device (AQL)."""
-
-
-DRIVERS: Mapping[str, DriverTraits] = {"ath9k": DriverTraits(3, limits=False), "generic": DriverTraits(3, limits=False)}
-"""The profiles whose part in the kernel is known."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +157,7 @@ def job_of(scenario: Scenario) -> Json:
         ],
         **_traces(scenario, hops),
         **captures.job_of(scenario, hops),
-        **({"air": f"{RADIOS}zero"} if scenario.cells else {}),
+        **_radios(scenario),
     }
 
 
@@ -283,7 +277,8 @@ def _cells(scenario: Scenario) -> Iterator[Json]:
         for place, host in enumerate(hosts):
             yield write(host, f"{RADIOS}radio", " ".join(map(str, radio_words(scenario, number, place))))
             yield run(host, IP, "link", "set", "wlan0", "name", device)
-        width = max(station.mode.width for station in cell.stations)
+        # They associate as radios of 802.11n.
+        width = min(40, max(station.mode.width for station in cell.stations))
         members = {"access_point": ends[0], "stations": ends[1:], "frequency": FREQUENCY_MHZ, "width": width}
         yield {"kind": "associate", "cell": members}
         for host in hosts if scenario.hosts[cell.access_point].offloads == "off" else ():
@@ -313,27 +308,36 @@ def _radio_of(scenario: Scenario, host: int, hop: Hop) -> str:
 
 def radio_words(scenario: Scenario, number: int, place: int) -> list[object]:
     """What the driver is told about a radio: address, pacing shift of its sockets, HT mode (MCS, width, short guard
-    interval), expected throughput in kbit/s, airtime fairness, airtime queue limits."""
+    interval), expected throughput in kbit/s, airtime fairness, airtime queue limits, streams, whether its modes vary,
+    whether mac80211 chooses those of what it sends, and format with guard interval. An access point has what any of its
+    stations has."""
     cell = scenario.cells[number]
-    station = cell.stations[max(place - 1, 0)]
-    host = cell.access_point if place == 0 else station.host
-    driver = cell.driver if place == 0 else station.driver
+    stations = cell.stations if place == 0 else cell.stations[place - 1 : place]
+    host = cell.access_point if place == 0 else stations[0].host
+    driver = cell.driver if place == 0 else stations[0].driver
     shifts = [flow.tsq.shift for flow in scenario.tcp if flow.source == host and flow.tsq.kind == "time"]
-    mode = station.mode
-    index = 8 * (mode.streams - 1) + mode.mcs
-    short = int(mode.guard_ns == SHORT_GUARD_NS)
-    traits = DRIVERS[driver.name]
-    fairness = int(driver.options.get("airtime_flags", traits.fairness) > 0)
+    mode = stations[0].mode
+    index = 8 * (mode.streams - 1) + mode.mcs if mode.format == "ht" else mode.mcs
+    width = max(station.mode.width for station in stations)
+    short = int(any(station.mode.guard_ns == SHORT_GUARD_NS for station in stations))
+    known = traits()[driver.name]
+    fairness = int(driver.options.get("airtime_flags", known.fairness) > 0)
     shift = shifts[0] if shifts else DEFAULT_SHIFT
-    return [_radio_address(number, place), shift, index, mode.width, short, ht_kbps(mode), fairness, int(traits.limits)]
+    expected = 0 if known.chooses else kbps(mode)
+    streams = max(station.mode.streams for station in stations)
+    varies = any(station.rate != "fixed" for station in stations)
+    before = [_radio_address(number, place), shift, index, width, short, expected, fairness, int(known.limits)]
+    kind = FORMATS.index((mode.format, mode.guard_ns))
+    return [*before, streams, int(varies), int(varies and not known.chooses), kind]
 
 
-def ht_kbps(mode: Mode) -> int:
-    """The bit rate of an HT mode. [ieee80211-2016 §19.5]"""
-    carriers = 108 if mode.width == 40 else 52
-    bits, of_six = ((1, 3), (2, 3), (2, 4.5), (4, 3), (4, 4.5), (6, 4), (6, 4.5), (6, 5))[mode.mcs]
-    symbol_us = 3.6 if mode.guard_ns == SHORT_GUARD_NS else 4.0
-    return round(carriers * bits * of_six / 6 * mode.streams / symbol_us * 1000)
+def kbps(mode: Mode) -> int:
+    """The bit rate of a mode. [ieee80211-2016 §19.5, §21.5] [ieee80211ax §27.5]"""
+    of_width = {"ht": (52, 108), "vht": (52, 108, 234, 468), "he": (234, 468, 980, 1960)}[mode.format]
+    carriers = of_width[(20, 40, 80, 160).index(mode.width)]
+    bits, of_twelfths = CODED_BITS[mode.mcs]
+    symbol_us = (12.8 if mode.format == "he" else 3.2) + mode.guard_ns / 1000
+    return round(carriers * bits * of_twelfths / 12 * mode.streams / symbol_us * 1000)
 
 
 def cuts_segments(scenario: Scenario, link: Link, host: int) -> bool:
@@ -481,6 +485,12 @@ def _lossy(scenario: Scenario, hops: Sequence[Hop]) -> Json:
     return {"lossy": found} if found else {}
 
 
+def _radios(scenario: Scenario) -> Json:
+    """What connects the radios to their air, and their devices, whose queues are sampled."""
+    found = list(captures.radios(scenario))
+    return {"air": f"{RADIOS}zero", "radios": found} if found else {}
+
+
 def _traces(scenario: Scenario, hops: Sequence[Hop]) -> Json:
     """The devices that deliver at the times of a trace, for the agent."""
     found = []
@@ -512,21 +522,21 @@ def _target(hops: Sequence[Hop], flow: Flow) -> str:
     return family.address(back.link, back.end)
 
 
-def with_sockets(scenario: Scenario) -> Iterator[tuple[OfAgent, Socket]]:
+def with_sockets(scenario: Scenario) -> Iterator[tuple[Flow, Socket]]:
     """The flows that the agent can run, with what distinguishes their packets."""
     used: Counter[Transport] = Counter()
     for entry in scenario.flows:
-        if isinstance(entry, Video) or entry.run_by is None:
+        if entry.run_by is None:
             continue
         transport = TRANSPORTS[entry.run_by]
         yield entry, Socket(transport, FIRST_PORT + used[transport])
         used[transport] += 1
 
 
-def conversation(entry: OfAgent, port: int, scenario: Scenario) -> Json:
+def conversation(entry: Flow, port: int, scenario: Scenario) -> Json:
     """The entry of a flow in the agent's job, without its address."""
     between = {"to": entry.target} if entry.run_by in BETWEEN_SOCKETS else {}
-    control = {"congestion_control": registered(scenario, entry.cc)} if isinstance(entry, Tcp | Request) else {}
+    control = {"congestion_control": registered(scenario, entry.cc)} if isinstance(entry, Connection) else {}
     return {
         "kind": entry.run_by,
         "name": entry.name,

@@ -64,7 +64,8 @@ def stacks(scenario: Scenario, version: str, remedy: str) -> Iterator[Finding]:
 def findings(scenario: Scenario) -> Iterator[Finding]:
     """All features that no kernel supports."""
     parts = (
-        _own_controls, _thresholds, _copies, _side_by_side, _traffic, _addresses, _qdiscs, _shapers, _record,
+        _own_controls, _thresholds, _reception, _copies, _side_by_side, _traffic, _addresses, _qdiscs, _shapers,
+        _record,
     )  # fmt: skip
     for each in parts:
         yield from each(scenario)
@@ -82,6 +83,19 @@ def _thresholds(scenario: Scenario) -> Iterator[Finding]:
         if host.ssthresh:
             what = f"host `{host.name}` has a slow-start threshold, a metric of routes"
             yield NotAsked(what), "remove `ssthresh`, or run it on the simulator, --backend sim"
+
+
+def _reception(scenario: Scenario) -> Iterator[Finding]:
+    """How a NIC hands over what it receives: a veth hands over each packet at once."""
+    for host in scenario.hosts:
+        if host.gro:
+            what = f"host `{host.name}` merges what it receives (`gro`)"
+            yield NotAsked(what), "remove `gro`, or run it on the simulator, --backend sim"
+    for link in scenario.links:
+        for end, interval in zip(link.ends, link.interrupt_ns, strict=True):
+            if interval:
+                what = f"host `{scenario.hosts[end].name}` mitigates interrupts (`interrupts`)"
+                yield NotAsked(what), "remove `interrupts`, or run it on the simulator, --backend sim"
 
 
 def cells(scenario: Scenario) -> Iterator[Finding]:

@@ -107,8 +107,28 @@ OBJECTS: Mapping[str, tuple[pa.DataType, str]] = {
     "loaded_ms": (NUMBER, "ms"),
 }
 
+VIDEO: Mapping[str, tuple[pa.DataType, str]] = {
+    "t": (NUMBER, "s"),
+    "video": (TEXT, ""),
+    "segment": (COUNT, ""),
+    "bitrate": (COUNT, "bit/s"),
+    "bytes": (COUNT, "B"),
+    "buffer_ms": (NUMBER, "ms"),
+    "fetch_ms": (NUMBER, "ms"),
+    "waited_ms": (NUMBER, "ms"),
+}
+
 LOSSES: Mapping[str, tuple[pa.DataType, str]] = {"t": (NUMBER, "s"), "device": (TEXT, ""), "lost": (COUNT, "packets")}
 """The columns of `losses`."""
+
+RADIOS: Mapping[str, tuple[pa.DataType, str]] = {
+    "t": (NUMBER, "s"),
+    "device": (TEXT, ""),
+    "what": (TEXT, ""),
+    "reason": (TEXT, ""),
+    "count": (COUNT, "packets"),
+}
+"""The columns of `radios`."""
 
 SIGNED = pa.int64()
 """One-way delays between two machines may be negative."""
@@ -127,6 +147,9 @@ SCALED = {
     "rtt_ms": ("rtt_ns", 1e6),
     "latency_ms": ("latency_ns", 1e6),
     "loaded_ms": ("loaded_ns", 1e6),
+    "buffer_ms": ("buffer_ns", 1e6),
+    "fetch_ms": ("fetch_ns", 1e6),
+    "waited_ms": ("waited_ns", 1e6),
     "completion_s": ("completion_ns", 1e9),
 }
 """Columns that the agent writes in ns: their name there, and the number of ns in their unit."""
@@ -141,7 +164,9 @@ def read_tables(folder: Path) -> dict[str, pa.Table]:
         "completions": read_table(folder, "completions", COMPLETIONS),
         "requests": read_table(folder, "requests", REQUESTS),
         "objects": read_table(folder, "objects", OBJECTS),
+        "video": read_table(folder, "video", VIDEO),
         "losses": read_table(folder, "losses", LOSSES),
+        "radios": read_table(folder, "radios", RADIOS),
     }
     return found | {name: table for name, table in more.items() if table.num_rows}
 
@@ -183,9 +208,13 @@ def _read_arrivals(file: Path) -> pa.Table:
     return _table({"t": pc.divide(seconds, 1e9), "flow": read["flow"], "delay_ms": pc.divide(delays, 1e6)}, EACH)
 
 
+def schema_of(columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Schema:
+    """The schema of a table, with the unit of each column."""
+    return pa.schema([pa.field(name, kind, metadata={"unit": unit}) for name, (kind, unit) in columns.items()])
+
+
 def _table(values: Mapping[str, Any], columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Table:
-    fields = [pa.field(name, kind, metadata={"unit": unit}) for name, (kind, unit) in columns.items()]
-    return pa.Table.from_arrays([values[name] for name in columns], schema=pa.schema(fields))
+    return pa.Table.from_arrays([values[name] for name in columns], schema=schema_of(columns))
 
 
 def _read(file: Path, columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Table:
@@ -193,9 +222,7 @@ def _read(file: Path, columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Tabl
     # Missing values are empty cells.
     options = csv.ConvertOptions(column_types=types, include_columns=list(types), strings_can_be_null=True)
     read = csv.read_csv(file, convert_options=options)
-    arrays = [_scaled(read, name) for name in columns]
-    fields = [pa.field(name, kind, metadata={"unit": unit}) for name, (kind, unit) in columns.items()]
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+    return pa.Table.from_arrays([_scaled(read, name) for name in columns], schema=schema_of(columns))
 
 
 def _scaled(read: pa.Table, name: str) -> pa.ChunkedArray:

@@ -85,14 +85,16 @@ class Uml:
             raise TypeError("the backend uml needs a progress object from its own `new_progress()`")
         made = self._modules(scenario)
         job = json.dumps(job_of(scenario))
-        radio = json.dumps(to_json(scenario)) if scenario.cells else None
+        radio = json.dumps(to_json(replace(scenario, kernel=None))) if scenario.cells else None
         files = tuple(made.values())
         order = instance.Order(job, scenario.seed, scenario.duration_ns, modules=files, air=radio)
         with instance.finished(self.machine, order, progress) as (folder, cost):
             stats = of_kernel(scenario, folder)
             notes = own_modules.notes(made, self._described(), own_modules.printed_in(folder))
             found, segments = captures.read(scenario, folder), {"segments": read_segments(folder)}
-            tables = read_tables(folder) | (read_air(folder) if scenario.cells else {})
+            tables = read_tables(folder)
+            if scenario.cells:
+                tables |= read_air(folder, tables.get("radios"))
             return RunResult(tables, {**cost, **segments}, found, notes, stats)
 
     def _modules(self, scenario: Scenario) -> Mapping[str, Path]:

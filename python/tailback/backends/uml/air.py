@@ -11,18 +11,26 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 
 from tailback.backends import RunFailed
+from tailback.backends.linux.tables import RADIOS, schema_of
 
-SCENARIO, SOCKET, TABLE, MESSAGES = "scenario.json", "air", "wifi.arrow", "air.log"
+SCENARIO, SOCKET, TABLE, DROPS, MESSAGES = "scenario.json", "air", "wifi.arrow", "drops.arrow", "air.log"
 """Its files in the folder of the run. The driver knows the name of the socket."""
 
 PATIENCE_S = 60.0
 """Wall time for its start and for its end."""
+
+GONE = "the process with the air is gone"
+"""What the kernel says when it finds its end of the socket closed: before the process itself has ended."""
+
+PROGRAM = f"from {__name__} import main; main()"
+"""What it runs."""
 
 
 @contextlib.contextmanager
@@ -34,7 +42,7 @@ def beside(folder: Path, scenario: str, launcher: list[str]) -> Iterator[None]:
     (folder / SCENARIO).write_text(scenario, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     with (folder / MESSAGES).open("wb") as messages:
-        command = [*launcher, sys.executable, "-c", f"from {__name__} import main; main()"]
+        command = [*launcher, sys.executable, "-c", PROGRAM]
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages
         )
@@ -44,6 +52,9 @@ def beside(folder: Path, scenario: str, launcher: list[str]) -> Iterator[None]:
             yield
         except RunFailed as failed:
             # The kernel panics when its air is gone, so the air is the cause if it has ended with an error.
+            if GONE in str(failed):
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(PATIENCE_S)
             if process.poll():
                 raise RunFailed(_why(folder)) from failed
             raise
@@ -54,9 +65,22 @@ def beside(folder: Path, scenario: str, launcher: list[str]) -> Iterator[None]:
             process.wait()
 
 
-def read_air(folder: Path) -> dict[str, pa.Table]:
-    """The table `wifi`, with a row for each PPDU."""
-    return {"wifi": pa.ipc.open_stream((folder / TABLE).read_bytes()).read_all()}
+def read_air(folder: Path, counted: pa.Table | None) -> dict[str, pa.Table]:
+    """The table `wifi`, with a row per PPDU, and `radios`: what mac80211 has `counted`, and what the air dropped."""
+    wifi, drops = (pa.ipc.open_stream((folder / name).read_bytes()).read_all() for name in (TABLE, DROPS))
+    each = [table for table in (counted, as_counters(drops)) if table is not None and table.num_rows]
+    return {"wifi": wifi, **({"radios": pa.concat_tables(each)} if each else {})}
+
+
+def as_counters(drops: pa.Table) -> pa.Table:
+    """Single drops in the form of `radios`, whose last column counts since the start."""
+    seen: Counter[tuple[str, str]] = Counter()
+    rows = []
+    for row in drops.select(["t", "where", "reason"]).to_pylist():
+        seen[row["where"], row["reason"]] += 1
+        count = seen[row["where"], row["reason"]]
+        rows.append({"t": row["t"], "device": row["where"], "what": "drop", "reason": row["reason"], "count": count})
+    return pa.Table.from_pylist(rows, schema=schema_of(RADIOS))
 
 
 def _wait_for_socket(process: subprocess.Popen[bytes], folder: Path) -> None:
@@ -86,5 +110,7 @@ def main() -> None:
     """Serves the driver that connects to the socket in the current folder."""
     from tailback import _core
 
-    table = _core.serve_air(Path(SCENARIO).read_text(encoding="utf-8"), SOCKET)
-    Path(TABLE).write_bytes(table)
+    for name, stream in zip(
+        (TABLE, DROPS), _core.serve_air(Path(SCENARIO).read_text(encoding="utf-8"), SOCKET), strict=True
+    ):
+        Path(name).write_bytes(stream)

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from tailback import qdiscs
 from tailback.backends.linux import suitable
-from tailback.backends.linux.job import DRIVERS, V6, families_of, radio_hops
+from tailback.backends.linux.driver_traits import traits
+from tailback.backends.linux.job import V6, families_of, radio_hops
 from tailback.backends.linux.suitable import Finding, NotAsked
 from tailback.kernel import Kernel
 from tailback.resolved import Scenario, SmallQueue
@@ -88,21 +89,37 @@ def _cells(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
     for cell in scenario.cells:
         for station in cell.stations:
             name = scenario.hosts[station.host].name
-            if station.rate != "fixed":
-                yield NotAsked(f"rate control (`{name}`)"), f"give it an `mcs`, or {simulator}"
-            if station.mode.format != "ht":
-                yield NotAsked(f"modes other than those of 802.11n (`{name}`)"), f"use 802.11n, or {simulator}"
+            ends = (cell.driver, station.driver)
+            if station.rate != "fixed" and station.mode.format != "ht" and not all(map(_chooses, ends)):
+                what = NotAsked(f"rate control of mac80211 beyond 802.11n (`{name}`)")
+                yield what, f"give it an `mcs`, use 802.11n or a driver whose firmware chooses, or {simulator}"
         for driver in (cell.driver, *(station.driver for station in cell.stations)):
             yield from _driver(driver)
         for host in (cell.access_point, *(station.host for station in cell.stations)):
             yield from _radio(scenario, host)
 
 
+OF_MAC80211 = ("limit", "memory_limit", "airtime", "airtime_low", "airtime_device", "airtime_step")
+"""Options of a driver that are constants of mac80211 on a kernel: `kernel: mine` may have others."""
+
+NOT_IN_THE_AIR = ("rx_quiet", "rx_longest")
+"""Options of a driver that the process with the air does not have: there they are 0."""
+
+
+def _chooses(driver: Driver) -> bool:
+    """Its firmware chooses the rates."""
+    return driver.name in traits() and traits()[driver.name].chooses
+
+
 def _driver(driver: Driver) -> Iterator[Finding]:
     simulator = "run it on the simulator, --backend sim"
-    if driver.name not in DRIVERS:
-        yield NotAsked(f"the driver `{driver.name}`"), f"use one of {', '.join(DRIVERS)}, or {simulator}"
-    for option in sorted({"limit", "memory_limit", "rx_quiet", "rx_longest"} & set(driver.options)):
+    if driver.name not in traits():
+        what = (
+            f"the driver `{driver.name}` has a qdisc; above every driver of Linux 6.12, mac80211 has queues of its own"
+        )
+        yield what, f"use one of {', '.join(traits())}, or {simulator}"
+    refused = {*OF_MAC80211, *(option for option in NOT_IN_THE_AIR if driver.options.get(option))}
+    for option in sorted(refused & set(driver.options)):
         yield NotAsked(f"`{option}` of a driver"), f"remove it, or {simulator}"
 
 

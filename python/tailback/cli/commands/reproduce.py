@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tailback.cli.options import Json, out_folder, parallel
+from tailback.cli.options import Json, backend_name, out_folder, parallel
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,7 @@ class Running:
     quick: Annotated[bool, typer.Option("--quick", help="Run one shorter repetition of each configuration.")] = False
     jobs: Annotated[int | None, parallel("all cores")] = None
     out: Annotated[Path, out_folder("Folder of the results.")] = Path("results")
+    backend: Annotated[str, backend_name("uml:KERNEL: run PAPER on it, and beside it on the simulator.")] = "sim"
 
 
 def reproduce(
@@ -34,6 +35,8 @@ def reproduce(
     from tailback import papers
     from tailback.cli import progress, scorecards, show
 
+    if running.backend != "sim":
+        raise typer.Exit(_beside(paper or "", figure, running, as_json=as_json))
     if search:
         with progress.bar() as watch:
             tried = papers.search(papers.Wanted(paper or "", jobs=running.jobs, out=running.out), watch)
@@ -48,3 +51,17 @@ def reproduce(
     errors = [error for reproduction in found for error in reproduction.errors]
     show.errors(errors)
     raise typer.Exit(1 if errors else 0)
+
+
+def _beside(paper: str, figure: str | None, running: Running, *, as_json: bool) -> int:
+    """Reproduces a paper on a kernel and on the simulator; returns the exit status."""
+    from tailback import papers
+    from tailback.cli import progress, scorecards, show
+
+    wanted = papers.Wanted(paper, figure, running.quick, running.jobs, running.out, running.backend)
+    with progress.bar() as watch:
+        found = papers.beside(wanted, watch)
+    pages = papers.write_pages(found, wanted)
+    show.result(found, papers.beside_as_document, lambda found: scorecards.both_sides(found, pages), as_json=as_json)
+    show.errors(found.errors)
+    return 1 if found.errors else 0

@@ -1,11 +1,12 @@
 """Converts a run to a Flent data file.
 
-Flent's tests have five idle seconds before and after the load, which some plots leave out (`DELAY`). So x = 0 is five
-seconds before the first flow starts, and samples before that or more than five seconds after the load are left out.
-`T0` and `t` are the time at which the run was started plus simulated time. The grid is interpolated linearly between
-samples, except if the next one is more than five steps away [flent flent/aggregators.py]. Throughput rows (`val`,
-`dur`) and socket rows (`tcp_cwnd` ...) share a series, as in Flent's own files. Flent's statistics per host are used
-for devices: `client -> router` is the host `client-to-router`. `metadata.TAILBACK` contains the manifest.
+Most of Flent's tests have five idle seconds before and after the load, which some plots leave out (`DELAY`). So x = 0
+is five seconds before the first flow starts, and samples before that or more than five seconds after the load are
+left out. `T0` and `t` are the time at which the run was started plus simulated time. The grid is interpolated
+linearly between samples, except if the next one is more than five steps away [flent flent/aggregators.py]. Throughput
+rows (`val`, `dur`) and socket rows (`tcp_cwnd` ...) share a series, as in Flent's own files. Flent's statistics per
+host are used for devices: `client -> router` is the host `client-to-router`. `metadata.TAILBACK` contains the
+manifest.
 """
 
 import datetime
@@ -17,8 +18,9 @@ import numpy as np
 import pandas as pd
 
 from tailback.formats.errors import NotExportable
+from tailback.formats.flent import applications
 from tailback.formats.flent.air import MEASURES, Air, airs
-from tailback.formats.flent.names import TESTS, Named, carries_data, named
+from tailback.formats.flent.names import TESTS, WITHOUT_IDLE, Named, carries_data, named
 from tailback.formats.flent.reader import FlentFile
 from tailback.resolved import Observed, Page, Tcp, Traffic
 from tailback.results import RunFolder
@@ -77,13 +79,16 @@ def export(run: RunFolder, experiment: str, test: str | None = None) -> tuple[st
     directions = run.manifest["measure"]["directions"]
     words = named(run.scenario.traffic, directions, test)
     clock = _Clock(run, words)
-    raw = {**_flows(run, words, clock), **_pings(run, words, clock)}
+    raw = {**_flows(run, words, clock), **_pings(run, words, clock), **_samples(run, words, clock)}
     if not any(raw.values()):
         raise NotExportable(f"`{run.path}` has no samples that Flent could draw\n  hint: it needs a flow or a ping")
     queues = _queues(run, clock)
     found = airs(run, clock.step)
     name = file_name(run, experiment, words.test)
-    grid = {series: _on_grid(rows, clock) for series, rows in {**raw, **_shares(found, clock)}.items()}
+    grid = {
+        series: _on_grid(rows, clock)
+        for series, rows in {**raw, **_shares(found, clock), **_voice(run, words, clock)}.items()
+    }
     metadata = _metadata(run, words, (clock, name, [*_beside(queues), *_radios(found)]))
     return name, FlentFile(clock.grid, grid, {**raw, **queues, **_stations(found, clock)}, metadata)
 
@@ -95,9 +100,10 @@ class _Clock:
         traffic = run.scenario.traffic
         load = [flow for flow in traffic if flow.name in words.series and carries_data(flow)] or traffic
         end = run.scenario.duration_ns
-        self.start = min(0 if isinstance(flow, Observed) else flow.start_ns for flow in load) / 1e9 - DELAY_S
-        self.length = max(_stop(flow, end) for flow in load) / 1e9 - self.start - DELAY_S
-        self.total = self.length + 2 * DELAY_S
+        idle = 0.0 if words.test in WITHOUT_IDLE else DELAY_S
+        self.start = min(0 if isinstance(flow, Observed) else flow.start_ns for flow in load) / 1e9 - idle
+        self.length = max(_stop(flow, end) for flow in load) / 1e9 - self.start - idle
+        self.total = self.length + 2 * idle
         self.step = run.scenario.record.interval_ns / 1e9
         self.began = datetime.datetime.fromisoformat(str(run.manifest["started"])).timestamp()
         self.grid = [round(place * self.step, 9) for place in range(round(self.total / self.step) + 1)]
@@ -160,6 +166,24 @@ def _pings(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
             )
             found[words.series[str(name)]] = clock.stamped(back)
     return found
+
+
+def _samples(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
+    """The datagrams of a call, and the pages."""
+    found = {}
+    if words.call is not None and run.has("datagrams"):
+        found[applications.CALL] = clock.stamped(applications.call(run, words.call))
+    if words.pages and run.has("objects"):
+        found[applications.PAGES] = clock.stamped(applications.pages(run))
+    return found
+
+
+def _voice(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
+    """What Flent shows of a call per interval."""
+    if words.call is None or not run.has("datagrams"):
+        return {}
+    frames = applications.per_interval(run, words.call, clock.step)
+    return {series: clock.stamped(rows) for series, rows in frames.items()}
 
 
 def _queues(run: RunFolder, clock: _Clock) -> dict[str, Rows]:

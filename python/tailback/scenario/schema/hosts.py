@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from tailback.scenario import defaults
-from tailback.scenario.values import Offloads, Ring, Section, SmallQueue, Stack, Switch, number_schema
+from tailback.scenario.values import Offloads, Ring, Section, SmallQueue, Stack, Switch, Time, number_schema
 
 
 class Nic(Section):
@@ -15,6 +15,12 @@ class Nic(Section):
 
     ring: Ring = Field(defaults.RING, description="Descriptors of the transmit ring (ethtool -G DEV tx N).")
     bql: Switch = Field(defaults.BQL, description="Byte queue limits of the transmit ring: on or off.")
+    interrupts: Time = Field(
+        defaults.INTERRUPTS,
+        validate_default=True,
+        description="Shortest time between two receive interrupts (ethtool -C DEV rx-usecs N); 0: every packet "
+        "interrupts.",
+    )
 
 
 class Host(Section):
@@ -28,6 +34,11 @@ class Host(Section):
     )
     tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting of the flows that this host sends.")
     offloads: Offloads | None = Field(None, description="Segmentation offloads of this host; default: the file's.")
+    gro: Switch = Field(
+        defaults.GRO,
+        description="Generic receive offload: merges consecutive segments of a flow that one interrupt hands over, "
+        "on or off.",
+    )
     ssthresh: Annotated[int, Field(ge=0, le=1_000_000), number_schema(minimum=0, maximum=1_000_000)] = Field(
         defaults.SSTHRESH,
         description="Initial slow-start threshold of its connections in segments, as of a route "

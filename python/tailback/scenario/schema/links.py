@@ -76,6 +76,10 @@ class Link(_Impairments):
     bql: Switches | None = Field(
         None, description="Byte queue limits of the transmit ring: on or off; default: `nic` of the hosts."
     )
+    interrupts: Delay | None = Field(
+        None,
+        description="Shortest time between two receive interrupts at each end; default: `nic` of the hosts.",
+    )
     schedule: list[Change] = Field([], description="Changes during the run, sorted by time.")
 
 

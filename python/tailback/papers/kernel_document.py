@@ -1,0 +1,124 @@
+"""Writes `docs/papers-kernel.md` with its pictures: figures of papers from a real kernel beside the simulator's.
+
+python -m tailback.papers.kernel_document RESULTS [BACKEND]    # runs what is missing; BACKEND is uml:wifi
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tailback.papers.claims import load_paper, papers
+from tailback.papers.document import CLONE, VERDICTS
+from tailback.papers.drawing import Drawing
+from tailback.papers.on_kernel import Beside, Configuration, beside, configurations, in_words
+from tailback.papers.page import draw, in_order
+from tailback.papers.reproduction import Wanted
+from tailback.papers.scorecard import Row
+from tailback.results.durable import make_folder, write_file
+from tailback.sweep import Silent
+
+PAGE, PICTURES = CLONE / "docs/papers-kernel.md", CLONE / "docs/pictures/papers"
+BACKEND = "uml:wifi"
+
+INTRODUCTION = """# Figures of papers on a real kernel
+
+<!-- written by `python -m tailback.papers.kernel_document results` -->
+
+    tailback kernel build --with wifi
+    tailback reproduce ton22 fig7 --backend uml:wifi
+
+The command runs the experiments of a figure twice: with [the TCP and the mac80211 of a real Linux above the simulator's
+air](kernel-wifi.md), and on the simulator. It measures the same claims from both, and draws both figures. `tailback
+reproduce` without `--backend` has the [figures under the conditions of the testbed](papers.md). No kernel of ours has
+all of these conditions; the file of the paper says what there is instead, and both sides run under it. So a difference
+between the two columns of a table is one between Linux and our model of it.
+"""
+
+
+def main(results: Path, backend: str) -> None:
+    """Writes the page and its pictures."""
+    there = [name for name in papers() if load_paper(name).kernel is not None]
+    found = [beside(Wanted(name, out=results, backend=backend), Silent()) for name in there]
+    make_folder(PICTURES)
+    for one in found:
+        for name, picture in pictures(one):
+            write_file(PICTURES / name, picture)
+    parts = [INTRODUCTION, *(part for one in found for part in chapter(one))]
+    write_file(PAGE, "\n".join(parts).encode())
+
+
+def pictures(found: Beside) -> Iterator[tuple[str, bytes]]:
+    """The figures of both sides with the names of their files."""
+    for drawing in found.kernel.drawings:
+        for side, name in ((found.simulator, "simulator"), (found.kernel, "kernel")):
+            picture = draw(drawing, side.results, side.reported)
+            yield f"{found.kernel.paper.paper}-fig{drawing.figure}-{name}.svg", picture
+
+
+def chapter(found: Beside) -> Iterator[str]:
+    """What a paper's runs have in place of its testbed, then each figure."""
+    paper, kernel = found.kernel.paper, found.conditions
+    yield f"## {paper.paper}\n\n*{paper.title}*.\n"
+    yield "| instead of the testbed | why |\n|---|---|"
+    yield from (f"| {one.what} | {one.because} |" for one in kernel.instead)
+    yield "\nSettings of the experiments; the repetitions are fewer and shorter than on the testbed:\n"
+    yield from (f"- `{name}`: {', '.join(f'`{one}`' for one in kernel.settings[name])}" for name in kernel.settings)
+    yield "\n± is half the 95 % interval of a mean over the repetitions.\n"
+    drawings, owners = in_order(found.kernel)
+    pairs = dict(zip((row.claim.id for row in found.kernel.rows), found.rows, strict=True))
+    shown: set[str] = set()
+    for drawing in drawings:
+        yield from _figure(found, drawing)
+        yield from claims([pairs[row.claim.id] for row, owner in owners if owner is drawing])
+        first = drawing.experiments[0]
+        if first not in shown:
+            shown.add(first)
+            yield from _values(found, first)
+
+
+def _figure(found: Beside, drawing: Drawing) -> Iterator[str]:
+    paper = found.kernel.paper.paper
+    yield f"### Figure {drawing.figure} of {paper}: {drawing.caption}\n"
+    yield "| simulator | kernel |\n|---|---|"
+    where = [f"![{side}](pictures/papers/{paper}-fig{drawing.figure}-{side}.svg)" for side in ("simulator", "kernel")]
+    yield f"| {' | '.join(where)} |\n"
+    note = found.conditions.found.get(drawing.figure)
+    if note:
+        yield f"{note.strip()}\n"
+
+
+def claims(rows: Sequence[tuple[Row, Row]]) -> Iterator[str]:
+    """The claims about a figure on both sides."""
+    if not rows:
+        return
+    yield "| what the paper says | expected | simulator | kernel |\n|---|---|---|---|"
+    for simulator, kernel in rows:
+        sides = (f"{side.measured or '–'}: {VERDICTS[side.status]}" for side in (simulator, kernel))
+        cells = (simulator.claim.says, simulator.expected, *sides)
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    yield ""
+
+
+def _values(found: Beside, experiment: str) -> Iterator[str]:
+    """The means of every configuration of an experiment."""
+    sides = [side.results.get(experiment) for side in (found.simulator, found.kernel)]
+    if sides[0] is None or sides[1] is None:
+        return
+    rows = list(configurations(sides[0], sides[1]))
+    scales = list(dict.fromkeys(name for row in rows for name in row.figures))
+    axes = list(sides[0].axes)
+    yield f"Means of `{experiment}`, simulator and kernel:\n"
+    yield "| " + " | ".join([*axes, *(f"{scale} | kernel" for scale in scales)]) + " |"
+    yield "|---" * (len(axes) + 2 * len(scales)) + "|"
+    yield from (_row(row, axes, scales) for row in rows)
+    yield ""
+
+
+def _row(row: Configuration, axes: Sequence[str], scales: Sequence[str]) -> str:
+    pairs = [row.figures.get(scale) for scale in scales]
+    cells = [" | ".join(map(in_words, pair)) if pair else " | " for pair in pairs]
+    return "| " + " | ".join([*(row.axes[axis] for axis in axes), *cells]) + " |"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *(sys.argv[2:] or [BACKEND]))
