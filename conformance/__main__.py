@@ -5,6 +5,7 @@
     python -m conformance wifi '*htc*-fq' --only-off --chance  # cells out of tolerance, and their ranges by chance
     python -m conformance teacup                               # three staggered flows through a router's AQM
     python -m conformance matrix 'grid R10M *'                 # cells of the conformance matrix
+    python -m conformance mac80211                             # a real mac80211 above the simulator's air
     python -m conformance wifi --truth FOLDER                  # runs of a campaign's folder instead
 
 Exit status: 0 if all judged cells are within tolerance, else 1. See also `python -m conformance.tc` (the syntax of

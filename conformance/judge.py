@@ -108,6 +108,7 @@ CAMPAIGNS: Mapping[str, str] = {
     "teacup": "conformance.wired.teacup",
     "wifi": "conformance.wifi.criteria",
     "matrix": "conformance.matrix.criteria",
+    "mac80211": "conformance.mac80211.criteria",
 }
 """The module of each campaign, which defines `CAMPAIGN`."""
 

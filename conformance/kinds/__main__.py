@@ -2,7 +2,8 @@
 
     python -m conformance.kinds                            # the simulator beside the stored figures of the kernel
     python -m conformance.kinds reordering 'chain'         # some kinds or cases; * and ? match
-    python -m conformance.kinds --write                    # and write the table of docs/fidelity.md
+    python -m conformance.kinds --write --keep DIR         # every case, into the table of docs/fidelity.md; what is
+                                                           # complete in DIR is kept, so a run may be interrupted
     python -m conformance.kinds --measure DIR              # run the kernel again; complete runs in DIR are kept
     python -m conformance.kinds schedule --measure DIR     # only these cases; the figures of others stay
 
@@ -16,12 +17,13 @@ import os
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import pandas as pd
+
 from conformance.kinds import golden, report
 from conformance.kinds.judge import judge
-from conformance.kinds.kinds import FILES, Case, cases, experiment, repetitions
+from conformance.kinds.kinds import FILES, KERNELS, Case, cases, repetitions
 from conformance.page import write_tables
 from tailback import sweep
-from tailback.results import open_results
 
 
 def main() -> int:
@@ -31,15 +33,29 @@ def main() -> int:
             _measure(options.measure, file, options.patterns)
         return 0
     kernel = golden.read()
-    there = {(str(file), str(name)) for file, name in zip(kernel["file"], kernel["case"], strict=True)}
-    wanted = [case for case in cases() if (case.file, case.name) in there and _matches(case, options.patterns)]
+    wanted = [case for case in cases() if _matches(case, options.patterns) and case.file in (options.file or FILES)]
     if not wanted:
         raise SystemExit(f"no case matches {' '.join(options.patterns)}; a name may have * and ?")
-    table = judge(wanted, kernel, options.jobs)
+    if options.write and len(wanted) < len(cases()):
+        raise SystemExit("`--write` takes no patterns and no `--file`: the table of docs/fidelity.md has every case")
+    if options.write:
+        _refuse_missing(wanted, kernel)
+    there = set(zip(kernel["file"], kernel["case"], strict=True))
+    known = [case for case in wanted if (case.file, case.name) in there]
+    table = judge(known, kernel, options.jobs, options.keep)
     print("\n".join([*report.cells(table), "", *report.summary(table)]))
     if options.write:
         write_tables({"kinds": report.summary(table)})
     return int(any(cell["outcome"] == "off" for cell in table.judged))
+
+
+def _refuse_missing(wanted: list[Case], kernel: pd.DataFrame) -> None:
+    """The table of the page has every repetition of every case."""
+    found = kernel.groupby(["file", "case"])["repetition"].nunique().to_dict()
+    short = [case for case in wanted if found.get((case.file, case.name), 0) < repetitions(case)]
+    if short:
+        names = ", ".join(f"`{case.name}`" for case in short)
+        raise SystemExit(f"the kernel's figures lack repetitions of {names}\n  hint: measure them: --measure DIR")
 
 
 def _parsed() -> argparse.Namespace:
@@ -48,6 +64,7 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names of kinds or of cases; * and ? match")
     parser.add_argument("--write", action="store_true", help="write the table of docs/fidelity.md")
     parser.add_argument("--measure", type=Path, metavar="DIR", help="run the kernel, and store its figures")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the simulator's runs, and use those kept before")
     parser.add_argument("--file", action="append", choices=FILES, help="only this file; may be repeated")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     return parser.parse_args()
@@ -58,13 +75,12 @@ def _matches(case: Case, patterns: list[str]) -> bool:
 
 
 def _measure(folder: Path, file: str, patterns: list[str]) -> None:
-    """Runs the cases of a file on a kernel; a table that has more repetitions of a case keeps them."""
-    seeds = {case.name: repetitions(case) for case in cases() if case.file == file and _matches(case, patterns)}
-    if not seeds:
-        return
-    request = sweep.Request("uml", 1, folder / file / "uml")
-    done = sweep.run_experiment(experiment(file, seeds), request, sweep.Silent())
-    golden.merge(golden.figures(file, open_results(done.folder).runs))
+    """Runs the cases of a file on a kernel, and stores the figures of each when its runs are complete. A table that has
+    more repetitions of a case keeps them.
+    """
+    for case in cases():
+        if case.file == file and _matches(case, patterns):
+            golden.merge(golden.measured(case, repetitions(case), sweep.Request(KERNELS.get(file, "uml"), 1, folder)))
 
 
 if __name__ == "__main__":

@@ -5,17 +5,32 @@ The figures are those of `tailback.analysis.differences.METRICS`, by their keys;
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
+from conformance.kinds.kinds import Case, experiment
+from tailback import sweep
 from tailback.analysis.differences import METRICS
-from tailback.results import RunFolder
+from tailback.results import RunFolder, open_results
 from tailback.validation import summary_by_counters
 
 FILE = Path(__file__).resolve().parents[2] / "tests" / "data" / "kinds" / "kernel.csv"
 RUN = ("file", "case", "repetition")
+
+
+def measured(case: Case, seeds: int, request: sweep.Request) -> pd.DataFrame:
+    """The figures of so many repetitions of a case. Each case has a folder of its own below that of the request; runs
+    that are complete there are not repeated.
+    """
+    folder = (request.out or Path()) / case.file / re.sub(r"\W+", "_", case.name) / request.backend.replace(":", "-")
+    done = sweep.run_experiment(experiment(case.file, {case.name: seeds}), replace(request, out=folder), sweep.Silent())
+    for failed in done.failed:
+        raise SystemExit(f"run {failed.run.name} failed: {failed.error}")
+    return figures(case.file, open_results(done.folder).runs)
 
 
 def figures(file: str, runs: Iterable[RunFolder]) -> pd.DataFrame:
@@ -30,8 +45,10 @@ def _row(file: str, run: RunFolder) -> dict[str, object]:
 
 
 def write(table: pd.DataFrame) -> None:
+    """A figure that no case has gets no column."""
     FILE.parent.mkdir(parents=True, exist_ok=True)
-    table.sort_values(list(RUN), kind="stable").to_csv(FILE, index=False, float_format="%.6g", lineterminator="\n")
+    known = table.dropna(axis="columns", how="all")
+    known.sort_values(list(RUN), kind="stable").to_csv(FILE, index=False, float_format="%.6g", lineterminator="\n")
 
 
 def merge(measured: pd.DataFrame) -> None:

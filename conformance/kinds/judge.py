@@ -7,6 +7,7 @@ stands that of the kernel with itself.
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +17,11 @@ from typing import Any
 import pandas as pd
 
 from conformance.kinds import golden
-from conformance.kinds.kinds import Case, experiment
+from conformance.kinds.kinds import Case
 from tailback import sweep
 from tailback.analysis.differences import METRICS
 from tailback.analysis.rows import records
 from tailback.analysis.tolerances import FIDELITY, JUDGED, LIKENESS, judged
-from tailback.results import open_results
 
 Row = Mapping[str, Any]
 """A cell: a row of the table."""
@@ -45,27 +45,22 @@ class Table:
         return records(self.cells[self.cells["outcome"].isin(JUDGED)])
 
 
-def judge(cases: Sequence[Case], kernel: pd.DataFrame, jobs: int) -> Table:
-    """Simulates these cases with the kernel's numbers of repetitions, and compares them."""
+def judge(cases: Sequence[Case], kernel: pd.DataFrame, jobs: int, keep: Path | None = None) -> Table:
+    """Simulates these cases with the kernel's numbers of repetitions, and compares them.
+
+    Runs are kept in the folder `keep`, and those that are complete there are not repeated.
+    """
     counts = kernel.groupby(["file", "case"])["repetition"].max()
-    simulator = simulate({case: int(counts[case.file, case.name]) for case in cases}, jobs)
+    simulator = simulate({case: int(counts[case.file, case.name]) for case in cases}, jobs, keep)
     return Table(cases, judged(_paired(cases, kernel, simulator), FIDELITY))
 
 
-def simulate(seeds: Mapping[Case, int], jobs: int) -> pd.DataFrame:
+def simulate(seeds: Mapping[Case, int], jobs: int, keep: Path | None = None) -> pd.DataFrame:
     """The simulator's figures, as those of the kernel in `golden`, with this number of repetitions of each case."""
-    files = dict.fromkeys(case.file for case in seeds)
-    return pd.concat([_figures(file, {c.name: n for c, n in seeds.items() if c.file == file}, jobs) for file in files])
-
-
-def _figures(file: str, seeds: Mapping[str, int], jobs: int) -> pd.DataFrame:
-    wanted = experiment(file, seeds)
-    with tempfile.TemporaryDirectory(prefix="tailback-kinds-") as folder:
-        request = sweep.Request("sim", jobs, Path(folder) / file)
-        done = sweep.run_experiment(wanted, request, sweep.Silent())
-        for failed in done.failed:
-            raise SystemExit(f"run {failed.run.name} failed: {failed.error}")
-        return golden.figures(file, open_results(done.folder).runs)
+    with contextlib.ExitStack() as end:
+        folder = keep or Path(end.enter_context(tempfile.TemporaryDirectory(prefix="tailback-kinds-")))
+        request = sweep.Request("sim", jobs, folder)
+        return pd.concat([golden.measured(case, number, request) for case, number in seeds.items()])
 
 
 def _paired(cases: Sequence[Case], kernel: pd.DataFrame, simulator: pd.DataFrame) -> pd.DataFrame:

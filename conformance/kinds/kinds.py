@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from tailback import scenario
@@ -14,10 +15,24 @@ from tailback.scenario import Experiment
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "conformance"
 
-FILES: Mapping[str, int] = {"keys": 10, "paths": 10, "chance": 6}
+FILES: Mapping[str, int] = {
+    "keys": 10,
+    "paths": 10,
+    "chance": 6,
+    "applications": 10,
+    "ipv6": 10,
+    "wired": 5,
+    "matrix": 5,
+}
 """The files, with the number of repetitions of each case."""
 
-MORE: Mapping[str, int] = {"loss of 1 %": 40, "schedule": 30}
+KERNELS: Mapping[str, str] = {"ipv6": "uml:ipv6"}
+"""The backend of files that need another kernel than `stock`."""
+
+MORE: Mapping[str, int] = {
+    "loss of 1 %": 40, "impairments": 40, "short flows": 40, "schedule": 60,
+    "reno, tail drops, 10 Mbit/s": 40, "reordering, bbr": 40, "reordering on a link with a rate, bbr": 40,
+}  # fmt: skip
 """Cases whose figures vary so much that they need more repetitions."""
 
 KINDS: Mapping[str, Sequence[str]] = {
@@ -37,6 +52,13 @@ KINDS: Mapping[str, Sequence[str]] = {
     "skbs of several segments": ("whole skbs", "cut skbs"),
     "short flows": ("short flows",),
     "small buffers, paced flows": ("sockets",),
+    "requests and flows that arrive": (
+        "requests and arrivals over pfifo", "requests and arrivals over fq_codel",
+        "requests and arrivals of reno over a short pfifo",
+    ),
+    "pages, probes, calls, games": ("pages", "probes", "calls and games"),
+    "responsiveness": ("responsiveness over pfifo", "responsiveness over fq_codel"),
+    "a trace of delivery opportunities": ("trace",),
     "1 Gbit/s": ("one gigabit",),
     "four flows within a millisecond": (
         "reno, small queue, 10 Mbit/s", "cubic, small queue, 10 Mbit/s", "bic, small queue, 10 Mbit/s",
@@ -44,6 +66,13 @@ KINDS: Mapping[str, Sequence[str]] = {
     ),
 }  # fmt: skip
 """The cases of each kind."""
+
+SAMPLES: Mapping[str, str] = {
+    "ipv6": "TCP over IPv6",
+    "wired": "wired links, a random sample",
+    "matrix": "the matrix, a random sample",
+}
+"""The files whose cases are all of one kind."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +86,7 @@ class Case:
     @property
     def kind(self) -> str:
         """Its kind of experiment."""
-        return next(kind for kind, cases in KINDS.items() if self.name in cases)
+        return SAMPLES.get(self.file) or next(kind for kind, cases in KINDS.items() if self.name in cases)
 
 
 def repetitions(case: Case) -> int:
@@ -67,10 +96,15 @@ def repetitions(case: Case) -> int:
 
 def experiment(file: str, seeds: Mapping[str, int] | None = None) -> Experiment:
     """A file. `seeds` has its cases, each with its number of repetitions; by default all, as for a measurement."""
-    whole = scenario.load(FOLDER / f"{file}.yaml")
+    whole = _whole(file)
     found = {each.labels["case"]: each for each in whole.configurations}
     counts = {name: repetitions(Case(file, name)) for name in found} if seeds is None else seeds
     return replace(whole, configurations=tuple(found[name].repeated(count) for name, count in counts.items()))
+
+
+@cache
+def _whole(file: str) -> Experiment:
+    return scenario.load(FOLDER / f"{file}.yaml")
 
 
 def cases() -> list[Case]:

@@ -1,64 +1,13 @@
-"""The cells of the matrix: parts of experiments/conformance/full.yaml, whose full product would take days."""
+"""The cells of the matrix: parts of experiments/conformance/full.yaml, and the kernel's figures in each of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable
 
-from tailback import scenario
-from tailback.scenario import Experiment
-from tailback.validation import every
+from conformance.grid import ROOT, Grid, Part
 
-FILE = Path(__file__).resolve().parents[2] / "experiments" / "conformance" / "full.yaml"
-AXES = ("bottleneck", "qdisc", "rtt", "cc", "tsq")
 LINE = "bottleneck=[L10M, R10M, L100M, R100M]"
 MIDDLE = ("rtt=[10ms]", "tsq=[1ms]")
-
-
-@dataclass(frozen=True)
-class Place:
-    """A cell of the grid: its labels in the order of `AXES`."""
-
-    part: str
-    values: tuple[str, ...]
-
-    @classmethod
-    def of(cls, part: str, labels: Mapping[str, str]) -> Place:
-        """The cell with these labels."""
-        return cls(part, tuple(labels[axis] for axis in AXES))
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """Label by axis."""
-        return dict(zip(AXES, self.values, strict=True))
-
-    @property
-    def key(self) -> str:
-        """Its name, unique in the matrix."""
-        return " ".join((self.part, *self.values))
-
-    @property
-    def group(self) -> str:
-        """The control."""
-        return self.labels["cc"]
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of the grid, possibly with axes over whole registries."""
-
-    name: str
-    settings: tuple[str, ...]
-    walks: tuple[str, ...] = ()
-
-    def all_settings(self) -> list[str]:
-        """Settings as for `--set`; axes over registries have all current values."""
-        return [*every(self.walks), *self.settings]
-
-    def experiment(self, changes: Sequence[str] = ()) -> Experiment:
-        """The part as an experiment, with additional settings."""
-        return scenario.load(FILE, [*self.all_settings(), *changes])
 
 
 _AQM = (
@@ -93,7 +42,7 @@ AQM_DISCIPLINES = _several([*_AQM, _red(10)])
 """The disciplines at 10 Mbit/s."""
 _AQM_PATHS = ("rtt=[10ms, 100ms]", "tsq=[1ms]", "cc=[reno, cubic]", "repeat=3")
 
-PARTS = (
+_PARTS = (
     Part("grid", (LINE, "repeat=2")),
     # One virtual second at this rate takes about one second, with one segment per skb.
     Part("gigabit", ("bottleneck=[LR1000M]", "rtt=[10ms]", "repeat=1")),
@@ -105,8 +54,19 @@ PARTS = (
     Part("disciplines", ("bottleneck=[R10M, L100M, R100M]", "cc=[cubic, bbr]", *MIDDLE, "repeat=1"), ("qdisc",)),
 )
 
-
-def parts() -> Iterator[tuple[Part, Experiment]]:
-    """All parts, with their experiments."""
-    for part in PARTS:
-        yield part, part.experiment()
+MATRIX = Grid(
+    ROOT / "experiments" / "conformance" / "full.yaml",
+    ROOT / "tests" / "data" / "matrix" / "kernel.csv",
+    ("bottleneck", "qdisc", "rtt", "cc", "tsq"),
+    _PARTS,
+    (
+        "goodput_mbps.total",
+        "tcp_rtt_ms.p50",
+        "tcp_rtt_ms.p90",
+        "retransmits",
+        "drops",
+        "ping_ms.p50",
+        "ping_ms.p90",
+        "cwnd_segments.mean",
+    ),
+)

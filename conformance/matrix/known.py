@@ -3,21 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class Reason:
-    """A reason, and its cells by values of axes and by figures; missing axes match any value."""
-
-    axes: Mapping[str, tuple[str, ...]]
-    figures: tuple[str, ...]
-    words: str
-
-    def covers(self, cell: Mapping[str, str], figure: str) -> bool:
-        """Whether it explains `figure` of `cell`."""
-        return figure in self.figures and all(cell[axis] in values for axis, values in self.axes.items())
-
+from conformance.reasons import Reason, reason_of
 
 RTT = ("tcp_rtt_ms.p50", "tcp_rtt_ms.p90")
 LOSSES = ("retransmits", "drops")
@@ -68,4 +55,4 @@ REASONS: tuple[Reason, ...] = (
 
 def reason(cell: Mapping[str, str], figure: str) -> str | None:
     """The known reason for a cell out of tolerance."""
-    return next((known.words for known in REASONS if known.covers(cell, figure)), None)
+    return reason_of(REASONS, cell, figure)

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
+from conformance.grid import Place
 from conformance.judge import Cell, judge, share_within
 from conformance.matrix.criteria import CAMPAIGN
-from conformance.matrix.grid import Place
 from conformance.page import DOCS, rows, write_tables
 from tailback.analysis.differences import METRICS
 from tailback.analysis.matrix import deviations

@@ -104,9 +104,16 @@ def shaper_differences(folder: Path, scenario: Scenario) -> list[str]:
 def tc_lines(root: dict[str, Any]) -> tuple[str, str]:
     """A shaper and its child in the form of `tc -d`."""
     options, child = root["options"], root["child"]
-    rate, burst = tc_rate(options["rate"]), f"burst {options['burst']}b cburst {options['cburst']}b"
+    printed = tc_burst(options["burst"], options["rate"])
+    rate, burst = tc_rate(options["rate"]), f"burst {printed}b cburst {printed}b"
     shaped = f"class htb 1:10 root leaf 110: prio 0 rate {rate} ceil {rate} {burst}"
     return shaped, f"qdisc {child['kind']} 110: parent 1:10 {TC_CHILD[child['kind']]}"
+
+
+def tc_burst(burst: int, rate_bps: int) -> int:
+    """What `tc` prints of a bucket: what the rate carries in its time in whole µs."""
+    us = burst * 8_000_000 // rate_bps
+    return us * rate_bps // 8_000_000
 
 
 def tc_rate(rate_bps: int) -> str:

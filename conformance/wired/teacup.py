@@ -29,7 +29,7 @@ import pandas as pd
 
 from conformance.judge import Campaign, Figures, Repetition, Run, each
 from conformance.wired.campaign import INFINITE_SSTHRESH, TCP_INFO_COLUMNS, final_drops
-from conformance.wired.experiment import LEAD_S, NANOSECONDS, Json, Scenario, flow_name, socket_options
+from conformance.wired.experiment import FAST_BURST, LEAD_S, NANOSECONDS, Json, Scenario, flow_name, socket_options
 from conformance.wired.golden import FOLDER
 from conformance.wired.measures import Tables, measure
 from conformance.wired.simulate import scenario_tables
@@ -86,7 +86,10 @@ def twin(run: Experiment) -> Scenario:
         "hosts": [host(name, run.rcvbuf) for name in ("H1", "H2", "H3", "H4", "H5", "H6", "B1", "R", "B2")],
         "links": links(run.owd_ms * 1_000_000),
         "qdiscs": [
-            *({"host": sender, "link": sender, "root": shaper(10**9, 3000, "pfifo", 1000)} for sender in range(FLOWS)),
+            *(
+                {"host": sender, "link": sender, "root": shaper(10**9, FAST_BURST, "pfifo", 1000)}
+                for sender in range(FLOWS)
+            ),
             {"host": ROUTER, "link": 7, "root": shaper(10**7, 1600, run.qdisc, run.limit)},
         ],
         "traffic": [*(upload(run, index) for index in range(FLOWS)), *(ping(pair, end_ns) for pair in range(FLOWS))],

@@ -17,7 +17,7 @@ from tailback.analysis import (
     tcp_rtt_samples,
     throughput_bins,
 )
-from tailback.analysis.metrics import drops_by_counters, losses_by_counters, marks_by_counters
+from tailback.analysis.metrics import counted_at_radios, drops_by_counters, losses_by_counters, marks_by_counters
 from tailback.analysis.registry import METRICS
 
 MS = 1_000_000
@@ -156,6 +156,18 @@ def test_losses_of_links_are_the_growth_of_their_counters_in_the_window() -> Non
     rows = [(0.9, "a -> b", 2), (1.0, "a -> b", 3), (3.0, "a -> b", 10), (3.1, "a -> b", 99), (3.0, "b -> a", 0)]
     losses = pd.DataFrame(rows, columns=["t", "device", "lost"])
     assert losses_by_counters(losses, WINDOW) == {"a -> b": {"link_loss": 7}}
+
+
+def test_drops_and_marks_at_radios_are_the_growth_of_their_counters_by_reason() -> None:
+    rows = [
+        (0.1, "router -> air", "drop", "aqm", 2), (0.9, "router -> air", "drop", "aqm", 5),
+        (0.5, "router -> air", "drop", "retry_limit", 1), (0.6, "router -> air", "mark", "aqm", 9),
+        (1e4, "router -> air", "drop", "aqm", 70),
+    ]  # fmt: skip
+    radios = pd.DataFrame(rows, columns=["t", "device", "what", "reason", "count"])
+    window = Window(200_000_000, 2_000_000_000)
+    assert counted_at_radios(radios, "drop", window) == {"router -> air": {"aqm": 3, "retry_limit": 1}}
+    assert counted_at_radios(radios, "mark", window) == {"router -> air": {"aqm": 9}}
 
 
 def test_the_edges_of_the_window_are_compared_on_whole_nanoseconds() -> None:

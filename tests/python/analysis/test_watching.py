@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from tailback.analysis import browsing
-from tailback.analysis.watching import Playback, watched
+from tailback.analysis.watching import Playback, fetch_times, watched
 from tailback.analysis.window import NANOSECONDS, Window
 
 SECOND = NANOSECONDS
@@ -40,6 +40,11 @@ def test_the_qoe_takes_off_switches_stalls_and_the_startup_delay() -> None:
         "startup_s": pytest.approx(0.5), "stalled_s": pytest.approx(1), "stalls": 1, "bitrate_mbps": pytest.approx(2),
         "switches": 2, "segments": 3, "qoe": pytest.approx((6 - 3 - 4.5) / 3),
     }  # fmt: skip
+
+
+def test_the_time_to_fetch_a_segment_counts_if_it_was_asked_for_in_the_window_and_arrived() -> None:
+    video = segments((0.1, 1, 400, 400), (0.5, 3, 1000, 0), (1.5, 2, float("nan"), 1000))
+    assert fetch_times(video, Window(SECOND // 4, 100 * SECOND)).tolist() == [1000]
 
 
 def test_a_video_that_never_plays_is_stalled_the_whole_time() -> None:

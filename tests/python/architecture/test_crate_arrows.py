@@ -18,17 +18,18 @@ BELOW: dict[str, set[str]] = {
     "packet": {"units"},
     "record": {"units"},
     "pcapng": set(),
+    "video": {"units"},
     "cc": {"units", "packet"},
     "qdisc": {"units", "packet"},
     "wifi": {"units", "packet", "qdisc"},
     "tcp": {"units", "packet", "cc"},
     "script": set(),
     "drill": {"units", "packet", "cc", "tcp", "script"},
-    "world": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "record", "pcapng"},
+    "world": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "record", "pcapng", "video"},
     "air": {"units", "packet", "qdisc", "wifi", "world", "record"},
     "python": {"units", "packet", "cc", "qdisc", "wifi", "drill", "module", "world", "air"},
     "module": {"units", "cc"},
-    "agent": {"script", "pcapng"},
+    "agent": {"units", "script", "pcapng", "video"},
     "bench": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "world"},
 }
 """What each crate may depend on, in its tests and benches too."""
@@ -36,7 +37,7 @@ BELOW: dict[str, set[str]] = {
 OF_TESTS = {"properties"}
 """What the tests of any crate may depend on, and nothing else may."""
 
-MACHINES = ("packet", "cc", "qdisc", "wifi", "tcp", "script", "drill")
+MACHINES = ("packet", "cc", "qdisc", "wifi", "tcp", "script", "drill", "video")
 """The crates that take the time and random draws as arguments."""
 
 FORBIDDEN_METHODS = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import tailback
 from tailback import kernel, scenario
-from tailback.backends import RunFailed, RunResult, Unsuitable
+from tailback.backends import RunFailed, RunResult, Unsuitable, modules
 from tailback.backends.sim import Sim
 from tailback.kernel import KernelMissing
 from tailback.resolved import Scenario
@@ -42,7 +43,9 @@ static struct tcp_congestion_ops mine = {
 	.owner = THIS_MODULE,
 	.name = "mine",
 };
+"""
 
+REGISTERED = """
 static int __init mine_register(void)
 {
 	%s
@@ -73,8 +76,13 @@ def run(asked: Scenario) -> RunResult:
     return Sim().run(asked, Sim().new_progress())
 
 
+def reno(avoid: str, init: str = "") -> str:
+    """The text of a module that is Reno, with these statements before those of two of its functions."""
+    return RENO % avoid + REGISTERED % init
+
+
 def mine(folder: Path, *, avoid: str = "", init: str = "", parameters: str = "") -> Scenario:
-    (folder / "tcp_mine.c").write_text(RENO % (avoid, init))
+    (folder / "tcp_mine.c").write_text(reno(avoid, init))
     return scenario_of(folder, f"{{module: tcp_mine.c{parameters}}}")
 
 
@@ -93,6 +101,117 @@ def test_a_module_of_the_kernel_gives_the_windows_of_our_control(
     for column in ("t", "snd_cwnd", "snd_ssthresh", "pacing_rate"):
         assert theirs[column].to_pylist() == ours[column].to_pylist()
     assert max(ours["snd_cwnd"].to_pylist()) > 20
+
+
+def test_what_bbr_says_of_itself_is_in_the_columns_of_bbr(headers: kernel.Headers, tmp_path: Path) -> None:
+    theirs = run(scenario_of(tmp_path, f"{{module: {headers.controls / 'tcp_bbr.c'}}}")).tables["tcp_info"]
+    ours = run(scenario_of(tmp_path, "bbr")).tables["tcp_info"]
+    for column in ("bbr_bw", "bbr_min_rtt", "bbr_pacing_gain", "bbr_cwnd_gain"):
+        assert theirs[column].to_pylist() == ours[column].to_pylist()
+    assert max(ours["bbr_bw"].to_pylist()) > 2_000_000, "bytes per second"
+
+
+BBR_TREE = (
+    ("u32 (*min_tso_segs)(struct sock *sk);", "u32 (*tso_segs)(struct sock *sk, unsigned int mss_now);"),
+    (
+        "u32  (*undo_cwnd)(struct sock *sk);",
+        "u32 (*undo_cwnd)(struct sock *sk);\nvoid (*skb_marked_lost)(struct sock *sk, const struct sk_buff *skb);",
+    ),
+    (
+        "struct sock *sk, u32 ack, int flag, const struct rate_sample *rs",
+        "struct sock *sk, const struct rate_sample *rs",
+    ),
+    ("u64  prior_mstamp; /*", "u32 tx_in_flight; s32 lost; u64 prior_mstamp; /*"),
+    ("u64 first_tx_mstamp;", "u32 in_flight, lost, first_tx_mstamp;"),
+    ("u64 delivered_mstamp;\n\t\t} tx", "u32 delivered_mstamp;\n\t\t} tx"),
+)
+"""What trees with BBR 2 and 3 change in `include/net/tcp.h` for controls."""
+
+WITNESS = """\
+#include <linux/module.h>
+#include <linux/inet_diag.h>
+#include <net/tcp.h>
+
+struct mine { u32 losses, most_lost, in_flight, at_loss; };
+
+static void mine_control(struct sock *sk, const struct rate_sample *rs)
+{
+	struct mine *own = inet_csk_ca(sk);
+
+	tcp_sk(sk)->snd_cwnd = 100;
+	own->in_flight = max(own->in_flight, rs->tx_in_flight);
+	own->most_lost = max_t(u32, own->most_lost, rs->lost);
+}
+
+static void mine_lost(struct sock *sk, const struct sk_buff *skb)
+{
+	struct mine *own = inet_csk_ca(sk);
+
+	own->losses += tcp_skb_pcount(skb);
+	own->at_loss = max_t(u32, own->at_loss, TCP_SKB_CB(skb)->tx.in_flight);
+	WARN_ON(TCP_SKB_CB(skb)->tx.lost >= tcp_sk(sk)->lost);
+}
+
+static u32 mine_segs(struct sock *sk, unsigned int mss_now) { return 1; }
+
+static size_t mine_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)
+{
+	const struct mine *own = inet_csk_ca(sk);
+
+	*attr = INET_DIAG_BBRINFO;
+	info->bbr.bbr_bw_hi = 0;
+	info->bbr.bbr_bw_lo = own->at_loss;
+	info->bbr.bbr_min_rtt = own->losses;
+	info->bbr.bbr_pacing_gain = own->in_flight << 8;
+	info->bbr.bbr_cwnd_gain = own->most_lost << 8;
+	return sizeof(info->bbr);
+}
+
+static struct tcp_congestion_ops mine = {
+	.ssthresh = tcp_reno_ssthresh,
+	.undo_cwnd = tcp_reno_undo_cwnd,
+	.cong_control = mine_control,
+	.skb_marked_lost = mine_lost,
+	.tso_segs = mine_segs,
+	.get_info = mine_info,
+	.owner = THIS_MODULE,
+	.name = "mine",
+};
+"""
+
+
+def linked(tree: Path, folder: Path) -> None:
+    """A folder with the entries of another."""
+    folder.mkdir()
+    for entry in tree.iterdir():
+        (folder / entry.name).symlink_to(entry)
+
+
+def with_members_of_bbr_trees(headers: kernel.Headers, folder: Path) -> kernel.Headers:
+    linked(headers.folder, folder)
+    for part in ("include", "include/net"):
+        (folder / part).unlink()
+        linked(headers.folder / part, folder / part)
+    text = (headers.folder / "include/net/tcp.h").read_text()
+    for ours, theirs in BBR_TREE:
+        assert ours in text
+        text = text.replace(ours, theirs)
+    (folder / "include/net/tcp.h").unlink()
+    (folder / "include/net/tcp.h").write_text(text)
+    return replace(headers, folder=folder, digest=f"{headers.digest}-bbr")
+
+
+def test_a_module_for_a_tree_with_bbr3_is_told_of_lost_segments(
+    headers: kernel.Headers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = with_members_of_bbr_trees(headers, tmp_path / "tree")
+    monkeypatch.setattr(modules, "find_headers", lambda _: theirs)
+    (tmp_path / "tcp_mine.c").write_text(WITNESS + REGISTERED % "")
+    sample = run(scenario_of(tmp_path, "{module: tcp_mine.c}")).tables["tcp_info"].to_pylist()[-1]
+    assert sample["bbr_min_rtt"] == sample["total_retrans"] > 10, "losses that it was told of"
+    assert 60 < sample["bbr_bw"] <= 100, "segments in flight when one that was lost was sent"
+    assert 60 < sample["bbr_pacing_gain"] <= 100, "segments in flight when one that was acknowledged was sent"
+    assert sample["bbr_cwnd_gain"] > 0, "losses since then"
 
 
 def test_a_module_parameter_does_what_it_does_in_our_control(headers: kernel.Headers, tmp_path: Path) -> None:
@@ -161,7 +280,7 @@ def test_what_a_module_prints_is_in_the_manifest(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("headers")
 def test_flows_with_other_parameters_have_variables_of_their_own(tmp_path: Path) -> None:
-    (tmp_path / "tcp_mine.c").write_text(RENO % ("tcp_sk(sk)->snd_cwnd = 10 * step; return;", ""))
+    (tmp_path / "tcp_mine.c").write_text(reno("tcp_sk(sk)->snd_cwnd = 10 * step; return;"))
     flows = ", ".join(
         f"{{tcp: client -> server, name: f{step}, cc: {{module: tcp_mine.c, step: {step}}}, stop: 3s}}"
         for step in (1, 3)
@@ -178,7 +297,7 @@ def test_flows_with_other_parameters_have_variables_of_their_own(tmp_path: Path)
 
 @pytest.mark.usefixtures("headers")
 def test_one_run_that_crashes_leaves_the_others_their_results(tmp_path: Path) -> None:
-    (tmp_path / "tcp_mine.c").write_text(RENO % ("*(volatile int *)(long)(step - 1) = 1;", ""))
+    (tmp_path / "tcp_mine.c").write_text(reno("*(volatile int *)(long)(step - 1) = 1;"))
     (tmp_path / "experiment.yaml").write_text(EXPERIMENT + "vary: {cc: [reno, {module: tcp_mine.c}]}\n")
     with pytest.raises(tailback.RunsFailed, match=r"tcp_mine\.c, line 10"):
         tailback.run(tmp_path / "experiment.yaml", out=tmp_path / "results")

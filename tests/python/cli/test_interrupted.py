@@ -11,11 +11,12 @@ import pytest
 
 # A shell starts background jobs, such as a test suite, with SIGINT ignored.
 BEGINNING = """
-import importlib, signal, sys
+import importlib, os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def work(*_words, **_named):
-    print("works", flush=True)
+    # In one piece: two threads may begin at once.
+    os.write(1, b"works\\n")
     while True:
         pass
 """
@@ -30,9 +31,14 @@ def interrupted(program: str, folder: Path) -> str:
     command = [sys.executable, "-c", BEGINNING + program]
     with subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "works\n", process.communicate()[1]
-        process.send_signal(signal.SIGINT)
-        told = process.communicate(timeout=GENEROUS_S)[1]
+        try:
+            said = process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            told = process.communicate(timeout=GENEROUS_S)[1]
+        finally:
+            # Else a failure would wait for it for ever.
+            process.kill()
+    assert said == "works\n", told
     assert process.returncode == 130, told
     assert "Traceback" not in told
     assert "interrupted" in told

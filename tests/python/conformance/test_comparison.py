@@ -10,7 +10,7 @@ import pytest
 from conformance import judge
 from conformance.judge import Cell, Figures, Run, share_within
 from conformance.wired import golden
-from conformance.wired.campaign import extras, final_drops, microseconds
+from conformance.wired.campaign import extras, final_drops, microseconds, tc_burst
 from conformance.wired.criteria import CAMPAIGN
 from conformance.wired.experiment import Experiment, htb_burst, small_queue, twin
 from conformance.wired.measures import Tables, measure
@@ -38,7 +38,13 @@ def test_the_burst_of_the_second_family_holds_a_millisecond_of_the_rate() -> Non
     assert htb_burst("wired", 10_000_000) == 1600
     assert htb_burst("wired_hzburst", 10_000_000) == 2850
     assert htb_burst("wired_hzburst", 100_000_000) == 14_100
-    assert htb_burst("wired_hzburst", 1_000_000_000) == 3000
+    assert htb_burst("wired_hzburst", 1_000_000_000) == 3120
+
+
+def test_tc_prints_buckets_in_whole_microseconds_of_their_rate() -> None:
+    assert tc_burst(3120, 1_000_000_000) == 3000
+    assert tc_burst(2850, 10_000_000) == 2850
+    assert tc_burst(14_100, 100_000_000) == 14_100
 
 
 @pytest.mark.parametrize(("setting", "shift"), [("std", 10), ("x2", 9), ("x64", 4)])

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
 from conformance.kinds import golden
+from conformance.kinds.__main__ import main
 from conformance.kinds.judge import Table, judge, shares, simulate
-from conformance.kinds.kinds import KINDS, Case, cases
+from conformance.kinds.kinds import KINDS, SAMPLES, Case, cases, repetitions
 from conformance.kinds.report import beyond, summary
 
 KERNEL = golden.read()
 SEEDS = 5
 """The fewest seeds of a case; also the number that is simulated here."""
 
-COSTLY = ("paths", "chance")
+COSTLY = ("paths", "chance", "applications", *SAMPLES)
 """Files whose cases take longer."""
 
 
@@ -60,17 +63,34 @@ def test_other_paths_agree_too(file: str) -> None:
     agrees_as_the_kernel_with_itself(judged(measured(file), 40))
 
 
-def test_the_kernel_has_at_least_five_seeds_of_each_case_of_keys() -> None:
-    counts = KERNEL.groupby(["file", "case"])["repetition"].nunique()
-    assert counts.min() >= SEEDS
-    assert set(KERNEL[KERNEL["file"] == "keys"]["case"]) == {case.name for case in cases() if case.file == "keys"}
+def test_the_kernel_has_every_repetition_of_each_case() -> None:
+    counts = KERNEL.groupby(["file", "case"])["repetition"].nunique().to_dict()
+    assert set(counts) == {(case.file, case.name) for case in cases()}
+    assert [case for case in cases() if counts[case.file, case.name] < repetitions(case)] == []
+    assert min(counts.values()) >= SEEDS
+
+
+def test_complete_runs_of_the_simulator_are_kept_and_used_again(tmp_path: Path) -> None:
+    case = Case("chance", "reno, small queue, 10 Mbit/s")
+    first = simulate({case: 1}, 1, tmp_path)
+    [run] = tmp_path.glob("chance/*/sim/runs/*")
+    written = run.stat().st_mtime_ns
+    assert simulate({case: 1}, 1, tmp_path).equals(first)
+    assert run.stat().st_mtime_ns == written
+
+
+def test_the_table_of_the_page_is_refused_for_some_of_the_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["kinds", "--write", "jitter"])
+    with pytest.raises(SystemExit, match="has every case"):
+        main()
 
 
 def test_each_case_of_a_kind_exists_and_has_one_kind() -> None:
     named = [case for each in KINDS.values() for case in each]
     assert len(set(named)) == len(named)
-    there = {case.name for case in cases()}
+    there = {case.name for case in cases() if case.file not in SAMPLES}
     assert set(named) == there
+    assert {case.kind for case in cases() if case.file in SAMPLES} == set(SAMPLES.values())
 
 
 def test_the_table_counts_each_case_once() -> None:

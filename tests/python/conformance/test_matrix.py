@@ -9,10 +9,10 @@ from itertools import combinations
 
 import pytest
 
+from conformance.grid import Place
 from conformance.judge import Cell, Run, judge, share_within
-from conformance.matrix import golden
 from conformance.matrix.criteria import CAMPAIGN
-from conformance.matrix.grid import AXES, PARTS, Place, parts
+from conformance.matrix.grid import MATRIX
 from conformance.matrix.known import REASONS
 from conformance.matrix.report import disciplines, picture, red, shares
 
@@ -77,12 +77,12 @@ def test_the_page_shows_each_control_and_each_cell_that_is_off(found: list[Cell[
 
 
 def test_every_part_of_the_matrix_is_an_experiment_on_its_axes() -> None:
-    for _, experiment in parts():
-        assert tuple(experiment.axes) == AXES
-    assert {part.name for part in PARTS} >= set(golden.read()["part"])
+    for _, experiment in MATRIX.experiments():
+        assert tuple(experiment.axes) == MATRIX.axes
+    assert {part.name for part in MATRIX.parts} >= set(MATRIX.read()["part"])
 
 
 def test_every_reason_covers_a_cell_that_was_measured() -> None:
-    measured = [{str(axis): str(value) for axis, value in row.items()} for row in golden.read().to_dict("records")]
+    measured = [{str(axis): str(value) for axis, value in row.items()} for row in MATRIX.read().to_dict("records")]
     for reason in REASONS:
         assert any(reason.covers(cell, figure) for cell in measured for figure in reason.figures), reason.words

@@ -31,7 +31,6 @@ def test_the_commands_of_a_control_in_python_lead_to_its_figure_and_a_duel(tmp_p
     assert (tmp_path / "results" / "duel" / "plots" / "duel.png").is_file()
 
 
-@pytest.mark.campaign
 def test_the_commands_of_a_module_lead_to_figures_on_the_simulator_and_a_kernel_and_a_duel(tmp_path: Path) -> None:
     try:
         find_kernel()

@@ -57,6 +57,8 @@ TRAFFIC = {
     "rrul_be_nflows": [f"{UP}, flows: 2, {TIMES}", f"{DOWN}, flows: 3, {TIMES}"],
     "udp_flood": ["{udp: client -> server, rate: 8mbit, start: 5s, stop: 9s}"],
     "ping": [],
+    **{f"tcp_{count}up": [f"{UP}, flows: {count}, {TIMES}"] for count in (2, 4, 6, 8, 12)},
+    **{f"tcp_{count}down": [f"{DOWN}, flows: {count}, {TIMES}"] for count in (2, 4, 6, 8, 12)},
 }
 PLOTS = {
     "tcp_upload": ("totals", "ping_cdf", "tcp_cwnd", "tcp_rtt", "box_totals"),
@@ -79,6 +81,20 @@ PLOTS = {
     "udp_flood": ("totals", "ping", "ping_cdf"),
     "ping": ("ping",),
 }
+
+
+PRESETS = {
+    "voip": ("voip_delay", "voip_delay_cdf", "voip_loss", "voip_bitrate", "voip_mos_combine"),
+    "voip-1up": ("totals_loss", "voip_delay_cdf", "voip_mos_upload"),
+    "voip-rrul": ("totals_loss", "ping_delay"),
+    "http": ("http_delay", "http_delay_cdf"),
+    "http-1up": ("totals", "http_delay_cdf"),
+    "http-1down": ("totals",),
+    "http-rrul": ("http_delay", "totals"),
+    "tcp_2up": ("totals", "upload"),
+    "tcp_12down": ("totals", "download"),
+}
+"""Presets that are exported under their own names, and plots of their tests."""
 
 
 def results(folder: Path, test: str) -> Results:
@@ -150,6 +166,45 @@ def draws(folder: Path, home: Path, test: str, plots: tuple[str, ...]) -> None:
     assert json.loads(gzip.decompress(file.read_bytes()))["metadata"]["NAME"] == test
     for plot in plots:
         drawn(home, [file], plot)
+
+
+def of_preset(folder: Path, preset: str) -> Path:
+    """The file of one run of a preset."""
+    file = folder / f"{preset}.yaml"
+    lines = LINES.partition("measure:")[0]
+    file.write_text(f"title: {preset}\n{lines}traffic: [{{preset: {preset}, hosts: [client, server]}}]\n")
+    (exported,) = export_flent(tailback.run(file, out=folder / preset), folder / "out")
+    assert json.loads(gzip.decompress(exported.read_bytes()))["metadata"]["NAME"] == preset
+    return exported
+
+
+@pytest.mark.parametrize("preset", ["voip-1up", "http"])
+def test_flent_draws_presets_of_applications_under_their_names(tmp_path: Path, preset: str) -> None:
+    drawn(tmp_path, [of_preset(tmp_path, preset)], PRESETS[preset][0])
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("preset", PRESETS)
+def test_flent_draws_every_plot_of_every_preset(tmp_path: Path, preset: str) -> None:
+    file = of_preset(tmp_path, preset)
+    for plot in PRESETS[preset]:
+        drawn(tmp_path, [file], plot)
+
+
+def test_each_datagram_of_a_call_is_in_the_file(tmp_path: Path) -> None:
+    """A line with room for it loses none."""
+    document = json.loads(gzip.decompress(of_preset(tmp_path, "voip").read_bytes()))
+    datagrams = document["raw_values"]["VoIP"]
+    assert [each["seq"] for each in datagrams] == list(range(len(datagrams)))
+    assert len(datagrams) == 700
+    assert {round(each["val"], 2) for each in datagrams} == {2.0}
+    assert set(document["results"]["VoIP::loss"][1:]) == {0.0}
+
+
+def test_a_test_of_calls_is_refused_for_a_run_without_one(nup: Results, tmp_path: Path) -> None:
+    for test, said in (("voip", "needs a call"), ("http-1up", "needs a page")):
+        with pytest.raises(NotExportable, match=said):
+            export_flent(nup, tmp_path / "out", test)
 
 
 CELL = """
@@ -252,7 +307,7 @@ def test_csv_holds_every_table_with_its_place_in_the_grid(nup: Results, tmp_path
 
 
 def test_a_test_without_a_place_for_the_flows_is_refused(nup: Results, tmp_path: Path) -> None:
-    for test, said in (("tcp_upload", "no place"), ("voip", "tcp_nup")):
+    for test, said in (("tcp_upload", "no place"), ("voips", "tcp_nup")):
         with pytest.raises(NotExportable, match=said):
             export_flent(nup, tmp_path / "out", test)
 

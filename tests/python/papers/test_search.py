@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
@@ -67,13 +69,18 @@ def test_of_equal_candidates_the_one_with_fewest_departures_is_best() -> None:
 
 def test_the_table_has_a_row_for_each_candidate_and_a_column_for_each_claim() -> None:
     found = tried(TON22, [set(), {TON22.claims[0].id}])
-    header, _, first, second = in_words(found)
+    header, _, first, second, rest = in_words(found)
     assert header.count("|") == len(TON22.claims) + 4
     assert first.count("·") == len(TON22.claims)
     assert "✓" in second
+    assert f"2 of {len(list(candidates(TON22)))} combinations" in rest
     assert as_document(found)["candidates"][1]["chosen"] == 1
+
+
+def test_a_search_may_be_of_some_candidates(tmp_path: Path) -> None:
+    assert search(Wanted("ton22", out=tmp_path), Silent(), Path.is_dir).tried == []
 
 
 def test_a_paper_without_inferred_conditions_is_not_searched() -> None:
     with pytest.raises(UnknownPaper, match="no inferred conditions"):
-        search(Wanted("access21"), Silent())
+        search(Wanted("teacup14"), Silent())

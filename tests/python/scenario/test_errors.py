@@ -80,7 +80,7 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  router:",
         "  router: {colour: red}",
         "access21.yaml:4: hosts.router.colour: there is no key `colour` here\n"
-        "  hint: use one of: stack, sysctl, tsq, offloads, ssthresh, nic",
+        "  hint: use one of: stack, sysctl, tsq, offloads, gro, ssthresh, nic",
     ),
     "no duration": (
         "duration: 40s\n",
@@ -307,7 +307,8 @@ CASES: dict[str, tuple[str, str, str]] = {
         "linux-6.12",
         "linux-2.4",
         "access21.yaml:3: hosts.client.stack: `linux-2.4` is not a known network stack\n"
-        "  hint: use one of: linux-6.12, linux-6.6, linux-5.10, linux-5.4, linux-5.0, linux-4.14, freebsd-9",
+        "  hint: use one of: linux-6.12, linux-6.6, linux-5.10, linux-5.4, linux-5.0, linux-4.14, linux-3.10, "
+        "freebsd-9",
     ),
     "a sysctl that does not exist": (
         "net.ipv4.tcp_pacing_ca_ratio: 120",
@@ -398,6 +399,14 @@ def test_a_wrong_file_is_reported_exactly(name: str, refusal: Refusal) -> None:
 
 def test_the_file_from_which_these_are_made_is_valid(registry: Registry) -> None:
     assert len(loads(GOOD, registry=registry).runs()) == 1
+
+
+def test_an_invalid_value_is_not_reported_as_absent_too(refusal: Refusal) -> None:
+    old = "  - {ping: client -> server"
+    assert GOOD.count(old) == 1
+    said = refusal(GOOD.replace(old, f"  - {{tcp: client -> server, size: webserch, arrivals: poisson 20/s}}\n{old}"))
+    assert "`webserch` is not a distribution of sizes" in said
+    assert "need a size" not in said
 
 
 def test_all_that_is_wrong_is_reported_at_once_in_the_order_of_the_file(registry: Registry) -> None:

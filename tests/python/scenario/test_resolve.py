@@ -211,6 +211,18 @@ duration: 10s
     assert [host.get("ssthresh") for host in scenario(text)["hosts"]] == [40, None]
 
 
+def test_interrupts_are_those_of_the_link_or_of_the_hosts_cards(scenario: Any) -> None:
+    text = """
+hosts: {a: {nic: {interrupts: 50us}, gro: on}, b: {}, c: {}, d: {}}
+links: [{ends: [a, b]}, {ends: [b, c], interrupts: [1us, 2us]}, {ends: [c, d]}]
+traffic: [{tcp: a -> d}]
+duration: 10s
+"""
+    found = scenario(text)
+    assert [link.get("interrupt_ns") for link in found["links"]] == [[50_000, 0], [1_000, 2_000], None]
+    assert [host.get("gro") for host in found["hosts"]] == [True, None, None, None]
+
+
 def test_offloads_of_a_host_take_precedence_over_those_of_the_file(scenario: Any) -> None:
     text = """
 hosts: {a: {offloads: gso}, b: {}}

@@ -200,7 +200,7 @@ def test_a_kind_that_no_application_of_the_agent_runs_is_refused_by_name(monkeyp
     scenario = scenario_of("20ms")
     assert (
         "the traffic `sensor` is of the kind `sensor`",
-        "use one of tcp, udp, ping, request, page",
+        "use one of tcp, udp, ping, request, page, video",
     ) in suitable.findings(scenario)
     assert [told["name"] for told in job_of(scenario)["traffic"]] == ["upload"]
 

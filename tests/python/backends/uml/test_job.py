@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from tailback.backends.linux.job import kbps
 from tailback.backends.uml.settings import job_of, small_queue
 from tailback.resolved import SmallQueue, of_json
+from tailback.resolved.wifi import Mode
 
 Make = Callable[..., dict[str, Any]]
 
@@ -262,10 +264,47 @@ def test_a_cell_is_a_radio_in_each_namespace_and_one_association(scenario: Make)
     }  # fmt: skip
     job = job_of(of_json(scenario(qdiscs=[], links=links(None, [0, 0])[1:], cells=[cell])))
     made = [(step["host"], step["value"]) for step in job["setup"] if step.get("path", "").endswith("/radio")]
-    assert made == [(1, "02:00:01:00:00:00 10 15 40 1 300000 1 0"), (0, "02:00:01:00:00:01 10 15 40 1 300000 1 0")]
+    words = "10 15 40 1 300000 1 0 2 0 0 1"
+    assert made == [(1, f"02:00:01:00:00:00 {words}"), (0, f"02:00:01:00:00:01 {words}")]
     (associated,) = (step["cell"] for step in job["setup"] if step["kind"] == "associate")
     assert associated["access_point"] == {"host": 1, "device": "w0", "address": "02:00:01:00:00:00"}
     # The link between a station and its access point is numbered after the wired ones.
     assert "/sbin/ip address add 10.0.1.2/24 dev w0" in commands(job, 0)
     assert "/sbin/ip route add 10.0.0.2/32 via 10.0.1.1 dev w0" in commands(job, 0)
     assert job["air"] == "/sys/module/tailback_wifi/parameters/zero"
+
+
+def test_an_access_point_leaves_rates_to_mac80211_if_one_of_its_stations_has_rate_control(scenario: Make) -> None:
+    driver = {"name": "ath9k", "options": {}}
+    fast = {"format": "ht", "width": 40, "streams": 2, "mcs": 7, "guard_ns": 400}
+    slow = {"format": "ht", "width": 20, "streams": 1, "mcs": 0, "guard_ns": 800}
+    stations = [
+        {"host": host, "mode": mode, "rate": rate, "loss_ppm": 0, "driver": driver}
+        for host, mode, rate in ((0, slow, "fixed"), (2, fast, "minstrel"))
+    ]
+    cell = {
+        "access_point": 1, "stations": stations, "band": "5GHz", "rts": False, "mpdu_overhead": 38, "driver": driver,
+    }  # fmt: skip
+    job = job_of(of_json(scenario(qdiscs=[], links=[], cells=[cell])))
+    made = [step["value"].split() for step in job["setup"] if step.get("path", "").endswith("/radio")]
+    # Width, short guard interval; streams, modes vary, mac80211 chooses.
+    assert [words[3:5] + words[8:11] for words in made] == [
+        ["40", "1", "2", "1", "1"],
+        ["20", "0", "1", "0", "0"],
+        ["40", "1", "2", "1", "1"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        (("ht", 40, 2, 7, 400), 300_000),
+        (("ht", 20, 1, 0, 800), 6_500),
+        (("vht", 80, 2, 9, 400), 866_667),
+        (("he", 160, 1, 11, 800), 1_200_980),
+    ],
+)
+def test_the_bit_rate_of_a_mode_is_that_of_the_standard(mode: tuple[str, int, int, int, int], expected: int) -> None:
+    standard, width, streams, mcs, guard_ns = mode
+    found = kbps(Mode(format=standard, width=width, streams=streams, mcs=mcs, guard_ns=guard_ns))
+    assert found == pytest.approx(expected, abs=1)

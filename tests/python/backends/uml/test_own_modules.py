@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from backends.test_modules import EXPERIMENT, RENO, mine, scenario_of
+from backends.test_modules import EXPERIMENT, mine, reno, scenario_of
 from tailback import scenario
 from tailback.backends import RunFailed, RunResult, Unsuitable
 from tailback.backends.linux.own_modules import own_modules, printed
@@ -29,7 +29,7 @@ def run(uml: Uml, asked: Scenario) -> RunResult:
 
 
 def two_flows(folder: Path) -> Scenario:
-    (folder / "tcp_mine.c").write_text(RENO % ("tcp_sk(sk)->snd_cwnd = 10 * step; return;", ""))
+    (folder / "tcp_mine.c").write_text(reno("tcp_sk(sk)->snd_cwnd = 10 * step; return;"))
     (folder / "experiment.yaml").write_text(
         EXPERIMENT.replace("[{tcp: client -> server, name: upload, stop: 3s}]", f"[{TWO}]")
     )

@@ -209,6 +209,29 @@ def test_a_page_loads_as_fast_as_in_the_simulator(
     assert found[0] == pytest.approx(found[1], rel=0.05, abs=0.0005)
 
 
+@pytest.mark.parametrize("rule", ["rate", "bola", "hybrid"])
+def test_a_video_gets_the_segments_that_it_gets_in_the_simulator(uml: Uml, scenario: Make, rule: str) -> None:
+    """Over 10 Mbit/s beside a flow: as many segments, of the same bitrates, as fast."""
+    given = scenario(duration_ns=30 * SECOND)
+    tcp, _, ping = given["traffic"]
+    video = {
+        "kind": "video", "name": "video", "from": 2, "to": 0, "start_ns": 0, "stop_ns": 30 * SECOND, "size": 300,
+        "ladder_bps": [500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000], "segment_ns": SECOND,
+        "buffer_ns": 15 * SECOND, "startup_ns": SECOND, "rule": rule,
+        "cc": tcp["cc"], "tsq": tcp["tsq"], "socket": tcp["socket"],
+    }  # fmt: skip
+    given["traffic"] = [tcp | {"start_ns": 0, "stop_ns": 10 * SECOND}, ping, video]
+    found = []
+    for result in (run(uml, given), Sim().run(of_json(given), Sim().new_progress())):
+        table = result.tables["video"].to_pandas()
+        assert list(table["segment"]) == list(range(len(table)))
+        fetched = table["fetch_ms"].dropna()
+        assert len(table) - len(fetched) <= 1
+        found.append((list(table["bitrate"]), list(table["bytes"]), [float(np.percentile(fetched, 50))]))
+    assert found[0][:2] == found[1][:2]
+    assert found[0][2] == pytest.approx(found[1][2], rel=0.05, abs=0.5)
+
+
 def test_flows_that_arrive_complete_as_fast_as_in_the_simulator(uml: Uml, scenario: Make) -> None:
     """The kernel's sender knows the end of a flow by the receiver's FIN, the simulator by the last acknowledgement."""
     given = scenario(duration_ns=4 * SECOND)

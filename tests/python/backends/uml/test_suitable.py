@@ -50,6 +50,8 @@ def test_what_a_kernel_can_run_is_not_refused(scenario: Make, kernel: Kernel) ->
     [
         (lambda s: s["hosts"][0].update(stack="linux-5.10"), "host `client` has the stack `linux-5.10`"),
         (lambda s: s["hosts"][0].update(ssthresh=40), "host `client` has a slow-start threshold"),
+        (lambda s: s["hosts"][0].update(gro=True), "host `client` merges what it receives"),
+        (lambda s: s["links"][0].update(interrupt_ns=[50_000, 0]), "host `client` mitigates interrupts"),
         (lambda s: s["traffic"][0]["cc"].update(name="bbr"), "does not have the congestion control `bbr`"),
         (lambda s: s["qdiscs"][0]["root"]["child"].update(kind="fq_codel"), "discipline `fq_codel`"),
         (lambda s: s["traffic"][0].update(tsq={"kind": "off"}), "flows differ in `tsq`"),
@@ -102,9 +104,15 @@ def test_a_class_without_a_parent_is_no_faster_than_its_rate_whatever_its_ceilin
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        ([cell({"rate": "minstrel"})], "rate control (`client`)"),
-        ([cell({"mode": {**HT, "format": "vht"}})], "modes other than those of 802.11n (`client`)"),
-        ([cell(driver={"name": "ath10k", "options": {}})], "the driver `ath10k`"),
+        (
+            [cell({"mode": {**HT, "format": "vht"}, "rate": "minstrel"})],
+            "rate control of mac80211 beyond 802.11n (`client`)",
+        ),
+        (
+            [cell(driver={"name": "ath9k_htc", "options": {}})],
+            "`ath9k_htc` has a qdisc; above every driver of Linux 6.12",
+        ),
+        ([cell(driver={"name": "ath10k", "options": {"airtime": 8_000_000}})], "`airtime` of a driver"),
         ([cell(driver={"name": "ath9k", "options": {"limit": 64}})], "`limit` of a driver"),
         ([cell(), cell({"host": 2}, channel="other")], "cells on several channels"),
         ([cell()], "flows of `client` differ in `tsq`"),
