@@ -11,14 +11,16 @@
 //! after 1/32 s. A timeout resets all state.
 //! Sources: [bic, Xu, Harfoush and Rhee 2004], [linux-6.12 tcp_bic.c bictcp_update].
 //!
+//! Before Linux 5.7 an ACK counts as one segment, however many it acknowledges (`stretch_acks 0`).
+//!
 //! Deviations: none known. Additive increase counts segments, not ACKs. With delayed ACKs the division therefore makes
 //! growth twice as fast as intended, in Linux as well.
 
 use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
-use crate::module_param::{flag, number, packets};
-use crate::{AckSample, CaState, Control, Flow, Hooks, Row, Window, WindowControl};
+use crate::module_param::{STRETCH_ACKS, flag, number, packets};
+use crate::{AckSample, CaState, Control, Counted, Flow, Hooks, Row, Window, WindowControl};
 
 /// Unit of β, per one. [linux-6.12 tcp_bic.c BICTCP_BETA_SCALE]
 const BETA_UNIT: u64 = 1024;
@@ -41,6 +43,7 @@ const PARAMETERS: &[Parameter] = &[
     packets("initial_ssthresh", 0, 0, "initial slow-start threshold; 0 = infinite"),
     packets("low_window", 14, 0, "BIC behaves like Reno up to this window"),
     number("smooth_part", 20, 1, 65_535, "round trips per four segments of growth near W_max"),
+    STRETCH_ACKS,
 ];
 
 /// The registry row.
@@ -68,6 +71,7 @@ fn tuning(given: &Parameters) -> Result<Tuning, ParameterError> {
         initial_ssthresh: Segs(get("initial_ssthresh")? as u32),
         low_window: get("low_window")? as u32,
         smooth_part: get("smooth_part")? as u32,
+        counted: Counted::of(given)?,
     })
 }
 
@@ -81,6 +85,7 @@ struct Tuning {
     initial_ssthresh: Segs,
     low_window: u32,
     smooth_part: u32,
+    counted: Counted,
 }
 
 /// State of BIC.
@@ -128,7 +133,7 @@ impl WindowControl for Bic {
         if !flow.cwnd_limited {
             return;
         }
-        let left = if window.in_slow_start() { window.slow_start(acked) } else { acked };
+        let left = self.tuning.counted.after_slow_start(acked, window);
         if left > Segs::ZERO {
             self.update(flow, window.cwnd.0);
             window.cong_avoid_ai(self.cnt, left);
@@ -223,6 +228,21 @@ mod tests {
             // (250 − 200)/4 = 12 segments of 200: one per 16.
             assert_eq!(acks.control.cnt, cnt, "{per_ack} per ACK");
         }
+    }
+
+    #[test]
+    fn before_5_7_an_ack_for_two_segments_counts_as_one_so_that_the_division_by_the_ack_ratio_is_right() {
+        let grown = |stretch_acks| {
+            let mut given = Parameters::default();
+            given.set("stretch_acks", stretch_acks);
+            let bic = Bic::new(tuning(&given).expect("values are in range"));
+            let mut acks = Acks { per_ack: 2, ..Acks::in_avoidance(1_600, bic) };
+            acks.lose();
+            (acks.window.cwnd, acks.window.ssthresh) = (Segs(800), Segs(800));
+            acks.rounds(1, RTT)[0] - 800
+        };
+        assert!((15..=17).contains(&grown(0)), "{}", grown(0));
+        assert!((30..=34).contains(&grown(1)), "{}", grown(1));
     }
 
     #[test]

@@ -51,4 +51,5 @@ pub use flow::{
 pub use registry::{BuildError, ROWS, build, find, head};
 pub use row::Row;
 pub use sample::{AckSample, LostSegment, RateSample};
+pub(crate) use window::Counted;
 pub use window::Window;

@@ -18,6 +18,14 @@ pub(crate) const fn flag(name: &'static str, default: u64, meaning: &'static str
     Parameter::new(name, ParameterUnit::Flag, Some(default), (0, 1), meaning)
 }
 
+/// What additive increase counts: a parameter of the four controls that Linux 5.7 changed in this. Their modules do not
+/// have it; it distinguishes versions of Linux.
+pub(crate) const STRETCH_ACKS: Parameter = flag(
+    "stretch_acks",
+    1,
+    "additive increase counts the segments of an ACK; 0 = the ACK, by default in stacks before Linux 5.7",
+);
+
 /// A number of packets.
 pub(crate) const fn packets(name: &'static str, default: u64, min: u64, meaning: &'static str) -> Parameter {
     let max = Segs::INFINITE.0 as u64;

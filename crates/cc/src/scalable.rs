@@ -6,14 +6,21 @@
 //!
 //! Sources: [scalable, Kelly 2003], [linux-6.12 tcp_scalable.c tcp_scalable_cong_avoid, tcp_scalable_ssthresh].
 //!
+//! Before Linux 5.7 an ACK counts as one segment however many it acknowledges, and growth is one per min(cwnd, 50)
+//! (`stretch_acks 0`).
+//!
 //! Deviations: none known.
 
 use tailback_units::{ParameterError, Parameters, Segs};
 
-use crate::{Control, Flow, Hooks, Row, Window, WindowControl};
+use crate::module_param::STRETCH_ACKS;
+use crate::{Control, Counted, Flow, Hooks, Row, Window, WindowControl};
 
 /// Acknowledgements per segment of growth at most: 1/a with a = 0.01. [linux-6.12 tcp_scalable.c TCP_SCALABLE_AI_CNT]
 pub(crate) const MAX_CNT: u32 = 100;
+/// The same where an ACK counts as one segment: half, on account of delayed ACKs.
+/// [linux-5.4 tcp_scalable.c TCP_SCALABLE_AI_CNT]
+const MAX_CNT_OF_ACKS: u32 = 50;
 /// The cut is 2⁻³ of the window. [linux-6.12 tcp_scalable.c TCP_SCALABLE_MD_SCALE]
 const CUT_SHIFT: u32 = 3;
 /// Smallest slow-start threshold, in segments.
@@ -24,20 +31,22 @@ pub const ROW: Row = Row {
     name: "scalable",
     summary: "grows by 1 % of the window per round trip, is cut by an eighth on loss",
     source: include_str!("scalable.rs"),
-    parameters: &[],
+    parameters: &[STRETCH_ACKS],
     sndbuf_factor: 2,
     wants_pacing: false,
     needs_ecn: false,
     build,
 };
 
-fn build(_: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Window(Box::new(Scalable)))
+fn build(given: &Parameters) -> Result<Control, ParameterError> {
+    Ok(Control::Window(Box::new(Scalable { counted: Counted::of(given)? })))
 }
 
 /// Scalable TCP has no state of its own.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Scalable;
+#[derive(Clone, Copy, Debug)]
+pub struct Scalable {
+    counted: Counted,
+}
 
 impl Hooks for Scalable {}
 
@@ -46,9 +55,13 @@ impl WindowControl for Scalable {
         if !flow.cwnd_limited {
             return;
         }
-        let left = if window.in_slow_start() { window.slow_start(acked) } else { acked };
+        let left = self.counted.after_slow_start(acked, window);
         if left > Segs::ZERO {
-            window.cong_avoid_ai(window.cwnd.0.min(MAX_CNT), left);
+            let max = match self.counted {
+                Counted::Segments => MAX_CNT,
+                Counted::Acks => MAX_CNT_OF_ACKS,
+            };
+            window.cong_avoid_ai(window.cwnd.0.min(max), left);
         }
     }
 
@@ -65,9 +78,19 @@ mod tests {
     use super::*;
     use crate::test_acks::Acks;
 
+    const SCALABLE: Scalable = Scalable { counted: Counted::Segments };
+
+    #[test]
+    fn before_5_7_an_ack_for_four_segments_counts_as_one_of_half_as_many() {
+        let mut acks = Acks { per_ack: 4, ..Acks::in_avoidance(400, Scalable { counted: Counted::Acks }) };
+        assert_eq!(acks.rounds(2, Span::from_millis(100)), [402, 404]);
+        let mut acks = Acks { per_ack: 4, ..Acks::in_avoidance(400, SCALABLE) };
+        assert_eq!(acks.rounds(2, Span::from_millis(100)), [404, 408]);
+    }
+
     #[test]
     fn a_loss_at_400_leaves_350_and_each_round_trip_adds_one_percent() {
-        let mut acks = Acks::in_avoidance(400, Scalable);
+        let mut acks = Acks::in_avoidance(400, SCALABLE);
         assert_eq!(acks.rounds(2, Span::from_millis(100)), [404, 408]);
         acks.window.cwnd = Segs(400);
         acks.lose();
@@ -76,14 +99,14 @@ mod tests {
 
     #[test]
     fn small_windows_grow_like_reno() {
-        let mut acks = Acks::in_avoidance(50, Scalable);
+        let mut acks = Acks::in_avoidance(50, SCALABLE);
         assert_eq!(acks.rounds(3, Span::from_millis(100)), [51, 52, 53]);
     }
 
     #[test]
     fn two_segments_remain_after_any_loss() {
         let cut = |cwnd| {
-            Acks::in_avoidance(cwnd, Scalable)
+            Acks::in_avoidance(cwnd, SCALABLE)
                 .control
                 .ssthresh(&Flow::established(1448, Span::from_millis(1)), &Window::initial(Segs(cwnd)))
         };

@@ -8,12 +8,15 @@
 //! is reset when a transmission starts with nothing in flight.
 //! Sources: [veno, Fu and Liew 2003], [linux-6.12 tcp_veno.c].
 //!
+//! Before Linux 5.7 an ACK counts as one segment, however many it acknowledges (`stretch_acks 0`).
+//!
 //! Deviations: none known.
 
 use rand_core::Rng;
 use tailback_units::{ParameterError, Parameters, Segs};
 
-use crate::{AckSample, CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
+use crate::module_param::STRETCH_ACKS;
+use crate::{AckSample, CaState, Control, Counted, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
 
 /// Stands for an RTT that was not measured, in µs. [linux-6.12 tcp_veno.c veno_enable]
 const NO_RTT_US: u64 = 0x7fff_ffff;
@@ -29,20 +32,21 @@ pub const ROW: Row = Row {
     name: "veno",
     summary: "Reno that distinguishes random loss from congestion by the RTT",
     source: include_str!("veno.rs"),
-    parameters: &[],
+    parameters: &[STRETCH_ACKS],
     sndbuf_factor: 2,
     wants_pacing: false,
     needs_ecn: false,
     build,
 };
 
-fn build(_: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Window(Box::new(Veno::default())))
+fn build(given: &Parameters) -> Result<Control, ParameterError> {
+    Ok(Control::Window(Box::new(Veno::new(Counted::of(given)?))))
 }
 
 /// State of Veno; RTTs in µs.
 #[derive(Clone, Debug)]
 pub struct Veno {
+    counted: Counted,
     base: u64,
     min: u64,
     samples: u64,
@@ -52,16 +56,16 @@ pub struct Veno {
     is_second_window: bool,
 }
 
-impl Default for Veno {
-    fn default() -> Self {
+impl Veno {
+    fn new(counted: Counted) -> Self {
         // As in the kernel the estimate starts at 0, so a loss before the first measurement counts as random.
-        Veno { base: NO_RTT_US, min: NO_RTT_US, samples: 0, queue: 0, is_second_window: true }
+        Veno { counted, base: NO_RTT_US, min: NO_RTT_US, samples: 0, queue: 0, is_second_window: true }
     }
 }
 
 impl Hooks for Veno {
     fn init(&mut self, _flow: &Flow, _window: &mut Window, _draws: &mut dyn Rng) {
-        *self = Veno::default();
+        *self = Veno::new(self.counted);
     }
 
     fn set_state(&mut self, to: CaState, _flow: &Flow, _window: &mut Window) {
@@ -72,7 +76,7 @@ impl Hooks for Veno {
 
     fn cwnd_event(&mut self, event: CwndEvent, _flow: &Flow, _window: &mut Window) {
         if matches!(event, CwndEvent::TxStart | CwndEvent::CwndRestart) {
-            *self = Veno { samples: self.samples, queue: self.queue, ..Veno::default() };
+            *self = Veno { samples: self.samples, queue: self.queue, ..Veno::new(self.counted) };
         }
     }
 
@@ -119,7 +123,7 @@ impl Veno {
     }
 
     fn grow(&mut self, acked: Segs, window: &mut Window) {
-        let left = if window.in_slow_start() { window.slow_start(acked) } else { acked };
+        let left = self.counted.after_slow_start(acked, window);
         if left == Segs::ZERO {
             return;
         }
@@ -151,7 +155,7 @@ mod tests {
     const QUEUED: Span = Span::from_micros(111_111);
 
     fn seasoned(cwnd: u32) -> Acks<Veno> {
-        let mut acks = Acks::in_avoidance(cwnd, Veno::default());
+        let mut acks = Acks::in_avoidance(cwnd, Veno::new(Counted::Segments));
         (0..3).for_each(|_| acks.ack(1, BASE));
         acks.window.cwnd_cnt = 0;
         acks
@@ -173,6 +177,16 @@ mod tests {
         let cwnd = acks.cwnd();
         acks.lose();
         assert_eq!(acks.cwnd(), cwnd / 2);
+    }
+
+    #[test]
+    fn before_5_7_an_ack_for_four_segments_counts_as_one() {
+        let grown = |counted| {
+            let mut acks = seasoned(100);
+            (acks.per_ack, acks.control.counted) = (4, counted);
+            acks.rounds(8, BASE)[7] - 100
+        };
+        assert_eq!([Counted::Segments, Counted::Acks].map(grown), [8, 2]);
     }
 
     #[test]

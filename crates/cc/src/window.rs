@@ -1,6 +1,8 @@
 //! The values that a control may change, and the two ways of growth that nearly all controls share.
 
-use tailback_units::{Rate, Segs};
+use tailback_units::{ParameterError, Parameters, Rate, Segs};
+
+use crate::module_param::STRETCH_ACKS;
 
 /// The values that a control may change.
 #[derive(Clone, Debug)]
@@ -68,9 +70,55 @@ impl Window {
     }
 }
 
+/// What additive increase counts, in BIC, Scalable TCP, Veno and YeAH.
+/// [linux-5.7 tcp_bic.c, tcp_scalable.c, tcp_veno.c, tcp_yeah.c: stretch ACKs]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Counted {
+    /// The segments that an ACK acknowledges.
+    Segments,
+    /// The ACK, however many segments it acknowledges.
+    Acks,
+}
+
+impl Counted {
+    /// As the parameter `stretch_acks` says.
+    ///
+    /// # Errors
+    /// Its value is out of range.
+    pub(crate) fn of(given: &Parameters) -> Result<Self, ParameterError> {
+        Ok([Counted::Acks, Counted::Segments][given.get(STRETCH_ACKS.name, &[STRETCH_ACKS])? as usize])
+    }
+
+    /// Lets slow start grow `window`, and returns how much of the ACK counts for additive increase.
+    pub(crate) fn after_slow_start(self, acked: Segs, window: &mut Window) -> Segs {
+        match (self, window.in_slow_start()) {
+            (Counted::Segments, true) => window.slow_start(acked),
+            (Counted::Segments, false) => acked,
+            (Counted::Acks, true) => {
+                window.slow_start(acked);
+                Segs::ZERO
+            }
+            (Counted::Acks, false) => Segs::ONE,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_ack_for_several_segments_counts_as_all_of_them_or_as_one() {
+        let left = |counted: Counted, ssthresh| {
+            let mut window = Window { ssthresh: Segs(ssthresh), ..Window::initial(Segs(10)) };
+            (counted.after_slow_start(Segs(5), &mut window), window.cwnd)
+        };
+        assert_eq!(
+            [10, 12].map(|at| left(Counted::Segments, at)),
+            [(Segs(5), Segs(10)), (Segs(3), Segs(12))]
+        );
+        assert_eq!([10, 12].map(|at| left(Counted::Acks, at)), [(Segs(1), Segs(10)), (Segs(0), Segs(12))]);
+    }
 
     #[test]
     fn slow_start_stops_at_the_threshold_and_returns_the_rest() {

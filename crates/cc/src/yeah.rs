@@ -11,14 +11,18 @@
 //! RTTs are measured as in Vegas.
 //! Sources: [yeah, Baiocchi, Castellani and Vacirca 2007], [linux-6.12 tcp_yeah.c].
 //!
+//! Before Linux 5.7 an ACK counts as one segment in slow mode, however many it acknowledges, and adds one segment at most
+//! in fast mode (`stretch_acks 0`).
+//!
 //! Deviations: none known.
 
 use rand_core::Rng;
 use tailback_units::{ParameterError, Parameters, Segs};
 
+use crate::module_param::STRETCH_ACKS;
 use crate::scalable::MAX_CNT;
 use crate::vegas::RoundTrips;
-use crate::{AckSample, CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl};
+use crate::{AckSample, CaState, Control, Counted, CwndEvent, Flow, Hooks, Row, Window, WindowControl};
 
 /// Longest queue in segments. [linux-6.12 tcp_yeah.c TCP_YEAH_ALPHA]
 const LONGEST_QUEUE: u64 = 80;
@@ -40,21 +44,24 @@ pub const ROW: Row = Row {
     name: "yeah",
     summary: "Scalable TCP while the queue is short; Reno, with an early cut, when it is long",
     source: include_str!("yeah.rs"),
-    parameters: &[],
+    parameters: &[STRETCH_ACKS],
     sndbuf_factor: 2,
     wants_pacing: false,
     needs_ecn: false,
     build,
 };
 
-fn build(_: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Window(Box::new(Yeah::default())))
+fn build(given: &Parameters) -> Result<Control, ParameterError> {
+    Ok(Control::Window(Box::new(Yeah::new(Counted::of(given)?))))
 }
 
 /// State of YeAH.
 #[derive(Clone, Debug)]
 pub struct Yeah {
+    counted: Counted,
     rtts: RoundTrips,
+    /// Segments that the newest ACK in state Open acknowledged and fast mode has not counted, at least 1.
+    acked: u32,
     /// Segments in the queue in the last round.
     queue: u64,
     /// Rounds in slow mode; 0 = fast mode.
@@ -65,9 +72,10 @@ pub struct Yeah {
     reno_count: u32,
 }
 
-impl Default for Yeah {
-    fn default() -> Self {
-        Yeah { rtts: RoundTrips::default(), queue: 0, slow_rounds: 0, fast_rounds: 0, reno_count: MIN_CWND }
+impl Yeah {
+    fn new(counted: Counted) -> Self {
+        let rtts = RoundTrips::default();
+        Yeah { counted, rtts, acked: 0, queue: 0, slow_rounds: 0, fast_rounds: 0, reno_count: MIN_CWND }
     }
 }
 
@@ -87,7 +95,10 @@ impl Hooks for Yeah {
         self.rtts.event(event, flow);
     }
 
-    fn pkts_acked(&mut self, sample: &AckSample, _flow: &Flow, _window: &mut Window) {
+    fn pkts_acked(&mut self, sample: &AckSample, flow: &Flow, _window: &mut Window) {
+        if flow.ca_state == CaState::Open {
+            self.acked = sample.packets_acked.0;
+        }
         self.rtts.take(sample);
     }
 }
@@ -97,10 +108,9 @@ impl WindowControl for Yeah {
         if !flow.cwnd_limited {
             return;
         }
-        let left = if window.in_slow_start() { window.slow_start(acked) } else { acked };
+        let left = self.counted.after_slow_start(acked, window);
         if left > Segs::ZERO {
-            let slow = window.cwnd.0;
-            window.cong_avoid_ai(if self.slow_rounds == 0 { slow.min(MAX_CNT) } else { slow }, left);
+            self.grow(left, window);
         }
         if self.rtts.is_over(flow) {
             if self.rtts.has_enough_samples() {
@@ -125,6 +135,25 @@ impl WindowControl for Yeah {
 }
 
 impl Yeah {
+    fn grow(&mut self, left: Segs, window: &mut Window) {
+        let slow = window.cwnd.0;
+        match (self.slow_rounds, self.counted) {
+            (0, Counted::Segments) => window.cong_avoid_ai(slow.min(MAX_CNT), left),
+            (0, Counted::Acks) => self.grow_by_one_at_most(window),
+            _ => window.cong_avoid_ai(slow, left),
+        }
+    }
+
+    /// Fast mode before Linux 5.7. [linux-5.4 tcp_yeah.c tcp_yeah_cong_avoid]
+    fn grow_by_one_at_most(&mut self, window: &mut Window) {
+        window.cwnd_cnt = window.cwnd_cnt.saturating_add(self.acked);
+        if window.cwnd_cnt > window.cwnd.0.min(MAX_CNT) {
+            window.cwnd = (window.cwnd + Segs::ONE).min(window.cwnd_clamp);
+            window.cwnd_cnt = 0;
+        }
+        self.acked = 1;
+    }
+
     /// Selects the mode, and cuts cwnd early if the queue is long.
     fn judge(&mut self, window: &mut Window) {
         let (rtt, base) = (self.rtts.min, self.rtts.base);
@@ -167,7 +196,7 @@ mod tests {
 
     /// A flow that has measured the base RTT.
     fn seasoned(cwnd: u32) -> Acks<Yeah> {
-        let mut acks = Acks::in_avoidance(cwnd, Yeah::default());
+        let mut acks = Acks::in_avoidance(cwnd, Yeah::new(Counted::Segments));
         acks.rounds(2, BASE);
         acks.window.cwnd = Segs(cwnd);
         acks
@@ -187,6 +216,31 @@ mod tests {
         assert!((400 - 140..=400 - 125).contains(&acks.cwnd()), "{}", acks.cwnd());
         assert!(acks.control.slow_rounds > 0);
         assert!(acks.control.reno_count >= acks.cwnd() / 2);
+    }
+
+    #[test]
+    fn before_5_7_an_ack_for_eight_segments_counts_as_one_in_slow_mode() {
+        let grown = |counted| {
+            let mut acks = seasoned(200);
+            (acks.per_ack, acks.control.counted) = (8, counted);
+            // Slow mode, with a queue that is not long enough to be cut.
+            acks.rounds(2, BASE + BASE / 4);
+            let cwnd = acks.cwnd();
+            acks.rounds(8, BASE + BASE / 4)[7] - cwnd
+        };
+        assert_eq!([Counted::Segments, Counted::Acks].map(grown), [8, 1]);
+    }
+
+    #[test]
+    fn before_5_7_an_ack_adds_one_segment_at_most_in_fast_mode() {
+        let mut acks = seasoned(50);
+        acks.control.counted = Counted::Acks;
+        acks.ack(500, BASE);
+        assert_eq!(acks.cwnd(), 51);
+        acks.ack(51, BASE);
+        assert_eq!(acks.cwnd(), 51, "more than cwnd are needed");
+        acks.ack(1, BASE);
+        assert_eq!(acks.cwnd(), 52);
     }
 
     #[test]

@@ -28,6 +28,7 @@
 //! | `tcp_limit_output_bytes` | 256 KiB, for all [linux-4.14 tcp.c] | 1 MiB, unless paced [linux-5.0 tcp.c] | |
 //! | `bbr` makes room for bursts of ACKs | no | no until 5.1 [linux-5.1 tcp_bbr.c] | |
 //! | HyStart counts milliseconds | yes | yes [linux-5.4 tcp_cubic.c hystart_update] | |
+//! | additive increase of BIC, Scalable TCP, Veno and YeAH counts ACKs | yes | yes [linux-5.4 tcp_yeah.c] | |
 //! | initial window | | | 3 segments [rfc3390] |
 //! | delayed ACK | | | each second segment, 100 ms, none quick, no compression [freebsd-9 tcp(4)] |
 //! | ACK by a read | | | once it frees two segments more than were advertised [freebsd-9 tcp_output.c] |
@@ -186,6 +187,15 @@ pub enum HyStartClock {
     Microseconds = 1,
 }
 
+/// What additive increase of BIC, Scalable TCP, Veno and YeAH counts; the value of their parameter `stretch_acks`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StretchAcks {
+    /// ACKs.
+    CountOnce = 0,
+    /// The segments that they acknowledge.
+    CountSegments = 1,
+}
+
 /// The effect of out-of-order data on the estimated MSS of the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OutOfOrderMss {
@@ -254,6 +264,8 @@ pub struct Stack {
     pub hystart_rounds: HyStartRounds,
     /// The clock of HyStart.
     pub hystart_clock: HyStartClock,
+    /// What additive increase of some controls counts.
+    pub stretch_acks: StretchAcks,
     /// The effect of out-of-order data on the estimated MSS of the peer.
     pub out_of_order_mss: OutOfOrderMss,
     /// The treatment of a last FIN for which cwnd has no room.
@@ -284,6 +296,7 @@ impl Stack {
             tso_deferral,
             hystart_rounds,
             hystart_clock,
+            stretch_acks,
             out_of_order_mss,
             last_fin,
         } = *self;
@@ -306,6 +319,7 @@ impl Stack {
             ("tso_deferral", format!("{tso_deferral:?}")),
             ("hystart_rounds", format!("{hystart_rounds:?}")),
             ("hystart_clock", format!("{hystart_clock:?}")),
+            ("stretch_acks", format!("{stretch_acks:?}")),
             ("out_of_order_mss", format!("{out_of_order_mss:?}")),
             ("last_fin", format!("{last_fin:?}")),
         ]
@@ -316,9 +330,13 @@ impl Stack {
         let bursts = u64::from(self.ack_aggregation == AckAggregation::Compensated);
         let rounds = self.hystart_rounds as u64;
         let clock = self.hystart_clock as u64;
-        for (name, value) in
-            [("ack_aggregation", bursts), ("hystart_rounds", rounds), ("hystart_clock", clock)]
-        {
+        let stretch = self.stretch_acks as u64;
+        for (name, value) in [
+            ("ack_aggregation", bursts),
+            ("hystart_rounds", rounds),
+            ("hystart_clock", clock),
+            ("stretch_acks", stretch),
+        ] {
             let has = row.parameters.iter().any(|parameter| parameter.name == name);
             if has && parameters.given(name).is_none() {
                 parameters.set(name, value);
@@ -348,6 +366,7 @@ pub const LINUX_6_12: Stack = Stack {
     tso_deferral: TsoDeferral::HalfRttAtMostOneMs,
     hystart_rounds: HyStartRounds::Always,
     hystart_clock: HyStartClock::Microseconds,
+    stretch_acks: StretchAcks::CountSegments,
     out_of_order_mss: OutOfOrderMss::Measured,
     last_fin: LastFin::Waits,
 };
@@ -386,13 +405,18 @@ pub const LINUX_5_10: Stack = Stack {
     tso_deferral: TsoDeferral::HalfRtt,
     hystart_rounds: HyStartRounds::AfterDetection,
     hystart_clock: HyStartClock::Microseconds,
+    stretch_acks: StretchAcks::CountSegments,
     out_of_order_mss: OutOfOrderMss::Ignored,
     last_fin: LastFin::Exempt,
 };
 
 /// The Linux of the `ton22` paper.
-pub const LINUX_5_4: Stack =
-    Stack { name: "linux-5.4", hystart_clock: HyStartClock::Milliseconds, ..LINUX_5_10 };
+pub const LINUX_5_4: Stack = Stack {
+    name: "linux-5.4",
+    hystart_clock: HyStartClock::Milliseconds,
+    stretch_acks: StretchAcks::CountOnce,
+    ..LINUX_5_10
+};
 
 /// The last version of Linux whose BBR ignores bursts of ACKs.
 pub const LINUX_5_0: Stack =
