@@ -210,6 +210,6 @@ fn tell<S: Read + Write>(line: &mut Line<S>, outcome: Outcome) {
             }
             line.tell(Message { token, ..Message::of(Kind::Lost) });
         }
-        Outcome::Accepts(_) | Outcome::Sent(_) => {}
+        Outcome::Accepts(_) | Outcome::Sent(_) | Outcome::Marked(..) => {}
     }
 }

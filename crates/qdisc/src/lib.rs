@@ -63,6 +63,8 @@ pub struct Context<'a> {
     pub credits: &'a mut Vec<(SocketId, u32)>,
     /// As in [`Effects`].
     pub copies: &'a mut Vec<Box<Packet>>,
+    /// As in [`Effects`].
+    pub marks: &'a mut Vec<Mark>,
     /// The packet that is being enqueued is a copy, which is not copied again.
     pub is_copy: bool,
 }
@@ -76,14 +78,32 @@ pub struct Effects {
     pub credits: Vec<(SocketId, u32)>,
     /// Copies of packets, which the caller enqueues at the root.
     pub copies: Vec<Box<Packet>>,
+    /// Packets marked by queues above a radio, which the caller records. A discipline counts its own.
+    pub marks: Vec<Mark>,
+}
+
+/// A packet was marked CE.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark {
+    /// The socket that sent it.
+    pub from: SocketId,
+    /// Bytes of its Ethernet frame.
+    pub frame_length: u32,
+}
+
+impl Mark {
+    /// That of `packet`.
+    pub fn of(packet: &Packet) -> Self {
+        Mark { from: packet.from, frame_length: packet.frame_length() }
+    }
 }
 
 impl Effects {
     /// The context of a call at `now`.
     #[inline]
     pub fn context<'a>(&'a mut self, now: SimTime, draws: &'a mut dyn Rng) -> Context<'a> {
-        let Effects { dropped, credits, copies } = self;
-        Context { now, draws, dropped, credits, copies, is_copy: false }
+        let Effects { dropped, credits, copies, marks } = self;
+        Context { now, draws, dropped, credits, copies, marks, is_copy: false }
     }
 }
 
@@ -98,6 +118,12 @@ impl Context<'_> {
     /// Drops `packet`.
     pub fn refuse(&mut self, packet: Box<Packet>, reason: DropReason) {
         self.dropped.push((packet, reason));
+    }
+
+    /// Marks `packet`, and has that recorded.
+    pub fn mark(&mut self, packet: &mut Packet) {
+        packet.mark();
+        self.marks.push(Mark::of(packet));
     }
 
     /// Ends the charge of `packet` to the socket that sent it, although it is still queued.

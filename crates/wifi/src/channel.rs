@@ -13,7 +13,7 @@
 
 use rand_core::Rng;
 use tailback_packet::{DropReason, Packet, SocketId};
-use tailback_qdisc::{Context as QdiscContext, Effects};
+use tailback_qdisc::{Context as QdiscContext, Effects, Mark};
 use tailback_units::{SimTime, Span};
 
 use crate::aggregate::{Aggregate, ClosedBy};
@@ -51,6 +51,8 @@ pub enum Outcome {
     Sent(Ppdu),
     /// A radio dropped a packet.
     Dropped(StationId, Box<Packet>, DropReason),
+    /// The queues of a radio marked a packet.
+    Marked(StationId, Mark),
 }
 
 /// A PPDU, as the `wifi` table shows it.
@@ -466,6 +468,7 @@ impl Channel {
         self.outcomes.extend(
             context.effects.dropped.drain(..).map(|(packet, reason)| Outcome::Dropped(from, packet, reason)),
         );
+        self.outcomes.extend(context.effects.marks.drain(..).map(|mark| Outcome::Marked(from, mark)));
         if !accepted && station.accepts() {
             self.outcomes.push(Outcome::Accepts(from));
         }

@@ -221,7 +221,7 @@ fn judged(
         match law.judge(&head) {
             Verdict::Drop => context.refuse(packet, DropReason::Aqm),
             Verdict::Mark => {
-                packet.mark();
+                context.mark(&mut packet);
                 return Some(packet);
             }
             Verdict::Pass => return Some(packet),

@@ -4,6 +4,7 @@
 //! the hosts: packets received, credits returned when the status of a frame is known, queues woken.
 
 use tailback_packet::{DropReason, Packet};
+use tailback_qdisc::Mark;
 use tailback_record::WifiRow;
 use tailback_units::{Bytes, SimTime};
 use tailback_wifi::{Context as ChannelContext, Outcome, Ppdu, StationId};
@@ -41,6 +42,7 @@ impl World {
             Outcome::Accepts(station) => self.wake_queue(channel, station),
             Outcome::Sent(ppdu) => self.note_ppdu(channel, &ppdu),
             Outcome::Dropped(station, packet, reason) => self.drop_at(channel, station, packet, reason),
+            Outcome::Marked(station, mark) => self.note_mark(channel, station, &mark),
         }
     }
 
@@ -88,6 +90,11 @@ impl World {
             closed_by: ppdu.closed_by.name(),
         };
         journal.record.wifi.get_or_insert_default().push(row);
+    }
+
+    fn note_mark(&mut self, channel: usize, station: StationId, mark: &Mark) {
+        let device = self.context.channels[channel].interface(station).device;
+        self.context.journal.packet_marked(self.context.now, device, mark);
     }
 
     /// Captures a packet received over the air; its sender is the next hop of the reverse path.

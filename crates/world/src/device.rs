@@ -22,7 +22,7 @@
 
 use tailback_engine::Draws;
 use tailback_packet::{DropReason, Ecn, HostId, Packet};
-use tailback_qdisc::{Dequeued, Enqueued, Qdisc, visit};
+use tailback_qdisc::{Dequeued, Enqueued, Mark, Qdisc, visit};
 use tailback_units::{Rate, SimTime, Span};
 
 use crate::context::Context;
@@ -389,6 +389,9 @@ impl Device {
     fn pass_on(&mut self, mut packet: Box<Packet>, context: &mut Context) {
         if let Some(radio) = self.radio {
             radio.transmit(packet, context);
+            for mark in context.effects.marks.drain(..) {
+                context.journal.packet_marked(context.now, self.id, &mark);
+            }
             return self.account_for_dropped(context);
         }
         context.orphan(&mut packet);
@@ -498,7 +501,7 @@ impl Device {
     fn note_mark(&mut self, packet: &Packet, context: &mut Context) {
         if self.marks_noted < self.marked() {
             self.marks_noted += 1;
-            context.journal.packet_marked(context.now, self.id, packet);
+            context.journal.packet_marked(context.now, self.id, &Mark::of(packet));
         }
     }
 

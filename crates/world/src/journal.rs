@@ -2,6 +2,7 @@
 
 use tailback_cc::CaState;
 use tailback_packet::{DropReason, HostId, Packet, SocketId};
+use tailback_qdisc::Mark;
 use tailback_record::{EventsRow, Name, Record};
 use tailback_tcp::Note;
 use tailback_units::SimTime;
@@ -33,16 +34,18 @@ impl Journal {
         packet: &Packet,
         reason: DropReason,
     ) {
-        self.packet_row(t, "drop", self.devices[device.index()], packet, Some(reason.name()));
+        self.drop_row(t, self.devices[device.index()], packet, reason);
     }
 
     /// A host dropped a packet that had reached it.
     pub(crate) fn packet_discarded(&mut self, t: SimTime, host: HostId, packet: &Packet, reason: DropReason) {
-        self.packet_row(t, "drop", self.hosts[usize::from(host.0)], packet, Some(reason.name()));
+        self.drop_row(t, self.hosts[usize::from(host.0)], packet, reason);
     }
 
-    pub(crate) fn packet_marked(&mut self, t: SimTime, device: DeviceId, packet: &Packet) {
-        self.packet_row(t, "mark", self.devices[device.index()], packet, None);
+    pub(crate) fn packet_marked(&mut self, t: SimTime, device: DeviceId, mark: &Mark) {
+        let r#where = self.devices[device.index()];
+        let row = EventsRow { t, what: "mark", r#where, flow: None, reason: None, value: None };
+        self.packet_row(row, mark.from, mark.frame_length);
     }
 
     /// A link changed by its schedule: which property, and its new value.
@@ -76,18 +79,17 @@ impl Journal {
         self.record.events.push(EventsRow { t, what, r#where, flow, reason, value: None });
     }
 
-    fn packet_row(
-        &mut self,
-        t: SimTime,
-        what: &'static str,
-        r#where: Name,
-        packet: &Packet,
-        reason: Option<&'static str>,
-    ) {
+    fn drop_row(&mut self, t: SimTime, r#where: Name, packet: &Packet, reason: DropReason) {
+        let reason = Some(reason.name());
+        let row = EventsRow { t, what: "drop", r#where, flow: None, reason, value: None };
+        self.packet_row(row, packet.from, packet.frame_length());
+    }
+
+    /// A row about a packet of `from`, if there are such rows.
+    fn packet_row(&mut self, row: EventsRow, from: SocketId, frame_length: u32) {
         if self.packet_rows {
-            let flow = Some(self.conversation(packet.from));
-            let value = Some(f64::from(packet.frame_length()));
-            self.record.events.push(EventsRow { t, what, r#where, flow, reason, value });
+            let flow = Some(self.conversation(from));
+            self.record.events.push(EventsRow { flow, value: Some(f64::from(frame_length)), ..row });
         }
     }
 }

@@ -29,6 +29,19 @@ def test_drops_above_a_radio_are_compared_though_it_has_no_discipline(tmp_path: 
     assert summary_by_counters(run)["drops"] == run.summary["drops"]
 
 
+def test_marks_above_a_radio_are_events_of_its_device(tmp_path: Path) -> None:
+    path = tmp_path / "cell.yaml"
+    ecn = "{sysctl: {net.ipv4.tcp_ecn: 1}}"
+    path.write_text(f"{CELL}hosts: {{client: {ecn}, server: {ecn}}}\n")
+    done = sweep.run_experiment(scenario.load(path), sweep.Request("sim", 1, tmp_path / "out"), sweep.Silent())
+    run = open_results(done.folder).runs[0]
+    marks = run.events[run.events["what"] == "mark"]
+    assert set(marks["where"]) == {"router -> air"}
+    assert set(marks["flow"]) == {"download"}
+    assert len(marks) == run.summary["marks"] == summary_by_counters(run)["marks"] > 0
+    assert run.summary["drops"] == {}
+
+
 def test_drops_and_marks_that_a_kernel_counts_above_a_radio_are_compared() -> None:
     columns = ["t", "device", "what", "reason", "count"]
     radios = [(0.5, "router -> air", "drop", "aqm", 7), (0.5, "router -> air", "mark", "aqm", 2)]

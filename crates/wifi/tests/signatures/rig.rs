@@ -188,7 +188,7 @@ impl Rig {
                     self.drops += 1;
                     self.drops_charged += u64::from(packet.charged);
                 }
-                Outcome::Accepts(_) => {}
+                Outcome::Accepts(_) | Outcome::Marked(..) => {}
             }
         }
     }

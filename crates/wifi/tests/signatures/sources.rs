@@ -127,7 +127,7 @@ fn played(driver: &str, others: u16, packets: u32, loss: f64) -> Played {
                 Outcome::Received(..) => played.received += 1,
                 Outcome::Dropped(..) => played.dropped += 1,
                 Outcome::Sent(ppdu) => played.ppdus.push(ppdu),
-                Outcome::Credit(..) | Outcome::Accepts(_) => {}
+                Outcome::Credit(..) | Outcome::Accepts(_) | Outcome::Marked(..) => {}
             }
         }
     }

@@ -422,6 +422,20 @@ def dropped(result: RunResult) -> dict[str, int]:
     return {str(reason): int(count) for reason, count in reasons.value_counts().items()}
 
 
+def test_both_sides_count_the_marks_of_codel_above_a_radio(uml: Uml, scenario: Make) -> None:
+    downloads = [flow(number, start_ns=SECOND // 10, stop_ns=2 * SECOND) | {"from": 2, "to": 0} for number in range(8)]
+    given = with_cell(scenario, downloads)
+    given["hosts"] = [host | {"sysctl": {"net.ipv4.tcp_ecn": 1}} for host in given["hosts"]]
+    given["record"] = {**given["record"], "events": True}
+    ours = simulated(given).tables["events"].to_pandas()
+    theirs = run(uml, given).tables["radios"].to_pandas()
+    marks = [int((ours["what"] == "mark").sum()), int(theirs[theirs["what"] == "mark"]["count"].max())]
+    assert set(ours[ours["what"] == "mark"]["where"]) == {"router -> air"} == set(theirs["device"])
+    # Some 20 on each side; seeds differ by 5.
+    assert min(marks) > 10
+    assert marks[0] == pytest.approx(marks[1], rel=0.5)
+
+
 def test_a_capture_at_a_station_has_its_radio(uml: Uml, scenario: Make) -> None:
     given = with_cell(scenario, [flow(1, start_ns=0, stop_ns=SECOND)])
     given["record"] = {**given["record"], "pcap": [0]}
