@@ -22,11 +22,15 @@ YOUNG_S = 60.0
 def scratch(prefix: str, parent: Path) -> Iterator[Path]:
     """A new folder in `parent`, removed after the block; `prefix` must be unique to its kind."""
     remove_abandoned(prefix, parent)
-    with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as name, _opened(Path(name)) as descriptor:
-        with contextlib.suppress(OSError):
-            # Some file systems do not support locks; abandoned folders remain there.
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield Path(name)
+    while True:
+        with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as name, _opened(Path(name)) as descriptor:
+            with contextlib.suppress(OSError):
+                # Some file systems do not support locks; abandoned folders remain there.
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            # Another process has removed it if this one was stopped for a minute before it had the lock.
+            if Path(name).exists():
+                yield Path(name)
+                return
 
 
 def remove_abandoned(prefix: str, parent: Path) -> None:

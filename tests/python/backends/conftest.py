@@ -37,6 +37,27 @@ def left_running(room: Path) -> list[str]:
     return found
 
 
+def kernel_in(room: Path) -> int:
+    """The process of the instance that runs in `room`: it leads a session. The numbers of processes do not say which
+    was first: they begin anew, on many machines at 32768.
+    """
+    leaders = [number for number in map(int, left_running(room)) if os.getsid(number) == number]
+    assert len(leaders) == 1
+    return leaders[0]
+
+
+def agent_in(room: Path) -> int:
+    """The process that the instance in `room` traces: the agent, which is process 1 of the guest and has no others."""
+    traced = [number for number in left_running(room) if tracer_of(number) == kernel_in(room)]
+    assert len(traced) == 1
+    return int(traced[0])
+
+
+def tracer_of(process: str) -> int:
+    status = (Path("/proc") / process / "status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("TracerPid:"))
+
+
 def link(near: int, far: int, **changes: Any) -> Json:
     plain = {"ends": [near, far], "rate_bps": None, "delay_ns": [0, 0], "mtu": 1500, "ring": 256, "bql": False}
     return plain | changes

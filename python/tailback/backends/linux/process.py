@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -85,10 +84,16 @@ def run_folder(prefix: str) -> Iterator[Path]:
 
 
 def place(agent: Path, folder: Path) -> None:
-    """Copies the agent to `folder`, as `agent`."""
-    shutil.copyfile(agent, folder / "agent")
-    # Wheels do not preserve file modes.
-    (folder / "agent").chmod(0o755)
+    """Copies the agent to `folder`, as `agent`. Raises `OSError`.
+
+    A process of its own writes the copy: a child that another thread forks meanwhile would inherit a descriptor of
+    ours, and nobody can execute the copy until that child has closed it (ETXTBSY). The mode is because wheels do not
+    preserve file modes.
+    """
+    words = ["install", "-m", "755", str(agent), str(folder / "agent")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+    if done.returncode:
+        raise OSError(done.stderr.strip())
 
 
 def run(command: Command, folder: Path, watch: Watch) -> tuple[int, Usage]:

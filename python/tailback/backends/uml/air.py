@@ -23,11 +23,14 @@ from tailback.backends.linux.tables import RADIOS, schema_of
 SCENARIO, SOCKET, TABLE, DROPS, MESSAGES = "scenario.json", "air", "wifi.arrow", "drops.arrow", "air.log"
 """Its files in the folder of the run. The driver knows the name of the socket."""
 
-PATIENCE_S = 60.0
-"""Wall time for its start and for its end."""
+PATIENCE_S = 600.0
+"""Wall time for its start and for its end. A busy machine takes seconds; this long takes only what never comes."""
 
 GONE = "the process with the air is gone"
 """What the kernel says when it finds its end of the socket closed: before the process itself has ended."""
+
+UNREACHED = "connecting the radios"
+"""What the agent says if nobody listens."""
 
 PROGRAM = f"from {__name__} import main; main()"
 """What it runs."""
@@ -51,14 +54,14 @@ def beside(folder: Path, scenario: str, launcher: list[str]) -> Iterator[None]:
         try:
             yield
         except RunFailed as failed:
-            # The kernel panics when its air is gone, so the air is the cause if it has ended with an error.
-            if GONE in str(failed):
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(PATIENCE_S)
-            if process.poll():
+            # After anything else that ends a guest, an air that fails does so because its driver is gone.
+            said = str(failed)
+            status = _status(process) if GONE in said else process.poll() if UNREACHED in said else None
+            if status:
                 raise RunFailed(_why(folder)) from failed
             raise
-        _wait_for_end(process, folder)
+        if _status(process) != 0:
+            raise RunFailed(_why(folder))
     finally:
         if process.poll() is None:
             process.kill()
@@ -91,13 +94,11 @@ def _wait_for_socket(process: subprocess.Popen[bytes], folder: Path) -> None:
         time.sleep(0.01)
 
 
-def _wait_for_end(process: subprocess.Popen[bytes], folder: Path) -> None:
-    try:
-        status = process.wait(PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        status = 1
-    if status:
-        raise RunFailed(_why(folder))
+def _status(process: subprocess.Popen[bytes]) -> int | None:
+    """How it ended; `None` if it does not end."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return process.wait(PATIENCE_S)
+    return None
 
 
 def _why(folder: Path) -> str:

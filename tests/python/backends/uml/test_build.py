@@ -1,6 +1,7 @@
 """Building and storing kernels, without compiling one."""
 
 import errno
+import fcntl
 import json
 import multiprocessing
 import os
@@ -231,3 +232,20 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_nothing_else(tmp_
     finally:
         alive.kill()
         alive.join()
+
+
+def test_a_folder_that_is_removed_before_its_owner_has_locked_it_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed: list[Path] = []
+
+    def stopped_for_a_minute(descriptor: int, _operation: int) -> None:
+        if not removed:
+            removed.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+            removed[0].rmdir()
+
+    monkeypatch.setattr(fcntl, "flock", stopped_for_a_minute)
+    with scratch("test-", tmp_path) as folder:
+        assert folder.is_dir()
+        assert folder not in removed
+    assert len(removed) == 1

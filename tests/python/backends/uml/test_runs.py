@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from backends.conftest import SECOND, left_running
+from backends.conftest import SECOND, agent_in, kernel_in, left_running
 from conformance.wired.experiment import Experiment, twin
 from fake_backend import Nobody, experiment, planned
 from tailback.analysis import browsing, media
@@ -451,7 +451,7 @@ def test_a_run_is_cancelled(under_way: UnderWay, room: Path) -> None:
 
 def test_a_killed_instance_is_an_error(under_way: UnderWay, room: Path) -> None:
     thread, _, raised = under_way
-    os.kill(min(map(int, left_running(room))), signal.SIGKILL)
+    os.kill(kernel_in(room), signal.SIGKILL)
     joined(thread)
     assert "the kernel was killed by SIGKILL" in str(raised)
     until(lambda: left_running(room) == [])
@@ -460,7 +460,7 @@ def test_a_killed_instance_is_an_error(under_way: UnderWay, room: Path) -> None:
 def test_a_killed_agent_is_an_error(under_way: UnderWay, room: Path) -> None:
     thread, _, raised = under_way
     # A process of the guest is a process of the host, traced by the kernel; the agent is process 1 of the guest.
-    os.kill(max(map(int, left_running(room))), signal.SIGKILL)
+    os.kill(agent_in(room), signal.SIGKILL)
     joined(thread)
     assert "the kernel panicked: Kernel panic - not syncing: Attempted to kill init!" in str(raised)
     until(lambda: left_running(room) == [])
@@ -473,7 +473,7 @@ def test_a_killed_instance_fails_only_its_own_run(uml: Uml, scenario: Make, room
 
     def kill_the_endless() -> None:
         until(lambda: (out / "runs" / short.name / "manifest.json").exists() and len(left_running(room)) >= 2)
-        os.kill(min(map(int, left_running(room))), signal.SIGKILL)
+        os.kill(kernel_in(room), signal.SIGKILL)
 
     killer = threading.Thread(target=kill_the_endless)
     killer.start()

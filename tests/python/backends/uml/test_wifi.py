@@ -15,10 +15,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from backends.conftest import SECOND, flow, left_running, link
+from backends.conftest import SECOND, flow, kernel_in, left_running, link
 from tailback.backends import RunFailed, RunResult
 from tailback.backends.sim import Sim
-from tailback.backends.uml import Uml, air
+from tailback.backends.uml import Uml, air, instance
 from tailback.kernel import WIFI, KernelMissing, Recipe, build, package
 from tailback.resolved import of_json
 from waiting import alive, joined, until
@@ -299,27 +299,25 @@ def under_way(uml: Uml, scenario: Make, room: Path) -> Iterator[tuple[threading.
     until(lambda: left_running(room) == [])
 
 
-def kill(room: Path, *, air_itself: bool) -> None:
-    """Kills the process with the air, or the first of the guest's."""
-    for entry in sorted(left_running(room), key=int):
-        command = (Path("/proc") / entry / "cmdline").read_bytes()
-        if (b"backends.uml.air" in command) == air_itself:
-            os.kill(int(entry), signal.SIGKILL)
-            return
+def air_in(room: Path) -> int:
+    """The process with the air."""
+    commands = {int(entry): (Path("/proc") / entry / "cmdline").read_bytes() for entry in left_running(room)}
+    [found] = [number for number, command in commands.items() if b"backends.uml.air" in command]
+    return found
 
 
 @pytest.mark.parametrize(
-    ("air_itself", "reason"),
+    ("place", "reason"),
     [
-        pytest.param(True, "the process with the air of the cells ended", id="air"),
-        pytest.param(False, "the kernel was killed by SIGKILL", id="guest"),
+        pytest.param(air_in, "the process with the air of the cells ended", id="air"),
+        pytest.param(kernel_in, "the kernel was killed by SIGKILL", id="guest"),
     ],
 )
 def test_an_air_or_a_guest_that_is_killed_ends_the_run_with_its_reason(
-    under_way: tuple[threading.Thread, list[BaseException]], room: Path, air_itself: bool, reason: str
+    under_way: tuple[threading.Thread, list[BaseException]], room: Path, place: Callable[[Path], int], reason: str
 ) -> None:
     thread, raised = under_way
-    kill(room, air_itself=air_itself)
+    os.kill(place(room), signal.SIGKILL)
     joined(thread)
     assert reason in str(raised)
 
@@ -376,26 +374,56 @@ def test_an_air_that_breaks_the_protocol_ends_the_run_with_what_it_said(
     until(lambda: left_running(room) == [])
 
 
-GIVES_UP = """
-import os, socket
-from pathlib import Path
-from backends.conftest import left_running
+LISTENS = """
+import pathlib, socket, struct
 from waiting import until
 listener = socket.socket(socket.AF_UNIX); listener.bind("air"); listener.listen()
-listener.accept()[0].close()
-until(lambda: left_running(Path.cwd()) == [str(os.getpid())])
+driver, _ = listener.accept()
+"""
+GIVES_UP = """
+driver.close()
+until(pathlib.Path("judged").exists)
 raise SystemExit("the air gave up")
 """
-"""An air that closes its socket, and ends after the guest."""
+"""An air that closes its socket, and ends after the guest has been waited for."""
+
+BREAKS_AND_FAILS = """
+driver.recv(24)
+driver.sendall(struct.pack("=HHHHIIQ", 99, 0, 0, 0, 0, 0, 0))
+until(lambda: b"Kernel panic" in pathlib.Path("console").read_bytes())
+raise SystemExit("its driver is gone")
+"""
+"""An air that says something unknown, and fails because the kernel ended then."""
+
+
+def before_judging(monkeypatch: pytest.MonkeyPatch, do: Callable[[Path], object]) -> None:
+    """Calls `do` with the folder of the run when the guest has ended, and before anybody has said why."""
+    judge = instance._judge
+
+    def judge_later(folder: Path, status: int) -> None:
+        do(folder)
+        judge(folder, status)
+
+    monkeypatch.setattr(instance, "_judge", judge_later)
 
 
 def test_an_air_that_fails_is_the_cause_though_it_ends_after_the_kernel(
     uml: Uml, scenario: Make, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(air, "PROGRAM", GIVES_UP)
+    monkeypatch.setattr(air, "PROGRAM", LISTENS + GIVES_UP)
+    before_judging(monkeypatch, lambda folder: (folder / "judged").touch())
     with pytest.raises(RunFailed, match="the process with the air of the cells ended: the air gave up"):
         run(uml, with_cell(scenario, [flow(1, start_ns=0, stop_ns=SECOND)]))
     until(lambda: left_running(room) == [])
+
+
+def test_an_air_that_fails_because_the_kernel_ended_is_not_the_cause(
+    uml: Uml, scenario: Make, room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(air, "PROGRAM", LISTENS + BREAKS_AND_FAILS)
+    before_judging(monkeypatch, lambda _folder: until(lambda: left_running(room) == []))
+    with pytest.raises(RunFailed, match=re.escape("the air says something unknown (99)")):
+        run(uml, with_cell(scenario, [flow(1, start_ns=0, stop_ns=SECOND)]))
 
 
 def test_what_mac80211_and_the_air_drop_is_counted_by_reason(uml: Uml, scenario: Make) -> None:
