@@ -100,9 +100,26 @@ up() {
     for number in 1 2 3; do host "h$number" "$number" lan1 "10.1.1.1$number/24"; done
     for number in 4 5 6; do host "h$number" "$number" lan2 "10.1.2.1$number/24"; done
     host router 9 lan1 10.1.1.1/24 lan2 10.1.2.1/24
+    wait_for_hosts
     testbed >"$folder/testbed.yaml"
     echo "$folder/testbed.yaml"
 }
+
+# An sshd goes into the background before it listens, and writes its number after that. The state of a device follows
+# its link a little later.
+wait_for_hosts() {
+    looks=0
+    for host in $hosts; do
+        until [ -s "$folder/sshd_$host.pid" ] && are_up "$prefix-$host"; do
+            looks=$((looks + 1))
+            [ $looks -lt 9000 ] || { echo "testbed-lab.sh: $host does not start:" && cat "$folder/sshd_$host.log"; } >&2
+            [ $looks -lt 9000 ] || exit 1
+            sleep 0.1
+        done
+    done
+}
+
+are_up() { ! ip -n "$1" -brief link show type veth | grep -qv ' UP '; }
 
 testbed() {
     cat <<END

@@ -69,6 +69,9 @@ REMEDIES = (
 )  # fmt: skip
 
 
+LAST_WORDS_S = 30.0
+"""How long `ssh` may take to end, and to say why, after its output has ended."""
+
 RUNS_ON = ["Linux", "x86_64"]
 
 GETTING_THERE = ("connecting", "starting the agent")
@@ -181,7 +184,7 @@ class Connection:
     def reason(self, otherwise: str) -> str:
         """Why the connection ended, from the output of ssh."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(2)
+            self._process.wait(LAST_WORDS_S)
         self._stderr.seek(0)
         stderr = self._stderr.read().decode(errors="replace").strip()
         lines = [line.strip() for line in stderr.splitlines() if line.strip(" @")]

@@ -41,7 +41,7 @@ LONGEST_LEAD_S = 60.0
 OVERTIME_S = 120.0
 """Time limit for the end of a run after its duration; busy machines may be slow."""
 LOOK_S = 0.1
-AFTERMATH_S = 1.0
+AFTERMATH_S = 10.0
 TOKEN_BYTES = 16
 SECOND_NS = 1_000_000_000
 T = TypeVar("T")
@@ -207,7 +207,7 @@ class _Run:
                 hint = "is tcpdump installed, and may root capture? apt-get install tcpdump"
                 raise HostFailed(order.host, order.what, "tcpdump captured nothing", hint)
             found.setdefault(order.host, {})[order.what.rsplit(" ", 1)[-1]] = content
-        ahead = {host: int(self._opened[host].ask("comparing clocks", "ahead")) for host in found}
+        ahead = {host: self._opened[host].ahead() for host in found}
         return {host: capture.joined(each, zero_ns[host] + ahead[host]) for host, each in found.items()}
 
     def _each(self, ask: Callable[[Session], T]) -> dict[str, T]:
@@ -245,7 +245,7 @@ def _try_paths(layout: Layout, opened: Mapping[str, Session]) -> None:
                 raise HostFailed(
                     session.host, step, f"{address} has the route `{' '.join(taken[:5])}`, not {device}", hint
                 )
-            done = session.ask(step, "run", argv=["ping", "-n", "-c", "1", "-W", "5", address])
+            done = session.ask(step, "run", argv=["ping", "-n", "-c", "1", "-w", "15", address])
             if done["status"] != 0:
                 hint = "check the cables, and whether the router forwards (net.ipv4.ip_forward, its firewall)"
                 raise HostFailed(session.host, step, f"{address} does not answer a ping", hint)
@@ -326,7 +326,6 @@ class _Live:
             self._rates[flow] = (count - last) * 8e3 / max(t_ns - last_ns, 1)
             self._bytes[flow] = (t_ns, count)
         self._rtts |= {name: rtt_ns / 1e6 for name, rtt_ns in event["rtt_ns"].items()}
-        self._progress.fraction = max(self._progress.fraction, min(t_ns / self._duration_ns, 1.0))
         rates = [f"{flow} {rate:.2f} Mbit/s" for flow, rate in self._rates.items()]
         rtts = [f"{name} {rtt:.2f} ms" for name, rtt in self._rtts.items()]
         if t_ns > self._reported_ns:
@@ -334,6 +333,7 @@ class _Live:
             self.tell()
             self._reported_ns = t_ns
         self._progress.words = f"{t_ns / 1e9:.0f} s: " + ", ".join([*rates, *rtts])
+        self._progress.fraction = max(self._progress.fraction, min(t_ns / self._duration_ns, 1.0))
 
     def tell(self) -> None:
         """Logs the last second."""

@@ -110,6 +110,12 @@ class Session:
             samples.append(Offset(there - (sent + back) // 2, (back - sent) // 2))
         return min(samples, key=lambda sample: sample.uncertainty_ns)
 
+    def ahead(self) -> int:
+        """How far its wall clock is ahead of its monotonic clock, in ns. It reads the wall clock first: if it is
+        interrupted before it reads the other, the difference is too small.
+        """
+        return max(int(self.ask("comparing clocks", "ahead")) for _ in range(CLOCK_SAMPLES))
+
     def restore(self) -> list[str]:
         """Undoes all changes; returns those that could not be undone."""
         failed: list[str] = self.ask("restoring", "restore")

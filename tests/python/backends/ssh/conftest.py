@@ -16,6 +16,7 @@ from tailback.backends.ssh.connection import local_agent
 from tailback.backends.ssh.facts import Facts
 from tailback.kernel import build_agent
 from tailback.resolved import Scenario
+from waiting import until
 
 ROOT = Path(__file__).parents[4]
 SCRIPT = ROOT / "scripts" / "testbed-lab.sh"
@@ -63,9 +64,9 @@ qdiscs:
 traffic:
   - {tcp: h1 -> h4, name: first}
   - {ping: h4 -> h1}
-duration: 60s
+duration: 900s
 """
-"""Three of the machines, for tests in which something is killed."""
+"""Three of the machines, for tests in which something is killed; it does not end by itself before that."""
 
 TAKING_PART = ("h1", "router", "h4")
 
@@ -113,17 +114,27 @@ class Lab:
         """Everything that a run of the small experiment changes."""
         return {host: self._state(host) for host in TAKING_PART}
 
+    def at_rest(self) -> dict[str, tuple[str, ...]]:
+        """The state in which no run is under way. The last processes of a run may end after its controller."""
+        until(lambda: not any(self.agents(host) for host in TAKING_PART))
+        return self.state()
+
+    def agents(self, host: str) -> list[str]:
+        """The command lines of the agents on a host."""
+        return [words for words in self.processes(host).values() if "agent-" in words]
+
     def _state(self, host: str) -> tuple[str, ...]:
         devices = ["eth1", "eth2"] if host == "router" else ["eth1"]
         return (
             self.within(host, "tc", "qdisc", "show"),
             self.within(host, "ip", "route", "show"),
-            self.within(host, "ip", "-br", "address", "show"),
+            # An address of IPv6 appears some time after its device is up.
+            self.within(host, "ip", "-4", "-br", "address", "show"),
             self.within(host, "sysctl", "net.ipv4.ip_forward", "net.ipv4.tcp_no_metrics_save",
                         "net.ipv4.ping_group_range", "net.ipv4.tcp_pacing_ca_ratio"),
             *(self.within(host, "ethtool", "-k", device) for device in devices),
             *(self.within(host, "ip", "-d", "link", "show", device) for device in devices),
-            *(words for words in self.processes(host).values() if "agent-" in words),
+            *self.agents(host),
         )  # fmt: skip
 
 
@@ -152,6 +163,16 @@ def is_free(octet: int) -> bool:
     return not subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
+def built(folder: Path) -> tuple[Lab, subprocess.CompletedProcess[str]]:
+    """A lab, and what building it said. Other tests on this machine may take its addresses after it has chosen them."""
+    while True:
+        made = Lab(folder, own_prefix())
+        words = [str(SCRIPT), "up", str(folder), made.prefix]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if "is in use by" not in done.stderr:
+            return made, done
+
+
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """The lab, for all tests that need one."""
@@ -160,9 +181,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)
-    made = Lab(tmp_path_factory.mktemp("lab"), own_prefix())
-    words = [str(SCRIPT), "up", str(made.folder), made.prefix]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    made, done = built(tmp_path_factory.mktemp("lab"))
     try:
         if done.returncode and os.environ.get("CI") != "true":
             pytest.skip(f"no namespaces here: {done.stderr.strip()}")
