@@ -11,6 +11,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # With the environment's own programs first: pip calls maturin by its name.
 PIP := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip --disable-pip-version-check --quiet
+# A network that fails for a while is not a failure: what downloads is tried again.
+export PIP_RETRIES := 10
+export PIP_TIMEOUT := 60
+export CARGO_NET_RETRY := 10
 DEMO := results/make-demo
 FIG5 := results/make-fig5
 TRADEOFF := results/make-tradeoff
@@ -125,7 +129,7 @@ man: $(VENV)/.package ## write the manual pages to build/man
 	$(BIN)/python scripts/man.py build/man
 
 wheel: $(VENV)/.python ## build the wheel of this machine and the source archive into dist/
-	@$(PIP) install 'ziglang>=0.13'
+	@scripts/retried.sh "installing zig" env $(PIP) install 'ziglang>=0.13'
 	scripts/wheel.sh "$(CURDIR)/$(BIN)"
 
 wheel-test: $(VENV)/.python ## install the wheel of dist/ into an environment of its own, and run an experiment
@@ -171,12 +175,16 @@ help: ## this list
 $(VENV)/.python: scripts/prerequisites.sh
 	@python=$$(scripts/prerequisites.sh) && echo "making $(VENV) with $$python" && \
 	    "$$python" -m venv $(VENV)
-	@$(PIP) install 'maturin>=1.13,<2'
+	@scripts/retried.sh "downloading crates" env -u MAKEFLAGS -u MFLAGS \
+	    cargo fetch --quiet --locked --target $$(rustc -vV | sed -n 's/^host: //p')
+	@scripts/retried.sh "installing maturin" env $(PIP) install 'maturin>=1.13,<2'
 	@touch $@
 
 $(VENV)/.dependencies: $(VENV)/.python pyproject.toml
 	@echo "installing what tailback stands on"
-	@$(BIN)/python scripts/extra.py | scripts/timed.sh dependencies env $(PIP) install --requirement /dev/stdin
+	@$(BIN)/python scripts/extra.py > $(VENV)/dependencies.txt
+	@scripts/timed.sh dependencies scripts/retried.sh "installing dependencies" \
+	    env $(PIP) install --requirement $(VENV)/dependencies.txt
 	@touch $@
 
 # Not isolated: an environment of its own for each build would have cargo build the bindings anew each time. Not
@@ -197,11 +205,14 @@ $(VENV)/.package: $(VENV)/.dependencies $(VENV)/.extension
 # compiles the few modules that tests import when they are first imported; pip would compile all.
 $(VENV)/.tools: $(VENV)/.dependencies
 	@echo "installing the tools of the tests"
-	@$(BIN)/python scripts/extra.py dev | scripts/timed.sh tools env $(PIP) install --no-compile --requirement /dev/stdin
+	@$(BIN)/python scripts/extra.py dev > $(VENV)/tools.txt
+	@scripts/timed.sh tools scripts/retried.sh "installing tools" \
+	    env $(PIP) install --no-compile --requirement $(VENV)/tools.txt
 	@touch $@
 
 $(VENV)/.campaign: $(VENV)/.python pyproject.toml
-	@$(BIN)/python scripts/extra.py campaign | $(PIP) install --requirement /dev/stdin
+	@$(BIN)/python scripts/extra.py campaign > $(VENV)/campaign.txt
+	@scripts/retried.sh "installing what campaigns need" env $(PIP) install --requirement $(VENV)/campaign.txt
 	@touch $@
 
 # Somebody may have removed the extension from under its mark.

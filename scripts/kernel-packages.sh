@@ -16,5 +16,5 @@ if [ "$(id -u)" -ne 0 ]; then
     printf 'missing:%s: sudo apt-get install --no-install-recommends%s\n' "$absent" "$absent" >&2
     exit 1
 fi
-apt-get update --quiet=2 && DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes \
-    --no-install-recommends $absent >/dev/null
+# Unquoted: one word per package.
+"$(dirname "$0")/apt-packages.sh" $absent

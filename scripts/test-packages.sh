@@ -31,4 +31,4 @@ if ! has apt-get || [ "$(id -u)" -ne 0 ]; then
     exit 1
 fi
 # Unquoted: one word per package.
-apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends $missing >/dev/null
+"$(dirname "$0")/apt-packages.sh" $missing

@@ -86,7 +86,7 @@ def test_an_input_that_takes_too_long_is_found(folder: Path, monkeypatch: pytest
 
 
 def test_timers_kept_over_inputs_find_only_slow_inputs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "SECONDS", 0.2)
+    monkeypatch.setattr(guard, "SECONDS", 0.5)
 
     def busy(seconds: float) -> Any:
         def read(_content: bytes, _folder: Path) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from waiting import GENEROUS_S
+
 # A shell starts background jobs, such as a test suite, with SIGINT ignored.
 BEGINNING = """
 import importlib, os, signal, sys
@@ -20,7 +22,6 @@ def work(*_words, **_named):
     while True:
         pass
 """
-GENEROUS_S = 120
 
 ENDLESS = ["--set", "duration=1000000s", "--set", "measure.interval=1000s", "--set", "traffic[2].interval=1000s"]
 """Simulated for days, with few rows."""

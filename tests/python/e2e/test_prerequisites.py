@@ -94,6 +94,35 @@ def test_a_ci_machine_without_make_is_reported(machine: Machine) -> None:
     assert done.stderr.startswith("missing: make: ")
 
 
+FAILS_TWICE = """
+count=$(cat "$0.count" 2>/dev/null || echo 0)
+echo $((count + 1)) > "$0.count"
+[ "$count" -ge 2 ] || exit 7
+echo "$@"
+"""
+
+
+def test_a_download_that_fails_for_a_while_is_repeated_and_each_failure_is_told(machine: Machine) -> None:
+    words = ("scripts/retried.sh", "downloading crates", "cargo", "fetch", "a b")
+    done = machine(*words, cargo=FAILS_TWICE, sleep="exit 0", cat='read line < "$1" && echo "$line"')
+    assert (done.returncode, done.stdout) == (0, "fetch a b\n")
+    assert done.stderr == "".join(f"downloading crates failed with status 7; again in {pause} s\n" for pause in (5, 10))
+
+
+def test_a_download_that_keeps_failing_fails_with_its_status(machine: Machine) -> None:
+    done = machine("scripts/retried.sh", "downloading crates", "cargo", cargo="exit 7", sleep="exit 0")
+    assert done.returncode == 7
+    assert done.stderr.splitlines()[5:] == ["downloading crates failed six times"]
+
+
+def test_packages_are_installed_though_a_list_of_them_or_a_lock_could_not_be_had_at_once(machine: Machine) -> None:
+    apt = FAILS_TWICE.replace("-ge 2", "-ge 3")
+    scripts = {"apt-get": apt, "sleep": "exit 0", "cat": 'read line < "$1" && echo "$line"'}
+    done = machine("scripts/apt-packages.sh", "flex", "bison", **scripts)
+    assert done.returncode == 0
+    assert done.stderr == "installing flex bison failed with status 7; again in 5 s\n"
+
+
 def test_this_machine_is_complete() -> None:
     done = subprocess.run(
         ["scripts/prerequisites.sh"], cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, check=False
