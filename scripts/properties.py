@@ -1,6 +1,7 @@
 """Runs the property tests of the crates with a multiple of their cases (`properties.py 200`), and prints their times.
 
-`properties.py 200 cc tcp --jobs 1` runs those of two crates, one after the other. A property is a test within
+`properties.py 200 cc tcp --jobs 1` runs those of two crates, one after the other. The cases are fresh ones, of a seed
+that is printed; `--seed N` tries those of N again. A property is a test within
 `proptest!`, built with optimisation and all assertions (profile `properties`). A failing case is stored beside the
 source (`FILE.regressions`): commit it, and correct the mechanism.
 """
@@ -9,6 +10,7 @@ import argparse
 import json
 import os
 import re
+import secrets
 import subprocess
 import sys
 import time
@@ -89,13 +91,26 @@ def places(wanted: list[Property]) -> dict[Property, tuple[Program, str]]:
     return found
 
 
-def tried(one: Property, program: Program, name: str, times: int) -> bool:
+@dataclass(frozen=True)
+class Cases:
+    """How many each property tries, and which."""
+
+    times: int
+    seed: int
+
+    def environment(self) -> dict[str, str]:
+        """proptest's own variables."""
+        asked = {"PROPTEST_CASES": str(DEFAULT_CASES * self.times), "PROPTEST_RNG_SEED": str(self.seed)}
+        return {**os.environ, **asked}
+
+
+def tried(one: Property, program: Program, name: str, cases: Cases) -> bool:
     """Runs one property test; returns whether it passed."""
     start = time.monotonic()
     done = subprocess.run(
         [program.path, "--exact", name],
         cwd=ROOT / "crates" / one.crate,
-        env={**os.environ, "PROPTEST_CASES": str(DEFAULT_CASES * times)},
+        env=cases.environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -104,7 +119,7 @@ def tried(one: Property, program: Program, name: str, times: int) -> bool:
     seconds = time.monotonic() - start
     holds = done.returncode == 0
     verdict = "holds" if holds else "BROKEN"
-    print(f"{verdict:6} {one.cases * times:9} cases {seconds:8.1f} s  {one.crate}: {one.name}", flush=True)
+    print(f"{verdict:6} {one.cases * cases.times:9} cases {seconds:8.1f} s  {one.crate}: {one.name}", flush=True)
     if not holds:
         print(done.stdout, flush=True)
     return holds
@@ -117,13 +132,17 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("times", type=int)
     parser.add_argument("crates", nargs="*", metavar="CRATE", help=f"of {', '.join(crates)}; all if none is named")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--seed", type=int, default=secrets.randbits(32), help="of the cases; by default a fresh one")
     options = parser.parse_args(words)
+    cases = Cases(options.times, options.seed)
     if unknown := set(options.crates) - set(crates):
         parser.error(f"no properties in {', '.join(sorted(unknown))}")
     where = places([one for one in there if one.crate in (options.crates or crates)])
     with ThreadPoolExecutor(options.jobs) as pool:
-        outcomes = list(pool.map(lambda one: tried(one, *where[one], options.times), where))
-    print(f"{sum(outcomes)} of {len(outcomes)} properties hold with {options.times} times their cases")
+        outcomes = list(pool.map(lambda one: tried(one, *where[one], cases), where))
+    print(
+        f"{sum(outcomes)} of {len(outcomes)} properties hold with {cases.times} times their cases of seed {cases.seed}"
+    )
     return 0 if all(outcomes) else 1
 
 

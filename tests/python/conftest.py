@@ -1,10 +1,15 @@
-"""The settings of all tests. `pytest --times=200` runs each property with 200 times its cases (`make properties`)."""
+"""The settings of all tests. `pytest --times=200` runs each property with 200 times its cases (`make properties`).
+
+Without `--times` a property tries the same cases each time, wherever and in whatever order the tests run: a defect that
+a random case might find must not turn up in somebody else's change. Fresh cases are what `make properties` is for.
+"""
 
 import os
 import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from properties import USUALLY
 
@@ -23,11 +28,24 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell that runs `make test` in the background has it ignore Ctrl-C, and a child inherits that: a test that
     # interrupts a program would wait for ever. A handler of our own is not inherited.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    times = config.getoption("--times")
+    if times == 1:
+        _draw_the_same_in_any_order()
     # No deadline, and nothing is too slow: no test depends on the speed of the machine.
     settings.register_profile(
         "tailback",
-        max_examples=USUALLY * config.getoption("--times"),
+        max_examples=USUALLY * times,
+        derandomize=times == 1,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
     settings.load_profile("tailback")
+
+
+def _draw_the_same_in_any_order() -> None:
+    """Hypothesis also draws constants that it finds in our modules: in all that this process has imported so far, which
+    depends on the tests that ran before. There is no setting for it.
+    """
+    if hasattr(providers, "_get_local_constants"):
+        none_found = providers._local_constants
+        providers._get_local_constants = lambda: none_found

@@ -17,11 +17,17 @@
 //!
 //! `make properties TIMES=200` tries every property with 200 times its cases. It sets `PROPTEST_CASES`, proptest's own
 //! variable, to 200 times proptest's default; each property takes the same multiple of its own number.
+//!
+//! The cases are the same each time, so that no test fails at random: a defect that a random case might find must not
+//! turn up in somebody else's change. `make properties` draws fresh ones: it sets `PROPTEST_RNG_SEED`, and prints it.
 
-use proptest::test_runner::{Config, FileFailurePersistence};
+use proptest::test_runner::{Config, FileFailurePersistence, RngSeed};
 
 /// proptest's default number of cases, when `PROPTEST_CASES` is not set. [proptest test_runner/config.rs]
 const DEFAULT_CASES: u32 = 256;
+
+/// The seed of the cases, when `PROPTEST_RNG_SEED` is not set.
+const SEED: RngSeed = RngSeed::Fixed(1);
 
 /// A property runs `usually` cases, multiplied by the ratio of `PROPTEST_CASES` to its default. A failing case is
 /// stored beside the source file (`books.rs`: `books.regressions`), which you commit, and is tried first from then on.
@@ -32,6 +38,7 @@ pub fn cases(usually: u32) -> Config {
         cases: multiplied(usually, default.cases),
         max_global_rejects: multiplied(default.max_global_rejects, default.cases.max(DEFAULT_CASES)),
         failure_persistence: Some(Box::new(kept)),
+        rng_seed: if default.rng_seed == RngSeed::Random { SEED } else { default.rng_seed },
         ..default
     }
 }
@@ -44,9 +51,20 @@ fn multiplied(usually: u32, asked: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use proptest::test_runner::FailurePersistence;
+    use proptest::strategy::{Strategy, ValueTree};
+    use proptest::test_runner::{FailurePersistence, TestRunner};
 
     use super::*;
+
+    #[test]
+    fn a_property_tries_the_same_cases_each_time() {
+        let drawn = || {
+            let mut runner = TestRunner::new(Config { rng_seed: SEED, ..cases(1) });
+            [(); 8].map(|()| (0_u64..u64::MAX).new_tree(&mut runner).unwrap().current())
+        };
+        assert_eq!(drawn(), drawn());
+        assert_ne!(cases(1).rng_seed, RngSeed::Random);
+    }
 
     #[test]
     fn cases_grow_in_the_proportion_of_what_is_asked_to_the_default() {
