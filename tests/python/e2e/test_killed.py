@@ -67,8 +67,10 @@ def test_after_a_kill_at_any_moment_only_missing_runs_are_repeated(tailback: Run
 
 def test_an_interrupted_sweep_reports_that_complete_runs_are_kept(tmp_path: Path, tailback: Run) -> None:
     del tailback
+    # Every other run takes some ten seconds of a processor, so that none of a hundred processors ends the sweep first.
+    long = ["--set", "vary.duration=[3s, 20000s]", "--set", "traffic[0].stop=null"]
     sweep = subprocess.Popen(
-        [COMMAND, "run", "two.yaml", "--set", "repeat=400", "--out", "out"],
+        [COMMAND, "run", "two.yaml", *long, "--out", "out"],
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     until(lambda: complete(tmp_path), while_=alive(sweep))
