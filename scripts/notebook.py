@@ -4,9 +4,11 @@
 """
 
 import sys
+import tempfile
 from pathlib import Path
 
 import nbformat
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
 TIMEOUT_S = 900
@@ -18,7 +20,11 @@ NOTEBOOK = Path(__file__).parents[1] / "docs" / "notebook.ipynb"
 def main(target: Path) -> None:
     """Executes the notebook; raises an exception if a cell does."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
-    NotebookClient(notebook, timeout=TIMEOUT_S, startup_timeout=TIMEOUT_S, record_timing=False).execute()
+    # Sockets with names: somebody may take free ports of this machine before the kernel has started.
+    with tempfile.TemporaryDirectory() as folder:
+        manager = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=str(Path(folder) / "kernel"))
+        limits = {"timeout": TIMEOUT_S, "startup_timeout": TIMEOUT_S}
+        NotebookClient(notebook, km=manager, record_timing=False, **limits).execute()
     nbformat.write(notebook, target)
 
 
