@@ -181,3 +181,28 @@ fn spawn(work: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
 fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddrV4};
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    use super::*;
+
+    /// At each of those addresses.
+    pub const PORT: u16 = 15_201;
+
+    /// An address of this machine that no other test uses. A free port of a shared address may be taken by others
+    /// before it is used.
+    pub fn own_address() -> Ipv4Addr {
+        static GIVEN: AtomicU8 = AtomicU8::new(1);
+        let [.., high, low] = std::process::id().to_be_bytes();
+        Ipv4Addr::new(127, high, low, GIVEN.fetch_add(1, Ordering::Relaxed))
+    }
+
+    #[test]
+    fn tests_have_addresses_of_their_own() {
+        let sockets = [(); 3].map(|()| sys::bound(0, SocketAddrV4::new(own_address(), PORT)));
+        assert!(sockets.iter().all(Result::is_ok));
+    }
+}

@@ -132,16 +132,16 @@ fn await_answers(socket: &OwnedFd, token: &[u8], requests: &Requests, clock: Clo
 #[cfg(test)]
 mod tests {
     use super::super::TOKEN;
+    use super::super::tests::{PORT, own_address};
     use super::*;
 
     fn echo(token: Option<&str>) -> Echo {
-        let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         Echo {
             name: "udp-ping".into(),
             from: 0,
             to: 0,
-            address: [127, 0, 0, 1].into(),
-            port,
+            address: own_address(),
+            port: PORT,
             start_ns: 0,
             stop_ns: 5_000_000,
             interval_ns: 1_000_000,

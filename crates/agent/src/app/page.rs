@@ -245,15 +245,15 @@ fn load(
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{PORT, own_address};
     use super::*;
     use crate::sys;
     use crate::table::Ordered;
 
     fn page(connections: usize, multiplexing: &str) -> Page {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let address = own_address();
         let job = format!(
-            r#"{{"name": "page", "from": 0, "to": 0, "address": "127.0.0.1", "port": {port}, "start_ns": 0, "size": 400,
+            r#"{{"name": "page", "from": 0, "to": 0, "address": "{address}", "port": {PORT}, "start_ns": 0, "size": 400,
                 "objects": [{{"bytes": 100, "after": null}}, {{"bytes": 70000, "after": 0}},
                             {{"bytes": 5, "after": 0}}, {{"bytes": 3000000, "after": 2}}],
                 "connections": {connections}, "multiplexing": "{multiplexing}",

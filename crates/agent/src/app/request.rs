@@ -205,14 +205,14 @@ fn read(socket: &OwnedFd, bytes: u64) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{PORT, own_address};
     use super::*;
     use crate::table::Ordered;
 
     fn requests() -> Requests {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let address = own_address();
         let job = format!(
-            r#"{{"name": "page", "from": 0, "to": 0, "address": "127.0.0.1", "port": {port}, "start_ns": 0,
+            r#"{{"name": "page", "from": 0, "to": 0, "address": "{address}", "port": {PORT}, "start_ns": 0,
                 "stop_ns": 900000000000, "size": 300, "answers": [70000, 5], "pauses_ns": [1000000], "count": 4,
                 "congestion_control": "cubic", "pacing_shift": null, "token": "geheimgeheim"}}"#
         );

@@ -240,19 +240,19 @@ fn bin(bins: &Mutex<Vec<Bin>>, now_ns: u64, interval_ns: u64) -> Noted<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{PORT, own_address};
     use super::*;
 
     #[test]
     fn datagrams_are_sent_at_their_rate_and_those_without_the_token_are_not_counted() {
         let names = ["here".to_owned()];
         let network = Network::of_machine(&names, 0).unwrap();
-        let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let flow = Datagrams {
             name: "f".into(),
             from: 0,
             to: 0,
-            address: [127, 0, 0, 1].into(),
-            port,
+            address: own_address(),
+            port: PORT,
             start_ns: 0,
             stop_ns: 100_000_000,
             rate_bps: 800_000,
@@ -265,7 +265,7 @@ mod tests {
         // Bins for a quarter of an hour: on a busy machine the threads may wake late.
         let mut running = RunningDatagrams::prepare(&flow, 90_000, &network).unwrap();
         let stranger = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        stranger.send_to(&[b'x'; 50], (flow.address, port)).unwrap();
+        stranger.send_to(&[b'x'; 50], (flow.address, PORT)).unwrap();
         let clock = Clock::starting_at(sys::monotonic_ns());
         running.start(clock, 10_000_000).unwrap();
         let sent = || -> u64 {

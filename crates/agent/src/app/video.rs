@@ -167,14 +167,14 @@ fn play(
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{PORT, own_address};
     use super::*;
     use crate::table::Ordered;
 
     fn video() -> job::Video {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let address = own_address();
         let job = format!(
-            r#"{{"name": "video", "from": 0, "to": 0, "address": "127.0.0.1", "port": {port}, "start_ns": 0,
+            r#"{{"name": "video", "from": 0, "to": 0, "address": "{address}", "port": {PORT}, "start_ns": 0,
                 "stop_ns": 900000000000, "size": 300, "ladder_bps": [400000, 800000], "segment_ns": 10000000,
                 "buffer_ns": 100000000, "startup_ns": 10000000, "rule": "rate",
                 "congestion_control": "cubic", "pacing_shift": null, "token": "geheimgeheim"}}"#
