@@ -22,6 +22,9 @@ from tailback.results import Results
 LOSS_BASED = "cubic highspeed hybla illinois reno scalable"
 FILLING = f"{LOSS_BASED} westwood yeah"
 GENTLE = "bbr nv"
+UNFAIR = "highspeed illinois reno scalable"
+OTHERS = "cubic hybla nv westwood yeah"
+"""Those that figure 5 says nothing of but that BBR alone favours the downloads."""
 LIMITS = "64kB 128kB 256kB 512kB 1mb 2mb 5mb"
 MANAGED = "codel sfq fq fq_codel"
 FIFO = "pfifo_fast"
@@ -86,8 +89,9 @@ def order_over_fq_codel(results: Results) -> Iterator[Sample]:
 
 
 def fairness(results: Results) -> Iterator[Sample]:
-    for place in places("cc", "highspeed illinois reno scalable"):
-        yield Sample("up : down", place["cc"], [1 / found for found in values(results, place, down_over_up)])
+    for names, quantity in ((UNFAIR, "up : down"), (OTHERS, "up : down, others")):
+        for place in places("cc", names):
+            yield Sample(quantity, place["cc"], [1 / found for found in values(results, place, down_over_up)])
     yield Sample("down : up", "bbr", values(results, {"cc": "bbr"}, down_over_up))
 
 
