@@ -23,10 +23,11 @@ def interrupt(event, arguments):
     if event == "os.rename" and os.path.basename(os.path.dirname(arguments[1])) == "runs" and next(named) == 2:
         os.kill(os.getpid(), signal.SIGINT)
 sys.addaudithook(interrupt)
-from tailback.cli import main
+from tailback.cli import interrupts, main
+interrupts.SHUTDOWN_S = 900
 main()
 """
-"""The command, interrupted when the second of its runs is complete."""
+"""The command, interrupted when the second of its runs is complete, and not ended before it has shut down."""
 
 
 def tailback(*words: str | Path, status: int = 0) -> subprocess.CompletedProcess[str]:
