@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from backends.conftest import SECOND, agent_in, kernel_in, left_running
+from backends.conftest import SECOND, agent_in, flow, kernel_in, left_running
 from conformance.wired.experiment import Experiment, twin
 from fake_backend import Nobody, experiment, planned
 from tailback.analysis import browsing, media
@@ -420,15 +420,21 @@ def test_virtual_time_that_does_not_advance_is_an_error(
     until(lambda: left_running(room) == [])
 
 
+def endless(make: Make) -> dict[str, Any]:
+    """A run that takes minutes of a processor: a thousand seconds in which little happens take one."""
+    given = make(duration_ns=4000 * SECOND)
+    return given | {"traffic": [flow(1, stop_ns=4000 * SECOND), flow(2, stop_ns=4000 * SECOND), given["traffic"][2]]}
+
+
 @pytest.fixture
 def under_way(uml: Uml, scenario: Make) -> Iterator[UnderWay]:
-    """A run of a thousand seconds in a thread, which has made some progress."""
+    """An endless run in a thread, which has made some progress."""
     progress = process.Progress()
     raised: list[BaseException] = []
 
     def work() -> None:
         try:
-            uml.run(of_json(scenario(duration_ns=1_000_000_000_000)), progress)
+            uml.run(of_json(endless(scenario)), progress)
         except Exception as error:
             raised.append(error)
 
@@ -468,7 +474,7 @@ def test_a_killed_agent_is_an_error(under_way: UnderWay, room: Path) -> None:
 
 def test_a_killed_instance_fails_only_its_own_run(uml: Uml, scenario: Make, room: Path, tmp_path: Path) -> None:
     short = replace(planned({"run": "short"}, of_json(scenario())), window_ns=(1_000_000_000, 3_000_000_000))
-    endless = planned({"run": "endless"}, of_json(scenario(title="endless", duration_ns=1_000_000_000_000)))
+    lasting = planned({"run": "endless"}, of_json(endless(scenario) | {"title": "endless"}))
     out = tmp_path / "out"
 
     def kill_the_endless() -> None:
@@ -477,7 +483,7 @@ def test_a_killed_instance_fails_only_its_own_run(uml: Uml, scenario: Make, room
 
     killer = threading.Thread(target=kill_the_endless)
     killer.start()
-    with claim(out, experiment([endless, short])) as store:
+    with claim(out, experiment([lasting, short])) as store:
         outcomes = run_all(Sweep(store, uml, 2), Nobody())
     joined(killer)
     assert [outcome.status for outcome in outcomes] == ["failed", "ok"]
@@ -500,7 +506,7 @@ def test_a_killed_controller_leaves_nothing_running(uml: Uml, scenario: Make, ro
     environment = {**os.environ, "TMPDIR": str(room), "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as controller:
         assert controller.stdin is not None
-        controller.stdin.write(json.dumps(scenario(duration_ns=1_000_000_000_000)).encode())
+        controller.stdin.write(json.dumps(endless(scenario)).encode())
         controller.stdin.close()
         until(lambda: list(room.glob("*/progress")), while_=alive(controller))
         assert left_running(room) != []

@@ -279,10 +279,15 @@ def test_received_frames_leave_as_large_a_receive_window_as_over_wires(uml: Uml,
     assert windows[0] == pytest.approx(windows[1], rel=0.2)
 
 
+def endless(make: Make) -> dict[str, Any]:
+    """A run that takes minutes of a processor, and a second or two until it tells its progress."""
+    return with_cell(make, [flow(1, start_ns=0, stop_ns=200 * SECOND)]) | {"duration_ns": 200 * SECOND}
+
+
 @pytest.fixture
 def under_way(uml: Uml, scenario: Make, room: Path) -> Iterator[tuple[threading.Thread, list[BaseException]]]:
-    """A run of a thousand seconds in a thread, which has begun."""
-    given = with_cell(scenario, [flow(1, start_ns=0, stop_ns=1000 * SECOND)]) | {"duration_ns": 1000 * SECOND}
+    """An endless run in a thread, which has begun."""
+    given = endless(scenario)
     raised: list[BaseException] = []
 
     def record() -> None:
@@ -323,7 +328,7 @@ def test_an_air_or_a_guest_that_is_killed_ends_the_run_with_its_reason(
 
 
 def test_a_controller_that_is_killed_leaves_neither_guest_nor_air(uml: Uml, scenario: Make, room: Path) -> None:
-    given = with_cell(scenario, [flow(1, start_ns=0, stop_ns=1000 * SECOND)]) | {"duration_ns": 1000 * SECOND}
+    given = endless(scenario)
     script = (
         "import json, sys; from tailback.backends.uml import Uml; from tailback.resolved import of_json\n"
         "uml = Uml.named(sys.argv[1]); uml.run(of_json(json.load(sys.stdin)), uml.new_progress())\n"
