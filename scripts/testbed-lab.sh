@@ -74,7 +74,11 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 UsePAM no
 UseDNS no
+MaxStartups 100
 END
+    # From OpenSSH 9.8 on, an address whose connections end badly, as those of tests do, is refused for a while.
+    echo "PerSourcePenalties no" >>"$folder/sshd_$1"
+    "$daemon" -t -f "$folder/sshd_$1" 2>/dev/null || sed -i '$d' "$folder/sshd_$1"
     ip netns exec "$prefix-$1" $first "$daemon" -f "$folder/sshd_$1" -E "$folder/sshd_$1.log"
 }
 
