@@ -21,6 +21,7 @@ use crate::clock::Deadline;
 use crate::config::TIMESTAMP_OPTION;
 use crate::ecn::{Mark, Reaction};
 use crate::input::AckRange;
+use crate::output::Outgoing;
 use crate::receiver::Receiver;
 use crate::scoreboard::Counting;
 use crate::sender::{Sender, SenderConfig};
@@ -185,6 +186,9 @@ impl Endpoint {
     #[inline]
     fn take_established(&mut self, segment: &Segment, ecn: Ecn, truesize: u32, draws: &mut dyn Rng) {
         let now = self.sender.flow.now;
+        if self.is_predicted_data(segment) {
+            return self.take_predicted_data(segment, ecn, truesize);
+        }
         self.receiver.interrupt(now);
         if segment.flags.contains(SegmentFlags::SYN) {
             // The handshake's last ACK was lost. [rfc5961 §4.2]
@@ -232,6 +236,30 @@ impl Endpoint {
         if carries {
             self.receiver.decide_ack(now);
         }
+    }
+
+    /// True for data that follows what was received, in a segment that says nothing else: nearly all data that a pure
+    /// receiver gets. [linux-6.12 tcp_input.c tcp_rcv_established, header prediction]
+    #[inline(always)]
+    fn is_predicted_data(&self, segment: &Segment) -> bool {
+        segment.flags.without(SegmentFlags::PSH) == SegmentFlags::ACK
+            && !self.sender.ecn.agreed()
+            && self.sender.is_predicted(segment)
+            && self.receiver.is_next(segment)
+            && self.sender.takes_shortcuts()
+    }
+
+    /// The steps of [`Endpoint::take_established`] that such a segment needs, in the same order.
+    #[inline(always)]
+    fn take_predicted_data(&mut self, segment: &Segment, ecn: Ecn, truesize: u32) {
+        let now = self.sender.flow.now;
+        self.receiver.note_timestamp(segment);
+        self.sender.take_predicted(segment);
+        let mark = Mark { state: &mut self.sender.ecn, code_point: ecn };
+        self.receiver.take_next(segment, truesize, mark, now);
+        self.sender.after_segment();
+        self.sender.check_space();
+        self.receiver.decide_ack(now);
     }
 
     /// A segment that is older than others by `age` is taken all the same if it is a duplicate ACK that does not change
@@ -284,8 +312,14 @@ impl Endpoint {
     #[inline]
     pub fn wants_to_send(&self) -> bool {
         let asked =
-            self.receiver.ack_due || self.sender.gate.agenda.has_work() || self.sender.timer.probe_due;
+            self.sender.gate.agenda.has_work() || self.receiver.ack_due || self.sender.timer.probe_due;
         asked || self.handshake.due || self.outbox.is_some()
+    }
+
+    /// True if an ACK is to be sent now, after a read for example.
+    #[inline]
+    pub fn owes_ack(&self) -> bool {
+        self.receiver.ack_due
     }
 
     /// The next packet to hand to the device. Follow each with [`Endpoint::handed_over`].
@@ -298,21 +332,20 @@ impl Endpoint {
     #[inline]
     pub fn write_next(&mut self, packet: &mut Packet, now: SimTime) -> bool {
         self.sender.flow.now = now;
-        if self.handshake.due || self.outbox.is_some() {
-            self.write_handshake_or_outbox(packet, now);
-            return true;
-        }
-        if self.state != State::Established || self.sender.aborted {
-            return false;
-        }
-        if self.sender.gate.agenda.has_work() {
-            if self.sender.path.search.is_some() {
-                self.sender.path.reports_sack = self.receiver.reports_sack();
-            }
-            if let Some(outgoing) = self.sender.next() {
-                self.write_data(packet, &outgoing);
+        let mut data = self.sender.next_of_burst();
+        if data.is_none() {
+            if self.handshake.due || self.outbox.is_some() {
+                self.write_handshake_or_outbox(packet, now);
                 return true;
             }
+            if self.state != State::Established || self.sender.aborted {
+                return false;
+            }
+            data = self.next_data();
+        }
+        if let Some(outgoing) = data {
+            self.write_data(packet, &outgoing);
+            return true;
         }
         if self.sender.timer.probe_due {
             self.write_window_probe(packet);
@@ -323,6 +356,18 @@ impl Endpoint {
             return true;
         }
         false
+    }
+
+    /// The next segment of the transmit loop, if it has to run.
+    #[inline(always)]
+    fn next_data(&mut self) -> Option<Outgoing> {
+        if !self.sender.gate.agenda.has_work() {
+            return None;
+        }
+        if self.sender.path.search.is_some() {
+            self.sender.path.reports_sack = self.receiver.reports_sack();
+        }
+        self.sender.next()
     }
 
     /// A SYN, or an ACK of the outbox.

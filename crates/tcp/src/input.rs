@@ -124,6 +124,7 @@ impl Sender {
             self.set_timer_after_ack();
         }
         if !old {
+            self.refresh_flow();
             self.control_congestion(&before, &flags, &sample, draws);
         }
         self.gate.agenda.retransmit = retransmit;
@@ -133,7 +134,7 @@ impl Sender {
     /// once, and no recovery or probe is in progress. This is true of nearly every ACK.
     #[inline]
     fn plain_head(&self, ack: &Segment) -> Option<PlainHead> {
-        if !self.takes_acks_at_once() {
+        if !self.takes_shortcuts() {
             return None;
         }
         let calm = self.flow.ca_state == CaState::Open && self.scoreboard.is_untouched() && !self.is_reno();
@@ -176,6 +177,7 @@ impl Sender {
         self.tell_control_of_acked(cleaned.packets, &sample);
         self.rack.update_steps(sample.prior_delivered, self.flow.delivered);
         self.set_timer_after_plain_ack();
+        self.refresh_cwnd_limited();
         self.control_congestion(&before, &flags, &sample, draws);
         self.gate.agenda.retransmit = Retransmit::Nothing;
     }
@@ -190,7 +192,7 @@ impl Sender {
     }
 
     /// Takes the window of a predicted segment; the control does not see the ACK.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_predicted(&mut self, segment: &Segment) {
         self.echoed = segment.tsecr;
         self.timer.peer_answered();
@@ -267,7 +269,7 @@ impl Sender {
 
     fn remove_acked(&mut self, flags: &mut AckFlags, sample: &mut SampleInProgress) -> Cleaned {
         let mut cleaned = Cleaned::default();
-        if self.takes_acks_at_once() && !self.is_reno() {
+        if self.takes_shortcuts() && !self.is_reno() {
             let plain = self.scoreboard.queue().plain_head(self.flow.snd_una);
             self.remove_plain(&plain, flags, sample, &mut cleaned);
         }
@@ -374,7 +376,8 @@ impl Sender {
         self.control.hooks_mut().pkts_acked(&acked, &self.flow, &mut self.window);
     }
 
-    /// Rate sample, then the control or PRR, then the pacing rate. [linux-6.12 tcp_input.c tcp_cong_control]
+    /// Rate sample, then the control or PRR, then the pacing rate. What the control reads was refreshed.
+    /// [linux-6.12 tcp_input.c tcp_cong_control]
     #[inline(always)]
     fn control_congestion(
         &mut self,
@@ -390,7 +393,6 @@ impl Sender {
         }
         let kind = AckKind { maybe_delayed: flags.maybe_delayed, reneging: flags.sack_reneging };
         let measured = self.measure_rate(sample, delivered, kind);
-        self.refresh_flow();
         let in_reduction = self.in_cwnd_reduction();
         match &mut self.control {
             Control::Model(control) => {

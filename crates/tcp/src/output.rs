@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use tailback_cc::CwndEvent;
+use tailback_cc::{CwndEvent, PacingStatus};
 use tailback_units::SimTime;
 
 use crate::info::{HeldBy, Note};
@@ -22,7 +22,7 @@ use crate::queue::{Index, SentSegment, Stamp, Tags};
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
 use crate::stack::LastFin;
-use crate::state::gate::{NewKind, Pass, Pending, Progress, Retransmit, Role, Transmitted};
+use crate::state::gate::{Burst, NewKind, Pass, Pending, Progress, Retransmit, Role, Transmitted};
 use crate::state::timer::TimerKind;
 use crate::timers::Rto;
 use crate::tso::Offer;
@@ -142,6 +142,10 @@ impl Sender {
                 MtuStep::Wait => return None,
                 MtuStep::Send(length) => return Some(self.leave_as_mtu_probe(length, pass)),
             }
+            self.begin_burst(pass);
+            if let Some(outgoing) = self.next_of_burst() {
+                return Some(outgoing);
+            }
         }
         let offer = match self.builds_trains() && pass != Pass::WindowProbe {
             true => self.next_train(pass),
@@ -154,6 +158,55 @@ impl Sender {
                 None
             }
         }
+    }
+
+    /// An ACK usually clocks out some full segments, each of which would pass the same checks: counts them once. There is
+    /// no burst if anything must be looked at for each of them.
+    #[inline(always)]
+    fn begin_burst(&mut self, pass: Pass) {
+        let plain = pass == Pass::Normal
+            && !self.builds_trains()
+            && !self.stream.fin_queued
+            && self.stream.record_ends.first().is_none()
+            && self.flow.pacing_status == PacingStatus::None;
+        let continues =
+            self.in_flight() > 0 && self.ends_with_loss_probe() && self.has_no_space_to_look_for();
+        debug_assert!(!self.gate.agenda.precedes_new_data(), "retransmissions went first");
+        if !plain || !continues || !self.takes_shortcuts() {
+            return;
+        }
+        let mss = u64::from(self.mss());
+        let by_cwnd = u64::from(self.window.cwnd.0.saturating_sub(self.in_flight()));
+        // The segment with the end of a write carries PSH.
+        let before_mark = self.stream.push_marks.front().map_or(u64::MAX, |mark| mark - 1);
+        let end = self.stream.write_seq.min(self.window_end()).min(before_mark);
+        let bytes = end.saturating_sub(self.flow.snd_nxt);
+        let left = if by_cwnd * mss <= bytes { by_cwnd } else { bytes / mss };
+        if left > 0 {
+            let truesize = u64::from(self.truesize(self.mss()));
+            let small_queue_limit = self.small_queue_limit(truesize, Urgency::NewData);
+            self.gate.agenda.progress.burst = Burst { left: left as u32, small_queue_limit };
+        }
+    }
+
+    /// The next segment of a burst, if there is one and the small queue has room for it.
+    #[inline(always)]
+    pub(crate) fn next_of_burst(&mut self) -> Option<Outgoing> {
+        let Burst { left, small_queue_limit } = self.gate.agenda.progress.burst;
+        if left == 0 {
+            return None;
+        }
+        if self.below.wmem_alloc >= small_queue_limit {
+            self.gate.agenda.progress.burst = Burst::default();
+            return None;
+        }
+        let (seq, length) = (self.flow.snd_nxt, self.mss());
+        debug_assert_eq!(self.next_segment(Pass::Normal), Ok(Offer { length, fin: false }));
+        self.flow.last_sent = self.flow.now;
+        self.take_departure();
+        self.count_sent(length, 1);
+        self.gate.agenda.pending = Some(Pending::OfBurst);
+        Some(Outgoing { seq, length, mss: length, push: false, fin: false, departure: self.flow.departure })
     }
 
     /// Sends new data.
@@ -280,6 +333,16 @@ impl Sender {
     /// Processes the result of the device for the packet that `next` returned.
     #[inline]
     pub(crate) fn handed_over(&mut self, outcome: Transmitted) {
+        if matches!(self.gate.agenda.pending, Some(Pending::OfBurst)) {
+            self.gate.agenda.pending = None;
+            if outcome == Transmitted::Queued {
+                return self.sent_of_burst();
+            }
+            // The steps of any other segment follow: this one was refused, or another one of its flow was dropped for it.
+            self.gate.agenda.progress.burst = Burst::default();
+            let (tags, before, kind) = (Tags::default(), self.flow.departure, NewKind::Segments);
+            self.gate.agenda.pending = Some(Pending::New { length: self.mss(), tags, before, kind });
+        }
         let Some(pending) = self.gate.agenda.pending.take() else { return };
         // TCP learns of a drop by the local queue at once. [linux-6.12 tcp_output.c __tcp_transmit_skb]
         if outcome != Transmitted::Queued {
@@ -302,6 +365,21 @@ impl Sender {
                 self.end_if_refused();
             }
             Pending::Again { run, role, before } => self.sent_again(run, role, before, refused),
+            Pending::OfBurst => debug_assert!(false, "it has become another"),
+        }
+    }
+
+    /// As [`Sender::sent_new`] for a segment of a burst, which needs fewer steps.
+    #[inline(always)]
+    fn sent_of_burst(&mut self) {
+        let stamp = self.stamp(self.flow.departure);
+        self.flow.snd_nxt = self.record_sent(self.flow.snd_nxt, self.mss(), Tags::default(), &stamp);
+        let progress = &mut self.gate.agenda.progress;
+        progress.sent += 1;
+        progress.burst.left -= 1;
+        if progress.burst.left == 0 {
+            progress.burst = Burst::default();
+            self.end_if_refused();
         }
     }
 

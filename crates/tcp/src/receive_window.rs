@@ -314,6 +314,7 @@ impl ReceiveWindow {
     }
 
     /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure_ts, tcp_rtt_tsopt_us]
+    #[inline(always)]
     pub(crate) fn rtt_by_timestamp(&mut self, segment: &Segment, now: SimTime) {
         let Some(echo) = segment.tsecr.filter(|_| segment.tsecr != self.rtt.last_echo) else { return };
         self.rtt.last_echo = segment.tsecr;

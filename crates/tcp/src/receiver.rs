@@ -178,7 +178,7 @@ impl Receiver {
     }
 
     /// Receives a segment with data or FIN. `truesize`: memory of its buffer. [linux-6.12 tcp_input.c tcp_data_queue]
-    #[inline]
+    #[inline(never)]
     pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, mark: Mark<'_>, now: SimTime) {
         self.repeats_last_ack = false;
         self.window.rtt_by_timestamp(segment, now);
@@ -204,6 +204,32 @@ impl Receiver {
         } else {
             self.out_of_order(segment, truesize, mark);
         }
+    }
+
+    /// True if `segment` brings the next bytes in order, while no other data waits, and no compressed ACK or FIN.
+    #[inline(always)]
+    pub(crate) fn is_next(&self, segment: &Segment) -> bool {
+        segment.seq == self.rcv_nxt
+            && segment.length > 0
+            && segment.tsval >= self.ts_recent
+            && self.data.in_order()
+            && !self.compression.due.is_set()
+            && self.fin_at.is_none()
+            && self.window.left(self.rcv_nxt) > 0
+            && !self.window.exceeds_limit()
+    }
+
+    /// The steps of [`Receiver::take_data`] that such a segment needs, in the same order.
+    #[inline(always)]
+    pub(crate) fn take_next(&mut self, segment: &Segment, truesize: u32, mark: Mark<'_>, now: SimTime) {
+        self.repeats_last_ack = false;
+        self.window.rtt_by_timestamp(segment, now);
+        let truesize = self.truesize_of(segment, truesize);
+        self.rcv_nxt += u64::from(segment.length);
+        self.data.push(self.skb_of(segment, segment.length, truesize));
+        self.charge();
+        self.data_arrived(segment, truesize, mark, now);
+        self.readable |= self.should_wake_reader();
     }
 
     /// True if the segment begins at the end of the window, or the window is closed. The next FIN without data passes a
@@ -477,6 +503,7 @@ impl Receiver {
     }
 
     /// Memory of the packet of a segment: as given by the caller, or computed for a TUN device.
+    #[inline]
     fn truesize_of(&self, segment: &Segment, truesize: u32) -> u32 {
         match self.arrival {
             Arrival::Card => truesize,

@@ -101,15 +101,15 @@ pub(crate) struct Sender {
     pub(crate) settings: Arc<Settings>,
     pub(crate) options: SendingOptions,
     #[cfg(test)]
-    pub(crate) acks: Acks,
+    pub(crate) shortcuts: Shortcuts,
 }
 
-/// For tests: whether the fast path for common ACKs is used.
+/// For tests: whether the shortcuts for common ACKs, data and transmissions are taken.
 #[cfg(test)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Acks {
-    AtOnce,
-    StepByStep,
+pub(crate) enum Shortcuts {
+    Taken,
+    LeftOut,
 }
 
 impl Sender {
@@ -167,19 +167,19 @@ impl Sender {
             settings,
             options: SendingOptions::of(&options),
             #[cfg(test)]
-            acks: Acks::AtOnce,
+            shortcuts: Shortcuts::Taken,
         }
     }
 
-    /// Turns the fast path for common ACKs on or off; a test compares it with the slow path.
+    /// Takes the shortcuts for common ACKs, data and transmissions, or leaves them out; a test compares both.
     #[cfg(not(test))]
-    pub(crate) const fn takes_acks_at_once(&self) -> bool {
+    pub(crate) const fn takes_shortcuts(&self) -> bool {
         true
     }
 
     #[cfg(test)]
-    pub(crate) fn takes_acks_at_once(&self) -> bool {
-        self.acks == Acks::AtOnce
+    pub(crate) fn takes_shortcuts(&self) -> bool {
+        self.shortcuts == Shortcuts::Taken
     }
 
     pub(crate) fn mss(&self) -> u32 {
@@ -196,6 +196,11 @@ impl Sender {
         self.flow.packets_out = Segs(self.scoreboard.packets_out());
         self.flow.in_flight = Segs(self.in_flight());
         self.flow.sacked_out = Segs(self.scoreboard.sacked_out());
+        self.refresh_cwnd_limited();
+    }
+
+    /// The same if only the window or its use has changed since.
+    pub(crate) fn refresh_cwnd_limited(&mut self) {
         self.flow.cwnd_limited = if self.is_model() { self.usage.limited } else { self.is_cwnd_limited() };
     }
 

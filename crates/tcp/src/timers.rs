@@ -88,7 +88,7 @@ impl Sender {
     #[inline]
     pub(crate) fn set_timer_after_plain_ack(&mut self) {
         let passes = self.gate.agenda.pass.is_none() && self.has_unsent() && self.allows_loss_probe();
-        if passes && self.takes_acks_at_once() {
+        if passes && self.takes_shortcuts() {
             self.timer.armed_after_pass = true;
         } else {
             self.set_timer_after_ack();

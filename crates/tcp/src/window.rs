@@ -160,6 +160,13 @@ impl Sender {
         self.check_space();
     }
 
+    /// A transmission at this instant has no room in the send buffer to look for.
+    #[inline]
+    pub(crate) fn has_no_space_to_look_for(&self) -> bool {
+        let waits = self.buffer.app_blocked && !self.buffer.room_kept_elsewhere;
+        !waits || self.buffer.is_still_full(self.flow.now)
+    }
+
     fn look_for_space(&mut self) {
         if self.in_flight() < self.window.cwnd.0 {
             self.expand_sndbuf();

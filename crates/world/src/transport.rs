@@ -175,8 +175,8 @@ impl World {
         self.reader = None;
         let socket = self.sockets.tcp(id);
         socket.read_and_count(self.context.now);
-        // As in `Syscalls::read`.
-        if socket.endpoint.wants_to_send() {
+        // As in `Syscalls::read`; what else was to be sent has left when the data was received.
+        if socket.endpoint.owes_ack() {
             self.drain(id);
         }
     }
@@ -282,7 +282,12 @@ fn record_notes(socket: &mut TcpSocket, id: SocketId, context: &mut Context) {
 }
 
 /// Converts the result of a discipline for the socket.
+#[inline]
 fn transmitted(outcome: Enqueued) -> Transmitted {
+    if outcome == Enqueued::Queued {
+        // Nearly always.
+        return Transmitted::Queued;
+    }
     match outcome {
         Enqueued::Queued | Enqueued::Lost => Transmitted::Queued,
         Enqueued::Dropped => Transmitted::Dropped,

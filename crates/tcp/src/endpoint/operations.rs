@@ -16,7 +16,7 @@ use super::*;
 use crate::clock::timestamp;
 use crate::queue::{SentSegment, Tags};
 #[cfg(test)]
-use crate::sender::Acks;
+use crate::sender::Shortcuts;
 use crate::{Settings, SmallQueueLimit, SocketOptions, Transmitted};
 
 /// A number of segments out of those outstanding, in thousandths.
@@ -369,10 +369,10 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 #[cfg(test)]
-fn play(case: Case, acks: Acks) -> Endpoint {
+fn play(case: Case, shortcuts: Shortcuts) -> Endpoint {
     let mut model = Model::new(case.control, case.wants_pacing, case.small_queue, case.gso_max_segs);
     model.cuts = case.cuts;
-    model.endpoint.sender.acks = acks;
+    model.endpoint.sender.shortcuts = shortcuts;
     for operation in case.operations {
         model.apply(operation);
     }
@@ -462,14 +462,14 @@ mod tests {
 
         #[test]
         fn no_sequence_of_events_breaks_the_scoreboard(case in case()) {
-            play(case, Acks::AtOnce);
+            play(case, Shortcuts::Taken);
         }
 
         #[test]
         fn the_fast_path_of_an_ack_reaches_the_state_of_the_full_path(case in case()) {
-            let left = [Acks::AtOnce, Acks::StepByStep].map(|acks| {
-                let mut endpoint = play(case.clone(), acks);
-                endpoint.sender.acks = Acks::AtOnce;
+            let left = [Shortcuts::Taken, Shortcuts::LeftOut].map(|shortcuts| {
+                let mut endpoint = play(case.clone(), shortcuts);
+                endpoint.sender.shortcuts = Shortcuts::Taken;
                 let mut gauges = Vec::new();
                 endpoint.control_gauges(&mut |name, value| gauges.push((name, value)));
                 format!("{endpoint:?} {gauges:?}")

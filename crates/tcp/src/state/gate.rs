@@ -82,8 +82,19 @@ pub(crate) enum Role {
 /// A packet that was returned and waits for the result of the device.
 #[derive(Clone, Debug)]
 pub(crate) enum Pending {
-    New { length: u32, tags: Tags, before: SimTime, kind: NewKind },
-    Again { run: Range<Index>, role: Role, before: SimTime },
+    /// A segment of a burst.
+    OfBurst,
+    New {
+        length: u32,
+        tags: Tags,
+        before: SimTime,
+        kind: NewKind,
+    },
+    Again {
+        run: Range<Index>,
+        role: Role,
+        before: SimTime,
+    },
 }
 
 /// What new data leaves as.
@@ -116,6 +127,17 @@ pub(crate) struct Progress {
     pub(crate) window_limited: bool,
     pub(crate) stopped: bool,
     pub(crate) begun: bool,
+    pub(crate) burst: Burst,
+}
+
+/// Full segments that leave one after another in one pass: all send checks let them pass when the burst began, except for
+/// that of the small queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Burst {
+    /// Segments that are still to be sent.
+    pub(crate) left: u32,
+    /// The small queue holds less than this, or the burst ends.
+    pub(crate) small_queue_limit: u64,
 }
 
 impl Agenda {
