@@ -511,16 +511,24 @@ impl Node {
         }
         self.ceil.charge(elapsed, length);
         self.checkpoint = now;
-        self.change_mode(now)
+        self.change_mode_by((self.rate.tokens, self.ceil.tokens), now)
     }
 
+    #[inline]
     fn change_mode(&mut self, now: SimTime) -> bool {
         let elapsed = self.elapsed(now);
-        let (rate, ceil) = (self.rate.tokens + elapsed, self.ceil.tokens + elapsed);
-        let (mode, debt) = match (ceil < 0, rate < 0) {
-            (true, _) => (Mode::CantSend, -ceil),
-            (false, true) => (Mode::MayBorrow, -rate),
-            (false, false) => (Mode::CanSend, 0),
+        self.change_mode_by((self.rate.tokens + elapsed, self.ceil.tokens + elapsed), now)
+    }
+
+    /// Changes to the mode that so many tokens allow at `now`.
+    #[inline]
+    fn change_mode_by(&mut self, (rate, ceil): (i64, i64), now: SimTime) -> bool {
+        let (mode, debt) = if ceil < 0 {
+            (Mode::CantSend, -ceil)
+        } else if rate < 0 {
+            (Mode::MayBorrow, -rate)
+        } else {
+            (Mode::CanSend, 0)
         };
         let became_red = mode == Mode::CantSend && self.mode != Mode::CantSend;
         self.mode = mode;
@@ -539,9 +547,11 @@ impl Bucket {
     fn charge(&mut self, elapsed: i64, length: u32) {
         let filled = (self.tokens + elapsed).min(self.depth);
         if self.last.0 != length {
-            self.last = (length, sending_time(self.rate, u64::from(length)) as i64);
+            // The tokens of a packet that costs more would end at the horizon, too.
+            let cost = sending_time(self.rate, u64::from(length)).min((i64::MAX - HORIZON) as u64);
+            self.last = (length, cost as i64);
         }
-        self.tokens = filled.saturating_sub(self.last.1).max(1 - HORIZON);
+        self.tokens = (filled - self.last.1).max(1 - HORIZON);
     }
 }
 
