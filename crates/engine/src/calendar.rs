@@ -142,9 +142,10 @@ impl<E: Copy> Calendar<E> {
         if self.front.is_empty() && !self.turn(bucket_of(last)) {
             return None;
         }
-        let entry = self.front.take_until(last)?;
-        self.now = entry.at;
-        Some((entry.at, entry.event))
+        let &Entry { at, event } = self.front.first().filter(|first| first.at <= last)?;
+        self.front.remove_first();
+        self.now = at;
+        Some((at, event))
     }
 
     /// Gets the first events from the wheels, unless their bucket has a number above `limit`.
@@ -327,8 +328,8 @@ impl<E: Copy> Front<E> {
     }
 
     #[inline]
-    fn take_until(&mut self, last: SimTime) -> Option<Entry<E>> {
-        self.entries.pop_if(|entry| entry.at <= last)
+    fn remove_first(&mut self) {
+        self.entries.pop();
     }
 
     /// Inserts an event so that it is taken after all that are not later.

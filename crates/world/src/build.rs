@@ -117,7 +117,7 @@ impl<'a> Builder<'a> {
             context: Context::new(journal(scenario), captures),
             small_queues: Vec::new(),
             timers: Timers::default(),
-            steps: 0,
+            steps: (SimTime::ZERO, 0),
             reader: None,
             runnable: Default::default(),
         };

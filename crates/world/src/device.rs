@@ -145,6 +145,7 @@ impl Device {
     }
 
     /// The watchdog of the discipline has expired.
+    #[inline]
     pub(crate) fn watchdog_fired(&mut self, context: &mut Context) {
         if self.watchdog == context.now {
             self.watchdog = SimTime::NEVER;
@@ -261,7 +262,7 @@ impl Device {
         let Some(nic) = &mut self.nic else { return };
         let leaving = (self.wire.in_ring() > 0).then_some(self.wire.next_departure);
         nic.change_rate(rate, leaving);
-        self.wire.reschedule(|packet| nic.occupy(packet.wire_length(), context.now));
+        self.wire.reschedule(|packet| nic.occupy(packet, context.now));
         // The time of the completion that is waited for has changed.
         self.completion = SimTime::NEVER;
         self.run(context);
@@ -301,6 +302,7 @@ impl Device {
     }
 
     /// Moves packets from the discipline to the ring until either stops. [linux-6.12 __qdisc_run]
+    #[inline(never)]
     pub(crate) fn run(&mut self, context: &mut Context) {
         self.process_completions(context);
         if self.is_stopped(context) {
@@ -311,7 +313,7 @@ impl Device {
     }
 
     /// The same while the queue is not stopped. A discipline that is closed is not dequeued.
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, context: &mut Context) {
         loop {
             let Some(root) = &mut self.root else { return };
@@ -346,10 +348,10 @@ impl Device {
     /// [linux-6.12 dev.c dev_hard_start_xmit]
     #[inline(always)]
     fn hand_to_driver(&mut self, packet: Box<Packet>, context: &mut Context) {
-        if packet.segments == 1 || self.segmentation == Segmentation::None {
-            return self.start_xmit(packet, context);
+        if packet.segments != 1 && self.segmentation == Segmentation::BelowQdisc {
+            return self.xmit_segments(*packet, context);
         }
-        self.xmit_segments(*packet, context);
+        self.start_xmit(packet, context);
     }
 
     /// [linux-6.12 dev.c validate_xmit_skb]

@@ -8,7 +8,7 @@
 //! Deviations: real drivers stop a few descriptors before the ring is full and moderate interrupts.
 
 use tailback_packet::Packet;
-use tailback_units::{Bytes, Rate, SimTime, Span};
+use tailback_units::{Rate, SimTime, Span};
 
 use crate::bql::ByteQueueLimit;
 use crate::opportunities::Opportunities;
@@ -26,26 +26,41 @@ pub(crate) struct Nic {
     /// Numerator of the time below a nanosecond by which the frames in the ring leave later than computed.
     remainder: u64,
     /// The frame before.
-    frame: FrameTime,
+    frame: Frame,
     /// When all frames in the ring have left.
     free_at: SimTime,
 }
 
-/// How long a frame occupies the wire. It is cached: most frames are as long as the one before, and a division costs
-/// more than the rest of the computation.
+/// What the NIC knows of a frame. It is cached: most frames are as long as the one before, and a division costs more than
+/// the rest of the computation.
 #[derive(Debug, Default)]
-struct FrameTime {
-    on_wire: Bytes,
+struct Frame {
+    ip_length: u32,
+    segments: u16,
+    /// Bytes without FCS, which the byte limit counts.
+    length: u64,
+    /// How long it occupies the wire.
     nanos: Span,
     /// Numerator of what is below a nanosecond.
     remainder: u64,
 }
 
-impl FrameTime {
-    fn at(bits_per_sec: u64, on_wire: Bytes) -> Self {
-        let numerator = on_wire.get() * 8 * NANOS_PER_SEC;
-        let nanos = Span::from_nanos(numerator / bits_per_sec);
-        FrameTime { on_wire, nanos, remainder: numerator % bits_per_sec }
+impl Frame {
+    fn of(packet: &Packet, bits_per_sec: u64) -> Self {
+        let numerator = packet.wire_length().get() * 8 * NANOS_PER_SEC;
+        Frame {
+            ip_length: packet.ip_length,
+            segments: packet.segments,
+            length: u64::from(packet.frame_length()),
+            nanos: Span::from_nanos(numerator / bits_per_sec),
+            remainder: numerator % bits_per_sec,
+        }
+    }
+
+    /// True if a frame with this packet is the same in all of this.
+    #[inline]
+    fn is_like(&self, packet: &Packet) -> bool {
+        self.ip_length == packet.ip_length && self.segments == packet.segments
     }
 }
 
@@ -57,7 +72,7 @@ impl Nic {
             descriptors: descriptors as usize,
             limit: byte_limited.then(ByteQueueLimit::default),
             remainder: 0,
-            frame: FrameTime::default(),
+            frame: Frame::default(),
             free_at: SimTime::ZERO,
         }
     }
@@ -76,32 +91,34 @@ impl Nic {
     /// A packet entered the ring. Returns when its last bit leaves.
     #[inline]
     pub(crate) fn take(&mut self, packet: &Packet, now: SimTime) -> SimTime {
+        if let Some(opportunities) = &mut self.opportunities {
+            // It has no byte limit.
+            return opportunities.deliver(packet.ip_length, now);
+        }
+        let departure = self.occupy(packet, now);
         if let Some(limit) = &mut self.limit {
-            limit.add(u64::from(packet.frame_length()));
+            limit.add(self.frame.length);
         }
-        match &mut self.opportunities {
-            None => self.occupy(packet.wire_length(), now),
-            Some(opportunities) => opportunities.deliver(packet.ip_length, now),
-        }
+        departure
     }
 
     /// From now on frames are sent at `rate`. The one on the wire, whose last bit leaves at `departure`, keeps its
     /// own; those behind it get other times, from `occupy`.
     pub(crate) fn change_rate(&mut self, rate: Rate, departure: Option<SimTime>) {
         self.bits_per_sec = rate.bits_per_sec();
-        self.frame = FrameTime::default();
+        self.frame = Frame::default();
         self.remainder = 0;
         self.free_at = departure.unwrap_or(SimTime::ZERO);
     }
 
-    /// A frame of `on_wire` bytes occupies the wire as soon as the wire is free. Returns when its last bit leaves.
+    /// The frame of a packet occupies the wire as soon as the wire is free. Returns when its last bit leaves.
     #[inline]
-    pub(crate) fn occupy(&mut self, on_wire: Bytes, now: SimTime) -> SimTime {
+    pub(crate) fn occupy(&mut self, packet: &Packet, now: SimTime) -> SimTime {
         if self.free_at < now {
             (self.free_at, self.remainder) = (now, 0);
         }
-        if self.frame.on_wire != on_wire {
-            self.frame = FrameTime::at(self.bits_per_sec, on_wire);
+        if !self.frame.is_like(packet) {
+            self.frame = Frame::of(packet, self.bits_per_sec);
         }
         self.free_at += self.frame.nanos;
         self.remainder += self.frame.remainder;

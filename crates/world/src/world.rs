@@ -100,8 +100,8 @@ pub struct World {
     /// Sockets whose application was woken.
     pub(crate) runnable: VecDeque<SocketId>,
     pub(crate) timers: Timers,
-    /// Steps processed at the present time.
-    pub(crate) steps: u32,
+    /// The last instant at which something had to be settled, and the steps processed then.
+    pub(crate) steps: (SimTime, u32),
 }
 
 /// A few milliseconds of computing: an interrupt of the user takes effect soon, and the check has no measurable cost.
@@ -129,9 +129,6 @@ impl World {
     pub(crate) fn advance(&mut self, watch: &dyn Watch) -> Result<(), RunError> {
         let end = self.end;
         while let Some((at, event)) = self.context.calendar.pop_before(end) {
-            if at > self.context.now {
-                self.steps = 0;
-            }
             self.context.now = at;
             self.context.cost.events += 1;
             if event == Event::Progress || self.context.cost.events.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
@@ -172,24 +169,25 @@ impl World {
 
     #[inline]
     fn happen(&mut self, event: Event) {
-        if self.timers.is_any_due() && !matches!(event, Event::Timer(_)) {
-            self.tick();
+        if self.timers.is_any_due() {
+            self.tick_before(event);
         }
         match event {
             Event::Arrived(device) => self.receive_from(device),
+            Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.context),
             Event::Timer(socket) => return self.timer_event(socket),
             other => self.happen_otherwise(other),
         }
         self.settle();
     }
 
-    /// An event that is neither an arrival, as most are, nor a timer. These two are apart so that the main loop is short.
+    /// An event that is neither an arrival, as most are, nor a wake-up of a discipline or a timer. All others are here so
+    /// that the main loop is short.
     #[inline(never)]
     fn happen_otherwise(&mut self, event: Event) {
         match event {
             Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.context),
-            Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.context),
-            Event::Arrived(_) | Event::Timer(_) | Event::Progress => {}
+            Event::Arrived(_) | Event::Watchdog(_) | Event::Timer(_) | Event::Progress => {}
             Event::PathDelivers(device) => self.devices[device.index()].path_delivers(&mut self.context),
             Event::Poll(device) => self.devices[device.index()].poll(&mut self.context),
             Event::Air(channel) => self.on_air(channel),
@@ -222,7 +220,15 @@ impl World {
     /// True after more steps at one time than any experiment needs, as with a flow over a path without delay.
     #[inline]
     fn stands_still(&self) -> bool {
-        self.steps >= STEPS_AT_ONE_INSTANT
+        self.steps.1 >= STEPS_AT_ONE_INSTANT
+    }
+
+    /// Timers that are due expire before an event that is not one of them.
+    #[cold]
+    fn tick_before(&mut self, event: Event) {
+        if !matches!(event, Event::Timer(_)) {
+            self.tick();
+        }
     }
 
     fn tick(&mut self) {
@@ -254,15 +260,19 @@ impl World {
         let waiting = self.context.effects.credits.len()
             | self.context.backlog.len()
             | self.small_queues.len()
-            | self.runnable.len();
-        waiting == 0 && self.reader.is_none()
+            | self.runnable.len()
+            | usize::from(self.reader.is_some());
+        waiting == 0
     }
 
     #[inline(never)]
     fn settle_all(&mut self) {
+        if self.steps.0 != self.context.now {
+            self.steps = (self.context.now, 0);
+        }
         while !self.stands_still() {
             self.return_credits();
-            self.steps += 1;
+            self.steps.1 += 1;
             if let Some((host, packet)) = self.context.backlog.pop_front() {
                 self.receive(host, packet);
             } else if !self.small_queues.is_empty() {
