@@ -164,15 +164,16 @@ impl Sender {
     /// no burst if anything must be looked at for each of them.
     #[inline(always)]
     fn begin_burst(&mut self, pass: Pass) {
-        let plain = pass == Pass::Normal
+        let plain = self.flow.pacing_status == PacingStatus::None
+            && pass == Pass::Normal
             && !self.builds_trains()
             && !self.stream.fin_queued
-            && self.stream.record_ends.first().is_none()
-            && self.flow.pacing_status == PacingStatus::None;
-        let continues =
-            self.in_flight() > 0 && self.ends_with_loss_probe() && self.has_no_space_to_look_for();
+            && self.stream.record_ends.first().is_none();
+        if !plain || !self.takes_shortcuts() {
+            return;
+        }
         debug_assert!(!self.gate.agenda.precedes_new_data(), "retransmissions went first");
-        if !plain || !continues || !self.takes_shortcuts() {
+        if self.in_flight() == 0 || !self.ends_with_loss_probe() || !self.has_no_space_to_look_for() {
             return;
         }
         let mss = u64::from(self.mss());
