@@ -5,12 +5,14 @@
 //! throughput = min(probability, 0.9) / (overhead / MPDUs per aggregate + air of 1200 bytes)      0 below 10 %
 //! chain      = best throughput, second, third, safe mode; tries of each: at least 2, within 6 ms; all but the first with RTS
 //! safe mode  = the fastest above 75 %, of fewer streams than the best if there is one
-//! each 20 ms a lone frame probes another mode, which then takes the place of the first with one try
+//! each 20 ms a lone frame probes another mode, which then takes the place of the first with one try: in turn the next faster
+//!             one of a group, any that is faster than the chain, …, each sixth time one between its fastest and its slowest
+//! untried modes are taken for as probable as the best of the faster ones of their group (streams, guard interval)
 //! ```
 //! On a kernel with radios, mac80211's own Minstrel-HT chooses in place of this one where the driver leaves it to the host.
-//! [linux-6.12 net/mac80211/rc80211_minstrel_ht.c] Deviations: modes are probed in turn, not in a random order, and one
-//! that could not be faster than the present one only each eighth time; the width is that of the cell; all categories
-//! of a station share the statistics. Rate control in firmware (ath9k_htc, ath10k) is also modelled by Minstrel-HT.
+//! [linux-6.12 net/mac80211/rc80211_minstrel_ht.c] Deviations: modes are probed in turn, not in a random order; the width is
+//! that of the cell; all categories of a station share the statistics. Rate control in firmware (ath9k_htc, ath10k) is also
+//! modelled by Minstrel-HT.
 
 use std::cmp::Reverse;
 
@@ -39,8 +41,10 @@ const RTS_NANOS: u64 = 120_000;
 const SAFE: u64 = ONE * 3 / 4;
 /// Unit of the mean number of MPDUs.
 const MPDU: u64 = 4_096;
-/// A slow mode is probed once in this many turns.
-const SLOW_TURNS: u32 = 8;
+/// A slower mode with more than this is not probed. [linux-6.12 minstrel_ht_next_jump_rate]
+const CERTAIN: u64 = ONE * 95 / 100;
+/// In this order they are probed. [linux-6.12 minstrel_sample_seq]
+const KINDS: [Probe; 6] = [Probe::Next, Probe::Any, Probe::Next, Probe::Any, Probe::Next, Probe::Slow];
 /// MPDUs per aggregate that are expected in a fixed mode.
 const FIRST_AGGREGATE: u64 = 16;
 
@@ -191,14 +195,32 @@ impl RateControl {
     }
 }
 
+/// What a probe is to find.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Probe {
+    /// The next faster mode of a group than the best one.
+    Next,
+    /// Any that is faster than those of the chain.
+    Any,
+    /// One between the fastest and the slowest of the chain.
+    Slow,
+}
+
+/// Streams and guard interval.
+fn group(mode: &Mode) -> (u32, u8) {
+    (mode.streams(), mode.guard() as u8)
+}
+
 /// Statistics of one mode.
 #[derive(Clone, Copy, Debug)]
 struct Statistics {
     mode: Mode,
     sent: u32,
     acknowledged: u32,
-    /// Of 65536; none before it was tried.
+    /// Of 65536.
     probability: Option<u64>,
+    /// Else `probability` is taken from others.
+    tried: bool,
 }
 
 /// Minstrel-HT.
@@ -209,8 +231,10 @@ pub struct Minstrel {
     best: [usize; MODES],
     update_due: SimTime,
     probe_due: SimTime,
-    probed: usize,
-    turns: u32,
+    /// The last one of each kind.
+    probed: [usize; 3],
+    /// Place in [`KINDS`].
+    turns: usize,
     aggregates: u64,
     frames: u64,
     /// In units of [`MPDU`].
@@ -225,13 +249,14 @@ impl Minstrel {
                 guards.iter().filter_map(move |&guard| Mode::new(format, width, streams, mcs, guard).ok())
             })
         });
-        let statistics = |mode| Statistics { mode, sent: 0, acknowledged: 0, probability: None };
+        let statistics =
+            |mode| Statistics { mode, sent: 0, acknowledged: 0, probability: None, tried: false };
         Minstrel {
             modes: modes.map(statistics).collect(),
             best: [0; MODES],
             update_due: SimTime::ZERO,
             probe_due: SimTime::ZERO,
-            probed: 0,
+            probed: [0; 3],
             turns: 0,
             aggregates: 0,
             frames: 0,
@@ -257,18 +282,39 @@ impl Minstrel {
         Chain { rates, tries, probes: probe.is_some() }
     }
 
-    /// The next mode to probe: not in the chain, and possibly better.
+    /// The next mode to probe; `None` if there is none of the kind whose turn it is.
+    /// [linux-6.12 minstrel_ht_get_sample_rate, minstrel_ht_refill_sample_rates]
     fn next_probe(&mut self) -> Option<usize> {
-        let best = self.best_throughput();
-        for _ in 0..self.modes.len() {
-            self.probed = (self.probed + 1) % self.modes.len();
-            self.turns += u32::from(self.probed == 0);
-            let hopeful = throughput(&self.modes[self.probed].mode, ONE, self.overhead_nanos()) > best;
-            if !self.best[..2].contains(&self.probed) && (hopeful || self.turns.is_multiple_of(SLOW_TURNS)) {
-                return Some(self.probed);
+        let kind = KINDS[self.turns];
+        self.turns = (self.turns + 1) % KINDS.len();
+        let pace = |place: usize| self.modes[self.best[place]].mode.bits_per_sec();
+        let (first, paces) = (pace(0), [pace(0), pace(1), pace(3)]);
+        let fastest = paces.into_iter().max().unwrap_or(first);
+        let slowest = paces.into_iter().min().unwrap_or(first);
+        let suits = |index: usize| {
+            let Statistics { mode, probability, .. } = &self.modes[index];
+            let pace = mode.bits_per_sec();
+            match kind {
+                Probe::Next => pace > first && !self.slower_one_of_its_group(index, first),
+                Probe::Any => pace > fastest,
+                Probe::Slow => slowest < pace && pace < fastest && probability.unwrap_or(0) <= CERTAIN,
             }
-        }
-        None
+        };
+        let from = self.probed[kind as usize];
+        let mut in_turn = (1..=self.modes.len()).map(|step| (from + step) % self.modes.len());
+        let found = in_turn.find(|&index| suits(index))?;
+        self.probed[kind as usize] = found;
+        Some(found)
+    }
+
+    /// Another mode of the same streams and guard interval is faster than `pace`, too, and slower than this one.
+    fn slower_one_of_its_group(&self, index: usize, pace: u64) -> bool {
+        let mode = self.modes[index].mode;
+        self.modes.iter().map(|other| other.mode).any(|other| {
+            group(&other) == group(&mode)
+                && pace < other.bits_per_sec()
+                && other.bits_per_sec() < mode.bits_per_sec()
+        })
     }
 
     fn count(&mut self, index: u16, sent: u32, acknowledged: u32) {
@@ -286,8 +332,29 @@ impl Minstrel {
             let now = u64::from(mode.acknowledged) * ONE / u64::from(mode.sent);
             mode.probability = Some(mode.probability.map_or(now, |old| (3 * old + now) / 4));
             (mode.sent, mode.acknowledged) = (0, 0);
+            mode.tried = true;
         }
+        self.assume();
         self.rank();
+    }
+
+    /// A mode that was never tried is assumed to be as probable as the best of the faster ones of its group.
+    /// [linux-6.12 minstrel_ht_update_stats]
+    fn assume(&mut self) {
+        for index in 0..self.modes.len() {
+            let Statistics { mode, tried, .. } = self.modes[index];
+            if tried {
+                continue;
+            }
+            let faster = self.modes.iter().filter(|other| {
+                other.tried
+                    && group(&other.mode) == group(&mode)
+                    && other.mode.bits_per_sec() > mode.bits_per_sec()
+            });
+            let known = faster.filter_map(|other| other.probability).max();
+            let own = self.modes[index].probability;
+            self.modes[index].probability = own.max(known);
+        }
     }
 
     fn rank(&mut self) {
@@ -478,6 +545,47 @@ mod tests {
             |control: &mut RateControl, ms| control.chain(SimTime::ZERO + Span::from_millis(ms), 10).probes;
         let found: Vec<u64> = (0..100).filter(|&ms| probes(&mut control, ms)).collect();
         assert_eq!(found, [0, 20, 40, 60, 80]);
+    }
+
+    /// The modes that it probes in this interval.
+    fn probed(control: &mut RateControl, loss: Loss, from_ms: u64, until_ms: u64) -> Vec<Mode> {
+        (from_ms..until_ms)
+            .filter_map(|ms| {
+                let chain = control.chain(SimTime::ZERO + Span::from_millis(ms), 10);
+                control.report(&chain, 0, 1, u32::from(loss.of(&chain.after(0).mode, 1538) < u32::MAX / 2));
+                chain.probes.then_some(chain.after(0).mode)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn at_the_highest_mode_nothing_is_left_to_probe() {
+        let mut control = minstrel();
+        run(&mut control, snr(40), 0, 4_000);
+        assert_eq!(probed(&mut control, snr(40), 4_000, 6_000), []);
+    }
+
+    #[test]
+    fn a_mode_as_fast_as_the_best_one_is_not_probed() {
+        let mut control = minstrel();
+        run(&mut control, snr(8), 0, 4_000);
+        let best = control.usual().bits_per_sec();
+        let found = probed(&mut control, snr(8), 4_000, 8_000);
+        assert!(found.len() > 100);
+        assert!(found.iter().all(|mode| mode.bits_per_sec() != best));
+        let slower = found.iter().filter(|mode| mode.bits_per_sec() < best).count();
+        assert!(6 * slower <= found.len() + 6, "one probe in six at most: {slower} of {}", found.len());
+    }
+
+    #[test]
+    fn an_untried_mode_is_as_probable_as_the_best_faster_one_of_its_group() {
+        let mut minstrel = Minstrel::new(Format::Ht, 20, 1, &[Guard::Ns800]);
+        minstrel.count(5, 4, 3);
+        minstrel.count(7, 4, 1);
+        minstrel.update();
+        let known: Vec<_> = minstrel.modes.iter().map(|mode| mode.probability.map(|p| 4 * p / ONE)).collect();
+        let [good, bad] = [Some(3), Some(1)];
+        assert_eq!(known, [good, good, good, good, good, good, bad, bad]);
     }
 
     #[test]
