@@ -16,7 +16,7 @@ use crate::ecn::Mark;
 use crate::reassembly::{Reassembly, Skb};
 use crate::receive_window::ReceiveWindow;
 use crate::rtt::RTO_INITIAL;
-use crate::stack::{DelayedAck, OutOfOrderMss, ReceiveCharge};
+use crate::stack::{DelayedAck, OutOfOrderMss, ReceiveCharge, SackCompression};
 use crate::tun::TunBuffer;
 
 /// SACK blocks stored, and sent with timestamps. [linux-6.12 tcp.h TCP_NUM_SACKS] [rfc2018 §3]
@@ -49,6 +49,7 @@ pub(crate) struct Receiver {
     timer_rounding: TimerRounding,
     rcvlowat: u64,
     delayed_ack: DelayedAck,
+    sack_compression: SackCompression,
     charge: ReceiveCharge,
     /// The window of an ACK that is due, where it is sent before the application reads. [freebsd-9 tcp_input.c]
     before_read: Option<u64>,
@@ -82,6 +83,7 @@ impl Receiver {
             timer_rounding: settings.timer_rounding,
             rcvlowat: options.rcvlowat,
             delayed_ack: settings.stack.delayed_ack,
+            sack_compression: settings.stack.sack_compression,
             charge: settings.stack.receive_charge,
             before_read: None,
             out_of_order_mss: settings.stack.out_of_order_mss,

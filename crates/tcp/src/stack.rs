@@ -30,7 +30,8 @@
 //! | HyStart counts milliseconds | yes | yes [linux-5.4 tcp_cubic.c hystart_update] | |
 //! | additive increase of BIC, Scalable TCP, Veno and YeAH counts ACKs | yes | yes [linux-5.4 tcp_yeah.c] | |
 //! | initial window | | | 3 segments [rfc3390] |
-//! | delayed ACK | | | each second segment, 100 ms, none quick, no compression [freebsd-9 tcp(4)] |
+//! | ACKs of data out of order | one each: compressed since 4.18 [linux-4.18 tcp_input.c] | | one each |
+//! | delayed ACK | | | each second segment, 100 ms, none quick [freebsd-9 tcp(4)] |
 //! | ACK by a read | | | once it frees two segments more than were advertised [freebsd-9 tcp_output.c] |
 //! | receive buffer | | | counts payload in order that is not read [freebsd-9 sbspace] |
 //!
@@ -41,7 +42,7 @@
 //! `references/stacks.toml` gives, for each line, the version that introduced it and its effect on an experiment;
 //! `tailback explain linux-5.4` prints this.
 //!
-//! Other differences between versions (no compressed ACKs before 4.18, autotuning after 6.12) are not modelled.
+//! Other differences between versions (autotuning after 6.12) are not modelled.
 
 use tailback_units::Parameters;
 
@@ -149,6 +150,15 @@ pub enum DelayedAck {
     EverySecond,
 }
 
+/// How many ACKs report data out of order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SackCompression {
+    /// One for each segment.
+    None,
+    /// One for several segments, after the first three.
+    Timed,
+}
+
 /// What counts against the receive buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReceiveCharge {
@@ -250,6 +260,8 @@ pub struct Stack {
     pub ack_aggregation: AckAggregation,
     /// When in-order data is acknowledged.
     pub delayed_ack: DelayedAck,
+    /// How many ACKs report data out of order.
+    pub sack_compression: SackCompression,
     /// What counts against the receive buffer.
     pub receive_charge: ReceiveCharge,
     /// Initial window in segments.
@@ -289,6 +301,7 @@ impl Stack {
             same_tick_echo,
             ack_aggregation,
             delayed_ack,
+            sack_compression,
             receive_charge,
             initial_window,
             tso_rtt_log,
@@ -312,6 +325,7 @@ impl Stack {
             ("same_tick_echo", format!("{same_tick_echo:?}")),
             ("ack_aggregation", format!("{ack_aggregation:?}")),
             ("delayed_ack", format!("{delayed_ack:?}")),
+            ("sack_compression", format!("{sack_compression:?}")),
             ("receive_charge", format!("{receive_charge:?}")),
             ("initial_window", initial_window.to_string()),
             ("tso_rtt_log", tso_rtt_log.map_or_else(|| "None".to_owned(), |log| log.to_string())),
@@ -359,6 +373,7 @@ pub const LINUX_6_12: Stack = Stack {
     same_tick_echo: SameTickEcho::NoSample,
     ack_aggregation: AckAggregation::Compensated,
     delayed_ack: DelayedAck::Adaptive,
+    sack_compression: SackCompression::Timed,
     receive_charge: ReceiveCharge::Buffers,
     initial_window: 10,
     tso_rtt_log: Some(9),
@@ -398,6 +413,7 @@ pub const LINUX_5_10: Stack = Stack {
     same_tick_echo: SameTickEcho::OneTick,
     ack_aggregation: AckAggregation::Compensated,
     delayed_ack: DelayedAck::Adaptive,
+    sack_compression: SackCompression::Timed,
     receive_charge: ReceiveCharge::Buffers,
     initial_window: 10,
     tso_rtt_log: None,
@@ -428,6 +444,7 @@ pub const LINUX_4_14: Stack = Stack {
     skb_overhead: 2904,
     always_sends: AlwaysSends::AtMostOne,
     output_limit: OutputLimit::All,
+    sack_compression: SackCompression::None,
     ..LINUX_5_0
 };
 
@@ -444,6 +461,7 @@ pub const FREEBSD_9: Stack = Stack {
     name: "freebsd-9",
     always_sends: AlwaysSends::Everything,
     delayed_ack: DelayedAck::EverySecond,
+    sack_compression: SackCompression::None,
     receive_charge: ReceiveCharge::UnreadPayload,
     initial_window: 3,
     ..LINUX_5_10

@@ -3,7 +3,7 @@
 //! ```text
 //! at once:    more than one full segment is unacknowledged, in quick-ack mode (the first 16 segments, and each that makes
 //!             the window grow), when the last hole is filled, for the first three out-of-order segments
-//! compressed: later out-of-order segments, one ACK per min(1 ms, RTT/20), at most 44 ACKs
+//! compressed: later out-of-order segments, one ACK per min(1 ms, RTT/20), at most 44 ACKs; since Linux 4.18
 //! delayed:    otherwise, by `ato`: 40 ms at first, then by the gaps between segments, at most 200 ms
 //! ```
 //!
@@ -19,7 +19,7 @@ use tailback_units::{SimTime, Span, expiry};
 use super::Receiver;
 use crate::clock::Deadline;
 use crate::ecn::Reaction;
-use crate::stack::DelayedAck;
+use crate::stack::{DelayedAck, SackCompression};
 
 /// Minimum and usual delayed-ACK time. [linux-6.12 tcp.h TCP_ATO_MIN, TCP_DELACK_MIN]
 const ATO_MIN: Span = Span::from_millis(40);
@@ -201,7 +201,7 @@ impl Receiver {
             self.compression.rcv_nxt = self.rcv_nxt;
             self.compression.dupacks = 0;
         }
-        let uncompressed = self.blocks == 0 || self.delayed_ack == DelayedAck::EverySecond;
+        let uncompressed = self.blocks == 0 || self.sack_compression == SackCompression::None;
         if self.compression.dupacks < DUPACKS_UNCOMPRESSED || uncompressed {
             self.compression.dupacks += 1;
             self.ack_due = true;

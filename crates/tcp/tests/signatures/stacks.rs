@@ -161,14 +161,22 @@ fn a_lone_segment_waits_a_hundred_milliseconds_for_its_ack_on_freebsd_9() {
 }
 
 #[test]
-fn freebsd_9_compresses_no_acks() {
-    let mut script = Script::listen(on(FREEBSD_9, Setup::new(control("reno"), ms(20))));
-    script.acks();
-    for segment in 1..101 {
-        script.advance(us(10));
-        script.data(segment);
-    }
-    assert_eq!(script.acks().len(), 100, "a duplicate for each");
+fn freebsd_9_and_linux_before_4_18_compress_no_acks() {
+    let acks_of_a_hundred_behind_a_hole = |stack| {
+        let mut script = Script::listen(on(stack, Setup::new(control("reno"), ms(20))));
+        for segment in 0..200 {
+            script.advance(ms(1));
+            script.data(segment);
+        }
+        script.acks();
+        for segment in 201..301 {
+            script.advance(us(10));
+            script.data(segment);
+        }
+        script.acks().len()
+    };
+    assert_eq!([FREEBSD_9, LINUX_3_10, LINUX_4_14].map(acks_of_a_hundred_behind_a_hole), [100; 3]);
+    assert!(acks_of_a_hundred_behind_a_hole(LINUX_5_10) < 10);
 }
 
 #[test]
