@@ -18,6 +18,15 @@ use tailback_units::{SimTime, Span};
 
 use crate::phy::Band;
 
+/// How mac80211 chooses the access category of a code point.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CodePoints {
+    /// By the use that RFC 8325 gives it. [linux-6.8 net/wireless/util.c cfg80211_classify8021d]
+    ByUse,
+    /// By its three highest bits alone, before Linux 6.8: EF is video. [linux-5.10 net/wireless/util.c]
+    ByClass,
+}
+
 /// Access categories, the most urgent first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum AccessCategory {
@@ -41,22 +50,32 @@ impl AccessCategory {
     ];
 
     /// The category of a type-of-service octet: its three highest bits are the user priority, except for code points
-    /// whose use is another. [rfc8325 §4] [linux-6.8 net/wireless/util.c cfg80211_classify8021d]
-    /// [ieee80211-2016 table 10-1] Before 6.8 there were no exceptions: EF was video.
-    pub const fn of_tos(tos: u8) -> Self {
-        match tos >> 2 {
+    /// whose use is another. [rfc8325 §4] [ieee80211-2016 table 10-1]
+    pub const fn of_tos(tos: u8, code_points: CodePoints) -> Self {
+        match code_points {
+            CodePoints::ByUse => Self::by_use(tos >> 2),
+            CodePoints::ByClass => Self::by_class(tos >> 2),
+        }
+    }
+
+    const fn by_use(code_point: u8) -> Self {
+        match code_point {
             // AF1x, CS2, AF2x: data that wants throughput, management, data that wants low latency.
             10 | 12 | 14 | 16 | 18 | 20 | 22 => AccessCategory::BestEffort,
             // CS3, AF3x: broadcast and streamed video.
             24 | 26 | 28 | 30 => AccessCategory::Video,
             // VA, EF: telephony.
             44 | 46 => AccessCategory::Voice,
-            code_point => match code_point >> 3 {
-                1 | 2 => AccessCategory::Background,
-                4 | 5 => AccessCategory::Video,
-                6 | 7 => AccessCategory::Voice,
-                _ => AccessCategory::BestEffort,
-            },
+            _ => Self::by_class(code_point),
+        }
+    }
+
+    const fn by_class(code_point: u8) -> Self {
+        match code_point >> 3 {
+            1 | 2 => AccessCategory::Background,
+            4 | 5 => AccessCategory::Video,
+            6 | 7 => AccessCategory::Voice,
+            _ => AccessCategory::BestEffort,
         }
     }
 
@@ -522,8 +541,15 @@ mod tests {
 
     #[test]
     fn dscp_picks_the_category_by_its_class_or_its_use() {
-        let of = |dscp: u8| AccessCategory::of_tos(dscp << 2).name();
+        let of = |dscp: u8| AccessCategory::of_tos(dscp << 2, CodePoints::ByUse).name();
         assert_eq!([of(0), of(8), of(40), of(46), of(48), of(34)], ["BE", "BK", "VI", "VO", "VO", "VI"]);
         assert_eq!([of(10), of(16), of(18), of(24), of(26), of(44)], ["BE", "BE", "BE", "VI", "VI", "VO"]);
+    }
+
+    #[test]
+    fn before_linux_6_8_the_class_of_a_code_point_picks_the_category_so_that_ef_is_video() {
+        let of = |dscp: u8| AccessCategory::of_tos(dscp << 2, CodePoints::ByClass).name();
+        assert_eq!([of(0), of(8), of(40), of(46), of(48), of(34)], ["BE", "BK", "VI", "VI", "VO", "VI"]);
+        assert_eq!([of(10), of(16), of(18), of(24), of(26), of(44)], ["BK", "BK", "BK", "BE", "BE", "VI"]);
     }
 }

@@ -26,6 +26,7 @@
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Span};
 
 use crate::aggregate::Limits;
+use crate::contend::CodePoints;
 use crate::phy::{Format, LONGEST_PPDU};
 use crate::station_queues::QueueLimits;
 
@@ -133,6 +134,8 @@ pub struct Profile {
     pub rx_quiet: Span,
     /// But no later than this after the first of them.
     pub rx_longest: Span,
+    /// How mac80211 above it reads code points.
+    pub code_points: CodePoints,
 }
 
 /// Airtime of transmissions to a station and from it is charged to it. [linux-6.12 ieee80211_i.h]
@@ -169,6 +172,7 @@ const ATH9K: Profile = Profile {
     rts_threshold: None,
     rx_quiet: Span::ZERO,
     rx_longest: RX_LONGEST,
+    code_points: CodePoints::ByUse,
 };
 
 const ATH9K_HTC: Profile = Profile {
@@ -303,6 +307,12 @@ impl Profile {
         if let Below::Firmware { airtime, .. } = &mut self.below {
             *airtime = None;
         }
+        self
+    }
+
+    /// As before Linux 6.8: three bits of a code point choose the access category.
+    pub fn before_uses_of_code_points(mut self) -> Profile {
+        self.code_points = CodePoints::ByClass;
         self
     }
 

@@ -183,7 +183,7 @@ impl Station {
 
     /// A packet of the host for another station. Returns its access category.
     pub fn transmit(&mut self, to: StationId, packet: Box<Packet>, context: &mut QdiscContext<'_>) -> usize {
-        let category = AccessCategory::of_tos(packet.tos).index();
+        let category = AccessCategory::of_tos(packet.tos, self.profile.code_points).index();
         match &mut self.queues {
             Some(queues) => {
                 queues.enqueue(queue_number(to, category), packet, context);

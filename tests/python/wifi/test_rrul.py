@@ -26,9 +26,9 @@ WINDOW = Window(2 * 10**9, 6 * 10**9)
 
 
 @functools.cache
-def tables(*entries: str) -> dict[str, pd.DataFrame]:
+def tables(*entries: str, stack: str = "linux-6.12") -> dict[str, pd.DataFrame]:
     sim = Sim()
-    text = CELL % "\n".join(f"  - {entry}" for entry in entries)
+    text = f"hosts: {{router: {{stack: {stack}}}}}\n" + CELL % "\n".join(f"  - {entry}" for entry in entries)
     scenario = loads(text).runs()[0].scenario
     return {name: table.to_pandas() for name, table in sim.run(scenario, sim.new_progress()).tables.items()}
 
@@ -55,3 +55,11 @@ def test_a_voice_call_waits_for_the_access_point_and_loses_nothing() -> None:
     assert udp_loss(found["udp"], WINDOW)["call"] < 0.01
     delays = udp_delay_samples(found["udp"], WINDOW)["call"]
     assert 1.0 < delays.mean() < 1.3
+
+
+def test_a_voice_call_beside_video_waits_longer_on_a_kernel_to_which_ef_is_video() -> None:
+    flood = "{udp: server -> client, rate: 300mbit, name: film, dscp: CS5}"
+    call = "{udp: server -> client, rate: 1mbit, size: 160b, name: call, dscp: EF}"
+    new, old = (tables(flood, call, stack=stack) for stack in ("linux-6.12", "linux-5.10"))
+    waits = [udp_delay_samples(found["udp"], WINDOW)["call"].mean() for found in (new, old)]
+    assert waits[1] > 1.3 * waits[0]
