@@ -4,7 +4,7 @@ Candidates: every combination of the values in the grids of the inferred conditi
 Rule, fixed before the first search: the candidate under which most of the chosen claims hold; of equals the one with
 the fewest departures (conditions that are not at the first value of their grid), then the first in the order of the
 grid. The chosen claims are every second one of the file, beginning with the first; the others judge the choice and
-have no part in it. Experiments run as with `--quick`.
+have no part in it. Experiments run as with `--quick`, and once for all candidates that do not differ in their variables.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,10 +17,13 @@ from tailback.papers.claims import Paper, load_paper
 from tailback.papers.errors import UnknownPaper
 from tailback.papers.reproduction import Wanted, reproduce
 from tailback.papers.scorecard import Row, held
+from tailback.results.durable import make_folder
 from tailback.sweep import Watch
 
 FOLDER = "search"
-"""The folder of the candidates' results in the folder of results."""
+"""The folder of the search in the folder of results; it has a folder for each candidate that was tried."""
+RUNS = "runs"
+"""The folder in it with the runs of all candidates."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +101,13 @@ def search(wanted: Wanted, watch: Watch, among: Chosen = every) -> Search:
     if len(found) < 2:
         raise UnknownPaper(f"`{wanted.paper}` has no inferred conditions to search\n  hint: ton22 has some")
     out = wanted.out / FOLDER
-    tried = [
-        Tried(one, reproduce(replace(wanted, quick=True, figure=None, let=one.let, out=out / slug(one)), watch).rows)
-        for one in found
-        if among(out / slug(one) / wanted.paper)
-    ]
+    tried = []
+    for one in found:
+        mark = out / slug(one) / wanted.paper
+        if among(mark):
+            carried = reproduce(replace(wanted, quick=True, figure=None, let=one.let, out=out / RUNS), watch)
+            make_folder(mark)
+            tried.append(Tried(one, carried.rows))
     return Search(paper, tried)
 
 
