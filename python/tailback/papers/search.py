@@ -4,7 +4,8 @@ Candidates: every combination of the values in the grids of the inferred conditi
 Rule, fixed before the first search: the candidate under which most of the chosen claims hold; of equals the one with
 the fewest departures (conditions that are not at the first value of their grid), then the first in the order of the
 grid. The chosen claims are every second one of the file, beginning with the first; the others judge the choice and
-have no part in it. Experiments run as with `--quick`, and once for all candidates that do not differ in their variables.
+have no part in it. Experiments run as with `--quick`, and once for all candidates that do not differ in their
+variables.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from pydantic import ValidationError
 
 from tailback.papers import Claim, Paper, Row, UnknownPaper, Wanted, load_paper, papers, search
 from tailback.papers.claims import Condition
-from tailback.papers.reproduction import experiment_file, variables_of
+from tailback.papers.reproduction import Reproduction, experiment_file, variables_of
 from tailback.papers.scorecard import Status
 from tailback.papers.search import Search, Tried, as_document, candidates, in_words
 from tailback.sweep import Silent
@@ -79,6 +80,23 @@ def test_the_table_has_a_row_for_each_candidate_and_a_column_for_each_claim() ->
 
 def test_a_search_may_be_of_some_candidates(tmp_path: Path) -> None:
     assert search(Wanted("ton22", out=tmp_path), Silent(), Path.is_dir).tried == []
+
+
+def test_all_candidates_run_in_one_folder_so_that_equal_experiments_run_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Wanted] = []
+
+    def reproduced(wanted: Wanted, _: object) -> Reproduction:
+        asked.append(wanted)
+        return Reproduction(TON22, [], [], {}, [])
+
+    monkeypatch.setattr(import_module("tailback.papers.search"), "reproduce", reproduced)
+    found = search(Wanted("ton22", out=tmp_path), Silent())
+    assert len({wanted.out for wanted in asked}) == 1
+    assert len({tuple(wanted.let.items()) for wanted in asked}) == len(found.tried) == len(list(candidates(TON22)))
+    again = search(Wanted("ton22", out=tmp_path), Silent(), Path.is_dir)
+    assert len(again.tried) == len(found.tried), "a candidate that was tried has a folder"
 
 
 def test_a_paper_without_inferred_conditions_is_not_searched() -> None:
