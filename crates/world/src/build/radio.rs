@@ -378,8 +378,11 @@ fn profile(driver: &scenario::Driver, path: &str, stack: &str) -> Result<Profile
         ));
     };
     let profile = if STACKS_WITHOUT_AQL.contains(&stack) { profile.before_aql() } else { *profile };
-    let profile =
-        if STACKS_WITH_CODE_POINTS_BY_USE.contains(&stack) { profile } else { profile.before_uses_of_code_points() };
+    let profile = if STACKS_WITH_CODE_POINTS_BY_USE.contains(&stack) {
+        profile
+    } else {
+        profile.before_uses_of_code_points()
+    };
     let given = Parameters::new(driver.options.clone());
     profile.with(&given).map_err(|error| parameter_error(error, &format!("{path}.options")))
 }
