@@ -22,8 +22,9 @@ bridge=${prefix}m
 # By its whole name: it starts itself anew for each connection.
 daemon=$(PATH=$PATH:/usr/sbin:/sbin command -v sshd) || { echo "missing: sshd: apt-get install openssh-server" >&2; exit 1; }
 # Each host has a processor of its own when it wants one: whatever else this machine does comes after, if it may be told.
+# They take turns: iperf3 does not wait, and would keep the only processor of a small machine for ever.
 first=
-command -v chrt >/dev/null && chrt --fifo 1 true 2>/dev/null && first="chrt --fifo 1"
+command -v chrt >/dev/null && chrt --rr 1 true 2>/dev/null && first="chrt --rr 1"
 octet=$(($(printf %s "$prefix" | cksum | cut -d ' ' -f 1) % 250))
 management=198.18.$octet
 hosts="h1 h2 h3 router h4 h5 h6"
