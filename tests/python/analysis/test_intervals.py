@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailback.analysis import Stopping, Window, configurations, half_width, mser5, steady_from, t_interval
-from tailback.analysis.intervals import spread_in_words
+from tailback.analysis.intervals import quantile, spread_in_words
 from tailback.analysis.metric import at
 from tailback.analysis.warmup import bias, unsettled
 
@@ -29,6 +29,15 @@ def test_the_interval_is_that_of_the_t_distribution() -> None:
     low, high = t_interval(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
     assert (high - low) / 2 == pytest.approx(2.776445 * math.sqrt(2.5 / 5), rel=1e-6)
     assert (low + high) / 2 == 3
+
+
+def test_the_quantiles_of_few_repetitions_are_those_of_scipy() -> None:
+    from scipy.special import stdtrit
+
+    freedoms = range(1, 41)
+    assert [quantile(freedom) for freedom in freedoms] == pytest.approx(
+        [stdtrit(f, 0.975) for f in freedoms], rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 20])
