@@ -6,11 +6,11 @@
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tailback_packet::DropReason;
+use tailback_packet::{DropReason, Packet};
 use tailback_qdisc::Effects;
 use tailback_record::{Events, EventsRow, Name, Record, Wifi, WifiRow};
 use tailback_units::{Bytes, SimTime};
-use tailback_wifi::{AccessCategory, Context, Outcome, Ppdu, StationId};
+use tailback_wifi::{AccessCategory, Context, Outcome, Output, Ppdu, StationId};
 use tailback_world::{Air, BuildError, Scenario};
 
 use crate::line::Line;
@@ -70,7 +70,7 @@ struct Service<S> {
     line: SharedLine<S>,
     now: SimTime,
     effects: Effects,
-    outcomes: Vec<Outcome>,
+    output: Output,
     record: Record,
     /// The name of the host of each radio.
     names: Vec<Name>,
@@ -96,7 +96,7 @@ impl<S: Read + Write + Send + 'static> Service<S> {
             line,
             now: SimTime::ZERO,
             effects: Effects::default(),
-            outcomes: Vec::new(),
+            output: Output::default(),
             record,
             names,
             devices,
@@ -143,19 +143,31 @@ impl<S: Read + Write + Send + 'static> Service<S> {
     }
 
     fn tell_outcomes(&mut self) {
-        let mut outcomes = std::mem::take(&mut self.outcomes);
-        self.air.channel.swap_outcomes(&mut outcomes);
-        for outcome in outcomes.drain(..) {
+        let mut output = std::mem::take(&mut self.output);
+        self.air.channel.swap_output(&mut output);
+        let mut received = output.received.drain(..);
+        for outcome in output.outcomes.drain(..) {
             match outcome {
+                Outcome::Received(to, packets) => {
+                    let line = &mut self.line();
+                    received
+                        .by_ref()
+                        .take(packets as usize)
+                        .for_each(|packet| tell_received(line, to, &packet));
+                }
                 Outcome::Sent(ppdu) => self.note(&ppdu),
                 Outcome::Dropped(radio, packet, reason) => {
                     self.note_drop(radio, reason);
-                    tell(&mut self.line(), Outcome::Dropped(radio, packet, reason));
+                    tell_dropped(&mut self.line(), &packet);
                 }
-                other => tell(&mut self.line(), other),
+                Outcome::Credit(token, _) => {
+                    self.line().tell(Message { token: token.0, bytes: 1, ..Message::of(Kind::Status) });
+                }
+                Outcome::Accepts(_) | Outcome::Marked(..) => {}
             }
         }
-        self.outcomes = outcomes;
+        drop(received);
+        self.output = output;
     }
 
     fn note(&mut self, ppdu: &Ppdu) {
@@ -195,21 +207,14 @@ impl<S: Read + Write + Send + 'static> Service<S> {
     }
 }
 
-fn tell<S: Read + Write>(line: &mut Line<S>, outcome: Outcome) {
-    match outcome {
-        Outcome::Received(to, packet) => {
-            line.tell(Message { radio: to.0, token: packet.from.0, ..Message::of(Kind::Received) });
-        }
-        Outcome::Credit(token, _) => {
-            line.tell(Message { token: token.0, bytes: 1, ..Message::of(Kind::Status) });
-        }
-        Outcome::Dropped(_, packet, _) => {
-            let token = packet.from.0;
-            if packet.charged {
-                line.tell(Message { token, ..Message::of(Kind::Status) });
-            }
-            line.tell(Message { token, ..Message::of(Kind::Lost) });
-        }
-        Outcome::Accepts(_) | Outcome::Sent(_) | Outcome::Marked(..) => {}
+fn tell_received<S: Read + Write>(line: &mut Line<S>, to: StationId, packet: &Packet) {
+    line.tell(Message { radio: to.0, token: packet.from.0, ..Message::of(Kind::Received) });
+}
+
+fn tell_dropped<S: Read + Write>(line: &mut Line<S>, packet: &Packet) {
+    let token = packet.from.0;
+    if packet.charged {
+        line.tell(Message { token, ..Message::of(Kind::Status) });
     }
+    line.tell(Message { token, ..Message::of(Kind::Lost) });
 }

@@ -72,6 +72,8 @@ pub struct Aggregate {
     pub frames: VecDeque<Mpdu>,
     /// Length of the PSDU.
     pub bytes: u32,
+    /// Bytes of the IP packets in it.
+    pub ip_bytes: u32,
     /// How long it lasts in the mode of the next transmission.
     pub duration: Span,
     /// Total duration of its transmissions without a response.
@@ -95,6 +97,7 @@ impl Aggregate {
             to: StationId(0),
             frames: VecDeque::new(),
             bytes: 0,
+            ip_bytes: 0,
             duration: Span::ZERO,
             used: Span::ZERO,
             chain,
@@ -146,10 +149,11 @@ pub struct Builder {
 
 impl Builder {
     /// An empty one in place of `spare`, whose frames are gone.
-    pub fn new(limits: Limits, chain: Chain, band: Band, mut spare: Box<Aggregate>) -> Self {
+    #[inline]
+    pub fn new(limits: Limits, chain: &Chain, band: Band, mut spare: Box<Aggregate>) -> Self {
         debug_assert!(spare.frames.is_empty(), "frames of another aggregate");
         let in_time = chain.slowest().psdu_within(limits.duration, band);
-        spare.chain = chain;
+        (spare.chain, spare.ip_bytes) = (*chain, 0);
         Builder { aggregate: spare, limits, band, in_time, padded: 0 }
     }
 
@@ -188,6 +192,7 @@ impl Builder {
         let filling = filling(frame.bytes, self.limits.shortest_mpdu);
         self.aggregate.bytes = self.padded + DELIMITER + frame.bytes + filling;
         self.padded += (DELIMITER + frame.bytes).next_multiple_of(4) + filling;
+        self.aggregate.ip_bytes += frame.ip_bytes();
         self.aggregate.frames.push_back(frame);
     }
 
@@ -233,7 +238,7 @@ mod tests {
 
     fn fill(limits: &Limits, mode: &Mode, bytes: u32, offered: usize) -> Box<Aggregate> {
         let chain = Chain::fixed(*mode, 10);
-        let mut builder = Builder::new(*limits, chain, Band::Ghz5, Box::new(Aggregate::empty(chain)));
+        let mut builder = Builder::new(*limits, &chain, Band::Ghz5, Box::new(Aggregate::empty(chain)));
         for _ in 0..offered {
             if let Some(closed_by) = builder.refuses(bytes) {
                 return builder.close(StationId(0), closed_by, SimTime::ZERO).unwrap();

@@ -54,11 +54,15 @@ impl AirtimeScheduler {
     }
 
     /// A station has packets.
+    #[inline]
     pub fn activate(&mut self, station: u16, now: SimTime) {
-        let account = &mut self.stations[usize::from(station)];
-        if account.listed {
-            return;
+        if !self.stations[usize::from(station)].listed {
+            self.list_active(station, now);
         }
+    }
+
+    fn list_active(&mut self, station: u16, now: SimTime) {
+        let account = &mut self.stations[usize::from(station)];
         (account.listed, account.last_active) = (true, Some(now));
         if self.fair {
             self.list.push_front(station);
@@ -71,14 +75,17 @@ impl AirtimeScheduler {
     /// it.
     pub fn take_turn(&mut self) -> Option<u16> {
         loop {
-            let station = self.list.pop_front()?;
+            let station = *self.list.front()?;
             let account = &mut self.stations[usize::from(station)];
             if !self.fair || account.deficit_us >= 0 {
                 account.listed = false;
-                return Some(station);
+                return self.list.pop_front();
             }
             account.deficit_us += WEIGHT_US;
-            self.list.push_back(station);
+            // A station that is alone has all turns, in which nothing moves.
+            if self.list.len() > 1 {
+                self.list.rotate_left(1);
+            }
         }
     }
 

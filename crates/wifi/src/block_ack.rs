@@ -84,6 +84,7 @@ impl Originator {
     }
 
     /// Takes that frame.
+    #[inline]
     pub fn take_retry(&mut self) -> Option<Mpdu> {
         self.retries.pop_front()
     }
@@ -94,15 +95,18 @@ impl Originator {
         self.retries.insert(after, frame);
     }
 
-    /// A frame was acknowledged or dropped. Returns the oldest number that is not completed.
+    /// `frames` of consecutive numbers from `first` on were acknowledged or dropped. Returns the oldest number that is not
+    /// completed.
     #[inline]
-    pub fn settle(&mut self, sequence: u64) -> u64 {
-        if sequence == self.start {
-            self.start += 1;
+    pub fn settle(&mut self, first: u64, frames: u32) -> u64 {
+        let end = first + u64::from(frames);
+        if first == self.start {
+            self.start = end;
             self.skip_settled();
         } else {
-            let (word, bit) = place_of(sequence);
-            self.settled[word] |= bit;
+            for (word, bit) in (first..end).map(place_of) {
+                self.settled[word] |= bit;
+            }
         }
         self.start
     }
@@ -251,10 +255,10 @@ mod tests {
         }
         assert_eq!(session.next, 64);
         for sequence in 1..64 {
-            session.settle(sequence);
+            session.settle(sequence, 1);
         }
         assert!(!session.window_open(), "63 newer ones are completed, the oldest is not");
-        assert_eq!(session.settle(0), 64);
+        assert_eq!(session.settle(0, 1), 64);
         assert!(session.window_open());
     }
 
@@ -269,7 +273,7 @@ mod tests {
                 }
                 let settled = outstanding.remove(draws.next_u32() as usize % outstanding.len());
                 let oldest = outstanding.first().copied().unwrap_or(session.next);
-                assert_eq!(session.settle(settled), oldest);
+                assert_eq!(session.settle(settled, 1), oldest);
             }
             assert!(session.start > 4_000);
         }

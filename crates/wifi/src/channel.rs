@@ -11,6 +11,8 @@
 //! Within a TXOP the next PPDU of the same category follows if it and its response end in time. Deviation: if it gets
 //! no response, the radio contends again (the standard allows it to continue after PIFS).
 
+use std::collections::VecDeque;
+
 use rand_core::Rng;
 use tailback_packet::{DropReason, Packet, SocketId};
 use tailback_qdisc::{Context as QdiscContext, Effects, Mark};
@@ -23,7 +25,7 @@ use crate::listeners::Listeners;
 use crate::medium::{CTS, Exchange, FAST_CONTROL, Hearing, Pauses, Phase, RTS, Sender, Sensed};
 use crate::phy::Band;
 use crate::station::{CATEGORIES, Station};
-use crate::status::{Acknowledged, Status};
+use crate::status::Status;
 use crate::{PacketBoxes, StationId};
 
 /// The category of beacons, after the access categories.
@@ -41,8 +43,8 @@ pub struct ChannelSettings {
 /// An output of the channel.
 #[derive(Debug)]
 pub enum Outcome {
-    /// A packet for the host of a radio.
-    Received(StationId, Box<Packet>),
+    /// So many packets for the host of a radio: the next of [`Output::received`].
+    Received(StationId, u32),
     /// Credit for a socket on the host of a radio.
     Credit(SocketId, u32),
     /// The driver of a radio accepts packets again.
@@ -53,6 +55,26 @@ pub enum Outcome {
     Dropped(StationId, Box<Packet>, DropReason),
     /// The queues of a radio marked a packet.
     Marked(StationId, Mark),
+}
+
+/// The outputs of the channel, in order.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// What happened.
+    pub outcomes: Vec<Outcome>,
+    /// The packets of all [`Outcome::Received`].
+    pub received: PacketBoxes,
+}
+
+impl Output {
+    /// The packets received since `before` were in the list are for a radio.
+    #[inline]
+    fn received_by(&mut self, station: StationId, before: usize) {
+        let packets = self.received.len() - before;
+        if packets > 0 {
+            self.outcomes.push(Outcome::Received(station, packets as u32));
+        }
+    }
 }
 
 /// A PPDU, as the `wifi` table shows it.
@@ -97,6 +119,7 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
+    #[inline]
     fn of_station(&mut self, station: usize) -> QdiscContext<'_> {
         self.effects.context(self.now, self.draws[station].as_mut())
     }
@@ -118,9 +141,9 @@ pub struct Channel {
     beacon: SimTime,
     /// The earliest time-out of a reorder buffer.
     reordering: SimTime,
-    outcomes: Vec<Outcome>,
-    /// Packets that a reorder buffer has just passed to its host.
-    up: PacketBoxes,
+    output: Output,
+    /// The MPDUs of a PPDU that were lost.
+    lost: VecDeque<Mpdu>,
     /// The radios that have just won the medium.
     winners: Vec<Sender>,
     /// Exchanges to be reused.
@@ -140,8 +163,8 @@ impl Channel {
             access: SimTime::NEVER,
             beacon: SimTime::NEVER,
             reordering: SimTime::NEVER,
-            outcomes: Vec::new(),
-            up: Vec::new(),
+            output: Output::default(),
+            lost: VecDeque::new(),
             winners: Vec::new(),
             spare: Vec::new(),
         };
@@ -155,6 +178,7 @@ impl Channel {
     }
 
     /// The host of radio `from` has a packet for radio `to`.
+    #[inline]
     pub fn transmit(
         &mut self,
         from: StationId,
@@ -205,14 +229,9 @@ impl Channel {
         }
     }
 
-    /// The outputs since the last call.
-    pub fn outcomes(&mut self) -> impl Iterator<Item = Outcome> + '_ {
-        self.outcomes.drain(..)
-    }
-
-    /// Takes the outputs since the last call, and leaves an empty list in their place.
-    pub fn swap_outcomes(&mut self, empty: &mut Vec<Outcome>) {
-        std::mem::swap(&mut self.outcomes, empty);
+    /// Takes the outputs since the last call, and leaves empty lists in their place.
+    pub fn swap_output(&mut self, empty: &mut Output) {
+        std::mem::swap(&mut self.output, empty);
     }
 
     /// Packets inside.
@@ -226,11 +245,17 @@ impl Channel {
     }
 
     /// A radio may have got something to send.
+    #[inline]
     fn contend(&mut self, index: usize, category: usize, context: &mut Context<'_>) {
-        let station = &mut self.stations[index];
-        if station.contenders.waits(category) || !station.has_frames(category) {
-            return;
+        let station = &self.stations[index];
+        if !station.contenders.waits(category) && station.has_frames(category) {
+            self.begin_to_contend(index, category, context);
         }
+    }
+
+    #[inline(never)]
+    fn begin_to_contend(&mut self, index: usize, category: usize, context: &mut Context<'_>) {
+        let station = &mut self.stations[index];
         self.listeners.wake(index, station);
         let busy = station.sense.is_busy();
         station.contenders.wait(category, context.now, busy, context.draws[index].as_mut());
@@ -356,7 +381,7 @@ impl Channel {
         let Sender { station, category } = exchange.sender;
         if let Some(aggregate) = self.stations[station].head(category) {
             let row = row_of(aggregate, StationId(station as u16), &exchange);
-            self.outcomes.push(Outcome::Sent(Ppdu { colliders: exchange.colliders, ..row }));
+            self.output.outcomes.push(Outcome::Sent(Ppdu { colliders: exchange.colliders, ..row }));
         }
         self.unanswered(exchange, context);
     }
@@ -369,38 +394,38 @@ impl Channel {
         let (to, mode, response) = (aggregate.to, aggregate.mode(), aggregate.response());
         let mut row = row_of(aggregate, from, &exchange);
         let mut frames = std::mem::take(&mut aggregate.frames);
+        let (mut lost, arrived) = (std::mem::take(&mut self.lost), self.output.received.len());
         let losses = self.stations[station].loss(to);
         // Nearly all MPDUs of a PPDU are equally long.
         let (mut length, mut loss) = (0, 0);
         let status = &mut exchange.status;
         let recipient = self.stations[to.index()].recipient(category, from);
-        for _ in 0..frames.len() {
-            let Some(mut frame) = frames.pop_front() else { break };
+        for mut frame in frames.drain(..) {
             if frame.bytes != length {
                 (length, loss) = (frame.bytes, losses.of(&mode, frame.bytes));
             }
             if loss > 0 && context.draws[station].next_u32() < loss {
-                frames.push_back(frame);
+                lost.push_back(frame);
                 continue;
             }
             frame.uncharge(&mut status.credits);
-            status.acknowledged.push(Acknowledged::of(&frame));
-            if let Some(late) = recipient.take(frame, context.now, &mut self.up) {
+            status.acknowledge(&frame);
+            if let Some(late) = recipient.take(frame, context.now, &mut self.output.received) {
                 let packets = std::iter::once(late.packet).chain(late.more);
                 let dropped = |packet| Outcome::Dropped(from, packet, DropReason::ReorderTimeout);
-                self.outcomes.extend(packets.map(dropped));
+                self.output.outcomes.extend(packets.map(dropped));
             }
         }
         if let Some(due) = recipient.overdue_at() {
             self.reordering = self.reordering.min(due);
         }
-        row.received = status.acknowledged.len() as u32;
+        row.received = status.frames();
         if let Some(aggregate) = self.stations[station].head(category) {
-            aggregate.frames = frames;
+            (aggregate.frames, self.lost) = (lost, frames);
         }
         self.stations[to.index()].charge_received(category, from, row.duration, context.now);
-        self.outcomes.push(Outcome::Sent(row));
-        self.outcomes.extend(self.up.drain(..).map(|packet| Outcome::Received(to, packet)));
+        self.output.outcomes.push(Outcome::Sent(row));
+        self.output.received_by(to, arrived);
         if row.received == 0 {
             return self.unanswered(exchange, context);
         }
@@ -412,7 +437,7 @@ impl Channel {
     fn answered(&mut self, mut exchange: Box<Exchange>, context: &mut Context<'_>) {
         self.settle(exchange.sender, Attempt::Answered, &exchange.status, context);
         let credits = exchange.status.credits.drain(..);
-        self.outcomes.extend(credits.map(|(id, size)| Outcome::Credit(id, size)));
+        self.output.outcomes.extend(credits.map(|(id, size)| Outcome::Credit(id, size)));
         if let Some(at) = self.next_in_txop(&exchange, context.now) {
             self.free_receiver(&exchange, Sensed::Whole, context.now);
             let (sender, won) = (exchange.sender, exchange.won);
@@ -465,20 +490,21 @@ impl Channel {
         let station = &mut self.stations[index];
         let accepted = station.accepts();
         let moved = station.complete(category, status, &mut context.of_station(index));
-        self.outcomes.extend(
+        self.output.outcomes.extend(
             context.effects.dropped.drain(..).map(|(packet, reason)| Outcome::Dropped(from, packet, reason)),
         );
-        self.outcomes.extend(context.effects.marks.drain(..).map(|mark| Outcome::Marked(from, mark)));
+        self.output.outcomes.extend(context.effects.marks.drain(..).map(|mark| Outcome::Marked(from, mark)));
         if !accepted && station.accepts() {
-            self.outcomes.push(Outcome::Accepts(from));
+            self.output.outcomes.push(Outcome::Accepts(from));
         }
         let next = station.has_frames(category).then_some(context.now);
         station.contenders.exchanged(category, attempt, next, context.draws[index].as_mut());
         // Space in firmware is shared by all categories.
         (0..CATEGORIES).for_each(|category| self.contend(index, category, context));
         if let Some((to, start)) = moved {
-            self.stations[to.index()].move_window(category, from, start, &mut self.up);
-            self.outcomes.extend(self.up.drain(..).map(|packet| Outcome::Received(to, packet)));
+            let before = self.output.received.len();
+            self.stations[to.index()].move_window(category, from, start, &mut self.output.received);
+            self.output.received_by(to, before);
         }
     }
 
@@ -577,10 +603,10 @@ impl Channel {
     fn release_overdue(&mut self, now: SimTime) {
         self.reordering = SimTime::NEVER;
         for (index, station) in self.stations.iter_mut().enumerate() {
-            let next = station.release_overdue(now, &mut self.up);
+            let before = self.output.received.len();
+            let next = station.release_overdue(now, &mut self.output.received);
             self.reordering = self.reordering.min(next);
-            let to = StationId(index as u16);
-            self.outcomes.extend(self.up.drain(..).map(|packet| Outcome::Received(to, packet)));
+            self.output.received_by(StationId(index as u16), before);
         }
     }
 }
@@ -611,7 +637,7 @@ fn row_of(aggregate: &Aggregate, from: StationId, exchange: &Exchange) -> Ppdu {
         to: aggregate.to,
         mpdus: aggregate.frames.len() as u32,
         received: 0,
-        ip_bytes: aggregate.frames.iter().map(Mpdu::ip_bytes).sum(),
+        ip_bytes: aggregate.ip_bytes,
         psdu_bytes: aggregate.bytes,
         duration,
         tries: aggregate.failures,

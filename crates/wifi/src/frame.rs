@@ -39,6 +39,7 @@ pub struct Mpdu {
 
 impl Mpdu {
     /// A frame of one packet with `overhead` bytes around it.
+    #[inline]
     pub fn new(packet: Box<Packet>, overhead: u32) -> Self {
         let bytes = packet.ip_length + overhead;
         Mpdu { packet, more: Vec::new(), sequence: 0, bytes, tries: 0, estimate: Span::ZERO, probes: false }
@@ -57,26 +58,28 @@ impl Mpdu {
     }
 
     /// Packets in it.
+    #[inline]
     pub fn packets(&self) -> usize {
         1 + self.more.len()
     }
 
     /// Bytes of its IP packets.
+    #[inline]
     pub fn ip_bytes(&self) -> u32 {
-        self.packet.ip_length + self.more.iter().map(|packet| packet.ip_length).sum::<u32>()
+        let more = match self.more.is_empty() {
+            true => 0,
+            false => self.more.iter().map(|packet| packet.ip_length).sum::<u32>(),
+        };
+        self.packet.ip_length + more
     }
 
     /// Ends the charge of its packets to their sockets; appends the credits to `credits`, one entry for adjacent
     /// packets of one socket.
+    #[inline]
     pub fn uncharge(&mut self, credits: &mut Vec<(SocketId, u32)>) {
-        for packet in std::iter::once(&mut self.packet).chain(&mut self.more) {
-            if packet.charged {
-                packet.charged = false;
-                match credits.last_mut() {
-                    Some((socket, truesize)) if *socket == packet.from => *truesize += packet.truesize,
-                    _ => credits.push((packet.from, packet.truesize)),
-                }
-            }
+        uncharge(&mut self.packet, credits);
+        if !self.more.is_empty() {
+            self.more.iter_mut().for_each(|packet| uncharge(packet, credits));
         }
     }
 
@@ -85,6 +88,17 @@ impl Mpdu {
         let last = self.more.last().unwrap_or(&self.packet);
         (SUBFRAME_HEADER + LLC + last.ip_length).next_multiple_of(4)
             - (SUBFRAME_HEADER + LLC + last.ip_length)
+    }
+}
+
+#[inline]
+fn uncharge(packet: &mut Packet, credits: &mut Vec<(SocketId, u32)>) {
+    if packet.charged {
+        packet.charged = false;
+        match credits.last_mut() {
+            Some((socket, truesize)) if *socket == packet.from => *truesize += packet.truesize,
+            _ => credits.push((packet.from, packet.truesize)),
+        }
     }
 }
 

@@ -115,8 +115,7 @@ impl Exchange {
         (self.sender, self.to, self.phase) = (sender, to, phase);
         (self.colliders, self.response, self.answered) = (0, Span::ZERO, false);
         self.deferring.clear();
-        self.status.acknowledged.clear();
-        self.status.credits.clear();
+        self.status.clear();
     }
 
     /// The radio that sends, or will after a SIFS.

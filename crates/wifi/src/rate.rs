@@ -70,14 +70,24 @@ pub struct Chain {
     rates: [TxRate; MODES],
     /// Transmissions without a response before it is given up.
     tries: u32,
+    /// The place of the slowest mode.
+    slowest: u8,
     /// It probes: one frame goes alone.
     pub probes: bool,
 }
 
 impl Chain {
     /// One mode for all tries.
+    #[inline]
     pub fn fixed(mode: Mode, tries: u32) -> Self {
-        Chain { rates: [TxRate { mode, index: 0, tries, announced: false }; MODES], tries, probes: false }
+        let rates = [TxRate { mode, index: 0, tries, announced: false }; MODES];
+        Chain { rates, tries, slowest: 0, probes: false }
+    }
+
+    fn new(rates: [TxRate; MODES], tries: u32, probes: bool) -> Self {
+        let places = 0..MODES;
+        let slowest = places.min_by_key(|&place| rates[place].mode.bits_per_sec()).unwrap_or(0);
+        Chain { rates, tries, slowest: slowest as u8, probes }
     }
 
     /// These modes, given up after the tries of all; `None` without a mode, or with more than [`MODES`].
@@ -86,7 +96,7 @@ impl Chain {
         let tries = rates.iter().map(|rate| rate.tries).sum();
         let mut series = [last; MODES];
         series.get_mut(..rates.len())?.copy_from_slice(rates);
-        Some(Chain { rates: series, tries, probes })
+        Some(Chain::new(series, tries, probes))
     }
 
     /// Transmissions without a response before it is given up.
@@ -117,13 +127,9 @@ impl Chain {
     }
 
     /// The modes of which each must keep the limit of an aggregate's duration.
+    #[inline]
     pub fn slowest(&self) -> &Mode {
-        let [first, others @ ..] = &self.rates;
-        if others.iter().all(|other| other.mode == first.mode) {
-            return &first.mode;
-        }
-        let rates = self.rates.iter().map(|rate| &rate.mode);
-        rates.min_by_key(|mode| mode.bits_per_sec()).expect("a chain has modes")
+        &self.rates[usize::from(self.slowest)].mode
     }
 }
 
@@ -279,7 +285,7 @@ impl Minstrel {
         let first = probe.unwrap_or_else(|| self.rate(first, 0));
         let rates = [first, second, third, safe];
         let tries = rates.iter().map(|rate| rate.tries).sum();
-        Chain { rates, tries, probes: probe.is_some() }
+        Chain::new(rates, tries, probe.is_some())
     }
 
     /// The next mode to probe; `None` if there is none of the kind whose turn it is.

@@ -60,6 +60,8 @@ pub struct Station {
     source: Option<Box<dyn FrameSource>>,
     categories: [CategoryState; CATEGORIES],
     links: Vec<Option<Link>>,
+    /// Number of links.
+    linked: u64,
     /// Packets in firmware, of all categories, and their expected airtime.
     in_firmware: u32,
     pending: Span,
@@ -121,6 +123,7 @@ impl Station {
             queues,
             source: None,
             categories: std::array::from_fn(|_| state()),
+            linked: links.iter().flatten().count() as u64,
             links,
             in_firmware: 0,
             pending: Span::ZERO,
@@ -182,6 +185,7 @@ impl Station {
     }
 
     /// A packet of the host for another station. Returns its access category.
+    #[inline]
     pub fn transmit(&mut self, to: StationId, packet: Box<Packet>, context: &mut QdiscContext<'_>) -> usize {
         let category = AccessCategory::of_tos(packet.tos, self.profile.code_points).index();
         match &mut self.queues {
@@ -201,6 +205,7 @@ impl Station {
     }
 
     /// True if this category has an aggregate to send.
+    #[inline]
     pub fn has_frames(&self, category: usize) -> bool {
         self.categories.get(category).is_some_and(|state| !state.hardware.is_empty())
     }
@@ -240,7 +245,7 @@ impl Station {
         context: &mut QdiscContext<'_>,
     ) -> Option<(StationId, u64)> {
         let mut aggregate = self.categories[category].hardware.pop_front()?;
-        let (to, answered) = (aggregate.to, u32::from(!status.acknowledged.is_empty()));
+        let (to, answered) = (aggregate.to, u32::from(!status.acknowledged().is_empty()));
         let tries = aggregate.failures + answered;
         let airtime = aggregate.used + aggregate.duration * u64::from(answered);
         self.report(category, &aggregate, status);
@@ -248,7 +253,7 @@ impl Station {
             self.categories[category].turns.charge(to.0, airtime, context.now);
         }
         let mut start = 0;
-        for settled in &status.acknowledged {
+        for settled in status.acknowledged() {
             start = self.settle(category, to, settled);
         }
         while let Some(mut frame) = aggregate.frames.pop_front() {
@@ -282,7 +287,7 @@ impl Station {
 
     /// Reports the result of an aggregate to rate control.
     fn report(&mut self, category: usize, aggregate: &Aggregate, status: &Status) {
-        let acknowledged = status.acknowledged.len() as u32;
+        let acknowledged = status.frames();
         let sent = acknowledged + aggregate.frames.len() as u32;
         let failures = aggregate.failures - u32::from(acknowledged == 0);
         let Some(link) = self.links[aggregate.to.index()].as_mut() else { return };
@@ -502,8 +507,7 @@ impl Station {
         if self.profile.rate_control == RateControlIn::Host
             && let Some(link) = &self.links[to.index()]
         {
-            let stations = self.links.iter().flatten().count() as u64;
-            queues.expect(number, link.rates.expected_throughput(), stations);
+            queues.expect(number, link.rates.expected_throughput(), self.linked);
         }
     }
 
@@ -538,6 +542,7 @@ impl Station {
         self.queues = Some(queues);
     }
 
+    #[inline(never)]
     fn hand_to_firmware(&mut self, category: usize, to: StationId, packet: Box<Packet>) {
         let mut frame = Mpdu::new(packet, self.overhead);
         frame.estimate = self.expected_airtime(category, to, frame.packet.ip_length);
@@ -599,7 +604,7 @@ impl Station {
         &mut self,
         category: usize,
         to: StationId,
-        source: &mut dyn FnMut(&mut Session, u32) -> Option<Mpdu>,
+        source: &mut impl FnMut(&mut Session, u32) -> Option<Mpdu>,
         now: SimTime,
     ) -> Option<Box<Aggregate>> {
         let chain = self.links[to.index()].as_mut()?.rates.chain(now, self.profile.hardware_tries);
@@ -609,28 +614,24 @@ impl Station {
         }
         let session = &mut self.categories[category].sessions[to.index()];
         let spare = self.spare.pop().unwrap_or_else(|| Box::new(Aggregate::empty(chain)));
-        let mut builder = Builder::new(limits, chain, self.band, spare);
+        let mut builder = Builder::new(limits, &chain, self.band, spare);
         let closed_by = loop {
             if builder.len() >= limits.frames as usize {
                 break ClosedBy::FrameLimit;
             }
-            let frame = match session.originator.take_retry() {
-                Some(frame) => frame,
-                None if !session.originator.window_open() => break ClosedBy::Window,
-                None => match source(session, self.overhead) {
-                    Some(mut frame) => {
-                        frame.sequence = session.originator.number();
-                        frame
-                    }
-                    None => break ClosedBy::EmptyQueue,
-                },
+            let closed_by = if let Some(frame) = session.originator.take_retry() {
+                offer(&mut builder, session, frame)
+            } else if !session.originator.window_open() {
+                Some(ClosedBy::Window)
+            } else if let Some(mut frame) = source(session, self.overhead) {
+                frame.sequence = session.originator.number();
+                offer(&mut builder, session, frame)
+            } else {
+                Some(ClosedBy::EmptyQueue)
             };
-            let alone = frame.probes && !builder.is_empty();
-            if let Some(reason) = builder.refuses(frame.bytes).or(alone.then_some(ClosedBy::FrameLimit)) {
-                session.originator.send_again(frame);
+            if let Some(reason) = closed_by {
                 break reason;
             }
-            builder.push(frame);
         };
         builder.close(to, closed_by, now).map_err(|emptied| self.spare.push(emptied)).ok()
     }
@@ -654,7 +655,7 @@ impl Station {
             self.pending = self.pending.saturating_sub(settled.estimate);
             self.in_firmware -= settled.packets;
         }
-        session.originator.settle(settled.sequence)
+        session.originator.settle(settled.sequence, settled.frames)
     }
 }
 
@@ -672,6 +673,18 @@ impl Session {
         let firmware: usize = self.firmware.iter().map(Mpdu::packets).sum();
         firmware + self.originator.waiting_packets() + self.recipient.held()
     }
+}
+
+/// Adds a frame to an aggregate. If it has no room for it, the frame waits to be sent first, and the reason is returned.
+#[inline(always)]
+fn offer(builder: &mut Builder, session: &mut Session, frame: Mpdu) -> Option<ClosedBy> {
+    let alone = frame.probes && !builder.is_empty();
+    let refused = builder.refuses(frame.bytes).or(alone.then_some(ClosedBy::FrameLimit));
+    match refused {
+        Some(_) => session.originator.send_again(frame),
+        None => builder.push(frame),
+    }
+    refused
 }
 
 /// The next frame of a source.

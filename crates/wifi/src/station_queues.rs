@@ -93,6 +93,7 @@ impl StationQueues {
     }
 
     /// Appends a packet to its flow in `queue`.
+    #[inline]
     pub fn enqueue(&mut self, queue: u16, mut packet: Box<Packet>, context: &mut QdiscContext<'_>) {
         let flow = self.flow_of(queue, packet.flow_hash);
         packet.enqueued = context.now;
@@ -124,6 +125,7 @@ impl StationQueues {
     }
 
     /// The next packet of `queue`.
+    #[inline(always)]
     pub fn dequeue(&mut self, queue: u16, context: &mut QdiscContext<'_>) -> Option<Box<Packet>> {
         let StationQueues { flows, states, queues, owners, .. } = self;
         let state = queues[usize::from(queue)].as_deref_mut()?;
@@ -131,8 +133,8 @@ impl StationQueues {
         let passed = loop {
             let Some(flow) = state.turns.next_flow() else { break None };
             let law = states[flow as usize].dequeue(&state.codel, context.now);
-            if let Some(packet) = judged(flows, flow, law, &mut taken, context) {
-                state.turns.charge(flow, packet.frame_length());
+            if let Some((packet, length)) = judged(flows, flow, law, &mut taken, context) {
+                state.turns.charge(flow, length);
                 break Some(packet);
             }
             if state.turns.emptied() {
@@ -201,7 +203,7 @@ struct Taken {
     memory: u64,
 }
 
-/// The head of `flow` after CoDel has dropped packets before it.
+/// The head of `flow` after CoDel has dropped packets before it, with its frame length.
 #[inline]
 fn judged(
     flows: &mut FlowQueues,
@@ -209,8 +211,8 @@ fn judged(
     mut law: CodelDequeue<'_>,
     taken: &mut Taken,
     context: &mut QdiscContext<'_>,
-) -> Option<Box<Packet>> {
-    while let Some(mut packet) = flows.pop(flow) {
+) -> Option<(Box<Packet>, u32)> {
+    while let Some((mut packet, length)) = flows.pop_with_length(flow) {
         taken.packets += 1;
         taken.memory += u64::from(packet.truesize);
         let head = Head {
@@ -222,9 +224,9 @@ fn judged(
             Verdict::Drop => context.refuse(packet, DropReason::Aqm),
             Verdict::Mark => {
                 context.mark(&mut packet);
-                return Some(packet);
+                return Some((packet, length));
             }
-            Verdict::Pass => return Some(packet),
+            Verdict::Pass => return Some((packet, length)),
         }
     }
     law.queue_is_empty();

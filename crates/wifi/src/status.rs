@@ -8,26 +8,63 @@ use crate::frame::Mpdu;
 /// The result of an aggregate.
 #[derive(Debug, Default)]
 pub struct Status {
-    /// Those that were acknowledged.
-    pub acknowledged: Vec<Acknowledged>,
+    /// Those that were acknowledged, in order.
+    acknowledged: Vec<Acknowledged>,
     /// The sockets to credit, with the truesize.
     pub credits: Vec<(SocketId, u32)>,
 }
 
-/// A frame that was acknowledged.
+/// Frames with consecutive sequence numbers that were acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Acknowledged {
-    /// Its sequence number.
+    /// Sequence number of the first.
     pub sequence: u64,
-    /// Packets in it.
+    /// Number of frames.
+    pub frames: u32,
+    /// Packets in them.
     pub packets: u32,
-    /// Its expected airtime.
+    /// Their expected airtime.
     pub estimate: Span,
+}
+
+impl Status {
+    /// Nothing was acknowledged yet.
+    pub fn clear(&mut self) {
+        self.acknowledged.clear();
+        self.credits.clear();
+    }
+
+    /// A frame arrived.
+    #[inline]
+    pub fn acknowledge(&mut self, frame: &Mpdu) {
+        match self.acknowledged.last_mut() {
+            Some(run) if run.sequence + u64::from(run.frames) == frame.sequence => run.extend(frame),
+            _ => self.acknowledged.push(Acknowledged::of(frame)),
+        }
+    }
+
+    /// The frames that arrived.
+    pub fn acknowledged(&self) -> &[Acknowledged] {
+        &self.acknowledged
+    }
+
+    /// Their number.
+    pub fn frames(&self) -> u32 {
+        self.acknowledged.iter().map(|run| run.frames).sum()
+    }
 }
 
 impl Acknowledged {
     /// What is to be remembered of a frame.
     pub fn of(frame: &Mpdu) -> Self {
-        Acknowledged { sequence: frame.sequence, packets: frame.packets() as u32, estimate: frame.estimate }
+        let (sequence, packets) = (frame.sequence, frame.packets() as u32);
+        Acknowledged { sequence, frames: 1, packets, estimate: frame.estimate }
+    }
+
+    #[inline]
+    fn extend(&mut self, frame: &Mpdu) {
+        self.frames += 1;
+        self.packets += frame.packets() as u32;
+        self.estimate += frame.estimate;
     }
 }

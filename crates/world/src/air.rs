@@ -11,10 +11,12 @@ use tailback_wifi::{Context as ChannelContext, Outcome, Ppdu, StationId};
 
 use crate::Event;
 use crate::channel::RadioChannel;
+use crate::context::Context;
 use crate::world::World;
 
 impl World {
     /// Processes an event of a channel.
+    #[inline(never)]
     pub(crate) fn on_air(&mut self, channel: u16) {
         let index = usize::from(channel);
         let RadioChannel { channel: air, draws, pending, .. } = &mut self.context.channels[index];
@@ -23,51 +25,58 @@ impl World {
         }
         *pending = SimTime::NEVER;
         air.advance(&mut ChannelContext { now: self.context.now, draws, effects: &mut self.context.effects });
-        let mut outcomes = std::mem::take(&mut self.context.outcomes);
-        self.context.channels[index].channel.swap_outcomes(&mut outcomes);
-        for outcome in outcomes.drain(..) {
-            self.came_from_air(index, outcome);
+        let mut output = std::mem::take(&mut self.context.from_air);
+        self.context.channels[index].channel.swap_output(&mut output);
+        let mut received = output.received.drain(..);
+        for outcome in output.outcomes.drain(..) {
+            match outcome {
+                Outcome::Received(station, packets) => {
+                    let packets = packets as usize;
+                    self.capture_received(index, station, &received.as_slice()[..packets]);
+                    self.received(index, station, received.by_ref().take(packets));
+                }
+                Outcome::Credit(socket, truesize) => self.context.effects.credits.push((socket, truesize)),
+                Outcome::Accepts(station) => self.wake_queue(index, station),
+                Outcome::Sent(ppdu) => self.note_ppdu(index, &ppdu),
+                Outcome::Dropped(station, packet, reason) => self.drop_at(index, station, packet, reason),
+                Outcome::Marked(station, mark) => self.note_mark(index, station, &mark),
+            }
         }
-        self.context.outcomes = outcomes;
+        drop(received);
+        self.context.from_air = output;
         self.context.wake_channel(channel);
     }
 
-    fn came_from_air(&mut self, channel: usize, outcome: Outcome) {
-        match outcome {
-            Outcome::Received(station, packet) => {
-                self.capture_received(channel, station, &packet);
-                self.received(channel, station, packet);
-            }
-            Outcome::Credit(socket, truesize) => self.context.effects.credits.push((socket, truesize)),
-            Outcome::Accepts(station) => self.wake_queue(channel, station),
-            Outcome::Sent(ppdu) => self.note_ppdu(channel, &ppdu),
-            Outcome::Dropped(station, packet, reason) => self.drop_at(channel, station, packet, reason),
-            Outcome::Marked(station, mark) => self.note_mark(channel, station, &mark),
-        }
-    }
-
-    /// A packet waits for the interrupt of its radio, if that is mitigated.
-    fn received(&mut self, channel: usize, station: StationId, packet: Box<Packet>) {
+    /// Packets wait for the interrupt of their radio, if that is mitigated.
+    fn received(
+        &mut self,
+        channel: usize,
+        station: StationId,
+        packets: impl ExactSizeIterator<Item = Box<Packet>>,
+    ) {
         let air = &mut self.context.channels[channel];
         let host = air.interface(station).host;
         let moderation = &mut air.moderation[usize::from(station.0)];
         if moderation.is_off() {
-            self.context.backlog.push_back((host, packet));
-        } else if let Some(due) = moderation.hold(packet, self.context.now) {
+            self.context.backlog.extend(packets.map(|packet| (host, packet)));
+        } else if let Some(due) = moderation.hold(packets, self.context.now) {
             self.context.wake_at(due, Event::Interrupt(channel as u16, station));
         }
     }
 
     /// The host of a radio takes what has been received, unless more has come in the meantime.
     pub(crate) fn interrupt(&mut self, channel: u16, station: StationId) {
-        let context = &mut self.context;
-        let air = &mut context.channels[usize::from(channel)];
+        let Context { channels, backlog, now, .. } = &mut self.context;
+        let air = &mut channels[usize::from(channel)];
         let host = air.interface(station).host;
-        let released = air.moderation[usize::from(station.0)].release(context.now);
-        match released {
-            Ok(packets) => context.backlog.extend(packets.into_iter().map(|packet| (host, packet))),
-            Err(due) => context.wake_at(due, Event::Interrupt(channel, station)),
-        }
+        let later = match air.moderation[usize::from(station.0)].release(*now) {
+            Ok(packets) => {
+                backlog.extend(packets.map(|packet| (host, packet)));
+                return;
+            }
+            Err(due) => due,
+        };
+        self.context.wake_at(later, Event::Interrupt(channel, station));
     }
 
     fn note_ppdu(&mut self, channel: usize, ppdu: &Ppdu) {
@@ -97,15 +106,17 @@ impl World {
         self.context.journal.packet_marked(self.context.now, device, mark);
     }
 
-    /// Captures a packet received over the air; its sender is the next hop of the reverse path.
-    fn capture_received(&mut self, channel: usize, station: StationId, packet: &Packet) {
+    /// Captures packets received over the air; their sender is the next hop of the reverse path.
+    fn capture_received(&mut self, channel: usize, station: StationId, packets: &[Box<Packet>]) {
         if self.context.captures.is_off() {
             return;
         }
         let interfaces = &self.context.channels[channel].interfaces;
         let here = &interfaces[usize::from(station.0)];
-        let from = interfaces[usize::from(here.next_hop(packet.source).0)].device;
-        self.context.captures.received((from, here.device), packet, self.context.now);
+        for packet in packets {
+            let from = interfaces[usize::from(here.next_hop(packet.source).0)].device;
+            self.context.captures.received((from, here.device), packet, self.context.now);
+        }
     }
 
     /// [linux-6.12 net/mac80211/util.c ieee80211_wake_queue]

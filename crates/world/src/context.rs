@@ -33,7 +33,7 @@ pub(crate) struct Context {
     /// The Wi-Fi cells.
     pub(crate) channels: Vec<RadioChannel>,
     /// The output of a channel that is not yet processed.
-    pub(crate) outcomes: Vec<tailback_wifi::Outcome>,
+    pub(crate) from_air: tailback_wifi::Output,
     pub(crate) ledger: Ledger,
     /// Packets in the network of each pair of sockets.
     inside: Vec<u32>,
@@ -52,7 +52,7 @@ impl Context {
             boxes: Vec::new(),
             segmented: Vec::new(),
             channels: Vec::new(),
-            outcomes: Vec::new(),
+            from_air: tailback_wifi::Output::default(),
             ledger: Ledger::default(),
             inside: Vec::new(),
             cost: Cost::default(),

@@ -7,6 +7,7 @@
 //! its first MPDU, and `quiet` from each.
 
 use std::collections::VecDeque;
+use std::collections::vec_deque::Drain;
 
 use tailback_packet::Packet;
 use tailback_units::{SimTime, Span};
@@ -37,20 +38,24 @@ impl Moderation {
         self.held.len()
     }
 
-    /// Holds a packet. Returns when to look for the interrupt, if nothing waited before.
-    pub(crate) fn hold(&mut self, packet: Box<Packet>, now: SimTime) -> Option<SimTime> {
+    /// Holds packets that arrive together. Returns when to look for the interrupt, if nothing waited before.
+    pub(crate) fn hold(
+        &mut self,
+        packets: impl Iterator<Item = Box<Packet>>,
+        now: SimTime,
+    ) -> Option<SimTime> {
         let begins = self.held.is_empty();
         if begins {
             self.first = now;
         }
-        self.held.push_back(packet);
+        self.held.extend(packets);
         self.due = (now + self.quiet).min(self.first + self.longest);
         begins.then_some(self.due)
     }
 
     /// The packets, if the interrupt is due; else when to look again.
-    pub(crate) fn release(&mut self, now: SimTime) -> Result<VecDeque<Box<Packet>>, SimTime> {
-        if now < self.due { Err(self.due) } else { Ok(std::mem::take(&mut self.held)) }
+    pub(crate) fn release(&mut self, now: SimTime) -> Result<Drain<'_, Box<Packet>>, SimTime> {
+        if now < self.due { Err(self.due) } else { Ok(self.held.drain(..)) }
     }
 }
 
@@ -67,7 +72,7 @@ mod tests {
     }
 
     fn hold(moderation: &mut Moderation, at: u64) -> Option<SimTime> {
-        moderation.hold(Box::new(Packet::empty()), us(at))
+        moderation.hold(std::iter::once(Box::new(Packet::empty())), us(at))
     }
 
     #[test]

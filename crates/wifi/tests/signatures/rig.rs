@@ -8,8 +8,8 @@ use tailback_units::{SimTime, Span};
 use tailback_wifi::driver::{self, Profile};
 use tailback_wifi::phy::{Format, Guard, LegacyRate};
 use tailback_wifi::{
-    AccessCategory, Band, Channel, ChannelSettings, Context, Edca, Hearing, Link, Loss, Mode, Outcome, Ppdu,
-    RateControl, Station, StationId,
+    AccessCategory, Band, Channel, ChannelSettings, Context, Edca, Hearing, Link, Loss, Mode, Outcome,
+    Output, Ppdu, RateControl, Station, StationId,
 };
 
 /// Payload of a datagram that fills 1500 bytes.
@@ -172,14 +172,19 @@ impl Rig {
         assert_ne!(*now, SimTime::NEVER, "{} packets are stuck", cell.packets());
         cell.advance(&mut Context { now: *now, draws, effects });
         self.count_drops();
-        for outcome in self.cell.outcomes() {
+        let mut output = Output::default();
+        self.cell.swap_output(&mut output);
+        let mut received = output.received.into_iter();
+        for outcome in output.outcomes {
             match outcome {
-                Outcome::Received(to, packet) => {
-                    self.received[packet.from.0 as usize] += 1;
-                    self.outstanding[packet.from.0 as usize] -= 1;
-                    self.received_by[usize::from(to.0)] += 1;
-                    let Payload::EchoRequest { seq } = packet.payload else { continue };
-                    self.arrivals.push((self.now, seq));
+                Outcome::Received(to, packets) => {
+                    for packet in received.by_ref().take(packets as usize) {
+                        self.received[packet.from.0 as usize] += 1;
+                        self.outstanding[packet.from.0 as usize] -= 1;
+                        self.received_by[usize::from(to.0)] += 1;
+                        let Payload::EchoRequest { seq } = packet.payload else { continue };
+                        self.arrivals.push((self.now, seq));
+                    }
                 }
                 Outcome::Credit(_, truesize) => self.credits += u64::from(truesize / TRUESIZE),
                 Outcome::Sent(ppdu) => self.ppdus.push(ppdu),

@@ -14,7 +14,7 @@ use tailback_wifi::driver::{self, Below};
 use tailback_wifi::phy::Guard;
 use tailback_wifi::{
     AccessCategory, Band, Channel, ChannelSettings, Context, Edca, FrameSource, Handed, Hearing, Link, Loss,
-    Outcome, Ppdu, RateControl, Station, StationId,
+    Outcome, Output, Ppdu, RateControl, Station, StationId,
 };
 
 use crate::rig::{Plan, ht};
@@ -122,9 +122,11 @@ fn played(driver: &str, others: u16, packets: u32, loss: f64) -> Played {
     while channel.deadline() != SimTime::NEVER {
         now = channel.deadline();
         channel.advance(&mut Context { now, draws: &mut draws, effects: &mut effects });
-        for outcome in channel.outcomes() {
+        let mut output = Output::default();
+        channel.swap_output(&mut output);
+        for outcome in output.outcomes {
             match outcome {
-                Outcome::Received(..) => played.received += 1,
+                Outcome::Received(_, packets) => played.received += u64::from(packets),
                 Outcome::Dropped(..) => played.dropped += 1,
                 Outcome::Sent(ppdu) => played.ppdus.push(ppdu),
                 Outcome::Credit(..) | Outcome::Accepts(_) | Outcome::Marked(..) => {}
