@@ -84,7 +84,8 @@ impl AirtimeScheduler {
             account.deficit_us += WEIGHT_US;
             // A station that is alone has all turns, in which nothing moves.
             if self.list.len() > 1 {
-                self.list.rotate_left(1);
+                self.list.pop_front();
+                self.list.push_back(station);
             }
         }
     }

@@ -204,7 +204,7 @@ struct Taken {
 }
 
 /// The head of `flow` after CoDel has dropped packets before it, with its frame length.
-#[inline]
+#[inline(always)]
 fn judged(
     flows: &mut FlowQueues,
     flow: u32,
