@@ -30,8 +30,11 @@ KERNELS: Mapping[str, str] = {"ipv6": "uml:ipv6"}
 """The backend of files that need another kernel than `stock`."""
 
 MORE: Mapping[str, int] = {
-    "loss of 1 %": 40, "impairments": 40, "short flows": 40, "schedule": 60,
+    "loss of 1 %": 40, "impairments": 40, "short flows": 100, "schedule": 60,
     "reno, tail drops, 10 Mbit/s": 40, "reordering, bbr": 40, "reordering on a link with a rate, bbr": 40,
+    "codel ce_threshold, cubic": 20, "corruption of 1 %": 40, "requests and arrivals over pfifo": 40,
+    "requests and arrivals over fq_codel": 40, "requests and arrivals of reno over a short pfifo": 40,
+    "probes": 40, "bbr, 100 Mbit/s": 40,
 }  # fmt: skip
 """Cases whose figures vary so much that they need more repetitions."""
 
