@@ -54,8 +54,8 @@ values. The other claims have no part in the choice, and show whether it is more
 or that its text gives, shaded areas are ranges, black lines stand on bars. Where a ring is around our mark, the two
 agree.
 
-The full set has 1408 runs. On two cores that other work used, too, it took 9.7 minutes (`wlan18` 3.9, `access21` 2.0,
-`ton22` 3.2, `teacup14` 0.5); `--quick` has 405 runs and takes some 1.7 CPU minutes. Where a paper gives no number of
+The full set has 1408 runs. On two cores that other work used, too, it took 8.0 minutes (`ton22` 4.1, `access21` 2.2,
+`wlan18` 1.1, `teacup14` 0.2); `--quick` has 405 runs and takes some 1.7 CPU minutes. Where a paper gives no number of
 repetitions there are three. Captures for passive RTT take 300 MB.
 
 ## The conditions on a real kernel
