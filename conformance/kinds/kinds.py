@@ -35,6 +35,8 @@ MORE: Mapping[str, int] = {
     "codel ce_threshold, cubic": 20, "corruption of 1 %": 40, "requests and arrivals over pfifo": 40,
     "requests and arrivals over fq_codel": 40, "requests and arrivals of reno over a short pfifo": 40,
     "probes": 40, "bbr, 100 Mbit/s": 40,
+    "cubic-L10M-pfifo-std-n4": 15, "R10M, cake, 10ms, reno, 1ms": 20, "R100M, fq_codel, 100ms, reno, off": 15,
+    "R100M, pfifo_fast, 10ms, cdg, 1ms": 20, "R100M, pfifo_fast, 1ms, bbr, 1ms": 40,
 }  # fmt: skip
 """Cases whose figures vary so much that they need more repetitions."""
 
