@@ -25,6 +25,11 @@ from waiting import alive, joined, until
 
 Make = Callable[..., dict[str, Any]]
 HT = {"format": "ht", "width": 40, "streams": 2, "mcs": 7, "guard_ns": 400}
+ECHOES = {
+    "kind": "ping", "name": "ping", "from": 2, "to": 0, "start_ns": 0, "stop_ns": SECOND,
+    "interval_ns": SECOND // 50, "size": 64,
+}  # fmt: skip
+"""Fifty pings in a second, of the server to the client."""
 
 
 @pytest.fixture(autouse=True)
@@ -150,11 +155,7 @@ def test_a_slow_station_gets_as_much_air_as_a_fast_one(uml: Uml, scenario: Make)
 
 
 def test_a_ping_does_not_wait_behind_the_flow_that_fills_the_queue_of_its_station(uml: Uml, scenario: Make) -> None:
-    echoes = {
-        "kind": "ping", "name": "ping", "from": 2, "to": 0, "start_ns": 0, "stop_ns": SECOND,
-        "interval_ns": SECOND // 50, "size": 64,
-    }  # fmt: skip
-    given = several(scenario, [between(2, 0, 400_000_000), echoes])
+    given = several(scenario, [between(2, 0, 400_000_000), ECHOES])
     medians = [result.tables["ping"].to_pandas().rtt_ms.median() for result in (run(uml, given), simulated(given))]
     # Two aggregates are before it, and one may be on the air; the queue itself holds a tenth of a second.
     assert medians[0] < 6
@@ -189,11 +190,7 @@ def test_later_standards_carry_what_they_do_in_the_simulator(
 
 
 def test_airtime_queue_limits_count_the_rates_of_later_standards(uml: Uml, scenario: Make) -> None:
-    echoes = {
-        "kind": "ping", "name": "ping", "from": 2, "to": 0, "start_ns": 0, "stop_ns": SECOND,
-        "interval_ns": SECOND // 50, "size": 64,
-    }  # fmt: skip
-    given = several(scenario, [between(2, 0, 300_000_000), echoes], driver="mt76")
+    given = several(scenario, [between(2, 0, 300_000_000), ECHOES], driver="mt76")
     # 17 Mbit/s: 2048 frames of firmware would be 1.4 s.
     given["cells"][0]["stations"][0]["mode"] = {"format": "he", "width": 20, "streams": 1, "mcs": 1, "guard_ns": 800}
     medians = [each.tables["ping"].to_pandas().rtt_ms.median() for each in (run(uml, given), simulated(given))]
@@ -202,11 +199,7 @@ def test_airtime_queue_limits_count_the_rates_of_later_standards(uml: Uml, scena
 
 
 def test_airtime_queue_limits_bound_what_waits_in_firmware(uml: Uml, scenario: Make) -> None:
-    echoes = {
-        "kind": "ping", "name": "ping", "from": 2, "to": 0, "start_ns": 0, "stop_ns": SECOND,
-        "interval_ns": SECOND // 50, "size": 64,
-    }  # fmt: skip
-    given = several(scenario, [between(2, 0, 300_000_000), echoes], driver="ath10k")
+    given = several(scenario, [between(2, 0, 300_000_000), ECHOES], driver="ath10k")
     # 12 ms of airtime; 1424 frames would be 70 ms.
     for each in (run(uml, given), simulated(given)):
         assert each.tables["ping"].to_pandas().rtt_ms.median() == pytest.approx(16, abs=5)
