@@ -1,10 +1,15 @@
-//! One radio of the cell: its queues, its sessions with other radios, and the next PPDU to send.
+//! One radio of the cell: its queues, its sessions with other radios, and the PPDU that it sends.
 //!
 //! ```text
 //! packet → queue above → (slot or space below) → aggregate → [the channel sends it] → status: completed or requeued
 //! ```
 //! The credit of a packet returns when the status of its frame is known, after its slot has been refilled.
-//! [linux-6.12 ath9k xmit.c ath_txq_schedule, ath_tx_complete_aggr]
+//! [linux-6.12 ath9k xmit.c ath_tx_complete_aggr]
+//!
+//! This file has what a radio is told: packets, states of the medium, statuses, windows. What it forms of its packets is
+//! in [`scheduling`].
+
+mod scheduling;
 
 use std::collections::VecDeque;
 
@@ -13,20 +18,17 @@ use tailback_packet::{DropReason, Packet};
 use tailback_qdisc::Context as QdiscContext;
 use tailback_units::{SimTime, Span};
 
-use crate::aggregate::{Aggregate, Builder, ClosedBy, Limits};
+use crate::aggregate::Aggregate;
 use crate::airtime::AirtimeScheduler;
 use crate::beacon::Beacon;
 use crate::block_ack::{Originator, Recipient, WINDOW};
 use crate::contend::{AccessCategory, Contenders, Edca};
-use crate::driver::{
-    AIRTIME_USE_RX, AIRTIME_USE_TX, Above, AirtimeLimits, Amsdu, Below, Profile, RateControlIn,
-};
-use crate::expected_airtime::{Expected, expected_airtime};
+use crate::driver::{AIRTIME_USE_RX, AIRTIME_USE_TX, Above, Below, Profile};
 use crate::frame::Mpdu;
-use crate::frame_source::{FrameSource, Room, Tried};
+use crate::frame_source::{FrameSource, Tried};
 use crate::loss::Loss;
 use crate::medium::{CarrierSense, Pauses, Sensed};
-use crate::phy::{Band, LegacyRate, Mode};
+use crate::phy::{Band, LegacyRate};
 use crate::rate::RateControl;
 use crate::station_queues::StationQueues;
 use crate::status::{Acknowledged, Status};
@@ -359,283 +361,6 @@ impl Station {
         above > 0 || self.categories[category].sessions[to.index()].originator.waiting() > 0
     }
 
-    /// Fills space that has become free below. Firmware has one limit for all categories.
-    fn pull_what_fits(&mut self, category: usize, context: &mut QdiscContext<'_>) {
-        match self.profile.below {
-            Below::Slots(_) => self.pull(category, context),
-            Below::Firmware { .. } => (0..CATEGORIES).for_each(|category| self.pull(category, context)),
-        }
-    }
-
-    /// Moves packets from above into the space below.
-    #[inline]
-    fn pull(&mut self, category: usize, context: &mut QdiscContext<'_>) {
-        match self.profile.below {
-            Below::Slots(slots) => self.fill_slots(category, slots, context),
-            Below::Firmware { slots, frames, airtime } => {
-                self.fill_firmware(category, frames, airtime, context);
-                self.form_in_firmware(category, slots, context.now);
-            }
-        }
-    }
-
-    #[inline]
-    fn fill_slots(&mut self, category: usize, slots: u32, context: &mut QdiscContext<'_>) {
-        if self.categories[category].hardware.len() < slots as usize {
-            self.fill_free_slots(category, slots, context);
-        }
-    }
-
-    #[inline(never)]
-    fn fill_free_slots(&mut self, category: usize, slots: u32, context: &mut QdiscContext<'_>) {
-        let Some(mut queues) = self.queues.take() else {
-            return self.fill_slots_from_source(category, slots, context.now);
-        };
-        while self.categories[category].hardware.len() < slots as usize {
-            let Some(turn) = self.categories[category].turns.take_turn() else { break };
-            let to = StationId(turn);
-            let number = queue_number(to, category);
-            self.expect(&mut queues, number, to);
-            let now = context.now;
-            let formed = self.form(
-                category,
-                to,
-                &mut |_, overhead| Some(Mpdu::new(queues.dequeue(number, context)?, overhead)),
-                now,
-            );
-            // A station whose window is full comes back when frames of it are settled.
-            let Some(aggregate) = formed else { continue };
-            let state = &mut self.categories[category];
-            match queues.packets_of(number) > 0 || state.sessions[to.index()].originator.waiting() > 0 {
-                true => state.turns.activate(turn, now),
-                false => state.turns.emptied(turn, now),
-            }
-            self.categories[category].hardware.push_back(aggregate);
-        }
-        self.queues = Some(queues);
-    }
-
-    fn fill_slots_from_source(&mut self, category: usize, slots: u32, now: SimTime) {
-        let Some(mut source) = self.source.take() else { return };
-        while self.categories[category].hardware.len() < slots as usize {
-            let Some(to) = source.take_turn(category) else { break };
-            if !self.ask_rates(category, to, source.as_mut()) {
-                continue;
-            }
-            source.expect(self.room(category, to));
-            let next = &mut |_: &mut Session, overhead| from_source(source.as_mut(), category, to, overhead);
-            // A station whose window is full comes back when frames of it are settled.
-            let Some(aggregate) = self.form(category, to, next, now) else { continue };
-            self.categories[category].hardware.push_back(aggregate);
-            source.activate(
-                category,
-                to,
-                self.categories[category].sessions[to.index()].originator.waiting(),
-            );
-        }
-        self.source = Some(source);
-    }
-
-    /// Asks the source for the modes of the next aggregate for `to`, if it chooses them: its first frame waits before all
-    /// others from now on. False: there is no frame.
-    fn ask_rates(&mut self, category: usize, to: StationId, source: &mut dyn FrameSource) -> bool {
-        let Some(Link { rates: RateControl::Source(chain), .. }) = &mut self.links[to.index()] else {
-            return true;
-        };
-        let originator = &mut self.categories[category].sessions[to.index()].originator;
-        let first = match originator.take_retry() {
-            Some(frame) => Some(frame),
-            None if !originator.window_open() => None,
-            None => from_source(source, category, to, self.overhead)
-                .map(|frame| Mpdu { sequence: originator.number(), ..frame }),
-        };
-        let Some(first) = first else { return false };
-        if let Some(given) = source.rates(category, to, &first.packet) {
-            **chain = given;
-        }
-        originator.send_again(first);
-        true
-    }
-
-    /// What the next aggregate takes for sure; nothing where the radio itself may probe a mode.
-    fn room(&self, category: usize, to: StationId) -> Room {
-        let slowest = match &self.links[to.index()] {
-            Some(Link { rates: RateControl::Fixed(mode), .. }) => mode,
-            Some(Link { rates: RateControl::Source(chain), .. }) if !chain.probes => chain.slowest(),
-            _ => return Room::default(),
-        };
-        let limits = self.limits(category, slowest);
-        let originator = &self.categories[category].sessions[to.index()].originator;
-        let room = Room {
-            frames: limits.frames,
-            bytes: limits.bytes.min(slowest.psdu_within(limits.duration, self.band)),
-            shortest: limits.shortest_mpdu,
-        };
-        let left = originator.retries().fold(room, |room, frame| room.without(frame.bytes));
-        Room { frames: left.frames.min(originator.window_left()), ..left }
-    }
-
-    /// The limits of an aggregate of which this is the slowest mode.
-    #[inline]
-    fn limits(&self, category: usize, slowest: &Mode) -> Limits {
-        let mut limits = self.profile.limits;
-        let format = slowest.format();
-        limits.bytes = limits.bytes.min(format.longest_ampdu());
-        limits.frames = limits.frames.min(format.block_ack_window());
-        let txop = self.contenders.edca(category).txop;
-        if !txop.is_zero() {
-            limits.duration = limits.duration.min(txop);
-        }
-        limits
-    }
-
-    fn fill_firmware_from_source(&mut self, category: usize, frames: u32) {
-        let Some(mut source) = self.source.take() else { return };
-        while self.in_firmware < frames {
-            let Some(to) = source.take_turn(category) else { break };
-            if let Some(handed) = source.next_frame(category, to) {
-                self.hand_to_firmware(category, to, handed.packet);
-                // Firmware holds frames to be sent again.
-                source.activate(category, to, 0);
-            }
-        }
-        self.source = Some(source);
-    }
-
-    /// True if the host knows the expected throughput of a station from its rate control.
-    fn expect(&self, queues: &mut StationQueues, number: u16, to: StationId) {
-        if self.profile.rate_control == RateControlIn::Host
-            && let Some(link) = &self.links[to.index()]
-        {
-            queues.expect(number, link.rates.expected_throughput(), self.linked);
-        }
-    }
-
-    #[inline(never)]
-    fn fill_firmware(
-        &mut self,
-        category: usize,
-        frames: u32,
-        airtime: Option<AirtimeLimits>,
-        context: &mut QdiscContext<'_>,
-    ) {
-        let Some(mut queues) = self.queues.take() else {
-            return self.fill_firmware_from_source(category, frames);
-        };
-        let mut full = Vec::new();
-        while self.in_firmware < frames {
-            let Some(turn) = self.categories[category].turns.take_turn() else { break };
-            let to = StationId(turn);
-            let pending = self.categories[category].sessions[to.index()].pending;
-            if airtime.is_some_and(|limits| limits.refuse(pending, self.pending)) {
-                full.push(turn);
-                continue;
-            }
-            if let Some(packet) = queues.dequeue(queue_number(to, category), context) {
-                self.hand_to_firmware(category, to, packet);
-            }
-            if queues.packets_of(queue_number(to, category)) > 0 {
-                self.categories[category].turns.activate(turn, context.now);
-            }
-        }
-        full.into_iter().for_each(|turn| self.categories[category].turns.activate(turn, context.now));
-        self.queues = Some(queues);
-    }
-
-    #[inline(never)]
-    fn hand_to_firmware(&mut self, category: usize, to: StationId, packet: Box<Packet>) {
-        let mut frame = Mpdu::new(packet, self.overhead);
-        frame.estimate = self.expected_airtime(category, to, frame.packet.ip_length);
-        let state = &mut self.categories[category];
-        let session = &mut state.sessions[to.index()];
-        session.pending += frame.estimate;
-        self.pending += frame.estimate;
-        session.firmware.push_back(frame);
-        self.in_firmware += 1;
-        self.serve_from_firmware(category, to);
-    }
-
-    /// The airtime that the host expects of a packet, if it limits that in firmware.
-    fn expected_airtime(&self, category: usize, to: StationId, ip_length: u32) -> Span {
-        let Below::Firmware { airtime: Some(limits), .. } = self.profile.below else { return Span::ZERO };
-        let Some(link) = &self.links[to.index()] else { return Span::ZERO };
-        let expected = match category == AccessCategory::Voice.index() {
-            true => Expected::Alone,
-            false => Expected::Aggregated,
-        };
-        expected_airtime(link.rates.usual(), ip_length, expected, limits.step)
-    }
-
-    /// The limits of an A-MSDU, whose duration must be allowed for a PPDU in each mode of a retransmission.
-    fn amsdu_towards(&self, to: StationId) -> Option<Amsdu> {
-        let own = self.profile.amsdu.filter(|amsdu| amsdu.packets > 1)?;
-        let slowest = self.links[to.index()].as_ref()?.rates.slowest();
-        let bytes = own.bytes.min(slowest.psdu_within(self.profile.limits.duration, self.band));
-        Some(Amsdu { bytes, ..own })
-    }
-
-    /// A station with frames in firmware has its turn.
-    fn serve_from_firmware(&mut self, category: usize, to: StationId) {
-        let state = &mut self.categories[category];
-        let idle = state.sessions[to.index()].firmware.is_empty();
-        if !idle && !state.firmware_turns.contains(&to.0) {
-            state.firmware_turns.push_back(to.0);
-        }
-    }
-
-    #[inline(never)]
-    fn form_in_firmware(&mut self, category: usize, slots: u32, now: SimTime) {
-        while self.categories[category].hardware.len() < slots as usize {
-            let Some(turn) = self.categories[category].firmware_turns.pop_front() else { break };
-            let to = StationId(turn);
-            let amsdu = self.amsdu_towards(to);
-            let source = &mut |session: &mut Session, _| next_of_firmware(&mut session.firmware, amsdu);
-            // A station whose window is full comes back when frames of it are settled.
-            let Some(aggregate) = self.form(category, to, source, now) else { continue };
-            if !self.categories[category].sessions[to.index()].is_idle() {
-                self.categories[category].firmware_turns.push_back(turn);
-            }
-            self.categories[category].hardware.push_back(aggregate);
-        }
-    }
-
-    /// An aggregate for `to`: frames to be retransmitted, then new ones from `source`.
-    fn form(
-        &mut self,
-        category: usize,
-        to: StationId,
-        source: &mut impl FnMut(&mut Session, u32) -> Option<Mpdu>,
-        now: SimTime,
-    ) -> Option<Box<Aggregate>> {
-        let chain = self.links[to.index()].as_mut()?.rates.chain(now, self.profile.hardware_tries);
-        let mut limits = self.limits(category, chain.slowest());
-        if chain.probes {
-            limits.frames = 1;
-        }
-        let session = &mut self.categories[category].sessions[to.index()];
-        let spare = self.spare.pop().unwrap_or_else(|| Box::new(Aggregate::empty(chain)));
-        let mut builder = Builder::new(limits, &chain, self.band, spare);
-        let closed_by = loop {
-            if builder.len() >= limits.frames as usize {
-                break ClosedBy::FrameLimit;
-            }
-            let closed_by = if let Some(frame) = session.originator.take_retry() {
-                offer(&mut builder, session, frame)
-            } else if !session.originator.window_open() {
-                Some(ClosedBy::Window)
-            } else if let Some(mut frame) = source(session, self.overhead) {
-                frame.sequence = session.originator.number();
-                offer(&mut builder, session, frame)
-            } else {
-                Some(ClosedBy::EmptyQueue)
-            };
-            if let Some(reason) = closed_by {
-                break reason;
-            }
-        };
-        builder.close(to, closed_by, now).map_err(|emptied| self.spare.push(emptied)).ok()
-    }
-
     fn send_again(&mut self, category: usize, to: StationId, frame: Mpdu, now: SimTime) {
         let state = &mut self.categories[category];
         state.sessions[to.index()].originator.send_again(frame);
@@ -673,39 +398,6 @@ impl Session {
         let firmware: usize = self.firmware.iter().map(Mpdu::packets).sum();
         firmware + self.originator.waiting_packets() + self.recipient.held()
     }
-}
-
-/// Adds a frame to an aggregate. If it has no room for it, the frame waits to be sent first, and the reason is returned.
-#[inline(always)]
-fn offer(builder: &mut Builder, session: &mut Session, frame: Mpdu) -> Option<ClosedBy> {
-    let alone = frame.probes && !builder.is_empty();
-    let refused = builder.refuses(frame.bytes).or(alone.then_some(ClosedBy::FrameLimit));
-    match refused {
-        Some(_) => session.originator.send_again(frame),
-        None => builder.push(frame),
-    }
-    refused
-}
-
-/// The next frame of a source.
-fn from_source(source: &mut dyn FrameSource, category: usize, to: StationId, overhead: u32) -> Option<Mpdu> {
-    let handed = source.next_frame(category, to)?;
-    Some(Mpdu { probes: handed.probes, ..Mpdu::new(handed.packet, overhead) })
-}
-
-/// The next frame from firmware, with as many packets as fit into an A-MSDU.
-fn next_of_firmware(frames: &mut VecDeque<Mpdu>, amsdu: Option<Amsdu>) -> Option<Mpdu> {
-    let mut frame = frames.pop_front()?;
-    let Some(amsdu) = amsdu else { return Some(frame) };
-    while frame.packets() < amsdu.packets as usize
-        && let Some(next) = frames.front()
-        && frame.bytes_with(&next.packet) <= amsdu.bytes
-        && let Some(next) = frames.pop_front()
-    {
-        frame.estimate += next.estimate;
-        frame.append(next.packet);
-    }
-    Some(frame)
 }
 
 fn queue_number(to: StationId, category: usize) -> u16 {
