@@ -136,22 +136,32 @@ impl<E: Copy> Calendar<E> {
 
     /// Takes the earliest event unless it lies after `last`.
     #[inline]
-    fn pop_until(&mut self, last: SimTime) -> Option<(SimTime, E)> {
+    pub fn pop_until(&mut self, last: SimTime) -> Option<(SimTime, E)> {
+        match self.front.first() {
+            Some(&Entry { at, event }) => {
+                if at > last {
+                    return None;
+                }
+                self.front.remove_first();
+                self.now = at;
+                Some((at, event))
+            }
+            None => self.pop_from_wheels(last),
+        }
+    }
+
+    /// The same while the front is empty.
+    #[inline(never)]
+    fn pop_from_wheels(&mut self, last: SimTime) -> Option<(SimTime, E)> {
         // Turning no further than the bucket of `last` keeps later events out of the front: they would slow down
         // whatever is scheduled before them.
-        if self.front.is_empty() && !self.turn(bucket_of(last)) {
-            return None;
-        }
-        let &Entry { at, event } = self.front.first().filter(|first| first.at <= last)?;
-        self.front.remove_first();
-        self.now = at;
-        Some((at, event))
+        if self.turn(bucket_of(last)) { self.pop_until(last) } else { None }
     }
 
     /// Gets the first events from the wheels, unless their bucket has a number above `limit`.
     ///
     /// Some more of the finest wheel come with them: what they cause often lies between them and later events.
-    #[inline(never)]
+    #[inline]
     fn turn(&mut self, limit: u64) -> bool {
         while let Some((level, bucket)) = self.first_bucket()
             && bucket <= limit
@@ -348,15 +358,16 @@ impl<E: Copy> Front<E> {
             return self.insert(at, event);
         }
         self.entries.push(Entry { at, event });
-        let entries = self.entries.as_mut_slice();
-        let mut place = entries.len() - 1;
-        while let Some(earlier) = place.checked_sub(1)
-            && entries[earlier].at <= at
-        {
-            entries[place] = entries[earlier];
-            place = earlier;
+        let mut entries = self.entries.iter_mut().rev();
+        let Some(mut free) = entries.next() else { return };
+        for earlier in entries {
+            if earlier.at > at {
+                break;
+            }
+            *free = *earlier;
+            free = earlier;
         }
-        entries[place] = Entry { at, event };
+        *free = Entry { at, event };
     }
 
     /// Sorts the entries from `first` on.
