@@ -1,9 +1,8 @@
 //! Counts of packets that wait, left and were dropped. What arrived is their sum, so each packet is accounted for.
 
 use tailback_packet::{DropReason, Packet};
-use tailback_units::SimTime;
 
-use crate::{Backlog, Counters, Dequeued};
+use crate::{Backlog, Bypassed, Counters, Dequeued};
 
 /// Packets and their frame bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -68,15 +67,11 @@ impl Ledger {
         self.segments_left += u64::from(packet.segments);
     }
 
-    /// Counts a packet that bypasses an empty queue; returns false if the queue is not empty.
-    #[inline]
-    pub fn bypass(&mut self, packet: &mut Packet, now: SimTime) -> bool {
-        let empty = self.is_empty();
-        if empty {
-            packet.enqueued = now;
-            self.pass(packet, packet.frame_length());
-        }
-        empty
+    /// Counts packets that bypassed the queue.
+    pub fn bypass(&mut self, bypassed: Bypassed) {
+        self.left.packets += bypassed.packets;
+        self.left.bytes += bypassed.bytes;
+        self.segments_left += bypassed.segments;
     }
 
     #[inline]

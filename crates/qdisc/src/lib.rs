@@ -169,6 +169,35 @@ pub struct Backlog {
     pub bytes: u64,
 }
 
+/// Packets that bypassed a discipline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bypassed {
+    /// How many.
+    pub packets: u64,
+    /// Their frame lengths.
+    pub bytes: u64,
+    /// Their segments: a train has several.
+    pub segments: u64,
+}
+
+impl Bypassed {
+    /// One more.
+    #[inline]
+    pub fn add(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.frame_length());
+        self.segments += u64::from(packet.segments);
+    }
+
+    /// One more, a single segment with a frame of this length.
+    #[inline]
+    pub fn add_frame(&mut self, length: u64) {
+        self.packets += 1;
+        self.bytes += length;
+        self.segments += 1;
+    }
+}
+
 /// The counters that `tc -s qdisc` shows for every kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
@@ -216,11 +245,13 @@ pub enum PartKind {
 pub trait Qdisc: Send {
     /// Enqueues a packet, or drops it or another one by the context. The discipline sets `packet.enqueued`.
     fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued;
-    /// Lets a packet bypass an empty queue if the device can send, and counts it as enqueued and dequeued; false if it
-    /// must be enqueued. [linux-6.12 TCQ_F_CAN_BYPASS]
-    fn bypass(&mut self, _packet: &mut Packet, _now: SimTime) -> bool {
+    /// Whether a packet bypasses the discipline while it is empty and the device can send. The device counts such packets
+    /// and tells it by [`Qdisc::count_bypassed`]. [linux-6.12 TCQ_F_CAN_BYPASS]
+    fn can_bypass(&self) -> bool {
         false
     }
+    /// Counts packets that bypassed it as enqueued and dequeued.
+    fn count_bypassed(&mut self, _bypassed: Bypassed) {}
     /// Until this time `dequeue` returns [`Dequeued::NotBefore`] with it, whatever packets arrive. A discipline that cannot
     /// tell returns a time that has passed.
     fn closed_until(&self) -> SimTime {

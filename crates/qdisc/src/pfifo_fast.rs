@@ -15,11 +15,13 @@
 use std::collections::VecDeque;
 
 use tailback_packet::{DropReason, Packet};
-use tailback_units::{ParameterError, Parameters, SimTime};
+use tailback_units::{ParameterError, Parameters};
 
 use crate::ledger::Ledger;
 use crate::priority::{self, Priomap};
-use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row, nothing_derived};
+use crate::{
+    Attachment, Backlog, Bypassed, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row, nothing_derived,
+};
 
 pub(crate) const ROW: Row = Row {
     name: "pfifo_fast",
@@ -103,9 +105,12 @@ impl Qdisc for PfifoFast {
         Enqueued::Queued
     }
 
-    #[inline]
-    fn bypass(&mut self, packet: &mut Packet, now: SimTime) -> bool {
-        self.ledger.bypass(packet, now)
+    fn can_bypass(&self) -> bool {
+        true
+    }
+
+    fn count_bypassed(&mut self, bypassed: Bypassed) {
+        self.ledger.bypass(bypassed);
     }
 
     #[inline]
@@ -218,12 +223,15 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_bypasses_the_queue_only_if_all_bands_are_empty() {
+    fn packets_that_bypass_the_queue_count_as_sent() {
         let mut rig = Rig::of("pfifo_fast", &[]);
-        assert!(rig.qdisc.bypass(&mut packet(0, 1514), rig.now));
-        assert_eq!((rig.qdisc.backlog().packets, rig.qdisc.counters().sent_packets), (0, 1));
-        rig.enqueue(with_tos(THROUGHPUT, packet(0, 1514)));
-        assert!(!rig.qdisc.bypass(&mut with_tos(LOW_DELAY, packet(0, 1514)), rig.now));
+        let mut bypassed = Bypassed::default();
+        bypassed.add(&packet(0, 1514));
+        bypassed.add(&Packet { segments: 3, ..packet(0, 4542) });
+        rig.qdisc.count_bypassed(bypassed);
+        let counters = rig.qdisc.counters();
+        assert!(rig.qdisc.can_bypass());
+        assert_eq!((rig.qdisc.backlog().packets, counters.sent_packets), (0, 4));
     }
 
     #[test]

@@ -103,7 +103,10 @@ impl EcnState {
 
     /// Code point of a packet; only new data is ECN-capable, unless the control needs ECN.
     pub(crate) fn code_point(&self, is_new_data: bool) -> Ecn {
-        let wanted = if self.is_accurate { self.agreed || self.asks } else { self.agreed && is_new_data };
+        if !(self.agreed | self.is_accurate) {
+            return Ecn::NotEct;
+        }
+        let wanted = if self.is_accurate { self.agreed || self.asks } else { is_new_data };
         if wanted { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
@@ -114,7 +117,11 @@ impl EcnState {
 
     /// Adds CWR to new data, once after each reduction.
     pub(crate) fn confirm(&mut self, flags: SegmentFlags) -> SegmentFlags {
-        if std::mem::take(&mut self.cwr_due) && self.agreed { flags.with(SegmentFlags::CWR) } else { flags }
+        if !self.cwr_due {
+            return flags;
+        }
+        self.cwr_due = false;
+        if self.agreed { flags.with(SegmentFlags::CWR) } else { flags }
     }
 
     /// The window was reduced.

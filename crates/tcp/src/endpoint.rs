@@ -18,14 +18,14 @@ use tailback_units::{SimTime, Span};
 use self::handshake::Handshake;
 use self::segments::ACK_TRUESIZE;
 use crate::clock::Deadline;
-use crate::config::TIMESTAMP_OPTION;
+use crate::config::{TCP_HEADER, TIMESTAMP_OPTION};
 use crate::ecn::{Mark, Reaction};
 use crate::input::AckRange;
 use crate::output::Outgoing;
 use crate::receiver::Receiver;
 use crate::scoreboard::Counting;
 use crate::sender::{Sender, SenderConfig};
-use crate::state::gate::Transmitted;
+use crate::state::gate::{Pending, Transmitted, Written};
 use crate::{Agreement, EndpointConfig};
 
 /// Wake-ups that the socket requests for its application or its host.
@@ -58,6 +58,17 @@ impl Wakeup {
     }
 }
 
+/// What there is to send after a segment was taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ToSend {
+    /// Nothing.
+    Nothing,
+    /// An ACK and nothing else.
+    Ack,
+    /// Something, or perhaps nothing.
+    Anything,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Listen,
@@ -70,6 +81,8 @@ enum State {
 #[derive(Debug)]
 pub struct Endpoint {
     addresses: Addresses,
+    /// Bytes of the headers of a segment without a SYN or SACK blocks, from IP on.
+    headers: u32,
     state: State,
     handshake: Handshake,
     sender: Sender,
@@ -112,6 +125,7 @@ impl Endpoint {
         let paced = config.wants_pacing || options.max_pacing_rate.is_some();
         let pacing = if paced { PacingStatus::Needed } else { PacingStatus::None };
         let receiver = Receiver::new(&settings, &options);
+        let headers = settings.ip.header() + TCP_HEADER + TIMESTAMP_OPTION;
         let (control, needs_ecn, sndbuf_factor) = (config.control, config.needs_ecn, config.sndbuf_factor);
         let sender = Sender::new(SenderConfig {
             settings,
@@ -124,6 +138,7 @@ impl Endpoint {
         });
         Endpoint {
             addresses: Addresses { socket, peer, peer_host, flow_hash },
+            headers,
             state,
             handshake: Handshake::default(),
             sender,
@@ -141,6 +156,7 @@ impl Endpoint {
         let own_mss = self.sender.settings.full_mss();
         let options = if agreement.timestamps { TIMESTAMP_OPTION } else { 0 };
         self.sender.flow.mss = agreement.peer_mss.min(own_mss).saturating_sub(options).max(1);
+        self.headers = self.sender.settings.ip.header() + TCP_HEADER + options;
         self.sender.agreement = agreement;
         self.sender.scoreboard.count(if agreement.sack { Counting::Sacks } else { Counting::Duplicates });
         self.receiver.agree(&agreement, self.sender.settings.offered_mss() - options);
@@ -148,11 +164,48 @@ impl Endpoint {
 
     /// A segment arrived. `truesize` is what its buffer is charged with at the receiver.
     #[inline]
-    pub fn take(&mut self, segment: &Segment, ecn: Ecn, truesize: u32, now: SimTime, draws: &mut dyn Rng) {
+    pub fn take(
+        &mut self,
+        segment: &Segment,
+        ecn: Ecn,
+        truesize: u32,
+        now: SimTime,
+        draws: &mut dyn Rng,
+    ) -> ToSend {
         self.sender.flow.now = now;
         if self.state == State::Established || self.completes_handshake(segment, draws) {
-            self.take_established(segment, ecn, truesize, draws);
+            if self.is_predicted_data(segment) {
+                return self.take_predicted_data(segment, ecn, truesize);
+            }
+            if self.only_acknowledges(segment) {
+                self.take_only_ack(segment, draws);
+            } else {
+                self.take_established(segment, ecn, truesize, draws);
+            }
         }
+        if self.wants_to_send() { ToSend::Anything } else { ToSend::Nothing }
+    }
+
+    /// True for an ACK of new data that says nothing else and is not late, as nearly all segments that a pure sender gets.
+    #[inline(always)]
+    fn only_acknowledges(&self, segment: &Segment) -> bool {
+        segment.flags == SegmentFlags::ACK
+            && segment.length == 0
+            && segment.ack > self.sender.flow.snd_una
+            && segment.ack <= self.sender.flow.snd_nxt
+            && self.receiver.is_in_turn(segment)
+            && self.sender.takes_shortcuts()
+    }
+
+    /// The steps of [`Endpoint::take_established`] that such a segment needs, in the same order.
+    #[inline(always)]
+    fn take_only_ack(&mut self, segment: &Segment, draws: &mut dyn Rng) {
+        debug_assert!(self.receiver.is_acceptable(segment) && self.receiver.outdated_by(segment).is_none());
+        self.receiver.note_timestamp(segment);
+        self.sender.take_ack(segment, draws);
+        self.sync_receiver();
+        self.sender.after_segment();
+        self.sender.check_space();
     }
 
     /// A segment before the connection is established. True if it establishes this side that waited for a SYN: it may
@@ -183,12 +236,9 @@ impl Endpoint {
     }
 
     /// [linux-6.12 tcp_input.c tcp_rcv_established]
-    #[inline]
+    #[inline(always)]
     fn take_established(&mut self, segment: &Segment, ecn: Ecn, truesize: u32, draws: &mut dyn Rng) {
         let now = self.sender.flow.now;
-        if self.is_predicted_data(segment) {
-            return self.take_predicted_data(segment, ecn, truesize);
-        }
         self.receiver.interrupt(now);
         if segment.flags.contains(SegmentFlags::SYN) {
             // The handshake's last ACK was lost. [rfc5961 §4.2]
@@ -251,7 +301,7 @@ impl Endpoint {
 
     /// The steps of [`Endpoint::take_established`] that such a segment needs, in the same order.
     #[inline(always)]
-    fn take_predicted_data(&mut self, segment: &Segment, ecn: Ecn, truesize: u32) {
+    fn take_predicted_data(&mut self, segment: &Segment, ecn: Ecn, truesize: u32) -> ToSend {
         let now = self.sender.flow.now;
         self.receiver.note_timestamp(segment);
         self.sender.take_predicted(segment);
@@ -260,6 +310,31 @@ impl Endpoint {
         self.sender.after_segment();
         self.sender.check_space();
         self.receiver.decide_ack(now);
+        // Everything else to send has left by the end of the step in which it arose.
+        let sends_data = self.sender.gate.agenda.pass.is_some() || self.sender.aborted;
+        let to_send = match self.receiver.ack_due {
+            _ if sends_data => ToSend::Anything,
+            true => ToSend::Ack,
+            false => ToSend::Nothing,
+        };
+        debug_assert!(to_send == ToSend::Anything || self.has_nothing_but_an_ack());
+        debug_assert!(to_send == ToSend::Anything || (to_send == ToSend::Ack) == self.wants_to_send());
+        to_send
+    }
+
+    /// Nothing but an ACK may be due.
+    fn has_nothing_but_an_ack(&self) -> bool {
+        let asked = self.sender.timer.probe_due | self.handshake.due | self.sender.aborted;
+        !(asked || self.sender.gate.agenda.has_work() || self.outbox.is_some())
+    }
+
+    /// Writes the ACK that is due, and that is all there is to send ([`ToSend::Ack`]), over `packet`. Nothing follows from
+    /// how the device handles it.
+    #[inline]
+    pub fn write_only_ack(&mut self, packet: &mut Packet) {
+        debug_assert!(self.receiver.ack_due && self.has_nothing_but_an_ack());
+        self.write_ack(packet);
+        self.sender.path.refresh_route();
     }
 
     /// A segment that is older than others by `age` is taken all the same if it is a duplicate ACK that does not change
@@ -311,9 +386,9 @@ impl Endpoint {
     /// True if [`Endpoint::next_packet`] has work to do; otherwise it returns no packet.
     #[inline]
     pub fn wants_to_send(&self) -> bool {
-        let asked =
-            self.sender.gate.agenda.has_work() || self.receiver.ack_due || self.sender.timer.probe_due;
-        asked || self.handshake.due || self.outbox.is_some()
+        // Without branches between: nearly always none of the last is true.
+        let asked = self.receiver.ack_due | self.sender.timer.probe_due | self.handshake.due;
+        self.sender.gate.agenda.has_work() || asked || self.outbox.is_some()
     }
 
     /// True if an ACK is to be sent now, after a read for example.
@@ -325,42 +400,47 @@ impl Endpoint {
     /// The next packet to hand to the device. Follow each with [`Endpoint::handed_over`].
     pub fn next_packet(&mut self, now: SimTime) -> Option<Packet> {
         let mut packet = Packet::empty();
-        self.write_next(&mut packet, now).then_some(packet)
+        let written = self.write_next(&mut packet, now);
+        if written == Written::OfBurst {
+            self.sender.gate.agenda.pending = Some(Pending::OfBurst);
+        }
+        (written != Written::Nothing).then_some(packet)
     }
 
-    /// As [`Endpoint::next_packet`], written over `packet`; false if there is none.
+    /// As [`Endpoint::next_packet`], written over `packet`. Follow [`Written::OfBurst`] with
+    /// [`Endpoint::handed_over_of_burst`].
     #[inline]
-    pub fn write_next(&mut self, packet: &mut Packet, now: SimTime) -> bool {
+    pub fn write_next(&mut self, packet: &mut Packet, now: SimTime) -> Written {
         self.sender.flow.now = now;
         let mut data = self.sender.next_of_burst();
         if data.is_none() {
             if self.handshake.due || self.outbox.is_some() {
                 self.write_handshake_or_outbox(packet, now);
-                return true;
+                return Written::Packet;
             }
             if self.state != State::Established || self.sender.aborted {
-                return false;
+                return Written::Nothing;
             }
             data = self.next_data();
         }
-        if let Some(outgoing) = data {
+        if let Some((outgoing, written)) = data {
             self.write_data(packet, &outgoing);
-            return true;
+            return written;
         }
         if self.sender.timer.probe_due {
             self.write_window_probe(packet);
-            return true;
+            return Written::Packet;
         }
         if self.receiver.ack_due {
             self.write_ack(packet);
-            return true;
+            return Written::Last;
         }
-        false
+        Written::Nothing
     }
 
     /// The next segment of the transmit loop, if it has to run.
     #[inline(always)]
-    fn next_data(&mut self) -> Option<Outgoing> {
+    fn next_data(&mut self) -> Option<(Outgoing, Written)> {
         if !self.sender.gate.agenda.has_work() {
             return None;
         }
@@ -403,6 +483,21 @@ impl Endpoint {
         if self.sender.gate.agenda.pending.is_some() {
             self.sender.handed_over(outcome);
         }
+    }
+
+    /// The same for a full segment of a burst ([`Written::OfBurst`]). True if there is more to send.
+    #[inline(always)]
+    pub fn handed_over_of_burst(&mut self, outcome: Transmitted) -> bool {
+        self.sender.path.refresh_route();
+        if outcome == Transmitted::Queued {
+            if self.sender.sent_of_burst() {
+                return true;
+            }
+        } else {
+            self.sender.gate.agenda.pending = Some(Pending::OfBurst);
+            self.sender.handed_over(outcome);
+        }
+        self.wants_to_send()
     }
 
     /// A packet charged to this socket left the host or was dropped there (`tcp_wfree`). True if the small-queue

@@ -127,7 +127,7 @@ impl Sender {
             self.refresh_flow();
             self.control_congestion(&before, &flags, &sample, draws);
         }
-        self.gate.agenda.retransmit = retransmit;
+        self.gate.agenda.set_retransmit(retransmit);
     }
 
     /// The records that `ack` acknowledges, if the fast path applies: the ACK does nothing else, the records were sent
@@ -179,7 +179,7 @@ impl Sender {
         self.set_timer_after_plain_ack();
         self.refresh_cwnd_limited();
         self.control_congestion(&before, &flags, &sample, draws);
-        self.gate.agenda.retransmit = Retransmit::Nothing;
+        self.gate.agenda.set_retransmit(Retransmit::Nothing);
     }
 
     /// True if no data is outstanding or acknowledged, as in all segments that a pure receiver gets.

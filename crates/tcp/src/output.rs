@@ -22,7 +22,7 @@ use crate::queue::{Index, SentSegment, Stamp, Tags};
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
 use crate::stack::LastFin;
-use crate::state::gate::{Burst, NewKind, Pass, Pending, Progress, Retransmit, Role, Transmitted};
+use crate::state::gate::{Burst, NewKind, Pass, Pending, Progress, Retransmit, Role, Transmitted, Written};
 use crate::state::timer::TimerKind;
 use crate::timers::Rto;
 use crate::tso::Offer;
@@ -42,20 +42,20 @@ pub(crate) struct Outgoing {
 impl Sender {
     /// The next segment to hand to the device; `None` when the agenda is done.
     #[inline]
-    pub(crate) fn next(&mut self) -> Option<Outgoing> {
+    pub(crate) fn next(&mut self) -> Option<(Outgoing, Written)> {
         loop {
             if self.gate.agenda.precedes_new_data()
                 && let Some(outgoing) = self.next_again()
             {
-                return Some(outgoing);
+                return Some((outgoing, Written::Packet));
             }
             let pass = self.gate.agenda.pass?;
-            if let Some(outgoing) = self.next_new(pass) {
-                return Some(outgoing);
+            if let Some(next) = self.next_new(pass) {
+                return Some(next);
             }
             self.gate.agenda.pass = None;
             if let Some(outgoing) = self.end_refused_pass(pass) {
-                return Some(outgoing);
+                return Some((outgoing, Written::Packet));
             }
         }
     }
@@ -90,15 +90,16 @@ impl Sender {
     #[inline(never)]
     fn next_again(&mut self) -> Option<Outgoing> {
         loop {
-            if let Some(role) = self.gate.agenda.head.take() {
+            if self.gate.agenda.take_head() {
                 self.refresh_mss();
-                if let Some(outgoing) = self.retransmit(self.scoreboard.queue().head(), 1, role) {
+                let head = self.scoreboard.queue().head();
+                if let Some(outgoing) = self.retransmit(head, 1, Role::AfterTimeout) {
                     return Some(outgoing);
                 }
                 self.after_timeout_retransmission(false);
                 continue;
             }
-            match self.gate.agenda.retransmit {
+            match self.gate.agenda.retransmit() {
                 Retransmit::Lost => {
                     if let Some(outgoing) = self.next_lost() {
                         return Some(outgoing);
@@ -107,16 +108,13 @@ impl Sender {
                     continue;
                 }
                 Retransmit::NewData => {
-                    self.gate.agenda.retransmit = Retransmit::Nothing;
+                    self.gate.agenda.set_retransmit(Retransmit::Nothing);
                     self.gate.agenda.begin(Pass::Frto);
                 }
                 Retransmit::Nothing => {}
             }
-            if self.gate.agenda.rearm_unless_retransmission {
-                self.gate.agenda.rearm_unless_retransmission = false;
-                if !self.armed_for(TimerKind::Retransmission) {
-                    self.rearm_rto();
-                }
+            if self.gate.agenda.take_rearming() && !self.armed_for(TimerKind::Retransmission) {
+                self.rearm_rto();
             }
             return None;
         }
@@ -124,7 +122,7 @@ impl Sender {
 
     /// The gate. [linux-6.12 tcp_output.c tcp_write_xmit]
     #[inline(always)]
-    fn next_new(&mut self, pass: Pass) -> Option<Outgoing> {
+    fn next_new(&mut self, pass: Pass) -> Option<(Outgoing, Written)> {
         let begins = !std::mem::replace(&mut self.gate.agenda.progress.begun, true);
         if begins {
             self.refresh_mss();
@@ -140,11 +138,14 @@ impl Sender {
             match self.mtu_step() {
                 MtuStep::None => {}
                 MtuStep::Wait => return None,
-                MtuStep::Send(length) => return Some(self.leave_as_mtu_probe(length, pass)),
+                MtuStep::Send(length) => {
+                    return Some((self.leave_as_mtu_probe(length, pass), Written::Packet));
+                }
             }
             self.begin_burst(pass);
-            if let Some(outgoing) = self.next_of_burst() {
-                return Some(outgoing);
+            let of_burst = self.next_of_burst();
+            if of_burst.is_some() {
+                return of_burst;
             }
         }
         let offer = match self.builds_trains() && pass != Pass::WindowProbe {
@@ -152,7 +153,7 @@ impl Sender {
             false => self.next_segment(pass),
         };
         match offer {
-            Ok(offer) => Some(self.leave(offer, NewKind::Segments, pass)),
+            Ok(offer) => Some((self.leave(offer, NewKind::Segments, pass), Written::Packet)),
             Err(reason) => {
                 self.gate.held_by = reason;
                 None
@@ -192,7 +193,7 @@ impl Sender {
 
     /// The next segment of a burst, if there is one and the small queue has room for it.
     #[inline(always)]
-    pub(crate) fn next_of_burst(&mut self) -> Option<Outgoing> {
+    pub(crate) fn next_of_burst(&mut self) -> Option<(Outgoing, Written)> {
         let Burst { left, small_queue_limit } = self.gate.agenda.progress.burst;
         if left == 0 {
             return None;
@@ -206,8 +207,9 @@ impl Sender {
         self.flow.last_sent = self.flow.now;
         self.take_departure();
         self.count_sent(length, 1);
-        self.gate.agenda.pending = Some(Pending::OfBurst);
-        Some(Outgoing { seq, length, mss: length, push: false, fin: false, departure: self.flow.departure })
+        let departure = self.flow.departure;
+        let outgoing = Outgoing { seq, length, mss: length, push: false, fin: false, departure };
+        Some((outgoing, Written::OfBurst))
     }
 
     /// Sends new data.
@@ -337,7 +339,8 @@ impl Sender {
         if matches!(self.gate.agenda.pending, Some(Pending::OfBurst)) {
             self.gate.agenda.pending = None;
             if outcome == Transmitted::Queued {
-                return self.sent_of_burst();
+                self.sent_of_burst();
+                return;
             }
             // The steps of any other segment follow: this one was refused, or another one of its flow was dropped for it.
             self.gate.agenda.progress.burst = Burst::default();
@@ -370,18 +373,27 @@ impl Sender {
         }
     }
 
-    /// As [`Sender::sent_new`] for a segment of a burst, which needs fewer steps.
+    /// As [`Sender::sent_new`] for a segment of a burst, which needs fewer steps. True if more of the burst is left.
     #[inline(always)]
-    fn sent_of_burst(&mut self) {
+    pub(crate) fn sent_of_burst(&mut self) -> bool {
         let stamp = self.stamp(self.flow.departure);
-        self.flow.snd_nxt = self.record_sent(self.flow.snd_nxt, self.mss(), Tags::default(), &stamp);
+        let (seq, length) = (self.flow.snd_nxt, self.mss());
+        self.flow.snd_nxt = seq + u64::from(length);
+        self.scoreboard.send_alone(SentSegment::new(
+            (seq, length),
+            Tags::default(),
+            self.below.transmitted,
+            &stamp,
+        ));
         let progress = &mut self.gate.agenda.progress;
         progress.sent += 1;
         progress.burst.left -= 1;
-        if progress.burst.left == 0 {
-            progress.burst = Burst::default();
-            self.end_if_refused();
+        if progress.burst.left > 0 {
+            return true;
         }
+        progress.burst = Burst::default();
+        self.end_if_refused();
+        false
     }
 
     /// [linux-6.12 tcp_output.c tcp_event_new_data_sent]
@@ -465,7 +477,7 @@ impl Sender {
             Pass::WindowProbe => self.window_probe_sent(),
             Pass::Frto if self.flow.snd_nxt <= self.recovery.high_seq => {
                 self.recovery.frto = false;
-                self.gate.agenda.retransmit = Retransmit::Lost;
+                self.gate.agenda.set_retransmit(Retransmit::Lost);
             }
             _ => {}
         }
@@ -544,7 +556,7 @@ impl Sender {
     }
 
     fn end_retransmissions(&mut self) {
-        self.gate.agenda.retransmit = Retransmit::Nothing;
+        self.gate.agenda.set_retransmit(Retransmit::Nothing);
         if std::mem::take(&mut self.gate.agenda.head_retransmitted) {
             self.restart_rto();
         }
@@ -676,7 +688,7 @@ impl Sender {
     pub(crate) fn kick(&mut self) {
         if self.scoreboard.lost_out() > self.scoreboard.retrans_out() && self.window.cwnd.0 > self.in_flight()
         {
-            self.gate.agenda.retransmit = Retransmit::Lost;
+            self.gate.agenda.set_retransmit(Retransmit::Lost);
         }
         self.gate.agenda.begin(Pass::Normal);
     }

@@ -141,12 +141,25 @@ impl RetransmitQueue {
     pub(crate) fn push(&mut self, segment: SentSegment) -> Index {
         let index = self.end;
         let begins = self.is_empty() || self.get(index - 1).transmission != segment.transmission;
-        self.skbs += u32::from(begins);
+        self.push_beginning(begins, segment);
+        index
+    }
+
+    /// The same for a segment that shares no skb with the one before.
+    #[inline(always)]
+    pub(crate) fn push_alone(&mut self, segment: SentSegment) {
+        debug_assert!(self.is_empty() || self.get(self.end - 1).transmission != segment.transmission);
+        self.push_beginning(true, segment);
+    }
+
+    #[inline(always)]
+    fn push_beginning(&mut self, begins_skb: bool, segment: SentSegment) {
+        let index = self.end;
+        self.skbs += u32::from(begins_skb);
         self.append(segment);
         if self.is_linked() {
             self.link_newest(index);
         }
-        index
     }
 
     #[inline]
@@ -191,6 +204,9 @@ impl RetransmitQueue {
             head.is_all = false;
             return head;
         }
+        if self.skbs as usize == self.len() {
+            return self.plain_head_of_skbs(una);
+        }
         let mut before = None;
         while self.first + head.count < self.end {
             let record = self.ring.get(self.first + head.count);
@@ -208,6 +224,26 @@ impl RetransmitQueue {
             head.payload += u64::from(record.length);
         }
         head
+    }
+
+    /// The same while each record is an skb.
+    #[inline(always)]
+    fn plain_head_of_skbs(&self, una: u64) -> PlainHead {
+        let (mut index, mut payload, mut is_all) = (self.first, 0, true);
+        while index < self.end {
+            let record = self.ring.get(index);
+            if record.end() > una {
+                break;
+            }
+            if !record.tags.is_plain() || record.delivered_at == Micros::NEVER {
+                is_all = false;
+                break;
+            }
+            payload += u64::from(record.length);
+            index += 1;
+        }
+        let count = index - self.first;
+        PlainHead { count, skbs: count as u32, payload, is_all }
     }
 
     /// Removes what [`RetransmitQueue::plain_head`] found.

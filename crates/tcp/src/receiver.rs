@@ -60,6 +60,8 @@ pub(crate) struct Receiver {
     pub(crate) readable: bool,
     /// The next ACK has the same contents as the last one, as in data segments of a pure sender.
     repeats_last_ack: bool,
+    /// The window to advertise, selected when it was decided to send the ACK that is due; nothing has changed since.
+    selected: Option<u64>,
 }
 
 impl Receiver {
@@ -92,6 +94,7 @@ impl Receiver {
             ack_due: false,
             readable: false,
             repeats_last_ack: false,
+            selected: None,
         }
     }
 
@@ -155,7 +158,7 @@ impl Receiver {
         if segment.end() == segment.seq {
             return self.challenge(now);
         }
-        self.repeats_last_ack = false;
+        self.forget_ack();
         if segment.seq < self.rcv_nxt {
             self.enter_quick_ack();
             self.dsack = Some(SackBlock { start: segment.seq, end: segment.end().min(self.rcv_nxt) });
@@ -182,7 +185,7 @@ impl Receiver {
     /// Receives a segment with data or FIN. `truesize`: memory of its buffer. [linux-6.12 tcp_input.c tcp_data_queue]
     #[inline(never)]
     pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, mark: Mark<'_>, now: SimTime) {
-        self.repeats_last_ack = false;
+        self.forget_ack();
         self.window.rtt_by_timestamp(segment, now);
         let truesize = self.truesize_of(segment, truesize);
         let end = segment.end();
@@ -208,14 +211,19 @@ impl Receiver {
         }
     }
 
+    /// True for a segment that begins where the next data will, and is not older than the timestamp to echo, while no
+    /// compressed ACK waits.
+    #[inline(always)]
+    pub(crate) fn is_in_turn(&self, segment: &Segment) -> bool {
+        segment.seq == self.rcv_nxt && segment.tsval >= self.ts_recent && !self.compression.due.is_set()
+    }
+
     /// True if `segment` brings the next bytes in order, while no other data waits, and no compressed ACK or FIN.
     #[inline(always)]
     pub(crate) fn is_next(&self, segment: &Segment) -> bool {
-        segment.seq == self.rcv_nxt
+        self.is_in_turn(segment)
             && segment.length > 0
-            && segment.tsval >= self.ts_recent
             && self.data.in_order()
-            && !self.compression.due.is_set()
             && self.fin_at.is_none()
             && self.window.left(self.rcv_nxt) > 0
             && !self.window.exceeds_limit()
@@ -224,7 +232,7 @@ impl Receiver {
     /// The steps of [`Receiver::take_data`] that such a segment needs, in the same order.
     #[inline(always)]
     pub(crate) fn take_next(&mut self, segment: &Segment, truesize: u32, mark: Mark<'_>, now: SimTime) {
-        self.repeats_last_ack = false;
+        self.forget_ack();
         self.window.rtt_by_timestamp(segment, now);
         let truesize = self.truesize_of(segment, truesize);
         self.rcv_nxt += u64::from(segment.length);
@@ -404,15 +412,22 @@ impl Receiver {
         self.window.candidate(room)
     }
 
+    /// What the next ACK says may have changed.
+    #[inline]
+    pub(super) fn forget_ack(&mut self) {
+        self.repeats_last_ack = false;
+        self.selected = None;
+    }
+
     /// Bytes that the application can read.
     pub(crate) fn readable_bytes(&self) -> u64 {
         self.data.ready_bytes()
     }
 
     /// The application reads up to `max` bytes; returns how many. [linux-6.12 tcp.c tcp_recvmsg, __tcp_cleanup_rbuf]
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(&mut self, max: u64, now: SimTime) -> u64 {
-        self.repeats_last_ack = false;
+        self.forget_ack();
         let mut copied = 0;
         while !self.data.is_drained()
             && let Some(bytes) = self.data.take(max - copied)
@@ -471,7 +486,14 @@ impl Receiver {
         if self.ack.no_memory {
             self.window.close(self.rcv_nxt);
         } else {
-            let window = self.before_read.take().unwrap_or_else(|| self.select_window());
+            let window = match (self.before_read.take(), self.selected.take()) {
+                (Some(window), _) => window,
+                (None, Some(window)) => {
+                    debug_assert_eq!(window, self.select_window());
+                    window
+                }
+                (None, None) => self.select_window(),
+            };
             self.window.advertise(window, self.rcv_nxt);
         }
         let blocks = if self.reports_sack() { self.report_sacks() } else { SackBlocks::NONE };
@@ -490,7 +512,7 @@ impl Receiver {
 
     /// Sets the size of the receive buffer.
     pub(crate) fn set_buffer(&mut self, bytes: u64) {
-        self.repeats_last_ack = false;
+        self.forget_ack();
         self.window.set_rcvbuf(bytes);
     }
 

@@ -157,6 +157,14 @@ impl Scoreboard {
         end
     }
 
+    /// The same for a segment that is an skb of its own.
+    #[inline(always)]
+    pub(crate) fn send_alone(&mut self, segment: SentSegment) {
+        self.payload += u64::from(segment.length);
+        self.queue.push_alone(segment);
+        self.check();
+    }
+
     /// Adjacent records were retransmitted as one skb.
     pub(crate) fn send_again(&mut self, run: Range<Index>, transmission: u64, stamp: &Stamp) {
         self.queue.become_skb(run.start, (run.end - run.start) as u32, transmission);

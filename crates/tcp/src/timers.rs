@@ -15,7 +15,7 @@ use crate::clock::{Deadline, micros_since};
 use crate::info::{HeldBy, Note};
 use crate::rtt::{RTO_INITIAL, RTO_MAX, RTO_MIN, in_jiffies};
 use crate::sender::Sender;
-use crate::state::gate::{Pass, Retransmit, Role};
+use crate::state::gate::{Pass, Retransmit};
 use crate::state::timer::TimerKind;
 
 /// Least delay of a probe or reordering timer: two jiffies, at least 2 ms. [linux-6.12 tcp.h TCP_TIMEOUT_MIN_US]
@@ -252,9 +252,9 @@ impl Sender {
                     self.reduce_cwnd(1, progress);
                 }
             }
-            self.gate.agenda.retransmit = Retransmit::Lost;
+            self.gate.agenda.set_retransmit(Retransmit::Lost);
         }
-        self.gate.agenda.rearm_unless_retransmission = true;
+        self.gate.agenda.rearm_unless_retransmission();
     }
 
     /// [rfc6298 §5] [linux-6.12 tcp_timer.c tcp_retransmit_timer]
@@ -271,7 +271,7 @@ impl Sender {
         }
         self.enter_loss();
         self.recovery.retransmits += 1;
-        self.gate.agenda.head = Some(Role::AfterTimeout);
+        self.gate.agenda.retransmit_head();
     }
 
     /// True if `span` has passed since the first retransmission. [linux-6.12 tcp_timer.c retransmits_timed_out]

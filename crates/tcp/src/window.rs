@@ -26,13 +26,15 @@ impl Sender {
 
     /// True if cwnd limited the flow, which controls check before they grow it. [linux-6.12 tcp.h tcp_is_cwnd_limited]
     pub(crate) fn is_cwnd_limited(&self) -> bool {
-        let flight = self.window.cwnd.0 < 2 * self.usage.max_packets_out;
-        match (self.settings.stack.cwnd_use, self.window.in_slow_start()) {
-            (CwndUse::Limit, true) => self.usage.limited || flight,
-            (CwndUse::LargestFlight, true) => flight,
-            (CwndUse::Flight, _) => self.usage.flight_before_ack + BURST >= self.window.cwnd.0,
-            (_, false) => self.usage.limited,
+        let by = self.settings.stack.cwnd_use;
+        if by == CwndUse::Flight {
+            return self.usage.flight_before_ack + BURST >= self.window.cwnd.0;
         }
+        if !self.window.in_slow_start() {
+            return self.usage.limited;
+        }
+        let flight = self.window.cwnd.0 < 2 * self.usage.max_packets_out;
+        flight || (by == CwndUse::Limit && self.usage.limited)
     }
 
     /// After a run of the transmit loop, records whether cwnd was used: otherwise cwnd must not grow.

@@ -70,7 +70,7 @@ impl ByteQueueLimit {
     /// nothing if it does.
     #[inline]
     pub(crate) fn complete_only(&mut self) -> bool {
-        let calm = self.over_before == 0 && self.queued - self.done <= self.limit;
+        let calm = self.over_before == 0 && self.open();
         if calm {
             // Only differences of these counts matter, and `object_before` only with `over_before`.
             self.queued = self.done;

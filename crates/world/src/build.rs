@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use tailback_engine::Streams;
 use tailback_packet::{DropReason, HostId, SocketId};
+use tailback_qdisc::Bypassed;
 use tailback_record::{Record, Wifi};
 use tailback_tcp::Settings;
 use tailback_units::{SimTime, Span};
@@ -22,15 +23,16 @@ use crate::app::{Numbered, Place, tos};
 use crate::check::check;
 use crate::connection::Planned;
 use crate::context::Context;
-use crate::device::{Device, Segmentation};
+use crate::device::{Device, Segmentation, Way};
 use crate::journal::Journal;
+use crate::nic::Nic;
 use crate::route::Routes;
 use crate::scenario::{Cell, Link, Offloads, Scenario};
 use crate::socket::{SEND_BUFFER, Socket, Sockets, Transport, UdpSocket};
 use crate::syscalls::Conversation;
 use crate::timers::Timers;
 use crate::wire::Wire;
-use crate::world::World;
+use crate::world::{EVENTS_BETWEEN_LOOKS, World};
 use crate::{BuildError, ConversationId, DeviceId, Event, OwnControls, TimerId};
 
 use connection::SharedBlueprint;
@@ -118,6 +120,7 @@ impl<'a> Builder<'a> {
             small_queues: Vec::new(),
             timers: Timers::default(),
             steps: (SimTime::ZERO, 0),
+            until_look: EVENTS_BETWEEN_LOOKS - 1,
             reader: None,
             runnable: Default::default(),
         };
@@ -191,13 +194,21 @@ impl<'a> Builder<'a> {
         let id = DeviceId::of_wire(index, end);
         let bare = Bare { id, host: link.ends[end], mtu: link.mtu, rate: link.rate_bps[end], unattached };
         let device = self.device(&bare, &Names { shown: name.clone(), stream: name })?;
+        let reception = link::reception(self.scenario, link, 1 - end).map(Box::new);
+        let is_captured = !self.world.context.captures.is_off();
+        let nic = link::nic(self.scenario, link, end);
+        let into_ring = nic.as_ref().is_some_and(Nic::has_rate) && !is_captured;
+        let way = if device.way == Way::Past && into_ring { Way::IntoRing } else { device.way };
         Ok(Device {
             peer: HostId(link.ends[1 - end]),
-            nic: link::nic(self.scenario, link, end),
+            way,
+            way_when_empty: way,
+            nic,
             segmentation: segmentation(self.scenario, link),
             wire: Wire::new(Span::from_nanos(delay)),
+            ends_at_host: path.is_none() && reception.is_none() && !is_captured,
             path,
-            reception: link::reception(self.scenario, link, 1 - end).map(Box::new),
+            reception,
             ..device
         })
     }
@@ -206,14 +217,20 @@ impl<'a> Builder<'a> {
     fn device(&mut self, bare: &Bare, names: &Names) -> Result<Device, BuildError> {
         let journal = &mut self.world.context.journal;
         journal.devices.push(journal.record.names.give(&names.shown));
+        let root = disciplines::root(self.scenario, &self.topology, bare)?;
+        let way = if root.as_ref().is_none_or(|root| root.can_bypass()) { Way::Past } else { Way::Through };
         Ok(Device {
             id: bare.id,
             peer: HostId(bare.host),
-            root: disciplines::root(self.scenario, &self.topology, bare)?,
+            way,
+            way_when_empty: way,
+            bypassed: Bypassed::default(),
+            root,
             radio: None,
             nic: None,
             segmentation: Segmentation::None,
             wire: Wire::new(Span::ZERO),
+            ends_at_host: false,
             path: None,
             reception: None,
             draws: self.streams.stream(&names.stream, "qdisc"),

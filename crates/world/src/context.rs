@@ -146,6 +146,14 @@ impl Context {
         }
     }
 
+    /// A socket gets its credit for packets of so much memory, if that is not zero.
+    #[inline]
+    pub(crate) fn credit(&mut self, socket: SocketId, truesize: u32) {
+        if truesize > 0 {
+            self.effects.credits.push((socket, truesize));
+        }
+    }
+
     /// Sockets are to be charged for segments or to be credited.
     #[inline]
     pub(crate) fn owes_sockets(&self) -> bool {

@@ -21,8 +21,8 @@
 //! enter the ring, however full it is.
 
 use tailback_engine::Draws;
-use tailback_packet::{DropReason, Ecn, HostId, Packet};
-use tailback_qdisc::{Dequeued, Enqueued, Mark, Qdisc, visit};
+use tailback_packet::{DropReason, Ecn, HostId, Packet, SocketId};
+use tailback_qdisc::{Bypassed, Dequeued, Enqueued, Mark, Qdisc, visit};
 use tailback_units::{Rate, SimTime, Span};
 
 use crate::context::Context;
@@ -42,6 +42,19 @@ pub(crate) enum Segmentation {
     BelowQdisc,
 }
 
+/// The way of a packet that the device could send at once. [linux-6.12 TCQ_F_CAN_BYPASS]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// Through the discipline.
+    Through,
+    /// Past the discipline if it is empty.
+    PastIfEmpty,
+    /// Past the discipline, which is empty, or there is none.
+    Past,
+    /// The same, and straight into the ring of a NIC with a rate: nothing is captured.
+    IntoRing,
+}
+
 /// A path with its random numbers.
 pub(crate) struct OnPath {
     pub(crate) path: Path,
@@ -54,11 +67,18 @@ pub(crate) struct Device {
     /// The host at the other end of the wire. A radio has no wire: it is the radio's own host.
     pub(crate) peer: HostId,
     pub(crate) root: Option<Box<dyn Qdisc>>,
+    pub(crate) way: Way,
+    /// Its way while the discipline is empty.
+    pub(crate) way_when_empty: Way,
+    /// Packets that bypassed the discipline since it was last told.
+    pub(crate) bypassed: Bypassed,
     pub(crate) nic: Option<Nic>,
     pub(crate) segmentation: Segmentation,
     /// Of a Wi-Fi device: its place on the channel. It has neither ring nor wire, and sends to several hosts.
     pub(crate) radio: Option<Radio>,
     pub(crate) wire: Wire,
+    /// Packets go from the wire to the host, without a path, a reception or a capture between.
+    pub(crate) ends_at_host: bool,
     /// The path after the wire, on a link with more than a constant delay; the wire then has no delay.
     pub(crate) path: Option<Box<OnPath>>,
     /// How the other end takes what arrives, if not packet by packet.
@@ -81,23 +101,70 @@ pub(crate) struct Device {
 impl Device {
     /// A packet leaves its host by this device. [linux-6.12 __dev_queue_xmit]
     #[inline(always)]
-    pub(crate) fn transmit(&mut self, mut packet: Box<Packet>, context: &mut Context) -> Enqueued {
+    pub(crate) fn transmit(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
         context.cost.packets += 1;
         self.process_completions(context);
+        if self.way == Way::IntoRing
+            && packet.segments == 1
+            && packet.ecn != Ecn::Ce
+            && let Some(nic) = &mut self.nic
+            && nic.accepts(self.wire.in_ring())
+        {
+            self.put_into_ring(packet, context);
+            return Enqueued::Queued;
+        }
+        self.transmit_otherwise(packet, context)
+    }
+
+    /// The steps of [`Device::transmit_otherwise`] that a single segment needs whose way is into the ring, in the same
+    /// order.
+    #[inline(always)]
+    fn put_into_ring(&mut self, mut packet: Box<Packet>, context: &mut Context) {
+        let Some(nic) = &mut self.nic else { return };
+        packet.enqueued = context.now;
+        let (departure, length) = nic.take_frame(&packet, context.now);
+        debug_assert_eq!(length, u64::from(packet.frame_length()));
+        self.bypassed.add_frame(length);
+        self.leave_at(departure, packet, context);
+    }
+
+    /// A packet that does not go straight into the ring, or a train, or one that may have been marked here.
+    #[inline(never)]
+    fn transmit_otherwise(&mut self, mut packet: Box<Packet>, context: &mut Context) -> Enqueued {
         let stopped = self.is_stopped(context);
-        let queues = match &mut self.root {
-            Some(root) => stopped || !root.bypass(&mut packet, context.now),
-            None => false,
-        };
-        if queues {
+        if self.must_enqueue(stopped) {
             return self.enqueue(packet, stopped, context);
         }
+        packet.enqueued = context.now;
+        self.bypassed.add(&packet);
         self.hand_to_driver(packet, context);
         Enqueued::Queued
     }
 
-    /// Enqueues a packet, unless it can bypass the discipline.
-    #[inline(never)]
+    /// Whether a packet must be enqueued: it cannot bypass the discipline.
+    #[inline]
+    fn must_enqueue(&mut self, stopped: bool) -> bool {
+        match (&self.root, self.way) {
+            (None, _) => false,
+            (Some(_), Way::Through) => true,
+            (Some(root), _) => {
+                let queues = stopped || root.backlog().packets > 0;
+                self.way = if queues { Way::PastIfEmpty } else { self.way_when_empty };
+                queues
+            }
+        }
+    }
+
+    /// Tells the discipline of the packets that bypassed it. Call it before its counters are read.
+    pub(crate) fn count_bypassed(&mut self) {
+        let bypassed = std::mem::take(&mut self.bypassed);
+        if let Some(root) = &mut self.root {
+            root.count_bypassed(bypassed);
+        }
+    }
+
+    /// Enqueues a packet.
+    #[inline(always)]
     fn enqueue(&mut self, packet: Box<Packet>, stopped: bool, context: &mut Context) -> Enqueued {
         let Some(root) = &mut self.root else { return Enqueued::Queued };
         let outcome = root.enqueue(packet, &mut context.effects.context(context.now, &mut self.draws));
@@ -158,6 +225,21 @@ impl Device {
     #[inline]
     pub(crate) fn arrived(&mut self, context: &mut Context) -> Option<Box<Packet>> {
         self.process_completions(context);
+        if !self.ends_at_host {
+            return self.arrived_otherwise(context);
+        }
+        let mut last = self.wire.arrived(context.now)?;
+        while let Some(packet) = self.wire.arrived(context.now) {
+            context.backlog.push_back((self.peer, last));
+            last = packet;
+        }
+        self.await_arrival(context);
+        Some(last)
+    }
+
+    /// The same for packets that do not go from the wire to the host.
+    #[inline(never)]
+    fn arrived_otherwise(&mut self, context: &mut Context) -> Option<Box<Packet>> {
         if self.path.is_some() || self.reception.is_some() {
             self.leave_wire(context);
             return None;
@@ -379,6 +461,12 @@ impl Device {
         }
         let Some(nic) = &mut self.nic else { return self.pass_on(packet, context) };
         let departure = nic.take(&packet, context.now);
+        self.leave_at(departure, packet, context);
+    }
+
+    /// A packet is in the ring; its last bit leaves at `departure`.
+    #[inline(always)]
+    fn leave_at(&mut self, departure: SimTime, packet: Box<Packet>, context: &mut Context) {
         if self.awaiting_credit > 0 && packet.charged {
             self.await_completion(departure, context);
         }
@@ -438,12 +526,21 @@ impl Device {
 
     #[inline(never)]
     fn complete(&mut self, last: SimTime, context: &mut Context) {
+        // The credits of one socket are returned as one.
+        let (mut sender, mut truesize) = (SocketId(u32::MAX), 0);
         while let Some((departure, packet)) = self.wire.complete(last) {
             if let Some(nic) = &mut self.nic {
                 nic.complete(packet.frame_length(), departure);
             }
-            context.orphan(packet);
+            if std::mem::take(&mut packet.charged) {
+                if packet.from != sender {
+                    context.credit(sender, truesize);
+                    (sender, truesize) = (packet.from, 0);
+                }
+                truesize += packet.truesize;
+            }
         }
+        context.credit(sender, truesize);
     }
 
     /// The queue is stopped; if packets wait for it, the next completion wakes it.

@@ -1,6 +1,7 @@
 //! What a host does with packets: forwards them, passes them to sockets, answers echo requests.
 
 use tailback_packet::{DropReason, HostId, Packet, Payload};
+use tailback_tcp::ToSend;
 
 use crate::scenario::TcpInfoRows;
 use crate::world::World;
@@ -81,16 +82,21 @@ impl World {
             self.return_all_credits();
             socket = self.sockets.tcp(to);
         }
-        socket.endpoint.take(segment, packet.ecn, packet.truesize, now, &mut socket.draws);
-        let sends = socket.endpoint.wants_to_send();
+        let sends = socket.endpoint.take(segment, packet.ecn, packet.truesize, now, &mut socket.draws);
         self.context.keep_box(packet);
-        if sends {
-            self.send(to)
-        } else {
-            self.handle_wakeups(to)
+        match sends {
+            ToSend::Anything => self.send(to),
+            ToSend::Ack => self.send_ack(to),
+            ToSend::Nothing => self.handle_wakeups(to),
         }
         if self.tcp_info_rows == TcpInfoRows::Ack && self.sockets.tcp(to).sends {
             self.record_tcp_info(to);
+        }
+        // Often the data is to be read next: as in `World::settle`.
+        if let Some(socket) = self.reader
+            && self.is_turn_of_reader()
+        {
+            self.read_and_count(socket);
         }
     }
 

@@ -95,11 +95,23 @@ impl Nic {
             // It has no byte limit.
             return opportunities.deliver(packet.ip_length, now);
         }
+        self.take_frame(packet, now).0
+    }
+
+    /// The same for a queue that sends at a rate; also returns the length of the frame.
+    #[inline]
+    pub(crate) fn take_frame(&mut self, packet: &Packet, now: SimTime) -> (SimTime, u64) {
+        debug_assert!(self.has_rate(), "a trace has no frames");
         let departure = self.occupy(packet, now);
         if let Some(limit) = &mut self.limit {
             limit.add(self.frame.length);
         }
-        departure
+        (departure, self.frame.length)
+    }
+
+    /// It sends at a rate, not by a trace.
+    pub(crate) fn has_rate(&self) -> bool {
+        self.opportunities.is_none()
     }
 
     /// From now on frames are sent at `rate`. The one on the wire, whose last bit leaves at `departure`, keeps its

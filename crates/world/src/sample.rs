@@ -44,6 +44,7 @@ impl World {
     fn record_disciplines(&mut self, device: usize) {
         let (t, name) = (self.context.now, self.context.journal.devices[device]);
         let rows = &mut self.context.journal.record.qdisc;
+        self.devices[device].count_bypassed();
         let Some(root) = &self.devices[device].root else { return };
         visit(root.as_ref(), &mut |depth, qdisc| {
             let (backlog, counters) = (qdisc.backlog(), qdisc.counters());

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use tailback_engine::Fired;
 use tailback_packet::{Packet, Payload, SocketId};
 use tailback_qdisc::Enqueued;
-use tailback_tcp::{Transmitted, Wakeup};
+use tailback_tcp::{Transmitted, Wakeup, Written};
 
 use crate::context::Context;
 use crate::socket::{TcpSocket, Transport};
@@ -49,22 +49,45 @@ impl World {
             let World { sockets, devices, context, .. } = self;
             let mut packet = context.spare_box();
             let mut socket = sockets.tcp(id);
-            if !socket.endpoint.write_next(&mut packet, now) {
+            let written = socket.endpoint.write_next(&mut packet, now);
+            if written == Written::Nothing {
                 context.keep_box(packet);
                 break;
             }
             (packet.source, packet.tos) = (socket.host, socket.tos);
-            count_sent_packet(&packet, context);
+            count_sent_packet(&packet, written, context);
             let outcome = devices[socket.device.index()].transmit(packet, context);
             if context.owes_sockets() {
                 self.return_all_credits();
                 socket = self.sockets.tcp(id);
             }
-            socket.endpoint.handed_over(transmitted(outcome), now);
-            if !socket.endpoint.wants_to_send() {
+            let more = match written {
+                Written::OfBurst => socket.endpoint.handed_over_of_burst(transmitted(outcome)),
+                _ => {
+                    socket.endpoint.handed_over(transmitted(outcome), now);
+                    written != Written::Last && socket.endpoint.wants_to_send()
+                }
+            };
+            debug_assert_eq!(more, socket.endpoint.wants_to_send());
+            if !more {
                 break;
             }
         }
+        self.handle_wakeups(id);
+    }
+
+    /// As [`World::send`] if an ACK is all that the socket sends ([`tailback_tcp::ToSend::Ack`]).
+    #[inline(never)]
+    pub(crate) fn send_ack(&mut self, id: SocketId) {
+        let World { sockets, devices, context, .. } = self;
+        let mut packet = context.spare_box();
+        let socket = sockets.tcp(id);
+        socket.endpoint.write_only_ack(&mut packet);
+        (packet.source, packet.tos) = (socket.host, socket.tos);
+        context.enters(&packet, 1);
+        devices[socket.device.index()].transmit(packet, context);
+        self.return_credits();
+        debug_assert!(!self.sockets.tcp(id).endpoint.wants_to_send());
         self.handle_wakeups(id);
     }
 
@@ -151,6 +174,7 @@ impl World {
     pub(crate) fn wait_for_tick(&mut self, id: SocketId) {
         let place = self.sockets.tcp(id).timer;
         self.timers.ran_out(id, place);
+        self.until_look = 0;
     }
 
     /// The timers of this tick expire.
@@ -169,8 +193,25 @@ impl World {
         self.drain(id);
     }
 
-    /// Reads the data of a socket in the place of its application.
+    /// Nothing precedes the socket that is to be read.
     #[inline]
+    pub(crate) fn is_turn_of_reader(&self) -> bool {
+        let context = &self.context;
+        let before = context.effects.credits.len()
+            | context.segmented.len()
+            | context.backlog.len()
+            | self.small_queues.len();
+        before == 0
+    }
+
+    /// As [`World::read_and_count`], which is inlined where nearly all data is read.
+    #[inline(never)]
+    pub(crate) fn read_in_turn(&mut self, id: SocketId) {
+        self.read_and_count(id);
+    }
+
+    /// Reads the data of a socket in the place of its application.
+    #[inline(always)]
     pub(crate) fn read_and_count(&mut self, id: SocketId) {
         self.reader = None;
         let socket = self.sockets.tcp(id);
@@ -226,9 +267,11 @@ impl World {
 }
 
 #[inline]
-fn count_sent_packet(packet: &Packet, context: &mut Context) {
+fn count_sent_packet(packet: &Packet, written: Written, context: &mut Context) {
     context.enters(packet, 1);
-    if let Payload::Tcp(segment) = &packet.payload
+    if written == Written::OfBurst {
+        context.cost.segments += 1;
+    } else if let Payload::Tcp(segment) = &packet.payload
         && segment.length > 0
     {
         context.cost.segments += u64::from(packet.segments);

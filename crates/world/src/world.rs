@@ -102,6 +102,8 @@ pub struct World {
     pub(crate) timers: Timers,
     /// The last instant at which something had to be settled, and the steps processed then.
     pub(crate) steps: (SimTime, u32),
+    /// Events until something else is looked at: timers that are due, a run that stands still, the watcher.
+    pub(crate) until_look: u64,
 }
 
 /// A few milliseconds of computing: an interrupt of the user takes effect soon, and the check has no measurable cost.
@@ -127,22 +129,42 @@ impl World {
 
     /// Processes one event after the other until the end.
     pub(crate) fn advance(&mut self, watch: &dyn Watch) -> Result<(), RunError> {
-        let end = self.end;
-        while let Some((at, event)) = self.context.calendar.pop_before(end) {
+        let Some(last) = self.end.as_nanos().checked_sub(1).map(SimTime::from_nanos) else { return Ok(()) };
+        while let Some((at, event)) = self.context.calendar.pop_until(last) {
             self.context.now = at;
             self.context.cost.events += 1;
-            if event == Event::Progress || self.context.cost.events.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
-                self.check_watcher(watch)?;
+            // One condition for everything that is rare between two events.
+            match self.until_look.checked_sub(1) {
+                Some(left) => self.until_look = left,
+                None => self.look(event, watch)?,
             }
-            self.happen(event);
-            if self.stands_still() {
-                return Err(RunError::StandsStill { at });
-            }
+            self.happen(event, watch)?;
         }
+        self.check_standstill()?;
         self.context.now = self.end;
         debug_assert!(self.ledger().balances(), "a packet vanished: {:?}", self.ledger());
         debug_assert!(self.context.counts_agree(), "packets of sockets vanished: {:?}", self.ledger());
         Ok(())
+    }
+
+    /// Before an event: timers that are due expire, unless it is one of them; the run stops if it stands still or the
+    /// watcher stops it.
+    #[cold]
+    #[inline(never)]
+    fn look(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
+        self.check_standstill()?;
+        let number = self.context.cost.events;
+        if number.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
+            self.check_watcher(watch)?;
+        }
+        if self.timers.is_any_due() && !matches!(event, Event::Timer(_)) {
+            self.tick();
+        }
+        self.until_look = match self.timers.is_any_due() {
+            true => 0,
+            false => EVENTS_BETWEEN_LOOKS - 1 - number % EVENTS_BETWEEN_LOOKS,
+        };
+        self.check_standstill()
     }
 
     /// Checks with the watcher whether the run continues.
@@ -168,26 +190,31 @@ impl World {
     }
 
     #[inline]
-    fn happen(&mut self, event: Event) {
-        if self.timers.is_any_due() {
-            self.tick_before(event);
-        }
-        match event {
-            Event::Arrived(device) => self.receive_from(device),
-            Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.context),
-            Event::Timer(socket) => return self.timer_event(socket),
-            other => self.happen_otherwise(other),
+    fn happen(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
+        // Nearly all events are arrivals, and most others wake-ups of disciplines.
+        if let Event::Arrived(device) = event {
+            self.receive_from(device);
+        } else if let Event::Watchdog(device) = event {
+            self.devices[device.index()].watchdog_fired(&mut self.context);
+        } else {
+            return self.happen_otherwise(event, watch);
         }
         self.settle();
+        Ok(())
     }
 
     /// An event that is neither an arrival, as most are, nor a wake-up of a discipline or a timer. All others are here so
     /// that the main loop is short.
     #[inline(never)]
-    fn happen_otherwise(&mut self, event: Event) {
+    fn happen_otherwise(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
         match event {
+            Event::Timer(socket) => {
+                self.timer_event(socket);
+                return Ok(());
+            }
+            Event::Progress => return self.check_watcher(watch),
             Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.context),
-            Event::Arrived(_) | Event::Watchdog(_) | Event::Timer(_) | Event::Progress => {}
+            Event::Arrived(_) | Event::Watchdog(_) => {}
             Event::PathDelivers(device) => self.devices[device.index()].path_delivers(&mut self.context),
             Event::Poll(device) => self.devices[device.index()].poll(&mut self.context),
             Event::Air(channel) => self.on_air(channel),
@@ -198,6 +225,8 @@ impl World {
             Event::Application(conversation, timer) => self.application_timer(conversation, timer),
             Event::Sample => self.sample(),
         }
+        self.settle();
+        Ok(())
     }
 
     /// A timer is due: all timers of its tick run before any of their consequences. Nearly always it is the only one.
@@ -223,12 +252,8 @@ impl World {
         self.steps.1 >= STEPS_AT_ONE_INSTANT
     }
 
-    /// Timers that are due expire before an event that is not one of them.
-    #[cold]
-    fn tick_before(&mut self, event: Event) {
-        if !matches!(event, Event::Timer(_)) {
-            self.tick();
-        }
+    fn check_standstill(&self) -> Result<(), RunError> {
+        if self.stands_still() { Err(RunError::StandsStill { at: self.steps.0 }) } else { Ok(()) }
     }
 
     fn tick(&mut self) {
@@ -236,9 +261,17 @@ impl World {
         self.settle();
     }
 
-    /// Processes everything that is caused at this time. Often that is only data to be read.
+    /// Processes everything that is caused at this time.
     #[inline(always)]
     fn settle(&mut self) {
+        if !self.is_settled() {
+            self.settle_some();
+        }
+    }
+
+    /// Often that is only data to be read.
+    #[inline(never)]
+    fn settle_some(&mut self) {
         if !self.context.effects.credits.is_empty() {
             self.return_all_credits();
         }
@@ -246,7 +279,7 @@ impl World {
             && self.context.backlog.is_empty()
             && self.small_queues.is_empty()
         {
-            self.read_and_count(socket);
+            self.read_in_turn(socket);
         }
         if !self.is_settled() {
             self.settle_all();
@@ -278,7 +311,7 @@ impl World {
             } else if !self.small_queues.is_empty() {
                 self.run_small_queues();
             } else if let Some(socket) = self.reader {
-                self.read_and_count(socket);
+                self.read_in_turn(socket);
             } else if let Some(socket) = self.runnable.pop_front() {
                 self.run_application(socket);
             }
@@ -286,6 +319,7 @@ impl World {
                 return;
             }
         }
+        self.until_look = 0;
     }
 
     /// Runs the sockets that are queued now, the last one first, since each was inserted at the head of the list;
@@ -318,6 +352,7 @@ impl World {
     fn finish(mut self) -> Outcome {
         self.context.cost.sim_ns = self.context.now.as_nanos();
         self.sample_last();
+        self.devices.iter_mut().for_each(Device::count_bypassed);
         let disciplines = self.qdisc_stats();
         // The tables are written where the network was.
         drop((self.sockets, self.conversations, self.devices));

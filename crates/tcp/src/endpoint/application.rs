@@ -116,8 +116,8 @@ impl Endpoint {
     /// Whether [`Endpoint::wakeup`] or [`Endpoint::notes`] may return something new.
     #[inline]
     pub fn has_pending_events(&self) -> bool {
-        let wakes = self.sender.buffer.writable || self.receiver.readable;
-        wakes || self.closed || self.sender.aborted || !self.sender.notes.is_empty()
+        let wakes = self.sender.buffer.writable | self.receiver.readable;
+        (wakes | self.closed | self.sender.aborted) || !self.sender.notes.is_empty()
     }
 
     /// Returns the wake-ups for application and host, and clears them.

@@ -156,7 +156,11 @@ impl Model {
 
     fn take(&mut self, segment: Segment) {
         let truesize = 960 + segment.length;
-        self.endpoint.take(&segment, Ecn::NotEct, truesize, self.now, &mut self.draws);
+        match self.endpoint.take(&segment, Ecn::NotEct, truesize, self.now, &mut self.draws) {
+            ToSend::Nothing => assert!(!self.endpoint.wants_to_send(), "there is something to send"),
+            ToSend::Ack => self.endpoint.write_only_ack(&mut Packet::empty()),
+            ToSend::Anything => {}
+        }
         self.drain();
     }
 
@@ -255,7 +259,12 @@ impl Model {
     fn drain(&mut self) {
         let mut packets = 0;
         loop {
-            while let Some(packet) = self.endpoint.next_packet(self.now) {
+            loop {
+                let mut packet = Packet::empty();
+                let written = self.endpoint.write_next(&mut packet, self.now);
+                if written == Written::Nothing {
+                    break;
+                }
                 packets += 1;
                 assert!(packets < 100_000, "it does not stop sending");
                 match self.answer {
@@ -265,7 +274,11 @@ impl Model {
                     _ if packet.charged => self.below.push_back(packet.truesize),
                     _ => {}
                 }
-                self.endpoint.handed_over(self.answer, self.now);
+                if written == Written::OfBurst {
+                    self.endpoint.handed_over_of_burst(self.answer);
+                } else {
+                    self.endpoint.handed_over(self.answer, self.now);
+                }
             }
             let leave = if self.hold { 20 } else { 0 };
             let finished = self.below.len().saturating_sub(leave);

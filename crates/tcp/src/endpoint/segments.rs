@@ -5,7 +5,7 @@ use tailback_units::SimTime;
 
 use super::Endpoint;
 use crate::clock::timestamp;
-use crate::config::{TCP_HEADER, TIMESTAMP_OPTION};
+use crate::config::TIMESTAMP_OPTION;
 use crate::output::Outgoing;
 
 /// Bytes of the options of a SYN: MSS 4, SACK permitted 2, timestamps 10, window scale 3, padding 1.
@@ -21,7 +21,7 @@ impl Endpoint {
     }
 
     /// Writes an ACK without data over `packet`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn write_ack(&mut self, packet: &mut Packet) {
         let now = self.sender.flow.now;
         let segment = self.acknowledgement(now);
@@ -78,26 +78,26 @@ impl Endpoint {
     pub(super) fn packet(&self, segment: Segment, truesize: u32, departure: SimTime) -> Packet {
         let mut packet = Packet::empty();
         packet.ecn = self.sender.ecn.code_point(false);
+        let carries_syn = segment.flags.contains(SegmentFlags::SYN);
         self.write_over(&mut packet, segment, truesize, departure);
+        if carries_syn {
+            packet.ip_length += SYN_OPTIONS - self.timestamp_option();
+        }
         packet
     }
 
-    /// Writes a packet with `segment` over `packet`, except its ECN bits and whether it is charged. The fields are
+    /// Writes a packet with `segment`, which has no SYN, over `packet`, except its ECN bits and whether it is charged. The fields are
     /// written one by one because copying a whole packet is expensive.
     #[inline(always)]
     fn write_over(&self, packet: &mut Packet, segment: Segment, truesize: u32, departure: SimTime) {
-        let options = match segment.flags.contains(SegmentFlags::SYN) {
-            true => SYN_OPTIONS,
-            false => self.timestamp_option() + sack_option(&segment.sack),
-        };
+        let headers = self.headers + sack_option(&segment.sack);
         let segments = segment.count();
-        let headers = self.sender.settings.ip.header() + TCP_HEADER;
         packet.from = self.addresses.socket;
         packet.to = self.addresses.peer;
         // The host of the socket fills in its own number.
         packet.source = HostId(u16::MAX);
         packet.destination = self.addresses.peer_host;
-        packet.ip_length = (headers + options) * u32::from(segments) + segment.length;
+        packet.ip_length = headers * u32::from(segments) + segment.length;
         packet.segments = segments;
         packet.tos = 0;
         packet.flow_hash = self.addresses.flow_hash;

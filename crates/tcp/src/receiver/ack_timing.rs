@@ -169,7 +169,7 @@ impl Receiver {
     }
 
     /// After a segment with data: acknowledge now, later, or compressed. [tcp_ack_snd_check]
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decide_ack(&mut self, now: SimTime) {
         if !self.ack.scheduled {
             return;
@@ -178,9 +178,7 @@ impl Receiver {
         let waiting = self.rcv_nxt - self.window.last_update();
         let by_count = self.delayed_ack == DelayedAck::EverySecond;
         let more_than_one = waiting > mss
-            && (by_count
-                || self.window.unread(self.rcv_nxt) < self.rcvlowat
-                || self.select_window() >= self.window.rcv_wnd());
+            && (by_count || self.window.unread(self.rcv_nxt) < self.rcvlowat || self.window_has_not_shrunk());
         let quick = self.ack.quick > 0 && !self.ack.pingpong && self.delayed_ack == DelayedAck::Adaptive;
         if more_than_one || quick || self.ack.now {
             self.ack_due = true;
@@ -192,6 +190,14 @@ impl Receiver {
         } else {
             self.compress_ack(now);
         }
+    }
+
+    /// The window to advertise is at least as large as the last one; it is kept for the ACK that is due then.
+    #[inline(always)]
+    fn window_has_not_shrunk(&mut self) -> bool {
+        let window = self.select_window();
+        self.selected = Some(window);
+        window >= self.window.rcv_wnd()
     }
 
     /// [linux-6.12 tcp_input.c __tcp_ack_snd_check, out-of-order part]
@@ -254,7 +260,7 @@ impl Receiver {
 
     /// A deadline passed.
     pub(crate) fn expire(&mut self, now: SimTime) {
-        self.repeats_last_ack = false;
+        self.forget_ack();
         if self.compression.due.is_over(now) {
             self.compression.due = Deadline::NONE;
             if self.compression.count > 0 {

@@ -29,6 +29,19 @@ pub enum Transmitted {
     Congestion,
 }
 
+/// What [`crate::Endpoint::write_next`] has written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Written {
+    /// Nothing: there is nothing to send.
+    Nothing,
+    /// A packet; there may be more.
+    Packet,
+    /// A full segment of new data, one of several that pass the same checks; there may be more.
+    OfBurst,
+    /// An ACK, after which there is nothing more.
+    Last,
+}
+
 /// A run of the transmit loop, by what started it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pass {
@@ -106,12 +119,29 @@ pub(crate) enum NewKind {
     MtuProbe,
 }
 
+/// What goes before new data, in one byte, so that one comparison finds that there is nothing: bits 0 and 1 are
+/// [`Retransmit`], the others flags.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct First(u8);
+
+impl First {
+    const LOST: u8 = 1;
+    const NEW_DATA: u8 = 2;
+    const RETRANSMIT: u8 = First::LOST | First::NEW_DATA;
+    const HEAD: u8 = 4;
+    const REARM: u8 = 8;
+
+    fn take(&mut self, flag: u8) -> bool {
+        let was_set = self.0 & flag != 0;
+        self.0 &= !flag;
+        was_set
+    }
+}
+
 /// What the sender still has to do.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
-    pub(crate) head: Option<Role>,
-    pub(crate) retransmit: Retransmit,
-    pub(crate) rearm_unless_retransmission: bool,
+    first: First,
     pub(crate) head_retransmitted: bool,
     /// The run of the transmit loop that is requested or in progress, and its progress.
     pub(crate) pass: Option<Pass>,
@@ -150,8 +180,47 @@ impl Agenda {
     /// True if there is work to do before new data is sent.
     #[inline]
     pub(crate) fn precedes_new_data(&self) -> bool {
-        let retransmits = self.head.is_some() || self.retransmit != Retransmit::Nothing;
-        retransmits || self.rearm_unless_retransmission
+        self.first != First::default()
+    }
+
+    /// What is retransmitted.
+    #[inline]
+    pub(crate) fn retransmit(&self) -> Retransmit {
+        match self.first.0 & First::RETRANSMIT {
+            0 => Retransmit::Nothing,
+            First::LOST => Retransmit::Lost,
+            _ => Retransmit::NewData,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn set_retransmit(&mut self, what: Retransmit) {
+        let bits = match what {
+            Retransmit::Nothing => 0,
+            Retransmit::Lost => First::LOST,
+            Retransmit::NewData => First::NEW_DATA,
+        };
+        self.first.0 = self.first.0 & !First::RETRANSMIT | bits;
+    }
+
+    /// The head is retransmitted after a timeout.
+    pub(crate) fn retransmit_head(&mut self) {
+        self.first.0 |= First::HEAD;
+    }
+
+    /// Whether it is; the request is gone then.
+    pub(crate) fn take_head(&mut self) -> bool {
+        self.first.take(First::HEAD)
+    }
+
+    /// The retransmission timer is armed unless it is after the retransmissions.
+    pub(crate) fn rearm_unless_retransmission(&mut self) {
+        self.first.0 |= First::REARM;
+    }
+
+    /// Whether it is; the request is gone then.
+    pub(crate) fn take_rearming(&mut self) -> bool {
+        self.first.take(First::REARM)
     }
 
     /// Requests a run of the transmit loop. If one is requested already, the more urgent reason applies.

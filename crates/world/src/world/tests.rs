@@ -1,10 +1,13 @@
 //! Small worlds whose results can be computed by hand.
 
+use proptest::prelude::*;
+use tailback_properties::cases;
 use tailback_units::{SimTime, Span};
 
 use super::*;
 use crate::Scenario;
 use crate::app::{Application, Bulk, Phase, Ping, Udp};
+use crate::device::Way;
 use crate::example::{chain, contract};
 
 pub(super) const PING: &str = r#"{"kind": "ping", "name": "ping", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 2000000000,
@@ -63,6 +66,21 @@ fn without_rate_and_delay_a_ping_takes_no_time() {
         (link.rate_bps, link.delay_ns) = ([None; 2], [0, 0]);
     }
     assert_eq!(round_trips(&ran(&scenario), 0), [Some(0); 10]);
+}
+
+#[test]
+fn a_packet_bypasses_an_empty_pfifo_fast_and_waits_behind_another() {
+    let mut scenario = chain(TWO_LARGE_PINGS);
+    scenario.qdiscs = attached(r#"{"kind": "pfifo_fast", "options": {}}"#);
+    let mut world = World::build(&scenario).unwrap();
+    assert_eq!(world.devices[0].way, Way::IntoRing);
+    world.advance(&()).unwrap();
+    let device = &mut world.devices[0];
+    // The second ping had to wait for the first.
+    assert_eq!(device.way, Way::PastIfEmpty);
+    device.count_bypassed();
+    let counters = device.root.as_ref().unwrap().counters();
+    assert_eq!((counters.sent_packets, counters.sent_bytes), (2, 2 * 1514));
 }
 
 #[test]
@@ -422,4 +440,54 @@ fn a_ping_waits_for_an_interrupt_only_if_one_came_just_before() {
     assert_eq!(round_trips(&world, 0), [Some(alone)]);
     // The second request is there after `slow`, and waits for the rest of 2 ms.
     assert_eq!(round_trips(&world, 1), [Some(alone + 2_000_000)]);
+}
+
+/// Four flows over a link of `rate_bps` with `qdisc`, one of them through a small queue of two packets.
+fn four_flows(rate_bps: u64, qdisc: &str) -> Scenario {
+    let flow = |number: u32, tsq: &str| {
+        format!(
+            r#"{{"kind": "tcp", "name": "flow.{number}", "from": 0, "to": 2, "start_ns": {}, "stop_ns": 900000000,
+                "bytes": null, "cc": {{"name": "cubic", "options": {{}}}}, "tsq": {tsq},
+                "socket": {{"max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1,
+                    "notsent_lowat": null, "mss": null}}}}"#,
+            number * 1000
+        )
+    };
+    let time = r#"{"kind": "time", "shift": 10}"#;
+    let flows =
+        [flow(0, r#"{"kind": "packets", "packets": 2}"#), flow(1, time), flow(2, time), flow(3, time)];
+    let mut scenario = chain(&flows.join(", "));
+    scenario.links[1].rate_bps = [Some(rate_bps); 2];
+    scenario.qdiscs = attached(qdisc);
+    scenario
+}
+
+/// Both runs record the same, with as many packets and segments.
+fn run_alike(one: World, other: World) -> bool {
+    let [one, other] = [one, other].map(|world| world.run(&()).unwrap());
+    let counts = |cost: &Cost| (cost.packets, cost.segments);
+    one.tables == other.tables
+        && one.disciplines == other.disciplines
+        && counts(&one.cost) == counts(&other.cost)
+}
+
+proptest! {
+    #![proptest_config(cases(8))]
+
+    #[test]
+    fn the_short_ways_of_packets_through_devices_change_nothing(
+        rate_mbps in 1..40u64,
+        qdisc in prop::sample::select(vec!["pfifo_fast", "pfifo", "fq_codel"]),
+    ) {
+        let scenario = four_flows(rate_mbps * 1_000_000, &format!(r#"{{"kind": "{qdisc}", "options": {{}}}}"#));
+        let mut longer = World::build(&scenario).unwrap();
+        prop_assert!(longer.devices.iter().any(|device| device.way == Way::IntoRing && device.ends_at_host));
+        for device in &mut longer.devices {
+            if device.way == Way::IntoRing {
+                (device.way, device.way_when_empty) = (Way::Past, Way::Past);
+            }
+            device.ends_at_host = false;
+        }
+        prop_assert!(run_alike(World::build(&scenario).unwrap(), longer));
+    }
 }
