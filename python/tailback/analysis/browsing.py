@@ -7,43 +7,48 @@ The byte index takes the share of bytes for what a user sees, so it approximates
 screen.   [bocchi2016]
 """
 
-from __future__ import annotations
-
 import numpy as np
-import pandas as pd
 
+from tailback.analysis.groups import grouped
 from tailback.analysis.metrics import Samples
+from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import Window
 
 MS = 1000
 
 
-def _complete(objects: pd.DataFrame, window: Window) -> pd.DataFrame:
+def _complete(objects: Columns, window: Window) -> Table:
     """The objects of pages that were wanted in the window and loaded to the end."""
     inside = window.samples(objects)
-    missing = inside[inside["loaded_ms"].isna()]["page"].unique()
-    return inside[~inside["page"].isin(missing)]
+    pages = inside.words("page")
+    return inside.where(~pages.among(_missing(inside)))
 
 
-def load_times(objects: pd.DataFrame, window: Window) -> Samples:
+def _missing(objects: Table) -> list[str]:
+    """The pages of which an object did not load to the end."""
+    return objects.where(np.isnan(objects.numbers("loaded_ms"))).words("page").present()
+
+
+def load_times(objects: Columns, window: Window) -> Samples:
     """Page load times in s of the pages that were wanted in the window and loaded to the end: from the start to the
     last byte of the last object.
     """
-    found = _complete(objects, window).groupby("page")["loaded_ms"].max()
-    return found.to_numpy(dtype=np.float64) / MS
+    found = _complete(objects, window)
+    loaded_ms = grouped(found.words("page")).maxima(found.numbers("loaded_ms"))
+    return np.array(list(loaded_ms.values())) / MS
 
 
-def byte_indices(objects: pd.DataFrame, window: Window) -> Samples:
+def byte_indices(objects: Columns, window: Window) -> Samples:
     """Byte index in s of the same pages: the mean time at which their bytes' objects were complete. It approximates the
     speed index, with the share of bytes for what a user sees.
     """
     found = _complete(objects, window)
-    weighted = (found["loaded_ms"] * found["bytes"]).groupby(found["page"]).sum()
-    index = weighted / found.groupby("page")["bytes"].sum()
-    return index.to_numpy(dtype=np.float64) / MS
+    pages, bytes_ = grouped(found.words("page")), found.numbers("bytes")
+    whole = pages.sums(bytes_)
+    index = [weighted / whole[page] for page, weighted in pages.sums(found.numbers("loaded_ms") * bytes_).items()]
+    return np.array(index) / MS
 
 
-def unloaded(objects: pd.DataFrame, window: Window) -> int:
+def unloaded(objects: Columns, window: Window) -> int:
     """Pages that were wanted in the window and did not load to the end within the run."""
-    inside = window.samples(objects)
-    return int(inside[inside["loaded_ms"].isna()]["page"].nunique())
+    return len(_missing(window.samples(objects)))

@@ -29,15 +29,18 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from tailback.analysis.equivalence import interval_of_means
 from tailback.analysis.metric import Metric, Number, Read, Summary, Test
 from tailback.analysis.registry import View, numbers
+from tailback.analysis.table import frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CONFIDENCE = 0.95
 RESAMPLES = 9999
@@ -119,7 +122,7 @@ def fewest() -> int:
     return next(n for n in itertools.count(2) if 2 / math.comb(2 * n, n) < SIGNIFICANT)
 
 
-def paired_metrics(pairs: Iterable[SummaryPair]) -> pd.DataFrame:
+def paired_metrics(pairs: Iterable[SummaryPair]) -> "pd.DataFrame":
     """One row per pair of runs and metric: `configuration`, `metric`, `reference`, `candidate`.
 
     A metric that is missing on both sides has no row; one that is missing on one side is not a number there.
@@ -130,15 +133,15 @@ def paired_metrics(pairs: Iterable[SummaryPair]) -> pd.DataFrame:
         for key, metric in METRICS.items()
     ]
     columns = ["configuration", "metric", "reference", "candidate"]
-    table = pd.DataFrame(rows, columns=columns).astype({"reference": np.float64, "candidate": np.float64})
+    table = frame(rows, columns=columns).astype({"reference": np.float64, "candidate": np.float64})
     return table.dropna(subset=["reference", "candidate"], how="all").reset_index(drop=True)
 
 
-def differences(paired: pd.DataFrame) -> pd.DataFrame:
+def differences(paired: "pd.DataFrame") -> "pd.DataFrame":
     """One row per configuration and metric of `paired_metrics`: `title`, `unit`, the fields of `Difference`, `q`."""
     rows = [_row(group) for _, group in paired.groupby(["configuration", "metric"], sort=False)]
     columns = ["configuration", "metric", "title", "unit", *Difference.__dataclass_fields__]
-    table = pd.DataFrame(rows, columns=columns)
+    table = frame(rows, columns=columns)
     return table.assign(q=_discovery_rates(table["p"].to_numpy(np.float64)))
 
 
@@ -247,7 +250,7 @@ def _mean(values: Values) -> float:
     return float(np.mean(known)) if len(known) else NAN
 
 
-def _row(group: pd.DataFrame) -> dict[str, Any]:
+def _row(group: "pd.DataFrame") -> dict[str, Any]:
     key = str(group["metric"].iloc[0])
     compared = METRICS[key]
     sides = (group["reference"].to_numpy(np.float64), group["candidate"].to_numpy(np.float64))

@@ -18,14 +18,19 @@ from tailback.analysis.tolerances import FIDELITY, Tolerance
 
 Runs = Sequence[tuple[Mapping[str, str], Summary]]
 
-LATENCIES = ("ping p50", "tcp rtt p50")
-"""The latency of the findings: the first of these that the runs have."""
+LATENCIES = (("ping p50", "rtt"), ("tcp rtt p50", "rtt"))
+"""The latency of the findings: the first of these that the runs have. Each has the metric whose tolerance says what is
+unchanged.
+"""
 
 APPLICATIONS = (
     ("page load p50", "page"), ("request p50", "request"), ("completion p50", "completion"), ("rpm", "rpm"),
     ("qoe", "goodput"), ("mos", "mos"),
 )  # fmt: skip
-"""What users of applications notice, and the metric whose tolerance says what is unchanged."""
+"""What users of applications notice."""
+
+GOODPUT = ("goodput", "goodput")
+DIRECTIONS = (("goodput up", "goodput"), ("goodput down", "goodput"))
 
 LEVEL = 0.025
 """Level of each side of the interval."""
@@ -107,15 +112,18 @@ def _columns(runs: Runs) -> Columns:
     """What users of applications notice, the latency and the goodput, if runs have them, with their tolerances. Where
     there are two directions, the goodput is that of each: their sum would say nothing about either.
     """
-    noticed = [(quantity(name), FIDELITY[tolerance]) for name, tolerance in APPLICATIONS]
-    latency = [pair for pair in _offered(LATENCIES, "rtt") if _known(runs, pair[0])][:1]
-    directions = [pair for pair in _offered(("goodput up", "goodput down"), "goodput") if _known(runs, pair[0])]
-    goodput = directions if len(directions) > 1 else _offered(("goodput",), "goodput")
-    return [pair for pair in (*noticed, *latency, *goodput) if _known(runs, pair[0])]
+    noticed = _known_of(runs, APPLICATIONS)
+    latency = _known_of(runs, LATENCIES)[:1]
+    directions = _known_of(runs, DIRECTIONS)
+    goodput = directions if len(directions) > 1 else _known_of(runs, (GOODPUT,))
+    tolerances = dict(FIDELITY.items())
+    return [(column, tolerances[name]) for column, name in (*noticed, *latency, *goodput)]
 
 
-def _offered(names: Sequence[str], tolerance: str) -> list[tuple[Column, Tolerance]]:
-    return [(quantity(name), FIDELITY[tolerance]) for name in names]
+def _known_of(runs: Runs, offered: Sequence[tuple[str, str]]) -> list[tuple[Column, str]]:
+    """The numbers that some run has, each with the name of its tolerance."""
+    columns = [(quantity(title), tolerance) for title, tolerance in offered]
+    return [(column, tolerance) for column, tolerance in columns if _known(runs, column)]
 
 
 def _known(runs: Runs, column: Column) -> bool:

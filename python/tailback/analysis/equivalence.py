@@ -16,13 +16,17 @@ numbers, hence different seeds, in both shares.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
+from tailback.analysis import student
 from tailback.analysis.rows import records
+from tailback.analysis.table import frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Decision = Literal["within", "off", "undecided"]
 
@@ -63,13 +67,10 @@ def interval_of_means(reference: Values, candidate: Values, level: float = LEVEL
         return difference, difference
     if few:
         return NAN, NAN
-    # Not by `scipy.stats`, which takes a second to load, and whose test warns if a side is constant.
-    from scipy.special import stdtrit
-
     parts = [(float(np.var(side, ddof=1)) / len(side), len(side) - 1) for side in (reference, candidate)]
     variance = sum(part for part, _ in parts)
     freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts)
-    half = float(stdtrit(freedom, 1 - level)) * math.sqrt(variance)
+    half = student.quantile(freedom, level) * math.sqrt(variance)
     return difference - half, difference + half
 
 
@@ -102,7 +103,7 @@ def _share(theirs: Values, ours: Values, by: Allowing) -> float:
     return sum(judged) / len(judged) if judged else NAN
 
 
-def likenesses(paired: pd.DataFrame, by: Mapping[str, Allowing]) -> pd.DataFrame:
+def likenesses(paired: "pd.DataFrame", by: Mapping[str, Allowing]) -> "pd.DataFrame":
     """One row per configuration and metric of `differences.paired_metrics`: `alike` and `ceiling`. `by` has the
     tolerance of each metric.
     """
@@ -111,14 +112,14 @@ def likenesses(paired: pd.DataFrame, by: Mapping[str, Allowing]) -> pd.DataFrame
         for key, group in paired.groupby(["configuration", "metric"], sort=False)
         for found in (_of_group(group, by),)
     ]
-    return pd.DataFrame(rows, columns=["configuration", "metric", "alike", "ceiling"])
+    return frame(rows, columns=["configuration", "metric", "alike", "ceiling"])
 
 
-def _of_group(group: pd.DataFrame, by: Mapping[str, Allowing]) -> Likeness:
+def _of_group(group: "pd.DataFrame", by: Mapping[str, Allowing]) -> Likeness:
     metric = str(group["metric"].iloc[0])
     return likeness(group["reference"].to_numpy(np.float64), group["candidate"].to_numpy(np.float64), by[metric])
 
 
-def undecided(judged: pd.DataFrame) -> set[int]:
+def undecided(judged: "pd.DataFrame") -> set[int]:
     """The configurations with a cell that more repetitions could decide."""
     return {int(row["configuration"]) for row in records(judged) if row["outcome"] == "undecided"}

@@ -13,43 +13,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-CONFIDENCE = 0.95
+from tailback.analysis import student
 
-_QUANTILES = (
-    12.706204736174694,
-    4.302652729749462,
-    3.1824463052837078,
-    2.7764451051977934,
-    2.5705818356363146,
-    2.4469118511449786,
-    2.364624251592784,
-    2.306004135204166,
-    2.262157162798205,
-    2.228138851986274,
-    2.200985160091639,
-    2.1788128296672284,
-    2.1603686564627913,
-    2.144786687917804,
-    2.131449545559776,
-    2.1199052992212546,
-    2.1098155778333156,
-    2.1009220402410382,
-    2.0930240544083087,
-    2.085963447265864,
-    2.0796138447276795,
-    2.0738730679040254,
-    2.0686576104190486,
-    2.0638985616280245,
-    2.0595385527532972,
-    2.0555294386428735,
-    2.0518305164802846,
-    2.0484071417952454,
-    2.045229642132703,
-    2.0422724563012378,
-)
-"""Student's t: the 97.5 % quantile with 1, 2, ... degrees of freedom, as scipy computes it. Few sweeps have more
-repetitions, and to load scipy takes longer than to summarise a run.
-"""
+CONFIDENCE = 0.95
 
 NAN = float("nan")
 
@@ -69,12 +35,7 @@ def half_width(values: Values) -> float:
 
 def quantile(freedom: int) -> float:
     """The 97.5 % quantile of Student's t with `freedom` degrees of freedom, at least one."""
-    if freedom <= len(_QUANTILES):
-        return _QUANTILES[freedom - 1]
-    # Imported here, and not from `scipy.stats`, because that takes a second to load.
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+    return student.quantile(freedom, (1 - CONFIDENCE) / 2)
 
 
 def t_interval(values: Values, least: float | None = None, most: float | None = None) -> tuple[float, float]:

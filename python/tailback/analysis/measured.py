@@ -5,12 +5,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import pandas as pd
-
 from tailback.analysis import media, metrics, responsiveness, watching, wifi
+from tailback.analysis.table import Table
 from tailback.analysis.window import Window
-
-Frames = Mapping[str, pd.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ class Measure:
 class Measured:
     """The input from which the value of a metric is computed."""
 
-    frames: Frames
+    tables: Mapping[str, Table]
     cost: Mapping[str, float]
     measure: Measure
     found: dict[str, Any] = field(default_factory=dict)
@@ -71,13 +68,13 @@ class Measured:
         """The calls and games as their listeners hear them."""
         if not self.measure.streams:
             return {}
-        datagrams = self.frames.get("datagrams", pd.DataFrame({"t": [], "flow": [], "delay_ms": []}))
+        datagrams = self.tables.get("datagrams", Table.of({"t": [], "flow": [], "delay_ms": []}))
         return media.heard(datagrams, self.measure.streams, self.window)
 
     @cached_property
     def goodput(self) -> dict[str, float]:
         """Goodput of every flow in Mbit/s; 0 for a flow that received nothing."""
-        if "flows" not in self.frames:
+        if "flows" not in self.tables:
             return {}
-        seen = metrics.goodput(self.frames["flows"], self.window, self.measure.bin_ns)
+        seen = metrics.goodput(self.tables["flows"], self.window, self.measure.bin_ns)
         return {flow: seen.get(flow, 0.0) for flow in self.measure.flows}

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from tailback.analysis import emodel
 from tailback.analysis.metrics import Samples
-from tailback.analysis.window import Window, nanoseconds
+from tailback.analysis.table import Columns, Table
+from tailback.analysis.window import Window
 from tailback.resolved.codecs import CODECS
 
 MEMORY = 0.998002
@@ -86,15 +86,16 @@ def _missing(found: int, due: int) -> float | None:
     return max(0.0, 1 - found / due) if due else None
 
 
-def heard(datagrams: pd.DataFrame, streams: Mapping[str, Stream], window: Window) -> dict[str, Heard]:
+def heard(datagrams: Columns, streams: Mapping[str, Stream], window: Window) -> dict[str, Heard]:
     """Each stream as its listener hears it."""
-    by_flow = {str(flow): rows for flow, rows in datagrams.groupby("flow", observed=True)}
-    return {flow: _heard(by_flow.get(flow, datagrams[:0]), stream, window) for flow, stream in streams.items()}
+    table = Table.of(datagrams)
+    flows = table.words("flow")
+    return {flow: _heard(table.where(flows.are(flow)), stream, window) for flow, stream in streams.items()}
 
 
-def _heard(rows: pd.DataFrame, stream: Stream, window: Window) -> Heard:
-    delays = rows["delay_ms"].to_numpy(dtype=np.float64)
-    sent_ns = nanoseconds(rows) - np.rint(delays * MS).astype(np.int64)
+def _heard(rows: Table, stream: Stream, window: Window) -> Heard:
+    delays = rows.numbers("delay_ms")
+    sent_ns = rows.t_ns - np.rint(delays * MS).astype(np.int64)
     # A copy that the network made of a datagram is not played again.
     _, first = np.unique(sent_ns, return_index=True)
     first.sort()

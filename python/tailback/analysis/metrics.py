@@ -7,14 +7,17 @@ Percentiles interpolate linearly between order statistics (type 7 of Hyndman and
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from tailback.analysis.groups import grouped, numbers
-from tailback.analysis.rows import records
-from tailback.analysis.window import NANOSECONDS, Window, nanoseconds, until
+from tailback.analysis.groups import grouped
+from tailback.analysis.table import Columns, Table, frame
+from tailback.analysis.window import NANOSECONDS, Window, until
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
@@ -28,34 +31,34 @@ DECIMALS = 6
 Samples = npt.NDArray[np.float64]
 
 
-def goodput(flows: pd.DataFrame, window: Window, bin_ns: int) -> dict[str, float]:
+def goodput(flows: Columns, window: Window, bin_ns: int) -> dict[str, float]:
     """Goodput of each flow that delivered data in the window: bytes that the receiving application read, divided by
     the length of the window, in Mbit/s. A bin that lies partly in the window counts in proportion.
     """
-    received = flows["bytes"].to_numpy(dtype=np.float64) * window.share_of_bins(flows, bin_ns)
-    totals = pd.Series(received).groupby(flows["flow"].to_numpy()).sum()
-    return {str(flow): float(bytes_ * BITS / MEGA / window.seconds) for flow, bytes_ in totals.items()}
+    table = Table.of(flows)
+    received = table.numbers("bytes") * window.share_of_bins(table, bin_ns)
+    totals = grouped(table.words("flow")).sums(received)
+    return {flow: bytes_ * BITS / MEGA / window.seconds for flow, bytes_ in totals.items()}
 
 
-def throughput_bins(flows: pd.DataFrame, window: Window, width_ns: int) -> pd.DataFrame:
+def throughput_bins(flows: Columns, window: Window, width_ns: int) -> "pd.DataFrame":
     """Goodput over time in Mbit/s: `t` (s, end of the bin), `flow`, `mbps`, in bins of `width_ns` from the start of the
     window.
 
     A bin without data of a flow is a row with 0. A bin that would extend beyond the window is left out.
     """
+    table = Table.of(flows)
     edges = window.start_ns + width_ns * np.arange((window.end_ns - window.start_ns) // width_ns + 1)
-    ends = nanoseconds(flows)
-    names = flows["flow"].to_numpy()
+    bins = len(edges) - 1
     # A row that ends exactly at an edge belongs to the bin before the edge.
-    place = np.searchsorted(edges, ends, side="left") - 1
-    known = (place >= 0) & (place < len(edges) - 1)
-    received = pd.Series(flows["bytes"].to_numpy(dtype=np.float64)[known])
-    totals = received.groupby([names[known], place[known]]).sum()
-    every = pd.MultiIndex.from_product([sorted(set(names)), range(len(edges) - 1)], names=["flow", "bin"])
-    mbps = totals.reindex(every, fill_value=0.0) * BITS * NANOSECONDS / width_ns / MEGA
-    table = mbps.rename("mbps").reset_index()
-    table.insert(0, "t", edges[1:][table.pop("bin")] / NANOSECONDS)
-    return table
+    places = np.searchsorted(edges, table.t_ns, side="left") - 1
+    inside = (places >= 0) & (places < bins)
+    flow, received = table.words("flow"), table.numbers("bytes")
+    names = flow.present()
+    totals = [np.bincount(places[rows], received[rows], bins) for rows in (inside & flow.are(name) for name in names)]
+    mbps = np.array(totals).ravel() * BITS * NANOSECONDS / width_ns / MEGA
+    ends = np.tile(edges[1:] / NANOSECONDS, len(names))
+    return frame({"t": ends, "flow": np.repeat(np.array(names, dtype=object), bins), "mbps": mbps})
 
 
 def bin_width_ns(duration_ns: int, interval_ns: int) -> int:
@@ -63,33 +66,37 @@ def bin_width_ns(duration_ns: int, interval_ns: int) -> int:
     return min(NANOSECONDS, max(1, duration_ns // 20 // interval_ns) * interval_ns)
 
 
-def ping_samples(ping: pd.DataFrame, window: Window) -> Samples:
+def ping_samples(ping: Columns, window: Window) -> Samples:
     """Round-trip times in ms of the echo requests that were sent in the window and answered."""
-    return window.samples(ping)["rtt_ms"].dropna().to_numpy(dtype=np.float64)
+    return known(window.samples(ping).numbers("rtt_ms"))
 
 
-def ping_samples_by_name(ping: pd.DataFrame, window: Window) -> dict[str, Samples]:
+def ping_samples_by_name(ping: Columns, window: Window) -> dict[str, Samples]:
     """Round-trip times in ms of each ping by its name, if an experiment has several, as RRUL has."""
-    answered = window.samples(ping).dropna(subset=["rtt_ms"])
-    groups = answered.groupby("ping", sort=True, observed=True)["rtt_ms"]
-    return {str(name): values.to_numpy(dtype=np.float64) for name, values in groups}
+    answered = window.samples(ping).known("rtt_ms")
+    return grouped(answered.words("ping")).split(answered.numbers("rtt_ms"))
 
 
-def tcp_rtt_samples(tcp_info: pd.DataFrame, window: Window) -> Samples:
+def tcp_rtt_samples(tcp_info: Columns, window: Window) -> Samples:
     """Smoothed round-trip times in ms (`tcpi_rtt`) of the sending sockets, each time they were sampled in the window.
 
     A socket that has not measured an RTT yet has no value or 0, and does not count; the kernel's smallest value is 1
     µs.
     """
-    rtt = window.samples(tcp_info)["rtt"].dropna().to_numpy(dtype=np.float64)
+    rtt = window.samples(tcp_info).numbers("rtt")
     return rtt[rtt > 0] / MICROSECONDS_PER_MS
 
 
-def cwnd_samples(tcp_info: pd.DataFrame, window: Window) -> dict[str, Samples]:
+def cwnd_samples(tcp_info: Columns, window: Window) -> dict[str, Samples]:
     """Congestion windows in segments (`tcpi_snd_cwnd`) of each flow, each time it was sampled in the window."""
     inside = window.samples(tcp_info)
-    windows = grouped(inside["flow"]).split(numbers(inside["snd_cwnd"]))
-    return {flow: values[~np.isnan(values)] for flow, values in windows.items()}
+    windows = grouped(inside.words("flow")).split(inside.numbers("snd_cwnd"))
+    return {flow: known(values) for flow, values in windows.items()}
+
+
+def known(values: Samples) -> Samples:
+    """Those of `values` that are known."""
+    return values[~np.isnan(values)]
 
 
 def percentiles(samples: Samples) -> dict[str, float] | None:
@@ -115,9 +122,9 @@ def jain_index(shares: Sequence[float]) -> float | None:
     return sum(shares) ** 2 / (len(shares) * squares) if squares else None
 
 
-def retransmits(tcp_info: pd.DataFrame, window: Window) -> int:
+def retransmits(tcp_info: Columns, window: Window) -> int:
     """Segments that all flows retransmitted in the window: the increase of `tcpi_total_retrans`, which starts at 0."""
-    return _grown(tcp_info, window.end_ns) - _grown(tcp_info, window.start_ns)
+    return sum(_grown(tcp_info, "flow", "total_retrans", window).values())
 
 
 UNKNOWN = "unknown"
@@ -128,7 +135,7 @@ ACK_FILTERED = "ack_filtered"
 """The reason of ACKs that `cake ack-filter` removed because a later one says the same; the total leaves them out."""
 
 
-def drops(events: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
+def drops(events: Columns, window: Window) -> dict[str, dict[str, int]]:
     """Packets dropped in the window, by device and reason. A backend without `events` (a kernel does not report single
     drops) has the counters of the root disciplines (`qdisc`), with the reason `unknown`, those of lossy links
     (`losses`), where `link_loss` is random loss, corruption and links that are down, and those of radios (`radios`):
@@ -138,71 +145,68 @@ def drops(events: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
     return by_reason(events, "drop", window)
 
 
-def marks_by_reason(events: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
+def marks_by_reason(events: Columns, window: Window) -> dict[str, dict[str, int]]:
     """Packets marked CE in the window, by device and reason."""
     return by_reason(events, "mark", window)
 
 
-def by_reason(events: pd.DataFrame, what: str, window: Window) -> dict[str, dict[str, int]]:
+def by_reason(events: Columns, what: str, window: Window) -> dict[str, dict[str, int]]:
     """Number of events `what` in the window, by device and reason."""
     inside = window.samples(events)
-    happened = inside[(inside["what"] == what).to_numpy(dtype=bool)]
-    reasons = happened["reason"].fillna(UNKNOWN)
+    happened = inside.where(inside.words("what").are(what))
+    counts = Counter(zip(happened.words("where").plain(), happened.words("reason").plain(), strict=True))
     nested: dict[str, dict[str, int]] = {}
-    for (device, reason), count in sorted(Counter(zip(happened["where"], reasons, strict=True)).items()):
-        nested.setdefault(str(device), {})[str(reason)] = count
+    for device, reason, count in sorted((str(place), why or UNKNOWN, count) for (place, why), count in counts.items()):
+        nested.setdefault(device, {})[reason] = count
     return nested
 
 
-def recoveries(events: pd.DataFrame, window: Window) -> dict[str, int]:
+def recoveries(events: Columns, window: Window) -> dict[str, int]:
     """Number of events of loss recovery in the window, by kind: `rto` (the retransmission timer fired), `tlp`
     (a tail loss probe was sent), `undo` (a reduction of cwnd was undone).
     """
-    kinds = window.samples(events)["what"].value_counts()
-    return {kind: int(kinds[kind]) for kind in ("rto", "tlp", "undo") if kind in kinds}
+    what = window.samples(events).words("what")
+    counts = {kind: int(what.are(kind).sum()) for kind in ("rto", "tlp", "undo")}
+    return {kind: count for kind, count in counts.items() if count}
 
 
-def drops_by_counters(qdisc: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
+def drops_by_counters(qdisc: Columns, window: Window) -> dict[str, dict[str, int]]:
     """Drops in the window by device, from the counters of the disciplines, which do not give reasons."""
     return {device: {UNKNOWN: count} for device, count in counted(qdisc, "dropped", window).items()}
 
 
-def losses_by_counters(losses: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
+def losses_by_counters(losses: Columns, window: Window) -> dict[str, dict[str, int]]:
     """Packets that links lost in the window, by the device that sent them."""
-    grown = [
-        losses[nanoseconds(losses) <= edge].groupby("device")["lost"].max() for edge in (window.start_ns, window.end_ns)
-    ]
-    lost = grown[1].sub(grown[0], fill_value=0)
-    return {str(device): {LINK_LOSS: int(count)} for device, count in lost.items() if count}
+    return {device: {LINK_LOSS: lost} for device, lost in _grown(losses, "device", "lost", window).items() if lost}
 
 
-def counted_at_radios(radios: pd.DataFrame, what: str, window: Window) -> dict[str, dict[str, int]]:
+def counted_at_radios(radios: Columns, what: str, window: Window) -> dict[str, dict[str, int]]:
     """Drops or marks (`what`) at radios in the window, by device and reason."""
-    these = radios[(radios["what"] == what).to_numpy(dtype=bool)]
-    at = nanoseconds(these)
-    grown = [
-        these[at <= edge].groupby(["device", "reason"])["count"].max() for edge in (window.start_ns, window.end_ns)
-    ]
-    nested: dict[str, dict[str, int]] = {}
-    for row in records(grown[1].sub(grown[0], fill_value=0).reset_index()):
-        if row["count"]:
-            nested.setdefault(str(row["device"]), {})[str(row["reason"])] = int(row["count"])
-    return nested
+    table = Table.of(radios)
+    these = table.where(table.words("what").are(what))
+    reasons = these.words("reason")
+    grown = {why: _grown(these.where(reasons.are(why)), "device", "count", window) for why in reasons.present()}
+    devices = {why: {device: count for device, count in each.items() if count} for why, each in grown.items()}
+    return {
+        device: {why: each[device] for why, each in devices.items() if device in each}
+        for device in sorted({device for each in devices.values() for device in each})
+    }
 
 
-def marks_by_counters(qdisc: pd.DataFrame, window: Window) -> int | None:
+def marks_by_counters(qdisc: Columns, window: Window) -> int | None:
     """Marks in the window, from the counters of the disciplines; `None` if a discipline does not report them."""
-    return None if qdisc["marked"].isna().any() else sum(counted(qdisc, "marked", window).values())
+    unknown = np.isnan(Table.of(qdisc).numbers("marked")).any()
+    return None if unknown else sum(counted(qdisc, "marked", window).values())
 
 
-def counted(qdisc: pd.DataFrame, counter: str, window: Window) -> dict[str, int]:
+def counted(qdisc: Columns, counter: str, window: Window) -> dict[str, int]:
     """Growth of `dropped` or `marked` in the window, by device. A root also counts drops of its children; a mark counts
     only in the discipline that made it.
     """
-    counts = np.full(len(qdisc), counter == "marked") | (qdisc["depth"] == 0).to_numpy(dtype=bool)
-    devices = grouped(qdisc["device"])
-    at = devices.split(np.where(counts, nanoseconds(qdisc), np.nan))
-    values = devices.split(numbers(qdisc[counter]))
+    table = Table.of(qdisc)
+    counts = table if counter == "marked" else table.where(table.numbers("depth") == 0)
+    devices = grouped(counts.words("device"))
+    at, values = devices.split(counts.t_ns.astype(np.float64)), devices.split(counts.numbers(counter))
     found = {}
     for device in devices.names:
         begun, ended = (_last(at[device], values[device], edge) for edge in (window.start_ns, window.end_ns))
@@ -219,9 +223,9 @@ def _last(at: Samples, values: Samples, until_ns: int) -> float:
     return float(np.nansum(values[at == at[before].max()])) if before.any() else 0.0
 
 
-def marks(events: pd.DataFrame, window: Window) -> int:
+def marks(events: Columns, window: Window) -> int:
     """Packets marked CE in the window, on all devices; without `events`, by the counters of disciplines and radios."""
-    return int((window.samples(events)["what"] == "mark").sum())
+    return int(window.samples(events).words("what").are("mark").sum())
 
 
 def rounded(value: float) -> float:
@@ -234,8 +238,13 @@ def rounded_each(values: Mapping[str, float]) -> dict[str, float]:
     return {name: rounded(value) for name, value in values.items()}
 
 
-def _grown(tcp_info: pd.DataFrame, until_ns: int) -> int:
-    """`total_retrans` of all flows at their last sample up to `until_ns`."""
-    before = until(tcp_info, until_ns)
-    # The maximum is the last value, because the counter never decreases.
-    return int(np.nansum(grouped(before["flow"]).maxima(numbers(before["total_retrans"]))))
+def _grown(table: Columns, by: str, counter: str, window: Window) -> dict[str, int]:
+    """The growth of `counter` in the window, for each name in the column `by`."""
+    begun, ended = (_reached(table, by, counter, edge) for edge in (window.start_ns, window.end_ns))
+    return {name: int(count - begun.get(name, 0)) for name, count in ended.items()}
+
+
+def _reached(table: Columns, by: str, counter: str, until_ns: int) -> dict[str, float]:
+    before = until(table, until_ns).known(counter)
+    # The maximum is the last value, because a counter never decreases.
+    return grouped(before.words(by)).maxima(before.numbers(counter))

@@ -8,11 +8,9 @@ made as for whole runs.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from tailback.analysis import metrics
 from tailback.analysis.metric import Summary
+from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import Window
 
 
@@ -31,7 +29,7 @@ def parts(flows: Sequence[str], measure: Mapping[str, Any], by: str) -> dict[str
     return found
 
 
-def summary_of(flows: Sequence[str], whole: Summary, tcp_info: pd.DataFrame | None, window: Window) -> dict[str, Any]:
+def summary_of(flows: Sequence[str], whole: Summary, tcp_info: Columns | None, window: Window) -> dict[str, Any]:
     """The summary of these flows, given that of the whole run."""
     of_flows = whole.get("goodput_mbps", {}).get("flows", {})
     shares = [float(of_flows[flow]) for flow in flows if flow in of_flows]
@@ -41,7 +39,8 @@ def summary_of(flows: Sequence[str], whole: Summary, tcp_info: pd.DataFrame | No
     found |= {} if jain is None else {"jain": jain}
     found |= {"cwnd_segments": windows} if windows else {}
     if tcp_info is not None:
-        theirs = tcp_info[np.isin(tcp_info["flow"].to_numpy(dtype=object), list(flows))]
+        table = Table.of(tcp_info)
+        theirs = table.where(table.words("flow").among(flows))
         rtt = metrics.percentiles(metrics.tcp_rtt_samples(theirs, window)) if len(theirs) else None
         found |= {} if rtt is None else {"tcp_rtt_ms": rtt}
         if len(theirs) and "total_retrans" in theirs:

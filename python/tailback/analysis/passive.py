@@ -9,10 +9,15 @@ Two packets in two files are the same packet if addresses, ports, sequence numbe
 are equal; of several equal ones, the k-th here matches the k-th there.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
+
+from tailback.analysis.table import frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TCP, UDP, ICMP = 6, 17, 1
 
@@ -26,19 +31,16 @@ SAME = (
 MEGA = 1e6
 
 
-def goodput(table: pd.DataFrame, start_ns: int) -> pd.DataFrame:
+def goodput(table: "pd.DataFrame", start_ns: int) -> "pd.DataFrame":
     """Bytes that receivers acknowledged for the first time: `t` (s since `start_ns`), `flow` (of the data), `bytes`.
     For UDP: bytes in the capture. SYN and FIN do not count.
     """
     parts = [_acknowledged(rows, start_ns) for _, rows in _directions(table, TCP)]
     parts += [_seen(rows, start_ns) for _, rows in _directions(table, UDP)]
-    found = [part for part in parts if len(part)]
-    columns = ["t", "flow", "bytes"]
-    joined = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=columns)
-    return joined.sort_values("t", kind="stable").reset_index(drop=True)
+    return _joined(parts, ["t", "flow", "bytes"]).sort_values("t", kind="stable").reset_index(drop=True)
 
 
-def retransmissions(table: pd.DataFrame) -> dict[str, int]:
+def retransmissions(table: "pd.DataFrame") -> dict[str, int]:
     """Data segments of each flow that begin below the highest sequence number seen so far. In a capture at the sender
     these are retransmissions; elsewhere they include reordered segments. A flow without data is absent.
     """
@@ -53,7 +55,7 @@ def retransmissions(table: pd.DataFrame) -> dict[str, int]:
     return found
 
 
-def pings(table: pd.DataFrame, start_ns: int) -> pd.DataFrame:
+def pings(table: "pd.DataFrame", start_ns: int) -> "pd.DataFrame":
     """Echo requests and their replies: `t` (s, of the request), `ping` (name), `seq`, `rtt_ms` (null if lost)."""
     echoes = table[table["protocol"] == ICMP]
     asked = echoes[echoes["flags"] == ECHO_REQUEST].drop_duplicates(["source", "target", "sport", "seq"])
@@ -63,21 +65,21 @@ def pings(table: pd.DataFrame, start_ns: int) -> pd.DataFrame:
         how="left", suffixes=("", "_back"),
     )  # fmt: skip
     name = "ping " + both["source"] + " > " + both["target"] + " " + both["sport"].astype(str)
-    return pd.DataFrame(
+    return frame(
         {"t": (both["t_ns"] - start_ns) / 1e9, "ping": name, "seq": both["seq"],
          "rtt_ms": (both["t_ns_back"] - both["t_ns"]) / MEGA}
     )  # fmt: skip
 
 
-def one_way_delay(here: pd.DataFrame, there: pd.DataFrame) -> pd.DataFrame:
+def one_way_delay(here: "pd.DataFrame", there: "pd.DataFrame") -> "pd.DataFrame":
     """One-way delay in ms of each packet from here to there: `t_ns` (time here), `flow`, `owd_ms`."""
     both = _matched(here, there)
     forward = both[both["t_ns_there"] >= both["t_ns"]]
     delay = (forward["t_ns_there"] - forward["t_ns"]) / MEGA
-    return pd.DataFrame({"t_ns": forward["t_ns"], "flow": flow_names(forward), "owd_ms": delay}).reset_index(drop=True)
+    return frame({"t_ns": forward["t_ns"], "flow": flow_names(forward), "owd_ms": delay}).reset_index(drop=True)
 
 
-def passive_rtt(here: pd.DataFrame, there: pd.DataFrame) -> pd.DataFrame:
+def passive_rtt(here: "pd.DataFrame", there: "pd.DataFrame") -> "pd.DataFrame":
     """Passive RTT in ms as seen from here: `t_ns` (time here, of the packet back), `flow` (of the packet out),
     `rtt_ms`.
 
@@ -91,16 +93,13 @@ def passive_rtt(here: pd.DataFrame, there: pd.DataFrame) -> pd.DataFrame:
     other = apart.reindex(ends["opposite"]).to_numpy(dtype=np.float64)
     outward = ends.loc[apart.reindex(ends["flow"]).to_numpy(dtype=np.float64) > other, "flow"].tolist()
     parts = [_pairs(both[both["flow"] == flow], both[both["opposite"] == flow]) for flow in outward]
-    found = [part for part in parts if len(part)]
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=["t_ns", "flow", "rtt_ms"])
+    return _joined(parts, ["t_ns", "flow", "rtt_ms"])
 
 
-def flow_names(table: pd.DataFrame) -> pd.Series:
+def flow_names(table: "pd.DataFrame") -> "pd.Series":
     """The flow of each packet, such as `10.0.0.1:1024 > 10.0.0.3:5201`."""
-    return pd.Series(
-        table["source"] + ":" + table["sport"].astype(str) + " > " + table["target"] + ":" + table["dport"].astype(str),
-        index=table.index,
-    )
+    ends = [table[host] + ":" + table[port].astype(str) for host, port in (("source", "sport"), ("target", "dport"))]
+    return ends[0] + " > " + ends[1]
 
 
 def unwrapped(numbers: Iterable[int]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
@@ -112,7 +111,15 @@ def unwrapped(numbers: Iterable[int]) -> "np.ndarray[tuple[int], np.dtype[np.int
     return np.asarray(values[0] + np.cumsum(steps), dtype=np.int64)
 
 
-def _pairs(out: pd.DataFrame, back: pd.DataFrame) -> pd.DataFrame:
+def _joined(parts: "Sequence[pd.DataFrame]", columns: list[str]) -> "pd.DataFrame":
+    # Imported here, because the registry of metrics imports this file, and `tailback run` needs no pandas.
+    import pandas as pd
+
+    found = [part for part in parts if len(part)]
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=columns)
+
+
+def _pairs(out: "pd.DataFrame", back: "pd.DataFrame") -> "pd.DataFrame":
     """Pairs each packet back with the last packet out that arrived there before; an earlier pair keeps its packet."""
     out, back = out.sort_values("t_ns_there", kind="stable"), back.sort_values("t_ns_there", kind="stable")
     places = np.searchsorted(out["t_ns_there"].to_numpy(), back["t_ns_there"].to_numpy(), side="right") - 1
@@ -121,38 +128,38 @@ def _pairs(out: pd.DataFrame, back: pd.DataFrame) -> pd.DataFrame:
     whole = kept["t_ns"].to_numpy() - asked["t_ns"].to_numpy()
     beyond = kept["t_ns_there"].to_numpy() - asked["t_ns_there"].to_numpy()
     flows = asked["flow"].to_numpy()
-    return pd.DataFrame({"t_ns": kept["t_ns"].to_numpy(), "flow": flows, "rtt_ms": (whole - beyond) / MEGA})
+    return frame({"t_ns": kept["t_ns"].to_numpy(), "flow": flows, "rtt_ms": (whole - beyond) / MEGA})
 
 
-def _matched(here: pd.DataFrame, there: pd.DataFrame) -> pd.DataFrame:
+def _matched(here: "pd.DataFrame", there: "pd.DataFrame") -> "pd.DataFrame":
     """The packets that are in both files, with `t_ns` (here) and `t_ns_there`."""
     keys = list(SAME)
     sides = [side.assign(copy=side.groupby(keys, sort=False).cumcount()) for side in (here, there)]
     return sides[0].merge(sides[1], on=[*keys, "copy"], suffixes=("", "_there"))
 
 
-def _turned(table: pd.DataFrame) -> pd.DataFrame:
+def _turned(table: "pd.DataFrame") -> "pd.DataFrame":
     """The packets with source and destination swapped."""
     turns = {"source": "target", "target": "source", "sport": "dport", "dport": "sport"}
     return table.rename(columns=turns)
 
 
-def _directions(table: pd.DataFrame, protocol: int) -> list[tuple[str, pd.DataFrame]]:
+def _directions(table: "pd.DataFrame", protocol: int) -> "list[tuple[str, pd.DataFrame]]":
     rows = table[table["protocol"] == protocol]
     return [(str(flow), part) for flow, part in rows.groupby(flow_names(rows), sort=False)] if len(rows) else []
 
 
-def _acknowledged(acks: pd.DataFrame, start_ns: int) -> pd.DataFrame:
+def _acknowledged(acks: "pd.DataFrame", start_ns: int) -> "pd.DataFrame":
     """The bytes of the other direction that `acks` acknowledge for the first time."""
     acks = acks[(acks["flags"] & ACK) > 0]
     # The first number also acknowledges the SYN and all data before the capture, so it only serves as the base.
     numbers = np.maximum.accumulate(unwrapped(acks["ack"])) if len(acks) else np.zeros(0, dtype=np.int64)
     grown = np.diff(numbers, prepend=numbers[:1])
     flow = flow_names(_turned(acks.iloc[:1])).iloc[0] if len(acks) else ""
-    part = pd.DataFrame({"t": (acks["t_ns"] - start_ns) / 1e9, "flow": flow, "bytes": grown})
+    part = frame({"t": (acks["t_ns"] - start_ns) / 1e9, "flow": flow, "bytes": grown})
     # A single byte is a FIN, or a keep-alive.
     return part[part["bytes"] > 1]
 
 
-def _seen(rows: pd.DataFrame, start_ns: int) -> pd.DataFrame:
-    return pd.DataFrame({"t": (rows["t_ns"] - start_ns) / 1e9, "flow": flow_names(rows), "bytes": rows["payload"]})
+def _seen(rows: "pd.DataFrame", start_ns: int) -> "pd.DataFrame":
+    return frame({"t": (rows["t_ns"] - start_ns) / 1e9, "flow": flow_names(rows), "bytes": rows["payload"]})

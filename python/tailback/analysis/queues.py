@@ -6,16 +6,16 @@ Sources: sojourn time by Little's law [little1961]; counters as in `tc -s qdisc`
 from collections.abc import Mapping
 
 import numpy as np
-import pandas as pd
 
-from tailback.analysis.groups import grouped, numbers
+from tailback.analysis.groups import grouped
 from tailback.analysis.metrics import BITS, Samples, counted
+from tailback.analysis.table import Columns
 from tailback.analysis.window import NANOSECONDS, Window, until
 
 MILLISECONDS = 1e3
 
 
-def sojourn_samples(qdisc: pd.DataFrame, window: Window) -> dict[str, Samples]:
+def sojourn_samples(qdisc: Columns, window: Window) -> dict[str, Samples]:
     """Mean sojourn times in ms of the bytes in each device's root discipline, one value per sampling interval of the
     window: the backlog (mean of both ends of the interval) divided by the departures per second. Devices that never had
     a backlog are absent.
@@ -24,10 +24,9 @@ def sojourn_samples(qdisc: pd.DataFrame, window: Window) -> dict[str, Samples]:
     flows: if flows have separate queues, packets of busy flows wait longer, and those of sparse flows less.
     """
     before = until(qdisc, window.end_ns - 1)
-    roots = before[(before["depth"] == 0).to_numpy(dtype=bool)]
-    devices = grouped(roots["device"])
-    columns = (numbers(roots["t"]), numbers(roots["backlog_bytes"]), numbers(roots["sent_bytes"]))
-    at, backlog, sent = (devices.split(column) for column in columns)
+    roots = before.where(before.numbers("depth") == 0)
+    devices = grouped(roots.words("device"))
+    at, backlog, sent = (devices.split(roots.numbers(column)) for column in ("t", "backlog_bytes", "sent_bytes"))
     found = {device: _sojourn(at[device], backlog[device], sent[device], window) for device in devices.names}
     return {device: samples for device, samples in found.items() if len(samples) and samples.max() > 0}
 
@@ -39,7 +38,7 @@ def _sojourn(at: Samples, backlog: Samples, sent: Samples, window: Window) -> Sa
     return np.asarray(held[known] / np.maximum(departed[known], 1) * passed[known] * MILLISECONDS, dtype=np.float64)
 
 
-def utilisation(qdisc: pd.DataFrame, rates_bps: Mapping[str, float], window: Window) -> dict[str, float]:
+def utilisation(qdisc: Columns, rates_bps: Mapping[str, float], window: Window) -> dict[str, float]:
     """Share of its rate that each device used in the window, no unit: bytes that left the root discipline, as `tc`
     counts them, divided by what the mean rate of the device allows in the window. The rate of a device is the minimum
     of the rates of its link and its shapers.

@@ -4,48 +4,59 @@ Sources: sliding windows as in the analysis of [teacup2014]; pacing and delivery
 `tcpi_pacing_rate` and `tcpi_delivery_rate` [linux-6.12 tcp.h struct tcp_info]; power [kleinrock1979].
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
 from tailback.analysis.metrics import BITS, MEGA, Samples
-from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
+from tailback.analysis.table import Columns, Table, frame
+from tailback.analysis.window import NANOSECONDS, Window
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WIDTH_NS = 2 * NANOSECONDS
 STEP_NS = NANOSECONDS // 2
 
 
 def sliding_throughput(
-    flows: pd.DataFrame, window: Window, bin_ns: int, width_ns: int = WIDTH_NS, step_ns: int = STEP_NS
-) -> pd.DataFrame:
+    flows: Columns, window: Window, bin_ns: int, width_ns: int = WIDTH_NS, step_ns: int = STEP_NS
+) -> "pd.DataFrame":
     """Goodput of each flow in sliding windows, in Mbit/s: `t` (s, end of the window), `flow`, `mbps`. By default the
     windows are 2 s long and begin every 0.5 s. They lie wholly within the measurement window. A bin that lies partly in
     a window counts in proportion.
     """
+    ends, mbps = sliding(flows, window, bin_ns, width_ns, step_ns)
+    t, names = np.tile(ends, len(mbps)), np.repeat(np.array(list(mbps), dtype=str), len(ends))
+    return frame({"t": t, "flow": names, "mbps": np.array(list(mbps.values())).ravel()})
+
+
+def sliding(
+    flows: Columns, window: Window, bin_ns: int, width_ns: int = WIDTH_NS, step_ns: int = STEP_NS
+) -> tuple[Samples, dict[str, Samples]]:
+    """As `sliding_throughput`: the ends of the windows in s, and the goodput of each flow in each of them."""
+    table = Table.of(flows)
+    names, at, received = table.words("flow"), table.t_ns, table.numbers("bytes")
     ends = np.arange(window.start_ns + width_ns, window.end_ns + 1, step_ns)
-    names, codes = np.unique(flows["flow"].to_numpy(dtype=str), return_inverse=True)
-    received = flows["bytes"].to_numpy(dtype=np.float64)
-    at = nanoseconds(flows)
-    columns = [
-        np.interp(ends, *_read_until(at[codes == code], received[codes == code], bin_ns))
-        - np.interp(ends - width_ns, *_read_until(at[codes == code], received[codes == code], bin_ns))
-        for code in range(len(names))
-    ]
-    mbps = np.array(columns).reshape(len(names), len(ends)) * BITS * NANOSECONDS / width_ns / MEGA
-    return pd.DataFrame(
-        {"t": np.tile(ends / NANOSECONDS, len(names)), "flow": np.repeat(names, len(ends)), "mbps": mbps.ravel()}
-    )
+    found = {}
+    for name in names.present():
+        read = _read_until(at[names.are(name)], received[names.are(name)], bin_ns)
+        grown = np.interp(ends, *read) - np.interp(ends - width_ns, *read)
+        found[name] = np.asarray(grown * BITS * NANOSECONDS / width_ns / MEGA, dtype=np.float64)
+    return ends / NANOSECONDS, found
 
 
-def _read_until(ends: Samples, received: Samples, bin_ns: int) -> tuple[Samples, Samples]:
+def _read_until(ends_ns: npt.NDArray[np.int64], received: Samples, bin_ns: int) -> tuple[Samples, Samples]:
     """The points of the cumulative bytes read: linear within a bin, constant between bins."""
-    order = np.argsort(ends, kind="stable")
-    ends, received = np.asarray(ends, dtype=np.float64)[order], received[order]
+    order = np.argsort(ends_ns, kind="stable")
+    ends, received = ends_ns[order].astype(np.float64), received[order]
     times = np.stack([ends - bin_ns, ends], axis=1).ravel()
     total = np.cumsum(received)
     return times, np.stack([total - received, total], axis=1).ravel()
 
 
-def pacing_rate_samples(tcp_info: pd.DataFrame, window: Window) -> Samples:
+def pacing_rate_samples(tcp_info: Columns, window: Window) -> Samples:
     """Pacing rates in Mbit/s (`tcpi_pacing_rate`) of the sending sockets, each time they were sampled in the window.
 
     A socket that does not pace has no value.
@@ -53,15 +64,15 @@ def pacing_rate_samples(tcp_info: pd.DataFrame, window: Window) -> Samples:
     return _megabits(tcp_info, "pacing_rate", window)
 
 
-def delivery_rate_samples(tcp_info: pd.DataFrame, window: Window) -> Samples:
+def delivery_rate_samples(tcp_info: Columns, window: Window) -> Samples:
     """Delivery rates in Mbit/s (`tcpi_delivery_rate`, from the best recent rate sample) of the sending sockets, each
     time they were sampled in the window.
     """
     return _megabits(tcp_info, "delivery_rate", window)
 
 
-def _megabits(tcp_info: pd.DataFrame, column: str, window: Window) -> Samples:
-    rates = pd.to_numeric(window.samples(tcp_info)[column], errors="coerce").to_numpy(dtype=np.float64)
+def _megabits(tcp_info: Columns, column: str, window: Window) -> Samples:
+    rates = window.samples(tcp_info).numbers(column)
     return rates[rates > 0] * BITS / MEGA
 
 

@@ -4,7 +4,7 @@ All code that enumerates metrics uses these rows: the summary of a run, the tabl
 comparisons and their tolerances, `repeat: until`, axes of figures, `tailback list metric` and `docs/metrics.md`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
 from typing import TypeVar
 
 import numpy as np
@@ -43,6 +43,14 @@ class View(Mapping[str, Row]):
 
     def __len__(self) -> int:
         return len(self._rows())
+
+    def items(self) -> ItemsView[str, Row]:
+        """Names and rows, evaluated once for all of them."""
+        return self._rows().items()
+
+    def values(self) -> ValuesView[Row]:
+        """The rows, evaluated once for all of them."""
+        return self._rows().values()
 
 
 def _cwnd(summary: Summary) -> float | None:

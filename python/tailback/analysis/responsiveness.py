@@ -15,15 +15,13 @@ are the measurement window; the number of load-generating connections is that of
 draft's test of stability.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from tailback.analysis.metrics import Samples, tcp_rtt_samples
+from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import NANOSECONDS, Window
 
 MINUTE_MS = 60_000
@@ -44,21 +42,21 @@ def trimmed_mean(samples: Samples) -> float:
     return float(samples[samples <= np.percentile(samples, TRIMMED)].mean())
 
 
-def foreign(requests: pd.DataFrame, probes: Probes, window: Window) -> float | None:
+def foreign(requests: Columns, probes: Probes, window: Window) -> float | None:
     """RPM of the probes that began in this window; `None` if none was answered."""
     inside = {flow: at for flow, at in probes.began_ns.items() if window.start_ns <= at < window.end_ns}
-    found = requests[requests["flow"].isin(list(inside))].dropna(subset=["latency_ms"])
-    if found.empty:
+    table = Table.of(requests)
+    found = table.where(table.words("flow").among(inside)).known("latency_ms")
+    if not len(found):
         return None
-    began_ms = found["flow"].map(inside).to_numpy(dtype=np.float64) / (NANOSECONDS / 1000)
-    connected_ms = found["t"].to_numpy(dtype=np.float64) * 1000 - began_ms
-    answered_ms = found["latency_ms"].to_numpy(dtype=np.float64)
+    flows = found.words("flow")
+    began_ms = np.array([inside.get(flow, 0) for flow in flows.known])[flows.codes] / (NANOSECONDS / 1000)
+    connected_ms = found.numbers("t") * 1000 - began_ms
+    answered_ms = found.numbers("latency_ms")
     return MINUTE_MS / ((trimmed_mean(connected_ms) + trimmed_mean(answered_ms)) / 2)
 
 
-def rpm(
-    requests: pd.DataFrame, tcp_info: pd.DataFrame | None, probes: Probes, window: Window
-) -> dict[str, float | None]:
+def rpm(requests: Columns, tcp_info: Columns | None, probes: Probes, window: Window) -> dict[str, float | None]:
     """Round trips per minute (RPM): `idle` of the probes that began before the load, or of all if there is none;
     `foreign` of those in the window; `loaded` of the connections that make the load; `total`, the mean of the last two.
     A probe opens a connection, asks once and closes (a `request` with `every`, and the preset `responsiveness`).

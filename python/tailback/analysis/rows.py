@@ -1,24 +1,25 @@
 """Tables as rows, and rows with their configuration."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 Axes = Mapping[str, str]
 
 
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+def records(table: "pd.DataFrame") -> list[dict[str, Any]]:
     """Each row as a mapping of its columns."""
     return [{str(column): value for column, value in row.items()} for row in table.to_dict("records")]
 
 
-def of_configuration(table: pd.DataFrame, configuration: int) -> list[dict[str, Any]]:
+def of_configuration(table: "pd.DataFrame", configuration: int) -> list[dict[str, Any]]:
     """The rows of one configuration."""
     return records(table[table["configuration"] == configuration])
 
 
-def with_axes(table: pd.DataFrame, configurations: Sequence[Axes]) -> pd.DataFrame:
+def with_axes(table: "pd.DataFrame", configurations: Sequence[Axes]) -> "pd.DataFrame":
     """`table` with the axes of each row's `configuration` in front, instead of its number."""
     places = table["configuration"].to_numpy()
     rest = table.drop(columns="configuration").reset_index(drop=True)

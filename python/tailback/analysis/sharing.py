@@ -4,14 +4,18 @@ Sources: Jain's index [jain1984]; convergence and response times as [rfc5166 §2
 """
 
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
-from tailback.analysis.groups import grouped, numbers
-from tailback.analysis.metrics import Samples, jain_index
-from tailback.analysis.rates import WIDTH_NS, sliding_throughput
-from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
+from tailback.analysis.groups import grouped
+from tailback.analysis.metrics import Samples, jain_index, known
+from tailback.analysis.rates import WIDTH_NS, sliding
+from tailback.analysis.table import Columns, Table, frame
+from tailback.analysis.window import NANOSECONDS, Window
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FAIR = 0.9
 """Jain's index from which flows are considered to share fairly."""
@@ -23,21 +27,30 @@ WIDTH_S = WIDTH_NS / NANOSECONDS
 """Width of a sliding window."""
 
 
-def jain_over_time(flows: pd.DataFrame, window: Window, bin_ns: int) -> pd.DataFrame:
+def jain_over_time(flows: Columns, window: Window, bin_ns: int) -> "pd.DataFrame":
     """Jain's index (no unit) of the active flows, in sliding windows of 2 s that begin every 0.5 s: `t` (s, end of the
     window), `flows` (number of active flows), `jain`. A flow is active from the first to the last byte that its
     receiver reads.
     """
-    shares = sliding_throughput(flows, window, bin_ns)
+    return frame(_fairness(flows, window, bin_ns), columns=["t", "flows", "jain"])
+
+
+def _fairness(flows: Columns, window: Window, bin_ns: int) -> list[tuple[float, int, float]]:
+    """The rows of `jain_over_time`."""
+    ends, shares = sliding(flows, window, bin_ns)
     first, last = _present(flows)
-    names = shares["flow"]
     # A flow counts only in windows during which it was always active; otherwise each new flow would look unfair.
-    present = (shares["t"] - WIDTH_S >= names.map(first)) & (shares["t"] <= names.map(last))
-    rows = [(t, len(each), jain_index(each.tolist())) for t, each in shares[present].groupby("t")["mbps"]]
-    return pd.DataFrame(rows, columns=["t", "flows", "jain"]).dropna().reset_index(drop=True)
+    active = {flow: (ends - WIDTH_S >= first[flow]) & (ends <= last[flow]) for flow in shares}
+    rows = []
+    for place, t in enumerate(ends.tolist()):
+        each = [float(mbps[place]) for flow, mbps in shares.items() if active[flow][place]]
+        index = jain_index(each)
+        if index is not None:
+            rows.append((t, len(each), index))
+    return rows
 
 
-def convergence_times(flows: pd.DataFrame, end_ns: int, bin_ns: int) -> dict[str, float]:
+def convergence_times(flows: Columns, end_ns: int, bin_ns: int) -> dict[str, float]:
     """Convergence time in s of each flow that starts while another flow has been active for at least 2 s. It begins
     with the first byte that the receiver of the new flow reads. It ends with the first sliding window from which Jain's
     index of all active flows stays at 0.9 or above for 5 s, or until the next flow starts or stops, if that is sooner.
@@ -47,29 +60,29 @@ def convergence_times(flows: pd.DataFrame, end_ns: int, bin_ns: int) -> dict[str
     joining = {flow for flow, at in first.items() if any(first[o] + WIDTH_S < at < last[o] for o in first)}
     if not joining:
         return {}
-    fairness = jain_over_time(flows, Window(0, end_ns), bin_ns)
+    fairness = _fairness(flows, Window(0, end_ns), bin_ns)
     changes = np.array(sorted({*first.values(), *last.values()}))
     found = {}
     for flow, joined in first.items():
         if flow not in joining:
             continue
         until = changes[changes > joined + bin_ns / NANOSECONDS].min(initial=end_ns / NANOSECONDS)
-        at = _fair_from(fairness[(fairness["t"] > joined) & (fairness["t"] <= until)])
+        at = _fair_from(np.array([(t, index) for t, _, index in fairness if joined < t <= until]).reshape(-1, 2))
         if at is not None:
             found[flow] = at - joined
     return found
 
 
-def _present(flows: pd.DataFrame) -> tuple[dict[str, float], dict[str, float]]:
+def _present(flows: Columns) -> tuple[dict[str, float], dict[str, float]]:
     """First and last time at which each flow was active, in s."""
-    names, at = grouped(flows["flow"]), numbers(flows["t"])
-    first, last = (dict(zip(names.names, ends.tolist(), strict=True)) for ends in (names.minima(at), names.maxima(at)))
-    return first, last
+    table = Table.of(flows)
+    names, at = grouped(table.words("flow")), table.numbers("t")
+    return names.minima(at), names.maxima(at)
 
 
-def _fair_from(fairness: pd.DataFrame) -> float | None:
+def _fair_from(fairness: Samples) -> float | None:
     """The time from which the flows share fairly for `HOLD_S` or until the end; None if they do not."""
-    t, jain = fairness["t"].to_numpy(dtype=np.float64), fairness["jain"].to_numpy(dtype=np.float64)
+    t, jain = fairness.T
     for place in np.flatnonzero(jain >= FAIR):
         held = jain[(t >= t[place]) & (t <= t[place] + HOLD_S)]
         if (held >= FAIR).all():
@@ -77,46 +90,53 @@ def _fair_from(fairness: pd.DataFrame) -> float | None:
     return None
 
 
-def flow_events(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame | None:
+def flow_events(tables: Mapping[str, Columns]) -> Columns | None:
     """Start and end of flows with `bytes`, as rows of `events`: that table, or those of a kernel's `completions`."""
-    if "events" in frames:
-        return frames["events"]
-    if "completions" not in frames:
+    if "events" in tables:
+        return tables["events"]
+    if "completions" not in tables:
         return None
-    found = frames["completions"]
-    ends = found.assign(t=found["t"] + found["completion_s"]).dropna()
-    parts = [found.assign(what="flow_start"), ends.assign(what="flow_end")]
-    return pd.concat(parts, ignore_index=True)[["t", "what", "flow"]]
+    begun = Table.of(tables["completions"])
+    ended = begun.known("completion_s")
+    return {
+        "t": np.concatenate([begun.numbers("t"), ended.numbers("t") + ended.numbers("completion_s")]),
+        "what": [*["flow_start"] * len(begun), *["flow_end"] * len(ended)],
+        "flow": [*begun.words("flow").plain(), *ended.words("flow").plain()],
+    }
 
 
-def completion_times(events: pd.DataFrame, sized: Collection[str], window: Window) -> dict[str, float]:
+def completion_times(events: Columns, sized: Collection[str], window: Window) -> dict[str, float]:
     """Flow completion times in s of the flows with `bytes` that began in the window: from `connect()` to the
     acknowledgement of the last byte. A flow that did not complete within the run has no value.
     """
-    of_flows = events[events["flow"].isin(list(sized))]
-    at = nanoseconds(of_flows)
-    inside = (at >= window.start_ns) & (at < window.end_ns)
-    starts = of_flows[(of_flows["what"] == "flow_start") & inside].groupby("flow")["t"].min()
-    ends = of_flows[of_flows["what"] == "flow_end"].groupby("flow")["t"].max()
-    lasted = (ends - starts).dropna()
-    return {str(flow): float(seconds) for flow, seconds in lasted.items()}
+    started, ended = _ends(events, sized)
+    begun = window.samples(started)
+    starts = grouped(begun.words("flow")).minima(begun.numbers("t"))
+    ends = grouped(ended.words("flow")).maxima(ended.numbers("t"))
+    return {flow: ends[flow] - starts[flow] for flow in starts if flow in ends}
 
 
-def request_latencies(requests: pd.DataFrame, window: Window) -> Samples:
+def _ends(events: Columns, sized: Collection[str]) -> tuple[Table, Table]:
+    """The starts and the ends of the flows with `bytes`."""
+    table = Table.of(events)
+    theirs, what = table.words("flow").among(sized), table.words("what")
+    return table.where(theirs & what.are("flow_start")), table.where(theirs & what.are("flow_end"))
+
+
+def request_latencies(requests: Columns, window: Window) -> Samples:
     """Latencies in ms of the requests that were sent in the window and answered: from when the client writes a request
     to when it reads the last byte of the answer. The connection is open by then.
     """
-    found = window.samples(requests)["latency_ms"].dropna()
-    return found.to_numpy(dtype=np.float64)
+    return known(window.samples(requests).numbers("latency_ms"))
 
 
-def unfinished(events: pd.DataFrame, sized: Collection[str], window: Window) -> int:
+def unfinished(events: Columns, sized: Collection[str], window: Window) -> int:
     """Flows with `bytes` that began in the window and did not complete within the run. Completion times do not include
     them, so that these are too short if there are many.
     """
-    of_flows = events[events["flow"].isin(list(sized))]
-    begun = set(window.samples(of_flows[of_flows["what"] == "flow_start"])["flow"])
-    return len(begun - set(of_flows[of_flows["what"] == "flow_end"]["flow"]))
+    started, ended = _ends(events, sized)
+    begun = window.samples(started).words("flow").present()
+    return len(set(begun) - set(ended.words("flow").present()))
 
 
 def slowdowns(times: Mapping[str, float], least_s: Mapping[str, float]) -> dict[str, float]:

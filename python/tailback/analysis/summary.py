@@ -6,15 +6,16 @@ Unknown values are absent, never 0: a metric is present if its table exists and 
 from collections.abc import Mapping
 from typing import Any
 
-from tailback.analysis.measured import Frames, Measure, Measured
+from tailback.analysis.measured import Measure, Measured
 from tailback.analysis.registry import METRICS
+from tailback.analysis.table import Columns, Table
 
 __all__ = ["Measure", "summarise"]
 
 
-def summarise(frames: Frames, cost: Mapping[str, float], measure: Measure) -> dict[str, Any]:
+def summarise(tables: Mapping[str, Columns], cost: Mapping[str, float], measure: Measure) -> dict[str, Any]:
     """The summary of a run from its tables, in the order of the registry."""
-    run = Measured(frames, cost, measure)
+    run = Measured({name: Table.of(table) for name, table in tables.items()}, cost, measure)
     for metric in METRICS.values():
         if metric.key is not None and metric.value is not None:
             value = metric.value(run)

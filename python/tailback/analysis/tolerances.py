@@ -10,15 +10,17 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Literal
 
 from tailback.analysis.differences import METRICS, SIGNIFICANT, differences, fewest
 from tailback.analysis.equivalence import decision, likenesses
 from tailback.analysis.metric import UNITS, Metric
 from tailback.analysis.registry import View
 from tailback.analysis.rows import records
+from tailback.analysis.table import frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Outcome = Literal["within", "off", "undecided", "shown", "unknown"]
 
@@ -126,7 +128,7 @@ def verdict(difference: float, allowed: float | None, interval: tuple[float, flo
     return Verdict(outcome, allowed, _excess(difference, allowed))
 
 
-def judged(paired: pd.DataFrame, by: Mapping[str, Tolerance]) -> pd.DataFrame:
+def judged(paired: "pd.DataFrame", by: Mapping[str, Tolerance]) -> "pd.DataFrame":
     """The differences of paired metrics (`analysis.differences`), with `alike` and `ceiling` (`analysis.equivalence`),
     `tolerance`, `excess` (the difference in units of the tolerance, signed), `outcome`, and the `verdict` in words.
     Numbers are NaN if there is no verdict.
@@ -134,20 +136,20 @@ def judged(paired: pd.DataFrame, by: Mapping[str, Tolerance]) -> pd.DataFrame:
     of_metric = {key: by[compared.tolerance] for key, compared in METRICS.items()}
     table = differences(paired).merge(likenesses(paired, of_metric), on=["configuration", "metric"], how="left")
     rows = [_judged(row, of_metric[row["metric"]]) for row in records(table)]
-    return pd.DataFrame(rows, columns=[*table.columns, "tolerance", "excess", "outcome", "verdict"])
+    return frame(rows, columns=[*table.columns, "tolerance", "excess", "outcome", "verdict"])
 
 
-def share_within(table: pd.DataFrame) -> pd.DataFrame:
+def share_within(table: "pd.DataFrame") -> "pd.DataFrame":
     """The numbers of cells of a judged table that are `within` tolerance, `off`, `undecided`, and `judged` (their sum),
     per tolerance and for `all`; `alike` and `ceiling` are means over these cells (`analysis.equivalence`).
     """
     counted = table[table["outcome"].isin(JUDGED)]
     names = counted["metric"].map(lambda key: METRICS[key].tolerance)
     rows = [(name, *_counts(counted[names == name])) for name in dict.fromkeys(names)]
-    return pd.DataFrame([*rows, ("all", *_counts(counted))], columns=["tolerance", *JUDGED, "judged", *LIKENESS])
+    return frame([*rows, ("all", *_counts(counted))], columns=["tolerance", *JUDGED, "judged", *LIKENESS])
 
 
-def _counts(cells: pd.DataFrame) -> tuple[int | float, ...]:
+def _counts(cells: "pd.DataFrame") -> tuple[int | float, ...]:
     counts = [int((cells["outcome"] == outcome).sum()) for outcome in JUDGED]
     # A share of the simulator and one of the kernel are compared over the same cells.
     known = cells.dropna(subset=list(LIKENESS))

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from tailback.analysis import (
     browsing,
@@ -20,6 +19,7 @@ from tailback.analysis import (
     wifi,
 )
 from tailback.analysis.measured import Measured
+from tailback.analysis.table import Table
 from tailback.analysis.window import Window
 
 UP = "up"
@@ -46,20 +46,20 @@ def goodput(run: Measured) -> dict[str, Any] | None:
 
 def ping(run: Measured) -> Percentiles | None:
     """Ping times of all pings together."""
-    return metrics.percentiles(metrics.ping_samples(run.frames["ping"], run.window)) if "ping" in run.frames else None
+    return metrics.percentiles(metrics.ping_samples(run.tables["ping"], run.window)) if "ping" in run.tables else None
 
 
 def pings(run: Measured) -> dict[str, Any] | None:
     """Ping times of each ping, if there are several."""
-    if "ping" not in run.frames or run.frames["ping"]["ping"].nunique() < 2:
+    if "ping" not in run.tables or len(run.tables["ping"].words("ping").present()) < 2:
         return None
-    samples = metrics.ping_samples_by_name(run.frames["ping"], run.window)
+    samples = metrics.ping_samples_by_name(run.tables["ping"], run.window)
     return {name: metrics.percentiles(values) for name, values in samples.items()} or None
 
 
 def tcp_rtt(run: Measured) -> Percentiles | None:
     """TCP RTT of all flows together."""
-    return _tcp_rtt(run.frames["tcp_info"], run.window) if "tcp_info" in run.frames else None
+    return _tcp_rtt(run.tables["tcp_info"], run.window) if "tcp_info" in run.tables else None
 
 
 def tcp_rtt_up(run: Measured) -> Percentiles | None:
@@ -73,25 +73,25 @@ def tcp_rtt_down(run: Measured) -> Percentiles | None:
 
 
 def _tcp_rtt_towards(run: Measured, direction: str) -> Percentiles | None:
-    if "tcp_info" not in run.frames:
+    if "tcp_info" not in run.tables:
         return None
-    return _tcp_rtt(_only(run.frames["tcp_info"], run.measure.towards(direction)), run.window)
+    return _tcp_rtt(_only(run.tables["tcp_info"], run.measure.towards(direction)), run.window)
 
 
-def _tcp_rtt(tcp_info: pd.DataFrame, window: Window) -> Percentiles | None:
+def _tcp_rtt(tcp_info: Table, window: Window) -> Percentiles | None:
     return metrics.percentiles(metrics.tcp_rtt_samples(tcp_info, window))
 
 
-def _only(table: pd.DataFrame, flows: frozenset[str]) -> pd.DataFrame:
-    theirs = table["flow"].isin(list(flows)).to_numpy(dtype=bool)
-    return table if theirs.all() else table[theirs]
+def _only(table: Table, flows: frozenset[str]) -> Table:
+    theirs = table.words("flow").among(flows)
+    return table if theirs.all() else table.where(theirs)
 
 
 def cwnd(run: Measured) -> dict[str, Any] | None:
     """Congestion window of each flow."""
-    if "tcp_info" not in run.frames:
+    if "tcp_info" not in run.tables:
         return None
-    samples = metrics.cwnd_samples(run.frames["tcp_info"], run.window)
+    samples = metrics.cwnd_samples(run.tables["tcp_info"], run.window)
     found = {flow: metrics.percentiles(values) for flow, values in samples.items()}
     return {flow: values for flow, values in found.items() if values} or None
 
@@ -108,7 +108,7 @@ def jain(run: Measured) -> float | None:
 
 def retransmits(run: Measured) -> int | None:
     """Retransmitted segments, if the backend reports them."""
-    table = run.frames.get("tcp_info")
+    table = run.tables.get("tcp_info")
     if table is None or not run.measure.tcp_flows or "total_retrans" not in table:
         return None
     return metrics.retransmits(table, run.window)
@@ -116,51 +116,51 @@ def retransmits(run: Measured) -> int | None:
 
 def drops(run: Measured) -> dict[str, dict[str, int]] | None:
     """Drops by device and reason; empty if there were none."""
-    if "events" in run.frames:
-        return metrics.drops(run.frames["events"], run.window)
+    if "events" in run.tables:
+        return metrics.drops(run.tables["events"], run.window)
     qdisc = _counters(run)
     if qdisc is None:
         return None
     found = metrics.drops_by_counters(qdisc, run.window)
-    if "losses" in run.frames:
-        for device, lost in metrics.losses_by_counters(run.frames["losses"], run.window).items():
+    if "losses" in run.tables:
+        for device, lost in metrics.losses_by_counters(run.tables["losses"], run.window).items():
             found[device] = found.get(device, {}) | lost
     return found | _at_radios(run, "drop")
 
 
 def marks(run: Measured) -> int | None:
     """Marks on all devices."""
-    if "events" in run.frames:
-        return metrics.marks(run.frames["events"], run.window)
+    if "events" in run.tables:
+        return metrics.marks(run.tables["events"], run.window)
     qdisc = _counters(run)
     marked = None if qdisc is None else metrics.marks_by_counters(qdisc, run.window)
     return None if marked is None else marked + sum(sum(each.values()) for each in _at_radios(run, "mark").values())
 
 
 def _at_radios(run: Measured, what: str) -> dict[str, dict[str, int]]:
-    radios = run.frames.get("radios")
+    radios = run.tables.get("radios")
     return {} if radios is None else metrics.counted_at_radios(radios, what, run.window)
 
 
-def _counters(run: Measured) -> pd.DataFrame | None:
+def _counters(run: Measured) -> Table | None:
     """The counters of the disciplines; `None` if there are none, as in imported results."""
-    qdisc = run.frames.get("qdisc")
-    return qdisc if qdisc is not None and {"depth", "dropped", "marked"} <= set(qdisc.columns) else None
+    qdisc = run.tables.get("qdisc")
+    return qdisc if qdisc is not None and all(name in qdisc for name in ("depth", "dropped", "marked")) else None
 
 
 def ampdu(run: Measured) -> dict[str, Any] | None:
     """MPDUs per PPDU by direction."""
-    if "wifi" not in run.frames:
+    if "wifi" not in run.tables:
         return None
-    sizes = wifi.ampdu_samples(run.frames["wifi"], run.measure.radios, run.window)
+    sizes = wifi.ampdu_samples(run.tables["wifi"], run.measure.radios, run.window)
     return {way: metrics.percentiles(samples) for way, samples in sizes.items()} or None
 
 
 def airtime(run: Measured) -> dict[str, float] | None:
     """Airtime share by station."""
-    if "wifi" not in run.frames:
+    if "wifi" not in run.tables:
         return None
-    return metrics.rounded_each(wifi.airtime_share(run.frames["wifi"], run.measure.radios, run.window)) or None
+    return metrics.rounded_each(wifi.airtime_share(run.tables["wifi"], run.measure.radios, run.window)) or None
 
 
 def cost(run: Measured) -> dict[str, float] | None:
@@ -180,8 +180,8 @@ def delivery_rate(run: Measured) -> Percentiles | None:
     return _rates(rates.delivery_rate_samples, "delivery_rate", run)
 
 
-def _rates(read: Callable[[pd.DataFrame, Window], metrics.Samples], column: str, run: Measured) -> Percentiles | None:
-    table = run.frames.get("tcp_info")
+def _rates(read: Callable[[Table, Window], metrics.Samples], column: str, run: Measured) -> Percentiles | None:
+    table = run.tables.get("tcp_info")
     return None if table is None or column not in table else metrics.percentiles(read(table, run.window))
 
 
@@ -196,17 +196,17 @@ def power(run: Measured) -> float | None:
 
 def marks_by(run: Measured) -> dict[str, dict[str, int]] | None:
     """Marks by device and reason."""
-    return metrics.marks_by_reason(run.frames["events"], run.window) or None if "events" in run.frames else None
+    return metrics.marks_by_reason(run.tables["events"], run.window) or None if "events" in run.tables else None
 
 
 def recoveries(run: Measured) -> dict[str, int] | None:
     """Recovery events by kind."""
-    return metrics.recoveries(run.frames["events"], run.window) or None if "events" in run.frames else None
+    return metrics.recoveries(run.tables["events"], run.window) or None if "events" in run.tables else None
 
 
 def flow_completion(run: Measured) -> Percentiles | None:
     """Completion times of all flows with `bytes`."""
-    events = sharing.flow_events(run.frames)
+    events = sharing.flow_events(run.tables)
     if events is None or not run.measure.sized_flows:
         return None
     times = sharing.completion_times(events, run.measure.sized_flows, run.window)
@@ -215,7 +215,7 @@ def flow_completion(run: Measured) -> Percentiles | None:
 
 def flow_completion_by_size(run: Measured) -> dict[str, Percentiles] | None:
     """Completion times by class of size, where there are several flows with `bytes`."""
-    events = sharing.flow_events(run.frames)
+    events = sharing.flow_events(run.tables)
     if events is None or len(run.measure.sizes_bytes) < 2:
         return None
     times = sharing.completion_times(events, run.measure.sized_flows, run.window)
@@ -226,57 +226,57 @@ def flow_completion_by_size(run: Measured) -> dict[str, Percentiles] | None:
 
 def request_latency(run: Measured) -> Percentiles | None:
     """Latencies of all requests."""
-    if "requests" not in run.frames:
+    if "requests" not in run.tables:
         return None
-    return metrics.percentiles(sharing.request_latencies(run.frames["requests"], run.window))
+    return metrics.percentiles(sharing.request_latencies(run.tables["requests"], run.window))
 
 
 def rpm(run: Measured) -> dict[str, float] | None:
     """RPM, if there are probes."""
-    if "requests" not in run.frames or run.measure.probes is None:
+    if "requests" not in run.tables or run.measure.probes is None:
         return None
-    table = run.frames.get("tcp_info")
-    found = responsiveness.rpm(run.frames["requests"], table, run.measure.probes, run.window)
+    table = run.tables.get("tcp_info")
+    found = responsiveness.rpm(run.tables["requests"], table, run.measure.probes, run.window)
     return {name: metrics.rounded(value) for name, value in found.items() if value is not None} or None
 
 
 def page_load(run: Measured) -> Percentiles | None:
     """Load times of all pages."""
-    if "objects" not in run.frames:
+    if "objects" not in run.tables:
         return None
-    return metrics.percentiles(browsing.load_times(run.frames["objects"], run.window))
+    return metrics.percentiles(browsing.load_times(run.tables["objects"], run.window))
 
 
 def byte_index(run: Measured) -> Percentiles | None:
     """Byte indices of all pages."""
-    if "objects" not in run.frames:
+    if "objects" not in run.tables:
         return None
-    return metrics.percentiles(browsing.byte_indices(run.frames["objects"], run.window))
+    return metrics.percentiles(browsing.byte_indices(run.tables["objects"], run.window))
 
 
 def pages_unloaded(run: Measured) -> int | None:
     """Pages that did not load to the end."""
-    return browsing.unloaded(run.frames["objects"], run.window) if "objects" in run.frames else None
+    return browsing.unloaded(run.tables["objects"], run.window) if "objects" in run.tables else None
 
 
 def video(run: Measured) -> dict[str, dict[str, float]] | None:
     """What the viewer of each video sees."""
-    if "video" not in run.frames:
+    if "video" not in run.tables:
         return None
-    found = watching.watched(run.frames["video"], run.measure.videos, run.window)
+    found = watching.watched(run.tables["video"], run.measure.videos, run.window)
     return {name: metrics.rounded_each(each) for name, each in found.items()} or None
 
 
 def segment_fetch(run: Measured) -> Percentiles | None:
     """Times to fetch the segments of all videos."""
-    if "video" not in run.frames:
+    if "video" not in run.tables:
         return None
-    return metrics.percentiles(watching.fetch_times(run.frames["video"], run.window))
+    return metrics.percentiles(watching.fetch_times(run.tables["video"], run.window))
 
 
 def flows_unfinished(run: Measured) -> int | None:
     """Flows with `bytes` that did not complete."""
-    events = sharing.flow_events(run.frames)
+    events = sharing.flow_events(run.tables)
     if events is None or not run.measure.sized_flows:
         return None
     return sharing.unfinished(events, run.measure.sized_flows, run.window)
@@ -284,7 +284,7 @@ def flows_unfinished(run: Measured) -> int | None:
 
 def slowdown(run: Measured) -> dict[str, Any] | None:
     """Slowdown of all flows with `bytes`, and by class of size where there are several."""
-    events = sharing.flow_events(run.frames)
+    events = sharing.flow_events(run.tables)
     if events is None or not run.measure.least_s:
         return None
     times = sharing.completion_times(events, run.measure.sized_flows, run.window)
@@ -298,29 +298,29 @@ def slowdown(run: Measured) -> dict[str, Any] | None:
 
 def utilisation(run: Measured) -> dict[str, float] | None:
     """Utilisation by device."""
-    if "qdisc" not in run.frames:
+    if "qdisc" not in run.tables:
         return None
-    return metrics.rounded_each(queues.utilisation(run.frames["qdisc"], run.measure.rates_bps, run.window)) or None
+    return metrics.rounded_each(queues.utilisation(run.tables["qdisc"], run.measure.rates_bps, run.window)) or None
 
 
 def sojourn(run: Measured) -> dict[str, Any] | None:
     """Sojourn times by device."""
-    if "qdisc" not in run.frames:
+    if "qdisc" not in run.tables:
         return None
-    samples = queues.sojourn_samples(run.frames["qdisc"], run.window)
+    samples = queues.sojourn_samples(run.tables["qdisc"], run.window)
     return {device: metrics.percentiles(values) for device, values in samples.items()} or None
 
 
 def udp_loss(run: Measured) -> dict[str, float] | None:
     """UDP loss by flow."""
-    return metrics.rounded_each(udp.udp_loss(run.frames["udp"], run.window)) or None if "udp" in run.frames else None
+    return metrics.rounded_each(udp.udp_loss(run.tables["udp"], run.window)) or None if "udp" in run.tables else None
 
 
 def udp_delay(run: Measured) -> dict[str, Any] | None:
     """UDP one-way delays by flow."""
-    if "udp" not in run.frames:
+    if "udp" not in run.tables:
         return None
-    samples = udp.udp_delay_samples(run.frames["udp"], run.window)
+    samples = udp.udp_delay_samples(run.tables["udp"], run.window)
     return {flow: metrics.percentiles(values) for flow, values in samples.items()} or None
 
 
@@ -361,22 +361,22 @@ def opinion(run: Measured) -> dict[str, float] | None:
 
 def convergence(run: Measured) -> dict[str, float] | None:
     """Convergence times of flows that start while others are active."""
-    if "flows" not in run.frames or run.frames["flows"].empty:
+    if "flows" not in run.tables or not len(run.tables["flows"]):
         return None
     endless = frozenset(run.measure.tcp_flows) - frozenset(run.measure.sized_flows)
-    tcp = _only(run.frames["flows"], endless)
+    tcp = _only(run.tables["flows"], endless)
     times = sharing.convergence_times(tcp, run.window.end_ns, run.measure.bin_ns) if len(tcp) else {}
     return metrics.rounded_each(times) or None
 
 
 def steady_from(run: Measured) -> dict[str, float] | None:
     """The start of the steady state, by series."""
-    return warmup.steady_from(run.frames, run.window, run.measure.bin_ns) or None
+    return warmup.steady_from(run.tables, run.window, run.measure.bin_ns) or None
 
 
 def warm_up_bias(run: Measured) -> dict[str, float] | None:
     """The bias by warm-up, by series."""
-    return warmup.bias(run.frames, run.window, run.measure.bin_ns) or None
+    return warmup.bias(run.tables, run.window, run.measure.bin_ns) or None
 
 
 def passive_rtt(run: Measured) -> Percentiles | None:
@@ -390,6 +390,6 @@ def one_way_delay(run: Measured) -> Percentiles | None:
 
 
 def _of_captures(run: Measured, table: str, column: str) -> Percentiles | None:
-    if table not in run.frames:
+    if table not in run.tables:
         return None
-    return metrics.percentiles(run.window.samples(run.frames[table])[column].to_numpy(dtype=np.float64))
+    return metrics.percentiles(run.window.samples(run.tables[table]).numbers(column))

@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
+from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
 
 BATCH = 5
@@ -31,7 +31,7 @@ FEWEST_BATCHES = 10
 """Shorter series give no result."""
 
 Series = npt.NDArray[np.float64]
-Frames: TypeAlias = Mapping[str, pd.DataFrame]
+Tables: TypeAlias = Mapping[str, Columns]
 
 
 def mser5(values: Series) -> int | None:
@@ -44,19 +44,19 @@ def mser5(values: Series) -> int | None:
     return cut * BATCH if cut <= count // 2 else None
 
 
-def steady_from(frames: Frames, window: Window, bin_ns: int) -> dict[str, float]:
+def steady_from(tables: Tables, window: Window, bin_ns: int) -> dict[str, float]:
     """Time from which each series is steady by MSER-5 (s, in time of the run). A series without a result is absent."""
-    cuts = {name: mser5(series.values) for name, series in _series(frames, window, bin_ns).items()}
-    start = _start(frames, bin_ns) if cuts else 0
+    cuts = {name: mser5(series.values) for name, series in _series(tables, window, bin_ns).items()}
+    start = _start(tables, bin_ns) if cuts else 0
     return {name: round((start + cut * bin_ns) / NANOSECONDS, 6) for name, cut in cuts.items() if cut is not None}
 
 
-def bias(frames: Frames, window: Window, bin_ns: int) -> dict[str, float]:
+def bias(tables: Tables, window: Window, bin_ns: int) -> dict[str, float]:
     """By how much the warm-up inside the window moves the mean of each series over the window, as a share of the mean
     of the steady rest: 0.2 is a mean that is 20 % too high. The warm-up is what MSER-5 cuts. A series whose window
     begins when it is steady, or without a result, is absent.
     """
-    found = {name: _bias(series) for name, series in _series(frames, window, bin_ns).items()}
+    found = {name: _bias(series) for name, series in _series(tables, window, bin_ns).items()}
     return {name: round(share, 6) for name, share in found.items() if share is not None}
 
 
@@ -73,21 +73,21 @@ class _Series:
     begin: int
 
 
-def _series(frames: Frames, window: Window, bin_ns: int) -> dict[str, _Series]:
-    if "flows" not in frames or frames["flows"].empty:
+def _series(tables: Tables, window: Window, bin_ns: int) -> dict[str, _Series]:
+    if "flows" not in tables or not len(tables["flows"]):
         return {}
-    start = _start(frames, bin_ns)
+    start = _start(tables, bin_ns)
     whole = Window(start, window.end_ns)
-    found = {"goodput_mbps": _total(frames["flows"], whole, bin_ns)}
-    if "tcp_info" in frames:
-        found["tcp_rtt_ms"] = _mean_rtt(frames["tcp_info"], whole, bin_ns)
+    found = {"goodput_mbps": _total(tables["flows"], whole, bin_ns)}
+    if "tcp_info" in tables:
+        found["tcp_rtt_ms"] = _mean_rtt(tables["tcp_info"], whole, bin_ns)
     begin = max(0, -((start - window.start_ns) // bin_ns))
     return {name: _Series(values, begin) for name, values in found.items()}
 
 
-def _start(frames: Frames, bin_ns: int) -> int:
+def _start(tables: Tables, bin_ns: int) -> int:
     """The start of the sampling interval in which the first byte was read."""
-    return int(nanoseconds(frames["flows"]).min()) - bin_ns
+    return int(nanoseconds(tables["flows"]).min()) - bin_ns
 
 
 def _bias(series: _Series) -> float | None:
@@ -108,24 +108,29 @@ def _error_of_the_rest(batches: Series) -> Series:
     return np.asarray(errors[: len(batches) - 4], dtype=np.float64)
 
 
-def _total(flows: pd.DataFrame, whole: Window, bin_ns: int) -> Series:
+def _total(flows: Columns, whole: Window, bin_ns: int) -> Series:
     """Bytes of all flows in each bin; 0 if no flow read."""
     places, count = _places(flows, whole, bin_ns)
     inside = (places >= 0) & (places < count)
-    weights = flows["bytes"].to_numpy(dtype=np.float64)[inside]
+    weights = Table.of(flows).numbers("bytes")[inside]
     return np.bincount(places[inside], weights=weights, minlength=count).astype(np.float64)
 
 
-def _mean_rtt(tcp_info: pd.DataFrame, whole: Window, bin_ns: int) -> Series:
+def _mean_rtt(tcp_info: Columns, whole: Window, bin_ns: int) -> Series:
     """Mean over the samples of each bin; a bin without samples repeats the value before it."""
     places, count = _places(tcp_info, whole, bin_ns)
-    rtt = pd.to_numeric(tcp_info["rtt"], errors="coerce").to_numpy(dtype=np.float64)
+    rtt = Table.of(tcp_info).numbers("rtt")
     known = (places >= 0) & (places < count) & (rtt > 0)
-    means = pd.Series(rtt[known]).groupby(places[known]).mean().reindex(range(count)).ffill().bfill()
-    return means.to_numpy(dtype=np.float64) if known.any() else np.empty(0)
+    if not known.any():
+        return np.empty(0)
+    samples, sums = (np.bincount(places[known], weights, count) for weights in (None, rtt[known]))
+    sampled = np.flatnonzero(samples)
+    # The place in `sampled` of the last bin with samples up to this one; of the first one, before it.
+    last = np.maximum(np.searchsorted(sampled, np.arange(count), side="right") - 1, 0)
+    return np.asarray((sums[sampled] / samples[sampled])[last], dtype=np.float64)
 
 
-def _places(table: pd.DataFrame, whole: Window, bin_ns: int) -> tuple[npt.NDArray[np.int64], int]:
+def _places(table: Columns, whole: Window, bin_ns: int) -> tuple[npt.NDArray[np.int64], int]:
     """The bin of each row, by its end `t`, and the number of bins."""
     places = -((nanoseconds(table) - whole.start_ns) // -bin_ns) - 1
     return np.asarray(places, dtype=np.int64), max(0, (whole.end_ns - whole.start_ns) // bin_ns)

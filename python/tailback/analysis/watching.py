@@ -9,16 +9,14 @@ bitrate for a second without playing. The sum is divided by the number of segmen
 compare.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
-from tailback.analysis.metrics import Samples
+from tailback.analysis.metrics import Samples, known
+from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import NANOSECONDS, Window
 
 MBIT = 1e6
@@ -40,44 +38,45 @@ class Playback:
         return math.ceil(self.startup_ns / self.segment_ns)
 
 
-def watched(video: pd.DataFrame, playbacks: Mapping[str, Playback], window: Window) -> dict[str, dict[str, float]]:
+def watched(video: Columns, playbacks: Mapping[str, Playback], window: Window) -> dict[str, dict[str, float]]:
     """What the viewer of each video sees: `startup_s` (s from `connect()` to playing), and of the segments asked for in
     the window `stalls` and `stalled_s` (s), `bitrate_mbps` (mean), `switches` between bitrates, `segments`, and `qoe`
     (Mbit/s; Yin et al., balanced), which counts the startup delay if the video began in the window. If the video never
     plays, `stalled_s` is the whole time.
     """
-    found = {}
+    table, found = Table.of(video), {}
     for name, playback in playbacks.items():
-        rows = video[video["video"] == name].sort_values("segment")
+        rows = table.where(table.words("video").are(name))
+        rows = rows.where(np.argsort(rows.numbers("segment"), kind="stable"))
         if len(rows):
             found[name] = _watched(rows, playback, window)
     return found
 
 
-def fetch_times(video: pd.DataFrame, window: Window) -> Samples:
+def fetch_times(video: Columns, window: Window) -> Samples:
     """Times in ms to fetch each segment of a video, from the request to the last byte, if it was asked for in the
     window and arrived.
     """
-    found = window.samples(video)["fetch_ms"].dropna()
-    return found.to_numpy(dtype=np.float64)
+    return known(window.samples(video).numbers("fetch_ms"))
 
 
-def _watched(rows: pd.DataFrame, playback: Playback, window: Window) -> dict[str, float]:
-    begins = rows[rows["segment"] < playback.at_startup]
-    started = len(begins) == playback.at_startup and bool(begins["fetch_ms"].notna().all())
+def _watched(rows: Table, playback: Playback, window: Window) -> dict[str, float]:
+    begins = rows.where(rows.numbers("segment") < playback.at_startup)
+    loaded_s = begins.numbers("t") + begins.numbers("fetch_ms") / MS
+    started = len(begins) == playback.at_startup and not np.isnan(loaded_s).any()
     seen: dict[str, float] = {}
     if started:
-        played_s = float((begins["t"] + begins["fetch_ms"] / MS).max())
+        played_s = float(loaded_s.max())
         seen["startup_s"] = played_s - playback.start_ns / NANOSECONDS
     inside = window.samples(rows)
-    later = inside[inside["segment"] >= playback.at_startup] if started else inside
-    waited = later["waited_ms"].to_numpy(dtype=np.float64)
+    later = inside.where(inside.numbers("segment") >= playback.at_startup) if started else inside
+    waited = later.numbers("waited_ms")
     seen["stalled_s"] = float(waited.sum()) / MS
     seen["stalls"] = _stalls(waited, playback)
-    fetched = inside[inside["fetch_ms"].notna()]
+    fetched = inside.known("fetch_ms")
     if not len(fetched):
         return seen
-    rates = fetched["bitrate"].to_numpy(dtype=np.float64) / MBIT
+    rates = fetched.numbers("bitrate") / MBIT
     changes = np.abs(np.diff(rates))
     seen["bitrate_mbps"] = float(rates.mean())
     seen["switches"] = int((changes > 0).sum())

@@ -3,12 +3,13 @@
 Sources: A-MPDU and PPDU as the standard defines them [ieee80211-2016 §9.7].
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import numpy as np
-import pandas as pd
 
+from tailback.analysis.groups import grouped
 from tailback.analysis.metrics import Samples
+from tailback.analysis.table import Columns, Table, Words
 from tailback.analysis.window import Window
 
 UP = "up"
@@ -18,19 +19,17 @@ Pair = tuple[str, str]
 """An access point and one of its stations."""
 
 
-def ampdu_samples(wifi: pd.DataFrame, pairs: Collection[Pair], window: Window) -> dict[str, Samples]:
+def ampdu_samples(wifi: Columns, pairs: Collection[Pair], window: Window) -> dict[str, Samples]:
     """Number of MPDUs in each PPDU that began in the window, by direction: `up` from a station to its access point,
     `down` from the access point. A PPDU with a single MPDU counts as 1; retransmissions and collisions count, too.
     """
     inside = window.samples(wifi)
-    senders = list(zip(inside["from"], inside["to"], strict=True))
-    known = {**dict.fromkeys(pairs, DOWN), **{(station, ap): UP for ap, station in pairs}}
-    ways = np.array([known.get(sender, "") for sender in senders], dtype=object)
-    sizes = inside["mpdus"].to_numpy(dtype=np.float64)
-    return {way: sizes[ways == way] for way in (UP, DOWN) if (ways == way).any()}
+    ways = {**dict.fromkeys(pairs, DOWN), **{(station, ap): UP for ap, station in pairs}}
+    sizes = grouped(_labelled(inside, ways)).split(inside.numbers("mpdus"))
+    return {way: sizes[way] for way in (UP, DOWN) if way in sizes}
 
 
-def airtime_share(wifi: pd.DataFrame, pairs: Collection[Pair], window: Window) -> dict[str, float]:
+def airtime_share(wifi: Columns, pairs: Collection[Pair], window: Window) -> dict[str, float]:
     """Share of each station in the airtime of all PPDUs that began in the window, from it and to it, no unit. The
     shares add up to 1.
 
@@ -38,8 +37,18 @@ def airtime_share(wifi: pd.DataFrame, pairs: Collection[Pair], window: Window) -
     do not count.
     """
     inside = window.samples(wifi)
-    known = {**{(ap, station): station for ap, station in pairs}, **{(station, ap): station for ap, station in pairs}}
-    owners = [known.get(sender, "") for sender in zip(inside["from"], inside["to"], strict=True)]
-    used = inside["duration_us"].astype(np.float64).groupby(np.array(owners, dtype=object)).sum()
-    total = float(used.sum())
-    return {str(station): float(time) / total for station, time in used.items()} if total else {}
+    owners = {**{(ap, station): station for ap, station in pairs}, **{(station, ap): station for ap, station in pairs}}
+    used = grouped(_labelled(inside, owners)).sums(inside.numbers("duration_us"))
+    total = sum(used.values())
+    return {station: time / total for station, time in used.items()} if total else {}
+
+
+def _labelled(ppdus: Table, labels: Mapping[Pair, str]) -> Words:
+    """For each PPDU, the label of its sender and its receiver; "" if they have none."""
+    senders, receivers = ppdus.words("from"), ppdus.words("to")
+    known = sorted({"", *labels.values()})
+    codes = np.full((len(senders.known), len(receivers.known)), known.index(""), dtype=np.intp)
+    for (sender, receiver), label in labels.items():
+        if sender in senders.known and receiver in receivers.known:
+            codes[senders.known.index(sender), receivers.known.index(receiver)] = known.index(label)
+    return Words(codes[senders.codes, receivers.codes], known)

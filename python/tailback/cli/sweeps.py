@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
 from rich import box
 from rich.measure import Measurement
 from rich.table import Table
@@ -15,7 +14,7 @@ from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import Column, Summary
 from tailback.analysis.parts import parts, summary_of
 from tailback.analysis.registry import headline, headline_of
-from tailback.analysis.repetitions import configurations
+from tailback.analysis.repetitions import Configuration, Mean, means
 from tailback.analysis.warmup import unsettled
 from tailback.analysis.window import Window
 from tailback.cli import qdiscs
@@ -31,7 +30,7 @@ def table(done: SweepResult, title: str) -> None:
     rows = [(outcome.run.axes, outcome.summary) for outcome in done.outcomes if outcome.summary is not None]
     if rows:
         columns = headline_of(summary for _, summary in rows)
-        emit(_fitting(configurations(rows, columns), title, columns))
+        emit(_fitting(means(rows, columns), title, columns))
         _findings(rows)
     reused = f", {done.reused} of them reused" if done.reused else ""
     stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}")
@@ -173,7 +172,7 @@ def by_parts(found: Results, done: SweepResult, by: str) -> None:
         for part, summary in _parts(run, by)
     ]
     if rows:
-        emit(_fitting(configurations(rows), f"by {by}", headline()))
+        emit(_fitting(means(rows, headline()), f"by {by}", headline()))
 
 
 def _parts(run: RunFolder, by: str) -> list[tuple[str, dict[str, Any]]]:
@@ -186,10 +185,10 @@ def _parts(run: RunFolder, by: str) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def _fitting(rows: pd.DataFrame, title: str, offered: Sequence[Column]) -> Table:
+def _fitting(rows: Sequence[Configuration], title: str, offered: Sequence[Column]) -> Table:
     """The table, reduced to the width of the terminal: first without intervals, then without columns on the right."""
     columns = _headings(rows, offered)
-    repeated = int(rows["runs"].max()) > 1
+    repeated = any(row.runs > 1 for row in rows)
     table = _table(rows, columns, with_spread=repeated)
     remarks = ["means over repetitions, ± half their 95 % interval"] if repeated else []
     for shown in range(len(columns), 0, -1):
@@ -209,38 +208,35 @@ def _fits(table: Table) -> bool:
     return Measurement.get(console, console.options.update(max_width=PIPE_WIDTH), table).maximum <= console.width
 
 
-def _table(rows: pd.DataFrame, columns: Sequence[Column], *, with_spread: bool) -> Table:
-    axes = list(rows.columns[: rows.columns.get_loc("runs")])
-    if rows["runs"].nunique() > 1:
-        axes.append("runs")
+def _table(rows: Sequence[Configuration], columns: Sequence[Column], *, with_spread: bool) -> Table:
+    axes = list(rows[0].axes)
+    counts = len({row.runs for row in rows}) > 1
     table = Table(
         box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left", pad_edge=False, padding=(0, 1, 0, 0)
     )
-    for axis in axes:
+    for axis in (*axes, *["runs"] * counts):
         table.add_column(axis, no_wrap=True, vertical="bottom")
     for column in columns:
         heading = "\n".join(filter(None, (*column.title.rsplit(" ", 1), column.unit)))
         table.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
-    for _, row in rows.iterrows():
-        cells = [_cell(row, column, with_spread=with_spread) for column in columns]
-        table.add_row(*(Text(str(row[axis])) for axis in axes), *cells)
+    for row in rows:
+        cells = [_cell(row.means[column.title], column, with_spread=with_spread) for column in columns]
+        table.add_row(*(Text(row.axes[axis]) for axis in axes), *[str(row.runs)] * counts, *cells)
     return table
 
 
-def _headings(rows: pd.DataFrame, shown: Sequence[Column]) -> list[Column]:
+def _headings(rows: Sequence[Configuration], shown: Sequence[Column]) -> list[Column]:
     """The columns that have a number in at least one configuration."""
-    return [column for column in shown if bool(rows[column.title].notna().any())]
+    return [column for column in shown if not all(math.isnan(row.means[column.title].mean) for row in rows)]
 
 
-def _cell(row: "pd.Series[Any]", column: Column, *, with_spread: bool) -> str:
-    mean = float(row[column.title])
-    if math.isnan(mean):
+def _cell(found: Mean, column: Column, *, with_spread: bool) -> str:
+    if math.isnan(found.mean):
         return "–"
-    decimals = _decimals(mean) if column.decimals is None else column.decimals
-    if not with_spread or math.isnan(float(row[f"{column.title} high"])):
-        return f"{mean:.{decimals}f}"
-    ends = (float(row[f"{column.title} low"]), float(row[f"{column.title} high"]))
-    return f"{mean:.{decimals}f} {spread_in_words(mean, ends, f'.{decimals}f')}"
+    decimals = _decimals(found.mean) if column.decimals is None else column.decimals
+    if not with_spread or math.isnan(found.high):
+        return f"{found.mean:.{decimals}f}"
+    return f"{found.mean:.{decimals}f} {spread_in_words(found.mean, (found.low, found.high), f'.{decimals}f')}"
 
 
 def _decimals(value: float) -> int:

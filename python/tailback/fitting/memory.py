@@ -1,7 +1,7 @@
 """The memory that one run may use on this machine, so that a run that needs more fails alone.
 
 The simulator counts the memory of a run and aborts it at its limit. At the end of a run its tables exist several times:
-as rows, as Arrow, as data frames, as Parquet.
+as rows, as Arrow, some columns as arrays, as Parquet.
 """
 
 import resource
@@ -10,7 +10,7 @@ from pathlib import Path
 from tailback.backends import Backend, Bounded
 
 COPIES = 5
-"""Peak memory of a run in units of its rows; 3.8 was measured for pings and for sockets."""
+"""Peak memory of a run in units of its rows; 3.8 was measured for pings and for sockets, when all columns were arrays."""
 
 SHARE = 0.8
 """The fraction of the available memory that runs may use."""

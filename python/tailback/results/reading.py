@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pyarrow as pa
 
 from tailback.resolved import Scenario, ScenarioUnreadable, of_json
@@ -16,6 +15,7 @@ from tailback.results import soundness, store, tables
 from tailback.results.errors import NotResults, RunDamaged
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars
 
 REPETITION = "repetition"
@@ -26,31 +26,31 @@ class Tables(ABC):
     """The tables of a run, or of all runs of an experiment."""
 
     @abstractmethod
-    def table(self, name: str) -> pd.DataFrame:
+    def table(self, name: str) -> "pd.DataFrame":
         """The table `name` of `docs/contracts.md`."""
 
     @functools.cached_property
-    def flows(self) -> pd.DataFrame:
+    def flows(self) -> "pd.DataFrame":
         """Bytes read by the receiving applications, by flow and bin."""
         return self.table("flows")
 
     @functools.cached_property
-    def tcp_info(self) -> pd.DataFrame:
+    def tcp_info(self) -> "pd.DataFrame":
         """Samples of the sending sockets, as shown by `ss -ti`."""
         return self.table("tcp_info")
 
     @functools.cached_property
-    def ping(self) -> pd.DataFrame:
+    def ping(self) -> "pd.DataFrame":
         """One row per echo request."""
         return self.table("ping")
 
     @functools.cached_property
-    def qdisc(self) -> pd.DataFrame:
+    def qdisc(self) -> "pd.DataFrame":
         """Samples of the counters of queue disciplines, as in `tc -s qdisc`."""
         return self.table("qdisc")
 
     @functools.cached_property
-    def events(self) -> pd.DataFrame:
+    def events(self) -> "pd.DataFrame":
         """Drops, marks and changes of state."""
         return self.table("events")
 
@@ -113,7 +113,7 @@ class RunFolder(Tables):
         """Whether the run has this table."""
         return (self.path / f"{table}{tables.SUFFIX}").is_file()
 
-    def table(self, name: str) -> pd.DataFrame:
+    def table(self, name: str) -> "pd.DataFrame":
         """The table `name` of `docs/contracts.md`; raises `NotResults` if the run does not have it."""
         path = self.path / f"{name}{tables.SUFFIX}"
         if not path.is_file():
@@ -198,11 +198,13 @@ class Results(Tables):
             raise damaged
         return Results(self.path, self.title, self.axes, runs, (*self.damaged, damaged))
 
-    def table(self, name: str) -> pd.DataFrame:
+    def table(self, name: str) -> "pd.DataFrame":
         """The table `name` of all runs, concatenated, with the axes and the repetition as first columns."""
         frames = [self._labelled(run, run.table(name)) for run in self.runs if run.has(name)]
         if not frames:
             raise NotResults(f"`{self.path}` has no table `{name}`\n  hint: see `docs/contracts.md` for the tables")
+        import pandas as pd
+
         return pd.concat(frames, ignore_index=True)
 
     def polars(self, name: str) -> "polars.DataFrame":
@@ -210,12 +212,14 @@ class Results(Tables):
         return tables.to_polars(self.summary if name == "summary" else self.table(name))
 
     @functools.cached_property
-    def summary(self) -> pd.DataFrame:
+    def summary(self) -> "pd.DataFrame":
         """One row per run: axes, repetition, seed, and each number of its summary (column `goodput_mbps.total`)."""
         rows = [{**run.axes, REPETITION: run.repetition, "seed": run.seed, **flatten(run.summary)} for run in self.runs]
+        import pandas as pd
+
         return pd.DataFrame(rows)
 
-    def _labelled(self, run: RunFolder, frame: pd.DataFrame) -> pd.DataFrame:
+    def _labelled(self, run: RunFolder, frame: "pd.DataFrame") -> "pd.DataFrame":
         labels: dict[str, str | int] = {**run.axes, REPETITION: run.repetition}
         for place, (column, value) in enumerate(labels.items()):
             # If a column of the table has the name of an axis (`flow`), the axis gets a prefix.

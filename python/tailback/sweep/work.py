@@ -17,7 +17,6 @@ from tailback.resolved import Flow, Paths, Request, Scenario, Udp, Video, mean_r
 from tailback.results import RunPlan
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
-from tailback.results.tables import plain_text
 from tailback.scenario import traffic
 
 
@@ -54,8 +53,7 @@ def finish(backend: Backend, scenario: Scenario, measure: Measure, progress: Pro
     """Executes a scenario and summarises it; raises the exceptions of `Backend.run`."""
     started, clock = utc_now(), time.monotonic()
     result = backend.run(scenario, progress)
-    frames = {name: plain_text(table.to_pandas()) for name, table in result.tables.items()}
-    summary = summarise(frames, result.cost, measure)
+    summary = summarise(result.tables, result.cost, measure)
     duration = time.monotonic() - clock
     return Finished(
         _sorted(result), summary, result.cost, started, duration, result.captures, result.notes, result.qdiscs

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailback.analysis import Stopping, Window, configurations, half_width, mser5, steady_from, t_interval
+from tailback.analysis import Stopping, Window, configurations, half_width, mser5, steady_from, student, t_interval
 from tailback.analysis.intervals import quantile, spread_in_words
 from tailback.analysis.metric import at
 from tailback.analysis.warmup import bias, unsettled
@@ -29,6 +29,19 @@ def test_the_interval_is_that_of_the_t_distribution() -> None:
     low, high = t_interval(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
     assert (high - low) / 2 == pytest.approx(2.776445 * math.sqrt(2.5 / 5), rel=1e-6)
     assert (low + high) / 2 == 3
+
+
+@pytest.mark.parametrize("tail", [0.001, 0.025, 0.05, 0.4])
+def test_students_quantiles_and_tails_are_those_of_scipy(tail: float) -> None:
+    from scipy.special import stdtr, stdtrit
+
+    freedoms = [1.0, 1.3, 2.0, 2.7, 7.77, 30.0, 45.6, 167.0, 171.5, 1000.0]
+    found = [student.quantile(freedom, tail) for freedom in freedoms]
+    assert found == pytest.approx([stdtrit(freedom, 1 - tail) for freedom in freedoms], rel=1e-12)
+    exceeded = [student.exceeded(freedom, t) for freedom, t in zip(freedoms, found, strict=True)]
+    assert exceeded == pytest.approx(
+        [1 - stdtr(freedom, t) for freedom, t in zip(freedoms, found, strict=True)], rel=1e-12
+    )
 
 
 def test_the_quantiles_of_few_repetitions_are_those_of_scipy() -> None:

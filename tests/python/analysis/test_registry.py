@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -29,8 +30,11 @@ MEASURE = Measure(Window(0, 10 * SECOND), SECOND, ("up",), (), {"up": "up"})
 
 def toy_samples(run: Measured) -> dict[str, float] | None:
     """The maximum and minimum of an invented metric in the window, in ms."""
-    table = run.frames.get("toys")
-    return None if table is None else {"largest": float(table["toy_ms"].max()), "p50": float(table["toy_ms"].median())}
+    table = run.tables.get("toys")
+    if table is None:
+        return None
+    sizes = table.numbers("toy_ms")
+    return {"largest": float(sizes.max()), "p50": float(np.median(sizes))}
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from fake_backend import events, scenario, tables
 from tailback.analysis import Measure, Window, configurations, summarise, values
 from tailback.analysis.measured import Measured
+from tailback.analysis.table import Table
 
 SECOND = 1_000_000_000
 PERCENTILES = ["n", "mean", "min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "max"]
@@ -96,9 +97,7 @@ def test_configurations_are_the_means_of_their_repetitions_with_their_intervals(
 
 
 def test_jains_index_of_both_directions_is_that_of_the_less_equal_one() -> None:
-    flows = pd.DataFrame(
-        {"t": [1.5] * 4, "flow": ["up.1", "up.2", "down.1", "down.2"], "bytes": [100, 300, 5000, 5000]}
-    )
+    flows = Table.of({"t": [1.5] * 4, "flow": ["up.1", "up.2", "down.1", "down.2"], "bytes": [100, 300, 5000, 5000]})
     ways = {"up.1": "up", "up.2": "up", "down.1": "down", "down.2": "down"}
     measure = Measure(Window(10**9, 2 * 10**9), 10**8, tuple(ways), (), ways)
     assert values.jain(Measured({"flows": flows}, {}, measure)) == pytest.approx(0.8, abs=1e-3)

@@ -1,0 +1,181 @@
+"""A table of a run, with its columns as arrays.
+
+Metrics take a table of any kind (`Columns`): a pandas frame, an Arrow table, or a mapping of names to arrays. A column
+becomes an array when a metric first needs it; a summary needs five of the many columns of `tcp_info`. pandas is not
+imported, because that takes longer than to summarise ten runs.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NANOSECONDS = 1_000_000_000
+
+Values = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Places = npt.NDArray[np.intp]
+Rows: TypeAlias = slice | Mask | Places
+"""Some of the rows of a table."""
+Columns: TypeAlias = Union["Table", "pd.DataFrame", pa.Table, Mapping[str, Any]]
+"""What can be read as a table."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """A column of text."""
+
+    codes: Places
+    """For each row, the place of its word in `known`; −1 if it has none."""
+    known: list[str]
+    """The words of the whole table in alphabetical order."""
+
+    def are(self, word: str) -> Mask:
+        """The rows with this word."""
+        return self.among((word,))
+
+    def among(self, words: Collection[str]) -> Mask:
+        """The rows with one of these words."""
+        # The last place is that of the code −1.
+        wanted = np.array([*(word in words for word in self.known), False], dtype=np.bool_)
+        return np.asarray(wanted[self.codes])
+
+    def present(self) -> list[str]:
+        """The words of these rows, in alphabetical order."""
+        return [self.known[code] for code in np.unique(self.codes) if code >= 0]
+
+    def plain(self) -> list[str | None]:
+        """The word of each row."""
+        words = [*self.known, None]
+        return [words[code] for code in self.codes.tolist()]
+
+    def __getitem__(self, rows: Rows) -> "Words":
+        return Words(self.codes[rows], self.known)
+
+
+@dataclass(eq=False)
+class Whole:
+    """All rows of a table. Each column is converted once."""
+
+    columns: "pd.DataFrame | pa.Table | Mapping[str, Any]"
+    _numbers: dict[str, Values] = field(default_factory=dict)
+    _words: dict[str, Words] = field(default_factory=dict)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of its columns."""
+        return list(self.columns.column_names if isinstance(self.columns, pa.Table) else self.columns.keys())
+
+    def __len__(self) -> int:
+        return len(self.columns[self.names[0]]) if self.names else 0
+
+    def numbers(self, name: str) -> Values:
+        """A column as floating point; unknown values are NaN."""
+        if name not in self._numbers:
+            self._numbers[name] = _numbers(self.columns[name])
+        return self._numbers[name]
+
+    def words(self, name: str) -> Words:
+        """A column of text."""
+        if name not in self._words:
+            self._words[name] = _words(self.columns[name])
+        return self._words[name]
+
+    @cached_property
+    def t_ns(self) -> npt.NDArray[np.int64]:
+        """Column `t` (s) as whole nanoseconds."""
+        return np.asarray(np.rint(self.numbers("t") * NANOSECONDS), dtype=np.int64)
+
+    @cached_property
+    def in_order(self) -> bool:
+        """Whether `t` never decreases."""
+        return bool((self.t_ns[1:] >= self.t_ns[:-1]).all())
+
+
+# Arrow's own way from a column to an array, `to_numpy`, imports pandas.
+
+
+def _numbers(column: Any) -> Values:
+    if not isinstance(column, pa.ChunkedArray):
+        return np.asarray(column, dtype=np.float64)
+    if not pa.types.is_integer(column.type) and not pa.types.is_floating(column.type):
+        return np.array(column.to_pylist(), dtype=np.float64)
+    batch = pa.record_batch([column.combine_chunks()], names=["numbers"])
+    return np.asarray(batch.to_tensor(null_to_nan=True).to_numpy()[:, 0], dtype=np.float64)
+
+
+def _words(column: Any) -> Words:
+    arrow = isinstance(column, pa.ChunkedArray)
+    words = column.to_pylist() if arrow else np.asarray(column, dtype=object).tolist()
+    distinct = dict.fromkeys(words, -1)
+    known = sorted(word for word in distinct if isinstance(word, str))
+    codes = {**distinct, **{word: code for code, word in enumerate(known)}}
+    return Words(np.array(list(map(codes.__getitem__, words)), dtype=np.intp), known)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Some or all rows of a table."""
+
+    whole: Whole
+    rows: slice | Places
+
+    @staticmethod
+    def of(columns: Columns) -> "Table":
+        """These columns as a table."""
+        return columns if isinstance(columns, Table) else Table(Whole(columns), slice(None))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.whole.names
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def numbers(self, name: str) -> Values:
+        """A column as floating point; unknown values are NaN."""
+        return self.whole.numbers(name)[self.rows]
+
+    def words(self, name: str) -> Words:
+        """A column of text."""
+        return self.whole.words(name)[self.rows]
+
+    @property
+    def t_ns(self) -> npt.NDArray[np.int64]:
+        """Column `t` (s) as whole nanoseconds."""
+        return self.whole.t_ns[self.rows]
+
+    def where(self, rows: Rows) -> "Table":
+        """These of its rows: those that a mask selects, or their places in a new order."""
+        return Table(self.whole, self._places[rows])
+
+    def known(self, name: str) -> "Table":
+        """The rows that have a number in this column."""
+        return self.where(~np.isnan(self.numbers(name)))
+
+    def between(self, start_ns: int, end_ns: int) -> "Table":
+        """The rows whose `t` is `start_ns` or later, and before `end_ns`."""
+        t = self.t_ns
+        if isinstance(self.rows, slice) and self.whole.in_order:
+            # Tables are written in order, and a slice copies nothing.
+            first, after = (np.searchsorted(t, (start_ns, end_ns)) + (self.rows.start or 0)).tolist()
+            return Table(self.whole, slice(first, after))
+        return self.where((t >= start_ns) & (t < end_ns))
+
+    @property
+    def _places(self) -> Places:
+        """The places of its rows in the whole table."""
+        return np.arange(len(self.whole))[self.rows]
+
+
+def frame(content: Mapping[str, Any] | Sequence[Any], columns: list[str] | None = None) -> "pd.DataFrame":
+    """Columns by name, or rows, as a pandas frame, which users of the package get."""
+    import pandas as pd
+
+    return pd.DataFrame(content, columns=columns)
