@@ -1,7 +1,7 @@
 """The disciplines at the end of a run in the form of `tc -s -j qdisc show`, the same for every backend.
 
-A kernel reports it. The simulator reports counters, levels and parts; the options come from the scenario and are
-converted to the form of `tc` by the rows of `tailback.qdiscs`.
+A kernel reports it (`linux/qdisc_stats.py`). The simulator reports counters, levels and parts; the options come from
+the scenario and are converted to the form of `tc` by the rows of `tailback.qdiscs`.
                                      [iproute2 q_*.c print_opt, compared by `python -m conformance.tc`]
 
 Differences from `tc`: `dev` is the name of the device in tables (`router -> server`), the classes of a discipline are
@@ -10,14 +10,10 @@ in `classes` with the names of `tc -s class show`, and disciplines in series hav
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from tailback import _core, qdiscs
-from tailback.backends.linux.job import hidden_of, hops_of
-from tailback.backends.linux.trees import DEPTH_BITS
 from tailback.resolved import Qdisc, Scenario
 from tailback.tc.options import WHOLE
 
@@ -65,36 +61,3 @@ def _resolved(kind: str, spec: Qdisc | None, mtu: int) -> Resolved:
 
 COUNTERS = ("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen")
 """The counters of all disciplines."""
-
-
-def of_kernel(scenario: Scenario, folder: Path) -> list[Json]:
-    """The output of `tc` in each namespace, with the names of the devices, without disciplines that emulate links."""
-    found: list[Json] = []
-    for hop in hops_of(scenario):
-        file = folder / f"qdiscs-{hop.host}.json"
-        rows = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
-        name = f"{scenario.hosts[hop.host].name} -> {scenario.hosts[hop.neighbour].name}"
-        mine = [row for row in rows if row.get("dev") == hop.device and row["kind"] not in ("noqueue", "ingress")]
-        hidden = hidden_of(scenario, hop)
-        found += [_seen(row, name, hidden) for row in mine if _depth(row) >= hidden]
-    return found
-
-
-def _major(handle: object) -> int:
-    return int(str(handle).partition(":")[0], 16)
-
-
-def _depth(row: Mapping[str, Any]) -> int:
-    """The depth that a handle encodes (`linux/trees.py`)."""
-    return (_major(row["handle"]) & (1 << DEPTH_BITS) - 1) - 1
-
-
-def _seen(row: Mapping[str, Any], device: str, hidden: int) -> Json:
-    """The entry of a discipline, whose depth is relative to the root discipline of the scenario."""
-    place: Json = {"dev": device, "kind": row["kind"], "handle": f"{_major(row['handle']) - hidden:x}:"}
-    if _depth(row) == hidden:
-        place["root"] = True
-    else:
-        minor = str(row["parent"]).partition(":")[2]
-        place["parent"] = f"{_major(row['parent']) - hidden:x}:{minor}"
-    return {**place, **{name: row[name] for name in row if name not in (*place, "root", "parent", "refcnt")}}

@@ -1,8 +1,7 @@
-"""Shows a running sweep on stderr if that is a terminal: a table of results, a progress bar, the remaining time."""
+"""Shows a running sweep on stderr, a terminal: a table of results, a progress bar, the remaining time."""
 
 import contextlib
 import math
-import sys
 import time
 from collections.abc import Iterator, Sequence
 
@@ -16,11 +15,11 @@ from rich.text import Text
 
 from tailback.analysis.metric import Column
 from tailback.analysis.registry import headline
-from tailback.analysis.repetitions import configurations
+from tailback.analysis.repetitions import means
 from tailback.cli.console import PIPE_WIDTH, stderr
 from tailback.cli.show import duration
 from tailback.results import RunPlan
-from tailback.sweep import Audience, Outcome, Silent
+from tailback.sweep import Audience, Outcome
 
 SHOWN = headline()[:5]
 """Columns of the table while a sweep runs."""
@@ -116,8 +115,8 @@ class Board(Audience):
         runs = [(outcome.run.axes, outcome.summary) for outcome in ended if outcome.summary is not None]
         numbers = ["–"] * len(columns)
         if runs:
-            means = configurations(runs, columns).iloc[0]
-            numbers = [_number(float(means[column.title])) for column in columns]
+            [configuration] = means(runs, columns)
+            numbers = [_number(found.mean) for found in configuration.means.values()]
         return [*(value for _, value in place), f"{len(ended)}/{self._wanted.get(place, len(ended))}", *numbers]
 
 
@@ -127,10 +126,7 @@ def _number(value: float) -> str:
 
 @contextlib.contextmanager
 def board() -> Iterator[Audience]:
-    """A live display on stderr if that is a terminal, else a silent observer."""
-    if not sys.stderr.isatty():
-        yield Silent()
-        return
+    """A live display on stderr, which is a terminal."""
     console = stderr()
     shown = Board(console.height)
     with Live(shown, console=console, transient=True, refresh_per_second=REFRESH_HZ):

@@ -17,9 +17,20 @@ if TYPE_CHECKING:
 @contextlib.contextmanager
 def board() -> "Iterator[Audience]":
     """The progress of one sweep: a table, a bar, the remaining time."""
+    with failures.interruptible(), _board() as watch:
+        yield watch
+
+
+@contextlib.contextmanager
+def _board() -> "Iterator[Audience]":
+    if not sys.stderr.isatty():
+        from tailback.sweep import Silent
+
+        yield Silent()
+        return
     from tailback.cli import live
 
-    with failures.interruptible(), live.board() as watch:
+    with live.board() as watch:
         yield watch
 
 

@@ -12,7 +12,6 @@ from tailback.fitting import check_all, runs_at_once, within
 from tailback.results import ExperimentPlan, Shelf, Store, beside, claim, default_folder, shelf
 from tailback.results.provenance import tailback_version
 from tailback.scenario import Experiment
-from tailback.sweep.cluster import IN_FLIGHT, connected
 from tailback.sweep.expectations import Verdict, entry, expected, verdicts
 from tailback.sweep.local import Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of, stopping_of
@@ -109,6 +108,8 @@ def _places(experiment: Experiment, request: Request, plan: ExperimentPlan) -> t
 def _jobs(experiment: Experiment, request: Request, backend: Backend) -> int:
     """The number of parallel runs; raises `ScenarioError` if they do not fit into the memory."""
     if request.cluster is not None:
+        from tailback.sweep.cluster import IN_FLIGHT
+
         # The memory of the workers is unknown.
         return request.jobs or IN_FLIGHT
     return runs_at_once(experiment, backend, request.jobs)
@@ -119,6 +120,9 @@ def _worker(request: Request, backend: Backend) -> Iterator[Worker | None]:
     if request.cluster is None:
         yield None
         return
+    # Imported here, because most sweeps do without asyncio.
+    from tailback.sweep.cluster import connected
+
     with connected(request.cluster, request.backend, backend) as elsewhere:
         yield elsewhere
 

@@ -80,7 +80,7 @@ RENDERING = {"rich.markdown", "pygments"}
         (["check", "small.yaml"], DATA | RENDERING),
         (["check", "demo"], DATA | RENDERING),
         (["check", "absent.yaml"], DATA | RENDERING),
-        (["run", "small.yaml", "--out", "out"], {"matplotlib", "jinja2"}),
+        (["run", "small.yaml", "--out", "out"], {"pandas", "scipy", "matplotlib", "jinja2", "asyncio", "rich.live"}),
     ],
 )
 def test_a_command_imports_only_what_it_needs(words: list[str], heavy: set[str], file: Path) -> None:

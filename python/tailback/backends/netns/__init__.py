@@ -24,12 +24,12 @@ from pyarrow import csv
 from tailback.backends import Clock, Progress, RunFailed, RunInvalid, RunResult
 from tailback.backends.linux import captures, own_modules, process
 from tailback.backends.linux.job import job_of
+from tailback.backends.linux.qdisc_stats import of_kernel
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables
 from tailback.backends.netns import emulation, modules, suitable
 from tailback.backends.netns.probe import Probe
 from tailback.backends.netns.turn import Turn
-from tailback.backends.qdisc_stats import of_kernel
 from tailback.kernel import build_agent
 from tailback.kernel.checkout import digest
 from tailback.resolved import Scenario

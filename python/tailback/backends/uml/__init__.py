@@ -16,9 +16,9 @@ from pathlib import Path
 from tailback import _core
 from tailback.backends import Clock, Progress, RunResult, Unsuitable
 from tailback.backends.linux import captures, own_modules, process
+from tailback.backends.linux.qdisc_stats import of_kernel
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables
-from tailback.backends.qdisc_stats import of_kernel
 from tailback.backends.uml import instance, suitable
 from tailback.backends.uml.air import read_air
 from tailback.backends.uml.settings import job_of

@@ -1,0 +1,48 @@
+"""The disciplines at the end of a run on a kernel: what `tc -s -j qdisc show` reports, with the names of the devices in
+tables, without the disciplines that emulate links (`backends/qdisc_stats.py` has the form).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tailback.backends.linux.job import hidden_of, hops_of
+from tailback.backends.linux.steps import Json
+from tailback.backends.linux.trees import DEPTH_BITS
+from tailback.resolved import Scenario
+
+
+def of_kernel(scenario: Scenario, folder: Path) -> list[Json]:
+    """The output of `tc` in each namespace, with the names of the devices, without disciplines that emulate links."""
+    found: list[Json] = []
+    for hop in hops_of(scenario):
+        file = folder / f"qdiscs-{hop.host}.json"
+        rows = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
+        name = f"{scenario.hosts[hop.host].name} -> {scenario.hosts[hop.neighbour].name}"
+        mine = [row for row in rows if row.get("dev") == hop.device and row["kind"] not in ("noqueue", "ingress")]
+        hidden = hidden_of(scenario, hop)
+        found += [_seen(row, name, hidden) for row in mine if _depth(row) >= hidden]
+    return found
+
+
+def _major(handle: object) -> int:
+    return int(str(handle).partition(":")[0], 16)
+
+
+def _depth(row: Mapping[str, Any]) -> int:
+    """The depth that a handle encodes (`trees.py`)."""
+    return (_major(row["handle"]) & (1 << DEPTH_BITS) - 1) - 1
+
+
+def _seen(row: Mapping[str, Any], device: str, hidden: int) -> Json:
+    """The entry of a discipline, whose depth is relative to the root discipline of the scenario."""
+    place: Json = {"dev": device, "kind": row["kind"], "handle": f"{_major(row['handle']) - hidden:x}:"}
+    if _depth(row) == hidden:
+        place["root"] = True
+    else:
+        minor = str(row["parent"]).partition(":")[2]
+        place["parent"] = f"{_major(row['parent']) - hidden:x}:{minor}"
+    return {**place, **{name: row[name] for name in row if name not in (*place, "root", "parent", "refcnt")}}
