@@ -10,7 +10,7 @@ from pathlib import Path
 from tailback.backends import Backend, Bounded
 
 COPIES = 5
-"""Peak memory of a run in units of its rows; 3.8 was measured for pings and for sockets, when all columns were arrays."""
+"""Peak memory of a run in units of its rows; 3.8 was measured for pings and for sockets, with all columns as arrays."""
 
 SHARE = 0.8
 """The fraction of the available memory that runs may use."""
