@@ -1,5 +1,7 @@
 //! A TCP segment: header fields as numbers, options as values.
 
+use std::cell::RefCell;
+
 use tailback_units::SimTime;
 
 /// TCP header flags.
@@ -58,13 +60,61 @@ pub struct SackBlock {
 const SACK_BLOCKS_MAX: usize = 4;
 
 /// SACK blocks; boxed, since most segments carry none, so that a packet stays small.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SackBlocks(Option<Box<Held>>);
 
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+impl PartialEq for SackBlocks {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for SackBlocks {}
+
+#[derive(Clone, Debug, Default)]
 struct Held {
     blocks: [SackBlock; SACK_BLOCKS_MAX],
     count: usize,
+}
+
+/// Boxes that a thread keeps at most; as many are on their way in a large run.
+const SPARE_MAX: usize = 4096;
+
+thread_local! {
+    /// Boxes of blocks that are no longer needed: with losses there is one for every third segment, and to ask the
+    /// allocator for each of them is dearer than to fill it.
+    #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
+    static SPARE: RefCell<Vec<Box<Held>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Held {
+    /// An empty box.
+    fn empty() -> Box<Held> {
+        let spare = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten();
+        spare.unwrap_or_default()
+    }
+
+    /// Keeps a box, to use it again.
+    #[inline(never)]
+    fn keep(mut held: Box<Held>) {
+        held.count = 0;
+        // At the end of the thread there is no list.
+        let _ = SPARE.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            if spare.len() < SPARE_MAX {
+                spare.push(held);
+            }
+        });
+    }
+}
+
+impl Drop for SackBlocks {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(held) = self.0.take() {
+            Held::keep(held);
+        }
+    }
 }
 
 impl SackBlocks {
@@ -90,12 +140,17 @@ impl SackBlocks {
 /// As many blocks as fit into the option.
 impl FromIterator<SackBlock> for SackBlocks {
     fn from_iter<I: IntoIterator<Item = SackBlock>>(blocks: I) -> Self {
-        let mut held = Held::default();
-        for (place, block) in held.blocks.iter_mut().zip(blocks) {
-            *place = block;
+        let mut blocks = blocks.into_iter().take(SACK_BLOCKS_MAX);
+        let Some(first) = blocks.next() else { return SackBlocks::NONE };
+        let mut held = Held::empty();
+        held.blocks[0] = first;
+        held.count = 1;
+        for block in blocks {
+            let count = held.count;
+            held.blocks[count] = block;
             held.count += 1;
         }
-        SackBlocks((held.count > 0).then(|| Box::new(held)))
+        SackBlocks(Some(held))
     }
 }
 

@@ -174,7 +174,7 @@ impl Sender {
             return;
         }
         debug_assert!(!self.gate.agenda.precedes_new_data(), "retransmissions went first");
-        if self.in_flight() == 0 || !self.ends_with_loss_probe() || !self.has_no_space_to_look_for() {
+        if self.in_flight() == 0 || self.arms_timer_when_sent() || !self.has_no_space_to_look_for() {
             return;
         }
         let mss = u64::from(self.mss());
@@ -401,7 +401,7 @@ impl Sender {
     fn sent_new(&mut self, length: u32, tags: Tags, before: SimTime, kind: NewKind) {
         let sent_at = self.flow.departure;
         self.space_after(length, before);
-        let first = self.scoreboard.is_empty();
+        let arms_timer = self.arms_timer_when_sent();
         let segments = self.segments_of_kind(length, kind);
         let end = match segments {
             1 => {
@@ -411,8 +411,7 @@ impl Sender {
             _ => self.record_train(length, tags, sent_at),
         };
         self.flow.snd_nxt = end;
-        let restarts = first || self.armed_for(TimerKind::LossProbe);
-        if restarts && !self.ends_with_loss_probe() {
+        if arms_timer {
             self.rearm_rto();
         }
         if self.builds_trains() {
@@ -430,6 +429,14 @@ impl Sender {
         }
         self.gate.agenda.progress.sent += segments;
         self.gate.agenda.progress.stopped = self.gate.agenda.pass.is_some_and(Pass::sends_one);
+    }
+
+    /// A segment of new data that is sent now arms the retransmission timer: it is the only one in flight, or takes the
+    /// place of a loss probe.
+    #[inline(always)]
+    fn arms_timer_when_sent(&self) -> bool {
+        let restarts = self.scoreboard.is_empty() || self.armed_for(TimerKind::LossProbe);
+        restarts && !self.ends_with_loss_probe()
     }
 
     /// A record of a segment that was just sent; one past its last sequence number.

@@ -86,10 +86,39 @@ impl Skb {
 }
 
 /// A run of out-of-order bytes without a gap.
+///
+/// Up to 17 segments are one skb, so that most runs have no more than the first, and need no memory of their own.
 #[derive(Clone, Debug)]
 struct OutOfOrderRange {
     block: SackBlock,
-    skbs: Vec<Skb>,
+    first: Skb,
+    others: Vec<Skb>,
+}
+
+impl OutOfOrderRange {
+    fn of(block: SackBlock, skb: Skb) -> Self {
+        OutOfOrderRange { block, first: skb, others: Vec::new() }
+    }
+
+    fn last(&self) -> Skb {
+        *self.others.last().unwrap_or(&self.first)
+    }
+
+    /// Appends a segment; returns the memory saved by merging.
+    fn append(&mut self, skb: Skb) -> u64 {
+        let last = self.others.last_mut().unwrap_or(&mut self.first);
+        if let Some(saved) = saved_by_merging(last, skb) {
+            return saved;
+        }
+        self.others.push(skb);
+        0
+    }
+
+    /// Appends all that another run holds, without merging.
+    fn extend(&mut self, other: OutOfOrderRange) {
+        self.others.push(other.first);
+        self.others.extend(other.others);
+    }
 }
 
 /// What the application has not read, in order.
@@ -210,33 +239,43 @@ impl Reassembly {
         if to == from + 1 && self.ranges[from].block.start < block.start {
             let run = &mut self.ranges[from];
             run.block.end = run.block.end.max(block.end);
-            self.truesize -= append(&mut run.skbs, skb);
+            self.truesize -= run.append(skb);
             return run.block;
+        }
+        if from == to {
+            self.ranges.insert(from, OutOfOrderRange::of(block, skb));
+            return block;
         }
         self.join_neighbours(from..to, block, skb)
     }
 
-    /// Replaces the given ranges and the segment between them by one range; returns its bytes.
+    /// Replaces the given ranges, at least one, and the segment between them by one range; returns its bytes.
     fn join_neighbours(
         &mut self,
         Range { start: from, end: to }: Range<usize>,
         block: SackBlock,
         skb: Skb,
     ) -> SackBlock {
-        let mut run = OutOfOrderRange { block, skbs: Vec::new() };
-        let mut placed = false;
-        for range in self.ranges.splice(from..to, []).collect::<Vec<_>>() {
-            run.block.start = run.block.start.min(range.block.start);
-            run.block.end = run.block.end.max(range.block.end);
+        let precedes = self.ranges[from].block.start >= block.start;
+        let mut run = match precedes {
+            true => OutOfOrderRange::of(block, skb),
+            false => self.ranges.remove(from),
+        };
+        let mut placed = precedes;
+        let others = if precedes { from..to } else { from..to - 1 };
+        for range in self.ranges.drain(others) {
             if range.block.start >= block.start && !placed {
-                self.truesize -= append(&mut run.skbs, skb);
+                self.truesize -= run.append(skb);
                 placed = true;
             }
-            run.skbs.extend(range.skbs);
+            run.block.end = run.block.end.max(range.block.end);
+            run.extend(range);
         }
         if !placed {
-            self.truesize -= append(&mut run.skbs, skb);
+            self.truesize -= run.append(skb);
         }
+        run.block.start = run.block.start.min(block.start);
+        run.block.end = run.block.end.max(block.end);
         let bytes = run.block;
         self.ranges.insert(from, run);
         bytes
@@ -253,7 +292,7 @@ impl Reassembly {
         while self.ranges.first().is_some_and(|range| range.block.start <= rcv_nxt) {
             let range = self.ranges.remove(0);
             let mut at = range.block.start;
-            for skb in range.skbs {
+            for skb in std::iter::once(range.first).chain(range.others) {
                 let end = at + u64::from(skb.bytes);
                 self.queue_after(rcv_nxt, at, skb);
                 at = end;
@@ -283,13 +322,14 @@ impl Reassembly {
         let before = self.truesize;
         let mut goal = before.saturating_sub(limit / 8);
         while let Some(range) = self.ranges.last_mut() {
-            let start = range.block.end - range.skbs.last().map_or(0, |skb| u64::from(skb.bytes));
+            let last = range.last();
+            let start = range.block.end - u64::from(last.bytes);
             if seq > start {
                 break;
             }
             range.block.end = start;
-            self.truesize -= range.skbs.pop().map_or(0, Skb::truesize);
-            if range.skbs.is_empty() {
+            self.truesize -= last.truesize();
+            if range.others.pop().is_none() {
                 self.ranges.pop();
             }
             if self.truesize <= goal || self.ranges.is_empty() {
@@ -309,15 +349,6 @@ impl Reassembly {
         let overlapping = others.take_while(|other| other.start < block.end);
         overlapping.map(|other| other.end.min(block.end) - other.start.max(block.start)).sum()
     }
-}
-
-/// Appends a segment to a run; returns the memory saved by merging.
-fn append(skbs: &mut Vec<Skb>, skb: Skb) -> u64 {
-    let saved = skbs.last_mut().and_then(|last| saved_by_merging(last, skb));
-    if saved.is_none() {
-        skbs.push(skb);
-    }
-    saved.unwrap_or(0)
 }
 
 /// Merges `next` into `skb` if it fits; how much less memory both take then.

@@ -397,8 +397,8 @@ impl Receiver {
 
     fn put_sack_first(&mut self, block: SackBlock) {
         self.sacks.retain(|old| old.end < block.start || old.start > block.end);
+        self.sacks.truncate(usize::from(SACKS_KEPT) - 1);
         self.sacks.insert(0, block);
-        self.sacks.truncate(usize::from(SACKS_KEPT));
     }
 
     /// The window to advertise now. Ends quick ACKs if the buffer is more than half full.

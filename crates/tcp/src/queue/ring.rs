@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use super::{Index, SentSegment, Stamp, Tags};
 
+/// Room for the initial window of most stacks, and for a small one to grow in.
+const FIRST_SIZE: usize = 16;
+
 /// The records, each at its number modulo the size, which is a power of two (or zero).
 #[derive(Debug, Default)]
 pub(super) struct Ring(pub(super) Vec<SentSegment>);
@@ -28,7 +31,7 @@ impl Ring {
     /// Doubles the capacity; `live` are the present records.
     #[cold]
     pub(super) fn grow(&mut self, live: Range<Index>) {
-        let size = (2 * self.0.len()).max(4);
+        let size = (2 * self.0.len()).max(FIRST_SIZE);
         let empty = SentSegment::new((0, 0), Tags::default(), 0, &Stamp::default());
         let mut larger = Ring(vec![empty; size]);
         for index in live {
