@@ -57,7 +57,7 @@ pub struct SackBlock {
 }
 
 /// Maximum number of SACK blocks in an option: four, or three with timestamps. [rfc2018 §3]
-const SACK_BLOCKS_MAX: usize = 4;
+pub const SACK_BLOCKS_MAX: usize = 4;
 
 /// SACK blocks; boxed, since most segments carry none, so that a packet stays small.
 #[derive(Clone, Debug, Default)]

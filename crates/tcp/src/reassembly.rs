@@ -231,6 +231,25 @@ impl Reassembly {
         self.ranges.iter().map(|range| range.block).find(covers)
     }
 
+    /// Data from `start` on comes after all data that is out of order, or directly behind it.
+    #[inline]
+    pub(crate) fn is_behind_all(&self, start: u64) -> bool {
+        self.ranges.last().is_none_or(|last| last.block.end <= start)
+    }
+
+    /// As [`Reassembly::insert`] for such a segment.
+    #[inline]
+    pub(crate) fn insert_last(&mut self, block: SackBlock, skb: Skb) -> SackBlock {
+        self.truesize += skb.truesize();
+        if let Some(run) = self.ranges.last_mut().filter(|run| run.block.end == block.start) {
+            run.block.end = block.end;
+            self.truesize -= run.append(skb);
+            return run.block;
+        }
+        self.ranges.push(OutOfOrderRange::of(block, skb));
+        block
+    }
+
     /// Adds an out-of-order segment; returns the run of bytes that contains it.
     pub(crate) fn insert(&mut self, block: SackBlock, skb: Skb) -> SackBlock {
         let from = self.ranges.partition_point(|range| range.block.end < block.start);

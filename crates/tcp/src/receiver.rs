@@ -369,13 +369,18 @@ impl Receiver {
         if self.out_of_order_mss == OutOfOrderMss::Measured && self.window.measure_mss(segment, truesize) {
             self.ack.pushed = (self.ack.pushed + 1).min(2);
         }
-        if let Some(run) = self.data.covering(block) {
+        let is_last = segment.length > 0 && self.data.is_behind_all(segment.seq);
+        if let Some(run) = if is_last { None } else { self.data.covering(block) } {
             self.dsack = Some(block);
             block = run;
         } else {
-            let payload = SackBlock { start: segment.seq, end: segment.seq + u64::from(segment.length) };
-            let known = self.data.waiting_in(payload) as u32;
-            block = self.data.insert(block, self.skb_of(segment, segment.length - known, truesize));
+            if is_last {
+                block = self.data.insert_last(block, self.skb_of(segment, segment.length, truesize));
+            } else {
+                let payload = SackBlock { start: segment.seq, end: segment.seq + u64::from(segment.length) };
+                let known = self.data.waiting_in(payload) as u32;
+                block = self.data.insert(block, self.skb_of(segment, segment.length - known, truesize));
+            }
             self.charge();
             // Without SACK the window must not change, so that the peer gets duplicate ACKs.
             if self.blocks > 0 && self.window.grow(segment.length, truesize) {
@@ -396,7 +401,16 @@ impl Receiver {
     }
 
     fn put_sack_first(&mut self, block: SackBlock) {
-        self.sacks.retain(|old| old.end < block.start || old.start > block.end);
+        let is_apart = |old: &SackBlock| old.end < block.start || old.start > block.end;
+        if let [first, others @ ..] = self.sacks.as_mut_slice()
+            && first.start == block.start
+            && others.iter().all(is_apart)
+        {
+            // A run that has grown: it stays the first.
+            *first = block;
+            return;
+        }
+        self.sacks.retain(is_apart);
         self.sacks.truncate(usize::from(SACKS_KEPT) - 1);
         self.sacks.insert(0, block);
     }

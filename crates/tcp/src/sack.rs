@@ -5,12 +5,40 @@
 //! tcp_sacktag_one]
 
 use tailback_cc::CaState;
-use tailback_packet::{SackBlock, Segment};
+use tailback_packet::{SACK_BLOCKS_MAX, SackBlock, Segment};
 
 use crate::clock::Micros;
 use crate::queue::{Index, Tags};
 use crate::sender::{AckFlags, Sender};
 use crate::state::rate::SampleInProgress;
+
+/// SACK blocks of one ACK in ascending order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AscendingBlocks {
+    blocks: [SackBlock; SACK_BLOCKS_MAX],
+    count: u8,
+}
+
+impl AscendingBlocks {
+    /// Adds a block, behind those that begin where it does; there is room for all blocks of an ACK.
+    fn insert(&mut self, block: SackBlock) {
+        let mut place = usize::from(self.count);
+        while place > 0 && self.blocks[place - 1].start > block.start {
+            self.blocks[place] = self.blocks[place - 1];
+            place -= 1;
+        }
+        self.blocks[place] = block;
+        self.count += 1;
+    }
+
+    fn as_slice(&self) -> &[SackBlock] {
+        &self.blocks[..usize::from(self.count)]
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.count = 0;
+    }
+}
 
 /// The results of processing the SACK blocks of one ACK.
 #[derive(Debug, Default)]
@@ -45,22 +73,19 @@ impl Sender {
         let blocks = ack.sack.as_slice();
         let duplicates = self.check_dsack(ack, blocks, prior_una, flags);
         walk.delivered = duplicates;
-        let mut usable = self.scoreboard.take_spare_list();
+        let mut usable = AscendingBlocks::default();
         for (number, &block) in blocks.iter().enumerate() {
             if number == 0 && duplicates > 0 {
                 self.tag_duplicate(block, &mut walk);
             }
             if block.end > block.start && block.start > self.flow.snd_una && block.end <= self.flow.snd_nxt {
-                usable.push(block);
+                usable.insert(block);
             }
         }
-        usable.sort_by_key(|block| block.start);
-        let known = std::mem::take(&mut self.scoreboard.reported);
-        for block in &usable {
-            self.tag_block(*block, &known, flags, sample, &mut walk);
+        let known = std::mem::replace(&mut self.scoreboard.reported, usable);
+        for block in usable.as_slice() {
+            self.tag_block(*block, known.as_slice(), flags, sample, &mut walk);
         }
-        self.scoreboard.reported = usable;
-        self.scoreboard.keep_spare_list(known);
         if self.flow.ca_state != CaState::Loss || self.recovery.undo_marker.is_some() {
             self.check_reordering(walk.reordered_from);
         }
@@ -161,7 +186,7 @@ impl Sender {
         sample: &mut SampleInProgress,
         walk: &mut SackWalk,
     ) {
-        let mut index = self.scoreboard.queue().find(range.start);
+        let mut index = self.scoreboard.find_untagged(range.start);
         while index < self.scoreboard.queue().end() {
             let segment = self.scoreboard.get(index);
             if segment.seq >= range.end {
@@ -174,6 +199,7 @@ impl Sender {
             }
             index += 1;
         }
+        self.scoreboard.tagged_before(index);
     }
 
     /// One segment is reported as received. [linux-6.12 tcp_input.c tcp_sacktag_one]

@@ -14,9 +14,8 @@
 
 use std::ops::Range;
 
-use tailback_packet::SackBlock;
-
 use crate::queue::{Index, PlainHead, RetransmitQueue, SentSegment, Stamp, Tags};
+use crate::sack::AscendingBlocks;
 
 /// With debug assertions on, queues up to this length are checked in full: longer ones would make a run quadratic.
 const COUNTED_THROUGH: u32 = 64;
@@ -44,10 +43,10 @@ pub(crate) struct Scoreboard {
     highest_sack: u64,
     /// No segment before this one is lost and waits to be sent again.
     retransmit_hint: Index,
-    /// Blocks of the previous ACK, in ascending order: these need not be walked again.
-    pub(crate) reported: Vec<SackBlock>,
-    /// The list before that, empty: memory for the next one.
-    spare_list: Vec<SackBlock>,
+    /// The segment after those tagged last, with which the next block often begins.
+    next_to_tag: Index,
+    /// Blocks of the previous ACK: these need not be walked again.
+    pub(crate) reported: AscendingBlocks,
 }
 
 /// Queries.
@@ -62,8 +61,8 @@ impl Scoreboard {
             payload: 0,
             highest_sack: 0,
             retransmit_hint: 0,
-            reported: Vec::new(),
-            spare_list: Vec::new(),
+            next_to_tag: 0,
+            reported: AscendingBlocks::default(),
         }
     }
 
@@ -295,15 +294,21 @@ impl Scoreboard {
         self.check();
     }
 
-    /// An empty list for the blocks of an ACK.
-    pub(crate) fn take_spare_list(&mut self) -> Vec<SackBlock> {
-        std::mem::take(&mut self.spare_list)
+    /// The first segment that ends after `seq`, where tagging begins.
+    #[inline]
+    pub(crate) fn find_untagged(&self, seq: u64) -> Index {
+        let next = self.next_to_tag;
+        if self.queue.contains(next) && self.queue.get(next).seq == seq {
+            debug_assert_eq!(self.queue.find(seq), next, "segments follow one another without a gap");
+            return next;
+        }
+        self.queue.find(seq)
     }
 
-    /// Keeps the memory of a list that is no longer needed.
-    pub(crate) fn keep_spare_list(&mut self, mut list: Vec<SackBlock>) {
-        list.clear();
-        self.spare_list = list;
+    /// Tagging ended before this segment.
+    #[inline]
+    pub(crate) fn tagged_before(&mut self, index: Index) {
+        self.next_to_tag = index;
     }
 
     /// Called before the SACK blocks of an ACK are processed.

@@ -50,17 +50,24 @@ impl RetransmitQueue {
     fn both_sacked(&self, index: Index) -> bool {
         let (earlier, segment) = (self.get(index - 1), self.get(index));
         let plain = |tags: Tags| tags.has(Tags::SACKED) && !tags.has(Tags::RETRANS) && !tags.has(Tags::LOST);
-        earlier.length == segment.length && plain(earlier.tags) && plain(segment.tags)
+        plain(segment.tags) && plain(earlier.tags) && earlier.length == segment.length
     }
 
-    /// `count` records of one skb, from `index` on, become the skb that is `transmission`.
+    /// `count` records of one skb, from `index` on, become the skb that is `transmission`, of which there is no other
+    /// record.
     pub(crate) fn become_skb(&mut self, index: Index, count: u32, transmission: u64) {
         let (from, to) = (index, index + u64::from(count));
-        self.skbs -= u32::from(self.begins_skb(from)) + u32::from(self.begins_skb(to));
+        let before = u32::from(self.begins_skb(from)) + u32::from(self.begins_skb(to));
         for index in from..to {
             self.get_mut(index).transmission = transmission;
         }
-        self.skbs += u32::from(self.begins_skb(from)) + u32::from(self.begins_skb(to));
+        let begins = from == self.first || !self.get(from).tags.has(Tags::MERGED);
+        let ends = self.contains(to) && !self.get(to).tags.has(Tags::MERGED);
+        self.skbs = self.skbs - before + u32::from(begins) + u32::from(ends);
+        debug_assert!(
+            self.begins_skb(from) == begins && self.begins_skb(to) == ends,
+            "a transmission happened twice"
+        );
     }
 
     /// True if two records were transmitted together and have had the same state since.
