@@ -5,40 +5,13 @@
 //! tcp_sacktag_one]
 
 use tailback_cc::CaState;
-use tailback_packet::{SACK_BLOCKS_MAX, SackBlock, Segment};
+use tailback_packet::{SackBlock, Segment};
 
 use crate::clock::Micros;
 use crate::queue::{Index, Tags};
 use crate::sender::{AckFlags, Sender};
 use crate::state::rate::SampleInProgress;
-
-/// SACK blocks of one ACK in ascending order.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct AscendingBlocks {
-    blocks: [SackBlock; SACK_BLOCKS_MAX],
-    count: u8,
-}
-
-impl AscendingBlocks {
-    /// Adds a block, behind those that begin where it does; there is room for all blocks of an ACK.
-    fn insert(&mut self, block: SackBlock) {
-        let mut place = usize::from(self.count);
-        while place > 0 && self.blocks[place - 1].start > block.start {
-            self.blocks[place] = self.blocks[place - 1];
-            place -= 1;
-        }
-        self.blocks[place] = block;
-        self.count += 1;
-    }
-
-    fn as_slice(&self) -> &[SackBlock] {
-        &self.blocks[..usize::from(self.count)]
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.count = 0;
-    }
-}
+use crate::state::sacks::AscendingBlocks;
 
 /// The results of processing the SACK blocks of one ACK.
 #[derive(Debug, Default)]

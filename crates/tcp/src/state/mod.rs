@@ -10,6 +10,7 @@ pub(crate) mod peer;
 pub(crate) mod rack;
 pub(crate) mod rate;
 pub(crate) mod recovery;
+pub(crate) mod sacks;
 pub(crate) mod small_queue;
 pub(crate) mod stream;
 pub(crate) mod timer;
