@@ -81,6 +81,13 @@ impl Alarm {
         self.set(deadline).map_or(Fired::Idle, Fired::Early)
     }
 
+    /// As if the deadline had been set to an instant before all pending events, and its event had fired as the next of all:
+    /// the owner has acted at that instant without an event.
+    #[inline]
+    pub fn pass(&mut self) {
+        self.pending[REMEMBERED - 1] = SimTime::NEVER;
+    }
+
     fn remember(&mut self, at: SimTime) {
         self.pending.copy_within(..REMEMBERED - 1, 1);
         self.pending[0] = at;
@@ -149,6 +156,21 @@ mod tests {
         run.advance(at(100));
         assert_eq!(run.due, [at(1)]);
         assert!(run.calendar.is_empty());
+    }
+
+    #[test]
+    fn a_deadline_passed_without_an_event_leaves_what_its_event_would_leave() {
+        for others in 0..=REMEMBERED as u64 + 1 {
+            let mut alarm = Alarm::default();
+            for number in 0..others {
+                alarm.set(Some(at(100 - number)));
+            }
+            let mut passed = alarm;
+            passed.pass();
+            assert_eq!(alarm.set(Some(at(10))), Some(at(10)));
+            assert_eq!(alarm.fired(at(10), Some(at(10))), Fired::Due);
+            assert_eq!(passed.pending, alarm.pending);
+        }
     }
 
     /// A component that only clears its deadline when it is reached.

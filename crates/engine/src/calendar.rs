@@ -134,6 +134,18 @@ impl<E: Copy> Calendar<E> {
         }
     }
 
+    /// The time becomes `at`, as if the earliest event had been there. False and nothing if an event lies at `at` or
+    /// before.
+    #[inline]
+    pub fn pass_to(&mut self, at: SimTime) -> bool {
+        let passes = self.peek_time().is_none_or(|next| next > at);
+        if passes {
+            debug_assert!(at >= self.now, "time does not go back");
+            self.now = at;
+        }
+        passes
+    }
+
     /// Takes the earliest event unless it lies after `last`.
     #[inline]
     pub fn pop_until(&mut self, last: SimTime) -> Option<(SimTime, E)> {

@@ -536,6 +536,38 @@ impl Endpoint {
         sending.or(self.handshake.deadline).or(self.receiver.deadline()).instant()
     }
 
+    /// The host passes the time from one segment of this socket to the next while nothing else happens, until it calls
+    /// [`Endpoint::end_paced_burst`]; nothing that is known now happens before `quiet_until`. Its device must not refuse
+    /// packets.
+    #[inline]
+    pub fn begin_paced_burst(&mut self, quiet_until: SimTime) {
+        self.sender.gate.quiet_until = quiet_until;
+    }
+
+    /// The next segment of a paced burst waits for its departure time.
+    #[inline]
+    pub fn pauses(&self) -> bool {
+        self.sender.pauses()
+    }
+
+    /// The time up to which the host may pass the time while the socket pauses, if that has nothing else to do until then.
+    #[inline]
+    pub fn paused_until(&self) -> Option<SimTime> {
+        let departure = self.sender.flow.departure;
+        let other = self.sender.timer.expires().or(self.handshake.deadline).or(self.receiver.deadline());
+        let only_pauses = self.sender.has_room_below() && !self.awaits_credit() && !self.has_pending_events();
+        (only_pauses && departure < other.instant()).then_some(departure)
+    }
+
+    /// The host no longer passes the time: the pacing timer runs.
+    #[inline]
+    pub fn end_paced_burst(&mut self) {
+        if self.sender.pauses() {
+            self.sender.end_paced_burst();
+        }
+        self.sender.gate.quiet_until = SimTime::ZERO;
+    }
+
     /// A deadline passed. Drain afterwards.
     pub fn expire(&mut self, now: SimTime) {
         self.sender.flow.now = now;

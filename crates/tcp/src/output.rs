@@ -74,6 +74,9 @@ impl Sender {
         if checked_before || self.stream.fin_queued || !self.has_unsent() {
             return;
         }
+        if self.flow.departure < self.gate.quiet_until && self.begin_paced_burst(pass) {
+            return;
+        }
         if self.held_by_pacing() {
             self.gate.held_by = HeldBy::Pacing;
         } else if self.in_flight() >= self.window.cwnd.0 {
@@ -165,18 +168,51 @@ impl Sender {
     /// no burst if anything must be looked at for each of them.
     #[inline(always)]
     fn begin_burst(&mut self, pass: Pass) {
-        let plain = self.flow.pacing_status == PacingStatus::None
-            && pass == Pass::Normal
+        if self.flow.pacing_status == PacingStatus::None && self.may_begin_burst(pass) {
+            self.count_burst();
+        }
+    }
+
+    /// Nothing must be looked at for each segment, except for pacing and the small queue.
+    #[inline(always)]
+    fn may_begin_burst(&self, pass: Pass) -> bool {
+        let plain = pass == Pass::Normal
             && !self.builds_trains()
             && !self.stream.fin_queued
             && self.stream.record_ends.first().is_none();
         if !plain || !self.takes_shortcuts() {
-            return;
+            return false;
         }
         debug_assert!(!self.gate.agenda.precedes_new_data(), "retransmissions went first");
-        if self.in_flight() == 0 || self.arms_timer_when_sent() || !self.has_no_space_to_look_for() {
-            return;
+        self.in_flight() > 0 && !self.arms_timer_when_sent() && self.has_no_space_to_look_for()
+    }
+
+    /// A paced flow has sent a segment, and its host passes the time to the next departure: counts the segments that only
+    /// pacing holds. The pass continues with them; what the end of a pass for each of them would do is done for each
+    /// (`sent_of_paced_burst`), or once at the end if only the last time matters. False: there is no such segment.
+    #[inline(never)]
+    fn begin_paced_burst(&mut self, pass: Pass) -> bool {
+        let held = self.flow.departure.since(self.flow.now);
+        // Whatever timer the end of the pass arms, it does not expire within a jiffy.
+        let paced =
+            self.flow.pacing_status == PacingStatus::Needed && !held.is_zero() && held <= self.flow.jiffy;
+        let same_path = self.path.search.is_none() && self.path.route == self.path.known;
+        let calm = self.ends_with_loss_probe() && self.scoreboard.lost_out() <= self.scoreboard.retrans_out();
+        if !(paced && same_path && calm && self.may_begin_burst(pass)) {
+            return false;
         }
+        self.count_burst();
+        let begins = self.gate.agenda.progress.burst.left > 0;
+        if begins {
+            self.update_clocks(false);
+            self.validate_cwnd(false);
+        }
+        begins
+    }
+
+    /// The segments that cwnd, the peer's window and the data allow.
+    #[inline(always)]
+    fn count_burst(&mut self) {
         let mss = u64::from(self.mss());
         let by_cwnd = u64::from(self.window.cwnd.0.saturating_sub(self.in_flight()));
         // The segment with the end of a write carries PSH.
@@ -198,7 +234,7 @@ impl Sender {
         if left == 0 {
             return None;
         }
-        if self.below.wmem_alloc >= small_queue_limit {
+        if self.below.wmem_alloc >= small_queue_limit || self.flow.departure > self.flow.now {
             self.gate.agenda.progress.burst = Burst::default();
             return None;
         }
@@ -342,6 +378,10 @@ impl Sender {
                 self.sent_of_burst();
                 return;
             }
+            debug_assert!(
+                self.gate.quiet_until == SimTime::ZERO,
+                "the pass would have ended before this segment"
+            );
             // The steps of any other segment follow: this one was refused, or another one of its flow was dropped for it.
             self.gate.agenda.progress.burst = Burst::default();
             let (tags, before, kind) = (Tags::default(), self.flow.departure, NewKind::Segments);
@@ -385,6 +425,9 @@ impl Sender {
             self.below.transmitted,
             &stamp,
         ));
+        if self.flow.pacing_status != PacingStatus::None {
+            self.sent_of_paced_burst();
+        }
         let progress = &mut self.gate.agenda.progress;
         progress.sent += 1;
         progress.burst.left -= 1;
@@ -394,6 +437,45 @@ impl Sender {
         progress.burst = Burst::default();
         self.end_if_refused();
         false
+    }
+
+    /// What depends on the time of each segment: the next departure, and when cwnd and the send buffer were last looked at.
+    #[inline(always)]
+    fn sent_of_paced_burst(&mut self) {
+        // It has left exactly at its departure time.
+        self.space_after(self.mss(), self.flow.departure);
+        self.has_still_no_space();
+        // The pass would have ended with the segment before.
+        if self.in_cwnd_reduction() {
+            self.recovery.prr_out += self.gate.agenda.progress.sent;
+        }
+        self.gate.agenda.progress.sent = 0;
+        if self.gate.agenda.progress.burst.left > 1 {
+            self.validate_cwnd(false);
+        }
+    }
+
+    /// Pacing holds the next segment of a burst.
+    #[inline]
+    pub(crate) fn pauses(&self) -> bool {
+        let gate = &self.gate;
+        gate.quiet_until > SimTime::ZERO
+            && gate.agenda.progress.burst.left > 0
+            && self.flow.departure > self.flow.now
+    }
+
+    /// The small queue has room for the next segment of the burst.
+    #[inline]
+    pub(crate) fn has_room_below(&self) -> bool {
+        self.below.wmem_alloc < self.gate.agenda.progress.burst.small_queue_limit
+    }
+
+    /// The host does not pass the time of a paced burst: the pass ends, and the pacing timer runs.
+    #[inline(never)]
+    pub(crate) fn end_paced_burst(&mut self) {
+        self.gate.quiet_until = SimTime::ZERO;
+        self.gate.agenda.progress.burst = Burst::default();
+        self.end_if_refused();
     }
 
     /// [linux-6.12 tcp_output.c tcp_event_new_data_sent]

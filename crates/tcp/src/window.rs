@@ -169,6 +169,18 @@ impl Sender {
         !waits || self.buffer.is_still_full(self.flow.now)
     }
 
+    /// As [`Sender::check_space`] if there was no room at the transmission before, and nothing but transmissions since.
+    #[inline]
+    pub(crate) fn has_still_no_space(&mut self) {
+        if self.buffer.app_blocked && !self.buffer.room_kept_elsewhere {
+            if self.in_flight() < self.window.cwnd.0 {
+                self.usage.stamp = self.flow.now;
+            }
+            debug_assert!(!self.has_space(), "a transmission made room in the send buffer");
+            self.buffer.found_full(self.flow.now);
+        }
+    }
+
     fn look_for_space(&mut self) {
         if self.in_flight() < self.window.cwnd.0 {
             self.expand_sndbuf();

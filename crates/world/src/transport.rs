@@ -7,6 +7,7 @@ use tailback_engine::Fired;
 use tailback_packet::{Packet, Payload, SocketId};
 use tailback_qdisc::Enqueued;
 use tailback_tcp::{Transmitted, Wakeup, Written};
+use tailback_units::SimTime;
 
 use crate::context::Context;
 use crate::socket::{TcpSocket, Transport};
@@ -44,8 +45,8 @@ impl World {
     /// Passes packets from a socket to its device until the socket has no more, then handles its wake-ups.
     #[inline(never)]
     pub(crate) fn send(&mut self, id: SocketId) {
-        let now = self.context.now;
         loop {
+            let now = self.context.now;
             let World { sockets, devices, context, .. } = self;
             let mut packet = context.spare_box();
             let mut socket = sockets.tcp(id);
@@ -72,8 +73,25 @@ impl World {
             if !more {
                 break;
             }
+            if socket.endpoint.pauses() && !self.pass_pause(id) {
+                self.sockets.tcp(id).endpoint.end_paced_burst();
+            }
         }
         self.handle_wakeups(id);
+    }
+
+    /// Passes the time until a paced socket sends its next segment, if that is the next event of all: it needs none then.
+    fn pass_pause(&mut self, id: SocketId) -> bool {
+        let may_pass = self.is_settled() && !self.context.owes_sockets() && self.until_look > 0;
+        let socket = self.sockets.tcp(id);
+        let until = socket.endpoint.paused_until().filter(|&at| may_pass && at < self.end);
+        let Some(at) = until.filter(|&at| self.context.calendar.pass_to(at)) else { return false };
+        socket.alarm.pass();
+        self.context.now = at;
+        self.context.cost.events += 1;
+        self.until_look -= 1;
+        self.return_credits_to(id);
+        true
     }
 
     /// As [`World::send`] if an ACK is all that the socket sends ([`tailback_tcp::ToSend::Ack`]).
@@ -187,10 +205,23 @@ impl World {
     }
 
     /// The timer of a socket expires.
-    pub(crate) fn expire_timer(&mut self, id: SocketId) {
+    fn expire_timer(&mut self, id: SocketId) {
         self.return_credits_to(id);
         self.sockets.tcp(id).endpoint.expire(self.context.now);
         self.drain(id);
+    }
+
+    /// The same if nothing else happens at this time.
+    pub(crate) fn expire_only_timer(&mut self, id: SocketId) {
+        self.return_credits_to(id);
+        let socket = self.sockets.tcp(id);
+        socket.endpoint.expire(self.context.now);
+        // A device without a discipline refuses no packet.
+        if self.devices[socket.device.index()].root.is_none() {
+            socket.endpoint.begin_paced_burst(self.context.calendar.peek_time().unwrap_or(SimTime::NEVER));
+        }
+        self.drain(id);
+        self.sockets.tcp(id).endpoint.end_paced_burst();
     }
 
     /// Nothing precedes the socket that is to be read.

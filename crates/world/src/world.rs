@@ -235,7 +235,7 @@ impl World {
         let is_due = self.timer_fired(socket);
         let is_last = self.context.calendar.peek_time() != Some(self.context.now);
         if is_due && is_last && !self.timers.is_any_due() {
-            self.expire_timer(socket);
+            self.expire_only_timer(socket);
             return self.settle();
         }
         if is_due {
@@ -288,7 +288,7 @@ impl World {
 
     /// Nothing is left to be processed at this time.
     #[inline(always)]
-    fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         // One condition instead of five: nearly always all of them hold.
         let waiting = self.context.effects.credits.len()
             | self.context.backlog.len()

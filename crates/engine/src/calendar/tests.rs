@@ -60,6 +60,18 @@ fn a_limit_is_excluded_and_leaves_the_time_alone() {
 }
 
 #[test]
+fn time_passes_without_an_event_up_to_the_earliest_one() {
+    for ns in [100, 1 << 40] {
+        let mut calendar = Calendar::new();
+        calendar.schedule(SimTime::from_nanos(ns), "event");
+        assert!(!calendar.pass_to(SimTime::from_nanos(ns)));
+        assert!(calendar.pass_to(SimTime::from_nanos(ns - 1)));
+        assert_eq!(calendar.now(), SimTime::from_nanos(ns - 1));
+        assert_eq!(calendar.pop(), Some((SimTime::from_nanos(ns), "event")));
+    }
+}
+
+#[test]
 #[should_panic(expected = "after it should have happened")]
 fn the_past_cannot_be_scheduled() {
     let mut calendar = Calendar::new();

@@ -211,13 +211,26 @@ impl Model {
 
     fn go_to(&mut self, until: SimTime) {
         // A socket that is idle for long fires many timers; a few hundred are enough.
-        for _ in 0..300 {
-            let Some(deadline) = self.endpoint.deadline().filter(|&deadline| deadline <= until) else {
-                break;
-            };
+        let mut left = 300;
+        while left > 0
+            && let Some(deadline) = self.endpoint.deadline().filter(|&deadline| deadline <= until)
+        {
+            left -= 1;
             self.now = deadline.max(self.now);
             self.endpoint.expire(self.now);
+            if self.answer == Transmitted::Queued {
+                self.endpoint.begin_paced_burst(until);
+            }
             self.drain();
+            while left > 0
+                && self.endpoint.pauses()
+                && let Some(at) = self.endpoint.paused_until().filter(|&at| at <= until)
+            {
+                left -= 1;
+                self.now = at;
+                self.drain();
+            }
+            self.endpoint.end_paced_burst();
         }
         self.now = until;
     }
@@ -259,7 +272,7 @@ impl Model {
     fn drain(&mut self) {
         let mut packets = 0;
         loop {
-            loop {
+            while !self.endpoint.pauses() {
                 let mut packet = Packet::empty();
                 let written = self.endpoint.write_next(&mut packet, self.now);
                 if written == Written::Nothing {

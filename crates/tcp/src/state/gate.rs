@@ -161,7 +161,7 @@ pub(crate) struct Progress {
 }
 
 /// Full segments that leave one after another in one pass: all send checks let them pass when the burst began, except for
-/// that of the small queue.
+/// that of the small queue. Those of a paced burst leave one by one, each at its departure time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Burst {
     /// Segments that are still to be sent.
@@ -237,6 +237,9 @@ impl Agenda {
 pub(crate) struct Gate {
     pub(crate) agenda: Agenda,
     pub(crate) pacing_timer: Deadline,
+    /// Up to this time the host may pass the time to the next departure in place of the pacing timer, so that bursts may be
+    /// paced; `ZERO`: it does not.
+    pub(crate) quiet_until: SimTime,
     /// End of the newest segment shorter than mss that was sent (`snd_sml`).
     pub(crate) small_sent: u64,
     pub(crate) held_by: HeldBy,
