@@ -14,8 +14,10 @@
 //!
 //! Loss and ECN do not reduce the rate. Lost segments are subtracted from cwnd; in its first round, recovery sends one
 //! segment per segment delivered; at its end the previous cwnd is restored. [`aggregation`] makes room for bursts of
-//! ACKs (since Linux 5.1; not with `ack_aggregation 0` or an older stack). [`policer`] detects token buckets (long-term
-//! sampling). [`bbr_dev`](crate::bbr_dev), [`bbrp`](crate::bbrp) and [`bbrplus`](crate::bbrplus) are variants.
+//! ACKs (since Linux 5.1; not with `noack_aggregation` or an older stack). Before Linux 4.16 (`noskb_room`) the three
+//! skbs are no larger than the device takes: with offloads off three segments, whatever the pacing rate. [`policer`]
+//! detects token buckets (long-term sampling). [`bbr_dev`](crate::bbr_dev), [`bbrp`](crate::bbrp) and
+//! [`bbrplus`](crate::bbrplus) are variants.
 //! Sources: [bbr, Cardwell et al. 2016], [linux-6.12 tcp_bbr.c].
 //!
 //! Deviations from Linux: the random first phase of PROBE_BW is drawn in advance, so that no event of the sender needs
@@ -31,13 +33,22 @@ pub(crate) mod v2;
 
 use tailback_units::{Parameter, ParameterError, Parameters};
 
-use self::v1::{Bbr, Variant};
+use self::v1::{Bbr, SkbRoom, Variant};
 use crate::module_param::flag;
 use crate::{Control, Row};
 
-/// The kernel module has no parameters; this one distinguishes versions of Linux.
-const PARAMETERS: &[Parameter] =
-    &[flag("ack_aggregation", 1, "make room for bursts of ACKs; 0 by default in stacks before Linux 5.1")];
+/// Whether cwnd makes room for bursts of ACKs.
+const ACK_AGGREGATION: Parameter =
+    flag("ack_aggregation", 1, "make room for bursts of ACKs; 0 by default in stacks before Linux 5.1");
+/// Whether the skbs that cwnd makes room for may be larger than the device takes.
+pub(crate) const SKB_ROOM: Parameter = flag(
+    "skb_room",
+    1,
+    "make room for three skbs as the pacing rate fills them; 0 by default in stacks before Linux 4.16: no larger than the device takes",
+);
+
+/// The kernel module has no parameters; these distinguish versions of Linux.
+const PARAMETERS: &[Parameter] = &[ACK_AGGREGATION, SKB_ROOM];
 
 /// The registry row.
 pub const ROW: Row = Row {
@@ -52,6 +63,13 @@ pub const ROW: Row = Row {
 };
 
 fn build(given: &Parameters) -> Result<Control, ParameterError> {
-    let ack_aggregation = given.get("ack_aggregation", PARAMETERS)? != 0;
-    Ok(Control::Model(Box::new(Bbr::of(Variant { ack_aggregation, ..Variant::default() }))))
+    let ack_aggregation = given.get(ACK_AGGREGATION.name, PARAMETERS)? != 0;
+    let skb_room = skb_room(given, PARAMETERS)?;
+    Ok(Control::Model(Box::new(Bbr::of(Variant { ack_aggregation, skb_room, ..Variant::default() }))))
+}
+
+/// The value of [`SKB_ROOM`], one of the parameters `known`.
+pub(crate) fn skb_room(given: &Parameters, known: &'static [Parameter]) -> Result<SkbRoom, ParameterError> {
+    let large = given.get(SKB_ROOM.name, known)? != 0;
+    Ok(if large { SkbRoom::PacingShift } else { SkbRoom::Device })
 }

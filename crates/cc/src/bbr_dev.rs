@@ -9,23 +9,27 @@
 //! Deviations: those of `bbr`. Other patches of that series are not modelled. It has not been compared with an
 //! implementation.
 
-use tailback_units::{ParameterError, Parameters};
+use tailback_units::{Parameter, ParameterError, Parameters};
 
 use crate::bbr::v1::{Bbr, Variant};
+use crate::bbr::{SKB_ROOM, skb_room};
 use crate::{Control, Row};
+
+const PARAMETERS: &[Parameter] = &[SKB_ROOM];
 
 /// The registry row.
 pub const ROW: Row = Row {
     name: "bbr_dev",
     summary: "BBR with room for bursts of ACKs also on stacks before 5.1 (the patches of 2018)",
     source: include_str!("bbr_dev.rs"),
-    parameters: &[],
+    parameters: PARAMETERS,
     sndbuf_factor: 3,
     wants_pacing: true,
     needs_ecn: false,
     build,
 };
 
-fn build(_: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Model(Box::new(Bbr::of(Variant::default()))))
+fn build(given: &Parameters) -> Result<Control, ParameterError> {
+    let skb_room = skb_room(given, PARAMETERS)?;
+    Ok(Control::Model(Box::new(Bbr::of(Variant { skb_room, ..Variant::default() }))))
 }

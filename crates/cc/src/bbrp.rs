@@ -13,11 +13,12 @@
 use tailback_units::{Parameter, ParameterError, Parameters};
 
 use crate::bbr::v1::{Bbr, Variant};
+use crate::bbr::{SKB_ROOM, skb_room};
 use crate::module_param::number;
 use crate::{Control, Row};
 
 const PARAMETERS: &[Parameter] =
-    &[number("pacing_scale", 200, 1, 10_000, "factor of the pacing gains of PROBE_BW, in percent")];
+    &[number("pacing_scale", 200, 1, 10_000, "factor of the pacing gains of PROBE_BW, in percent"), SKB_ROOM];
 
 /// The registry row.
 pub const ROW: Row = Row {
@@ -33,5 +34,6 @@ pub const ROW: Row = Row {
 
 fn build(given: &Parameters) -> Result<Control, ParameterError> {
     let cycle_percent = given.get("pacing_scale", PARAMETERS)? as u32;
-    Ok(Control::Model(Box::new(Bbr::of(Variant { cycle_percent, ..Variant::default() }))))
+    let skb_room = skb_room(given, PARAMETERS)?;
+    Ok(Control::Model(Box::new(Bbr::of(Variant { cycle_percent, skb_room, ..Variant::default() }))))
 }

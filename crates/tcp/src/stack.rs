@@ -27,6 +27,7 @@
 //! | small queue lets through | with at most one segment unacknowledged [linux-4.14 tcp_output.c] | | everything |
 //! | `tcp_limit_output_bytes` | 256 KiB, for all [linux-4.14 tcp.c] | 1 MiB, unless paced [linux-5.0 tcp.c] | |
 //! | `bbr` makes room for bursts of ACKs | no | no until 5.1 [linux-5.1 tcp_bbr.c] | |
+//! | `bbr` makes room for three skbs | no larger than the device takes [linux-4.16 tcp_bbr.c bbr_tso_segs_goal] | | |
 //! | HyStart counts milliseconds | yes | yes [linux-5.4 tcp_cubic.c hystart_update] | |
 //! | additive increase of BIC, Scalable TCP, Veno and YeAH counts ACKs | yes | yes [linux-5.4 tcp_yeah.c] | |
 //! | initial window | | | 3 segments [rfc3390] |
@@ -130,6 +131,15 @@ pub enum AckAggregation {
     Ignored,
     /// The window makes room for them.
     Compensated,
+}
+
+/// The size of the skbs that the window of BBR has room for; the value of its parameter `skb_room`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SkbRoom {
+    /// No larger than the device takes.
+    Device,
+    /// As the pacing rate fills them.
+    PacingShift,
 }
 
 /// What slow start adds a segment for.
@@ -258,6 +268,8 @@ pub struct Stack {
     pub same_tick_echo: SameTickEcho,
     /// The treatment of bursts of ACKs by its BBR.
     pub ack_aggregation: AckAggregation,
+    /// The size of the skbs that its BBR makes room for.
+    pub skb_room: SkbRoom,
     /// When in-order data is acknowledged.
     pub delayed_ack: DelayedAck,
     /// How many ACKs report data out of order.
@@ -300,6 +312,7 @@ impl Stack {
             pushed_segment,
             same_tick_echo,
             ack_aggregation,
+            skb_room,
             delayed_ack,
             sack_compression,
             receive_charge,
@@ -324,6 +337,7 @@ impl Stack {
             ("pushed_segment", format!("{pushed_segment:?}")),
             ("same_tick_echo", format!("{same_tick_echo:?}")),
             ("ack_aggregation", format!("{ack_aggregation:?}")),
+            ("skb_room", format!("{skb_room:?}")),
             ("delayed_ack", format!("{delayed_ack:?}")),
             ("sack_compression", format!("{sack_compression:?}")),
             ("receive_charge", format!("{receive_charge:?}")),
@@ -347,6 +361,7 @@ impl Stack {
         let stretch = self.stretch_acks as u64;
         for (name, value) in [
             ("ack_aggregation", bursts),
+            ("skb_room", self.skb_room as u64),
             ("hystart_rounds", rounds),
             ("hystart_clock", clock),
             ("stretch_acks", stretch),
@@ -372,6 +387,7 @@ pub const LINUX_6_12: Stack = Stack {
     pushed_segment: PushedSegment::AckedWhenRead,
     same_tick_echo: SameTickEcho::NoSample,
     ack_aggregation: AckAggregation::Compensated,
+    skb_room: SkbRoom::PacingShift,
     delayed_ack: DelayedAck::Adaptive,
     sack_compression: SackCompression::Timed,
     receive_charge: ReceiveCharge::Buffers,
@@ -412,6 +428,7 @@ pub const LINUX_5_10: Stack = Stack {
     pushed_segment: PushedSegment::Delayed,
     same_tick_echo: SameTickEcho::OneTick,
     ack_aggregation: AckAggregation::Compensated,
+    skb_room: SkbRoom::PacingShift,
     delayed_ack: DelayedAck::Adaptive,
     sack_compression: SackCompression::Timed,
     receive_charge: ReceiveCharge::Buffers,
@@ -445,6 +462,7 @@ pub const LINUX_4_14: Stack = Stack {
     always_sends: AlwaysSends::AtMostOne,
     output_limit: OutputLimit::All,
     sack_compression: SackCompression::None,
+    skb_room: SkbRoom::Device,
     ..LINUX_5_0
 };
 

@@ -28,11 +28,22 @@ const MIN_RTT_SECS: u64 = 10;
 /// Time spent with a small window to measure it. [linux-6.12 tcp_bbr.c bbr_probe_rtt_mode_ms]
 const PROBE_RTT_TIME: Span = Span::from_millis(200);
 
+/// The size of the three skbs that cwnd makes room for in the hosts. [linux-4.16 tcp_bbr.c bbr_tso_segs_goal]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SkbRoom {
+    /// What the pacing rate sends within the time of the pacing shift, whether the device takes skbs of that size or not.
+    PacingShift,
+    /// No more than the device takes: one segment with offloads off.
+    Device,
+}
+
 /// The differences between the variants of version 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Variant {
     /// cwnd makes room for bursts of ACKs.
     pub(crate) ack_aggregation: bool,
+    /// The size of the skbs that cwnd makes room for.
+    pub(crate) skb_room: SkbRoom,
     /// Factor of the pacing gains of PROBE_BW, in percent.
     pub(crate) cycle_percent: u32,
     /// Factor of the pacing rate once the pipe is full, in percent.
@@ -41,7 +52,12 @@ pub(crate) struct Variant {
 
 impl Default for Variant {
     fn default() -> Self {
-        Variant { ack_aggregation: true, cycle_percent: 100, pacing_percent: 100 }
+        Variant {
+            ack_aggregation: true,
+            skb_room: SkbRoom::PacingShift,
+            cycle_percent: 100,
+            pacing_percent: 100,
+        }
     }
 }
 
@@ -373,7 +389,11 @@ impl Bbr {
     /// Segments of an skb at the present pacing rate.
     fn tso_segs_goal(&self, flow: &Flow, window: &Window) -> u64 {
         let bytes = window.pacing_rate.bytes_per_sec() >> flow.pacing_shift;
-        tso_segs(bytes.min(u64::from(GSO_MAX_SIZE)), flow, window)
+        let segments = tso_segs(bytes.min(u64::from(GSO_MAX_SIZE)), flow, window);
+        match self.variant.skb_room {
+            SkbRoom::PacingShift => segments,
+            SkbRoom::Device => segments.min(u64::from(flow.gso_max_segs)),
+        }
     }
 
     fn packets_in_net_at_edt(&self, inflight: Segs, flow: &Flow, window: &Window) -> Segs {

@@ -391,6 +391,24 @@ fn before_5_1_cwnd_has_no_room_for_bursts_of_acks() {
 }
 
 #[test]
+fn before_4_16_cwnd_has_room_for_three_skbs_as_the_device_takes_them() {
+    let cwnd = |skb_room, gso_max_segs| {
+        let mut run = Run::new(
+            Path::new(100, Span::from_millis(10)),
+            Bbr::of(Variant { skb_room, ..Variant::default() }),
+            1,
+        );
+        run.flow.gso_max_segs = gso_max_segs;
+        run.until(ms(3_000));
+        run.window.cwnd.0
+    };
+    let as_paced = cwnd(SkbRoom::PacingShift, 1);
+    // 1 ms of 99 Mbit/s are eight segments.
+    assert_eq!(as_paced - cwnd(SkbRoom::Device, 1), 3 * 8 - 3 + 1, "even windows");
+    assert_eq!(as_paced, cwnd(SkbRoom::Device, 65_535));
+}
+
+#[test]
 fn a_scaled_rate_exceeds_the_bandwidth_only_once_the_pipe_is_full() {
     for variant in [
         Variant { cycle_percent: 200, ..Variant::default() },
