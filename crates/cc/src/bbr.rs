@@ -14,7 +14,7 @@
 //!
 //! Loss and ECN do not reduce the rate. Lost segments are subtracted from cwnd; in its first round, recovery sends one
 //! segment per segment delivered; at its end the previous cwnd is restored. [`aggregation`] makes room for bursts of
-//! ACKs (since Linux 5.1; not with `noack_aggregation` or an older stack). Before Linux 4.16 (`noskb_room`) the three
+//! ACKs (since Linux 5.1; `ack_aggregation`). Before Linux 4.16 (without `skb_room`) the three
 //! skbs are no larger than the device takes: with offloads off three segments, whatever the pacing rate. [`policer`]
 //! detects token buckets (long-term sampling). [`bbr_dev`](crate::bbr_dev), [`bbrp`](crate::bbrp) and
 //! [`bbrplus`](crate::bbrplus) are variants.
