@@ -62,8 +62,8 @@ repetitions there are three. Captures for passive RTT take 300 MB.
 
 | condition | simulator | Linux 6.12 |
 |---|---|---|
-| `ton22`: an access point that contends as for voice, not for best effort (the choice of earlier searches) | -51 %, -2.4 ms | -53 %, -2.2 ms |
-| `ton22`: the sender behaves as Linux 4.14 | BBR: 35 → 46 Mbit/s from 1 to 16 ms | 6.12 cannot: 36 → 187 |
+| `ton22`: voice's contention at the access point (earlier searches' choice) | -51 %, -2.4 ms | -53 %, -2.2 ms |
+| `ton22`: the sender behaves as Linux 4.14 | BBR: 35 → 46 Mbit/s, 1 to 16 ms of TSQ | 6.12 cannot: 36 → 187 |
 | `access21`: none explains figure 5b at 10 Mbit/s | TSQ saves 66 ms | TSQ saves 70 ms |
 | `ton22`, `wlan18`: pauses between interrupts, GRO | see there | not asked |
 | `teacup14`: FreeBSD 9, Linux 3.10 | see there | has neither behaviour |
