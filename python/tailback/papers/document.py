@@ -54,9 +54,9 @@ values. The other claims have no part in the choice, and show whether it is more
 or that its text gives, shaded areas are ranges, black lines stand on bars. Where a ring is around our mark, the two
 agree.
 
-The full set has 1408 runs. On two cores that other work used, too, it took some 11 minutes
-beside tests and builds, and 8.0 in a quieter session (`ton22` 4.1, `access21` 2.2, `wlan18` 1.1, `teacup14` 0.2); `--quick` has 405 runs and takes some 1.7 CPU minutes. Where a paper gives no number of
-repetitions there are three. Captures for passive RTT take 300 MB.
+The full set has 1408 runs. On two cores that tests and builds used, too, it took some 11 minutes, and 8.0 in a quieter
+session (`ton22` 4.1, `access21` 2.2, `wlan18` 1.1, `teacup14` 0.2); `--quick` has 405 runs and takes some 1.7 CPU
+minutes. Where a paper gives no number of repetitions there are three. Captures for passive RTT take 300 MB.
 
 ## The conditions on a real kernel
 
