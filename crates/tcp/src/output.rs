@@ -21,7 +21,7 @@ use crate::mtu_probe::MtuStep;
 use crate::queue::{Index, SentSegment, Stamp, Tags};
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
-use crate::stack::LastFin;
+use crate::stack::{CwndUse, LastFin};
 use crate::state::gate::{Burst, NewKind, Pass, Pending, Progress, Retransmit, Role, Transmitted, Written};
 use crate::state::timer::TimerKind;
 use crate::timers::Rto;
@@ -548,7 +548,8 @@ impl Sender {
         }
         self.update_clocks(window_limited);
         let cwnd_limited = cwnd_limited || self.in_flight() >= self.window.cwnd.0;
-        if sent > 0 || cwnd_limited {
+        let notices = sent > 0 || (cwnd_limited && self.settings.stack.cwnd_use != CwndUse::LargestFlight);
+        if notices {
             self.validate_cwnd(cwnd_limited);
         }
         if sent > 0 {

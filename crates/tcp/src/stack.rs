@@ -80,8 +80,12 @@ impl OutputLimit {
 /// How the use of cwnd is recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CwndUse {
-    /// By the largest flight of the window; a later flight that was not limited clears the mark.
+    /// By the largest flight of the window: whether cwnd was its limit. A flight that is no larger changes nothing, and
+    /// cwnd that holds everything back is not noticed, because nothing is sent.
     LargestFlight,
+    /// The same, but each time that cwnd is the limit counts, whether something was sent or not; a later, larger flight that
+    /// was not limited clears the mark.
+    LargestFlightOrLimit,
     /// By whether cwnd was the limit in this window.
     Limit,
     /// By the flight before each ACK: within a burst of three segments of cwnd. [linux-3.10 tcp_cong.c tcp_is_cwnd_limited]
@@ -421,7 +425,7 @@ pub const LINUX_5_10: Stack = Stack {
     skb_overhead: 1280,
     always_sends: AlwaysSends::Nothing,
     output_limit: OutputLimit::Unpaced,
-    cwnd_use: CwndUse::LargestFlight,
+    cwnd_use: CwndUse::LargestFlightOrLimit,
     slow_start_growth: SlowStartGrowth::Segments,
     prr_progress: PrrProgress::RetransmissionAcked,
     receive_ratio: ReceiveRatio::Half,
@@ -446,6 +450,7 @@ pub const LINUX_5_10: Stack = Stack {
 /// The Linux of the `ton22` paper.
 pub const LINUX_5_4: Stack = Stack {
     name: "linux-5.4",
+    cwnd_use: CwndUse::LargestFlight,
     hystart_clock: HyStartClock::Milliseconds,
     stretch_acks: StretchAcks::CountOnce,
     ..LINUX_5_10

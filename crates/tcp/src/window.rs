@@ -42,10 +42,12 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn validate_cwnd(&mut self, limited: bool) {
         let packets_out = self.scoreboard.packets_out();
+        let by = self.settings.stack.cwnd_use;
         let window_passed = self.flow.snd_una >= self.usage.usage_seq;
-        let kept = self.usage.limited && self.settings.stack.cwnd_use == CwndUse::Limit;
+        let kept = self.usage.limited && by == CwndUse::Limit;
         let larger = packets_out > self.usage.max_packets_out && !kept;
-        if window_passed || limited || larger {
+        let by_limit = limited && by != CwndUse::LargestFlight;
+        if window_passed || by_limit || larger {
             self.usage.limited = limited;
             self.usage.max_packets_out = packets_out;
             self.usage.usage_seq = self.flow.snd_nxt;

@@ -59,6 +59,30 @@ fn before_5_0_the_limit_of_256_kib_holds_paced_sockets_too() {
 }
 
 #[test]
+fn before_5_11_a_limited_flight_that_is_no_larger_does_not_renew_the_mark() {
+    for (stack, cwnd) in [(LINUX_6_12, 6), (LINUX_5_10, 6), (LINUX_4_14, 5)] {
+        let mut script =
+            Script::connect(on(stack, Setup::new(window_control(4, 4, |cwnd| cwnd / 2), ms(100))));
+        script.write(7);
+        script.at(ms(100));
+        // Three more leave, and four are in flight again: the largest flight of the window, and no larger.
+        script.ack(3);
+        script.at(ms(101));
+        script.ack(4);
+        assert_eq!(script.cwnd(), 5, "{}", stack.name);
+        // Four of five are in flight. The first window has passed; the one that began with its mark renewed has not.
+        script.write(1);
+        script.at(ms(200));
+        script.ack(8);
+        // Four acknowledged segments counted on the later stacks, so that the fifth is enough.
+        script.write(5);
+        script.at(ms(300));
+        script.ack(9);
+        assert_eq!(script.cwnd(), cwnd, "{}", stack.name);
+    }
+}
+
+#[test]
 fn a_larger_flight_that_was_not_limited_clears_the_mark_of_the_window_in_5_10_only() {
     for (stack, cwnd) in [(LINUX_6_12, 15), (LINUX_5_10, 14)] {
         let setup = Setup::new(window_control(10, 14, |cwnd| cwnd / 2), ms(100));
