@@ -19,10 +19,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tailback.scenario import paths
+from tailback.scenario import defaults, paths
 from tailback.scenario.document import Node, at, is_one_value, put, without, words
 from tailback.scenario.errors import Finding
 from tailback.scenario.paths import Loc
@@ -93,8 +93,21 @@ def _without_own_settings(tree: Node, key: str | int) -> Node:
         entries["traffic"] = replace(traffic, value=[without(flow, (key,)) for flow in traffic.items()])
     if hosts is not None and hosts.entries():
         own = {name: without(host, (key,)) for name, host in hosts.entries().items()}
-        entries["hosts"] = replace(hosts, value=own)
+        entries["hosts"] = settings_left(hosts, own)
     return replace(tree, value=entries)
+
+
+def settings_left(hosts: Node, own: Mapping[str, Node | None]) -> Node:
+    """`hosts` with the settings in `own`, which are fewer, or None for a host that is invalid as a whole. A host that
+    has none left gets one that changes nothing: a host without settings makes `hosts` the list of all hosts.
+    """
+    kept: dict[str, Node] = {}
+    for name, host in hosts.entries().items():
+        left = own[name]
+        if left is None or (host.entries() and not left.entries()):
+            left = Node({"stack": Node(defaults.STACK, host.where, defaults.STACK)}, host.where)
+        kept[name] = left
+    return replace(hosts, value=kept)
 
 
 def target(name: str, tree: Node) -> Loc | None:

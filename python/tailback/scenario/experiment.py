@@ -19,7 +19,7 @@ from tailback.algorithms import CoreRegistry, Registry
 from tailback.resolved import Scenario
 from tailback.scenario import axes, check, findings, resolve, sets
 from tailback.scenario.axes import Variant
-from tailback.scenario.document import Node, plain, put, without
+from tailback.scenario.document import Node, at, plain, without
 from tailback.scenario.errors import Finding, ScenarioError
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
@@ -224,8 +224,9 @@ def _asks_for(problem: Problem, removed: Collection[Loc]) -> bool:
 
 
 def _without_invalid(tree: Node, loc: Loc) -> Node:
-    """Removes an invalid value. An invalid host is kept without settings, because links refer to it."""
-    match loc:
-        case ("hosts", str()):
-            return put(without(tree, loc), loc, Node({}, tree.where))
-    return without(tree, loc)
+    """Removes an invalid value. A host whose value is invalid stays, because links refer to it."""
+    rest, hosts = without(tree, loc), at(tree, ("hosts",))
+    if loc[0] != "hosts" or len(loc) < 2 or hosts is None:
+        return rest
+    own = {name: at(rest, ("hosts", name)) for name in hosts.entries()}
+    return replace(rest, value={**rest.entries(), "hosts": axes.settings_left(hosts, own)})

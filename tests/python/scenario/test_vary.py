@@ -1,12 +1,13 @@
 """Axes, patches, variables and overrides."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tailback.resolved import to_json
-from tailback.scenario import Registry, Run, ScenarioError, loads
+from tailback.scenario import Registry, Run, ScenarioError, load, loads
 
 Refusal = Callable[..., str]
 
@@ -418,3 +419,28 @@ def test_a_kernel_is_an_axis_and_part_of_the_scenario(runs: Any) -> None:
 
 def test_an_invalid_name_of_a_kernel_is_refused(refusal: Refusal) -> None:
     assert "`my/own` is not the name of a kernel\n  hint: " in refusal(BASE + "kernel: my/own\n")
+
+
+DEMO = Path(__file__).parents[3] / "experiments" / "demo.yaml"
+
+
+def test_a_setting_of_one_host_leaves_the_other_hosts_that_the_links_name() -> None:
+    # The axis `tsq` replaces the setting, the only one of this host; it is no list of all hosts for that.
+    for setting in ("tsq=1ms", "stack=linux-5.10"):
+        (run, *_) = load(DEMO, [f"hosts.client.{setting}"]).runs()
+        assert {host.name for host in run.scenario.hosts} == {"client", "router", "server"}
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("hosts.client.tqs=1ms", "hosts.client.tqs: there is no key `tqs` here\n  hint: did you mean `tsq`?"),
+        ("hosts.client=5", "hosts.client: `5` is not a mapping\n"),
+        ("hosts.clint.tsq=1ms", "hosts.clint: there is no path from `client` to `clint`\n"),
+    ],
+)
+def test_a_wrong_setting_of_one_host_is_the_only_error(override: str, message: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        load(DEMO, [override])
+    assert len(refused.value.findings) == 1
+    assert f"--set {override}: {message}" in str(refused.value)
