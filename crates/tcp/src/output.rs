@@ -11,14 +11,15 @@
 //! The kernel passes a packet to the device inside the loop. Here [`Sender::next`] returns the packet, the host passes
 //! it to the device, and [`Sender::handed_over`] continues.
 
-use std::ops::Range;
+mod bursts;
+mod retransmission;
 
-use tailback_cc::{CwndEvent, PacingStatus};
+use tailback_cc::CwndEvent;
 use tailback_units::SimTime;
 
 use crate::info::{HeldBy, Note};
 use crate::mtu_probe::MtuStep;
-use crate::queue::{Index, SentSegment, Stamp, Tags};
+use crate::queue::{SentSegment, Stamp, Tags};
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
 use crate::stack::{CwndUse, LastFin};
@@ -162,90 +163,6 @@ impl Sender {
                 None
             }
         }
-    }
-
-    /// An ACK usually clocks out some full segments, each of which would pass the same checks: counts them once. There is
-    /// no burst if anything must be looked at for each of them.
-    #[inline(always)]
-    fn begin_burst(&mut self, pass: Pass) {
-        if self.flow.pacing_status == PacingStatus::None && self.may_begin_burst(pass) {
-            self.count_burst();
-        }
-    }
-
-    /// Nothing must be looked at for each segment, except for pacing and the small queue.
-    #[inline(always)]
-    fn may_begin_burst(&self, pass: Pass) -> bool {
-        let plain = pass == Pass::Normal
-            && !self.builds_trains()
-            && !self.stream.fin_queued
-            && self.stream.record_ends.first().is_none();
-        if !plain || !self.takes_shortcuts() {
-            return false;
-        }
-        debug_assert!(!self.gate.agenda.precedes_new_data(), "retransmissions went first");
-        self.in_flight() > 0 && !self.arms_timer_when_sent() && self.has_no_space_to_look_for()
-    }
-
-    /// A paced flow has sent a segment, and its host passes the time to the next departure: counts the segments that only
-    /// pacing holds. The pass continues with them; what the end of a pass for each of them would do is done for each
-    /// (`sent_of_paced_burst`), or once at the end if only the last time matters. False: there is no such segment.
-    #[inline(never)]
-    fn begin_paced_burst(&mut self, pass: Pass) -> bool {
-        let held = self.flow.departure.since(self.flow.now);
-        // Whatever timer the end of the pass arms, it does not expire within a jiffy.
-        let paced =
-            self.flow.pacing_status == PacingStatus::Needed && !held.is_zero() && held <= self.flow.jiffy;
-        let same_path = self.path.search.is_none() && self.path.route == self.path.known;
-        let calm = self.ends_with_loss_probe() && self.scoreboard.lost_out() <= self.scoreboard.retrans_out();
-        if !(paced && same_path && calm && self.may_begin_burst(pass)) {
-            return false;
-        }
-        self.count_burst();
-        let begins = self.gate.agenda.progress.burst.left > 0;
-        if begins {
-            self.update_clocks(false);
-            self.validate_cwnd(false);
-        }
-        begins
-    }
-
-    /// The segments that cwnd, the peer's window and the data allow.
-    #[inline(always)]
-    fn count_burst(&mut self) {
-        let mss = u64::from(self.mss());
-        let by_cwnd = u64::from(self.window.cwnd.0.saturating_sub(self.in_flight()));
-        // The segment with the end of a write carries PSH.
-        let before_mark = self.stream.push_marks.front().map_or(u64::MAX, |mark| mark - 1);
-        let end = self.stream.write_seq.min(self.window_end()).min(before_mark);
-        let bytes = end.saturating_sub(self.flow.snd_nxt);
-        let left = if by_cwnd * mss <= bytes { by_cwnd } else { bytes / mss };
-        if left > 0 {
-            let truesize = u64::from(self.truesize(self.mss()));
-            let small_queue_limit = self.small_queue_limit(truesize, Urgency::NewData);
-            self.gate.agenda.progress.burst = Burst { left: left as u32, small_queue_limit };
-        }
-    }
-
-    /// The next segment of a burst, if there is one and the small queue has room for it.
-    #[inline(always)]
-    pub(crate) fn next_of_burst(&mut self) -> Option<(Outgoing, Written)> {
-        let Burst { left, small_queue_limit } = self.gate.agenda.progress.burst;
-        if left == 0 {
-            return None;
-        }
-        if self.below.wmem_alloc >= small_queue_limit || self.flow.departure > self.flow.now {
-            self.gate.agenda.progress.burst = Burst::default();
-            return None;
-        }
-        let (seq, length) = (self.flow.snd_nxt, self.mss());
-        debug_assert_eq!(self.next_segment(Pass::Normal), Ok(Offer { length, fin: false }));
-        self.flow.last_sent = self.flow.now;
-        self.take_departure();
-        self.count_sent(length, 1);
-        let departure = self.flow.departure;
-        let outgoing = Outgoing { seq, length, mss: length, push: false, fin: false, departure };
-        Some((outgoing, Written::OfBurst))
     }
 
     /// Sends new data.
@@ -413,71 +330,6 @@ impl Sender {
         }
     }
 
-    /// As [`Sender::sent_new`] for a segment of a burst, which needs fewer steps. True if more of the burst is left.
-    #[inline(always)]
-    pub(crate) fn sent_of_burst(&mut self) -> bool {
-        let stamp = self.stamp(self.flow.departure);
-        let (seq, length) = (self.flow.snd_nxt, self.mss());
-        self.flow.snd_nxt = seq + u64::from(length);
-        self.scoreboard.send_alone(SentSegment::new(
-            (seq, length),
-            Tags::default(),
-            self.below.transmitted,
-            &stamp,
-        ));
-        if self.flow.pacing_status != PacingStatus::None {
-            self.sent_of_paced_burst();
-        }
-        let progress = &mut self.gate.agenda.progress;
-        progress.sent += 1;
-        progress.burst.left -= 1;
-        if progress.burst.left > 0 {
-            return true;
-        }
-        progress.burst = Burst::default();
-        self.end_if_refused();
-        false
-    }
-
-    /// What depends on the time of each segment: the next departure, and when cwnd and the send buffer were last looked at.
-    #[inline(always)]
-    fn sent_of_paced_burst(&mut self) {
-        // It has left exactly at its departure time.
-        self.space_after(self.mss(), self.flow.departure);
-        self.has_still_no_space();
-        // The pass would have ended with the segment before.
-        if self.in_cwnd_reduction() {
-            self.recovery.prr_out += self.gate.agenda.progress.sent;
-        }
-        self.gate.agenda.progress.sent = 0;
-        if self.gate.agenda.progress.burst.left > 1 {
-            self.validate_cwnd(false);
-        }
-    }
-
-    /// Pacing holds the next segment of a burst.
-    #[inline]
-    pub(crate) fn pauses(&self) -> bool {
-        let gate = &self.gate;
-        gate.quiet_until > SimTime::ZERO
-            && gate.agenda.progress.burst.left > 0
-            && self.flow.departure > self.flow.now
-    }
-
-    /// The small queue has room for the next segment of the burst.
-    #[inline]
-    pub(crate) fn has_room_below(&self) -> bool {
-        self.below.wmem_alloc < self.gate.agenda.progress.burst.small_queue_limit
-    }
-
-    /// The host does not pass the time of a paced burst: the pass ends, and the pacing timer runs.
-    #[inline(never)]
-    pub(crate) fn end_paced_burst(&mut self) {
-        self.gate.quiet_until = SimTime::ZERO;
-        self.gate.agenda.progress.burst = Burst::default();
-        self.end_if_refused();
-    }
-
     /// [linux-6.12 tcp_output.c tcp_event_new_data_sent]
     #[inline(always)]
     fn sent_new(&mut self, length: u32, tags: Tags, before: SimTime, kind: NewKind) {
@@ -611,167 +463,6 @@ impl Sender {
         self.tlp.high_seq = Some(self.flow.snd_nxt);
         self.timer.disarm();
         self.rearm_rto();
-    }
-
-    /// The next lost segment that cwnd allows. [linux-6.12 tcp_output.c tcp_xmit_retransmit_queue]
-    #[inline(never)]
-    fn next_lost(&mut self) -> Option<Outgoing> {
-        let from = self.scoreboard.retransmit_from()?;
-        if self.held_by_pacing()
-            || self.in_flight() >= self.window.cwnd.0
-            || self.scoreboard.retrans_out() >= self.scoreboard.lost_out()
-        {
-            return None;
-        }
-        let index = self.scoreboard.find_lost(from)?;
-        self.refresh_mss();
-        self.cut_anew(index);
-        let (length, count) = self.lost_skb(index);
-        if self.held_by_small_queue(length, Urgency::Retransmission) {
-            return None;
-        }
-        self.retransmit(index, count, Role::Lost)
-    }
-
-    /// Payload of the lost skb that begins at `index`, and how many of its segments may be sent again now.
-    fn lost_skb(&self, index: Index) -> (u32, u32) {
-        if !self.builds_trains() {
-            return (self.scoreboard.get(index).length, 1);
-        }
-        let run = self.lost_run(index);
-        let last = self.scoreboard.get(index + u64::from(run) - 1);
-        let bytes = last.seq + u64::from(last.length) - self.scoreboard.get(index).seq;
-        let allowed = (self.window.cwnd.0 - self.in_flight()).min(self.tso_segs());
-        (bytes as u32, run.min(allowed))
-    }
-
-    fn end_retransmissions(&mut self) {
-        self.gate.agenda.set_retransmit(Retransmit::Nothing);
-        if std::mem::take(&mut self.gate.agenda.head_retransmitted) {
-            self.restart_rto();
-        }
-    }
-
-    /// Retransmits `count` segments of one skb, unless their last transmission is still queued in this host: then the
-    /// next credit runs the transmit loop. [linux-6.12 tcp_output.c __tcp_retransmit_skb]
-    #[inline(never)]
-    fn retransmit(&mut self, index: Index, count: u32, role: Role) -> Option<Outgoing> {
-        if !self.scoreboard.queue().contains(index) {
-            return None;
-        }
-        self.mtu_probe_is_inconclusive();
-        if self.waits_in_host(index) {
-            self.attempted(index, count);
-            return None;
-        }
-        self.cut_anew(index);
-        let Some(count) = self.fit_to_window(index, count) else {
-            self.attempted(index, count);
-            return None;
-        };
-        let seq = self.scoreboard.get(index).seq;
-        let last = self.scoreboard.get(index + u64::from(count) - 1);
-        let (length, tags) = ((last.seq - seq) as u32 + last.length, last.tags);
-        let before = self.take_departure();
-        self.count_sent(length, self.segments_of(length));
-        self.sent.total_retrans += u64::from(count);
-        self.sent.bytes_retrans += u64::from(length);
-        if self.in_flight() == 0 {
-            self.cwnd_event(CwndEvent::TxStart);
-        }
-        self.flow.last_sent = self.flow.now;
-        let run = index..index + u64::from(count);
-        self.gate.agenda.pending = Some(Pending::Again { run, role, before });
-        Some(self.outgoing(seq, length, tags, count))
-    }
-
-    /// How many of `count` segments from `index` on fit into the peer's window. The first of them is split at the end
-    /// of the window, and a short one is merged with its successors. None if the window has shrunk and ends before
-    /// them: then only the head is retransmitted, as a window probe. [linux-6.12 tcp_output.c __tcp_retransmit_skb]
-    fn fit_to_window(&mut self, index: Index, count: u32) -> Option<u32> {
-        let (mss, first) = (u64::from(self.mss()), self.scoreboard.get(index));
-        let (seq, length) = (first.seq, u64::from(first.length));
-        let room = match self.window_end().saturating_sub(seq) {
-            0 if index != self.scoreboard.queue().head() => return None,
-            0 => mss,
-            room => room,
-        };
-        if length > room {
-            self.scoreboard.split(index, room as u32);
-            return Some(1);
-        }
-        if count == 1 && length < room.min(mss) {
-            self.join_followers(index, room.min(mss));
-        }
-        Some(count.min((room / mss) as u32).max(1))
-    }
-
-    /// Merges a short segment with those that follow it, as long as they fit into `room` bytes and the peer's window.
-    /// [linux-6.12 tcp_output.c tcp_retrans_try_collapse, tcp_can_collapse]
-    fn join_followers(&mut self, index: Index, room: u64) {
-        while self.takes_next(index, room) {
-            self.scoreboard.join_next(index);
-        }
-    }
-
-    fn takes_next(&mut self, index: Index, room: u64) -> bool {
-        let next = index + 1;
-        if !self.scoreboard.queue().contains(next) || self.waits_in_host(next) {
-            return false;
-        }
-        let (first, follower) = (self.scoreboard.get(index), self.scoreboard.get(next));
-        let joinable = !first.tags.has(Tags::RECORD_END) && !follower.tags.has(Tags::SACKED);
-        let fits = u64::from(first.length) + u64::from(follower.length) <= room;
-        joinable
-            && fits
-            && follower.end() <= self.window_end()
-            && self.skb_end(index) == next
-            && self.skb_end(next) == next + 1
-    }
-
-    #[inline(never)]
-    fn sent_again(&mut self, run: Range<Index>, role: Role, before: SimTime, refused: bool) {
-        if refused {
-            self.scoreboard.retransmission_refused(run.clone());
-        } else {
-            let sent_at = self.flow.departure;
-            let stamp = self.stamp(sent_at);
-            self.scoreboard.send_again(run.clone(), self.below.transmitted, &stamp);
-            let bytes = run.clone().map(|index| self.scoreboard.get(index).length).sum();
-            self.space_after(bytes, before);
-        }
-        match role {
-            Role::Probe if refused => self.rearm_rto(),
-            Role::Probe => self.probe_sent(Probe::Retransmission),
-            Role::Lost | Role::AfterTimeout => self.count_retransmission(run, role, refused),
-        }
-    }
-
-    /// Records a retransmission that was attempted or sent. An attempt that failed keeps the stamp of the first
-    /// transmission, and no echo is older than that: a timeout while the data was still queued in this host is not
-    /// undone by timestamps, and one DSACK too few arrives to undo it. [linux-6.12 tcp_output.c tcp_retransmit_skb]
-    fn attempted(&mut self, index: Index, count: u32) {
-        let stamp = self.scoreboard.get(index).sent_at.timestamp();
-        self.recovery.attempted(stamp, count);
-    }
-
-    fn count_retransmission(&mut self, run: Range<Index>, role: Role, refused: bool) {
-        let (index, count) = (run.start, (run.end - run.start) as u32);
-        self.attempted(index, count);
-        if !refused {
-            self.scoreboard.count_retransmissions(run);
-        }
-        if role == Role::AfterTimeout {
-            self.after_timeout_retransmission(refused);
-        } else if refused {
-            self.end_retransmissions();
-        } else {
-            if self.in_cwnd_reduction() {
-                self.recovery.prr_out += count;
-            }
-            let head = index == self.scoreboard.queue().head();
-            self.gate.agenda.head_retransmitted |= head && !self.armed_for(TimerKind::Reordering);
-        }
     }
 
     /// The small-queue handler and the pacing timer. [linux-6.12 tcp_output.c tcp_tsq_write]

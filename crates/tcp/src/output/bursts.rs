@@ -1,0 +1,164 @@
+//! Bursts: the full segments that an ACK clocks out. They would all pass the same send checks, so these are done once, and
+//! each segment is only checked against the small queue, written and recorded. A paced flow may send a burst too: each of
+//! its segments waits for its departure time, which its host passes if nothing else happens until then.
+
+use tailback_cc::PacingStatus;
+use tailback_units::SimTime;
+
+use super::Outgoing;
+use crate::queue::{SentSegment, Tags};
+use crate::sender::Sender;
+use crate::small_queue::Urgency;
+use crate::state::gate::{Burst, Pass, Written};
+use crate::tso::Offer;
+
+impl Sender {
+    /// An ACK usually clocks out some full segments, each of which would pass the same checks: counts them once. There is
+    /// no burst if anything must be looked at for each of them.
+    #[inline(always)]
+    pub(super) fn begin_burst(&mut self, pass: Pass) {
+        if self.flow.pacing_status == PacingStatus::None && self.may_begin_burst(pass) {
+            self.count_burst();
+        }
+    }
+
+    /// Nothing must be looked at for each segment, except for pacing and the small queue.
+    #[inline(always)]
+    fn may_begin_burst(&self, pass: Pass) -> bool {
+        let plain = pass == Pass::Normal
+            && !self.builds_trains()
+            && !self.stream.fin_queued
+            && self.stream.record_ends.first().is_none();
+        if !plain || !self.takes_shortcuts() {
+            return false;
+        }
+        debug_assert!(!self.gate.agenda.precedes_new_data(), "retransmissions went first");
+        self.in_flight() > 0 && !self.arms_timer_when_sent() && self.has_no_space_to_look_for()
+    }
+
+    /// A paced flow has sent a segment, and its host passes the time to the next departure: counts the segments that only
+    /// pacing holds. The pass continues with them; what the end of a pass for each of them would do is done for each
+    /// (`sent_of_paced_burst`), or once at the end if only the last time matters. False: there is no such segment.
+    #[inline(never)]
+    pub(super) fn begin_paced_burst(&mut self, pass: Pass) -> bool {
+        let held = self.flow.departure.since(self.flow.now);
+        // Whatever timer the end of the pass arms, it does not expire within a jiffy.
+        let paced =
+            self.flow.pacing_status == PacingStatus::Needed && !held.is_zero() && held <= self.flow.jiffy;
+        let same_path = self.path.search.is_none() && self.path.route == self.path.known;
+        let calm = self.ends_with_loss_probe() && self.scoreboard.lost_out() <= self.scoreboard.retrans_out();
+        if !(paced && same_path && calm && self.may_begin_burst(pass)) {
+            return false;
+        }
+        self.count_burst();
+        let begins = self.gate.agenda.progress.burst.left > 0;
+        if begins {
+            self.update_clocks(false);
+            self.validate_cwnd(false);
+        }
+        begins
+    }
+
+    /// The segments that cwnd, the peer's window and the data allow.
+    #[inline(always)]
+    fn count_burst(&mut self) {
+        let mss = u64::from(self.mss());
+        let by_cwnd = u64::from(self.window.cwnd.0.saturating_sub(self.in_flight()));
+        // The segment with the end of a write carries PSH.
+        let before_mark = self.stream.push_marks.front().map_or(u64::MAX, |mark| mark - 1);
+        let end = self.stream.write_seq.min(self.window_end()).min(before_mark);
+        let bytes = end.saturating_sub(self.flow.snd_nxt);
+        let left = if by_cwnd * mss <= bytes { by_cwnd } else { bytes / mss };
+        if left > 0 {
+            let truesize = u64::from(self.truesize(self.mss()));
+            let small_queue_limit = self.small_queue_limit(truesize, Urgency::NewData);
+            self.gate.agenda.progress.burst = Burst { left: left as u32, small_queue_limit };
+        }
+    }
+
+    /// The next segment of a burst, if there is one and the small queue has room for it.
+    #[inline(always)]
+    pub(crate) fn next_of_burst(&mut self) -> Option<(Outgoing, Written)> {
+        let Burst { left, small_queue_limit } = self.gate.agenda.progress.burst;
+        if left == 0 {
+            return None;
+        }
+        if self.below.wmem_alloc >= small_queue_limit || self.flow.departure > self.flow.now {
+            self.gate.agenda.progress.burst = Burst::default();
+            return None;
+        }
+        let (seq, length) = (self.flow.snd_nxt, self.mss());
+        debug_assert_eq!(self.next_segment(Pass::Normal), Ok(Offer { length, fin: false }));
+        self.flow.last_sent = self.flow.now;
+        self.take_departure();
+        self.count_sent(length, 1);
+        let departure = self.flow.departure;
+        let outgoing = Outgoing { seq, length, mss: length, push: false, fin: false, departure };
+        Some((outgoing, Written::OfBurst))
+    }
+
+    /// As [`Sender::sent_new`] for a segment of a burst, which needs fewer steps. True if more of the burst is left.
+    #[inline(always)]
+    pub(crate) fn sent_of_burst(&mut self) -> bool {
+        let stamp = self.stamp(self.flow.departure);
+        let (seq, length) = (self.flow.snd_nxt, self.mss());
+        self.flow.snd_nxt = seq + u64::from(length);
+        self.scoreboard.send_alone(SentSegment::new(
+            (seq, length),
+            Tags::default(),
+            self.below.transmitted,
+            &stamp,
+        ));
+        if self.flow.pacing_status != PacingStatus::None {
+            self.sent_of_paced_burst();
+        }
+        let progress = &mut self.gate.agenda.progress;
+        progress.sent += 1;
+        progress.burst.left -= 1;
+        if progress.burst.left > 0 {
+            return true;
+        }
+        progress.burst = Burst::default();
+        self.end_if_refused();
+        false
+    }
+
+    /// What depends on the time of each segment: the next departure, and when cwnd and the send buffer were last looked at.
+    #[inline(always)]
+    fn sent_of_paced_burst(&mut self) {
+        // It has left exactly at its departure time.
+        self.space_after(self.mss(), self.flow.departure);
+        self.has_still_no_space();
+        // The pass would have ended with the segment before.
+        if self.in_cwnd_reduction() {
+            self.recovery.prr_out += self.gate.agenda.progress.sent;
+        }
+        self.gate.agenda.progress.sent = 0;
+        if self.gate.agenda.progress.burst.left > 1 {
+            self.validate_cwnd(false);
+        }
+    }
+
+    /// Pacing holds the next segment of a burst.
+    #[inline]
+    pub(crate) fn pauses(&self) -> bool {
+        let gate = &self.gate;
+        gate.quiet_until > SimTime::ZERO
+            && gate.agenda.progress.burst.left > 0
+            && self.flow.departure > self.flow.now
+    }
+
+    /// The small queue has room for the next segment of the burst.
+    #[inline]
+    pub(crate) fn has_room_below(&self) -> bool {
+        self.below.wmem_alloc < self.gate.agenda.progress.burst.small_queue_limit
+    }
+
+    /// The host does not pass the time of a paced burst: the pass ends, and the pacing timer runs.
+    #[inline(never)]
+    pub(crate) fn end_paced_burst(&mut self) {
+        self.gate.quiet_until = SimTime::ZERO;
+        self.gate.agenda.progress.burst = Burst::default();
+        self.end_if_refused();
+    }
+}
