@@ -26,6 +26,10 @@ pub trait Hooks: Send {
     fn cwnd_event(&mut self, _event: CwndEvent, _flow: &Flow, _window: &mut Window) {}
     /// An ACK arrived; called before it changes anything but the receive window.
     fn in_ack_event(&mut self, _path: AckPath, _flow: &Flow, _window: &mut Window) {}
+    /// True if `in_ack_event` does nothing: it need not be called then.
+    fn ignores_acks(&self) -> bool {
+        false
+    }
     /// Segments were cumulatively acknowledged or an RTT was sampled.
     fn pkts_acked(&mut self, _sample: &AckSample, _flow: &Flow, _window: &mut Window) {}
     /// A segment was marked lost. A retransmission that is lost again is reported again.

@@ -201,6 +201,10 @@ impl Hooks for Cubic {
         }
     }
 
+    fn ignores_acks(&self) -> bool {
+        true
+    }
+
     fn pkts_acked(&mut self, sample: &AckSample, flow: &Flow, window: &mut Window) {
         let Some(rtt) = sample.rtt else { return };
         // Right after a reduction the RTT still includes the queue that caused the loss.

@@ -33,7 +33,11 @@ fn build(_: &Parameters) -> Result<Control, ParameterError> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reno;
 
-impl Hooks for Reno {}
+impl Hooks for Reno {
+    fn ignores_acks(&self) -> bool {
+        true
+    }
+}
 
 impl WindowControl for Reno {
     fn cong_avoid(&mut self, acked: Segs, flow: &Flow, window: &mut Window) {

@@ -166,7 +166,11 @@ impl Sender {
             rtt: ack.rtt,
             in_flight: u64::from(ack.in_flight),
         };
+        let before = format!("{:?}", self.window);
         self.control.hooks_mut().in_ack_event(AckPath::Slow, &self.flow, &mut self.window);
+        if self.control.hooks().ignores_acks() {
+            assert_eq!(before, format!("{:?}", self.window), "it said that it ignores ACKs");
+        }
         self.control.hooks_mut().pkts_acked(&sample, &self.flow, &mut self.window);
         let rate = RateSample {
             prior_delivered,

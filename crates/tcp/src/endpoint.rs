@@ -21,7 +21,7 @@ use crate::clock::Deadline;
 use crate::config::{TCP_HEADER, TIMESTAMP_OPTION};
 use crate::ecn::{Mark, Reaction};
 use crate::input::AckRange;
-use crate::output::Outgoing;
+use crate::output::Next;
 use crate::receiver::Receiver;
 use crate::scoreboard::Counting;
 use crate::sender::{Sender, SenderConfig};
@@ -201,7 +201,7 @@ impl Endpoint {
     #[inline(always)]
     fn take_only_ack(&mut self, segment: &Segment, draws: &mut dyn Rng) {
         debug_assert!(self.receiver.is_acceptable(segment) && self.receiver.outdated_by(segment).is_none());
-        self.receiver.note_timestamp(segment);
+        self.receiver.note_timestamp_in_turn(segment);
         self.sender.take_ack(segment, draws);
         self.sync_receiver();
         self.sender.after_segment();
@@ -292,7 +292,8 @@ impl Endpoint {
     /// receiver gets. [linux-6.12 tcp_input.c tcp_rcv_established, header prediction]
     #[inline(always)]
     fn is_predicted_data(&self, segment: &Segment) -> bool {
-        segment.flags.without(SegmentFlags::PSH) == SegmentFlags::ACK
+        segment.length > 0
+            && segment.flags.without(SegmentFlags::PSH) == SegmentFlags::ACK
             && !self.sender.ecn.agreed()
             && self.sender.is_predicted(segment)
             && self.receiver.is_next(segment)
@@ -303,7 +304,7 @@ impl Endpoint {
     #[inline(always)]
     fn take_predicted_data(&mut self, segment: &Segment, ecn: Ecn, truesize: u32) -> ToSend {
         let now = self.sender.flow.now;
-        self.receiver.note_timestamp(segment);
+        self.receiver.note_timestamp_in_turn(segment);
         self.sender.take_predicted(segment);
         let mark = Mark { state: &mut self.sender.ecn, code_point: ecn };
         self.receiver.take_next(segment, truesize, mark, now);
@@ -412,8 +413,7 @@ impl Endpoint {
     #[inline]
     pub fn write_next(&mut self, packet: &mut Packet, now: SimTime) -> Written {
         self.sender.flow.now = now;
-        let mut data = self.sender.next_of_burst();
-        if data.is_none() {
+        if !self.sender.continues_burst() {
             if self.handshake.due || self.outbox.is_some() {
                 self.write_handshake_or_outbox(packet, now);
                 return Written::Packet;
@@ -421,12 +421,23 @@ impl Endpoint {
             if self.state != State::Established || self.sender.aborted {
                 return Written::Nothing;
             }
-            data = self.next_data();
+            match self.next_data() {
+                Some(Next::OfBurst) => {}
+                Some(Next::Packet(outgoing)) => {
+                    self.write_data(packet, &outgoing);
+                    return Written::Packet;
+                }
+                None => return self.write_without_data(packet),
+            }
         }
-        if let Some((outgoing, written)) = data {
-            self.write_data(packet, &outgoing);
-            return written;
-        }
+        let outgoing = self.sender.leave_of_burst();
+        self.write_data_inlined(packet, &outgoing);
+        Written::OfBurst
+    }
+
+    /// A window probe or an ACK, if one is due.
+    #[inline(always)]
+    fn write_without_data(&mut self, packet: &mut Packet) -> Written {
         if self.sender.timer.probe_due {
             self.write_window_probe(packet);
             return Written::Packet;
@@ -440,7 +451,7 @@ impl Endpoint {
 
     /// The next segment of the transmit loop, if it has to run.
     #[inline(always)]
-    fn next_data(&mut self) -> Option<(Outgoing, Written)> {
+    fn next_data(&mut self) -> Option<Next> {
         if !self.sender.gate.agenda.has_work() {
             return None;
         }

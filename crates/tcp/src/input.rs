@@ -161,14 +161,17 @@ impl Sender {
         self.timer.peer_answered();
         self.peer.take((ack.seq, ack.window), true);
         self.flow.snd_una = ack.ack;
-        self.refresh_flow();
-        self.control.hooks_mut().in_ack_event(path, &self.flow, &mut self.window);
+        if !self.ignores_acks {
+            self.refresh_flow();
+            self.control.hooks_mut().in_ack_event(path, &self.flow, &mut self.window);
+        }
         let mut cleaned = Cleaned::default();
-        self.remove_plain(plain, &mut flags, &mut sample, &mut cleaned);
+        let now = Micros::of(self.flow.now);
+        self.remove_plain(plain, now, &mut flags, &mut sample, &mut cleaned);
         if self.scoreboard.is_empty() {
             self.stop_clock(Chrono::Busy);
         }
-        let since = |sent: Option<Micros>| sent.map(|sent| micros_since(self.flow.now, sent));
+        let since = |sent: Option<Micros>| sent.map(|sent| now.since(sent));
         let (rtt, control_rtt) = (since(cleaned.first_sent), since(cleaned.last_sent));
         flags.maybe_delayed = plain.count == 1
             && ack.ack - before.una < u64::from(self.mss())
@@ -271,7 +274,7 @@ impl Sender {
         let mut cleaned = Cleaned::default();
         if self.takes_shortcuts() && !self.is_reno() {
             let plain = self.scoreboard.queue().plain_head(self.flow.snd_una);
-            self.remove_plain(&plain, flags, sample, &mut cleaned);
+            self.remove_plain(&plain, Micros::of(self.flow.now), flags, sample, &mut cleaned);
         }
         if self.scoreboard.acked(self.flow.snd_una).is_some() {
             self.remove_others(flags, sample, &mut cleaned);
@@ -285,6 +288,7 @@ impl Sender {
     fn remove_plain(
         &mut self,
         plain: &PlainHead,
+        now: Micros,
         flags: &mut AckFlags,
         sample: &mut SampleInProgress,
         cleaned: &mut Cleaned,
@@ -301,7 +305,7 @@ impl Sender {
         let (sent_at, end) = (last.sent_at, last.end());
         cleaned.last_sent = Some(sent_at);
         self.rate.take_delivered(last, sample);
-        self.rack.delivered((sent_at, end), micros_since(self.flow.now, sent_at));
+        self.rack.delivered((sent_at, end), now.since(sent_at));
         self.scoreboard.remove_plain(plain);
         self.flow.delivered += plain.count;
         cleaned.packets = plain.count as u32;
@@ -358,8 +362,7 @@ impl Sender {
         let jiffy = self.flow.jiffy;
         if let Some(control_rtt) = control_rtt {
             let inflated = flags.maybe_delayed && self.flow.min_rtt.is_some_and(|min| control_rtt > min);
-            if !inflated {
-                self.rtt.sample_minimum(control_rtt, self.flow.now, jiffy);
+            if !inflated && self.rtt.sample_minimum(control_rtt, self.flow.now, jiffy) {
                 self.flow.min_rtt = self.rtt.minimum();
             }
         }

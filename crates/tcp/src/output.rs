@@ -23,10 +23,19 @@ use crate::queue::{SentSegment, Stamp, Tags};
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
 use crate::stack::{CwndUse, LastFin};
-use crate::state::gate::{Burst, NewKind, Pass, Pending, Progress, Retransmit, Role, Transmitted, Written};
+use crate::state::gate::{Burst, NewKind, Pass, Pending, Progress, Retransmit, Role, Transmitted};
 use crate::state::timer::TimerKind;
 use crate::timers::Rto;
 use crate::tso::Offer;
+
+/// What leaves next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Next {
+    /// A segment of the burst: [`Sender::leave_of_burst`].
+    OfBurst,
+    /// Other data.
+    Packet(Outgoing),
+}
 
 /// Data that leaves as one skb.
 #[derive(Clone, Copy, Debug)]
@@ -41,14 +50,14 @@ pub(crate) struct Outgoing {
 }
 
 impl Sender {
-    /// The next segment to hand to the device; `None` when the agenda is done.
+    /// What to hand to the device next; `None` when the agenda is done.
     #[inline]
-    pub(crate) fn next(&mut self) -> Option<(Outgoing, Written)> {
+    pub(crate) fn next(&mut self) -> Option<Next> {
         loop {
             if self.gate.agenda.precedes_new_data()
                 && let Some(outgoing) = self.next_again()
             {
-                return Some((outgoing, Written::Packet));
+                return Some(Next::Packet(outgoing));
             }
             let pass = self.gate.agenda.pass?;
             if let Some(next) = self.next_new(pass) {
@@ -56,7 +65,7 @@ impl Sender {
             }
             self.gate.agenda.pass = None;
             if let Some(outgoing) = self.end_refused_pass(pass) {
-                return Some((outgoing, Written::Packet));
+                return Some(Next::Packet(outgoing));
             }
         }
     }
@@ -126,7 +135,7 @@ impl Sender {
 
     /// The gate. [linux-6.12 tcp_output.c tcp_write_xmit]
     #[inline(always)]
-    fn next_new(&mut self, pass: Pass) -> Option<(Outgoing, Written)> {
+    fn next_new(&mut self, pass: Pass) -> Option<Next> {
         let begins = !std::mem::replace(&mut self.gate.agenda.progress.begun, true);
         if begins {
             self.refresh_mss();
@@ -143,13 +152,12 @@ impl Sender {
                 MtuStep::None => {}
                 MtuStep::Wait => return None,
                 MtuStep::Send(length) => {
-                    return Some((self.leave_as_mtu_probe(length, pass), Written::Packet));
+                    return Some(Next::Packet(self.leave_as_mtu_probe(length, pass)));
                 }
             }
             self.begin_burst(pass);
-            let of_burst = self.next_of_burst();
-            if of_burst.is_some() {
-                return of_burst;
+            if self.continues_burst() {
+                return Some(Next::OfBurst);
             }
         }
         let offer = match self.builds_trains() && pass != Pass::WindowProbe {
@@ -157,7 +165,7 @@ impl Sender {
             false => self.next_segment(pass),
         };
         match offer {
-            Ok(offer) => Some((self.leave(offer, NewKind::Segments, pass), Written::Packet)),
+            Ok(offer) => Some(Next::Packet(self.leave(offer, NewKind::Segments, pass))),
             Err(reason) => {
                 self.gate.held_by = reason;
                 None

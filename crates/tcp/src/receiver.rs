@@ -178,6 +178,15 @@ impl Receiver {
         self.ack_due = true;
     }
 
+    /// The same for a segment that [`Receiver::is_in_turn`].
+    #[inline(always)]
+    pub(crate) fn note_timestamp_in_turn(&mut self, segment: &Segment) {
+        debug_assert!(self.is_in_turn(segment), "its timestamp is not older");
+        if segment.seq <= self.window.last_update() {
+            self.ts_recent = segment.tsval;
+        }
+    }
+
     pub(crate) fn timestamp_echo(&self) -> Option<SimTime> {
         self.ts_recent
     }
@@ -218,11 +227,11 @@ impl Receiver {
         segment.seq == self.rcv_nxt && segment.tsval >= self.ts_recent && !self.compression.due.is_set()
     }
 
-    /// True if `segment` brings the next bytes in order, while no other data waits, and no compressed ACK or FIN.
+    /// True if `segment`, which has data, brings the next bytes in order, while no other data waits, and no compressed ACK or FIN.
     #[inline(always)]
     pub(crate) fn is_next(&self, segment: &Segment) -> bool {
+        debug_assert!(segment.length > 0);
         self.is_in_turn(segment)
-            && segment.length > 0
             && self.data.in_order()
             && self.fin_at.is_none()
             && self.window.left(self.rcv_nxt) > 0

@@ -40,6 +40,8 @@ pub(crate) struct RttEstimator {
     rto: Span,
     backoff: u32,
     minimum: Option<WindowedMin>,
+    /// Until this time a sample above the candidates of `minimum` does not change it.
+    settled_until: SimTime,
 }
 
 impl RttEstimator {
@@ -53,6 +55,7 @@ impl RttEstimator {
             rto: RTO_INITIAL,
             backoff: 0,
             minimum: None,
+            settled_until: SimTime::ZERO,
         }
     }
 
@@ -141,17 +144,32 @@ impl RttEstimator {
         }
     }
 
-    /// A sample for the minimum.
+    /// A sample for the minimum. True if that may have changed.
     #[inline(always)]
-    pub(crate) fn sample_minimum(&mut self, rtt: Span, now: SimTime, jiffy: Span) {
-        let rtt = if rtt.is_zero() { jiffy } else { rtt }.as_micros();
-        let time = now.ticks(jiffy);
-        match &mut self.minimum {
-            Some(filter) => {
-                filter.update(MIN_RTT_WINDOW.as_nanos() / jiffy.as_nanos(), time, rtt);
-            }
-            None => self.minimum = Some(WindowedMin::new(time, rtt)),
+    pub(crate) fn sample_minimum(&mut self, rtt: Span, now: SimTime, jiffy: Span) -> bool {
+        let is_above = self.minimum.is_some_and(|filter| rtt.as_micros() > filter.worst());
+        if is_above && now < self.settled_until {
+            debug_assert!(self.would_keep_minimum(rtt, now, jiffy));
+            return false;
         }
+        self.take_minimum(rtt, now, jiffy);
+        true
+    }
+
+    #[inline(never)]
+    fn take_minimum(&mut self, rtt: Span, now: SimTime, jiffy: Span) {
+        let rtt = if rtt.is_zero() { jiffy } else { rtt }.as_micros();
+        let (time, window) = (now.ticks(jiffy), MIN_RTT_WINDOW.as_nanos() / jiffy.as_nanos());
+        let filter = self.minimum.get_or_insert_with(|| WindowedMin::new(time, rtt));
+        filter.update(window, time, rtt);
+        let until = (filter.settled_until(window) + 1).saturating_mul(jiffy.as_nanos());
+        self.settled_until = SimTime::from_nanos(until);
+    }
+
+    fn would_keep_minimum(&self, rtt: Span, now: SimTime, jiffy: Span) -> bool {
+        let mut other = self.clone();
+        other.take_minimum(rtt, now, jiffy);
+        other.minimum == self.minimum
     }
 }
 

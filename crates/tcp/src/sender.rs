@@ -91,6 +91,8 @@ pub(crate) struct Sender {
     pub(crate) recovery: Recovery,
     pub(crate) control: Control,
     pub(crate) ecn: EcnState,
+    /// `in_ack_event` of the control does nothing.
+    pub(crate) ignores_acks: bool,
     /// State of a model control, to note when it changes.
     pub(crate) control_state: &'static str,
 
@@ -158,6 +160,7 @@ impl Sender {
             rack: Rack::default(),
             rate: DeliveryRate::default(),
             recovery: Recovery::default(),
+            ignores_acks: control.hooks().ignores_acks(),
             control,
             ecn: EcnState::new(settings.ecn, needs_ecn),
             control_state: "",

@@ -31,6 +31,7 @@ impl Sender {
         self.settings.stack.skb_overhead + payload
     }
 
+    #[inline(always)]
     pub(crate) fn small_queue_limit(&self, truesize: u64, urgency: Urgency) -> u64 {
         let rate = self.window.pacing_rate.bytes_per_sec();
         let limit = match self.below.limit {

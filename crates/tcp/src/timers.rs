@@ -44,7 +44,7 @@ impl Sender {
     }
 
     /// Arms and adds the time that pacing holds the last packet back. [linux-6.12 tcp.h tcp_reset_xmit_timer]
-    #[inline]
+    #[inline(always)]
     fn arm_behind_pacing(&mut self, kind: TimerKind, span: Span) {
         let held = self.flow.departure.since(self.flow.now);
         if held.is_zero() {
@@ -102,6 +102,7 @@ impl Sender {
         }
     }
 
+    #[inline(always)]
     fn allows_loss_probe(&self) -> bool {
         let calm = matches!(self.flow.ca_state, CaState::Open | CaState::Cwr);
         calm && self.settings.tail_loss_probe && self.scoreboard.packets_out() > 0
@@ -109,6 +110,7 @@ impl Sender {
 
     /// True if the transmit loop, which has just sent something, will arm a loss probe at its end, so that no other
     /// timer needs to be computed now.
+    #[inline(always)]
     pub(crate) fn ends_with_loss_probe(&self) -> bool {
         let schedules = self.gate.agenda.pass.is_some_and(|pass| pass != Pass::LossProbe);
         schedules && self.allows_loss_probe()

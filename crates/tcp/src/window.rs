@@ -207,7 +207,16 @@ impl Sender {
 impl Sender {
     /// Updates the clocks after a run of the transmit loop that left data to send or to be acknowledged;
     /// `held_by_window`: the window of the peer holds it. [linux-6.12 tcp_output.c tcp_write_xmit]
+    #[inline(always)]
     pub(crate) fn update_clocks(&mut self, held_by_window: bool) {
+        let remains = self.clocks.is_only_busy() && !held_by_window && self.scoreboard.packets_out() > 0;
+        if !remains {
+            self.switch_clocks(held_by_window);
+        }
+    }
+
+    #[inline(never)]
+    fn switch_clocks(&mut self, held_by_window: bool) {
         if self.is_busy() {
             self.clocks.start(Chrono::Busy, self.flow.now);
         }

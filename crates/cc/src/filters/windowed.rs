@@ -13,7 +13,7 @@
 pub struct WindowedMax(Three);
 
 /// The minimum of recent values.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WindowedMin(Three);
 
 impl WindowedMax {
@@ -48,9 +48,20 @@ impl WindowedMin {
     pub fn get(&self) -> u64 {
         self.0.best().value
     }
+
+    /// A value above this changes nothing until [`WindowedMin::settled_until`].
+    #[inline]
+    pub fn worst(&self) -> u64 {
+        self.0.0[2].value
+    }
+
+    /// The last time at which no candidate is replaced because of its age.
+    pub fn settled_until(&self, window: u64) -> u64 {
+        self.0.best().time + window / 4
+    }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Sample {
     time: u64,
     value: u64,
@@ -63,7 +74,7 @@ impl Sample {
 }
 
 /// Best, second best, third best.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Three([Sample; 3]);
 
 impl Three {

@@ -49,8 +49,14 @@ impl Endpoint {
     }
 
     /// Writes a packet with data, or with FIN alone, over `packet`.
-    #[inline]
+    #[inline(never)]
     pub(super) fn write_data(&mut self, packet: &mut Packet, outgoing: &Outgoing) {
+        self.write_data_inlined(packet, outgoing);
+    }
+
+    /// The same where nearly all data is written.
+    #[inline(always)]
+    pub(super) fn write_data_inlined(&mut self, packet: &mut Packet, outgoing: &Outgoing) {
         let &Outgoing { seq, length, mss, push, fin, departure } = outgoing;
         if length > 0 {
             self.receiver.answered(self.sender.flow.now);
@@ -104,12 +110,24 @@ impl Endpoint {
         packet.truesize = truesize;
         packet.enqueued = SimTime::ZERO;
         packet.departure = departure;
-        packet.payload = Payload::Tcp(segment);
+        match &mut packet.payload {
+            Payload::Tcp(before) => overwrite(before, segment),
+            other => *other = Payload::Tcp(segment),
+        }
     }
 
     fn timestamp_option(&self) -> u32 {
         if self.sender.agreement.timestamps { TIMESTAMP_OPTION } else { 0 }
     }
+}
+
+/// Replaces a segment field by field; that its SACK blocks may have to be freed would otherwise make a copy of all of them.
+#[inline(always)]
+fn overwrite(before: &mut Segment, segment: Segment) {
+    let Segment { seq, length, ack, window, flags, mss, tsval, tsecr, sack } = segment;
+    (before.seq, before.length, before.ack, before.window) = (seq, length, ack, window);
+    (before.flags, before.mss, before.tsval, before.tsecr) = (flags, mss, tsval, tsecr);
+    before.sack = sack;
 }
 
 /// Bytes of the SACK option, aligned.

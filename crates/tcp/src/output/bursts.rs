@@ -9,7 +9,7 @@ use super::Outgoing;
 use crate::queue::{SentSegment, Tags};
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
-use crate::state::gate::{Burst, Pass, Written};
+use crate::state::gate::{Burst, Pass};
 use crate::tso::Offer;
 
 impl Sender {
@@ -76,25 +76,29 @@ impl Sender {
         }
     }
 
-    /// The next segment of a burst, if there is one and the small queue has room for it.
+    /// There is a next segment of a burst, and the small queue has room for it.
     #[inline(always)]
-    pub(crate) fn next_of_burst(&mut self) -> Option<(Outgoing, Written)> {
+    pub(crate) fn continues_burst(&mut self) -> bool {
         let Burst { left, small_queue_limit } = self.gate.agenda.progress.burst;
         if left == 0 {
-            return None;
+            return false;
         }
-        if self.below.wmem_alloc >= small_queue_limit || self.flow.departure > self.flow.now {
+        let continues = self.below.wmem_alloc < small_queue_limit && self.flow.departure <= self.flow.now;
+        if !continues {
             self.gate.agenda.progress.burst = Burst::default();
-            return None;
         }
+        continues
+    }
+
+    /// The next segment of a burst leaves.
+    #[inline(always)]
+    pub(crate) fn leave_of_burst(&mut self) -> Outgoing {
         let (seq, length) = (self.flow.snd_nxt, self.mss());
         debug_assert_eq!(self.next_segment(Pass::Normal), Ok(Offer { length, fin: false }));
         self.flow.last_sent = self.flow.now;
         self.take_departure();
         self.count_sent(length, 1);
-        let departure = self.flow.departure;
-        let outgoing = Outgoing { seq, length, mss: length, push: false, fin: false, departure };
-        Some((outgoing, Written::OfBurst))
+        Outgoing { seq, length, mss: length, push: false, fin: false, departure: self.flow.departure }
     }
 
     /// As [`Sender::sent_new`] for a segment of a burst, which needs fewer steps. True if more of the burst is left.

@@ -21,6 +21,12 @@ pub(crate) enum Chrono {
 }
 
 impl BusyClocks {
+    /// The sender is busy, and limited by nothing that has a clock.
+    #[inline]
+    pub(crate) fn is_only_busy(&self) -> bool {
+        self.running == Some(Chrono::Busy)
+    }
+
     /// Starts the clock `what`, unless one that takes precedence runs.
     pub(crate) fn start(&mut self, what: Chrono, now: SimTime) {
         if Some(what) > self.running {
