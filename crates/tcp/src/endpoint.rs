@@ -296,6 +296,7 @@ impl Endpoint {
             && segment.flags.without(SegmentFlags::PSH) == SegmentFlags::ACK
             && !self.sender.ecn.agreed()
             && self.sender.is_predicted(segment)
+            && self.sender.is_silent()
             && self.receiver.is_next(segment)
             && self.sender.takes_shortcuts()
     }
@@ -305,10 +306,9 @@ impl Endpoint {
     fn take_predicted_data(&mut self, segment: &Segment, ecn: Ecn, truesize: u32) -> ToSend {
         let now = self.sender.flow.now;
         self.receiver.note_timestamp_in_turn(segment);
-        self.sender.take_predicted(segment);
+        self.sender.take_window_of_data(segment);
         let mark = Mark { state: &mut self.sender.ecn, code_point: ecn };
         self.receiver.take_next(segment, truesize, mark, now);
-        self.sender.after_segment();
         self.sender.check_space();
         self.receiver.decide_ack(now);
         // Everything else to send has left by the end of the step in which it arose.
@@ -334,7 +334,7 @@ impl Endpoint {
     #[inline]
     pub fn write_only_ack(&mut self, packet: &mut Packet) {
         debug_assert!(self.receiver.ack_due && self.has_nothing_but_an_ack());
-        self.write_ack(packet);
+        self.write_ack_inlined(packet);
         self.sender.path.refresh_route();
     }
 

@@ -208,6 +208,20 @@ impl Sender {
         self.answer_of_window_probe();
     }
 
+    /// Nothing is to be sent, and no loss probe is out.
+    #[inline(always)]
+    pub(crate) fn is_silent(&self) -> bool {
+        !self.has_unsent() && self.tlp.high_seq.is_none()
+    }
+
+    /// As [`Sender::take_predicted`] while the sender is silent.
+    #[inline(always)]
+    pub(crate) fn take_window_of_data(&mut self, segment: &Segment) {
+        self.echoed = segment.tsecr;
+        self.timer.peer_answered();
+        self.peer.take((segment.seq, segment.window), false);
+    }
+
     fn before_ack(&self) -> Before {
         Before {
             una: self.flow.snd_una,

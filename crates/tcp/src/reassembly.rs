@@ -122,10 +122,15 @@ impl OutOfOrderRange {
 }
 
 /// What the application has not read, in order.
+///
+/// The newest skb is stored apart: an application that keeps up never leaves more than one.
 #[derive(Debug, Default)]
 struct ReceiveQueue {
-    skbs: Vec<Skb>,
-    /// The first one that is not freed.
+    /// The newest one, with which the next segment may be merged.
+    newest: Option<Skb>,
+    /// Those before it.
+    older: Vec<Skb>,
+    /// The first of them that is not freed.
     first: usize,
 }
 
@@ -133,37 +138,54 @@ impl ReceiveQueue {
     /// Freed skbs at the front at most before the others move up.
     const FREED: usize = 64;
 
-    #[inline]
+    #[inline(always)]
     fn front_mut(&mut self) -> Option<&mut Skb> {
-        self.skbs.get_mut(self.first)
+        if self.older.is_empty() { self.newest.as_mut() } else { self.older.get_mut(self.first) }
     }
 
-    #[inline]
-    fn back_mut(&mut self) -> Option<&mut Skb> {
-        // There is none before the first.
-        self.skbs.last_mut()
-    }
-
-    #[inline]
+    #[inline(always)]
     fn push_back(&mut self, skb: Skb) {
-        self.skbs.push(skb);
+        if self.newest.is_some() {
+            self.push_newest_to_older();
+        }
+        self.newest = Some(skb);
+    }
+
+    #[inline(never)]
+    fn push_newest_to_older(&mut self) {
+        self.older.extend(self.newest);
+    }
+
+    /// Frees the only one, if there is one.
+    #[inline(always)]
+    fn take_only(&mut self) -> Option<Skb> {
+        if self.older.is_empty() { self.newest.take() } else { None }
     }
 
     /// Frees the first one, which is there.
-    #[inline]
+    #[inline(always)]
     fn pop_front(&mut self) {
+        if self.older.is_empty() {
+            self.newest = None;
+        } else {
+            self.pop_older();
+        }
+    }
+
+    #[inline(never)]
+    fn pop_older(&mut self) {
         self.first += 1;
-        if self.first == self.skbs.len() {
-            self.skbs.clear();
+        if self.first == self.older.len() {
+            self.older.clear();
             self.first = 0;
         } else if self.first >= Self::FREED {
-            self.skbs.drain(..self.first);
+            self.older.drain(..self.first);
             self.first = 0;
         }
     }
 
     fn iter(&self) -> impl Iterator<Item = &Skb> {
-        self.skbs[self.first..].iter()
+        self.older[self.first..].iter().chain(&self.newest)
     }
 }
 
@@ -184,13 +206,21 @@ impl Reassembly {
         self.queue(skb);
     }
 
-    #[inline]
+    #[inline(always)]
     fn queue(&mut self, skb: Skb) {
-        let saved = self.ready.back_mut().and_then(|tail| saved_by_merging(tail, skb));
+        let saved = self.ready.newest.as_mut().and_then(|newest| saved_by_merging(newest, skb));
         match saved {
             Some(memory) => self.truesize -= memory,
             None => self.ready.push_back(skb),
         }
+    }
+
+    /// Reads all there is, if that is a single skb.
+    #[inline(always)]
+    pub(crate) fn take_only(&mut self) -> Option<u32> {
+        let skb = self.ready.take_only()?;
+        self.truesize -= skb.truesize();
+        Some(skb.unread())
     }
 
     /// Reads at most `max` bytes of the next skb. An skb is freed when all of it was read.
@@ -207,12 +237,6 @@ impl Reassembly {
             self.ready.pop_front();
         }
         Some(bytes)
-    }
-
-    /// There is nothing for the application.
-    #[inline]
-    pub(crate) fn is_drained(&self) -> bool {
-        self.ready.skbs.is_empty()
     }
 
     /// Bytes that the application may read.

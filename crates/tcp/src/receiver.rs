@@ -451,13 +451,15 @@ impl Receiver {
     #[inline(always)]
     pub(crate) fn read(&mut self, max: u64, now: SimTime) -> u64 {
         self.forget_ack();
-        let mut copied = 0;
-        while !self.data.is_drained()
-            && let Some(bytes) = self.data.take(max - copied)
-        {
-            copied += u64::from(bytes);
-            self.window.read(bytes, self.rcv_nxt, now);
-        }
+        // Mostly it reads all, and that is one skb.
+        let only = if max == u64::MAX { self.data.take_only() } else { None };
+        let copied = match only {
+            Some(bytes) => {
+                self.window.read(bytes, self.rcv_nxt, now);
+                u64::from(bytes)
+            }
+            None => self.read_skbs(max, now),
+        };
         self.charge();
         self.readable = false;
         if self.ack.scheduled {
@@ -487,6 +489,17 @@ impl Receiver {
         copied
     }
 
+    /// Reads skb after skb.
+    #[inline(never)]
+    fn read_skbs(&mut self, max: u64, now: SimTime) -> u64 {
+        let mut copied = 0;
+        while let Some(bytes) = self.data.take(max - copied) {
+            copied += u64::from(bytes);
+            self.window.read(bytes, self.rcv_nxt, now);
+        }
+        copied
+    }
+
     /// Returns the window and SACK blocks of a segment with an acknowledgement.
     #[inline]
     pub(crate) fn acknowledge(&mut self) -> (u64, SackBlocks) {
@@ -498,6 +511,12 @@ impl Receiver {
         self.acknowledge_anew()
     }
 
+    /// The same where nearly all ACKs without data are written.
+    #[inline(always)]
+    pub(crate) fn acknowledge_inlined(&mut self) -> (u64, SackBlocks) {
+        if self.repeats_last_ack { self.acknowledge() } else { self.acknowledge_anew_inlined() }
+    }
+
     fn would_repeat_last_ack(&self) -> bool {
         let idle = !self.ack.scheduled && !self.ack.now && !self.ack.no_memory && !self.ack.timeout.is_set();
         let held_back = self.compression.count > 0 || self.compression.due.is_set() || self.reports_sack();
@@ -505,7 +524,13 @@ impl Receiver {
             && self.window.would_not_change(self.window.candidate(self.window.room()), self.rcv_nxt)
     }
 
+    #[inline(never)]
     fn acknowledge_anew(&mut self) -> (u64, SackBlocks) {
+        self.acknowledge_anew_inlined()
+    }
+
+    #[inline(always)]
+    fn acknowledge_anew_inlined(&mut self) -> (u64, SackBlocks) {
         if self.ack.no_memory {
             self.window.close(self.rcv_nxt);
         } else {

@@ -17,24 +17,31 @@ impl Endpoint {
     /// An ACK without data.
     #[inline(never)]
     pub(super) fn pure_ack(&mut self) -> Segment {
-        self.acknowledgement(self.sender.flow.now)
+        let told = self.receiver.acknowledge();
+        self.acknowledgement(self.sender.flow.now, told)
     }
 
     /// Writes an ACK without data over `packet`.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn write_ack(&mut self, packet: &mut Packet) {
+        self.write_ack_inlined(packet);
+    }
+
+    /// The same where nearly all of them are written.
+    #[inline(always)]
+    pub(super) fn write_ack_inlined(&mut self, packet: &mut Packet) {
         let now = self.sender.flow.now;
-        let segment = self.acknowledgement(now);
+        let told = self.receiver.acknowledge_inlined();
+        let segment = self.acknowledgement(now, told);
         packet.ecn = self.sender.ecn.code_point(false);
         packet.charged = false;
         self.write_over(packet, segment, ACK_TRUESIZE, now);
     }
 
-    /// A segment without data that leaves at `departure`.
+    /// A segment without data that leaves at `departure`, with a window and SACK blocks.
     #[inline(always)]
-    fn acknowledgement(&mut self, departure: SimTime) -> Segment {
+    fn acknowledgement(&self, departure: SimTime, (window, sack): (u64, SackBlocks)) -> Segment {
         let seq = self.sender.flow.snd_nxt;
-        let (window, sack) = self.receiver.acknowledge();
         Segment {
             seq,
             length: 0,
@@ -61,7 +68,8 @@ impl Endpoint {
         if length > 0 {
             self.receiver.answered(self.sender.flow.now);
         }
-        let mut segment = self.acknowledgement(departure);
+        let told = self.receiver.acknowledge();
+        let mut segment = self.acknowledgement(departure, told);
         segment.seq = seq;
         segment.length = length;
         segment.mss = length.min(mss) as u16;
