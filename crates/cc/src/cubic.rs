@@ -254,9 +254,13 @@ impl Cubic {
             epoch.acked = epoch.acked.saturating_add(acked.0);
         }
         let recent = |last: Update| last.cwnd == cwnd && now - last.jiffies <= flow.hz() / UPDATES_PER_SEC;
-        if self.last_update.is_some_and(recent) {
-            return;
+        if !self.last_update.is_some_and(recent) {
+            self.update_cnt(acked, now, flow, cwnd);
         }
+    }
+
+    #[inline(never)]
+    fn update_cnt(&mut self, acked: Segs, now: u64, flow: &Flow, cwnd: u32) {
         // The clock of the curve ticks once a jiffy; within a jiffy the curve does not change.
         let ticked = self.epoch.is_none() || self.last_update.is_none_or(|last| last.jiffies != now);
         let mut epoch = self.epoch.take().unwrap_or_else(|| self.new_epoch(acked.0, now, cwnd));

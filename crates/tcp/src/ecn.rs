@@ -81,6 +81,12 @@ impl EcnState {
         self.agreed
     }
 
+    /// Something may have to be said or done about ECN.
+    #[inline]
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.agreed | self.is_accurate | self.cwr_due
+    }
+
     /// A SYN arrived.
     pub(crate) fn take_syn(&mut self, flags: SegmentFlags) {
         self.agreed = self.answers && flags.contains(SegmentFlags::ECE.with(SegmentFlags::CWR));

@@ -544,9 +544,13 @@ impl Receiver {
             };
             self.window.advertise(window, self.rcv_nxt);
         }
-        let blocks = if self.reports_sack() { self.report_sacks() } else { SackBlocks::NONE };
         // Without a scale the window depends on the one before.
-        self.repeats_last_ack = !self.ack.no_memory && !self.reports_sack() && self.window.scale() > 0;
+        self.repeats_last_ack = !self.ack.no_memory && self.window.scale() > 0;
+        let mut blocks = SackBlocks::NONE;
+        if self.reports_sack() {
+            blocks = self.report_sacks();
+            self.repeats_last_ack &= !self.reports_sack();
+        }
         self.ack_sent();
         (self.window.carried(SegmentFlags::ACK), blocks)
     }

@@ -4,6 +4,7 @@ use tailback_packet::{DropReason, HostId, Packet, Payload};
 use tailback_tcp::ToSend;
 
 use crate::scenario::TcpInfoRows;
+use crate::transport::BesideSockets;
 use crate::world::World;
 use crate::{DeviceId, conversation_hash};
 
@@ -87,7 +88,10 @@ impl World {
         match sends {
             ToSend::Anything => self.send(to),
             ToSend::Ack => self.send_ack(to),
-            ToSend::Nothing => self.handle_wakeups(to),
+            ToSend::Nothing => {
+                let World { context, devices, reader, runnable, timers, .. } = self;
+                BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, to);
+            }
         }
         if self.tcp_info_rows == TcpInfoRows::Ack && self.sockets.tcp(to).sends {
             self.record_tcp_info(to);

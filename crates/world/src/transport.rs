@@ -10,12 +10,48 @@ use tailback_tcp::{Transmitted, Wakeup, Written};
 use tailback_units::SimTime;
 
 use crate::context::Context;
+use crate::device::Device;
 use crate::socket::{TcpSocket, Transport};
+use crate::timers::Timers;
 use crate::world::World;
 use crate::{DeviceId, Event};
 
 /// Data arrived, and nothing else.
 const READABLE: Wakeup = Wakeup { readable: true, writable: false, finished: false };
+
+/// What a socket may ask something of, while it is borrowed itself.
+pub(crate) struct BesideSockets<'a> {
+    pub(crate) context: &'a mut Context,
+    pub(crate) devices: &'a mut [Device],
+    pub(crate) reader: &'a mut Option<SocketId>,
+    pub(crate) runnable: &'a mut VecDeque<SocketId>,
+    pub(crate) timers: &'a mut Timers,
+}
+
+impl BesideSockets<'_> {
+    /// Handles the requests of a socket other than transmissions: wakes its application, records its events, waits for
+    /// a credit, and sets its alarm.
+    #[inline(always)]
+    pub(crate) fn handle_wakeups(self, socket: &mut TcpSocket, id: SocketId) {
+        let BesideSockets { context, devices, reader, runnable, timers } = self;
+        if socket.endpoint.has_pending_events() {
+            wake_application(socket, id, reader, runnable);
+            if socket.endpoint.has_notes() {
+                record_notes(socket, id, context);
+            }
+        }
+        if socket.endpoint.awaits_credit() && !socket.awaits_credit {
+            // A completion is an event from now on, until the socket has its credit.
+            socket.awaits_credit = true;
+            devices[socket.device.index()].add_waiting_socket(context);
+        }
+        let deadline = socket.endpoint.next_deadline();
+        timers.arm(&mut socket.timer, deadline);
+        if let Some(at) = socket.alarm.set(Some(deadline)) {
+            context.wake_at(at, Event::Timer(id));
+        }
+    }
+}
 
 impl World {
     /// Returns to a socket, before it acts, the credits of all packets that have left its host. [linux-6.12 tcp_wfree]
@@ -97,40 +133,27 @@ impl World {
     /// As [`World::send`] if an ACK is all that the socket sends ([`tailback_tcp::ToSend::Ack`]).
     #[inline(never)]
     pub(crate) fn send_ack(&mut self, id: SocketId) {
-        let World { sockets, devices, context, .. } = self;
+        let World { sockets, devices, context, reader, runnable, timers, .. } = self;
         let mut packet = context.spare_box();
         let socket = sockets.tcp(id);
         socket.endpoint.write_only_ack(&mut packet);
         (packet.source, packet.tos) = (socket.host, socket.tos);
         context.enters(&packet, 1);
         devices[socket.device.index()].transmit(packet, context);
-        self.return_credits();
-        debug_assert!(!self.sockets.tcp(id).endpoint.wants_to_send());
-        self.handle_wakeups(id);
+        debug_assert!(!socket.endpoint.wants_to_send());
+        if context.owes_sockets() {
+            self.return_all_credits();
+            return self.handle_wakeups(id);
+        }
+        BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, id);
     }
 
-    /// Handles the requests of a socket other than transmissions: wakes its application, records its events, waits for
-    /// a credit, and sets its alarm.
+    /// Handles the requests of a socket ([`BesideSockets::handle_wakeups`]).
     #[inline(always)]
-    pub(crate) fn handle_wakeups(&mut self, id: SocketId) {
-        let World { sockets, context, devices, reader, runnable, timers, .. } = self;
-        let socket = sockets.tcp(id);
-        if socket.endpoint.has_pending_events() {
-            wake_application(socket, id, reader, runnable);
-            if socket.endpoint.has_notes() {
-                record_notes(socket, id, context);
-            }
-        }
-        if socket.endpoint.awaits_credit() && !socket.awaits_credit {
-            // A completion is an event from now on, until the socket has its credit.
-            socket.awaits_credit = true;
-            devices[socket.device.index()].add_waiting_socket(context);
-        }
-        let deadline = socket.endpoint.next_deadline();
-        timers.arm(&mut socket.timer, deadline);
-        if let Some(at) = socket.alarm.set(Some(deadline)) {
-            context.wake_at(at, Event::Timer(id));
-        }
+    fn handle_wakeups(&mut self, id: SocketId) {
+        let socket = self.sockets.tcp(id);
+        let World { context, devices, reader, runnable, timers, .. } = self;
+        BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, id);
     }
 
     /// Charges sockets for packets that were segmented, and returns the credits of packets that left their host;
@@ -311,21 +334,34 @@ fn count_sent_packet(packet: &Packet, written: Written, context: &mut Context) {
 
 /// Queues the application of a socket. Data that is only to be counted needs none, if it is its turn: the socket is then
 /// the `reader`.
-#[inline]
+#[inline(always)]
 fn wake_application(
     socket: &mut TcpSocket,
     id: SocketId,
     reader: &mut Option<SocketId>,
     runnable: &mut VecDeque<SocketId>,
 ) {
-    let wakeup = socket.endpoint.wakeup();
-    if wakeup.is_none() {
-        return;
-    }
-    let only_counts = wakeup == READABLE && socket.uncounted.is_some();
+    let only_counts = socket.uncounted.is_some() && socket.endpoint.is_only_readable();
     if only_counts && reader.is_none() && runnable.is_empty() {
+        let wakeup = socket.endpoint.wakeup();
+        debug_assert_eq!(wakeup, READABLE);
         *reader = Some(id);
-    } else if !only_counts || *reader != Some(id) {
+    } else {
+        wake_otherwise(socket, id, reader, runnable);
+    }
+}
+
+/// The same unless the socket becomes the reader.
+#[inline(never)]
+fn wake_otherwise(
+    socket: &mut TcpSocket,
+    id: SocketId,
+    reader: &mut Option<SocketId>,
+    runnable: &mut VecDeque<SocketId>,
+) {
+    let wakeup = socket.endpoint.wakeup();
+    let only_counts = wakeup == READABLE && socket.uncounted.is_some();
+    if !(wakeup.is_none() || only_counts && *reader == Some(id)) {
         queue_application(socket, id, reader, runnable);
         socket.woken = socket.woken.with(wakeup);
     }

@@ -120,6 +120,13 @@ impl Endpoint {
         (wakes | self.closed | self.sender.aborted) || !self.sender.notes.is_empty()
     }
 
+    /// [`Endpoint::wakeup`] would say that data arrived, and nothing else.
+    #[inline]
+    pub fn is_only_readable(&self) -> bool {
+        let others = self.sender.buffer.writable | self.closed | self.sender.aborted;
+        self.receiver.readable & !others
+    }
+
     /// Returns the wake-ups for application and host, and clears them.
     #[inline]
     pub fn wakeup(&mut self) -> Wakeup {

@@ -1,6 +1,6 @@
 //! The packets that a socket sends: handshake, data, ACKs.
 
-use tailback_packet::{HostId, Packet, Payload, SackBlocks, Segment, SegmentFlags};
+use tailback_packet::{Ecn, Packet, Payload, SackBlocks, Segment, SegmentFlags};
 use tailback_units::SimTime;
 
 use super::Endpoint;
@@ -35,7 +35,7 @@ impl Endpoint {
         let segment = self.acknowledgement(now, told);
         packet.ecn = self.sender.ecn.code_point(false);
         packet.charged = false;
-        self.write_over(packet, segment, ACK_TRUESIZE, now);
+        self.write_over(packet, segment, 1, ACK_TRUESIZE, now);
     }
 
     /// A segment without data that leaves at `departure`, with a window and SACK blocks.
@@ -79,13 +79,17 @@ impl Endpoint {
         if fin {
             segment.flags = segment.flags.with(SegmentFlags::FIN);
         }
-        let is_new = seq >= self.sender.flow.snd_nxt;
-        if is_new {
-            segment.flags = self.sender.ecn.confirm(segment.flags);
+        packet.ecn = Ecn::NotEct;
+        if self.sender.ecn.is_in_use() {
+            let is_new = seq >= self.sender.flow.snd_nxt;
+            if is_new {
+                segment.flags = self.sender.ecn.confirm(segment.flags);
+            }
+            packet.ecn = self.sender.ecn.code_point(is_new);
         }
-        self.write_over(packet, segment, self.sender.truesize(length), departure);
-        packet.ecn = self.sender.ecn.code_point(is_new);
         packet.charged = true;
+        let segments = if length <= mss { 1 } else { segment.count() };
+        self.write_over(packet, segment, segments, self.sender.truesize(length), departure);
     }
 
     #[cold]
@@ -93,27 +97,33 @@ impl Endpoint {
         let mut packet = Packet::empty();
         packet.ecn = self.sender.ecn.code_point(false);
         let carries_syn = segment.flags.contains(SegmentFlags::SYN);
-        self.write_over(&mut packet, segment, truesize, departure);
+        let segments = segment.count();
+        self.write_over(&mut packet, segment, segments, truesize, departure);
         if carries_syn {
             packet.ip_length += SYN_OPTIONS - self.timestamp_option();
         }
         packet
     }
 
-    /// Writes a packet with `segment`, which has no SYN, over `packet`, except its ECN bits and whether it is charged. The fields are
+    /// Writes a packet with `segment`, which has no SYN and represents `segments`, over `packet`, except its ECN bits and
+    /// whether it is charged, and except what the host fills in: its number and the type of service. The fields are
     /// written one by one because copying a whole packet is expensive.
     #[inline(always)]
-    fn write_over(&self, packet: &mut Packet, segment: Segment, truesize: u32, departure: SimTime) {
+    fn write_over(
+        &self,
+        packet: &mut Packet,
+        segment: Segment,
+        segments: u16,
+        truesize: u32,
+        departure: SimTime,
+    ) {
+        debug_assert_eq!(segments, segment.count());
         let headers = self.headers + sack_option(&segment.sack);
-        let segments = segment.count();
         packet.from = self.addresses.socket;
         packet.to = self.addresses.peer;
-        // The host of the socket fills in its own number.
-        packet.source = HostId(u16::MAX);
         packet.destination = self.addresses.peer_host;
         packet.ip_length = headers * u32::from(segments) + segment.length;
         packet.segments = segments;
-        packet.tos = 0;
         packet.flow_hash = self.addresses.flow_hash;
         packet.truesize = truesize;
         packet.enqueued = SimTime::ZERO;
