@@ -21,11 +21,12 @@ use crate::clock::Deadline;
 use crate::config::{TCP_HEADER, TIMESTAMP_OPTION};
 use crate::ecn::{Mark, Reaction};
 use crate::input::AckRange;
-use crate::output::Next;
+use crate::output::Outgoing;
+use crate::output::bursts::Begun;
 use crate::receiver::Receiver;
 use crate::scoreboard::Counting;
 use crate::sender::{Sender, SenderConfig};
-use crate::state::gate::{Pending, Transmitted, Written};
+use crate::state::gate::{Transmitted, Written};
 use crate::{Agreement, EndpointConfig};
 
 /// Wake-ups that the socket requests for its application or its host.
@@ -56,6 +57,18 @@ impl Wakeup {
             finished: self.finished | other.finished,
         }
     }
+}
+
+/// What is to be sent next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// A full segment of new data that has passed all checks together with others: [`Endpoint::write_of_burst`] writes it
+    /// with fewer steps than [`Endpoint::write_next`].
+    OfBurst,
+    /// Something else, or nothing: [`Endpoint::write_next`] finds out.
+    Other,
+    /// Nothing.
+    Nothing,
 }
 
 /// What there is to send after a segment was taken.
@@ -401,38 +414,54 @@ impl Endpoint {
     /// The next packet to hand to the device. Follow each with [`Endpoint::handed_over`].
     pub fn next_packet(&mut self, now: SimTime) -> Option<Packet> {
         let mut packet = Packet::empty();
-        let written = self.write_next(&mut packet, now);
-        if written == Written::OfBurst {
-            self.sender.gate.agenda.pending = Some(Pending::OfBurst);
-        }
-        (written != Written::Nothing).then_some(packet)
+        (self.write_next(&mut packet, now) != Written::Nothing).then_some(packet)
     }
 
-    /// As [`Endpoint::next_packet`], written over `packet`. Follow [`Written::OfBurst`] with
-    /// [`Endpoint::handed_over_of_burst`].
+    /// What is to be sent next, as far as it is found without writing it.
+    #[inline(always)]
+    pub fn look_ahead(&mut self, now: SimTime) -> Next {
+        self.sender.flow.now = now;
+        if self.sender.continues_burst() {
+            return Next::OfBurst;
+        }
+        let begun = if self.sends_only_data() { self.sender.begin_pass() } else { Begun::Otherwise };
+        match begun {
+            Begun::Burst => Next::OfBurst,
+            Begun::Ended if !self.wants_to_send() => Next::Nothing,
+            Begun::Ended | Begun::Otherwise => Next::Other,
+        }
+    }
+
+    /// Data is the next to be sent, if there is some.
+    #[inline(always)]
+    fn sends_only_data(&self) -> bool {
+        let others = self.handshake.due | self.sender.aborted | self.outbox.is_some();
+        self.state == State::Established && !others
+    }
+
+    /// Writes a segment of the burst over `packet`. Follow it with [`Endpoint::handed_over_of_burst`].
+    #[inline(always)]
+    pub fn write_of_burst(&mut self, packet: &mut Packet) {
+        let outgoing = self.sender.leave_of_burst();
+        self.write_data_inlined(packet, &outgoing);
+    }
+
+    /// As [`Endpoint::next_packet`], written over `packet`.
     #[inline]
     pub fn write_next(&mut self, packet: &mut Packet, now: SimTime) -> Written {
         self.sender.flow.now = now;
-        if !self.sender.continues_burst() {
-            if self.handshake.due || self.outbox.is_some() {
-                self.write_handshake_or_outbox(packet, now);
-                return Written::Packet;
-            }
-            if self.state != State::Established || self.sender.aborted {
-                return Written::Nothing;
-            }
-            match self.next_data() {
-                Some(Next::OfBurst) => {}
-                Some(Next::Packet(outgoing)) => {
-                    self.write_data(packet, &outgoing);
-                    return Written::Packet;
-                }
-                None => return self.write_without_data(packet),
-            }
+        if self.handshake.due || self.outbox.is_some() {
+            self.write_handshake_or_outbox(packet, now);
+            return Written::Packet;
         }
-        let outgoing = self.sender.leave_of_burst();
-        self.write_data_inlined(packet, &outgoing);
-        Written::OfBurst
+        if self.state != State::Established || self.sender.aborted {
+            return Written::Nothing;
+        }
+        if let Some(outgoing) = self.next_data() {
+            self.write_data(packet, &outgoing);
+            return Written::Packet;
+        }
+        self.write_without_data(packet)
     }
 
     /// A window probe or an ACK, if one is due.
@@ -451,7 +480,7 @@ impl Endpoint {
 
     /// The next segment of the transmit loop, if it has to run.
     #[inline(always)]
-    fn next_data(&mut self) -> Option<Next> {
+    fn next_data(&mut self) -> Option<Outgoing> {
         if !self.sender.gate.agenda.has_work() {
             return None;
         }
@@ -496,7 +525,7 @@ impl Endpoint {
         }
     }
 
-    /// The same for a full segment of a burst ([`Written::OfBurst`]). True if there is more to send.
+    /// The same for a segment of a burst. True if there is more to send.
     #[inline(always)]
     pub fn handed_over_of_burst(&mut self, outcome: Transmitted) -> bool {
         self.sender.path.refresh_route();
@@ -505,8 +534,7 @@ impl Endpoint {
                 return true;
             }
         } else {
-            self.sender.gate.agenda.pending = Some(Pending::OfBurst);
-            self.sender.handed_over(outcome);
+            self.sender.refused_of_burst(outcome);
         }
         self.wants_to_send()
     }

@@ -55,7 +55,7 @@ pub use config::{
 };
 #[cfg(feature = "fuzzing")]
 pub use endpoint::operations::fuzz;
-pub use endpoint::{Endpoint, ToSend, Wakeup};
+pub use endpoint::{Endpoint, Next, ToSend, Wakeup};
 pub use info::{HeldBy, Note, TcpInfo};
 pub use stack::{FREEBSD_9, LINUX_3_10, LINUX_4_14, LINUX_5_10, LINUX_6_6, LINUX_6_12, STACKS, Stack};
 pub use state::gate::{Transmitted, Written};

@@ -11,7 +11,7 @@
 //! The kernel passes a packet to the device inside the loop. Here [`Sender::next`] returns the packet, the host passes
 //! it to the device, and [`Sender::handed_over`] continues.
 
-mod bursts;
+pub(crate) mod bursts;
 mod retransmission;
 
 use tailback_cc::CwndEvent;
@@ -23,19 +23,10 @@ use crate::queue::{SentSegment, Stamp, Tags};
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
 use crate::stack::{CwndUse, LastFin};
-use crate::state::gate::{Burst, NewKind, Pass, Pending, Progress, Retransmit, Role, Transmitted};
+use crate::state::gate::{NewKind, Pass, Pending, Progress, Retransmit, Role, Transmitted};
 use crate::state::timer::TimerKind;
 use crate::timers::Rto;
 use crate::tso::Offer;
-
-/// What leaves next.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Next {
-    /// A segment of the burst: [`Sender::leave_of_burst`].
-    OfBurst,
-    /// Other data.
-    Packet(Outgoing),
-}
 
 /// Data that leaves as one skb.
 #[derive(Clone, Copy, Debug)]
@@ -52,12 +43,12 @@ pub(crate) struct Outgoing {
 impl Sender {
     /// What to hand to the device next; `None` when the agenda is done.
     #[inline]
-    pub(crate) fn next(&mut self) -> Option<Next> {
+    pub(crate) fn next(&mut self) -> Option<Outgoing> {
         loop {
             if self.gate.agenda.precedes_new_data()
                 && let Some(outgoing) = self.next_again()
             {
-                return Some(Next::Packet(outgoing));
+                return Some(outgoing);
             }
             let pass = self.gate.agenda.pass?;
             if let Some(next) = self.next_new(pass) {
@@ -65,7 +56,7 @@ impl Sender {
             }
             self.gate.agenda.pass = None;
             if let Some(outgoing) = self.end_refused_pass(pass) {
-                return Some(Next::Packet(outgoing));
+                return Some(outgoing);
             }
         }
     }
@@ -87,16 +78,32 @@ impl Sender {
         if self.flow.departure < self.gate.quiet_until && self.begin_paced_burst(pass) {
             return;
         }
+        self.end_if_held(pass);
+    }
+
+    /// Ends the loop if pacing or cwnd holds the next segment. True if so.
+    #[inline(always)]
+    fn end_if_held(&mut self, pass: Pass) -> bool {
         if self.held_by_pacing() {
             self.gate.held_by = HeldBy::Pacing;
         } else if self.in_flight() >= self.window.cwnd.0 {
             self.gate.held_by = HeldBy::Cwnd;
         } else {
-            return;
+            return false;
         }
         self.gate.agenda.pass = None;
         let probe = self.end_pass(pass);
         debug_assert!(probe.is_none(), "only a loss probe ends with a retransmission");
+        true
+    }
+
+    /// The same when the loop begins.
+    #[inline(never)]
+    fn end_if_held_at_once(&mut self, pass: Pass) -> bool {
+        debug_assert!(!self.stream.fin_queued && !self.builds_trains(), "these have checks of their own");
+        let ends = self.has_unsent() && self.end_if_held(pass);
+        self.gate.agenda.progress.begun = ends;
+        ends
     }
 
     /// Retransmissions, and what follows the last of them.
@@ -135,7 +142,7 @@ impl Sender {
 
     /// The gate. [linux-6.12 tcp_output.c tcp_write_xmit]
     #[inline(always)]
-    fn next_new(&mut self, pass: Pass) -> Option<Next> {
+    fn next_new(&mut self, pass: Pass) -> Option<Outgoing> {
         let begins = !std::mem::replace(&mut self.gate.agenda.progress.begun, true);
         if begins {
             self.refresh_mss();
@@ -152,12 +159,8 @@ impl Sender {
                 MtuStep::None => {}
                 MtuStep::Wait => return None,
                 MtuStep::Send(length) => {
-                    return Some(Next::Packet(self.leave_as_mtu_probe(length, pass)));
+                    return Some(self.leave_as_mtu_probe(length, pass));
                 }
-            }
-            self.begin_burst(pass);
-            if self.continues_burst() {
-                return Some(Next::OfBurst);
             }
         }
         let offer = match self.builds_trains() && pass != Pass::WindowProbe {
@@ -165,7 +168,7 @@ impl Sender {
             false => self.next_segment(pass),
         };
         match offer {
-            Ok(offer) => Some(Next::Packet(self.leave(offer, NewKind::Segments, pass))),
+            Ok(offer) => Some(self.leave(offer, NewKind::Segments, pass)),
             Err(reason) => {
                 self.gate.held_by = reason;
                 None
@@ -297,21 +300,6 @@ impl Sender {
     /// Processes the result of the device for the packet that `next` returned.
     #[inline]
     pub(crate) fn handed_over(&mut self, outcome: Transmitted) {
-        if matches!(self.gate.agenda.pending, Some(Pending::OfBurst)) {
-            self.gate.agenda.pending = None;
-            if outcome == Transmitted::Queued {
-                self.sent_of_burst();
-                return;
-            }
-            debug_assert!(
-                self.gate.quiet_until == SimTime::ZERO,
-                "the pass would have ended before this segment"
-            );
-            // The steps of any other segment follow: this one was refused, or another one of its flow was dropped for it.
-            self.gate.agenda.progress.burst = Burst::default();
-            let (tags, before, kind) = (Tags::default(), self.flow.departure, NewKind::Segments);
-            self.gate.agenda.pending = Some(Pending::New { length: self.mss(), tags, before, kind });
-        }
         let Some(pending) = self.gate.agenda.pending.take() else { return };
         // TCP learns of a drop by the local queue at once. [linux-6.12 tcp_output.c __tcp_transmit_skb]
         if outcome != Transmitted::Queued {
@@ -334,7 +322,6 @@ impl Sender {
                 self.end_if_refused();
             }
             Pending::Again { run, role, before } => self.sent_again(run, role, before, refused),
-            Pending::OfBurst => debug_assert!(false, "it has become another"),
         }
     }
 

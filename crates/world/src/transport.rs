@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use tailback_engine::Fired;
 use tailback_packet::{Packet, Payload, SocketId};
 use tailback_qdisc::Enqueued;
-use tailback_tcp::{Transmitted, Wakeup, Written};
+use tailback_tcp::{Next, Transmitted, Wakeup, Written};
 use tailback_units::SimTime;
 
 use crate::context::Context;
@@ -78,42 +78,71 @@ impl World {
         }
     }
 
-    /// Passes packets from a socket to its device until the socket has no more, then handles its wake-ups.
+    /// Passes packets from a socket to its device until the socket has no more, then handles its wake-ups. Nearly all are
+    /// segments of bursts.
     #[inline(never)]
     pub(crate) fn send(&mut self, id: SocketId) {
         loop {
-            let now = self.context.now;
             let World { sockets, devices, context, .. } = self;
-            let mut packet = context.spare_box();
             let mut socket = sockets.tcp(id);
-            let written = socket.endpoint.write_next(&mut packet, now);
-            if written == Written::Nothing {
-                context.keep_box(packet);
-                break;
+            match socket.endpoint.look_ahead(context.now) {
+                Next::OfBurst => {}
+                Next::Other if self.send_otherwise(id) => continue,
+                Next::Other | Next::Nothing => break,
             }
+            let mut packet = context.spare_box();
+            socket.endpoint.write_of_burst(&mut packet);
             (packet.source, packet.tos) = (socket.host, socket.tos);
-            count_sent_packet(&packet, written, context);
+            context.enters(&packet, 1);
+            context.cost.segments += 1;
             let outcome = devices[socket.device.index()].transmit(packet, context);
             if context.owes_sockets() {
                 self.return_all_credits();
                 socket = self.sockets.tcp(id);
             }
-            let more = match written {
-                Written::OfBurst => socket.endpoint.handed_over_of_burst(transmitted(outcome)),
-                _ => {
-                    socket.endpoint.handed_over(transmitted(outcome), now);
-                    written != Written::Last && socket.endpoint.wants_to_send()
-                }
-            };
+            let more = socket.endpoint.handed_over_of_burst(transmitted(outcome));
             debug_assert_eq!(more, socket.endpoint.wants_to_send());
             if !more {
                 break;
             }
-            if socket.endpoint.pauses() && !self.pass_pause(id) {
-                self.sockets.tcp(id).endpoint.end_paced_burst();
+            if socket.endpoint.pauses() {
+                self.pause(id);
             }
         }
         self.handle_wakeups(id);
+    }
+
+    /// Passes a packet that is not one of a burst to the device. True if there is more to send.
+    #[inline(never)]
+    fn send_otherwise(&mut self, id: SocketId) -> bool {
+        let now = self.context.now;
+        let World { sockets, devices, context, .. } = self;
+        let mut packet = context.spare_box();
+        let socket = sockets.tcp(id);
+        let written = socket.endpoint.write_next(&mut packet, now);
+        if written == Written::Nothing {
+            context.keep_box(packet);
+            return false;
+        }
+        (packet.source, packet.tos) = (socket.host, socket.tos);
+        count_sent_packet(&packet, context);
+        let outcome = devices[socket.device.index()].transmit(packet, context);
+        self.return_credits();
+        let socket = self.sockets.tcp(id);
+        socket.endpoint.handed_over(transmitted(outcome), now);
+        let more = written != Written::Last && socket.endpoint.wants_to_send();
+        debug_assert_eq!(more, socket.endpoint.wants_to_send());
+        if more && socket.endpoint.pauses() {
+            self.pause(id);
+        }
+        more
+    }
+
+    /// A socket pauses: passes the time, or ends its burst.
+    fn pause(&mut self, id: SocketId) {
+        if !self.pass_pause(id) {
+            self.sockets.tcp(id).endpoint.end_paced_burst();
+        }
     }
 
     /// Passes the time until a paced socket sends its next segment, if that is the next event of all: it needs none then.
@@ -321,11 +350,9 @@ impl World {
 }
 
 #[inline]
-fn count_sent_packet(packet: &Packet, written: Written, context: &mut Context) {
+fn count_sent_packet(packet: &Packet, context: &mut Context) {
     context.enters(packet, 1);
-    if written == Written::OfBurst {
-        context.cost.segments += 1;
-    } else if let Payload::Tcp(segment) = &packet.payload
+    if let Payload::Tcp(segment) = &packet.payload
         && segment.length > 0
     {
         context.cost.segments += u64::from(packet.segments);

@@ -274,9 +274,15 @@ impl Model {
         loop {
             while !self.endpoint.pauses() {
                 let mut packet = Packet::empty();
-                let written = self.endpoint.write_next(&mut packet, self.now);
-                if written == Written::Nothing {
-                    break;
+                let next = self.endpoint.look_ahead(self.now);
+                match next {
+                    Next::OfBurst => self.endpoint.write_of_burst(&mut packet),
+                    Next::Nothing => break,
+                    Next::Other => {
+                        if self.endpoint.write_next(&mut packet, self.now) == Written::Nothing {
+                            break;
+                        }
+                    }
                 }
                 packets += 1;
                 assert!(packets < 100_000, "it does not stop sending");
@@ -287,7 +293,7 @@ impl Model {
                     _ if packet.charged => self.below.push_back(packet.truesize),
                     _ => {}
                 }
-                if written == Written::OfBurst {
+                if next == Next::OfBurst {
                     self.endpoint.handed_over_of_burst(self.answer);
                 } else {
                     self.endpoint.handed_over(self.answer, self.now);

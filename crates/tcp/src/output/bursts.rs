@@ -9,17 +9,41 @@ use super::Outgoing;
 use crate::queue::{SentSegment, Tags};
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
-use crate::state::gate::{Burst, Pass};
+use crate::state::gate::{Burst, NewKind, Pass, Pending, Transmitted};
 use crate::tso::Offer;
 
+/// How a pass has begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Begun {
+    /// With a burst.
+    Burst,
+    /// It has ended: the first segment is held.
+    Ended,
+    /// Not yet: [`Sender::next`] begins or continues it, if there is one.
+    Otherwise,
+}
+
 impl Sender {
-    /// An ACK usually clocks out some full segments, each of which would pass the same checks: counts them once. There is
-    /// no burst if anything must be looked at for each of them.
+    /// An ACK usually clocks out some full segments, each of which would pass the same checks: counts them once, when the
+    /// pass begins. There is no burst if anything must be looked at for each of them. If the first segment is held by
+    /// pacing or cwnd, the pass ends at once.
     #[inline(always)]
-    pub(super) fn begin_burst(&mut self, pass: Pass) {
+    pub(crate) fn begin_pass(&mut self) -> Begun {
+        let agenda = &self.gate.agenda;
+        let Some(pass) = agenda.pass.filter(|pass| pass.obeys_cwnd()) else { return Begun::Otherwise };
+        let same_path = self.path.search.is_none() && self.path.route == self.path.known;
+        let plain = same_path && !self.stream.fin_queued && !self.builds_trains() && self.takes_shortcuts();
+        if agenda.precedes_new_data() || agenda.progress.begun || !plain {
+            return Begun::Otherwise;
+        }
         if self.flow.pacing_status == PacingStatus::None && self.may_begin_burst(pass) {
             self.count_burst();
+            if self.gate.agenda.progress.burst.left > 0 {
+                self.gate.agenda.progress.begun = true;
+                return if self.continues_burst() { Begun::Burst } else { Begun::Otherwise };
+            }
         }
+        if self.end_if_held_at_once(pass) { Begun::Ended } else { Begun::Otherwise }
     }
 
     /// Nothing must be looked at for each segment, except for pacing and the small queue.
@@ -141,6 +165,20 @@ impl Sender {
         if self.gate.agenda.progress.burst.left > 1 {
             self.validate_cwnd(false);
         }
+    }
+
+    /// The device has refused a segment of a burst, or has dropped another one of its flow for it: the steps of any other
+    /// segment follow.
+    #[cold]
+    pub(crate) fn refused_of_burst(&mut self, outcome: Transmitted) {
+        debug_assert!(
+            self.gate.quiet_until == SimTime::ZERO,
+            "the pass would have ended before this segment"
+        );
+        self.gate.agenda.progress.burst = Burst::default();
+        let (tags, before, kind) = (Tags::default(), self.flow.departure, NewKind::Segments);
+        self.gate.agenda.pending = Some(Pending::New { length: self.mss(), tags, before, kind });
+        self.handed_over(outcome);
     }
 
     /// Pacing holds the next segment of a burst.

@@ -36,8 +36,6 @@ pub enum Written {
     Nothing,
     /// A packet; there may be more.
     Packet,
-    /// A full segment of new data, one of several that pass the same checks; there may be more.
-    OfBurst,
     /// An ACK, after which there is nothing more.
     Last,
 }
@@ -95,19 +93,8 @@ pub(crate) enum Role {
 /// A packet that was returned and waits for the result of the device.
 #[derive(Clone, Debug)]
 pub(crate) enum Pending {
-    /// A segment of a burst.
-    OfBurst,
-    New {
-        length: u32,
-        tags: Tags,
-        before: SimTime,
-        kind: NewKind,
-    },
-    Again {
-        run: Range<Index>,
-        role: Role,
-        before: SimTime,
-    },
+    New { length: u32, tags: Tags, before: SimTime, kind: NewKind },
+    Again { run: Range<Index>, role: Role, before: SimTime },
 }
 
 /// What new data leaves as.
