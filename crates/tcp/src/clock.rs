@@ -62,12 +62,6 @@ impl Deadline {
         Deadline(self.0.min(other.0))
     }
 
-    /// Postpones it by a span, if it is set.
-    #[inline]
-    pub(crate) fn postpone(self, span: Span) -> Deadline {
-        Deadline(self.0 + span)
-    }
-
     /// The instant; `SimTime::NEVER` if nothing is due.
     #[inline]
     pub(crate) fn instant(self) -> SimTime {

@@ -125,7 +125,8 @@ impl Sender {
         }
         if !old {
             self.refresh_flow();
-            self.control_congestion(&before, &flags, &sample, draws);
+            let now = Micros::of(self.flow.now);
+            self.control_congestion(&before, &flags, &sample, now, draws);
         }
         self.gate.agenda.set_retransmit(retransmit);
     }
@@ -181,7 +182,7 @@ impl Sender {
         self.rack.update_steps(sample.prior_delivered, self.flow.delivered);
         self.set_timer_after_plain_ack();
         self.refresh_cwnd_limited();
-        self.control_congestion(&before, &flags, &sample, draws);
+        self.control_congestion(&before, &flags, &sample, now, draws);
         self.gate.agenda.set_retransmit(Retransmit::Nothing);
     }
 
@@ -401,6 +402,7 @@ impl Sender {
         before: &Before,
         flags: &AckFlags,
         sample: &SampleInProgress,
+        now: Micros,
         draws: &mut dyn rand_core::Rng,
     ) {
         let delivered = (self.flow.delivered - before.delivered) as u32;
@@ -409,7 +411,7 @@ impl Sender {
             self.flow.delivered_ce += u64::from(delivered);
         }
         let kind = AckKind { maybe_delayed: flags.maybe_delayed, reneging: flags.sack_reneging };
-        let measured = self.measure_rate(sample, delivered, kind);
+        let measured = self.measure_rate(sample, delivered, kind, now);
         let in_reduction = self.in_cwnd_reduction();
         match &mut self.control {
             Control::Model(control) => {

@@ -12,7 +12,7 @@
 
 use tailback_units::{Rate, SimTime, Span};
 
-use crate::clock::{Micros, micros_since};
+use crate::clock::Micros;
 use crate::queue::{Stamp, Tags};
 use crate::sender::Sender;
 use crate::state::rate::{AckKind, MeasuredRate, SampleInProgress};
@@ -42,7 +42,9 @@ impl Sender {
         sample: &SampleInProgress,
         delivered: u32,
         ack: AckKind,
+        now: Micros,
     ) -> MeasuredRate {
+        debug_assert_eq!(now, Micros::of(self.flow.now));
         if self.flow.app_limited != 0 && self.flow.delivered > self.flow.app_limited {
             self.flow.app_limited = 0;
         }
@@ -53,7 +55,7 @@ impl Sender {
         let Some(since) = sample.prior_delivered_at.filter(|_| !ack.reneging) else { return measured };
         let count = self.flow.delivered - sample.prior_delivered;
         measured.delivered = Some(count);
-        let interval = sample.send_interval.max(micros_since(self.flow.now, since));
+        let interval = sample.send_interval.max(now.since(since));
         if interval < self.flow.min_rtt.unwrap_or(Span::MAX) {
             return measured;
         }

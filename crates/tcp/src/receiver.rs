@@ -224,7 +224,7 @@ impl Receiver {
     /// compressed ACK waits.
     #[inline(always)]
     pub(crate) fn is_in_turn(&self, segment: &Segment) -> bool {
-        segment.seq == self.rcv_nxt && segment.tsval >= self.ts_recent && !self.compression.due.is_set()
+        segment.seq == self.rcv_nxt && segment.tsval >= self.ts_recent && !self.compression.latest.is_set()
     }
 
     /// True if `segment`, which has data, brings the next bytes in order, while no other data waits, and no compressed ACK or FIN.
@@ -519,7 +519,7 @@ impl Receiver {
 
     fn would_repeat_last_ack(&self) -> bool {
         let idle = !self.ack.scheduled && !self.ack.now && !self.ack.no_memory && !self.ack.timeout.is_set();
-        let held_back = self.compression.count > 0 || self.compression.due.is_set() || self.reports_sack();
+        let held_back = self.compression.count > 0 || self.compression.latest.is_set() || self.reports_sack();
         idle && !held_back
             && self.window.would_not_change(self.window.candidate(self.window.room()), self.rcv_nxt)
     }

@@ -134,13 +134,17 @@ impl Sender {
         if self.buffer.is_locked {
             return;
         }
+        let segments = INITIAL_WINDOW.max(self.window.cwnd.0).max(self.recovery.reordering + 1);
+        if self.buffer.covers(self.mss(), segments) {
+            return;
+        }
         let mss = u64::from(self.mss()) + u64::from(crate::config::TIMESTAMP_OPTION);
         let per_mss = (mss + SNDBUF_HEADERS).next_power_of_two() + SK_BUFF;
-        let segments = INITIAL_WINDOW.max(self.window.cwnd.0).max(self.recovery.reordering + 1);
         let wanted = u64::from(self.buffer.factor) * u64::from(segments) * per_mss;
         if wanted > self.buffer.sndbuf {
             self.buffer.sndbuf = wanted.min(self.settings.wmem[2]);
         }
+        self.buffer.found_to_cover(self.mss(), segments);
     }
 
     /// After an ACK: the buffer may grow, and a blocked application may continue once a third of it is free.

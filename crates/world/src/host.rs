@@ -33,11 +33,37 @@ impl World {
     /// A packet for this host. [linux-6.12 ip_input.c ip_local_deliver]
     #[inline(never)]
     fn deliver(&mut self, host: HostId, packet: Box<Packet>) {
-        if matches!(packet.payload, Payload::Tcp(_)) {
-            self.context.delivered(&packet);
-            return self.receive_segment(packet);
+        let Payload::Tcp(segment) = &packet.payload else { return self.deliver_other(host, packet) };
+        let to = packet.to;
+        // Looked up once: this is done for each segment.
+        let World { sockets, devices, context, .. } = self;
+        let now = context.now;
+        context.delivered(&packet);
+        let mut socket = sockets.tcp(to);
+        devices[socket.device.index()].process_earlier_completions(context);
+        if context.owes_sockets() {
+            self.return_all_credits();
+            socket = self.sockets.tcp(to);
         }
-        self.deliver_other(host, packet);
+        let sends = socket.endpoint.take(segment, packet.ecn, packet.truesize, now, &mut socket.draws);
+        self.context.keep_box(packet);
+        match sends {
+            ToSend::Anything => self.send(to),
+            ToSend::Ack => self.send_ack(to),
+            ToSend::Nothing => {
+                let World { context, devices, reader, runnable, timers, .. } = self;
+                BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, to);
+            }
+        }
+        if self.tcp_info_rows == TcpInfoRows::Ack && self.sockets.tcp(to).sends {
+            self.record_tcp_info(to);
+        }
+        // Often the data is to be read next: as in `World::settle`.
+        if let Some(socket) = self.reader
+            && self.is_turn_of_reader()
+        {
+            self.read_and_count(socket);
+        }
     }
 
     /// A packet of another protocol than TCP, or a damaged one.
@@ -68,40 +94,6 @@ impl World {
     fn forward(&mut self, host: HostId, packet: Box<Packet>) {
         let device = self.towards(host, packet.destination);
         self.devices[device.index()].transmit(packet, &mut self.context);
-    }
-
-    #[inline]
-    fn receive_segment(&mut self, packet: Box<Packet>) {
-        let Payload::Tcp(segment) = &packet.payload else { return };
-        let to = packet.to;
-        // Looked up once: this is done for each segment.
-        let World { sockets, devices, context, .. } = self;
-        let now = context.now;
-        let mut socket = sockets.tcp(to);
-        devices[socket.device.index()].process_earlier_completions(context);
-        if context.owes_sockets() {
-            self.return_all_credits();
-            socket = self.sockets.tcp(to);
-        }
-        let sends = socket.endpoint.take(segment, packet.ecn, packet.truesize, now, &mut socket.draws);
-        self.context.keep_box(packet);
-        match sends {
-            ToSend::Anything => self.send(to),
-            ToSend::Ack => self.send_ack(to),
-            ToSend::Nothing => {
-                let World { context, devices, reader, runnable, timers, .. } = self;
-                BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, to);
-            }
-        }
-        if self.tcp_info_rows == TcpInfoRows::Ack && self.sockets.tcp(to).sends {
-            self.record_tcp_info(to);
-        }
-        // Often the data is to be read next: as in `World::settle`.
-        if let Some(socket) = self.reader
-            && self.is_turn_of_reader()
-        {
-            self.read_and_count(socket);
-        }
     }
 
     /// [linux-6.12 icmp.c icmp_echo]

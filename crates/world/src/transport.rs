@@ -195,8 +195,10 @@ impl World {
     }
 
     pub(crate) fn return_all_credits(&mut self) {
-        self.charge_for_segments();
-        for (id, truesize) in self.context.effects.credits.drain(..) {
+        if !self.context.segmented.is_empty() {
+            self.charge_for_segments();
+        }
+        for &(id, truesize) in &self.context.effects.credits {
             match &mut self.sockets.get_mut(id).transport {
                 Transport::Tcp(socket) => {
                     if socket.endpoint.credit(truesize) {
@@ -217,9 +219,11 @@ impl World {
                 }
             }
         }
+        self.context.effects.credits.clear();
     }
 
     /// Must be called before the credits of the segments are returned.
+    #[inline(never)]
     fn charge_for_segments(&mut self) {
         for (id, extra) in self.context.segmented.drain(..) {
             self.sockets.tcp(id).endpoint.segmented(extra);

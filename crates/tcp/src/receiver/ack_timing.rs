@@ -62,8 +62,16 @@ pub(super) struct Compression {
     pub(super) count: u32,
     pub(super) dupacks: u32,
     pub(super) rcv_nxt: u64,
-    /// Soft expiry; the timer may fire up to the slack later.
-    pub(super) due: Deadline,
+    /// When the timer fires at the latest, the slack after its soft expiry.
+    pub(super) latest: Deadline,
+}
+
+impl Compression {
+    /// The soft expiry has passed.
+    #[inline]
+    fn is_due(&self, now: SimTime) -> bool {
+        self.latest.is_over(now + COMPRESSION_SLACK)
+    }
 }
 
 impl Receiver {
@@ -83,7 +91,7 @@ impl Receiver {
     /// The compressed ACKs were sent as one.
     pub(crate) fn compression_flushed(&mut self) {
         self.compression.count = 0;
-        self.compression.due = Deadline::NONE;
+        self.compression.latest = Deadline::NONE;
     }
 
     /// [linux-6.12 tcp_input.c tcp_enter_quickack_mode]
@@ -218,13 +226,13 @@ impl Receiver {
             return;
         }
         self.compression.count += 1;
-        if !self.compression.due.is_set() {
+        if !self.compression.latest.is_set() {
             let mut rtt8 = u64::from(self.window.rtt_us8());
             if self.srtt_us8 > 0 {
                 rtt8 = rtt8.min(u64::from(self.srtt_us8));
             }
             let delay = Span::from_nanos(rtt8 * (1_000 / 8) / 20).min(COMPRESSION_DELAY);
-            self.compression.due = Deadline::at(now + delay);
+            self.compression.latest = Deadline::at(now + delay + COMPRESSION_SLACK);
         }
     }
 
@@ -255,14 +263,14 @@ impl Receiver {
     /// When the delayed or compressed ACK is due.
     #[inline]
     pub(crate) fn deadline(&self) -> Deadline {
-        self.ack.timeout.or(self.compression.due.postpone(COMPRESSION_SLACK))
+        self.ack.timeout.or(self.compression.latest)
     }
 
     /// A deadline passed.
     pub(crate) fn expire(&mut self, now: SimTime) {
         self.forget_ack();
-        if self.compression.due.is_over(now) {
-            self.compression.due = Deadline::NONE;
+        if self.compression.is_due(now) {
+            self.compression.latest = Deadline::NONE;
             if self.compression.count > 0 {
                 self.ack_due = true;
             }
@@ -280,7 +288,7 @@ impl Receiver {
 
     /// The timer of compressed ACKs fires at the first interrupt after its soft expiry.
     pub(crate) fn interrupt(&mut self, now: SimTime) {
-        if self.compression.due.is_over(now) {
+        if self.compression.is_due(now) {
             self.expire(now);
         }
     }
@@ -288,7 +296,7 @@ impl Receiver {
     /// [linux-6.12 tcp_output.c tcp_event_ack_sent]
     pub(super) fn ack_sent(&mut self) {
         self.compression.count = 0;
-        self.compression.due = Deadline::NONE;
+        self.compression.latest = Deadline::NONE;
         let packets = u64::from(self.ack.scheduled);
         if self.ack.quick > 0 {
             self.ack.quick = self.ack.quick.saturating_sub(packets);

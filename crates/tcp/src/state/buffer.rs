@@ -21,6 +21,8 @@ pub(crate) struct SendBuffer {
     pub(crate) room_kept_elsewhere: bool,
     /// The application is to be woken, since there is room.
     pub(crate) writable: bool,
+    /// It is as large as so many segments of this MSS may make it.
+    covered: (u32, u32),
     /// When there was last no room, unless something since may have made some; else `SimTime::NEVER`.
     full_at: SimTime,
 }
@@ -43,6 +45,17 @@ impl SendBuffer {
         self.sndbuf = bytes.max(SNDBUF_MIN);
         self.is_locked = true;
         self.look_again();
+    }
+
+    /// So many segments of this MSS do not make it larger.
+    #[inline]
+    pub(crate) fn covers(&self, mss: u32, segments: u32) -> bool {
+        self.covered.0 == mss && segments <= self.covered.1
+    }
+
+    /// So many segments of this MSS have made it as large as they may.
+    pub(crate) fn found_to_cover(&mut self, mss: u32, segments: u32) {
+        self.covered = (mss, segments);
     }
 
     /// Wakes the application that waits.
