@@ -525,17 +525,21 @@ impl Endpoint {
         }
     }
 
-    /// The same for a segment of a burst. True if there is more to send.
+    /// The device has accepted a segment of a burst. True if there is more to send.
     #[inline(always)]
-    pub fn handed_over_of_burst(&mut self, outcome: Transmitted) -> bool {
+    pub fn sent_of_burst(&mut self) -> bool {
         self.sender.path.refresh_route();
+        self.sender.sent_of_burst() || self.wants_to_send()
+    }
+
+    /// As [`Endpoint::handed_over`] for a segment of a burst. True if there is more to send.
+    #[inline(never)]
+    pub fn handed_over_of_burst(&mut self, outcome: Transmitted) -> bool {
         if outcome == Transmitted::Queued {
-            if self.sender.sent_of_burst() {
-                return true;
-            }
-        } else {
-            self.sender.refused_of_burst(outcome);
+            return self.sent_of_burst();
         }
+        self.sender.path.refresh_route();
+        self.sender.refused_of_burst(outcome);
         self.wants_to_send()
     }
 

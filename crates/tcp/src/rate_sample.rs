@@ -23,11 +23,13 @@ impl Sender {
         if self.scoreboard.is_empty() {
             self.rate.first_sent_at = Micros::of(sent_at);
             self.flow.delivered_at = sent_at;
+            self.rate.delivered_at = Micros::of(sent_at);
         }
+        debug_assert_eq!(self.rate.delivered_at, Micros::of(self.flow.delivered_at));
         Stamp {
             sent_at: Micros::of(sent_at),
             first_sent_at: self.rate.first_sent_at,
-            delivered_at: Micros::of(self.flow.delivered_at),
+            delivered_at: self.rate.delivered_at,
             delivered: self.flow.delivered,
             lost: self.flow.lost as u32,
             in_flight: self.in_flight() + 1,
@@ -50,6 +52,7 @@ impl Sender {
         }
         if delivered > 0 {
             self.flow.delivered_at = self.flow.now;
+            self.rate.delivered_at = now;
         }
         let mut measured = MeasuredRate { delivered: None, interval: None };
         let Some(since) = sample.prior_delivered_at.filter(|_| !ack.reneging) else { return measured };

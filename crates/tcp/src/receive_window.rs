@@ -87,6 +87,8 @@ struct Space {
     bytes: u64,
     seq: u64,
     time: SimTime,
+    /// A round trip is not over before this time.
+    until: SimTime,
 }
 
 /// Room for payload in the receive buffer: the free part, and the maximum.
@@ -190,7 +192,7 @@ impl ReceiveWindow {
         self.copied_seq = rcv_nxt;
         let mss = u64::from(self.advmss);
         let bytes = self.ssthresh.min(self.rcv_wnd).min(u64::from(INITIAL_WINDOW) * mss);
-        self.space = Space { bytes, seq: rcv_nxt, time: now };
+        self.space = Space { bytes, seq: rcv_nxt, time: now, until: now };
         let max = self.usable(self.rcvbuf);
         self.clamp = self.clamp.min(max);
         // Linux leaves room for one segment of overhead; where only payload counts, there is none.
@@ -204,6 +206,7 @@ impl ReceiveWindow {
     /// last segment. [linux-6.12 tcp_input.c tcp_init_buffer_space]
     pub(crate) fn begin_measuring(&mut self, now: SimTime) {
         self.space.time = now;
+        self.renew_round();
     }
 
     /// Payload that fits into `space` bytes of memory. [linux-6.12 tcp.h tcp_win_from_space]
@@ -330,6 +333,7 @@ impl ReceiveWindow {
             old if sample << 3 < old => sample << 3,
             old => old - (old >> 3) + sample,
         };
+        self.renew_round();
     }
 
     /// The time for one window is at least an RTT, so it can only lower the estimate.
@@ -348,6 +352,7 @@ impl ReceiveWindow {
         }
         self.rtt.seq = rcv_nxt + self.rcv_wnd;
         self.rtt.time = Some(now);
+        self.renew_round();
     }
 
     /// The application read the `bytes` of one skb.
@@ -357,17 +362,26 @@ impl ReceiveWindow {
         self.adjust_space(rcv_nxt, now);
     }
 
+    /// The round trip began at another time, or takes another time. In whole microseconds it may be over one earlier.
+    #[inline(always)]
+    fn renew_round(&mut self) {
+        let round_trip = Span::from_micros(u64::from(self.rtt.us8 >> 3).saturating_sub(1));
+        self.space.until = if self.rtt.us8 == 0 { SimTime::NEVER } else { self.space.time + round_trip };
+    }
+
     /// Dynamic right-sizing, once per round trip. [linux-6.12 tcp_input.c tcp_rcv_space_adjust]
     #[inline(always)]
     fn adjust_space(&mut self, rcv_nxt: u64, now: SimTime) {
-        let round_trip = Span::from_micros(u64::from(self.rtt.us8 >> 3));
-        if now.since(self.space.time) + Span::from_micros(1) <= round_trip || self.rtt.us8 == 0 {
-            // In whole microseconds it is at most one more.
-            return;
-        }
-        if now.as_micros() - self.space.time.as_micros() >= u64::from(self.rtt.us8 >> 3) {
+        if now < self.space.until {
+            debug_assert!(!self.round_is_over(now));
+        } else if self.round_is_over(now) {
             self.adjust_space_to_last_round(rcv_nxt, now);
         }
+    }
+
+    fn round_is_over(&self, now: SimTime) -> bool {
+        let passed = now.as_micros() - self.space.time.as_micros();
+        self.rtt.us8 != 0 && passed >= u64::from(self.rtt.us8 >> 3)
     }
 
     #[inline(never)]
@@ -387,6 +401,7 @@ impl ReceiveWindow {
         }
         self.space.seq = self.copied_seq;
         self.space.time = now;
+        self.renew_round();
     }
 
     /// Memory for a window of `window` bytes. Older kernels compute it in segments, each with the memory for one by the

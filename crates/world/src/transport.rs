@@ -100,10 +100,15 @@ impl World {
                 self.return_all_credits();
                 socket = self.sockets.tcp(id);
             }
-            let more = socket.endpoint.handed_over_of_burst(transmitted(outcome));
+            let more = match outcome {
+                Enqueued::Queued => socket.endpoint.sent_of_burst(),
+                _ => socket.endpoint.handed_over_of_burst(transmitted(outcome)),
+            };
             debug_assert_eq!(more, socket.endpoint.wants_to_send());
             if !more {
-                break;
+                let World { context, devices, reader, runnable, timers, .. } = self;
+                return BesideSockets { context, devices, reader, runnable, timers }
+                    .handle_wakeups(socket, id);
             }
             if socket.endpoint.pauses() {
                 self.pause(id);

@@ -106,6 +106,7 @@ impl Endpoint {
         sender.peer.open(answer.window);
         sender.flow.delivered = 1;
         sender.flow.delivered_at = now;
+        sender.rate.delivered_at = Micros::of(now);
         sender.usage.stamp = now;
         self.receiver.begin_receiving(now);
         match rtt {

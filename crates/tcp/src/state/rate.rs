@@ -10,6 +10,8 @@ use crate::queue::{SentSegment, Tags, sent_after};
 pub(crate) struct DeliveryRate {
     /// Send time of the newest segment delivered.
     pub(crate) first_sent_at: Micros,
+    /// `flow.delivered_at` on this clock.
+    pub(crate) delivered_at: Micros,
     pub(crate) newest: Option<(u64, Span)>,
 }
 
