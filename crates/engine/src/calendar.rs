@@ -149,25 +149,39 @@ impl<E: Copy> Calendar<E> {
     /// Takes the earliest event unless it lies after `last`.
     #[inline]
     pub fn pop_until(&mut self, last: SimTime) -> Option<(SimTime, E)> {
+        if self.pass_to_next(last) { self.take().map(|event| (self.now, event)) } else { None }
+    }
+
+    /// The time becomes that of the earliest event, which [`Calendar::take`] takes. False and nothing if it lies after
+    /// `last`.
+    #[inline(always)]
+    pub fn pass_to_next(&mut self, last: SimTime) -> bool {
+        if self.front.is_empty() && !self.fill_front(last) {
+            return false;
+        }
         match self.front.first() {
-            Some(&Entry { at, event }) => {
-                if at > last {
-                    return None;
-                }
-                self.front.remove_first();
-                self.now = at;
-                Some((at, event))
+            Some(entry) if entry.at <= last => {
+                self.now = entry.at;
+                true
             }
-            None => self.pop_from_wheels(last),
+            _ => false,
         }
     }
 
-    /// The same while the front is empty.
+    /// Takes the event to which the time has passed.
+    #[inline(always)]
+    pub fn take(&mut self) -> Option<E> {
+        debug_assert!(self.front.first().is_some_and(|entry| entry.at == self.now), "time has passed to it");
+        self.front.entries.pop().map(|entry| entry.event)
+    }
+
+    /// Gets events up to `last` from the wheels, if there are any, while the front is empty.
+    #[cold]
     #[inline(never)]
-    fn pop_from_wheels(&mut self, last: SimTime) -> Option<(SimTime, E)> {
+    fn fill_front(&mut self, last: SimTime) -> bool {
         // Turning no further than the bucket of `last` keeps later events out of the front: they would slow down
         // whatever is scheduled before them.
-        if self.turn(bucket_of(last)) { self.pop_until(last) } else { None }
+        self.turn(bucket_of(last))
     }
 
     /// Gets the first events from the wheels, unless their bucket has a number above `limit`.
@@ -347,11 +361,6 @@ impl<E: Copy> Front<E> {
     #[inline]
     fn first(&self) -> Option<&Entry<E>> {
         self.entries.last()
-    }
-
-    #[inline]
-    fn remove_first(&mut self) {
-        self.entries.pop();
     }
 
     /// Inserts an event so that it is taken after all that are not later.

@@ -130,8 +130,9 @@ impl World {
     /// Processes one event after the other until the end.
     pub(crate) fn advance(&mut self, watch: &dyn Watch) -> Result<(), RunError> {
         let Some(last) = self.end.as_nanos().checked_sub(1).map(SimTime::from_nanos) else { return Ok(()) };
-        while let Some((at, event)) = self.context.calendar.pop_until(last) {
-            self.context.now = at;
+        while self.context.calendar.pass_to_next(last) {
+            let Some(event) = self.context.calendar.take() else { break };
+            self.context.now = self.context.calendar.now();
             self.context.cost.events += 1;
             // One condition for everything that is rare between two events.
             match self.until_look.checked_sub(1) {
