@@ -104,12 +104,7 @@ impl Device {
     pub(crate) fn transmit(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
         context.cost.packets += 1;
         self.process_completions(context);
-        if self.way == Way::IntoRing
-            && packet.segments == 1
-            && packet.ecn != Ecn::Ce
-            && let Some(nic) = &mut self.nic
-            && nic.accepts(self.wire.in_ring())
-        {
+        if self.way == Way::IntoRing && packet.segments == 1 && packet.ecn != Ecn::Ce && !self.is_ring_full() {
             self.put_into_ring(packet, context);
             return Enqueued::Queued;
         }
@@ -120,12 +115,10 @@ impl Device {
     /// order.
     #[inline(always)]
     fn put_into_ring(&mut self, mut packet: Box<Packet>, context: &mut Context) {
-        let Some(nic) = &mut self.nic else { return };
         packet.enqueued = context.now;
-        let (departure, length) = nic.take_frame(&packet, context.now);
-        debug_assert_eq!(length, u64::from(packet.frame_length()));
+        let length = u64::from(packet.frame_length());
         self.bypassed.add_frame(length);
-        self.leave_at(departure, packet, context);
+        self.enter_ring(packet, context);
     }
 
     /// A packet that does not go straight into the ring, or a train, or one that may have been marked here.
@@ -228,7 +221,7 @@ impl Device {
         if !self.ends_at_host {
             return self.arrived_otherwise(context);
         }
-        let mut last = self.wire.arrived(context.now)?;
+        let mut last = self.wire.take_first()?;
         while let Some(packet) = self.wire.arrived(context.now) {
             context.backlog.push_back((self.peer, last));
             last = packet;
@@ -342,6 +335,9 @@ impl Device {
     pub(crate) fn change_rate(&mut self, rate: Rate, context: &mut Context) {
         self.process_completions(context);
         let Some(nic) = &mut self.nic else { return };
+        if self.wire.in_ring() == 0 && nic.is_busy(context.now) {
+            self.wire.uncomplete_last(nic.count_alone());
+        }
         let leaving = (self.wire.in_ring() > 0).then_some(self.wire.next_departure);
         nic.change_rate(rate, leaving);
         self.wire.reschedule(|packet| nic.occupy(packet, context.now));
@@ -421,10 +417,18 @@ impl Device {
     #[inline]
     fn is_stopped(&self, context: &Context) -> bool {
         match (&self.nic, &self.radio) {
-            (Some(nic), _) => !nic.accepts(self.wire.in_ring()),
+            (Some(_), _) => self.is_ring_full(),
             (None, Some(radio)) => !context.channels[radio.channel()].channel.accepts(radio.from),
             (None, None) => false,
         }
+    }
+
+    /// The NIC takes no further packet, or there is none. It always takes one while the ring is empty, also if the packet
+    /// before, which was alone, has not left yet.
+    #[inline(always)]
+    fn is_ring_full(&self) -> bool {
+        let in_ring = self.wire.in_ring();
+        self.nic.as_ref().is_none_or(|nic| in_ring > 0 && !nic.accepts(in_ring))
     }
 
     /// [linux-6.12 dev.c dev_hard_start_xmit]
@@ -459,8 +463,34 @@ impl Device {
             let to = self.receiver(&packet, context);
             context.captures.sent((self.id, to), &packet, context.now);
         }
-        let Some(nic) = &mut self.nic else { return self.pass_on(packet, context) };
-        let departure = nic.take(&packet, context.now);
+        match &mut self.nic {
+            Some(nic) if nic.has_rate() => self.enter_ring(packet, context),
+            Some(nic) => {
+                let departure = nic.take_by_trace(&packet, context.now);
+                self.leave_at(departure, packet, context);
+            }
+            None => self.pass_on(packet, context),
+        }
+    }
+
+    /// A packet enters the ring of a NIC with a rate. Most packets, but not those that their sender is charged for, find it
+    /// empty and have left when the next one comes: their completion does nothing, so they are not counted in the ring.
+    #[inline(always)]
+    fn enter_ring(&mut self, packet: Box<Packet>, context: &mut Context) {
+        let Some(nic) = &mut self.nic else { return };
+        let now = context.now;
+        if !packet.charged
+            && let Some(departure) = nic.take_alone(&packet, now)
+        {
+            if let Some(arrival) = self.wire.push_completed(packet, departure) {
+                context.wake_at(arrival, Event::Arrived(self.id));
+            }
+            return;
+        }
+        if self.wire.in_ring() == 0 && nic.is_busy(now) {
+            self.wire.uncomplete_last(nic.count_alone());
+        }
+        let departure = nic.take(&packet, now);
         self.leave_at(departure, packet, context);
     }
 
@@ -489,7 +519,7 @@ impl Device {
             self.enter_path(packet, context);
         } else if self.wire.is_instant() {
             self.reach_peer(packet, context);
-        } else if let Some(arrival) = self.wire.push(packet, context.now) {
+        } else if let Some(arrival) = self.wire.push_completed(packet, context.now) {
             context.wake_at(arrival, Event::Arrived(self.id));
         }
     }

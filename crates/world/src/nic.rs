@@ -29,6 +29,8 @@ pub(crate) struct Nic {
     frame: Frame,
     /// When all frames in the ring have left.
     free_at: SimTime,
+    /// The longest frame that, alone in the ring, neither stops the queue nor tells anything to the byte limit.
+    alone_up_to: u64,
 }
 
 /// What the NIC knows of a frame. It is cached: most frames are as long as the one before, and a division costs more than
@@ -66,20 +68,31 @@ impl Frame {
 
 impl Nic {
     pub(crate) fn new(rate: Rate, descriptors: u32, byte_limited: bool) -> Self {
-        Nic {
+        let limit = byte_limited.then(ByteQueueLimit::default);
+        let mut nic = Nic {
             bits_per_sec: rate.bits_per_sec(),
             opportunities: None,
             descriptors: descriptors as usize,
-            limit: byte_limited.then(ByteQueueLimit::default),
+            limit,
             remainder: 0,
             frame: Frame::default(),
             free_at: SimTime::ZERO,
-        }
+            alone_up_to: 0,
+        };
+        nic.note_limit();
+        nic
     }
 
     /// A queue that sends by a trace. It holds one packet: all others wait in the discipline.
     pub(crate) fn with_opportunities(opportunities: Opportunities) -> Self {
         Nic { opportunities: Some(Box::new(opportunities)), ..Nic::new(Rate::UNLIMITED, 1, false) }
+    }
+
+    /// Updates [`Nic::alone_up_to`] after a change of the byte limit.
+    #[inline]
+    fn note_limit(&mut self) {
+        let calm_up_to = self.limit.as_ref().map_or(u64::MAX, ByteQueueLimit::calm_up_to);
+        self.alone_up_to = if self.descriptors > 1 { calm_up_to } else { 0 };
     }
 
     /// The queue is not stopped: neither the ring, which holds `in_ring`, is full, nor the byte limit reached.
@@ -88,25 +101,55 @@ impl Nic {
         in_ring < self.descriptors && self.limit.as_ref().is_none_or(ByteQueueLimit::open)
     }
 
-    /// A packet entered the ring. Returns when its last bit leaves.
-    #[inline]
-    pub(crate) fn take(&mut self, packet: &Packet, now: SimTime) -> SimTime {
-        if let Some(opportunities) = &mut self.opportunities {
-            // It has no byte limit.
-            return opportunities.deliver(packet.ip_length, now);
-        }
-        self.take_frame(packet, now).0
+    /// A packet entered the ring of a queue that sends by a trace and has no byte limit. Returns when its last bit leaves.
+    pub(crate) fn take_by_trace(&mut self, packet: &Packet, now: SimTime) -> SimTime {
+        self.opportunities.as_mut().map_or(now, |opportunities| opportunities.deliver(packet.ip_length, now))
     }
 
-    /// The same for a queue that sends at a rate; also returns the length of the frame.
+    /// The same for a queue that sends at a rate.
     #[inline]
-    pub(crate) fn take_frame(&mut self, packet: &Packet, now: SimTime) -> (SimTime, u64) {
+    pub(crate) fn take(&mut self, packet: &Packet, now: SimTime) -> SimTime {
         debug_assert!(self.has_rate(), "a trace has no frames");
         let departure = self.occupy(packet, now);
         if let Some(limit) = &mut self.limit {
             limit.add(self.frame.length);
         }
-        (departure, self.frame.length)
+        departure
+    }
+
+    /// The same for a frame of which only the departure matters: the ring is empty, and if this frame has left before the
+    /// next one comes, its completion changes nothing. `None` and nothing for any other. If the next one comes before, call
+    /// [`Nic::count_alone`] first.
+    #[inline]
+    pub(crate) fn take_alone(&mut self, packet: &Packet, now: SimTime) -> Option<SimTime> {
+        if self.free_at >= now {
+            return None;
+        }
+        if !self.frame.is_like(packet) {
+            self.frame = Frame::of(packet, self.bits_per_sec);
+        }
+        if self.frame.length > self.alone_up_to {
+            return None;
+        }
+        // As in `occupy` after a pause.
+        self.remainder = self.frame.remainder;
+        self.free_at = now + self.frame.nanos;
+        Some(self.free_at)
+    }
+
+    /// Another frame comes, and the one before it, which was alone, has not left: it is counted now. Returns when it
+    /// leaves.
+    pub(crate) fn count_alone(&mut self) -> SimTime {
+        if let Some(limit) = &mut self.limit {
+            limit.add(self.frame.length);
+        }
+        self.free_at
+    }
+
+    /// The last frame has not left yet.
+    #[inline]
+    pub(crate) fn is_busy(&self, now: SimTime) -> bool {
+        self.free_at > now
     }
 
     /// It sends at a rate, not by a trace.
@@ -152,6 +195,7 @@ impl Nic {
     pub(crate) fn complete(&mut self, length: u32, departure: SimTime) {
         if let Some(limit) = &mut self.limit {
             limit.complete(u64::from(length), departure);
+            self.note_limit();
         }
     }
 }

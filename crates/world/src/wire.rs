@@ -49,13 +49,35 @@ impl Wire {
     /// packet; otherwise its arrival follows that of the packet before it.
     #[inline(always)]
     pub(crate) fn push(&mut self, packet: Box<Packet>, departure: SimTime) -> Option<SimTime> {
+        if self.completed == self.end {
+            self.next_departure = departure;
+        }
+        self.append(packet, departure)
+    }
+
+    /// The same while the ring is empty, for a packet whose completion would do nothing: it counts as completed.
+    #[inline(always)]
+    pub(crate) fn push_completed(&mut self, packet: Box<Packet>, departure: SimTime) -> Option<SimTime> {
+        debug_assert_eq!(self.in_ring(), 0, "a ring completes its packets in order");
+        let arrival = self.append(packet, departure);
+        self.completed = self.end;
+        arrival
+    }
+
+    /// The last packet, which counts as completed, is in the ring after all; its last bit leaves at `departure`.
+    pub(crate) fn uncomplete_last(&mut self, departure: SimTime) {
+        debug_assert!(self.in_ring() == 0 && self.packets() > 0, "it has not arrived");
+        debug_assert_eq!(self.slot(self.end - 1).departure, departure);
+        self.completed -= 1;
+        self.next_departure = departure;
+    }
+
+    #[inline(always)]
+    fn append(&mut self, packet: Box<Packet>, departure: SimTime) -> Option<SimTime> {
         if self.packets() == self.slots.len() {
             self.grow();
         }
         let is_only = self.first == self.end;
-        if self.completed == self.end {
-            self.next_departure = departure;
-        }
         let slot = self.slot_mut(self.end);
         slot.departure = departure;
         let before = slot.packet.replace(packet);
@@ -123,9 +145,12 @@ impl Wire {
     /// Takes the next packet that has arrived by `now`; it was completed.
     #[inline]
     pub(crate) fn arrived(&mut self, now: SimTime) -> Option<Box<Packet>> {
-        if self.next_arrival > now {
-            return None;
-        }
+        if self.next_arrival > now { None } else { self.take_first() }
+    }
+
+    /// Takes the first packet, which has arrived.
+    #[inline]
+    pub(crate) fn take_first(&mut self) -> Option<Box<Packet>> {
         debug_assert!(self.completed > self.first, "a packet leaves before it arrives");
         let packet = self.slot_mut(self.first).packet.take();
         self.first += 1;
