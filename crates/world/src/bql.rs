@@ -43,11 +43,11 @@ impl ByteQueueLimit {
         self.queued <= self.adjusted
     }
 
-    /// The longest packet that tells nothing about the limit if it enters an empty ring and is completed before the
-    /// next one enters: such a packet need not be counted.
+    /// A packet that enters an empty ring, and is completed before the next one enters, tells nothing about the limit: it
+    /// need not be counted.
     #[inline]
-    pub(crate) fn calm_up_to(&self) -> u64 {
-        if self.over_before > 0 { 0 } else { self.limit }
+    pub(crate) fn is_calm_with(&self, bytes: u64) -> bool {
+        self.over_before == 0 && bytes <= self.limit
     }
 
     /// A packet was handed to the NIC.

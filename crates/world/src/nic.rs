@@ -29,8 +29,6 @@ pub(crate) struct Nic {
     frame: Frame,
     /// When all frames in the ring have left.
     free_at: SimTime,
-    /// The longest frame that, alone in the ring, neither stops the queue nor tells anything to the byte limit.
-    alone_up_to: u64,
 }
 
 /// What the NIC knows of a frame. It is cached: most frames are as long as the one before, and a division costs more than
@@ -68,31 +66,20 @@ impl Frame {
 
 impl Nic {
     pub(crate) fn new(rate: Rate, descriptors: u32, byte_limited: bool) -> Self {
-        let limit = byte_limited.then(ByteQueueLimit::default);
-        let mut nic = Nic {
+        Nic {
             bits_per_sec: rate.bits_per_sec(),
             opportunities: None,
             descriptors: descriptors as usize,
-            limit,
+            limit: byte_limited.then(ByteQueueLimit::default),
             remainder: 0,
             frame: Frame::default(),
             free_at: SimTime::ZERO,
-            alone_up_to: 0,
-        };
-        nic.note_limit();
-        nic
+        }
     }
 
     /// A queue that sends by a trace. It holds one packet: all others wait in the discipline.
     pub(crate) fn with_opportunities(opportunities: Opportunities) -> Self {
         Nic { opportunities: Some(Box::new(opportunities)), ..Nic::new(Rate::UNLIMITED, 1, false) }
-    }
-
-    /// Updates [`Nic::alone_up_to`] after a change of the byte limit.
-    #[inline]
-    fn note_limit(&mut self) {
-        let calm_up_to = self.limit.as_ref().map_or(u64::MAX, ByteQueueLimit::calm_up_to);
-        self.alone_up_to = if self.descriptors > 1 { calm_up_to } else { 0 };
     }
 
     /// The queue is not stopped: neither the ring, which holds `in_ring`, is full, nor the byte limit reached.
@@ -128,7 +115,8 @@ impl Nic {
         if !self.frame.is_like(packet) {
             self.frame = Frame::of(packet, self.bits_per_sec);
         }
-        if self.frame.length > self.alone_up_to {
+        let is_calm = self.limit.as_ref().is_none_or(|limit| limit.is_calm_with(self.frame.length));
+        if !is_calm || self.descriptors == 1 {
             return None;
         }
         // As in `occupy` after a pause.
@@ -195,7 +183,6 @@ impl Nic {
     pub(crate) fn complete(&mut self, length: u32, departure: SimTime) {
         if let Some(limit) = &mut self.limit {
             limit.complete(u64::from(length), departure);
-            self.note_limit();
         }
     }
 }
