@@ -168,6 +168,27 @@ impl<E: Copy> Calendar<E> {
         }
     }
 
+    /// The event to which the time has passed.
+    #[inline(always)]
+    pub fn present(&self) -> Option<E> {
+        self.front.first().map(|entry| entry.event)
+    }
+
+    /// Instead of taking the event to which the time has passed: it happens again at `at`, as if it was taken and scheduled.
+    #[inline(always)]
+    pub fn repeat(&mut self, at: SimTime) {
+        debug_assert!(self.front.first().is_some_and(|entry| entry.at == self.now && at >= self.now));
+        if at >= self.horizon { self.repeat_late(at) } else { self.front.move_first(at) }
+    }
+
+    /// The same if it does not belong to the front.
+    #[inline(never)]
+    fn repeat_late(&mut self, at: SimTime) {
+        if let Some(event) = self.take() {
+            self.file_last(at, event);
+        }
+    }
+
     /// Takes the event to which the time has passed.
     #[inline(always)]
     pub fn take(&mut self) -> Option<E> {
@@ -381,6 +402,22 @@ impl<E: Copy> Front<E> {
         self.entries.push(Entry { at, event });
         let mut entries = self.entries.iter_mut().rev();
         let Some(mut free) = entries.next() else { return };
+        for earlier in entries {
+            if earlier.at > at {
+                break;
+            }
+            *free = *earlier;
+            free = earlier;
+        }
+        *free = Entry { at, event };
+    }
+
+    /// The first event happens at `at`, after all that are not later.
+    #[inline(always)]
+    fn move_first(&mut self, at: SimTime) {
+        let mut entries = self.entries.iter_mut().rev();
+        let Some(mut free) = entries.next() else { return };
+        let event = free.event;
         for earlier in entries {
             if earlier.at > at {
                 break;

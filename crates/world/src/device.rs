@@ -214,19 +214,27 @@ impl Device {
     }
 
     /// A packet has reached the other end; more than one if they left at the same instant. The last is returned
-    /// for the host to receive, those before it are in the backlog.
+    /// for the host to receive, those before it are in the backlog. This is the present event of the calendar.
     #[inline]
     pub(crate) fn arrived(&mut self, context: &mut Context) -> Option<Box<Packet>> {
         self.process_completions(context);
         if !self.ends_at_host {
+            context.calendar.take();
             return self.arrived_otherwise(context);
         }
-        let mut last = self.wire.take_first()?;
+        let Some(mut last) = self.wire.take_first() else {
+            debug_assert!(false, "nothing has arrived");
+            context.calendar.take();
+            return None;
+        };
         while let Some(packet) = self.wire.arrived(context.now) {
             context.backlog.push_back((self.peer, last));
             last = packet;
         }
-        self.await_arrival(context);
+        match self.wire.next_arrival {
+            SimTime::NEVER => drop(context.calendar.take()),
+            next => context.calendar.repeat(next),
+        }
         Some(last)
     }
 

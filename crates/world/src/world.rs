@@ -131,7 +131,7 @@ impl World {
     pub(crate) fn advance(&mut self, watch: &dyn Watch) -> Result<(), RunError> {
         let Some(last) = self.end.as_nanos().checked_sub(1).map(SimTime::from_nanos) else { return Ok(()) };
         while self.context.calendar.pass_to_next(last) {
-            let Some(event) = self.context.calendar.take() else { break };
+            let Some(event) = self.context.calendar.present() else { break };
             self.context.now = self.context.calendar.now();
             self.context.cost.events += 1;
             // One condition for everything that is rare between two events.
@@ -190,15 +190,16 @@ impl World {
         Bytes((journal.record.held() + captures.held() + applications) as u64 + packets)
     }
 
+    /// The present event of the calendar happens; it leaves the calendar, or is repeated.
     #[inline]
     fn happen(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
         // Nearly all events are arrivals, and most others wake-ups of disciplines.
         if let Event::Arrived(device) = event {
             self.receive_from(device);
-        } else if let Event::Watchdog(device) = event {
-            self.devices[device.index()].watchdog_fired(&mut self.context);
         } else {
-            return self.happen_otherwise(event, watch);
+            self.context.calendar.take();
+            let Event::Watchdog(device) = event else { return self.happen_otherwise(event, watch) };
+            self.devices[device.index()].watchdog_fired(&mut self.context);
         }
         self.settle();
         Ok(())

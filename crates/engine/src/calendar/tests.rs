@@ -137,6 +137,14 @@ impl Model {
         self.pending.first_key_value().map(|((at, _), _)| *at)
     }
 
+    /// Takes the first event and schedules it again.
+    fn repeat(&mut self, at: SimTime) {
+        if let Some((_, event)) = self.pop() {
+            self.scheduled += 1;
+            self.pending.insert((at, self.scheduled), event);
+        }
+    }
+
     fn pop_before(&mut self, limit: SimTime) -> Option<(SimTime, usize)> {
         if self.peek_time()? >= limit { None } else { self.pop() }
     }
@@ -152,6 +160,8 @@ enum Step {
     ScheduleWithAnother { which: usize },
     Pop,
     PopWithin { ahead: u64 },
+    Repeat { ahead: u64 },
+    RepeatWithAnother { which: usize },
 }
 
 /// Spans from nothing to the end of time, each order of magnitude as likely as the next.
@@ -173,6 +183,8 @@ fn step() -> impl Strategy<Value = Step> {
         3 => any::<usize>().prop_map(|which| Step::ScheduleWithAnother { which }),
         5 => Just(Step::Pop),
         3 => ahead().prop_map(|ahead| Step::PopWithin { ahead }),
+        3 => ahead().prop_map(|ahead| Step::Repeat { ahead }),
+        2 => any::<usize>().prop_map(|which| Step::RepeatWithAnother { which }),
     ]
 }
 
@@ -213,5 +225,23 @@ fn apply(step: Step, calendar: &mut Calendar<usize>, model: &mut Model) {
             let limit = now + Span::from_nanos(ahead);
             assert_eq!(calendar.pop_before(limit), model.pop_before(limit));
         }
+        Step::Repeat { ahead } => {
+            if calendar.pass_to_next(SimTime::NEVER) {
+                repeat(calendar.now() + Span::from_nanos(ahead), calendar, model);
+            }
+        }
+        Step::RepeatWithAnother { which } => {
+            if calendar.pass_to_next(SimTime::NEVER) {
+                let pending = model.pending.len();
+                let at = model.pending.keys().nth(which % pending).map_or(now, |(at, _)| *at);
+                repeat(at, calendar, model);
+            }
+        }
     }
+}
+
+fn repeat(at: SimTime, calendar: &mut Calendar<usize>, model: &mut Model) {
+    assert_eq!(calendar.present(), model.pending.values().next().copied());
+    calendar.repeat(at);
+    model.repeat(at);
 }
