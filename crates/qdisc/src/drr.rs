@@ -81,10 +81,10 @@ impl Qdisc for Drr {
             context.refuse(packet, DropReason::Unclassified);
             return Enqueued::Dropped;
         };
-        let before = context.dropped.len();
+        let before = context.effects.dropped.len();
         let class = &mut self.classes[place];
         let answer = class.child.enqueue(packet, context);
-        self.ledger.drop_all(&context.dropped[before..]);
+        self.ledger.drop_all(&context.effects.dropped[before..]);
         if !class.listed && class.child.backlog().packets > 0 {
             (class.listed, class.deficit) = (true, class.quantum);
             self.round.push_back(place);
@@ -93,9 +93,9 @@ impl Qdisc for Drr {
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
-        let before = context.dropped.len();
+        let before = context.effects.dropped.len();
         let answer = self.next(context);
-        self.ledger.settle(&answer, &context.dropped[before..]);
+        self.ledger.settle(&answer, &context.effects.dropped[before..]);
         answer
     }
 

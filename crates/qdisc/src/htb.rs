@@ -155,11 +155,11 @@ impl Qdisc for Htb {
     fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         let Some(place) = self.classify(&packet) else { return self.enqueue_direct(packet, context) };
         self.ledger.arrive(&packet);
-        let before = context.dropped.len();
+        let before = context.effects.dropped.len();
         let node = &mut self.classes[place];
         let leaf = node.leaf.as_mut().expect("packets are classified to leaves");
         let answer = leaf.child.enqueue(packet, context);
-        self.ledger.drop_all(&context.dropped[before..]);
+        self.ledger.drop_all(&context.effects.dropped[before..]);
         if node.feeds == 0 {
             node.refresh_leaf();
         }
@@ -308,10 +308,10 @@ impl Htb {
                 return Dequeued::NotBefore(only.until);
             }
         }
-        let before = context.dropped.len();
+        let before = context.effects.dropped.len();
         let leaf = only.leaf.as_mut().expect("an only class is a leaf");
         let answer = leaf.child.dequeue(context);
-        self.ledger.drop_all(&context.dropped[before..]);
+        self.ledger.drop_all(&context.effects.dropped[before..]);
         match answer {
             Dequeued::Packet(packet) => {
                 let length = packet.frame_length();
@@ -398,10 +398,10 @@ impl Htb {
     }
 
     fn take_from(&mut self, place: usize, prio: usize, level: usize, context: &mut Context<'_>) -> Taken {
-        let before = context.dropped.len();
+        let before = context.effects.dropped.len();
         let leaf = self.classes[place].leaf.as_mut().expect("turns are leaves'");
         let answer = leaf.child.dequeue(context);
-        self.ledger.drop_all(&context.dropped[before..]);
+        self.ledger.drop_all(&context.effects.dropped[before..]);
         match answer {
             Dequeued::Packet(packet) => {
                 self.ledger.leave(&packet);

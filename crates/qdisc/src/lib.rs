@@ -57,14 +57,8 @@ pub struct Context<'a> {
     pub now: SimTime,
     /// Random numbers of this device.
     pub draws: &'a mut dyn Rng,
-    /// As in [`Effects`].
-    pub dropped: &'a mut Vec<(Box<Packet>, DropReason)>,
-    /// As in [`Effects`].
-    pub credits: &'a mut Vec<(SocketId, u32)>,
-    /// As in [`Effects`].
-    pub copies: &'a mut Vec<Box<Packet>>,
-    /// As in [`Effects`].
-    pub marks: &'a mut Vec<Mark>,
+    /// What the caller has to act on.
+    pub effects: &'a mut Effects,
     /// The packet that is being enqueued is a copy, which is not copied again.
     pub is_copy: bool,
 }
@@ -102,8 +96,7 @@ impl Effects {
     /// The context of a call at `now`.
     #[inline]
     pub fn context<'a>(&'a mut self, now: SimTime, draws: &'a mut dyn Rng) -> Context<'a> {
-        let Effects { dropped, credits, copies, marks } = self;
-        Context { now, draws, dropped, credits, copies, marks, is_copy: false }
+        Context { now, draws, effects: self, is_copy: false }
     }
 }
 
@@ -117,13 +110,13 @@ impl Context<'_> {
 
     /// Drops `packet`.
     pub fn refuse(&mut self, packet: Box<Packet>, reason: DropReason) {
-        self.dropped.push((packet, reason));
+        self.effects.dropped.push((packet, reason));
     }
 
     /// Marks `packet`, and has that recorded.
     pub fn mark(&mut self, packet: &mut Packet) {
         packet.mark();
-        self.marks.push(Mark::of(packet));
+        self.effects.marks.push(Mark::of(packet));
     }
 
     /// Ends the charge of `packet` to the socket that sent it, although it is still queued.
@@ -131,7 +124,7 @@ impl Context<'_> {
     pub fn release(&mut self, packet: &mut Packet) {
         if packet.charged {
             packet.charged = false;
-            self.credits.push((packet.from, packet.truesize));
+            self.effects.credits.push((packet.from, packet.truesize));
         }
     }
 }

@@ -57,18 +57,18 @@ impl Qdisc for Mq {
     fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         let queue = (u64::from(packet.flow_hash) * self.queues.len() as u64) >> 32;
         self.ledger.arrive(&packet);
-        let before = context.dropped.len();
+        let before = context.effects.dropped.len();
         let answer = self.queues[queue as usize].enqueue(packet, context);
-        self.ledger.drop_all(&context.dropped[before..]);
+        self.ledger.drop_all(&context.effects.dropped[before..]);
         answer
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
-        let (before, count) = (context.dropped.len(), self.queues.len());
+        let (before, count) = (context.effects.dropped.len(), self.queues.len());
         let in_turn = (0..count).map(|step| (self.turn + step) % count);
         let (answer, queue) = dequeue_first(&mut self.queues, in_turn, context);
         self.turn = queue.map_or(self.turn, |queue| queue + 1);
-        self.ledger.settle(&answer, &context.dropped[before..]);
+        self.ledger.settle(&answer, &context.effects.dropped[before..]);
         answer
     }
 

@@ -303,7 +303,7 @@ impl Qdisc for Netem {
             }
         } else if copy {
             self.own.duplicated += 1;
-            context.copies.push(Box::new(Packet { charged: false, ..(*packet).clone() }));
+            context.effects.copies.push(Box::new(Packet { charged: false, ..(*packet).clone() }));
         }
         if self.delays() {
             context.release(&mut packet);
@@ -442,17 +442,17 @@ impl Netem {
     }
 
     fn pass_to_child(&mut self, packet: Box<Packet>, context: &mut Context<'_>) {
-        let before = context.dropped.len();
+        let before = context.effects.dropped.len();
         if let Some(child) = &mut self.child {
             child.enqueue(packet, context);
         }
-        self.ledger.drop_all(&context.dropped[before..]);
+        self.ledger.drop_all(&context.effects.dropped[before..]);
     }
 
     fn ask_child(&mut self, wake: SimTime, context: &mut Context<'_>) -> Dequeued {
-        let before = context.dropped.len();
+        let before = context.effects.dropped.len();
         let answer = self.child.as_mut().map_or(Dequeued::Empty, |child| child.dequeue(context));
-        self.ledger.drop_all(&context.dropped[before..]);
+        self.ledger.drop_all(&context.effects.dropped[before..]);
         match answer {
             Dequeued::Packet(packet) => {
                 self.ledger.leave(&packet);

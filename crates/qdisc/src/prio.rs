@@ -62,16 +62,16 @@ impl Qdisc for Prio {
         let band = chosen.filter(|band| *band < self.bands.len());
         let band = band.unwrap_or_else(|| self.priomap.band_of(packet.tos));
         self.ledger.arrive(&packet);
-        let before = context.dropped.len();
+        let before = context.effects.dropped.len();
         let answer = self.bands[band].enqueue(packet, context);
-        self.ledger.drop_all(&context.dropped[before..]);
+        self.ledger.drop_all(&context.effects.dropped[before..]);
         answer
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
-        let (before, count) = (context.dropped.len(), self.bands.len());
+        let (before, count) = (context.effects.dropped.len(), self.bands.len());
         let (answer, _) = dequeue_first(&mut self.bands, 0..count, context);
-        self.ledger.settle(&answer, &context.dropped[before..]);
+        self.ledger.settle(&answer, &context.effects.dropped[before..]);
         answer
     }
 

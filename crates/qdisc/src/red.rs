@@ -162,18 +162,18 @@ impl Qdisc for RedQueue {
             context.refuse(packet, DropReason::Aqm);
             return Enqueued::Congestion;
         }
-        let before = context.dropped.len();
+        let before = context.effects.dropped.len();
         let answer = self.child.enqueue(packet, context);
-        self.refused += (context.dropped.len() - before) as u64;
-        self.ledger.drop_all(&context.dropped[before..]);
+        self.refused += (context.effects.dropped.len() - before) as u64;
+        self.ledger.drop_all(&context.effects.dropped[before..]);
         answer
     }
 
     #[inline]
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
-        let before = context.dropped.len();
+        let before = context.effects.dropped.len();
         let answer = self.child.dequeue(context);
-        self.ledger.drop_all(&context.dropped[before..]);
+        self.ledger.drop_all(&context.effects.dropped[before..]);
         match &answer {
             Dequeued::Packet(packet) => self.ledger.leave(packet),
             _ => self.law.ran_empty(context.now),

@@ -43,30 +43,30 @@ impl Series {
     }
 
     fn pass_on(&mut self, packet: Box<Packet>, next: usize, context: &mut Context<'_>) {
-        let copies = context.copies.len();
+        let copies = context.effects.copies.len();
         self.stages[next].enqueue(packet, context);
         self.remember_copies(next, copies, context);
     }
 
     /// Remembers which stage made a copy; the caller enqueues copies again, the last one first.
     fn remember_copies(&mut self, stage: usize, before: usize, context: &Context<'_>) {
-        self.copied_at.extend(std::iter::repeat_n(stage, context.copies.len() - before));
+        self.copied_at.extend(std::iter::repeat_n(stage, context.effects.copies.len() - before));
     }
 }
 
 impl Qdisc for Series {
     fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
-        let (before, copies) = (context.dropped.len(), context.copies.len());
+        let (before, copies) = (context.effects.dropped.len(), context.effects.copies.len());
         let stage = if context.is_copy { self.copied_at.pop().unwrap_or(0) } else { 0 };
         self.ledger.arrive(&packet);
         let answer = self.stages[stage].enqueue(packet, context);
         self.remember_copies(stage, copies, context);
-        self.ledger.drop_all(&context.dropped[before..]);
+        self.ledger.drop_all(&context.effects.dropped[before..]);
         answer
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
-        let before = context.dropped.len();
+        let before = context.effects.dropped.len();
         let wake = self.pump(context);
         let last = self.stages.len() - 1;
         let answer = match self.stages[last].dequeue(context) {
@@ -74,7 +74,7 @@ impl Qdisc for Series {
             Dequeued::Empty if wake < SimTime::NEVER => Dequeued::NotBefore(wake),
             answer => answer,
         };
-        self.ledger.settle(&answer, &context.dropped[before..]);
+        self.ledger.settle(&answer, &context.effects.dropped[before..]);
         answer
     }
 

@@ -160,18 +160,18 @@ impl Qdisc for Tbf {
             context.refuse(packet, DropReason::TooLong);
             return Enqueued::Dropped;
         }
-        let before = context.dropped.len();
+        let before = context.effects.dropped.len();
         let answer = self.child.enqueue(packet, context);
-        self.ledger.drop_all(&context.dropped[before..]);
+        self.ledger.drop_all(&context.effects.dropped[before..]);
         answer
     }
 
     #[inline]
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         if self.head.is_none() {
-            let before = context.dropped.len();
+            let before = context.effects.dropped.len();
             let answer = self.child.dequeue(context);
-            self.ledger.drop_all(&context.dropped[before..]);
+            self.ledger.drop_all(&context.effects.dropped[before..]);
             match answer {
                 Dequeued::Packet(packet) => self.head = Some(packet),
                 other => return other,
