@@ -108,6 +108,9 @@ impl Device {
             self.put_into_ring(packet, context);
             return Enqueued::Queued;
         }
+        if self.way == Way::Through || (self.way == Way::PastIfEmpty && self.nic.is_some() && self.is_ring_full()) {
+            return self.enqueue(packet, context);
+        }
         self.transmit_otherwise(packet, context)
     }
 
@@ -121,12 +124,12 @@ impl Device {
         self.enter_ring(packet, context);
     }
 
-    /// A packet that does not go straight into the ring, or a train, or one that may have been marked here.
+    /// A packet that may bypass the discipline but does not go straight into the ring, or a train, or one that may have been
+    /// marked here.
     #[inline(never)]
     fn transmit_otherwise(&mut self, mut packet: Box<Packet>, context: &mut Context) -> Enqueued {
-        let stopped = self.is_stopped(context);
-        if self.must_enqueue(stopped) {
-            return self.enqueue(packet, stopped, context);
+        if self.must_enqueue(context) {
+            return self.enqueue(packet, context);
         }
         packet.enqueued = context.now;
         self.bypassed.add(&packet);
@@ -136,16 +139,11 @@ impl Device {
 
     /// Whether a packet must be enqueued: it cannot bypass the discipline.
     #[inline]
-    fn must_enqueue(&mut self, stopped: bool) -> bool {
-        match (&self.root, self.way) {
-            (None, _) => false,
-            (Some(_), Way::Through) => true,
-            (Some(root), _) => {
-                let queues = stopped || root.backlog().packets > 0;
-                self.way = if queues { Way::PastIfEmpty } else { self.way_when_empty };
-                queues
-            }
-        }
+    fn must_enqueue(&mut self, context: &Context) -> bool {
+        let Some(root) = &self.root else { return false };
+        let queues = self.is_stopped(context) || root.backlog().packets > 0;
+        self.way = if queues { Way::PastIfEmpty } else { self.way_when_empty };
+        queues
     }
 
     /// Tells the discipline of the packets that bypassed it. Call it before its counters are read.
@@ -157,13 +155,12 @@ impl Device {
     }
 
     /// Enqueues a packet.
-    #[inline(always)]
-    fn enqueue(&mut self, packet: Box<Packet>, stopped: bool, context: &mut Context) -> Enqueued {
+    #[inline(never)]
+    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
         let Some(root) = &mut self.root else { return Enqueued::Queued };
         let outcome = root.enqueue(packet, &mut context.effects.context(context.now, &mut self.draws));
-        self.enqueue_copies(context);
-        self.account_for_dropped(context);
-        if stopped {
+        self.process_effects(context);
+        if self.is_stopped(context) {
             self.await_room(context);
         } else if self.closed_until <= context.now {
             self.dequeue(context);
@@ -171,16 +168,23 @@ impl Device {
         outcome
     }
 
-    #[inline]
-    fn enqueue_copies(&mut self, context: &mut Context) {
-        if !context.effects.copies.is_empty() {
-            self.enqueue_all_copies(context);
+    /// What a discipline has dropped is accounted for, and the copies that it made are enqueued.
+    #[inline(always)]
+    fn process_effects(&mut self, context: &mut Context) {
+        if context.effects.copies.len() | context.effects.dropped.len() != 0 {
+            self.process_all_effects(context);
         }
     }
 
-    /// Copies that a discipline made enter at the root. [linux-6.12 sch_netem.c netem_enqueue]
     #[cold]
-    fn enqueue_all_copies(&mut self, context: &mut Context) {
+    #[inline(never)]
+    fn process_all_effects(&mut self, context: &mut Context) {
+        self.enqueue_copies(context);
+        self.account_for_dropped(context);
+    }
+
+    /// Copies that a discipline made enter at the root. [linux-6.12 sch_netem.c netem_enqueue]
+    fn enqueue_copies(&mut self, context: &mut Context) {
         while let (Some(copy), Some(root)) = (context.effects.copies.pop(), &mut self.root) {
             context.enters(&copy, 1);
             root.enqueue(copy, &mut context.effects.context(context.now, &mut self.draws).of_copy());
@@ -188,6 +192,7 @@ impl Device {
     }
 
     /// A frame has left for which its sender (for the credit) or the discipline (for room in the ring) waits.
+    #[inline]
     pub(crate) fn transmitted(&mut self, context: &mut Context) {
         if self.completion == context.now {
             self.completion = SimTime::NEVER;
@@ -394,18 +399,23 @@ impl Device {
         if self.is_stopped(context) {
             self.await_room(context);
         } else {
-            self.dequeue(context);
+            self.dequeue_while_open(context);
         }
     }
 
-    /// The same while the queue is not stopped. A discipline that is closed is not dequeued.
-    #[inline(always)]
+    /// The same where it is known that the queue is not stopped and that there are no completions.
+    #[inline(never)]
     fn dequeue(&mut self, context: &mut Context) {
+        self.dequeue_while_open(context);
+    }
+
+    /// A discipline that is closed is not dequeued.
+    #[inline(always)]
+    fn dequeue_while_open(&mut self, context: &mut Context) {
         loop {
             let Some(root) = &mut self.root else { return };
             let dequeued = root.dequeue(&mut context.effects.context(context.now, &mut self.draws));
-            self.enqueue_copies(context);
-            self.account_for_dropped(context);
+            self.process_effects(context);
             match dequeued {
                 Dequeued::Packet(packet) => self.hand_to_driver(packet, context),
                 Dequeued::NotBefore(at) => return self.ask_again(at, context),
@@ -581,13 +591,14 @@ impl Device {
         context.credit(sender, truesize);
     }
 
-    /// The queue is stopped; if packets wait for it, the next completion wakes it.
+    /// The queue is stopped; if packets wait for it, the next completion wakes it. (A radio has no completions: its driver
+    /// wakes the queue when it takes packets again.)
+    #[inline]
     fn await_room(&mut self, context: &mut Context) {
-        if self.radio.is_some() {
-            // The driver wakes the queue when it takes packets again.
-            return;
-        }
-        if self.root.as_ref().is_some_and(|root| root.backlog().packets > 0) {
+        // First what is most often false: that completion is awaited already.
+        if self.wire.next_departure < self.completion
+            && self.root.as_ref().is_some_and(|root| root.backlog().packets > 0)
+        {
             self.await_completion(self.wire.next_departure, context);
         }
     }
@@ -600,7 +611,7 @@ impl Device {
     }
 
     /// Schedules a completion, unless an earlier one is pending.
-    #[inline]
+    #[inline(never)]
     fn await_completion(&mut self, departure: SimTime, context: &mut Context) {
         if departure < self.completion {
             self.completion = departure;

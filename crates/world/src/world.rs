@@ -193,19 +193,22 @@ impl World {
     /// The present event of the calendar happens; it leaves the calendar, or is repeated.
     #[inline]
     fn happen(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
-        // Nearly all events are arrivals, and most others wake-ups of disciplines.
+        // Nearly all events are arrivals, and most others wake-ups of disciplines, by their watchdog or by room in the ring.
         if let Event::Arrived(device) = event {
             self.receive_from(device);
         } else {
             self.context.calendar.take();
-            let Event::Watchdog(device) = event else { return self.happen_otherwise(event, watch) };
-            self.devices[device.index()].watchdog_fired(&mut self.context);
+            match event {
+                Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.context),
+                Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.context),
+                _ => return self.happen_otherwise(event, watch),
+            }
         }
         self.settle();
         Ok(())
     }
 
-    /// An event that is neither an arrival, as most are, nor a wake-up of a discipline or a timer. All others are here so
+    /// An event that is neither an arrival, as most are, nor a wake-up of a discipline. All others are here so
     /// that the main loop is short.
     #[inline(never)]
     fn happen_otherwise(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
@@ -215,8 +218,7 @@ impl World {
                 return Ok(());
             }
             Event::Progress => return self.check_watcher(watch),
-            Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.context),
-            Event::Arrived(_) | Event::Watchdog(_) => {}
+            Event::Arrived(_) | Event::Watchdog(_) | Event::Transmitted(_) => {}
             Event::PathDelivers(device) => self.devices[device.index()].path_delivers(&mut self.context),
             Event::Poll(device) => self.devices[device.index()].poll(&mut self.context),
             Event::Air(channel) => self.on_air(channel),
