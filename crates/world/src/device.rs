@@ -108,9 +108,6 @@ impl Device {
             self.put_into_ring(packet, context);
             return Enqueued::Queued;
         }
-        if self.way == Way::Through || (self.way == Way::PastIfEmpty && self.nic.is_some() && self.is_ring_full()) {
-            return self.enqueue(packet, context);
-        }
         self.transmit_otherwise(packet, context)
     }
 
@@ -124,10 +121,19 @@ impl Device {
         self.enter_ring(packet, context);
     }
 
-    /// A packet that may bypass the discipline but does not go straight into the ring, or a train, or one that may have been
-    /// marked here.
+    /// A packet that does not go straight into the ring, or a train, or one that may have been marked here.
     #[inline(never)]
-    fn transmit_otherwise(&mut self, mut packet: Box<Packet>, context: &mut Context) -> Enqueued {
+    fn transmit_otherwise(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
+        let waits = self.way == Way::PastIfEmpty && self.nic.is_some() && self.is_ring_full();
+        if waits || self.way == Way::Through {
+            return self.enqueue(packet, context);
+        }
+        self.bypass_or_enqueue(packet, context)
+    }
+
+    /// The same for a packet that may bypass the discipline.
+    #[inline(never)]
+    fn bypass_or_enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context) -> Enqueued {
         if self.must_enqueue(context) {
             return self.enqueue(packet, context);
         }
