@@ -84,7 +84,7 @@ impl Qdisc for Drr {
         let before = context.effects.dropped.len();
         let class = &mut self.classes[place];
         let answer = class.child.enqueue(packet, context);
-        self.ledger.drop_all(&context.effects.dropped[before..]);
+        self.ledger.drop_since(before, &context.effects.dropped);
         if !class.listed && class.child.backlog().packets > 0 {
             (class.listed, class.deficit) = (true, class.quantum);
             self.round.push_back(place);

@@ -5,20 +5,26 @@
 
 use tailback_packet::Packet;
 
-use crate::index_list::{IndexList, NONE};
+use crate::index_list::NONE;
 
 /// FIFO queues numbered from 0.
-#[derive(Default)]
 pub struct FlowQueues {
-    slots: Vec<Option<Box<Packet>>>,
-    links: Vec<u32>,
-    free: IndexList,
+    slots: Vec<Slot>,
+    /// The first free slot.
+    free: u32,
     queues: Vec<FlowQueue>,
 }
 
-#[derive(Clone, Copy, Default)]
+/// A packet and the next slot of its queue; or nothing and the next free slot.
+struct Slot {
+    packet: Option<Box<Packet>>,
+    next: u32,
+}
+
+#[derive(Clone, Copy)]
 struct FlowQueue {
-    slots: IndexList,
+    first: u32,
+    last: u32,
     packets: u32,
     bytes: u64,
 }
@@ -26,7 +32,8 @@ struct FlowQueue {
 impl FlowQueues {
     /// `flows` empty queues.
     pub fn new(flows: u32) -> Self {
-        FlowQueues { queues: vec![FlowQueue::default(); flows as usize], ..FlowQueues::default() }
+        let empty = FlowQueue { first: NONE, last: NONE, packets: 0, bytes: 0 };
+        FlowQueues { slots: Vec::new(), free: NONE, queues: vec![empty; flows as usize] }
     }
 
     /// Appends to the queue of `flow`.
@@ -35,18 +42,22 @@ impl FlowQueues {
         let queue = &mut self.queues[flow as usize];
         queue.packets += 1;
         queue.bytes += u64::from(packet.frame_length());
-        let slot = match self.free.pop_front(&self.links) {
+        let place = match self.slots.get_mut(self.free as usize) {
             Some(slot) => {
-                self.slots[slot as usize] = Some(packet);
-                slot
+                let place = std::mem::replace(&mut self.free, slot.next);
+                *slot = Slot { packet: Some(packet), next: NONE };
+                place
             }
             None => {
-                self.slots.push(Some(packet));
-                self.links.push(NONE);
+                self.slots.push(Slot { packet: Some(packet), next: NONE });
                 self.slots.len() as u32 - 1
             }
         };
-        queue.slots.push_back(&mut self.links, slot);
+        match self.slots.get_mut(queue.last as usize) {
+            Some(last) => last.next = place,
+            None => queue.first = place,
+        }
+        queue.last = place;
     }
 
     /// Takes the oldest packet of `flow`.
@@ -59,9 +70,13 @@ impl FlowQueues {
     #[inline]
     pub fn pop_with_length(&mut self, flow: u32) -> Option<(Box<Packet>, u32)> {
         let queue = &mut self.queues[flow as usize];
-        let slot = queue.slots.pop_front(&self.links)?;
-        self.free.push_front(&mut self.links, slot);
-        let packet = self.slots[slot as usize].take()?;
+        let slot = self.slots.get_mut(queue.first as usize)?;
+        let packet = slot.packet.take()?;
+        let next = std::mem::replace(&mut slot.next, self.free);
+        self.free = std::mem::replace(&mut queue.first, next);
+        if next == NONE {
+            queue.last = NONE;
+        }
         let length = packet.frame_length();
         queue.packets -= 1;
         queue.bytes -= u64::from(length);
@@ -88,7 +103,7 @@ impl FlowQueues {
 
     /// Packets in the slab.
     pub fn held(&self) -> usize {
-        self.slots.len() - self.free.len(&self.links)
+        self.slots.iter().filter(|slot| slot.packet.is_some()).count()
     }
 }
 

@@ -80,6 +80,7 @@ struct Node {
     rate: Bucket,
     ceil: Bucket,
     framing: Framing,
+    cost: Cost,
     checkpoint: SimTime,
     mode: Mode,
     /// When the mode changes, unless it is [`Mode::CanSend`].
@@ -116,8 +117,14 @@ struct Bucket {
     rate: Rate,
     depth: i64,
     tokens: i64,
-    /// Length and cost of the last packet, to avoid a division for the next one of that length.
-    last: (u32, i64),
+}
+
+/// What the last packet cost, to avoid divisions for the next one of its length.
+#[derive(Default)]
+struct Cost {
+    length: u32,
+    rate: i64,
+    ceil: i64,
 }
 
 /// What a leaf returned in its turn.
@@ -159,7 +166,7 @@ impl Qdisc for Htb {
         let node = &mut self.classes[place];
         let leaf = node.leaf.as_mut().expect("packets are classified to leaves");
         let answer = leaf.child.enqueue(packet, context);
-        self.ledger.drop_all(&context.effects.dropped[before..]);
+        self.ledger.drop_since(before, &context.effects.dropped);
         if node.feeds == 0 {
             node.refresh_leaf();
         }
@@ -301,9 +308,10 @@ impl Htb {
     fn dequeue_only_class(&mut self, context: &mut Context<'_>) -> Dequeued {
         let only = &mut self.classes[0];
         if only.mode != Mode::CanSend {
-            if only.until <= context.now {
-                self.ledger.overlimits += u64::from(only.change_mode(context.now));
+            if only.until > context.now {
+                return Dequeued::NotBefore(only.until);
             }
+            self.ledger.overlimits += u64::from(only.change_mode(context.now));
             if only.mode != Mode::CanSend {
                 return Dequeued::NotBefore(only.until);
             }
@@ -311,7 +319,7 @@ impl Htb {
         let before = context.effects.dropped.len();
         let leaf = only.leaf.as_mut().expect("an only class is a leaf");
         let answer = leaf.child.dequeue(context);
-        self.ledger.drop_all(&context.effects.dropped[before..]);
+        self.ledger.drop_since(before, &context.effects.dropped);
         match answer {
             Dequeued::Packet(packet) => {
                 let length = packet.frame_length();
@@ -401,7 +409,7 @@ impl Htb {
         let before = context.effects.dropped.len();
         let leaf = self.classes[place].leaf.as_mut().expect("turns are leaves'");
         let answer = leaf.child.dequeue(context);
-        self.ledger.drop_all(&context.effects.dropped[before..]);
+        self.ledger.drop_since(before, &context.effects.dropped);
         match answer {
             Dequeued::Packet(packet) => {
                 self.ledger.leave(&packet);
@@ -501,17 +509,25 @@ impl Node {
     #[inline]
     fn charge(&mut self, lender: usize, length: u32, now: SimTime) -> bool {
         let elapsed = self.elapsed(now);
-        let length = self.framing.charged(length);
+        if self.cost.length != length {
+            self.cost = self.cost_of(length);
+        }
         if self.level >= lender {
             self.lended += u64::from(self.level == lender);
-            self.rate.charge(elapsed, length);
+            self.rate.charge(elapsed, self.cost.rate);
         } else {
             self.borrowed += 1;
             self.rate.tokens += elapsed;
         }
-        self.ceil.charge(elapsed, length);
+        self.ceil.charge(elapsed, self.cost.ceil);
         self.checkpoint = now;
         self.change_mode_by((self.rate.tokens, self.ceil.tokens), now)
+    }
+
+    #[inline(never)]
+    fn cost_of(&self, length: u32) -> Cost {
+        let charged = self.framing.charged(length);
+        Cost { length, rate: self.rate.cost(charged), ceil: self.ceil.cost(charged) }
     }
 
     #[inline]
@@ -544,14 +560,14 @@ impl Node {
 
 impl Bucket {
     #[inline]
-    fn charge(&mut self, elapsed: i64, length: u32) {
+    fn charge(&mut self, elapsed: i64, cost: i64) {
         let filled = (self.tokens + elapsed).min(self.depth);
-        if self.last.0 != length {
-            // The tokens of a packet that costs more would end at the horizon, too.
-            let cost = sending_time(self.rate, u64::from(length)).min((i64::MAX - HORIZON) as u64);
-            self.last = (length, cost as i64);
-        }
-        self.tokens = (filled - self.last.1).max(1 - HORIZON);
+        self.tokens = (filled - cost).max(1 - HORIZON);
+    }
+
+    fn cost(&self, length: u32) -> i64 {
+        // The tokens of a packet that costs more would end at the horizon, too.
+        sending_time(self.rate, u64::from(length)).min((i64::MAX - HORIZON) as u64) as i64
     }
 }
 

@@ -45,15 +45,6 @@ impl IndexList {
     }
 
     #[inline]
-    pub fn push_front(&mut self, links: &mut [u32], index: u32) {
-        links[index as usize] = self.head;
-        if self.is_empty() {
-            self.tail = index;
-        }
-        self.head = index;
-    }
-
-    #[inline]
     pub fn pop_front(&mut self, links: &[u32]) -> Option<u32> {
         let first = self.first()?;
         self.head = links[first as usize];
@@ -87,7 +78,7 @@ mod tests {
         let mut links = vec![NONE; 4];
         let (mut odd, mut even) = (IndexList::default(), IndexList::default());
         [1, 3].into_iter().for_each(|index| odd.push_back(&mut links, index));
-        [2, 0].into_iter().for_each(|index| even.push_front(&mut links, index));
+        [0, 2].into_iter().for_each(|index| even.push_back(&mut links, index));
         assert_eq!((odd.len(&links), even.len(&links)), (2, 2));
         assert_eq!(
             [odd.pop_front(&links), odd.pop_front(&links), odd.pop_front(&links)],

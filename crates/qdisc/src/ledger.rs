@@ -14,13 +14,8 @@ struct Tally {
 impl Tally {
     #[inline]
     fn add(&mut self, packet: &Packet) {
-        self.add_of(packet.frame_length());
-    }
-
-    #[inline]
-    fn add_of(&mut self, length: u32) {
         self.packets += 1;
-        self.bytes += u64::from(length);
+        self.bytes += u64::from(packet.frame_length());
     }
 
     #[inline]
@@ -34,9 +29,11 @@ impl Tally {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ledger {
     waiting: Tally,
-    left: Tally,
-    dropped: Tally,
+    /// Frame bytes of the packets that left.
+    bytes_left: u64,
     segments_left: u64,
+    /// Packets.
+    dropped: u64,
     /// Times a shaper ran out of tokens.
     pub overlimits: u64,
     /// Packets marked CE.
@@ -63,26 +60,33 @@ impl Ledger {
 
     #[inline]
     fn pass(&mut self, packet: &Packet, length: u32) {
-        self.left.add_of(length);
+        self.bytes_left += u64::from(length);
         self.segments_left += u64::from(packet.segments);
     }
 
     /// Counts packets that bypassed the queue.
     pub fn bypass(&mut self, bypassed: Bypassed) {
-        self.left.packets += bypassed.packets;
-        self.left.bytes += bypassed.bytes;
+        self.bytes_left += bypassed.bytes;
         self.segments_left += bypassed.segments;
     }
 
     #[inline]
     pub fn drop(&mut self, packet: &Packet) {
-        let length = packet.frame_length();
-        self.waiting.take_of(length);
-        self.dropped.add_of(length);
+        self.waiting.take_of(packet.frame_length());
+        self.dropped += 1;
+    }
+
+    /// Counts packets that a child has dropped since `before` of them were.
+    #[inline]
+    pub fn drop_since(&mut self, before: usize, dropped: &[(Box<Packet>, DropReason)]) {
+        if dropped.len() > before {
+            self.drop_all(&dropped[before..]);
+        }
     }
 
     /// Counts packets that a child has dropped.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     pub fn drop_all(&mut self, dropped: &[(Box<Packet>, DropReason)]) {
         for (packet, _) in dropped {
             self.drop(packet);
@@ -110,9 +114,9 @@ impl Ledger {
 
     pub fn counters(&self) -> Counters {
         Counters {
-            sent_bytes: self.left.bytes,
+            sent_bytes: self.bytes_left,
             sent_packets: self.segments_left,
-            dropped: self.dropped.packets,
+            dropped: self.dropped,
             overlimits: self.overlimits,
             requeues: 0,
             marked: self.marked,

@@ -59,7 +59,7 @@ impl Qdisc for Mq {
         self.ledger.arrive(&packet);
         let before = context.effects.dropped.len();
         let answer = self.queues[queue as usize].enqueue(packet, context);
-        self.ledger.drop_all(&context.effects.dropped[before..]);
+        self.ledger.drop_since(before, &context.effects.dropped);
         answer
     }
 

@@ -446,13 +446,13 @@ impl Netem {
         if let Some(child) = &mut self.child {
             child.enqueue(packet, context);
         }
-        self.ledger.drop_all(&context.effects.dropped[before..]);
+        self.ledger.drop_since(before, &context.effects.dropped);
     }
 
     fn ask_child(&mut self, wake: SimTime, context: &mut Context<'_>) -> Dequeued {
         let before = context.effects.dropped.len();
         let answer = self.child.as_mut().map_or(Dequeued::Empty, |child| child.dequeue(context));
-        self.ledger.drop_all(&context.effects.dropped[before..]);
+        self.ledger.drop_since(before, &context.effects.dropped);
         match answer {
             Dequeued::Packet(packet) => {
                 self.ledger.leave(&packet);

@@ -64,7 +64,7 @@ impl Qdisc for Prio {
         self.ledger.arrive(&packet);
         let before = context.effects.dropped.len();
         let answer = self.bands[band].enqueue(packet, context);
-        self.ledger.drop_all(&context.effects.dropped[before..]);
+        self.ledger.drop_since(before, &context.effects.dropped);
         answer
     }
 

@@ -165,7 +165,7 @@ impl Qdisc for RedQueue {
         let before = context.effects.dropped.len();
         let answer = self.child.enqueue(packet, context);
         self.refused += (context.effects.dropped.len() - before) as u64;
-        self.ledger.drop_all(&context.effects.dropped[before..]);
+        self.ledger.drop_since(before, &context.effects.dropped);
         answer
     }
 
@@ -173,7 +173,7 @@ impl Qdisc for RedQueue {
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         let before = context.effects.dropped.len();
         let answer = self.child.dequeue(context);
-        self.ledger.drop_all(&context.effects.dropped[before..]);
+        self.ledger.drop_since(before, &context.effects.dropped);
         match &answer {
             Dequeued::Packet(packet) => self.ledger.leave(packet),
             _ => self.law.ran_empty(context.now),

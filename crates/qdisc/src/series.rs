@@ -61,7 +61,7 @@ impl Qdisc for Series {
         self.ledger.arrive(&packet);
         let answer = self.stages[stage].enqueue(packet, context);
         self.remember_copies(stage, copies, context);
-        self.ledger.drop_all(&context.effects.dropped[before..]);
+        self.ledger.drop_since(before, &context.effects.dropped);
         answer
     }
 

@@ -162,7 +162,7 @@ impl Qdisc for Tbf {
         }
         let before = context.effects.dropped.len();
         let answer = self.child.enqueue(packet, context);
-        self.ledger.drop_all(&context.effects.dropped[before..]);
+        self.ledger.drop_since(before, &context.effects.dropped);
         answer
     }
 
@@ -171,7 +171,7 @@ impl Qdisc for Tbf {
         if self.head.is_none() {
             let before = context.effects.dropped.len();
             let answer = self.child.dequeue(context);
-            self.ledger.drop_all(&context.effects.dropped[before..]);
+            self.ledger.drop_since(before, &context.effects.dropped);
             match answer {
                 Dequeued::Packet(packet) => self.head = Some(packet),
                 other => return other,

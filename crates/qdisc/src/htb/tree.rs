@@ -3,7 +3,7 @@
 use tailback_units::{ParameterError, Parameters, Rate, SimTime};
 
 use super::parameters::{CLASS_PARAMETERS, complete_class};
-use super::{Bucket, LEVELS, Leaf, Mode, Node, PRIORITIES, TICK_SHIFT, sending_time};
+use super::{Bucket, Cost, LEVELS, Leaf, Mode, Node, PRIORITIES, TICK_SHIFT, sending_time};
 use crate::framing::Framing;
 use crate::pfifo::Pfifo;
 use crate::{Attachment, Class, Qdisc};
@@ -82,6 +82,7 @@ impl Node {
             rate: Bucket::full(value("rate")?, value("burst")?),
             ceil: Bucket::full(value("ceil")?, value("cburst")?),
             framing: Framing::from_parameters(&class.parameters)?,
+            cost: Cost::default(),
             checkpoint: SimTime::ZERO,
             mode: Mode::CanSend,
             until: SimTime::ZERO,
@@ -100,6 +101,6 @@ impl Bucket {
         let rate = Rate::from_bytes_per_sec(bits_per_sec / 8);
         let ticks = sending_time(rate, burst).div_ceil(1 << TICK_SHIFT).min(u64::from(u32::MAX));
         let depth = (ticks << TICK_SHIFT) as i64;
-        Bucket { rate, depth, tokens: depth, last: (0, 0) }
+        Bucket { rate, depth, tokens: depth }
     }
 }
