@@ -104,7 +104,8 @@ impl Device {
     pub(crate) fn transmit(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
         context.cost.packets += 1;
         self.process_completions(context);
-        if self.way == Way::IntoRing && packet.segments == 1 && packet.ecn != Ecn::Ce && !self.is_ring_full() {
+        if self.way == Way::IntoRing && packet.segments == 1 && packet.ecn != Ecn::Ce && !self.is_ring_full()
+        {
             self.put_into_ring(packet, context);
             return Enqueued::Queued;
         }
