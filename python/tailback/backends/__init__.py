@@ -6,9 +6,10 @@ observe are absent from its tables.
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
+from tailback.frozen import dataclass
 from tailback.resolved import Scenario
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ holding.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
+from tailback.frozen import dataclass
 from tailback.papers import access21, teacup14, ton22, wlan18
 from tailback.papers.claims import Claim, Paper
 from tailback.papers.sample import Evaluator, Sample

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
+from tailback.frozen import dataclass
 from tailback.resolved.fields import (
     ABSENT_IF_EMPTY,
     ABSENT_IF_NEITHER,

@@ -9,7 +9,8 @@ other scripts and the second document. The kinds do not add up to the published 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from tailback.frozen import dataclass
 
 KB = 1024
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tailback.frozen import dataclass
 from tailback.resolved.devices import Device, rate_of
 from tailback.resolved.scenario import Scenario
 

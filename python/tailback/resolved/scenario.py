@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Annotated, Literal, TypeAlias
 
+from tailback.frozen import dataclass
 from tailback.resolved.devices import Device
 from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT
 from tailback.resolved.links import Link, Route, Trace

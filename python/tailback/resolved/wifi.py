@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from tailback.frozen import dataclass
 from tailback.resolved.fields import STRICT, Options
 
 AIR = "air"

@@ -4,9 +4,10 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from tailback.frozen import dataclass
 from tailback.resolved import Scenario, to_json
 
 HASH_LENGTH = 8

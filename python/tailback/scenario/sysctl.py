@@ -7,8 +7,7 @@ have no effect. Values are numbers without units, as in `sysctl -w`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tailback.frozen import dataclass
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown, whole
 

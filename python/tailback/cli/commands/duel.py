@@ -1,6 +1,5 @@
 """`tailback duel`: congestion controls against each other."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +7,7 @@ import typer
 
 from tailback.cli import completions
 from tailback.cli.options import Jobs, Set, backend_name, out_folder
+from tailback.frozen import dataclass
 
 
 @dataclass(frozen=True)

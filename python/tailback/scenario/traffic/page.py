@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema
 
 from tailback import resolved
+from tailback.frozen import dataclass
 from tailback.resolved.pages import SHAPES, PageObject
 from tailback.scenario import arrivals, defaults
 from tailback.scenario.network import Problem

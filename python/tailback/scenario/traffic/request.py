@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field, WithJsonSchema
 
 from tailback import resolved
+from tailback.frozen import dataclass
 from tailback.scenario import arrivals, defaults
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
