@@ -49,7 +49,9 @@ class Words:
 
     def present(self) -> list[str]:
         """The words of these rows, in alphabetical order."""
-        return [self.known[code] for code in np.unique(self.codes) if code >= 0]
+        # Not `np.unique`, which imports numpy's masked arrays.
+        counts = np.bincount(self.codes + 1, minlength=1)
+        return [self.known[code] for code in np.flatnonzero(counts[1:])]
 
     def plain(self) -> list[str | None]:
         """The word of each row."""

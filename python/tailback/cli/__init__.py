@@ -3,7 +3,7 @@
 Exit status: 0 success; 1 a run failed, or results cannot be written; 2 the input is wrong; 130 interrupted.
 """
 
-from tailback.cli import arithmetic, garbage, interrupts
+from tailback.cli import arithmetic, garbage, interrupts, plugins
 
 __all__ = ["main"]
 
@@ -13,6 +13,7 @@ def main() -> None:
     interrupts.arm()
     garbage.search_rarely()
     arithmetic.use_one_thread()
+    plugins.look_for_none()
     with interrupts.handled():
         # Imported here, so that Ctrl-C is handled from the beginning.
         from tailback.cli import app
