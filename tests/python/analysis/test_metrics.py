@@ -17,7 +17,14 @@ from tailback.analysis import (
     tcp_rtt_samples,
     throughput_bins,
 )
-from tailback.analysis.metrics import counted_at_radios, drops_by_counters, losses_by_counters, marks_by_counters
+from tailback.analysis.metrics import (
+    PERCENTILES,
+    counted_at_radios,
+    drops_by_counters,
+    losses_by_counters,
+    marks_by_counters,
+    quantiles,
+)
 from tailback.analysis.registry import METRICS
 
 MS = 1_000_000
@@ -92,6 +99,18 @@ def test_percentiles_interpolate_linearly_between_order_statistics() -> None:
     halfway = percentiles(np.array([1.0, 2.0]))
     assert halfway is not None
     assert halfway["p50"] == 1.5
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 10, 99, 100, 101, 5000])
+@pytest.mark.parametrize("digits", [0, 3, 17])
+def test_quantiles_are_those_of_numpy_to_the_bit(count: int, digits: int) -> None:
+    random = np.random.default_rng(count)
+    samples = np.round(random.lognormal(3, 2, count), digits)
+    assert quantiles(samples, PERCENTILES).tolist() == np.percentile(samples, PERCENTILES).tolist()
+
+
+def test_an_unknown_sample_makes_all_quantiles_unknown() -> None:
+    assert np.isnan(quantiles(np.array([1.0, np.nan, 2.0]), PERCENTILES)).all()
 
 
 def test_no_samples_have_no_percentiles() -> None:
