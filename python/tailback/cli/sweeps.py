@@ -205,6 +205,8 @@ def _fitting(rows: Sequence[Configuration], title: str, offered: Sequence[Column
 
 def _fits(table: Table) -> bool:
     console = stdout()
+    if console.width >= PIPE_WIDTH:
+        return True
     return Measurement.get(console, console.options.update(max_width=PIPE_WIDTH), table).maximum <= console.width
 
 
