@@ -5,8 +5,6 @@ Keys are in the order of the fields, so that a scenario always gives the same by
 default, so that scenarios written before a key existed can be read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any

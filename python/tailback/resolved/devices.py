@@ -11,8 +11,6 @@ are traversed one after the other. Unclassified packets of an htb are not shaped
 has no rate, because the channel is shared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from tailback import qdiscs

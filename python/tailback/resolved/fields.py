@@ -1,7 +1,5 @@
 """Conventions of the JSON: one value for both ends of a link if they are equal, and optional keys."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeAlias, TypeVar
 

@@ -1,7 +1,5 @@
 """Links of a resolved scenario, and their traces. Pairs of values are in the order of `Link.ends`."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from tailback.frozen import dataclass

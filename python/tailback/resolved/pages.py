@@ -6,8 +6,6 @@ sheets, the images and two thirds of the scripts; the first style sheet names th
 other scripts and the second document. The kinds do not add up to the published total weight, which includes video.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from tailback.frozen import dataclass

@@ -1,7 +1,5 @@
 """The way of packets through the wired network of a resolved scenario, and the shortest time that it allows a flow."""
 
-from __future__ import annotations
-
 from tailback.frozen import dataclass
 from tailback.resolved.devices import Device, rate_of
 from tailback.resolved.scenario import Scenario

@@ -1,7 +1,5 @@
 """The resolved scenario: the input of one run (`docs/contracts.md`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cached_property

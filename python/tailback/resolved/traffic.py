@@ -4,8 +4,6 @@ A class also has the facts that backends need: which application of the agent ru
 agent's job, and which of its features only the simulator supports.
 """
 
-from __future__ import annotations
-
 import functools
 import operator
 from collections.abc import Iterator, Mapping

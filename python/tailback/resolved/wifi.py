@@ -1,7 +1,5 @@
 """Wi-Fi cells of a resolved scenario."""
 
-from __future__ import annotations
-
 from dataclasses import field
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """The keys of `hosts`."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field

@@ -1,7 +1,5 @@
 """The keys of an experiment file: the whole file, and those of its sections that are small."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema

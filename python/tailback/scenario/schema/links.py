@@ -1,7 +1,5 @@
 """The keys of links and of shared segments."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

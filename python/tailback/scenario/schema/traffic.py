@@ -1,7 +1,5 @@
 """The keys of `traffic`: presets, and the union of all kinds of traffic."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from typing import Annotated, Any, Literal

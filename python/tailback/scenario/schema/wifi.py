@@ -1,7 +1,5 @@
 """The keys of Wi-Fi cells."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field

@@ -1,7 +1,5 @@
 """Calls: in each direction, the packets of a codec at a fixed interval over UDP (RTP)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, ClassVar

@@ -1,7 +1,5 @@
 """Games: the client sends its moves and the server the state of the game, each at its tick rate over UDP."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Web pages: a browser loads the objects of a page over some connections, once or at an interval."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Echo requests at a fixed interval, over ICMP or UDP."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """The registry of kinds of traffic: one row per file."""
 
-from __future__ import annotations
-
 from tailback.scenario.traffic import call, game, page, ping, request, tcp, udp, video
 from tailback.scenario.traffic.kind import Kind
 

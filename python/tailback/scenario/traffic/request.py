@@ -1,7 +1,5 @@
 """Requests and answers: a client asks, reads the answer, pauses, and asks again over the same TCP connection."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, ClassVar

@@ -1,7 +1,5 @@
 """UDP datagrams at a constant rate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, ClassVar
 

@@ -1,7 +1,5 @@
 """Video in segments (DASH): a player that fills a buffer and chooses a bitrate for each segment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
