@@ -4,6 +4,7 @@ All code that enumerates metrics uses these rows: the summary of a run, the tabl
 comparisons and their tolerances, `repeat: until`, axes of figures, `tailback list metric` and `docs/metrics.md`.
 """
 
+import statistics
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
 from typing import TypeVar
 
@@ -56,7 +57,7 @@ class View(Mapping[str, Row]):
 def _cwnd(summary: Summary) -> float | None:
     """Median over the flows of each flow's median window."""
     flows = summary.get("cwnd_segments")
-    return float(np.median([flow["p50"] for flow in flows.values()])) if flows else None
+    return float(statistics.median(flow["p50"] for flow in flows.values())) if flows else None
 
 
 def _cwnd_mean(summary: Summary) -> float | None:
