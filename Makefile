@@ -27,6 +27,7 @@ export PIP_REQUIRE_VIRTUALENV := true
 unexport PYTHONDONTWRITEBYTECODE
 
 RUST := Cargo.toml Cargo.lock references/stacks.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
+PROFILES := scripts/profiled.sh $(wildcard performance/profiles/*)
 PYTHON_CODE := python tests conformance performance scripts
 
 ##@ Commands
@@ -130,7 +131,7 @@ man: $(VENV)/.package ## write the manual pages to build/man
 
 wheel: $(VENV)/.python ## build the wheel of this machine and the source archive into dist/
 	@scripts/retried.sh "installing zig" env $(PIP) install 'ziglang>=0.13'
-	scripts/wheel.sh "$(CURDIR)/$(BIN)"
+	scripts/profiled.sh wheel scripts/wheel.sh "$(CURDIR)/$(BIN)"
 
 wheel-test: $(VENV)/.python ## install the wheel of dist/ into an environment of its own, and run an experiment
 	scripts/wheel-test.sh $(BIN)/python
@@ -155,6 +156,10 @@ bench: $(VENV)/.package ## instructions and time per segment of whole runs, then
 	$(BIN)/python -m performance.report
 	cargo bench --locked --package tailback-bench
 
+profile: $(VENV)/.package ## collect anew by what the compiler optimises the extension; after a change on the path of a packet
+	@scripts/prerequisites.sh >/dev/null
+	$(BIN)/python -m performance.profile
+
 kernel: $(VENV)/.package ## build the Linux kernels of --backend uml, without and with Wi-Fi; as root, install what that needs
 	@scripts/kernel-packages.sh
 	$(BIN)/tailback kernel build
@@ -168,7 +173,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types test-rust test-python campaign campaign-tests campaign-kills campaign-fuzz properties properties-rust properties-python golden notebook metrics docs man wheel wheel-test papers pictures bench clean help
+.PHONY: demo test lint style clippy types test-rust test-python campaign campaign-tests campaign-kills campaign-fuzz properties properties-rust properties-python golden notebook metrics docs man wheel wheel-test papers pictures bench profile clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 
@@ -191,10 +196,10 @@ $(VENV)/.dependencies: $(VENV)/.python pyproject.toml
 # stripped: the guard of performance names functions. With the agent, if it is built: the wheel of the tests carries it,
 # and would otherwise be linked anew.
 AGENT = $$(PYTHONPATH=python $(BIN)/python -c 'from tailback.kernel import find_agent; print(find_agent())' 2>/dev/null)
-$(VENV)/.extension: $(VENV)/.python pyproject.toml $(RUST)
+$(VENV)/.extension: $(VENV)/.python pyproject.toml $(RUST) $(PROFILES)
 	@scripts/prerequisites.sh >/dev/null
 	@echo "building and installing tailback; the first time this takes a few minutes"
-	@scripts/timed.sh package env TAILBACK_AGENT="$(AGENT)" $(PIP) install --no-deps --no-build-isolation \
+	@scripts/timed.sh package scripts/profiled.sh fast env TAILBACK_AGENT="$(AGENT)" $(PIP) install --no-deps --no-build-isolation \
 	    --config-settings build-args="--strip false" --editable .
 	@touch $@
 

@@ -22,7 +22,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     # pip calls maturin by its name, and the Python used is part of cargo's fingerprint of the build.
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    # So are the flags with which `make` has compiled.
+    profiled = [str(ROOT / "scripts" / "profiled.sh"), "fast"]
+    command = [*profiled, sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     agent = str(build_agent()) if sys.platform == "linux" else ""
     profile = ["--config-settings", "build-args=--profile fast --strip false"]
     subprocess.run(
