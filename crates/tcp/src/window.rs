@@ -136,15 +136,23 @@ impl Sender {
         }
         let segments = INITIAL_WINDOW.max(self.window.cwnd.0).max(self.recovery.reordering + 1);
         if self.buffer.covers(self.mss(), segments) {
+            let most = self.wanted_sndbuf(segments).min(self.settings.wmem[2]);
+            debug_assert!(most <= self.buffer.sndbuf, "the buffer would grow");
             return;
         }
-        let mss = u64::from(self.mss()) + u64::from(crate::config::TIMESTAMP_OPTION);
-        let per_mss = (mss + SNDBUF_HEADERS).next_power_of_two() + SK_BUFF;
-        let wanted = u64::from(self.buffer.factor) * u64::from(segments) * per_mss;
+        let wanted = self.wanted_sndbuf(segments);
         if wanted > self.buffer.sndbuf {
             self.buffer.sndbuf = wanted.min(self.settings.wmem[2]);
         }
         self.buffer.found_to_cover(self.mss(), segments);
+    }
+
+    /// The buffer for so many segments.
+    #[inline(always)]
+    fn wanted_sndbuf(&self, segments: u32) -> u64 {
+        let mss = u64::from(self.mss()) + u64::from(crate::config::TIMESTAMP_OPTION);
+        let per_mss = (mss + SNDBUF_HEADERS).next_power_of_two() + SK_BUFF;
+        u64::from(self.buffer.factor) * u64::from(segments) * per_mss
     }
 
     /// After an ACK: the buffer may grow, and a blocked application may continue once a third of it is free.
