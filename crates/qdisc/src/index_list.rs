@@ -1,9 +1,30 @@
-//! A singly linked list of indices, with the links in a separate table: four bytes per index and no allocation.
+//! A singly linked list of indices, with the links in a table beside or inside of what is listed: four bytes per index and
+//! no allocation.
 //!
 //! Several lists can share a table if each index is on at most one of them.
 
 /// No index.
 pub(crate) const NONE: u32 = u32::MAX;
+
+/// A table of links.
+pub(crate) trait Links {
+    /// The index after `index` on its list.
+    fn after(&self, index: u32) -> u32;
+    /// Sets it.
+    fn link(&mut self, index: u32, next: u32);
+}
+
+impl Links for Vec<u32> {
+    #[inline]
+    fn after(&self, index: u32) -> u32 {
+        self[index as usize]
+    }
+
+    #[inline]
+    fn link(&mut self, index: u32, next: u32) {
+        self[index as usize] = next;
+    }
+}
 
 /// First and last index of a list.
 #[derive(Clone, Copy, Debug)]
@@ -35,37 +56,36 @@ impl IndexList {
     }
 
     #[inline]
-    pub fn push_back(&mut self, links: &mut [u32], index: u32) {
-        links[index as usize] = NONE;
+    pub fn push_back<L: Links>(&mut self, links: &mut L, index: u32) {
+        links.link(index, NONE);
         match self.first() {
-            Some(_) => links[self.tail as usize] = index,
+            Some(_) => links.link(self.tail, index),
             None => self.head = index,
         }
         self.tail = index;
     }
 
     #[inline]
-    pub fn pop_front(&mut self, links: &[u32]) -> Option<u32> {
+    pub fn pop_front<L: Links>(&mut self, links: &L) -> Option<u32> {
         let first = self.first()?;
-        self.head = links[first as usize];
+        self.head = links.after(first);
         Some(first)
     }
 
     /// The first goes to the end.
     #[inline]
-    pub fn rotate(&mut self, links: &mut [u32]) {
+    pub fn rotate<L: Links>(&mut self, links: &mut L) {
         if self.head != self.tail {
             let first = self.head;
-            self.head = links[first as usize];
-            links[first as usize] = NONE;
-            links[self.tail as usize] = first;
+            self.head = links.after(first);
+            links.link(first, NONE);
+            links.link(self.tail, first);
             self.tail = first;
         }
     }
 
-    pub fn len(&self, links: &[u32]) -> usize {
-        std::iter::successors(self.first(), |&at| Some(links[at as usize]).filter(|&next| next != NONE))
-            .count()
+    pub fn len<L: Links>(&self, links: &L) -> usize {
+        std::iter::successors(self.first(), |&at| Some(links.after(at)).filter(|&next| next != NONE)).count()
     }
 }
 

@@ -9,21 +9,34 @@
 //! [rfc8290 §4.2] [linux-6.12 sch_fq_codel.c fq_codel_dequeue]. Used by `fq_codel` and `fq_pie`, among others; it owns
 //! no packets.
 
-use crate::index_list::{IndexList, NONE};
+use crate::index_list::{IndexList, Links, NONE};
 
 /// The scheduler of numbered queues.
 pub struct RoundRobin {
     quantum: i64,
     turns: Vec<Turn>,
-    links: Vec<u32>,
     new: IndexList,
     old: IndexList,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Turn {
     deficit: i64,
+    /// The queue behind it on its list.
+    next: u32,
     listed: bool,
+}
+
+impl Links for Vec<Turn> {
+    #[inline]
+    fn after(&self, index: u32) -> u32 {
+        self[index as usize].next
+    }
+
+    #[inline]
+    fn link(&mut self, index: u32, next: u32) {
+        self[index as usize].next = next;
+    }
 }
 
 impl RoundRobin {
@@ -31,8 +44,7 @@ impl RoundRobin {
     pub fn new(flows: u32, quantum: u32) -> Self {
         RoundRobin {
             quantum: i64::from(quantum.max(1)),
-            turns: vec![Turn::default(); flows as usize],
-            links: vec![NONE; flows as usize],
+            turns: vec![Turn { deficit: 0, next: NONE, listed: false }; flows as usize],
             new: IndexList::default(),
             old: IndexList::default(),
         }
@@ -45,8 +57,8 @@ impl RoundRobin {
         if turn.listed {
             return false;
         }
-        *turn = Turn { deficit: self.quantum, listed: true };
-        self.new.push_back(&mut self.links, flow);
+        *turn = Turn { deficit: self.quantum, next: NONE, listed: true };
+        self.new.push_back(&mut self.turns, flow);
         true
     }
 
@@ -57,8 +69,8 @@ impl RoundRobin {
             if self.has_turn(flow) {
                 return Some(flow);
             }
-            self.new.pop_front(&self.links);
-            self.old.push_back(&mut self.links, flow);
+            self.new.pop_front(&self.turns);
+            self.old.push_back(&mut self.turns, flow);
         }
         loop {
             let flow = self.old.first()?;
@@ -69,7 +81,7 @@ impl RoundRobin {
             if self.has_turn(flow) {
                 return Some(flow);
             }
-            self.old.rotate(&mut self.links);
+            self.old.rotate(&mut self.turns);
         }
     }
 
@@ -105,7 +117,7 @@ impl RoundRobin {
         let Some(flow) = self.take_head() else { return false };
         let stays = was_new && !self.old.is_empty();
         if stays {
-            self.old.push_back(&mut self.links, flow);
+            self.old.push_back(&mut self.turns, flow);
         } else {
             self.turns[flow as usize].listed = false;
         }
@@ -114,16 +126,16 @@ impl RoundRobin {
 
     /// Queues on the list of new ones.
     pub fn new_length(&self) -> usize {
-        self.new.len(&self.links)
+        self.new.len(&self.turns)
     }
 
     /// Queues on the list of old ones.
     pub fn old_length(&self) -> usize {
-        self.old.len(&self.links)
+        self.old.len(&self.turns)
     }
 
     fn take_head(&mut self) -> Option<u32> {
-        self.new.pop_front(&self.links).or_else(|| self.old.pop_front(&self.links))
+        self.new.pop_front(&self.turns).or_else(|| self.old.pop_front(&self.turns))
     }
 }
 

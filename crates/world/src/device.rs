@@ -55,6 +55,17 @@ pub(crate) enum Way {
     IntoRing,
 }
 
+/// What a discipline waits for after a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Waits {
+    /// For nothing but packets.
+    No,
+    /// For room in the ring, or the driver of a radio.
+    ForRoom,
+    /// Until this time.
+    Until(SimTime),
+}
+
 /// A path with its random numbers.
 pub(crate) struct OnPath {
     pub(crate) path: Path,
@@ -198,15 +209,27 @@ impl Device {
         }
     }
 
-    /// A frame has left for which its sender (for the credit) or the discipline (for room in the ring) waits.
+    /// A frame has left for which its sender (for the credit) or the discipline (for room in the ring) waits. This is the
+    /// present event of the calendar.
     #[inline]
     pub(crate) fn transmitted(&mut self, context: &mut Context) {
-        if self.completion == context.now {
-            self.completion = SimTime::NEVER;
-            self.run(context);
-            if self.awaiting_credit > 0 {
-                self.await_credit(context);
+        if self.completion != context.now {
+            context.calendar.take();
+            return;
+        }
+        self.completion = SimTime::NEVER;
+        match self.run(context) {
+            Waits::ForRoom if self.needs_completion() => {
+                self.completion = self.wire.next_departure;
+                context.calendar.repeat(self.completion);
             }
+            waits => {
+                context.calendar.take();
+                self.wait(waits, context);
+            }
+        }
+        if self.awaiting_credit > 0 {
+            self.await_credit(context);
         }
     }
 
@@ -216,12 +239,23 @@ impl Device {
         self.await_credit(context);
     }
 
-    /// The watchdog of the discipline has expired.
+    /// The watchdog of the discipline has expired. This is the present event of the calendar.
     #[inline]
     pub(crate) fn watchdog_fired(&mut self, context: &mut Context) {
-        if self.watchdog == context.now {
-            self.watchdog = SimTime::NEVER;
-            self.run(context);
+        if self.watchdog != context.now {
+            context.calendar.take();
+            return;
+        }
+        self.watchdog = SimTime::NEVER;
+        match self.run(context) {
+            Waits::Until(at) if at < SimTime::NEVER => {
+                self.watchdog = at;
+                context.calendar.repeat(at);
+            }
+            waits => {
+                context.calendar.take();
+                self.wait(waits, context);
+            }
         }
     }
 
@@ -363,7 +397,8 @@ impl Device {
         self.wire.reschedule(|packet| nic.occupy(packet, context.now));
         // The time of the completion that is waited for has changed.
         self.completion = SimTime::NEVER;
-        self.run(context);
+        let waits = self.run(context);
+        self.wait(waits, context);
         if self.awaiting_credit > 0 {
             self.await_credit(context);
         }
@@ -401,41 +436,48 @@ impl Device {
 
     /// Moves packets from the discipline to the ring until either stops. [linux-6.12 __qdisc_run]
     #[inline(never)]
-    pub(crate) fn run(&mut self, context: &mut Context) {
+    pub(crate) fn run(&mut self, context: &mut Context) -> Waits {
         self.process_completions(context);
-        if self.is_stopped(context) {
-            self.await_room(context);
-        } else {
-            self.dequeue_while_open(context);
-        }
+        if self.is_stopped(context) { Waits::ForRoom } else { self.dequeue_while_open(context) }
     }
 
     /// The same where it is known that the queue is not stopped and that there are no completions.
     #[inline(never)]
     fn dequeue(&mut self, context: &mut Context) {
-        self.dequeue_while_open(context);
+        let waits = self.dequeue_while_open(context);
+        self.wait(waits, context);
     }
 
     /// A discipline that is closed is not dequeued.
     #[inline(always)]
-    fn dequeue_while_open(&mut self, context: &mut Context) {
+    fn dequeue_while_open(&mut self, context: &mut Context) -> Waits {
         loop {
-            let Some(root) = &mut self.root else { return };
+            let Some(root) = &mut self.root else { return Waits::No };
             let dequeued = root.dequeue(&mut context.effects.context(context.now, &mut self.draws));
             self.process_effects(context);
             match dequeued {
                 Dequeued::Packet(packet) => self.hand_to_driver(packet, context),
-                Dequeued::NotBefore(at) => return self.ask_again(at, context),
-                Dequeued::Empty => return,
+                Dequeued::NotBefore(at) => return Waits::Until(at),
+                Dequeued::Empty => return Waits::No,
             }
             if self.is_stopped(context) {
-                return self.await_room(context);
+                return Waits::ForRoom;
             }
             let closed_until = self.root.as_ref().map_or(SimTime::ZERO, |root| root.closed_until());
             if closed_until > context.now {
                 self.closed_until = closed_until;
-                return self.ask_again(closed_until, context);
+                return Waits::Until(closed_until);
             }
+        }
+    }
+
+    /// Waits after a run.
+    #[inline]
+    pub(crate) fn wait(&mut self, waits: Waits, context: &mut Context) {
+        match waits {
+            Waits::No => {}
+            Waits::ForRoom => self.await_room(context),
+            Waits::Until(at) => self.ask_again(at, context),
         }
     }
 
@@ -602,12 +644,16 @@ impl Device {
     /// wakes the queue when it takes packets again.)
     #[inline]
     fn await_room(&mut self, context: &mut Context) {
-        // First what is most often false: that completion is awaited already.
-        if self.wire.next_departure < self.completion
-            && self.root.as_ref().is_some_and(|root| root.backlog().packets > 0)
-        {
+        if self.needs_completion() {
             self.await_completion(self.wire.next_departure, context);
         }
+    }
+
+    /// Packets wait for the next completion, which is not awaited yet. That is asked first, since most often it is.
+    #[inline]
+    fn needs_completion(&self) -> bool {
+        self.wire.next_departure < self.completion
+            && self.root.as_ref().is_some_and(|root| root.backlog().packets > 0)
     }
 
     /// Packets in the ring are charged to sockets; the completion of the first credits its sender.

@@ -8,12 +8,12 @@ use crate::ids::{ConversationId, DeviceId, TimerId};
 /// An event. A busy component has one in the calendar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
+    /// The first packet on its way from this device reached the other end.
+    Arrived(DeviceId),
     /// A frame that something waits for has left this device.
     Transmitted(DeviceId),
     /// The watchdog of the discipline of this device expires.
     Watchdog(DeviceId),
-    /// The first packet on its way from this device reached the other end.
-    Arrived(DeviceId),
     /// The first packet on the path behind this device's wire reached its end.
     PathDelivers(DeviceId),
     /// The NIC that receives from this device interrupts its host.

@@ -229,4 +229,65 @@ mod tests {
         assert!(nic(1).accepts(3));
         assert!(!nic(1).accepts(4));
     }
+
+    /// A NIC whose byte limit has grown to several frames, with an empty ring, and the present time.
+    fn busy_before() -> (Nic, SimTime) {
+        let mut nic = Nic::new(Rate::from_bits_per_sec(3_000_000_000), 64, true);
+        let mut now = SimTime::ZERO;
+        for _ in 0..8 {
+            let packet = datagram(1500);
+            let mut departures = Vec::new();
+            while nic.accepts(departures.len()) {
+                departures.push(nic.take(&packet, now));
+            }
+            for departure in departures {
+                nic.complete(packet.frame_length(), departure);
+                now = departure;
+            }
+        }
+        (nic, now + Span::from_nanos(1_000_000))
+    }
+
+    #[test]
+    fn a_frame_alone_in_the_ring_leaves_the_same_without_being_counted() {
+        let (mut counted, start) = busy_before();
+        let (mut alone, _) = busy_before();
+        let mut taken_alone = 0;
+        for (number, length) in [1500, 28, 40, 1500, 1500, 9000].into_iter().enumerate() {
+            let (packet, now) = (datagram(length), start + Span::from_nanos(100_000 * number as u64));
+            let departure = counted.take(&packet, now);
+            match alone.take_alone(&packet, now) {
+                Some(early) => {
+                    assert_eq!(early, departure);
+                    taken_alone += 1;
+                    if number == 3 {
+                        // Another frame comes before it has left: both are in the ring.
+                        assert_eq!(alone.count_alone(), departure);
+                        let next = datagram(1500);
+                        assert_eq!(alone.take(&next, now), counted.take(&next, now));
+                        for nic in [&mut alone, &mut counted] {
+                            nic.complete(packet.frame_length(), departure);
+                            nic.complete(next.frame_length(), nic.free_at);
+                        }
+                        continue;
+                    }
+                }
+                None => {
+                    assert_eq!(alone.take(&packet, now), departure);
+                    alone.complete(packet.frame_length(), departure);
+                }
+            }
+            counted.complete(packet.frame_length(), departure);
+        }
+        assert!(taken_alone >= 4, "{taken_alone}");
+        let after = start + Span::from_nanos(1_000_000);
+        let fill = |nic: &mut Nic| -> Vec<_> {
+            let mut departures = Vec::new();
+            while nic.accepts(departures.len()) {
+                departures.push(nic.take(&datagram(1500), after));
+            }
+            departures
+        };
+        assert_eq!(fill(&mut alone), fill(&mut counted));
+    }
 }

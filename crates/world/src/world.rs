@@ -194,14 +194,13 @@ impl World {
     #[inline]
     fn happen(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
         // Nearly all events are arrivals, and most others wake-ups of disciplines, by their watchdog or by room in the ring.
-        if let Event::Arrived(device) = event {
-            self.receive_from(device);
-        } else {
-            self.context.calendar.take();
-            match event {
-                Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.context),
-                Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.context),
-                _ => return self.happen_otherwise(event, watch),
+        match event {
+            Event::Arrived(device) => self.receive_from(device),
+            Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.context),
+            Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.context),
+            _ => {
+                self.context.calendar.take();
+                return self.happen_otherwise(event, watch);
             }
         }
         self.settle();
