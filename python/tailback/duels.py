@@ -10,6 +10,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
@@ -20,7 +21,6 @@ from matplotlib.figure import Figure
 
 from tailback import plots, scenario
 from tailback.analysis.intervals import t_interval
-from tailback.frozen import dataclass
 from tailback.plots import heatmap, style
 from tailback.results import Results, RunFolder
 from tailback.scenario import Experiment

@@ -1,6 +1,7 @@
 """Answers questions about results, once for each condition (`analysis.conditions`)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -8,7 +9,6 @@ import pandas as pd
 from tailback.analysis import bounds as words
 from tailback.analysis import conditions, sensitivity, tradeoffs
 from tailback.analysis.metric import Better, Column
-from tailback.frozen import dataclass
 from tailback.results import Results
 
 GOODPUT = "goodput"

@@ -14,13 +14,11 @@ Deviations: the overhead h is taken in bytes (the paper's equation 2 prints it w
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-
-from tailback.frozen import dataclass
 
 BITS = 8
 KILO = 1e3

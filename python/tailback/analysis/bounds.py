@@ -5,12 +5,11 @@ configurations that are compared: of the highest for a bound from below, of the 
 """
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tailback.analysis.metric import UNITS, Column
 from tailback.analysis.quantities import WrongBound, quantity
-from tailback.frozen import dataclass
 
 __all__ = ["Bound", "WrongBound", "bounds", "quantity"]
 

@@ -28,7 +28,7 @@ at most one in twenty is expected to be due to chance, however many configuratio
 import itertools
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +38,6 @@ from tailback.analysis.equivalence import interval_of_means
 from tailback.analysis.metric import Metric, Number, Read, Summary, Test
 from tailback.analysis.registry import View, numbers
 from tailback.analysis.table import frame
-from tailback.frozen import dataclass
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,12 +6,12 @@ computed, because it needs independent samples, and samples of RTT and cwnd are 
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from tailback.analysis.metrics import Samples
-from tailback.frozen import dataclass
 
 COLUMNS = ("configuration", "quantity", "unit", "n_reference", "n_candidate", "wasserstein", "relative", "ks")
 

@@ -13,13 +13,13 @@ look at what happens *at* the first divergence, not at how far apart the traces 
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from tailback.analysis.window import NANOSECONDS, nanoseconds
-from tailback.frozen import dataclass
 
 Sampling = Literal["interval", "ack"]
 

@@ -7,6 +7,7 @@ undecided otherwise. One repetition has no interval, so it gives no findings.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from tailback.analysis.equivalence import Decision, decision, interval_of_means
 from tailback.analysis.metric import Column, Summary
 from tailback.analysis.quantities import quantity
 from tailback.analysis.tolerances import FIDELITY, Tolerance
-from tailback.frozen import dataclass
 
 Runs = Sequence[tuple[Mapping[str, str], Summary]]
 

@@ -15,6 +15,7 @@ numbers, hence different seeds, in both shares.
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
@@ -23,7 +24,6 @@ import numpy.typing as npt
 from tailback.analysis import student
 from tailback.analysis.rows import records
 from tailback.analysis.table import frame
-from tailback.frozen import dataclass
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,10 +1,11 @@
 """Rows of a table by a name that they have, such as their flow or device, without a table for each name."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from tailback.analysis.table import Values, Words
-from tailback.frozen import dataclass
 
 
 @dataclass(frozen=True)

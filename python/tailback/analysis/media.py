@@ -11,6 +11,7 @@ late and counts as lost.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,6 @@ from tailback.analysis import emodel
 from tailback.analysis.metrics import Samples
 from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import Window
-from tailback.frozen import dataclass
 from tailback.resolved.codecs import CODECS
 
 MEMORY = 0.998002

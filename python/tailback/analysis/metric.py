@@ -2,11 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tailback.analysis.measured import Measured
-from tailback.frozen import dataclass
 
 Summary = Mapping[str, Any]
 """The numbers of one run, `summary.json`."""

@@ -1,6 +1,7 @@
 """Means over the repetitions of each configuration, with 95 % intervals."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,6 @@ from tailback.analysis.intervals import t_interval
 from tailback.analysis.metric import Column, Summary
 from tailback.analysis.registry import headline
 from tailback.analysis.table import frame
-from tailback.frozen import dataclass
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,13 +16,13 @@ draft's test of stability.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from tailback.analysis.metrics import Samples, tcp_rtt_samples
 from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import NANOSECONDS, Window
-from tailback.frozen import dataclass
 
 MINUTE_MS = 60_000
 TRIMMED = 95

@@ -18,6 +18,7 @@ are over the existing ones.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,6 @@ import pandas as pd
 
 from tailback.analysis.intervals import CONFIDENCE
 from tailback.analysis.metric import Column, Summary
-from tailback.frozen import dataclass
 
 RESAMPLES = 999
 SEED = 1

@@ -7,12 +7,12 @@ nominal; requiring at least `least` repetitions keeps that loss small [law2015 Â
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from tailback.analysis.intervals import half_width
 from tailback.analysis.metric import Summary
-from tailback.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ The defaults are in the registry of metrics.
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from tailback.analysis.differences import METRICS, SIGNIFICANT, differences, fewest
@@ -17,7 +18,6 @@ from tailback.analysis.metric import UNITS, Metric
 from tailback.analysis.registry import View
 from tailback.analysis.rows import records
 from tailback.analysis.table import frame
-from tailback.frozen import dataclass
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,6 +13,7 @@ is the one farthest from the bounds.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -23,7 +24,6 @@ from tailback.analysis.bounds import Bound
 from tailback.analysis.intervals import t_interval
 from tailback.analysis.metric import Better, Column, Summary
 from tailback.analysis.repetitions import configurations
-from tailback.frozen import dataclass
 
 RESAMPLES = 999
 SEED = 1

@@ -13,6 +13,7 @@ warning depends on how much the cut part changes the mean over the window (`bias
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +21,6 @@ import numpy.typing as npt
 
 from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
-from tailback.frozen import dataclass
 
 BATCH = 5
 

@@ -11,13 +11,13 @@ compare.
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from tailback.analysis.metrics import Samples, known
 from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import NANOSECONDS, Window
-from tailback.frozen import dataclass
 
 MBIT = 1e6
 MS = 1000

@@ -4,11 +4,12 @@ Half-open, start ≤ t < end, so that adjacent windows share no sample. Tables h
 comparisons use whole nanoseconds, to avoid rounding errors.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from tailback.analysis.table import NANOSECONDS, Columns, Table
-from tailback.frozen import dataclass
 
 __all__ = ["NANOSECONDS", "Window", "nanoseconds", "until"]
 

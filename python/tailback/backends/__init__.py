@@ -6,10 +6,9 @@ observe are absent from its tables.
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-from tailback.frozen import dataclass
 from tailback.resolved import Scenario
 
 if TYPE_CHECKING:

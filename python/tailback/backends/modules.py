@@ -15,13 +15,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tailback import _core
 from tailback.backends import RunCancelled, RunFailed, Unsuitable
-from tailback.frozen import dataclass
 from tailback.kernel.cache import STOCK
 from tailback.kernel.errors import BuildFailed, CacheUnwritable, KernelMissing
 from tailback.kernel.headers import Headers, find_headers

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tailback.algorithms import ETHERNET_MTU, CoreRegistry
 from tailback.cli.failures import WrongInput
-from tailback.frozen import dataclass
 from tailback.scenario import stacks, words
 from tailback.scenario.defaults import STACK
 from tailback.tc import options as tc

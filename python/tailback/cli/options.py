@@ -7,7 +7,7 @@ option of the command (`grouped`), so that related options are declared and pass
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -15,7 +15,6 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from tailback.cli import completions
-from tailback.frozen import dataclass
 
 
 class Part(StrEnum):

@@ -1,11 +1,10 @@
 """The results of scripts."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
-
-from tailback.frozen import dataclass
 
 Verdict = Literal["passed", "failed", "unsupported", "malformed"]
 

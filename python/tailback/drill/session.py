@@ -3,13 +3,13 @@
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from tailback import _core
 from tailback.drill.code import CodeFailed, CodeUnsupported, Evaluation
 from tailback.drill.report import Finding, Report, Verdict
-from tailback.frozen import dataclass
 from tailback.limits import FileRefused, read_bounded
 
 LARGEST = 1_000_000

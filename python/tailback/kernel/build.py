@@ -16,9 +16,9 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from tailback.frozen import dataclass
 from tailback.kernel import cache, checkout, headers
 from tailback.kernel.errors import BuildFailed, CacheUnwritable, KernelMissing
 from tailback.kernel.scratch import scratch

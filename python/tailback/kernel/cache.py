@@ -10,11 +10,10 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tailback.frozen import dataclass
 from tailback.kernel.errors import CacheUnwritable, KernelMissing
 
 STOCK = "stock"

@@ -13,11 +13,10 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache as remembered
 from pathlib import Path
 
-from tailback.frozen import dataclass
 from tailback.kernel import cache
 from tailback.kernel.errors import BuildFailed, KernelMissing
 

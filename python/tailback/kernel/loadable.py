@@ -12,10 +12,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tailback.frozen import dataclass
 from tailback.kernel import cache, checkout
 from tailback.kernel.build import BUILDER, compiler_name
 from tailback.kernel.cache import Kernel

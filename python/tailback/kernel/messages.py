@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-from tailback.frozen import dataclass
 
 MAX_LINES = 12
 """Maximum number of messages of the compiler that are shown."""

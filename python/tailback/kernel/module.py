@@ -13,9 +13,9 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from tailback.frozen import dataclass
 from tailback.kernel import cache, checkout
 from tailback.kernel.errors import BuildFailed, KernelMissing
 from tailback.kernel.headers import Headers

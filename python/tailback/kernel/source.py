@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tailback.frozen import dataclass
 from tailback.kernel.errors import BuildFailed, KernelMissing
 
 PACKAGES = Path("/usr/src")

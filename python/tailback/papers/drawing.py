@@ -1,6 +1,7 @@
 """The forms of figures that several papers share."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib as mpl
@@ -9,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.frozen import dataclass
 from tailback.papers.measuring import Reader, goodput_mbps, mpdus_up, ping_ms, tcp_rtt_ms
 from tailback.papers.sample import Sample
 from tailback.plots import PLOTS, Choice, style

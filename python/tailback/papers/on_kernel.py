@@ -5,11 +5,10 @@ these conditions, so that what differs is what is above the air.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tailback.frozen import dataclass
 from tailback.papers.claims import OnKernel
 from tailback.papers.drawing import AGGREGATE, GOODPUT, PING, TCP_RTT, Scale
 from tailback.papers.page import write_page

@@ -3,12 +3,12 @@ hold."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tailback.frozen import dataclass
 from tailback.papers.claims import Reported, is_part
 from tailback.papers.drawing import Drawing
 from tailback.papers.reported import overlay

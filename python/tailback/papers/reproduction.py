@@ -1,7 +1,7 @@
 """Runs the experiments of a paper, or reuses complete runs; measures its claims and draws its figures."""
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -9,7 +9,6 @@ from ruamel.yaml import YAML
 
 from tailback import scenario, sweep
 from tailback.backends import open_backend
-from tailback.frozen import dataclass
 from tailback.papers.claims import OnKernel, Paper, Reported, is_part, load_paper, papers
 from tailback.papers.drawing import Drawing
 from tailback.papers.errors import UnknownPaper

@@ -2,12 +2,12 @@
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from tailback.analysis import half_width
-from tailback.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,9 @@ holding.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from tailback.frozen import dataclass
 from tailback.papers import access21, teacup14, ton22, wlan18
 from tailback.papers.claims import Claim, Paper
 from tailback.papers.sample import Evaluator, Sample

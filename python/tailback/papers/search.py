@@ -9,12 +9,11 @@ variables.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tailback.frozen import dataclass
 from tailback.papers.claims import Paper, load_paper
 from tailback.papers.errors import UnknownPaper
 from tailback.papers.reproduction import Wanted, reproduce

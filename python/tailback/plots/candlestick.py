@@ -5,6 +5,7 @@ measurement window and over all repetitions. This is the form of figures 4 and 5
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,6 @@ from matplotlib.patches import Rectangle
 from tailback.analysis import Window, ping_samples, tcp_rtt_samples, throughput_bins
 from tailback.analysis.metrics import Samples
 from tailback.analysis.values import DOWN, UP
-from tailback.frozen import dataclass
 from tailback.plots import sticks, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look

@@ -1,11 +1,11 @@
 """What the user sets about a finished figure: title, size, scales and limits, of all of its panels."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tailback.frozen import dataclass
 from tailback.plots import style
 from tailback.plots.errors import NotDrawable
 

@@ -1,11 +1,11 @@
 """Assigns the axes of the grid to position, colour, hatch or line style, or separate panels."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import pandas as pd
 
-from tailback.frozen import dataclass
 from tailback.plots import style
 from tailback.plots.errors import NotDrawable
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from tailback.frozen import dataclass
 from tailback.plots import layout, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Axes_, Choice, Look, Roles

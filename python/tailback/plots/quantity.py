@@ -1,6 +1,7 @@
 """Numbers of a summary for figures: title, unit, and path in the summary."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,6 @@ import pandas as pd
 
 from tailback.analysis import quantities, registry, t_interval
 from tailback.analysis.metric import Read, Summary
-from tailback.frozen import dataclass
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice
 from tailback.results import Results

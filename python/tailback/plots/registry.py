@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,6 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
-from tailback.frozen import dataclass
 from tailback.plots import (
     aggregates,
     air,

@@ -1,6 +1,7 @@
 """Figures with one mark per configuration: candlesticks, boxes, bars. A mark is at the position of its axis value."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib as mpl
@@ -12,7 +13,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from tailback.frozen import dataclass
 from tailback.plots import layout, style
 from tailback.plots.layout import AUTOMATIC, Axes_, Choice, Look, Roles, roles
 

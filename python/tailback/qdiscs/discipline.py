@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from tailback.frozen import dataclass
 from tailback.tc.options import Grammar
 from tailback.tc.printing import Printed
 from tailback.tc.writing import Units, plain

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,6 @@ from tailback.analysis import effects
 from tailback.analysis.metric import Column
 from tailback.analysis.registry import headline_of
 from tailback.analysis.repetitions import configurations
-from tailback.frozen import dataclass
 from tailback.plots import band, cdf, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice

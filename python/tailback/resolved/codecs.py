@@ -8,7 +8,7 @@ I, for G.729A with voice activity detection [itu-g113 Appendix I]. G.113 has no 
 no MOS.
 """
 
-from tailback.frozen import dataclass
+from dataclasses import dataclass
 
 FRAME_NS = 20_000_000
 """The time between two packets: the default of RFC 3551. [rfc3551 §4.2]"""

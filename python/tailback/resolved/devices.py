@@ -12,9 +12,9 @@ has no rate, because the channel is shared.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from tailback import qdiscs
-from tailback.frozen import dataclass
 from tailback.qdiscs import series
 from tailback.resolved.links import Link, Trace
 from tailback.resolved.qdiscs import Class, Qdisc

@@ -1,8 +1,8 @@
 """Links of a resolved scenario, and their traces. Pairs of values are in the order of `Link.ends`."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
-from tailback.frozen import dataclass
 from tailback.resolved.fields import (
     ABSENT_IF_EMPTY,
     ABSENT_IF_NEITHER,

@@ -7,8 +7,7 @@ other scripts and the second document. The kinds do not add up to the published 
 """
 
 from collections.abc import Iterator, Mapping
-
-from tailback.frozen import dataclass
+from dataclasses import dataclass
 
 KB = 1024
 

@@ -1,6 +1,7 @@
 """The way of packets through the wired network of a resolved scenario, and the shortest time that it allows a flow."""
 
-from tailback.frozen import dataclass
+from dataclasses import dataclass
+
 from tailback.resolved.devices import Device, rate_of
 from tailback.resolved.scenario import Scenario
 

@@ -1,12 +1,11 @@
 """The resolved scenario: the input of one run (`docs/contracts.md`)."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Annotated, Literal, TypeAlias
 
-from tailback.frozen import dataclass
 from tailback.resolved.devices import Device
 from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT
 from tailback.resolved.links import Link, Route, Trace

@@ -7,13 +7,12 @@ agent's job, and which of its features only the simulator supports.
 import functools
 import operator
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import Discriminator, Field, GetCoreSchemaHandler, Tag
 from pydantic_core import CoreSchema
 
-from tailback.frozen import dataclass
 from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT, Options
 from tailback.resolved.pages import PageObject
 

@@ -1,11 +1,10 @@
 """Wi-Fi cells of a resolved scenario."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from tailback.frozen import dataclass
 from tailback.resolved.fields import STRICT, Options
 
 AIR = "air"

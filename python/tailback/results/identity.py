@@ -4,10 +4,9 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from tailback.frozen import dataclass
 from tailback.resolved import Scenario, to_json
 
 HASH_LENGTH = 8

@@ -5,9 +5,9 @@ runs, and so does an axis with a single value that only one folder has. Runs are
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from tailback.frozen import dataclass
 from tailback.results.errors import NotComparable
 from tailback.results.reading import Results, RunFolder
 

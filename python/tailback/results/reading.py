@@ -4,12 +4,12 @@ import functools
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tailback.frozen import dataclass
 from tailback.resolved import Scenario, ScenarioUnreadable, of_json
 from tailback.results import soundness, store, tables
 from tailback.results.errors import NotResults, RunDamaged

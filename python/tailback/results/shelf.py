@@ -6,9 +6,9 @@ and directions, the same backend, and the same build of it. Their axes may diffe
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from tailback.frozen import dataclass
 from tailback.resolved import to_json
 from tailback.results import layout, soundness
 from tailback.results.errors import RunDamaged

@@ -7,10 +7,10 @@ run counts as complete and is not repeated.
 
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from tailback.frozen import dataclass
 from tailback.results import tables
 from tailback.results.errors import RunDamaged
 from tailback.results.identity import digest

@@ -10,13 +10,12 @@ import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
-from tailback.frozen import dataclass
 from tailback.resolved import to_json
 from tailback.results import durable, provenance, soundness, tables
 from tailback.results.errors import FolderTaken, ResultsUnwritable, RunDamaged

@@ -14,11 +14,10 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from tailback.frozen import dataclass
 from tailback.limits import FileRefused, read_regular
 from tailback.tc import units
 from tailback.tc.errors import WordError

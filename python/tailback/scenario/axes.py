@@ -20,9 +20,8 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tailback.frozen import dataclass
 from tailback.scenario import defaults, paths
 from tailback.scenario.document import Node, at, is_one_value, put, without, words
 from tailback.scenario.errors import Finding

@@ -9,10 +9,9 @@ options, `cc: {name: cubic, hystart: 0}`, is replaced as a whole, because the op
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from tailback.frozen import dataclass
 from tailback.scenario.errors import Where
 from tailback.scenario.paths import Loc, show
 from tailback.tc.errors import WordError

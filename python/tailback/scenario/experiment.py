@@ -9,14 +9,13 @@ variables replaced (`variables`) → short forms expanded (`shapes`) → typed k
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
 from pydantic import ValidationError
 
 from tailback.algorithms import CoreRegistry, Registry
-from tailback.frozen import dataclass
 from tailback.resolved import Scenario
 from tailback.scenario import axes, check, findings, resolve, sets
 from tailback.scenario.axes import Variant

@@ -20,10 +20,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tailback import qdiscs
-from tailback.frozen import dataclass
 from tailback.resolved import ControlSource, Offloads, SmallQueue
 from tailback.scenario import sides, traffic
 from tailback.scenario.arrivals import Sizes

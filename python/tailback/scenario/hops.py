@@ -6,9 +6,9 @@ A shared segment becomes a switch with a link to each of its hosts, so that all 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
-from tailback.frozen import dataclass
 from tailback.scenario.cache import cached
 from tailback.scenario.defaults import CELL, MTU
 from tailback.scenario.network import Hop, Network, named_hosts

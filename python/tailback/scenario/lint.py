@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from tailback import qdiscs
 from tailback.algorithms import Registry
-from tailback.frozen import dataclass
 from tailback.qdiscs import series
 from tailback.resolved import Device, Qdisc, rates_of, shaped_rate
 from tailback.scenario.check import window_of

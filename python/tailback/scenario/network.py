@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from tailback.frozen import dataclass
 from tailback.scenario.paths import Loc, show
 from tailback.tc.errors import nearest_hint
 

@@ -11,8 +11,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from tailback.frozen import dataclass
 from tailback.scenario import defaults
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown

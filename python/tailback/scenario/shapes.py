@@ -22,11 +22,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from tailback.frozen import dataclass
 from tailback.scenario.document import Node
 from tailback.scenario.errors import Finding
 from tailback.scenario.paths import Loc, show

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from tailback.frozen import dataclass
 from tailback.scenario import traffic
 from tailback.scenario.document import nearest
 from tailback.scenario.errors import Finding, ScenarioError

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tailback import _core
-from tailback.frozen import dataclass
 from tailback.scenario.defaults import STACK, STACKS_WITHOUT_WIFI_TSQ, TSQ, WIFI_TSQ
 
 

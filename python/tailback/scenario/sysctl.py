@@ -7,7 +7,8 @@ have no effect. Values are numbers without units, as in `sysctl -w`.
 
 from __future__ import annotations
 
-from tailback.frozen import dataclass
+from dataclasses import dataclass
+
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown, whole
 

@@ -15,11 +15,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from tailback.frozen import dataclass
 from tailback.resolved import Edca, Mode
 from tailback.scenario import words
 from tailback.scenario.words import Algorithm

@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from tailback import qdiscs
-from tailback.frozen import dataclass
 from tailback.qdiscs import series
 from tailback.resolved import ControlSource
 from tailback.tc import options as tc

@@ -12,11 +12,11 @@ import contextlib
 import platform
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tailback.analysis import Measure
 from tailback.backends import Backend, Progress, RunCancelled, RunFailed, backend_for, open_backend
-from tailback.frozen import dataclass
 from tailback.resolved import Scenario, to_json
 from tailback.results import RunPlan, digest
 from tailback.results.provenance import package_digest

@@ -6,6 +6,7 @@ mean crosses the bound: then other repetitions may decide otherwise. A number th
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ import numpy as np
 from tailback.analysis.bounds import Bound, WrongBound, bounds
 from tailback.analysis.intervals import t_interval
 from tailback.analysis.metric import Summary
-from tailback.frozen import dataclass
 from tailback.scenario import Experiment
 from tailback.sweep.local import Outcome
 

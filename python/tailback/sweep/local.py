@@ -12,12 +12,12 @@ import contextlib
 import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from tailback.analysis import Stopping
 from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunInvalid
-from tailback.frozen import dataclass
 from tailback.results import RunPlan, Shelf, Store
 from tailback.results.store import Status
 from tailback.sweep.work import LocalExecutor, SweepEnded, Worker

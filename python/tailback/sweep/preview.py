@@ -9,14 +9,13 @@ run. The time of the sweep is the total divided by the number of parallel runs.
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from tailback.backends import Backend, Clock, Progress, RunCancelled, RunFailed, backend_for
-from tailback.frozen import dataclass
 from tailback.resolved import Scenario
 from tailback.results import ExperimentPlan, RunPlan, Shelf, Store
 from tailback.results.layout import MANIFEST, read_json

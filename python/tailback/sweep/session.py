@@ -2,14 +2,13 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tailback.analysis import Stopping
 from tailback.backends import Backend, open_backend
 from tailback.fitting import check_all, runs_at_once, within
-from tailback.frozen import dataclass
 from tailback.results import ExperimentPlan, Shelf, Store, beside, claim, default_folder, shelf
 from tailback.results.provenance import tailback_version
 from tailback.scenario import Experiment

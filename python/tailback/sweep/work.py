@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
@@ -12,7 +13,6 @@ from tailback.analysis.responsiveness import Probes
 from tailback.analysis.watching import Playback
 from tailback.analysis.window import NANOSECONDS
 from tailback.backends import Backend, Progress, RunResult, backend_for
-from tailback.frozen import dataclass
 from tailback.resolved import Flow, Paths, Request, Scenario, Udp, Video, mean_rate
 from tailback.results import RunPlan
 from tailback.results.provenance import utc_now

@@ -17,11 +17,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-from tailback.frozen import dataclass
 from tailback.tc import units
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.rows import Parameter

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
-
-from tailback.frozen import dataclass
 
 Unit = Literal["number", "packets", "bytes", "time", "rate", "flag", "percent", "fraction", "gain", "choice"]
 

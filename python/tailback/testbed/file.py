@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from tailback.frozen import dataclass
 from tailback.scenario.document import nearest, plain
 from tailback.scenario.errors import Finding, ScenarioError, Where
 from tailback.scenario.findings import quoted

@@ -4,12 +4,12 @@ Quantities that diverge come first. Constant quantities are listed once.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from tailback.analysis.divergence import ACK, TIME, of_side
-from tailback.frozen import dataclass
 from tailback.results.pairing import CANDIDATE, REFERENCE, Side
 from tailback.validation.comparison import Divergence
 

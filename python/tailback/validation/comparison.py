@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from tailback.analysis.metric import Summary
 from tailback.analysis.metrics import Samples, by_reason, counted, counted_at_radios, drops_by_counters
 from tailback.analysis.rows import with_axes
 from tailback.analysis.tolerances import NONE, Tolerance, judged, share_within
-from tailback.frozen import dataclass
 from tailback.results import Pairing, RunFolder, RunPair
 from tailback.results.pairing import CANDIDATE, REFERENCE, Side
 

@@ -4,12 +4,12 @@ import base64
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tailback.analysis.rows import of_configuration, records
-from tailback.frozen import dataclass
 from tailback.plots import conformance, overlay, rendered
 from tailback.plots.errors import NotDrawable
 from tailback.results import RunFolder, RunPair

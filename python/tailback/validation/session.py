@@ -12,12 +12,11 @@ they have `Request.most` repetitions.
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tailback import sweep
 from tailback.backends import Backend, Unsuitable, backend_for, open_backend
-from tailback.frozen import dataclass
 from tailback.results import Results, default_folder, open_results, pair
 from tailback.scenario import Configuration, Experiment, Run
 from tailback.sweep import SweepResult, Watch

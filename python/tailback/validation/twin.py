@@ -14,7 +14,7 @@ The kernel's runs are in `twin/` beside the results, its distances in `twin.json
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,7 +26,6 @@ from tailback.analysis.metric import Column
 from tailback.analysis.quantities import quantity
 from tailback.analysis.tolerances import FIDELITY, Tolerance
 from tailback.backends import open_backend
-from tailback.frozen import dataclass
 from tailback.results import open_results
 from tailback.results.durable import write_file
 from tailback.scenario import Experiment

@@ -10,11 +10,7 @@ import tailback
 
 PACKAGE = Path(tailback.__file__).parent
 
-EVERYWHERE = {"frozen"}
-"""What every room may import."""
-
 BELOW: dict[str, set[str]] = {
-    "frozen": set(),
     "plain": set(),
     "limits": set(),
     "tc": {"plain"},
@@ -99,7 +95,7 @@ def test_every_package_has_its_place() -> None:
 
 @pytest.mark.parametrize("room", BELOW)
 def test_a_package_imports_only_from_below(room: str) -> None:
-    upwards = [(file.name, other) for file, other in imported(room) if other not in {room, *BELOW[room], *EVERYWHERE}]
+    upwards = [(file.name, other) for file, other in imported(room) if other not in {room, *BELOW[room]}]
     assert upwards == []
 
 

@@ -116,26 +116,6 @@ finally:
     assert done.stderr.split("\n")[-2] == "tailback.cli.commands.check"
 
 
-def test_the_classes_that_check_makes_have_no_methods_of_their_own_to_compile(file: Path) -> None:
-    program = f"""
-import dataclasses, sys
-made = []
-once = dataclasses._process_class
-dataclasses._process_class = lambda cls, *given: made.append(cls) or once(cls, *given)
-sys.argv = ["tailback", "check", {str(file)!r}]
-from tailback.cli import main
-try:
-    main()
-finally:
-    ours = [cls for cls in made if cls.__module__.startswith("tailback.")]
-    compiled = [cls for cls in ours if cls.__init__.__module__ != "tailback.frozen"]
-    print(len(ours) > 50, *(cls.__name__ for cls in compiled), file=sys.stderr)
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    # Those with an order need the standard decorator.
-    assert done.stderr.split("\n")[-2] == "True Where Finding"
-
-
 def test_little_time_goes_into_the_search_for_garbage_while_a_command_starts(file: Path) -> None:
     program = f"""
 import gc, sys

@@ -5,6 +5,7 @@ measured.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -19,7 +20,6 @@ from tailback.backends.ssh import plan
 from tailback.backends.ssh import suitable as on_testbed
 from tailback.backends.ssh.layout import Layout
 from tailback.formats.flent.names import named
-from tailback.frozen import dataclass
 from tailback.resolved import Scenario, codec, of_json, to_json
 from tailback.resolved import traffic as resolved_traffic
 from tailback.resolved.fields import STRICT

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tailback import _core
-from tailback.frozen import dataclass
 from tailback.tc.rows import Row, rows
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from tailback import qdiscs
 from tailback.backends.linux import captures
@@ -39,7 +40,6 @@ from tailback.backends.linux.links import (
 from tailback.backends.linux.own_modules import registered
 from tailback.backends.linux.steps import IP, TC, Json, Words, run, write
 from tailback.backends.linux.trees import NOTHING, Matches, Socket, Transport, Tree
-from tailback.frozen import dataclass
 from tailback.qdiscs import words_of
 from tailback.resolved import Connection, Flow, Link, Qdisc, Scenario, Tcp
 from tailback.resolved.traffic import Application

@@ -20,10 +20,9 @@ options, because netem keeps those that a change does not name. [linux-6.12 sch_
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from tailback.backends.linux.steps import IP, TC, Json, Words, run
-from tailback.frozen import dataclass
 from tailback.resolved import Change, Link, Scenario
 from tailback.tc.writing import time_word
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tailback.backends.linux.steps import Json
-from tailback.frozen import dataclass
 from tailback.kernel.messages import Source
 from tailback.resolved import Control, Scenario
 

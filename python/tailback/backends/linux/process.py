@@ -16,11 +16,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from tailback.backends import RunCancelled, RunFailed
-from tailback.frozen import dataclass
 from tailback.kernel.scratch import scratch
 
 LOOK_S = 0.05

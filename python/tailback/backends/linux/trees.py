@@ -11,12 +11,11 @@ behind an IP header without options.                                   [tc flowe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Literal, TypeAlias
 
 from tailback import qdiscs
-from tailback.frozen import dataclass
 from tailback.qdiscs import words_of
 from tailback.resolved import Fits, Qdisc
 

@@ -20,10 +20,8 @@ Other processes matter only if they take a processor from the run, which `waitin
 import itertools
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-
-from tailback.frozen import dataclass
 
 PERIOD_NS = 500_000_000
 """Interval of samples: fifty ticks of /proc/stat, whose unit is 10 ms."""

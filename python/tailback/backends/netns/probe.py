@@ -7,6 +7,7 @@ The agent executes the steps of a job in temporary namespaces, and reports which
 import json
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from tailback.backends.linux.job import hops_of, root_of
 from tailback.backends.linux.links import Hop, wire
 from tailback.backends.linux.steps import IP, Json, run
 from tailback.backends.linux.suitable import Finding
-from tailback.frozen import dataclass
 from tailback.resolved import Qdisc, Scenario
 
 FOLDER = "tailback-probe-"

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from tailback.backends.ssh.layout import Layout
 from tailback.backends.ssh.programs import Order
-from tailback.frozen import dataclass
 
 SNAP = 128
 NANOSECOND_PCAP = 0xA1B23C4D

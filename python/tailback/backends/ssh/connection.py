@@ -14,11 +14,11 @@ import shlex
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from tailback.backends import Unsuitable
-from tailback.frozen import dataclass
 from tailback.testbed import Machine
 
 SSH = "ssh"

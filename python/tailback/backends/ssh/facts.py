@@ -9,11 +9,10 @@ import ipaddress
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from tailback.backends.ssh.session import Session
-from tailback.frozen import dataclass
 from tailback.testbed import DEVICE, Interface
 
 TCP_SYSCTLS = "/proc/sys/net/ipv4"

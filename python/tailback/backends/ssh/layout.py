@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from tailback.backends import Unsuitable
 from tailback.backends.linux.job import first_hops, hops_of
 from tailback.backends.linux.links import Hop
 from tailback.backends.ssh.facts import Device, Facts
-from tailback.frozen import dataclass
 from tailback.resolved import Scenario
 from tailback.testbed import Interface, Machine, Testbed
 

@@ -7,11 +7,11 @@ machine unloads it and removes the folder, like any other change (`crates/agent/
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tailback.backends.linux.own_modules import Own, own_modules
 from tailback.backends.ssh.facts import Facts
 from tailback.backends.ssh.layout import Layout
-from tailback.frozen import dataclass
 from tailback.kernel.loadable import files
 
 FOLDER = "/var/tmp/tailback-modules"

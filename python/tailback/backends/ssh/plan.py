@@ -17,7 +17,7 @@ from __future__ import annotations
 import ipaddress
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tailback import qdiscs
@@ -28,7 +28,6 @@ from tailback.backends.ssh import modules
 from tailback.backends.ssh.facts import PACING_SHIFT, SMALL_QUEUE, Facts, sysctl_path
 from tailback.backends.ssh.layout import Layout, Port
 from tailback.backends.uml.settings import small_queue
-from tailback.frozen import dataclass
 from tailback.qdiscs import series
 from tailback.resolved import Connection, Flow, Qdisc, Tcp
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from tailback.backends.ssh.connection import Agent, Connection, HostFailed
 from tailback.backends.ssh.session import Session, at_once
-from tailback.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tailback.backends.ssh.connection import Agent, Connection, HostFailed
-from tailback.frozen import dataclass
 from tailback.testbed import Machine
 
 PROTOCOL = 1

@@ -6,7 +6,7 @@ Each finding is one line of `tailback testbed check`. A finding that fails preve
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from tailback import qdiscs
@@ -22,7 +22,6 @@ from tailback.backends.ssh.layout import Layout, Port, missing
 from tailback.backends.ssh.session import Offset
 from tailback.backends.ssh.visit import Visit
 from tailback.backends.uml.settings import small_queue
-from tailback.frozen import dataclass
 from tailback.resolved import Connection, Qdisc, Scenario, SmallQueue
 from tailback.testbed import Testbed
 

@@ -15,14 +15,13 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tailback.backends import RunFailed
 from tailback.backends.linux import process
 from tailback.backends.linux.process import Progress
 from tailback.backends.uml import air
-from tailback.frozen import dataclass
 
 MEMORY = "2G"
 """Memory of the guest: a sparse file, of which 60 to 80 MB are used. TCP's buffer limits depend on it."""

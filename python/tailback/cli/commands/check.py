@@ -1,11 +1,11 @@
 """`tailback check`: errors and likely mistakes in an experiment file."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from tailback.cli.options import File, Set, backend_name
-from tailback.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """`tailback duel`: congestion controls against each other."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,6 @@ import typer
 
 from tailback.cli import completions
 from tailback.cli.options import Jobs, Set, backend_name, out_folder
-from tailback.frozen import dataclass
 
 
 @dataclass(frozen=True)

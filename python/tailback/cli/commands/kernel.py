@@ -1,5 +1,6 @@
 """`tailback kernel`: the kernels that `--backend uml` runs."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,7 +8,6 @@ import typer
 
 from tailback.cli.groups import Listed
 from tailback.cli.options import grouped
-from tailback.frozen import dataclass
 
 if TYPE_CHECKING:
     from tailback.kernel import Recipe

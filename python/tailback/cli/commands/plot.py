@@ -1,5 +1,6 @@
 """`tailback plot`: figures of a results folder."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +9,6 @@ import typer
 
 from tailback.cli import completions
 from tailback.cli.options import Selection, out_file
-from tailback.frozen import dataclass
 
 
 def _show_plots(wanted: bool) -> None:

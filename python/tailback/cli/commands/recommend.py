@@ -1,12 +1,12 @@
 """`tailback recommend`: the setting to choose under a bound."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tailback.cli.options import Changes, Given, Jobs, Json, Repeat, Selection, Set, Where
-from tailback.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 """`tailback reproduce`: runs the experiments of papers and checks their claims."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tailback.cli.options import Json, backend_name, out_folder, parallel
-from tailback.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """`tailback run`: runs all configurations and repetitions of an experiment."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +8,6 @@ import typer
 
 from tailback.cli import testbeds
 from tailback.cli.options import Changes, Files, Jobs, Json, Part, backend_name, out_folder
-from tailback.frozen import dataclass
 
 if TYPE_CHECKING:
     from tailback.scenario import Experiment

@@ -1,12 +1,12 @@
 """`tailback validate`: one experiment on two backends."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tailback.cli.options import Changes, File, Jobs, Json, Judgement, backend_name, out_folder
-from tailback.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ including retransmissions and collisions; `avg_aggr_size` is the mean number of 
 Stations are identified by name instead of MAC address. [flent tests/wifi_stats.inc]
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from tailback.frozen import dataclass
 from tailback.results import RunFolder
 
 MEASURES = ("airtime_tx", "airtime_rx", "avg_aggr_size")

@@ -11,6 +11,7 @@ import datetime
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +22,6 @@ import pyarrow as pa
 from tailback.analysis import Measure, Window, summarise
 from tailback.formats.errors import NotReadable
 from tailback.formats.flent.reader import FlentFile, Row, content, parse
-from tailback.frozen import dataclass
 from tailback.resolved import NamedControl, Observed, Record, Scenario
 from tailback.results import ExperimentPlan, RunPlan, claim, run_name
 from tailback.results.provenance import utc_now

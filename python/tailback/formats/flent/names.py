@@ -6,9 +6,9 @@ with four flows in each direction is `rrul_be`, or `rrul` if its flows have code
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tailback.formats.errors import NotExportable
-from tailback.frozen import dataclass
 from tailback.resolved import Page, Tcp, Traffic, Udp
 from tailback.scenario import traffic as kinds
 

@@ -9,11 +9,11 @@ import gzip
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tailback.formats.errors import NotReadable
-from tailback.frozen import dataclass
 from tailback.limits import Damaged, FileRefused, open_unpacked
 
 VERSION = 4

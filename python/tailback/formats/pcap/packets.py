@@ -5,6 +5,7 @@ twice (on two interfaces of a router) has two rows.
 """
 
 import struct
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,6 @@ import pandas as pd
 from tailback.analysis.passive import ICMP, TCP, UDP
 from tailback.formats.errors import NotReadable
 from tailback.formats.pcap.frames import Frame, frames
-from tailback.frozen import dataclass
 
 ETHERNET, RAW, RAW_IPV4, COOKED, COOKED_2 = 1, 101, 228, 113, 276
 VLAN = (0x8100, 0x88A8)

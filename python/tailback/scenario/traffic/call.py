@@ -1,13 +1,12 @@
 """Calls: in each direction, the packets of a codec at a fixed interval over UDP (RTP)."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field, WithJsonSchema
 
 from tailback import resolved
-from tailback.frozen import dataclass
 from tailback.resolved.codecs import CODECS
 from tailback.scenario import defaults
 from tailback.scenario.network import Problem

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
-from tailback.frozen import dataclass
 from tailback.resolved import SmallQueue, Traffic
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc

@@ -1,14 +1,13 @@
 """Web pages: a browser loads the objects of a page over some connections, once or at an interval."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema
 
 from tailback import resolved
-from tailback.frozen import dataclass
 from tailback.resolved.pages import SHAPES, PageObject
 from tailback.scenario import arrivals, defaults
 from tailback.scenario.network import Problem

@@ -1,12 +1,12 @@
 """Echo requests at a fixed interval, over ICMP or UDP."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from tailback import resolved
-from tailback.frozen import dataclass
 from tailback.scenario import defaults
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc

@@ -1,13 +1,12 @@
 """Requests and answers: a client asks, reads the answer, pauses, and asks again over the same TCP connection."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field, WithJsonSchema
 
 from tailback import resolved
-from tailback.frozen import dataclass
 from tailback.scenario import arrivals, defaults
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from tailback import resolved
-from tailback.frozen import dataclass
 from tailback.resolved import SocketOptions
 from tailback.scenario import arrivals, defaults, sides
 from tailback.scenario.network import Problem

@@ -1,12 +1,12 @@
 """UDP datagrams at a constant rate."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from tailback import resolved
-from tailback.frozen import dataclass
 from tailback.scenario import defaults
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc

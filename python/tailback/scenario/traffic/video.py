@@ -1,12 +1,12 @@
 """Video in segments (DASH): a player that fills a buffer and chooses a bitrate for each segment."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from tailback import resolved
-from tailback.frozen import dataclass
 from tailback.scenario import defaults
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
