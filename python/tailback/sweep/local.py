@@ -214,12 +214,13 @@ def _pool(jobs: int) -> Iterator[_Pool]:
 def _wait(futures: list[concurrent.futures.Future[Outcome]], under_way: _UnderWay, watch: _Later) -> None:
     """Waits until all runs have ended or one has raised an exception."""
     total = len(futures)
-    pending = set(futures)
+    pending, place = set(futures), {future: place for place, future in enumerate(futures)}
     while pending:
         ended, pending = concurrent.futures.wait(
             pending, timeout=REFRESH_S, return_when=concurrent.futures.FIRST_EXCEPTION
         )
-        for future in ended:
+        # Of those that ended since the last look the order is that in which they began.
+        for future in sorted(ended, key=place.__getitem__):
             watch.audience.ended(future.result())
         done = total - len(pending)
         watch.update(done, total, (done + under_way.fractions()) / total)

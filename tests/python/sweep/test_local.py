@@ -90,6 +90,21 @@ def test_every_observer_is_notified_of_every_run_once(tmp_path: Path) -> None:
     assert sorted(heard[1:]) == sorted(f"{each.run.name} ok {each.reused}" for each in outcomes)
 
 
+def test_runs_that_end_between_two_looks_are_reported_in_the_order_in_which_they_began(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    class Hears(Nobody):
+        def begun(self, runs: Sequence[RunPlan]) -> None:
+            pass
+
+        def ended(self, outcome: Outcome) -> None:
+            heard.append(outcome.run.name)
+
+    plan = grid(repetitions=10)
+    run_plan(tmp_path / "x", plan, jobs=1, watch=Hears())
+    assert heard == [run.name for run in plan.runs]
+
+
 def test_runs_in_real_time_go_one_at_a_time() -> None:
     class InRealTime(FakeBackend):
         clock = Clock.REAL
