@@ -62,12 +62,15 @@ impl ByteQueueLimit {
     pub(crate) fn complete(&mut self, bytes: u64, now: SimTime) {
         let over = (self.queued - self.done).saturating_sub(self.limit);
         let before = self.limit;
-        // A ring that is now empty and was within its limit gives no information about the limit.
-        if over > 0 || self.over_before > 0 || self.queued > self.done + bytes {
-            self.adapt(bytes, over, now);
+        let done = self.done + bytes;
+        if self.queued_before > done {
+            // What is left of the round before was in the ring all the time, so that it was never empty.
+            self.observe_slack(bytes, now);
+        } else if self.over_before > 0 || (over > 0 && self.queued == done) {
+            self.grow(done, now);
         }
-        self.done += bytes;
-        self.adjusted = self.limit + self.done;
+        self.done = done;
+        self.adjusted = self.limit + done;
         self.over_before = if self.limit == before { over } else { 0 };
         self.object_before = self.last_object;
         self.queued_before = self.queued;
@@ -86,29 +89,30 @@ impl ByteQueueLimit {
         calm
     }
 
+    /// The ring ran empty while packets were held back.
     #[inline(never)]
-    fn adapt(&mut self, bytes: u64, over: u64, now: SimTime) {
-        let done = self.done + bytes;
-        let in_ring = self.queued - done;
-        let in_ring_before = self.queued_before - self.done;
-        let all_before = done >= self.queued_before;
-        if (over > 0 && in_ring == 0) || (self.over_before > 0 && all_before) {
-            self.limit += done.saturating_sub(self.queued_before) + self.over_before;
-            self.forget_slack(now);
-        } else if in_ring > 0 && in_ring_before > 0 && !all_before {
-            self.observe_slack(bytes, now);
-        }
+    fn grow(&mut self, done: u64, now: SimTime) {
+        self.limit += done.saturating_sub(self.queued_before) + self.over_before;
+        self.forget_slack(now);
     }
 
+    /// The ring is busy: what it did not need of its limit is its slack.
+    #[inline]
     fn observe_slack(&mut self, bytes: u64, now: SimTime) {
         let unused = (self.limit + self.over_before).saturating_sub(2 * bytes);
         let last = if self.over_before > 0 { self.object_before.saturating_sub(self.over_before) } else { 0 };
         let min = self.lowest_slack.map_or(unused.max(last), |min| min.min(unused.max(last)));
         self.lowest_slack = Some(min);
         if now.since(self.slack_since) > HOLD_TIME {
-            self.limit = self.limit.saturating_sub(min);
-            self.forget_slack(now);
+            self.shrink(min, now);
         }
+    }
+
+    /// So much of the limit was not needed for a second.
+    #[inline(never)]
+    fn shrink(&mut self, slack: u64, now: SimTime) {
+        self.limit = self.limit.saturating_sub(slack);
+        self.forget_slack(now);
     }
 
     fn forget_slack(&mut self, now: SimTime) {
@@ -119,6 +123,9 @@ impl ByteQueueLimit {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use tailback_properties::cases;
+
     use super::*;
 
     const FRAME: u64 = 1514;
@@ -180,5 +187,59 @@ mod tests {
         let (in_ring, open_for) = (of.queued - of.done, of.adjusted - of.queued);
         let (slack, since) = (of.lowest_slack.unwrap_or(u64::MAX), of.slack_since.as_nanos());
         [of.limit, in_ring, open_for, of.queued_before - of.done, object, slack, since]
+    }
+
+    /// A completion round by the formulas at the head of this file, each condition asked by itself.
+    fn by_formulas(of: &mut ByteQueueLimit, bytes: u64, now: SimTime) {
+        let before = *of;
+        let over = (of.queued - of.done).saturating_sub(of.limit);
+        let done = of.done + bytes;
+        let (is_empty, was_empty) = (of.queued == done, of.queued_before == of.done);
+        let all_before = done >= of.queued_before;
+        if (over > 0 && is_empty) || (of.over_before > 0 && all_before) {
+            of.limit += done.saturating_sub(of.queued_before) + of.over_before;
+            (of.lowest_slack, of.slack_since) = (None, now);
+        } else if !is_empty && !was_empty && !all_before {
+            let unused = (of.limit + of.over_before).saturating_sub(2 * bytes);
+            let last = if of.over_before > 0 { of.object_before.saturating_sub(of.over_before) } else { 0 };
+            let least = of.lowest_slack.unwrap_or(u64::MAX).min(unused.max(last));
+            of.lowest_slack = Some(least);
+            if now.since(of.slack_since) > HOLD_TIME {
+                of.limit = of.limit.saturating_sub(least);
+                (of.lowest_slack, of.slack_since) = (None, now);
+            }
+        }
+        of.done = done;
+        of.adjusted = of.limit + done;
+        of.over_before = if of.limit == before.limit { over } else { 0 };
+        (of.object_before, of.queued_before) = (of.last_object, of.queued);
+    }
+
+    proptest! {
+        #![proptest_config(cases(256))]
+
+        #[test]
+        fn a_round_is_what_the_formulas_say(
+            rounds in prop::collection::vec((0..6_u64, 1..5_u64, 60..9_000_u64, 0..400_000_000_u64), 1..200)
+        ) {
+            let (mut short, mut whole) = (ByteQueueLimit::default(), ByteQueueLimit::default());
+            let (mut ring, mut now) = (std::collections::VecDeque::new(), SimTime::ZERO);
+            for (entering, leaving, length, wait) in rounds {
+                for _ in 0..entering {
+                    if short.open() {
+                        ring.push_back(length);
+                        short.add(length);
+                        whole.add(length);
+                    }
+                }
+                now += Span::from_nanos(wait);
+                let left: u64 = (0..leaving).filter_map(|_| ring.pop_front()).sum();
+                if left > 0 {
+                    short.complete(left, now);
+                    by_formulas(&mut whole, left, now);
+                }
+                prop_assert_eq!(format!("{short:?}"), format!("{whole:?}"));
+            }
+        }
     }
 }

@@ -306,7 +306,9 @@ impl Device {
     /// Moves packets from the discipline to the ring until either stops. [linux-6.12 __qdisc_run]
     #[inline(never)]
     pub(crate) fn run(&mut self, context: &mut Context) -> Waits {
-        self.process_completions(context);
+        if !self.complete_uncharged(context.now) {
+            self.complete(context.now, context);
+        }
         if self.is_stopped(context) { Waits::ForRoom } else { self.dequeue_while_open(context) }
     }
 
@@ -477,6 +479,22 @@ impl Device {
         }
         if let Some(packet) = self.wire.complete_only() {
             context.orphan(packet);
+        }
+        true
+    }
+
+    /// TX completions of packets that left by `now`, up to the first that is charged to a socket, as no packet is behind a
+    /// router. True if there is none.
+    #[inline(always)]
+    fn complete_uncharged(&mut self, now: SimTime) -> bool {
+        while let Some((departure, packet)) = self.wire.leaving(now) {
+            if packet.charged {
+                return false;
+            }
+            if let Some(nic) = &mut self.nic {
+                nic.complete(packet.frame_length(), departure);
+            }
+            self.wire.complete_first();
         }
         true
     }

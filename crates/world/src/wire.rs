@@ -116,7 +116,29 @@ impl Wire {
         }
     }
 
-    /// The next packet that has left by `now` and not been completed; it is completed by this.
+    /// The next packet that has left by `now` and not been completed, with the time at which it left.
+    #[inline]
+    pub(crate) fn leaving(&mut self, now: SimTime) -> Option<(SimTime, &mut Packet)> {
+        let departure = self.next_departure;
+        if departure > now {
+            return None;
+        }
+        let packet = self.slot_mut(self.completed).packet.as_deref_mut()?;
+        Some((departure, packet))
+    }
+
+    /// The first packet in the ring is completed.
+    #[inline]
+    pub(crate) fn complete_first(&mut self) {
+        debug_assert!(self.in_ring() > 0, "there is one");
+        self.completed += 1;
+        self.next_departure = match self.completed == self.end {
+            true => SimTime::NEVER,
+            false => self.slot(self.completed).departure,
+        };
+    }
+
+    /// The same for the next packet that has left by `now`; `None` if there is none.
     #[inline]
     pub(crate) fn complete(&mut self, now: SimTime) -> Option<(SimTime, &mut Packet)> {
         let departure = self.next_departure;
@@ -124,11 +146,7 @@ impl Wire {
             return None;
         }
         let number = self.completed;
-        self.completed += 1;
-        self.next_departure = match self.completed == self.end {
-            true => SimTime::NEVER,
-            false => self.slot(self.completed).departure,
-        };
+        self.complete_first();
         let packet = self.slot_mut(number).packet.as_deref_mut()?;
         Some((departure, packet))
     }
