@@ -79,6 +79,8 @@ struct Node {
     level: usize,
     rate: Bucket,
     ceil: Bucket,
+    /// Both buckets have the same rate and depth. In an only class they then always hold the same tokens.
+    is_uniform: bool,
     framing: Framing,
     cost: Cost,
     checkpoint: SimTime,
@@ -311,9 +313,13 @@ impl Htb {
             if only.until > context.now {
                 return Dequeued::NotBefore(only.until);
             }
-            self.ledger.overlimits += u64::from(only.change_mode(context.now));
-            if only.mode != Mode::CanSend {
-                return Dequeued::NotBefore(only.until);
+            if only.is_uniform {
+                only.debt_is_paid(context.now);
+            } else {
+                self.ledger.overlimits += u64::from(only.change_mode(context.now));
+                if only.mode != Mode::CanSend {
+                    return Dequeued::NotBefore(only.until);
+                }
             }
         }
         let before = context.effects.dropped.len();
@@ -324,7 +330,11 @@ impl Htb {
             Dequeued::Packet(packet) => {
                 let length = packet.frame_length();
                 self.ledger.leave_of(&packet, length);
-                self.ledger.overlimits += u64::from(only.charge(0, length, context.now));
+                let stops = match only.is_uniform {
+                    true => only.charge_uniform(length, context.now),
+                    false => only.charge(0, length, context.now),
+                };
+                self.ledger.overlimits += u64::from(stops);
                 Dequeued::Packet(packet)
             }
             Dequeued::NotBefore(at) => self.nothing_now(at),
@@ -522,6 +532,33 @@ impl Node {
         self.ceil.charge(elapsed, self.cost.ceil);
         self.checkpoint = now;
         self.change_mode_by((self.rate.tokens, self.ceil.tokens), now)
+    }
+
+    /// The same for an only class whose buckets are alike and that can send.
+    #[inline]
+    fn charge_uniform(&mut self, length: u32, now: SimTime) -> bool {
+        debug_assert!(self.rate.tokens == self.ceil.tokens && self.mode == Mode::CanSend);
+        let elapsed = self.elapsed(now);
+        if self.cost.length != length {
+            self.cost = self.cost_of(length);
+        }
+        self.lended += 1;
+        self.rate.charge(elapsed, self.cost.rate);
+        self.ceil.tokens = self.rate.tokens;
+        self.checkpoint = now;
+        let stops = self.rate.tokens < 0;
+        if stops {
+            self.mode = Mode::CantSend;
+            self.until = now + Span::from_nanos(self.rate.tokens.unsigned_abs());
+        }
+        stops
+    }
+
+    /// The time at which an only class with buckets alike changes its mode has come.
+    #[inline]
+    fn debt_is_paid(&mut self, now: SimTime) {
+        debug_assert!(self.rate.tokens + self.elapsed(now) >= 0 && self.rate.tokens == self.ceil.tokens);
+        self.mode = Mode::CanSend;
     }
 
     #[inline(never)]

@@ -1,8 +1,11 @@
+use proptest::prelude::*;
+use tailback_packet::DropReason;
+use tailback_properties::cases;
+
 use super::*;
 use crate::Class;
 use crate::registry;
 use crate::testing::{Rig, packet};
-use tailback_packet::DropReason;
 
 const TEN_MBIT: u64 = 10_000_000;
 
@@ -114,6 +117,47 @@ fn an_idle_bucket_fills_to_its_burst_and_no_further() {
         rig.fill(4, &packet(0, 1514));
         let times = drain_times(&mut rig);
         assert_eq!(times.iter().filter(|&&at| at == start).count(), 2);
+    }
+}
+
+/// An only class whose buckets are alike.
+fn uniform_class(bits_per_sec: u64) -> Node {
+    let mut given = Parameters::default();
+    given.set("rate", bits_per_sec);
+    given.fill(CLASS_PARAMETERS);
+    let class = only_class(&given, None).expect("it has a rate");
+    let node = tree(vec![class], 10, &Attachment::default()).expect("a class").remove(0);
+    assert!(node.is_uniform);
+    node
+}
+
+/// What later packets depend on.
+fn meaning(node: &Node) -> (i64, i64, SimTime, Mode, SimTime, u64) {
+    let until = if node.mode == Mode::CanSend { SimTime::ZERO } else { node.until };
+    (node.rate.tokens, node.ceil.tokens, node.checkpoint, node.mode, until, node.lended)
+}
+
+proptest! {
+    #![proptest_config(cases(256))]
+
+    #[test]
+    fn two_buckets_that_are_alike_are_charged_as_one(
+        mbit in 1..1_000_u64,
+        packets in prop::collection::vec((60..9_000_u32, 0..20_000_000_u64), 1..100)
+    ) {
+        let (mut short, mut whole) = (uniform_class(mbit * 1_000_000), uniform_class(mbit * 1_000_000));
+        let mut now = SimTime::ZERO;
+        for (length, pause) in packets {
+            now += Span::from_nanos(pause);
+            if whole.mode != Mode::CanSend {
+                now = now.max(whole.until);
+                prop_assert!(!whole.change_mode(now), "it could not send before");
+                short.debt_is_paid(now);
+            }
+            prop_assert_eq!(meaning(&short), meaning(&whole));
+            prop_assert_eq!(short.charge_uniform(length, now), whole.charge(0, length, now));
+            prop_assert_eq!(meaning(&short), meaning(&whole));
+        }
     }
 }
 

@@ -74,13 +74,16 @@ impl Node {
             }),
             _ => None,
         };
+        let (rate, ceil) =
+            (Bucket::full(value("rate")?, value("burst")?), Bucket::full(value("ceil")?, value("cburst")?));
         Ok(Node {
             minor: class.minor,
             parent,
             children: Vec::new(),
             level,
-            rate: Bucket::full(value("rate")?, value("burst")?),
-            ceil: Bucket::full(value("ceil")?, value("cburst")?),
+            is_uniform: (rate.rate, rate.depth) == (ceil.rate, ceil.depth),
+            rate,
+            ceil,
             framing: Framing::from_parameters(&class.parameters)?,
             cost: Cost::default(),
             checkpoint: SimTime::ZERO,
