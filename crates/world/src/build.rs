@@ -120,7 +120,7 @@ impl<'a> Builder<'a> {
             small_queues: Vec::new(),
             timers: Timers::default(),
             steps: (SimTime::ZERO, 0),
-            until_look: EVENTS_BETWEEN_LOOKS - 1,
+            next_look: EVENTS_BETWEEN_LOOKS,
             reader: None,
             runnable: Default::default(),
         };

@@ -152,14 +152,15 @@ impl World {
 
     /// Passes the time until a paced socket sends its next segment, if that is the next event of all: it needs none then.
     fn pass_pause(&mut self, id: SocketId) -> bool {
-        let may_pass = self.is_settled() && !self.context.owes_sockets() && self.until_look > 0;
+        let may_pass = self.is_settled()
+            && !self.context.owes_sockets()
+            && self.context.cost.events + 1 < self.next_look;
         let socket = self.sockets.tcp(id);
         let until = socket.endpoint.paused_until().filter(|&at| may_pass && at < self.end);
         let Some(at) = until.filter(|&at| self.context.calendar.pass_to(at)) else { return false };
         socket.alarm.pass();
         self.context.now = at;
         self.context.cost.events += 1;
-        self.until_look -= 1;
         self.return_credits_to(id);
         true
     }
@@ -253,7 +254,7 @@ impl World {
     pub(crate) fn wait_for_tick(&mut self, id: SocketId) {
         let place = self.sockets.tcp(id).timer;
         self.timers.ran_out(id, place);
-        self.until_look = 0;
+        self.look_soon();
     }
 
     /// The timers of this tick expire.

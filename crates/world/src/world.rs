@@ -102,8 +102,9 @@ pub struct World {
     pub(crate) timers: Timers,
     /// The last instant at which something had to be settled, and the steps processed then.
     pub(crate) steps: (SimTime, u32),
-    /// Events until something else is looked at: timers that are due, a run that stands still, the watcher.
-    pub(crate) until_look: u64,
+    /// The number of the event before which something else is looked at: timers that are due, a run that stands still, the
+    /// watcher.
+    pub(crate) next_look: u64,
 }
 
 /// A few milliseconds of computing: an interrupt of the user takes effect soon, and the check has no measurable cost.
@@ -135,9 +136,8 @@ impl World {
             self.context.now = self.context.calendar.now();
             self.context.cost.events += 1;
             // One condition for everything that is rare between two events.
-            match self.until_look.checked_sub(1) {
-                Some(left) => self.until_look = left,
-                None => self.look(event, watch)?,
+            if self.context.cost.events >= self.next_look {
+                self.look(event, watch)?;
             }
             self.happen(event, watch)?;
         }
@@ -161,9 +161,9 @@ impl World {
         if self.timers.is_any_due() && !matches!(event, Event::Timer(_)) {
             self.tick();
         }
-        self.until_look = match self.timers.is_any_due() {
-            true => 0,
-            false => EVENTS_BETWEEN_LOOKS - 1 - number % EVENTS_BETWEEN_LOOKS,
+        self.next_look = match self.timers.is_any_due() {
+            true => number + 1,
+            false => (number / EVENTS_BETWEEN_LOOKS + 1) * EVENTS_BETWEEN_LOOKS,
         };
         self.check_standstill()
     }
@@ -322,7 +322,12 @@ impl World {
                 return;
             }
         }
-        self.until_look = 0;
+        self.look_soon();
+    }
+
+    /// Something is to be looked at before the next event.
+    pub(crate) fn look_soon(&mut self) {
+        self.next_look = 0;
     }
 
     /// Runs the sockets that are queued now, the last one first, since each was inserted at the head of the list;
