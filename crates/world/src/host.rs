@@ -14,11 +14,8 @@ impl World {
     pub(crate) fn receive_from(&mut self, device: DeviceId) {
         let device = &mut self.devices[device.index()];
         let (peer, Some(packet)) = (device.peer, device.arrived(&mut self.context)) else { return };
-        if self.context.backlog.is_empty() {
-            self.receive(peer, packet);
-        } else {
-            self.context.backlog.push_back((peer, packet));
-        }
+        debug_assert!(self.context.backlog.is_empty(), "it was settled");
+        self.receive(peer, packet);
     }
 
     /// A packet reached `host`. [linux-6.12 ip_rcv]

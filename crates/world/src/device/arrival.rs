@@ -15,8 +15,8 @@ use crate::Event;
 use crate::context::Context;
 
 impl Device {
-    /// A packet has reached the other end; more than one if they left at the same instant. The last is returned
-    /// for the host to receive, those before it are in the backlog. This is the present event of the calendar.
+    /// A packet has reached the other end. It is returned for the host to receive, unless others arrive with it, since they
+    /// left at the same instant: then all of them are in the backlog. This is the present event of the calendar.
     #[inline]
     pub(crate) fn arrived(&mut self, context: &mut Context) -> Option<Box<Packet>> {
         self.process_completions(context);
@@ -24,20 +24,21 @@ impl Device {
             context.calendar.take();
             return self.arrived_otherwise(context);
         }
-        let Some(mut last) = self.wire.take_first() else {
+        let Some(packet) = self.wire.take_first() else {
             debug_assert!(false, "nothing has arrived");
             context.calendar.take();
             return None;
         };
-        while let Some(packet) = self.wire.arrived(context.now) {
-            context.backlog.push_back((self.peer, last));
-            last = packet;
+        if self.wire.next_arrival <= context.now {
+            context.calendar.take();
+            self.arrived_with_others(packet, context);
+            return None;
         }
         match self.wire.next_arrival {
             SimTime::NEVER => drop(context.calendar.take()),
             next => context.calendar.repeat(next),
         }
-        Some(last)
+        Some(packet)
     }
 
     /// The same for packets that do not go from the wire to the host.
@@ -47,15 +48,26 @@ impl Device {
             self.leave_wire(context);
             return None;
         }
-        let mut last = self.wire.arrived(context.now)?;
-        self.capture_received(&last, context);
-        while let Some(packet) = self.wire.arrived(context.now) {
+        let packet = self.wire.arrived(context.now)?;
+        if self.wire.next_arrival <= context.now {
+            self.arrived_with_others(packet, context);
+            return None;
+        }
+        self.capture_received(&packet, context);
+        self.await_arrival(context);
+        Some(packet)
+    }
+
+    /// `first` and the packets that arrived with it are received one after the other.
+    #[inline(never)]
+    fn arrived_with_others(&mut self, first: Box<Packet>, context: &mut Context) {
+        let mut next = Some(first);
+        while let Some(packet) = next {
             self.capture_received(&packet, context);
-            context.backlog.push_back((self.peer, last));
-            last = packet;
+            context.backlog.push_back((self.peer, packet));
+            next = self.wire.arrived(context.now);
         }
         self.await_arrival(context);
-        Some(last)
     }
 
     /// Moves packets whose last bit has left to the path, or to the NIC at the other end.
