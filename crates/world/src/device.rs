@@ -131,17 +131,20 @@ impl Device {
     #[inline(always)]
     fn put_into_ring(&mut self, mut packet: Box<Packet>, context: &mut Context) {
         packet.enqueued = context.now;
-        let length = u64::from(packet.frame_length());
-        self.bypassed.add_frame(length);
         self.enter_ring(packet, context);
+        if let Some(nic) = &self.nic {
+            self.bypassed.add_frame(nic.last_length());
+        }
     }
 
     /// A packet that does not go straight into the ring, or a train, or one that may have been marked here.
     #[inline(never)]
     fn transmit_otherwise(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
-        let waits = self.way == Way::PastIfEmpty && self.nic.is_some() && self.is_ring_full();
-        if waits || self.way == Way::Through {
+        if self.way == Way::Through {
             return self.enqueue(packet, context);
+        }
+        if self.way == Way::PastIfEmpty && self.nic.is_some() && self.is_ring_full() {
+            return self.enqueue_behind_ring(packet, context);
         }
         self.bypass_or_enqueue(packet, context)
     }
@@ -175,12 +178,26 @@ impl Device {
         }
     }
 
-    /// Enqueues a packet.
+    /// Enqueues a packet while the ring is full.
     #[inline(never)]
-    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
+    fn enqueue_behind_ring(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
+        let outcome = self.enqueue_only(packet, context);
+        self.await_room(context);
+        outcome
+    }
+
+    #[inline(always)]
+    fn enqueue_only(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
         let Some(root) = &mut self.root else { return Enqueued::Queued };
         let outcome = root.enqueue(packet, &mut context.effects.context(context.now, &mut self.draws));
         self.process_effects(context);
+        outcome
+    }
+
+    /// Enqueues a packet.
+    #[inline(never)]
+    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
+        let outcome = self.enqueue_only(packet, context);
         if self.is_stopped(context) {
             self.await_room(context);
         } else if self.closed_until <= context.now {

@@ -134,6 +134,12 @@ impl Nic {
         self.free_at
     }
 
+    /// Bytes of the frame taken last, without FCS.
+    #[inline]
+    pub(crate) fn last_length(&self) -> u64 {
+        self.frame.length
+    }
+
     /// The last frame has not left yet.
     #[inline]
     pub(crate) fn is_busy(&self, now: SimTime) -> bool {
