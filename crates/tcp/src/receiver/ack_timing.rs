@@ -200,12 +200,10 @@ impl Receiver {
         }
     }
 
-    /// The window to advertise is at least as large as the last one; it is kept for the ACK that is due then.
+    /// The window to advertise is at least as large as the last one.
     #[inline(always)]
     fn window_has_not_shrunk(&mut self) -> bool {
-        let window = self.select_window();
-        self.selected = Some(window);
-        window >= self.window.rcv_wnd()
+        self.select_window() >= self.window.rcv_wnd()
     }
 
     /// [linux-6.12 tcp_input.c __tcp_ack_snd_check, out-of-order part]
