@@ -10,7 +10,7 @@
 //! [linux-6.12 tcp_input.c tcp_rcv_space_adjust, tcp_grow_window, tcp_measure_rcv_mss]
 //! [linux-6.12 tcp_output.c __tcp_select_window, tcp_select_window]
 
-use tailback_packet::{Segment, SegmentFlags};
+use tailback_packet::{Segment, SegmentFlags, Timestamp};
 use tailback_units::{SimTime, Span};
 
 use crate::clock::{TIMESTAMP_CLOCK, timestamp};
@@ -127,7 +127,7 @@ struct ReceiverRtt {
     us8: u32,
     seq: u64,
     time: Option<SimTime>,
-    last_echo: Option<SimTime>,
+    last_echo: Timestamp,
 }
 
 /// Minimum shift of the window field with which a window of `max` can be advertised. [rfc7323 §2.3]
@@ -361,7 +361,10 @@ impl ReceiveWindow {
     /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure_ts, tcp_rtt_tsopt_us]
     #[inline(always)]
     pub(crate) fn rtt_by_timestamp(&mut self, segment: &Segment, now: SimTime) {
-        let Some(echo) = segment.tsecr.filter(|_| segment.tsecr != self.rtt.last_echo) else { return };
+        if segment.tsecr == self.rtt.last_echo {
+            return;
+        }
+        let Some(echo) = segment.tsecr.time() else { return };
         self.rtt.last_echo = segment.tsecr;
         if segment.length < self.rcv_mss {
             return;
@@ -613,8 +616,8 @@ mod tests {
             window: 65_160,
             flags: SegmentFlags::ACK,
             mss: 1460,
-            tsval: Some(tsecr),
-            tsecr: Some(tsecr),
+            tsval: Timestamp::at(tsecr),
+            tsecr: Timestamp::at(tsecr),
             sack: SackBlocks::NONE,
         }
     }

@@ -5,7 +5,7 @@
 
 mod ack_timing;
 
-use tailback_packet::{IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags};
+use tailback_packet::{IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags, Timestamp};
 use tailback_units::{SimTime, Span, TimerRounding};
 
 use ack_timing::{AckEngine, Compression};
@@ -34,7 +34,7 @@ pub(crate) struct Receiver {
     data: Reassembly,
     sacks: Vec<SackBlock>,
     dsack: Option<SackBlock>,
-    ts_recent: Option<SimTime>,
+    ts_recent: Timestamp,
     /// Maximum number of SACK blocks in an ACK.
     blocks: u8,
     ack: AckEngine,
@@ -71,7 +71,7 @@ impl Receiver {
             data: Reassembly::default(),
             sacks: Vec::new(),
             dsack: None,
-            ts_recent: None,
+            ts_recent: Timestamp::NONE,
             blocks: SACKS_SENT,
             ack: AckEngine::default(),
             compression: Compression::default(),
@@ -137,7 +137,7 @@ impl Receiver {
     /// [rfc7323 §5.2] [linux-6.12 tcp.h tcp_paws_check]
     #[inline]
     pub(crate) fn outdated_by(&self, segment: &Segment) -> Option<Span> {
-        let (recent, sent) = (self.ts_recent?, segment.tsval?);
+        let (recent, sent) = (self.ts_recent.time()?, segment.tsval.time()?);
         (recent > sent + TIMESTAMP_CLOCK).then(|| recent.since(sent))
     }
 
@@ -184,7 +184,7 @@ impl Receiver {
         }
     }
 
-    pub(crate) fn timestamp_echo(&self) -> Option<SimTime> {
+    pub(crate) fn timestamp_echo(&self) -> Timestamp {
         self.ts_recent
     }
 

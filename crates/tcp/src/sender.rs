@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tailback_cc::{CaState, Control, CwndEvent, Flow, PacingStatus, Window};
-use tailback_units::{Rate, Segs, SimTime, Span};
+use tailback_packet::Timestamp;
+use tailback_units::{Rate, Segs, Span};
 
 use crate::config::{Agreement, Settings, SmallQueueLimit, SocketOptions, TIMESTAMP_OPTION};
 use crate::ecn::EcnState;
@@ -69,7 +70,7 @@ pub(crate) struct Sender {
     pub(crate) flow: Flow,
     pub(crate) peer: PeerWindow,
     /// Timestamp echoed by the ACK being processed.
-    pub(crate) echoed: Option<SimTime>,
+    pub(crate) echoed: Timestamp,
     pub(crate) tlp: TailLossProbe,
     pub(crate) timer: RetransmitTimer,
     pub(crate) gate: Gate,
@@ -146,7 +147,7 @@ impl Sender {
             },
             scoreboard: Scoreboard::new(),
             peer: PeerWindow::default(),
-            echoed: None,
+            echoed: Timestamp::NONE,
             tlp: TailLossProbe::default(),
             timer: RetransmitTimer::default(),
             gate: Gate::default(),

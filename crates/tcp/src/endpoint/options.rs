@@ -71,7 +71,7 @@ impl Endpoint {
 
     /// Value and echo of the timestamp that a segment carries now; `None` without the option.
     pub fn timestamps(&self, now: SimTime) -> Option<(SimTime, SimTime)> {
-        let echo = self.receiver.timestamp_echo().unwrap_or_default();
+        let echo = self.receiver.timestamp_echo().time().unwrap_or_default();
         self.sender.agreement.timestamps.then(|| (timestamp(now), echo))
     }
 

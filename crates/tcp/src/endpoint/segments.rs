@@ -1,6 +1,6 @@
 //! The packets that a socket sends: handshake, data, ACKs.
 
-use tailback_packet::{Ecn, Packet, Payload, SackBlocks, Segment, SegmentFlags};
+use tailback_packet::{Ecn, Packet, Payload, SackBlocks, Segment, SegmentFlags, Timestamp};
 use tailback_units::SimTime;
 
 use super::Endpoint;
@@ -49,7 +49,10 @@ impl Endpoint {
             window,
             flags: self.sender.ecn.echo(SegmentFlags::ACK),
             mss: 0,
-            tsval: self.sender.agreement.timestamps.then(|| timestamp(departure)),
+            tsval: match self.sender.agreement.timestamps {
+                true => Timestamp::at(timestamp(departure)),
+                false => Timestamp::NONE,
+            },
             tsecr: self.receiver.timestamp_echo(),
             sack,
         }
