@@ -121,8 +121,16 @@ impl Sender {
         debug_assert_eq!(self.next_segment(Pass::Normal), Ok(Offer { length, fin: false }));
         self.flow.last_sent = self.flow.now;
         self.take_departure();
-        self.count_sent(length, 1);
-        Outgoing { seq, length, mss: length, push: false, fin: false, departure: self.flow.departure }
+        let truesize = self.count_sent(length, 1);
+        Outgoing {
+            seq,
+            length,
+            mss: length,
+            truesize,
+            push: false,
+            fin: false,
+            departure: self.flow.departure,
+        }
     }
 
     /// As [`Sender::sent_new`] for a segment of a burst, which needs fewer steps. True if more of the burst is left.

@@ -63,7 +63,9 @@ impl PathMtu {
     /// A packet is sent: looks up an outdated route again.
     #[inline]
     pub(crate) fn refresh_route(&mut self) {
-        if let Some(mtu) = self.changed.take() {
+        // Not taken each time: nearly never it has changed.
+        if let Some(mtu) = self.changed {
+            self.changed = None;
             self.route = mtu;
         }
     }
