@@ -56,6 +56,7 @@ impl Sender {
         let (low, high) = (self.mtu_of(base_mss), self.mss_clamp() + self.headers());
         let search = MtuSearch { low, high, since, probe: None, probes: MtuProbes::default() };
         self.path.search = Some(Box::new(search));
+        self.routine = false;
     }
 
     /// The MSS follows the MTU of the route. [linux-6.12 tcp_output.c tcp_current_mss]

@@ -103,7 +103,7 @@ impl Endpoint {
     /// The device has this MTU now.
     pub fn change_device_mtu(&mut self, mtu: u32) {
         self.sender.path.change(mtu);
-        self.sender.path.refresh_route();
+        self.sender.refresh_route();
     }
 
     /// Counts of MTU probes that passed and were lost.

@@ -60,13 +60,13 @@ impl PathMtu {
         self.changed = Some(mtu);
     }
 
-    /// A packet is sent: looks up an outdated route again.
+    /// A packet is sent: looks up an outdated route again. True if it was outdated.
     #[inline]
-    pub(crate) fn refresh_route(&mut self) {
+    pub(crate) fn refresh_route(&mut self) -> bool {
         // Not taken each time: nearly never it has changed.
-        if let Some(mtu) = self.changed {
-            self.changed = None;
-            self.route = mtu;
-        }
+        let Some(mtu) = self.changed else { return false };
+        self.changed = None;
+        self.route = mtu;
+        true
     }
 }
