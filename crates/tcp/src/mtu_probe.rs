@@ -97,6 +97,7 @@ impl Sender {
             }
         }
         self.flow.mss = mss;
+        self.buffer.forget_when_full();
     }
 
     fn bounded_to_half_window(&self, mss: u32) -> u32 {
@@ -267,6 +268,7 @@ impl Sender {
         if self.is_cut_for(first, self.mss()) {
             return last;
         }
+        self.buffer.forget_when_full();
         let (start, tail) = (self.scoreboard.get(first).seq, self.scoreboard.get(last));
         let end = tail.seq + u64::from(tail.length);
         let probe = start + (last - first) * u64::from(self.mss());

@@ -65,6 +65,7 @@ impl Sender {
             self.attempted(index, count);
             return None;
         }
+        self.buffer.forget_when_full();
         self.cut_anew(index);
         let Some(count) = self.fit_to_window(index, count) else {
             self.attempted(index, count);
