@@ -10,7 +10,7 @@ use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::{Control, Flow, Hooks, Window, WindowControl};
-use tailback_packet::{Ecn, HostId, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
+use tailback_packet::{Ecn, HostId, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId, Timestamp};
 use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Transmitted};
 use tailback_units::{Segs, SimTime, Span};
 
@@ -81,8 +81,8 @@ impl Bench {
             window: 1 << 30,
             flags: SegmentFlags::ACK,
             mss: 1460,
-            tsval: Some(self.now),
-            tsecr: Some(self.now - RTT),
+            tsval: Timestamp::at(self.now),
+            tsecr: Timestamp::at(self.now - RTT),
             sack: SackBlocks::NONE,
         }
     }

@@ -11,7 +11,7 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256StarStar;
-use tailback_packet::{Ecn, HostId, Packet, Payload, SackBlocks, Segment, SegmentFlags, SocketId};
+use tailback_packet::{Ecn, HostId, Packet, Payload, SackBlocks, Segment, SegmentFlags, SocketId, Timestamp};
 use tailback_qdisc::{Attachment, Dequeued, Effects, Enqueued, Qdisc, registry};
 use tailback_units::{Parameters, SimTime, Span};
 
@@ -41,8 +41,8 @@ fn segment(flow: u32) -> Packet {
             window: 65_535,
             flags: SegmentFlags::ACK,
             mss: 1448,
-            tsval: Some(SimTime::ZERO),
-            tsecr: Some(SimTime::ZERO),
+            tsval: Timestamp::at(SimTime::ZERO),
+            tsecr: Timestamp::at(SimTime::ZERO),
             sack: SackBlocks::NONE,
         }),
     }

@@ -326,8 +326,8 @@ impl Connection {
             window: if is_syn { window } else { window << self.peer_scale },
             flags: machine_flags(spec.flags),
             mss: gso_size.unwrap_or(u16::MAX).min(spec.length as u16),
-            tsval: timestamp.map(|(val, _)| val),
-            tsecr: timestamp.map(|(_, ecr)| ecr),
+            tsval: timestamp.map(|(val, _)| val).into(),
+            tsecr: timestamp.map(|(_, ecr)| ecr).into(),
             sack: self.sack_blocks(spec)?,
         })
     }

@@ -9,7 +9,7 @@ mod segment;
 mod segmentation;
 
 pub use merging::Merged;
-pub use segment::{SACK_BLOCKS_MAX, SackBlock, SackBlocks, Segment, SegmentFlags};
+pub use segment::{SACK_BLOCKS_MAX, SackBlock, SackBlocks, Segment, SegmentFlags, Timestamp};
 
 use tailback_units::{Bytes, SimTime};
 

@@ -74,7 +74,7 @@ fn ends_merge(segment: &Segment) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ecn, SackBlock, SackBlocks, SocketId};
+    use crate::{Ecn, SackBlock, SackBlocks, SocketId, Timestamp};
     use tailback_units::SimTime;
 
     const MSS: u32 = 1448;
@@ -88,8 +88,8 @@ mod tests {
             window: 65_536,
             flags: SegmentFlags::ACK,
             mss: MSS as u16,
-            tsval: Some(SimTime::from_nanos(1_000_000)),
-            tsecr: Some(SimTime::from_nanos(2_000_000)),
+            tsval: Timestamp::at(SimTime::from_nanos(1_000_000)),
+            tsecr: Timestamp::at(SimTime::from_nanos(2_000_000)),
             sack: SackBlocks::NONE,
         }
     }
@@ -131,7 +131,7 @@ mod tests {
     fn a_gap_another_header_or_a_longer_segment_is_not_merged() {
         assert_eq!(numbered(0).merge(&numbered(2)), Merged::No);
         assert_eq!(merged(|next| next.ack = 2), Merged::No);
-        assert_eq!(merged(|next| next.tsval = Some(SimTime::from_nanos(3_000_000))), Merged::No);
+        assert_eq!(merged(|next| next.tsval = Timestamp::at(SimTime::from_nanos(3_000_000))), Merged::No);
         assert_eq!(merged(|next| next.flags = next.flags.with(SegmentFlags::ECE)), Merged::No);
         assert_eq!(merged(|next| next.flags = next.flags.with(SegmentFlags::CWR)), Merged::No);
         assert_eq!(merged(|next| next.length += 1), Merged::No);

@@ -1,6 +1,7 @@
 //! A TCP segment: header fields as numbers, options as values.
 
 use std::cell::RefCell;
+use std::fmt::{self, Debug, Formatter};
 
 use tailback_units::SimTime;
 
@@ -154,6 +155,46 @@ impl FromIterator<SackBlock> for SackBlocks {
     }
 }
 
+/// A time in the timestamp option, or none without the option. It is a single word, since every segment has two; no time
+/// is before every time. [rfc7323 §3]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// No time.
+    pub const NONE: Timestamp = Timestamp(0);
+
+    /// This time, which is before `SimTime::NEVER`.
+    #[inline]
+    pub const fn at(time: SimTime) -> Self {
+        Timestamp(time.as_nanos() + 1)
+    }
+
+    /// The time, if there is one.
+    #[inline]
+    pub fn time(self) -> Option<SimTime> {
+        self.0.checked_sub(1).map(SimTime::from_nanos)
+    }
+
+    /// True unless it is none.
+    #[inline]
+    pub const fn is_some(self) -> bool {
+        self.0 != 0
+    }
+}
+
+impl From<Option<SimTime>> for Timestamp {
+    fn from(time: Option<SimTime>) -> Self {
+        time.map_or(Timestamp::NONE, Timestamp::at)
+    }
+}
+
+impl Debug for Timestamp {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        self.time().fmt(to)
+    }
+}
+
 /// A TCP segment. Sequence numbers are offsets into the stream; SYN and FIN count one each, the SYN has number 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Segment {
@@ -169,10 +210,10 @@ pub struct Segment {
     pub flags: SegmentFlags,
     /// Payload bytes per wire segment (`gso_size`) of a train; equals `length` for a single segment.
     pub mss: u16,
-    /// Timestamp value: the sender's microsecond clock rounded down to the timestamp clock. `None` without the option.
-    pub tsval: Option<SimTime>,
+    /// Timestamp value: the sender's microsecond clock rounded down to the timestamp clock.
+    pub tsval: Timestamp,
     /// Timestamp echo reply.
-    pub tsecr: Option<SimTime>,
+    pub tsecr: Timestamp,
     /// SACK blocks.
     pub sack: SackBlocks,
 }

@@ -50,7 +50,7 @@ fn segment_of(train: &Segment, number: u32, last: bool) -> Segment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ecn, HostId, SackBlocks, SocketId};
+    use crate::{Ecn, HostId, SackBlocks, SocketId, Timestamp};
     use tailback_units::SimTime;
 
     fn train() -> Packet {
@@ -61,8 +61,8 @@ mod tests {
             window: 65_536,
             flags: SegmentFlags::ACK.with(SegmentFlags::PSH),
             mss: 1448,
-            tsval: None,
-            tsecr: None,
+            tsval: Timestamp::NONE,
+            tsecr: Timestamp::NONE,
             sack: SackBlocks::NONE,
         };
         Packet {

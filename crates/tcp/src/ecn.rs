@@ -27,6 +27,8 @@ pub(crate) struct EcnState {
     /// Every packet is ECN-capable, and each mark is echoed individually.
     is_accurate: bool,
     agreed: bool,
+    /// Agreed, or accurate: asked for each packet.
+    in_use: bool,
     /// Echo until CWR, or the newest mark.
     echoes: bool,
     /// The next new data carries CWR.
@@ -69,6 +71,7 @@ impl EcnState {
             answers: needed || sysctl != EcnUse::Never,
             is_accurate: needed,
             agreed: false,
+            in_use: needed,
             echoes: false,
             cwr_due: false,
             ce_before: false,
@@ -81,20 +84,26 @@ impl EcnState {
         self.agreed
     }
 
-    /// Something may have to be said or done about ECN.
+    /// Something may have to be said about ECN; otherwise packets have neither its flags nor its code points.
     #[inline]
     pub(crate) fn is_in_use(&self) -> bool {
-        self.agreed | self.is_accurate | self.cwr_due
+        debug_assert_eq!(self.in_use, self.agreed | self.is_accurate);
+        self.in_use
+    }
+
+    fn agree(&mut self, agreed: bool) {
+        self.agreed = agreed;
+        self.in_use = agreed | self.is_accurate;
     }
 
     /// A SYN arrived.
     pub(crate) fn take_syn(&mut self, flags: SegmentFlags) {
-        self.agreed = self.answers && flags.contains(SegmentFlags::ECE.with(SegmentFlags::CWR));
+        self.agree(self.answers && flags.contains(SegmentFlags::ECE.with(SegmentFlags::CWR)));
     }
 
     /// The answer to this side's SYN arrived.
     pub(crate) fn take_syn_ack(&mut self, flags: SegmentFlags) {
-        self.agreed = self.asks && flags.contains(SegmentFlags::ECE) && !flags.contains(SegmentFlags::CWR);
+        self.agree(self.asks && flags.contains(SegmentFlags::ECE) && !flags.contains(SegmentFlags::CWR));
     }
 
     /// ECN flags of a SYN, or of a SYN-ACK if `answers`.

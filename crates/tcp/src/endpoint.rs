@@ -348,7 +348,7 @@ impl Endpoint {
     pub fn write_only_ack(&mut self, packet: &mut Packet) {
         debug_assert!(self.receiver.ack_due && self.has_nothing_but_an_ack());
         self.write_ack_inlined(packet);
-        self.sender.path.refresh_route();
+        self.sender.refresh_route();
     }
 
     /// A segment that is older than others by `age` is taken all the same if it is a duplicate ACK that does not change
@@ -516,7 +516,7 @@ impl Endpoint {
     #[inline]
     pub fn handed_over(&mut self, outcome: Transmitted, now: SimTime) {
         self.sender.flow.now = now;
-        self.sender.path.refresh_route();
+        self.sender.refresh_route();
         if std::mem::take(&mut self.sender.timer.probe_leaves) && outcome == Transmitted::Dropped {
             self.sender.empty_probe_refused();
         }
@@ -528,7 +528,7 @@ impl Endpoint {
     /// The device has accepted a segment of a burst. True if there is more to send.
     #[inline(always)]
     pub fn sent_of_burst(&mut self) -> bool {
-        self.sender.path.refresh_route();
+        self.sender.refresh_route();
         self.sender.sent_of_burst() || self.wants_to_send()
     }
 
@@ -538,7 +538,7 @@ impl Endpoint {
         if outcome == Transmitted::Queued {
             return self.sent_of_burst();
         }
-        self.sender.path.refresh_route();
+        self.sender.refresh_route();
         self.sender.refused_of_burst(outcome);
         self.wants_to_send()
     }

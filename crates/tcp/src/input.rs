@@ -345,7 +345,7 @@ impl Sender {
             if !tags.has(Tags::SACKED) && !self.is_reno() {
                 self.flow.delivered += 1;
                 let spurious =
-                    tags.retransmitted() && self.echoed.is_some_and(|echo| echo < sent_at.timestamp());
+                    tags.retransmitted() && self.echoed.time().is_some_and(|echo| echo < sent_at.timestamp());
                 if !spurious {
                     self.rack_advance(tags, end, sent_at);
                 }
@@ -369,7 +369,7 @@ impl Sender {
         let mut control_rtt = control_rtt;
         if rtt.is_none() && flags.data_acked {
             let now = crate::clock::timestamp(self.flow.now);
-            rtt = self.echoed.map(|echo| now.since(echo).max(crate::clock::TIMESTAMP_CLOCK));
+            rtt = self.echoed.time().map(|echo| now.since(echo).max(crate::clock::TIMESTAMP_CLOCK));
             control_rtt = rtt;
         }
         sample.rtt = control_rtt;
@@ -471,7 +471,7 @@ impl Sender {
 }
 
 fn stamps(ack: &Segment) -> Option<Timestamps> {
-    Some(Timestamps { value: ack.tsval?, echo: ack.tsecr? })
+    Some(Timestamps { value: ack.tsval.time()?, echo: ack.tsecr.time()? })
 }
 
 /// Header prediction: new data acknowledged, the same window, and nothing else. [linux-6.12 tcp_input.c tcp_ack]

@@ -56,6 +56,7 @@ impl Sender {
         let (low, high) = (self.mtu_of(base_mss), self.mss_clamp() + self.headers());
         let search = MtuSearch { low, high, since, probe: None, probes: MtuProbes::default() };
         self.path.search = Some(Box::new(search));
+        self.routine = false;
     }
 
     /// The MSS follows the MTU of the route. [linux-6.12 tcp_output.c tcp_current_mss]
@@ -96,6 +97,7 @@ impl Sender {
             }
         }
         self.flow.mss = mss;
+        self.buffer.forget_when_full();
     }
 
     fn bounded_to_half_window(&self, mss: u32) -> u32 {
@@ -266,6 +268,7 @@ impl Sender {
         if self.is_cut_for(first, self.mss()) {
             return last;
         }
+        self.buffer.forget_when_full();
         let (start, tail) = (self.scoreboard.get(first).seq, self.scoreboard.get(last));
         let end = tail.seq + u64::from(tail.length);
         let probe = start + (last - first) * u64::from(self.mss());

@@ -35,6 +35,8 @@ pub(crate) struct Outgoing {
     pub(crate) length: u32,
     /// Payload of a full segment of it.
     pub(crate) mss: u32,
+    /// Memory that the socket is charged with.
+    pub(crate) truesize: u32,
     pub(crate) push: bool,
     pub(crate) fin: bool,
     pub(crate) departure: SimTime,
@@ -196,10 +198,10 @@ impl Sender {
         self.flow.last_sent = self.flow.now;
         let before = self.take_departure();
         let segments = self.segments_of_kind(length, kind);
-        self.count_sent(length, segments);
+        let truesize = self.count_sent(length, segments);
         self.gate.agenda.pending = Some(Pending::New { length, tags, before, kind });
         let mss = if kind == NewKind::MtuProbe { length } else { self.mss() };
-        Outgoing { mss, ..self.outgoing(self.flow.snd_nxt, length, tags, segments) }
+        Outgoing { mss, ..self.outgoing((self.flow.snd_nxt, length), truesize, tags, segments) }
     }
 
     #[cold]
@@ -283,18 +285,20 @@ impl Sender {
         }
     }
 
-    fn count_sent(&mut self, length: u32, segments: u32) {
+    /// Counts what leaves, and charges its memory, which is returned.
+    fn count_sent(&mut self, length: u32, segments: u32) -> u32 {
         self.sent.data_segs_out += u64::from(segments);
         self.sent.bytes_sent += u64::from(length);
         let truesize = self.truesize(length);
         self.below.charge(truesize);
+        truesize
     }
 
     /// An skb of several segments carries PSH whenever it leaves, so that the peer's GRO passes it on.
     /// [linux-6.12 tcp_output.c __tcp_transmit_skb]
-    fn outgoing(&self, seq: u64, length: u32, tags: Tags, segments: u32) -> Outgoing {
+    fn outgoing(&self, (seq, length): (u64, u32), truesize: u32, tags: Tags, segments: u32) -> Outgoing {
         let (push, fin) = (tags.has(Tags::PUSH) || segments > 1, tags.has(Tags::FIN));
-        Outgoing { seq, length, mss: self.mss(), push, fin, departure: self.flow.departure }
+        Outgoing { seq, length, mss: self.mss(), truesize, push, fin, departure: self.flow.departure }
     }
 
     /// Processes the result of the device for the packet that `next` returned.

@@ -10,7 +10,7 @@
 //! [linux-6.12 tcp_input.c tcp_rcv_space_adjust, tcp_grow_window, tcp_measure_rcv_mss]
 //! [linux-6.12 tcp_output.c __tcp_select_window, tcp_select_window]
 
-use tailback_packet::{Segment, SegmentFlags};
+use tailback_packet::{Segment, SegmentFlags, Timestamp};
 use tailback_units::{SimTime, Span};
 
 use crate::clock::{TIMESTAMP_CLOCK, timestamp};
@@ -59,6 +59,21 @@ pub(crate) struct ReceiveWindow {
     scale: u32,
     space: Space,
     rtt: ReceiverRtt,
+    known: Known,
+}
+
+/// Answers that hold until what they depend on changes, which is rarer than segments are ([`ReceiveWindow::forget_known`]).
+#[derive(Debug)]
+struct Known {
+    /// With this memory in use the window to advertise is `window`; `u64::MAX`: none was selected.
+    memory: u64,
+    window: u64,
+    /// With this memory in use or more the window's slow start has come to its end; `u64::MAX`: it may go on.
+    grown_from: u64,
+}
+
+impl Known {
+    const NOTHING: Known = Known { memory: u64::MAX, window: 0, grown_from: u64::MAX };
 }
 
 /// Whether the buffer grows with what the application reads.
@@ -112,7 +127,7 @@ struct ReceiverRtt {
     us8: u32,
     seq: u64,
     time: Option<SimTime>,
-    last_echo: Option<SimTime>,
+    last_echo: Timestamp,
 }
 
 /// Minimum shift of the window field with which a window of `max` can be advertised. [rfc7323 §2.3]
@@ -154,11 +169,18 @@ impl ReceiveWindow {
             scale: scale(max_advertised),
             space: Space::default(),
             rtt: ReceiverRtt::default(),
+            known: Known::NOTHING,
         }
+    }
+
+    /// The size of the buffer, its ratio, the threshold, the clamp or the scale has changed.
+    fn forget_known(&mut self) {
+        self.known = Known::NOTHING;
     }
 
     /// What the SYNs agreed on: `mss` is the payload of a full segment with their options.
     pub(crate) fn agree(&mut self, mss: u32, scaling: bool) {
+        self.forget_known();
         self.advmss = mss;
         self.rcv_mss = RCV_MSS_DEFAULT.min(mss);
         if !scaling {
@@ -179,6 +201,7 @@ impl ReceiveWindow {
     /// option, 65160 for an Ethernet MTU. [linux-6.12 tcp_minisocks.c tcp_openreq_init_rwin]
     /// It may exceed what can be advertised without scaling. [linux-6.12 tcp_output.c tcp_select_initial_window]
     pub(crate) fn answer_syn(&mut self) {
+        self.forget_known();
         let (mss, space) = (u64::from(self.advmss), self.usable(self.rcvbuf));
         if self.charge == ReceiveCharge::Buffers && space > mss {
             self.rcv_wnd = space / mss * mss;
@@ -188,6 +211,7 @@ impl ReceiveWindow {
 
     /// The connection is established. [linux-6.12 tcp_input.c tcp_init_buffer_space]
     pub(crate) fn establish(&mut self, rcv_nxt: u64, now: SimTime) {
+        self.forget_known();
         self.rcv_wup = rcv_nxt;
         self.copied_seq = rcv_nxt;
         let mss = u64::from(self.advmss);
@@ -273,6 +297,7 @@ impl ReceiveWindow {
         if ratio == self.ratio || self.receive_ratio == ReceiveRatio::Half {
             return;
         }
+        self.forget_known();
         self.ratio = ratio;
         let clamp = self.usable(self.rcvbuf).max(CLAMP_MIN);
         self.ssthresh = self.ssthresh.min(clamp);
@@ -283,11 +308,27 @@ impl ReceiveWindow {
     /// The window's slow start. True if it grew. [linux-6.12 tcp_input.c tcp_grow_window]
     #[inline]
     pub(crate) fn grow(&mut self, length: u32, truesize: u32) -> bool {
-        let free = self.usable(self.rcvbuf.saturating_sub(self.rmem_alloc));
-        let room = self.clamp.min(free).saturating_sub(self.ssthresh);
-        if room == 0 {
+        if self.rmem_alloc >= self.known.grown_from {
+            debug_assert_eq!(self.room_to_grow(), 0);
             return false;
         }
+        let room = self.room_to_grow();
+        if room == 0 {
+            self.known.grown_from = self.rmem_alloc;
+            return false;
+        }
+        self.grow_within(room, length, truesize)
+    }
+
+    /// How far the threshold is below what fits into the buffer; it does not rise while more memory is used.
+    #[inline]
+    fn room_to_grow(&self) -> u64 {
+        let free = self.usable(self.rcvbuf.saturating_sub(self.rmem_alloc));
+        self.clamp.min(free).saturating_sub(self.ssthresh)
+    }
+
+    #[inline(never)]
+    fn grow_within(&mut self, room: u64, length: u32, truesize: u32) -> bool {
         let payload_memory = u64::from(match self.arrival {
             // The head of the buffer does not depend on the payload.
             Arrival::Card => truesize.saturating_sub(self.head).max(length),
@@ -298,6 +339,7 @@ impl ReceiveWindow {
         if step == 0 {
             return false;
         }
+        self.forget_known();
         self.ssthresh += room.min(u64::from(step.max(2 * length)));
         true
     }
@@ -319,7 +361,10 @@ impl ReceiveWindow {
     /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure_ts, tcp_rtt_tsopt_us]
     #[inline(always)]
     pub(crate) fn rtt_by_timestamp(&mut self, segment: &Segment, now: SimTime) {
-        let Some(echo) = segment.tsecr.filter(|_| segment.tsecr != self.rtt.last_echo) else { return };
+        if segment.tsecr == self.rtt.last_echo {
+            return;
+        }
+        let Some(echo) = segment.tsecr.time() else { return };
         self.rtt.last_echo = segment.tsecr;
         if segment.length < self.rcv_mss {
             return;
@@ -386,6 +431,7 @@ impl ReceiveWindow {
 
     #[inline(never)]
     fn adjust_space_to_last_round(&mut self, rcv_nxt: u64, now: SimTime) {
+        self.forget_known();
         let copied = (self.copied_seq - self.space.seq).saturating_sub(self.unread(rcv_nxt));
         if copied > self.space.bytes {
             let mut window = 2 * copied + 16 * u64::from(self.advmss);
@@ -421,6 +467,25 @@ impl ReceiveWindow {
     /// What remains of the last advertised window. [linux-6.12 tcp.h tcp_receive_window]
     pub(crate) fn left(&self, rcv_nxt: u64) -> u64 {
         (self.rcv_wup + self.rcv_wnd).saturating_sub(rcv_nxt)
+    }
+
+    /// The window to advertise, if it was selected before with as much memory in use.
+    #[inline]
+    pub(crate) fn known_candidate(&self) -> Option<u64> {
+        if self.known.memory != self.rmem_alloc {
+            return None;
+        }
+        debug_assert_eq!(self.known.window, self.candidate(self.room()));
+        Some(self.known.window)
+    }
+
+    /// Remembers the window that was selected with this room. Without a scale it depends on the one before; and room that
+    /// is tight ends quick ACKs each time.
+    #[inline]
+    pub(crate) fn remember_candidate(&mut self, room: Room, window: u64) {
+        if self.scale > 0 && !room.is_tight() {
+            (self.known.memory, self.known.window) = (self.rmem_alloc, window);
+        }
     }
 
     /// The room for payload in the buffer.
@@ -483,6 +548,7 @@ impl ReceiveWindow {
 
     /// `SO_RCVBUF` from now on, in bytes of memory. [linux-6.12 sock.c __sock_set_rcvbuf]
     pub(crate) fn set_rcvbuf(&mut self, bytes: u64) {
+        self.forget_known();
         self.rcvbuf = bytes.max(2 * CLAMP_MIN);
         self.tuning = Tuning::Fixed;
     }
@@ -490,6 +556,7 @@ impl ReceiveWindow {
     /// The buffer is over its limit: it grows to the memory in use if allowed; else the window is at most two segments.
     /// [linux-6.12 tcp_input.c tcp_clamp_window]
     pub(crate) fn clamp_to_memory(&mut self) {
+        self.forget_known();
         if self.tuning != Tuning::Fixed && self.rcvbuf < self.tcp_rmem_max {
             self.rcvbuf = self.rmem_alloc.min(self.tcp_rmem_max);
         }
@@ -549,8 +616,8 @@ mod tests {
             window: 65_160,
             flags: SegmentFlags::ACK,
             mss: 1460,
-            tsval: Some(tsecr),
-            tsecr: Some(tsecr),
+            tsval: Timestamp::at(tsecr),
+            tsecr: Timestamp::at(tsecr),
             sack: SackBlocks::NONE,
         }
     }

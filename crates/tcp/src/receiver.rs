@@ -5,7 +5,7 @@
 
 mod ack_timing;
 
-use tailback_packet::{IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags};
+use tailback_packet::{IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags, Timestamp};
 use tailback_units::{SimTime, Span, TimerRounding};
 
 use ack_timing::{AckEngine, Compression};
@@ -34,7 +34,7 @@ pub(crate) struct Receiver {
     data: Reassembly,
     sacks: Vec<SackBlock>,
     dsack: Option<SackBlock>,
-    ts_recent: Option<SimTime>,
+    ts_recent: Timestamp,
     /// Maximum number of SACK blocks in an ACK.
     blocks: u8,
     ack: AckEngine,
@@ -60,8 +60,6 @@ pub(crate) struct Receiver {
     pub(crate) readable: bool,
     /// The next ACK has the same contents as the last one, as in data segments of a pure sender.
     repeats_last_ack: bool,
-    /// The window to advertise, selected when it was decided to send the ACK that is due; nothing has changed since.
-    selected: Option<u64>,
 }
 
 impl Receiver {
@@ -73,7 +71,7 @@ impl Receiver {
             data: Reassembly::default(),
             sacks: Vec::new(),
             dsack: None,
-            ts_recent: None,
+            ts_recent: Timestamp::NONE,
             blocks: SACKS_SENT,
             ack: AckEngine::default(),
             compression: Compression::default(),
@@ -94,7 +92,6 @@ impl Receiver {
             ack_due: false,
             readable: false,
             repeats_last_ack: false,
-            selected: None,
         }
     }
 
@@ -140,7 +137,7 @@ impl Receiver {
     /// [rfc7323 §5.2] [linux-6.12 tcp.h tcp_paws_check]
     #[inline]
     pub(crate) fn outdated_by(&self, segment: &Segment) -> Option<Span> {
-        let (recent, sent) = (self.ts_recent?, segment.tsval?);
+        let (recent, sent) = (self.ts_recent.time()?, segment.tsval.time()?);
         (recent > sent + TIMESTAMP_CLOCK).then(|| recent.since(sent))
     }
 
@@ -187,7 +184,7 @@ impl Receiver {
         }
     }
 
-    pub(crate) fn timestamp_echo(&self) -> Option<SimTime> {
+    pub(crate) fn timestamp_echo(&self) -> Timestamp {
         self.ts_recent
     }
 
@@ -426,20 +423,29 @@ impl Receiver {
 
     /// The window to advertise now. Ends quick ACKs if the buffer is more than half full.
     /// [linux-6.12 tcp_output.c __tcp_select_window]
-    #[inline]
+    #[inline(always)]
     fn select_window(&mut self) -> u64 {
+        match self.window.known_candidate() {
+            Some(window) => window,
+            None => self.select_window_anew(),
+        }
+    }
+
+    #[inline(never)]
+    fn select_window_anew(&mut self) -> u64 {
         let room = self.window.room();
         if room.is_tight() {
             self.ack.quick = 0;
         }
-        self.window.candidate(room)
+        let window = self.window.candidate(room);
+        self.window.remember_candidate(room, window);
+        window
     }
 
     /// What the next ACK says may have changed.
     #[inline]
     pub(super) fn forget_ack(&mut self) {
         self.repeats_last_ack = false;
-        self.selected = None;
     }
 
     /// Bytes that the application can read.
@@ -534,13 +540,9 @@ impl Receiver {
         if self.ack.no_memory {
             self.window.close(self.rcv_nxt);
         } else {
-            let window = match (self.before_read.take(), self.selected.take()) {
-                (Some(window), _) => window,
-                (None, Some(window)) => {
-                    debug_assert_eq!(window, self.select_window());
-                    window
-                }
-                (None, None) => self.select_window(),
+            let window = match self.before_read.take() {
+                Some(window) => window,
+                None => self.select_window(),
             };
             self.window.advertise(window, self.rcv_nxt);
         }

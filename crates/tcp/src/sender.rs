@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tailback_cc::{CaState, Control, CwndEvent, Flow, PacingStatus, Window};
-use tailback_units::{Rate, Segs, SimTime, Span};
+use tailback_packet::Timestamp;
+use tailback_units::{Rate, Segs, Span};
 
 use crate::config::{Agreement, Settings, SmallQueueLimit, SocketOptions, TIMESTAMP_OPTION};
 use crate::ecn::EcnState;
@@ -69,7 +70,7 @@ pub(crate) struct Sender {
     pub(crate) flow: Flow,
     pub(crate) peer: PeerWindow,
     /// Timestamp echoed by the ACK being processed.
-    pub(crate) echoed: Option<SimTime>,
+    pub(crate) echoed: Timestamp,
     pub(crate) tlp: TailLossProbe,
     pub(crate) timer: RetransmitTimer,
     pub(crate) gate: Gate,
@@ -78,6 +79,8 @@ pub(crate) struct Sender {
     pub(crate) agreement: Agreement,
     /// The connection was aborted.
     pub(crate) aborted: bool,
+    /// [`Sender::finds_routine`] has found so, and nothing since may have ended it.
+    pub(crate) routine: bool,
     pub(crate) stream: SendStream,
     pub(crate) scoreboard: Scoreboard,
     pub(crate) below: SmallQueue,
@@ -146,13 +149,14 @@ impl Sender {
             },
             scoreboard: Scoreboard::new(),
             peer: PeerWindow::default(),
-            echoed: None,
+            echoed: Timestamp::NONE,
             tlp: TailLossProbe::default(),
             timer: RetransmitTimer::default(),
             gate: Gate::default(),
             notes: Vec::new(),
             buffer: SendBuffer::new(options.sndbuf, settings.wmem[1], sndbuf_factor),
             aborted: false,
+            routine: false,
             stream: SendStream::default(),
             below: SmallQueue::new(small_queue),
             usage: CwndUsage::default(),
@@ -183,6 +187,32 @@ impl Sender {
     #[cfg(test)]
     pub(crate) fn takes_shortcuts(&self) -> bool {
         self.shortcuts == Shortcuts::Taken
+    }
+
+    /// Only windows, pacing and the small queue decide what new data is sent, and that in full segments as long as there is
+    /// enough: there are no trains, no ends of records or of the data, no other route and no search for an MTU.
+    #[inline(always)]
+    pub(crate) fn sends_routinely(&mut self) -> bool {
+        if !self.routine {
+            self.routine = self.finds_routine();
+        }
+        debug_assert_eq!(self.routine, self.finds_routine(), "what ends it clears `routine`");
+        self.routine && self.takes_shortcuts()
+    }
+
+    #[inline(never)]
+    fn finds_routine(&self) -> bool {
+        let same_path = self.path.search.is_none() && self.path.route == self.path.known;
+        let no_ends = !self.stream.fin_queued && self.stream.record_ends.first().is_none();
+        same_path && no_ends && !self.builds_trains()
+    }
+
+    /// A packet was sent: looks up an outdated route again.
+    #[inline(always)]
+    pub(crate) fn refresh_route(&mut self) {
+        if self.path.refresh_route() {
+            self.routine = false;
+        }
     }
 
     pub(crate) fn mss(&self) -> u32 {

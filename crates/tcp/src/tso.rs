@@ -254,6 +254,7 @@ impl Sender {
     pub(crate) fn end_record(&mut self) {
         if self.unsent() > 0 && !self.stream.ends_record(self.stream.write_seq) {
             self.stream.record_ends.push_back(self.stream.write_seq);
+            self.routine = false;
         }
     }
 

@@ -38,7 +38,7 @@ pub(crate) struct TunBuffer {
 impl TunBuffer {
     /// Of the packet that `segment` came in.
     pub(crate) fn of(segment: &Segment, ip: IpVersion) -> Self {
-        let timestamp = segment.tsval.map_or(0, |_| TIMESTAMP_OPTION);
+        let timestamp = if segment.tsval.is_some() { TIMESTAMP_OPTION } else { 0 };
         TunBuffer::new(ip.header() + TCP_HEADER + timestamp + segment.length)
     }
 

@@ -12,7 +12,7 @@ impl Sender {
     /// The ACK being processed is for a segment sent before the first retransmission.
     fn packet_was_delayed(&self) -> bool {
         match self.recovery.retrans_stamp {
-            Some(stamp) => self.echoed.is_some_and(|echo| echo < stamp),
+            Some(stamp) => self.echoed.time().is_some_and(|echo| echo < stamp),
             // Nothing was retransmitted yet, and una advanced: the segment was only late.
             None => true,
         }

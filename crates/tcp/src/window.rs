@@ -4,6 +4,7 @@ use tailback_cc::{Control, CwndEvent, MAX_TCP_HEADER};
 use tailback_units::Segs;
 
 use crate::config::INITIAL_WINDOW;
+use crate::queue::Index;
 use crate::sender::Sender;
 use crate::stack::CwndUse;
 use crate::state::clocks::Chrono;
@@ -143,6 +144,7 @@ impl Sender {
         let wanted = self.wanted_sndbuf(segments);
         if wanted > self.buffer.sndbuf {
             self.buffer.sndbuf = wanted.min(self.settings.wmem[2]);
+            self.buffer.forget_when_full();
         }
         self.buffer.found_to_cover(self.mss(), segments);
     }
@@ -200,11 +202,44 @@ impl Sender {
             self.expand_sndbuf();
             self.usage.stamp = self.flow.now;
         }
+        if self.is_full_until_later() {
+            debug_assert!(!self.has_space(), "there is room before it was expected");
+            self.buffer.found_full(self.flow.now);
+        } else {
+            self.look_for_space_now();
+        }
+    }
+
+    /// Since there was last no room, too few segments have been acknowledged to make some.
+    #[inline]
+    fn is_full_until_later(&self) -> bool {
+        let head = self.scoreboard.queue().head();
+        self.buffer.is_full_with(head) && self.scoreboard.sacked_out() == 0 && self.takes_shortcuts()
+    }
+
+    #[inline(never)]
+    fn look_for_space_now(&mut self) {
         if !self.has_space() {
             self.buffer.found_full(self.flow.now);
+            self.buffer.full_until(self.full_until());
         } else if 2 * self.unsent() < self.notsent_lowat() {
             self.buffer.wake();
             self.stop_clock(Chrono::SendBuffer);
+        }
+    }
+
+    /// The record that is the head of the retransmit queue when there may be room. No record frees more than a full
+    /// segment with its overhead, and transmissions free nothing; but skbs of several segments, and those that SACKs make,
+    /// are freed in other ways.
+    fn full_until(&self) -> Index {
+        if self.builds_trains() || self.scoreboard.sacked_out() > 0 {
+            return 0;
+        }
+        let largest = u64::from(self.agreement.peer_mss.max(self.mss()));
+        let at_most = largest + u64::from(self.settings.stack.skb_overhead);
+        match self.wmem_queued().checked_sub(self.buffer.most_with_room() + 1) {
+            Some(excess) => self.scoreboard.queue().head() + 1 + excess / at_most,
+            None => 0,
         }
     }
 

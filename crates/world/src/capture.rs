@@ -230,8 +230,8 @@ fn options(segment: &Segment, base: u32) -> Vec<u8> {
 
 /// In milliseconds, as Linux's clock of timestamps ticks. An echo of nothing is 0.
 fn timestamps(segment: &Segment) -> Option<[u8; 10]> {
-    let value = milliseconds(segment.tsval?);
-    let echo = segment.tsecr.map_or(0, milliseconds);
+    let value = milliseconds(segment.tsval.time()?);
+    let echo = segment.tsecr.time().map_or(0, milliseconds);
     let mut option = [8, 10, 0, 0, 0, 0, 0, 0, 0, 0];
     option[2..6].copy_from_slice(&value.to_be_bytes());
     option[6..10].copy_from_slice(&echo.to_be_bytes());

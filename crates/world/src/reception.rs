@@ -103,7 +103,7 @@ impl Polled {
 mod tests {
     use super::*;
     use crate::example::datagram;
-    use tailback_packet::{Payload, SackBlocks, Segment, SegmentFlags, SocketId};
+    use tailback_packet::{Payload, SackBlocks, Segment, SegmentFlags, SocketId, Timestamp};
 
     const INTERVAL: Span = Span::from_micros(50);
 
@@ -120,8 +120,8 @@ mod tests {
             window: 65_536,
             flags: SegmentFlags::ACK,
             mss: 1448,
-            tsval: None,
-            tsecr: None,
+            tsval: Timestamp::NONE,
+            tsecr: Timestamp::NONE,
             sack: SackBlocks::NONE,
         };
         Box::new(Packet { from: SocketId(flow), payload: Payload::Tcp(segment), ..datagram(1500) })

@@ -100,9 +100,10 @@ impl World {
                 self.return_all_credits();
                 socket = self.sockets.tcp(id);
             }
-            let more = match outcome {
-                Enqueued::Queued => socket.endpoint.sent_of_burst(),
-                _ => socket.endpoint.handed_over_of_burst(transmitted(outcome)),
+            let more = if outcome == Enqueued::Queued {
+                socket.endpoint.sent_of_burst()
+            } else {
+                handed_over_of_burst(socket, outcome)
             };
             debug_assert_eq!(more, socket.endpoint.wants_to_send());
             if !more {
@@ -426,6 +427,12 @@ fn record_notes(socket: &mut TcpSocket, id: SocketId, context: &mut Context) {
     for note in socket.endpoint.notes() {
         context.journal.socket_noted(context.now, socket.host, id, note);
     }
+}
+
+/// A discipline has not simply queued a segment of a burst.
+#[inline(never)]
+fn handed_over_of_burst(socket: &mut TcpSocket, outcome: Enqueued) -> bool {
+    socket.endpoint.handed_over_of_burst(transmitted(outcome))
 }
 
 /// Converts the result of a discipline for the socket.

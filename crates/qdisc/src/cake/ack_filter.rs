@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::Enqueued;
     use crate::testing::{Rig, packet};
-    use tailback_packet::{DropReason, SackBlocks};
+    use tailback_packet::{DropReason, SackBlocks, Timestamp};
     use tailback_units::SimTime;
 
     const TEN_MBIT: (&str, u64) = ("bandwidth", 10_000_000);
@@ -73,8 +73,8 @@ mod tests {
             window: 65_535,
             flags: SegmentFlags::ACK,
             mss: 1448,
-            tsval: Some(SimTime::ZERO),
-            tsecr: None,
+            tsval: Timestamp::at(SimTime::ZERO),
+            tsecr: Timestamp::NONE,
             sack: SackBlocks::NONE,
         };
         Packet { payload: Payload::Tcp(segment), ..packet(0, 66) }

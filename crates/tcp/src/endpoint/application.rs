@@ -108,6 +108,7 @@ impl Endpoint {
         self.closed = true;
         if self.state == State::Established && !self.sender.stream.fin_queued {
             self.sender.stream.fin_queued = true;
+            self.sender.routine = false;
             self.sender.buffer.app_blocked = false;
             self.sender.gate.agenda.begin(Pass::Push);
         }

@@ -8,7 +8,7 @@
 //! Known deviation: a SYN cookie's timestamp carries no options, and the ACK that completes it gives no RTT.
 
 use rand_core::Rng;
-use tailback_packet::{Packet, SackBlocks, Segment, SegmentFlags};
+use tailback_packet::{Packet, SackBlocks, Segment, SegmentFlags, Timestamp};
 use tailback_units::{Segs, SimTime, Span, expiry};
 
 use super::segments::ACK_TRUESIZE;
@@ -157,7 +157,7 @@ impl Endpoint {
     }
 
     fn echo_of(&self, answer: &Segment) -> Option<SimTime> {
-        answer.tsecr.filter(|_| self.sender.agreement.timestamps)
+        answer.tsecr.time().filter(|_| self.sender.agreement.timestamps)
     }
 
     #[cold]
@@ -188,7 +188,7 @@ impl Endpoint {
             window: self.receiver.window.carried(flags),
             flags,
             mss: self.sender.settings.offered_mss() as u16,
-            tsval: Some(timestamp(now)),
+            tsval: Timestamp::at(timestamp(now)),
             tsecr: self.receiver.timestamp_echo(),
             sack: SackBlocks::NONE,
         };

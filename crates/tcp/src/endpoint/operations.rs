@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::ROWS;
-use tailback_packet::{HostId, SackBlock, SackBlocks, SocketId};
+use tailback_packet::{HostId, SackBlock, SackBlocks, SocketId, Timestamp};
 use tailback_units::{Parameters, Rate, Segs, Span};
 
 use super::*;
@@ -148,8 +148,8 @@ impl Model {
             window: self.window,
             flags: SegmentFlags::ACK,
             mss: 1460,
-            tsval: Some(timestamp(self.now)),
-            tsecr: Some(timestamp(self.now - Span::from_millis(20))),
+            tsval: Timestamp::at(timestamp(self.now)),
+            tsecr: Timestamp::at(timestamp(self.now - Span::from_millis(20))),
             sack: SackBlocks::NONE,
         }
     }
@@ -177,7 +177,7 @@ impl Model {
                 self.edge = self.edge.max(self.boundary(head + advance * segments / 1000));
                 let mut ack = self.segment();
                 ack.sack = self.blocks(&blocks);
-                ack.tsecr = Some(timestamp(self.now - echo_age));
+                ack.tsecr = Timestamp::at(timestamp(self.now - echo_age));
                 self.take(ack);
             }
             Operation::OldAck { back, blocks } => {

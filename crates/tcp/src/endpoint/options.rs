@@ -71,7 +71,7 @@ impl Endpoint {
 
     /// Value and echo of the timestamp that a segment carries now; `None` without the option.
     pub fn timestamps(&self, now: SimTime) -> Option<(SimTime, SimTime)> {
-        let echo = self.receiver.timestamp_echo().unwrap_or_default();
+        let echo = self.receiver.timestamp_echo().time().unwrap_or_default();
         self.sender.agreement.timestamps.then(|| (timestamp(now), echo))
     }
 
@@ -103,7 +103,7 @@ impl Endpoint {
     /// The device has this MTU now.
     pub fn change_device_mtu(&mut self, mtu: u32) {
         self.sender.path.change(mtu);
-        self.sender.path.refresh_route();
+        self.sender.refresh_route();
     }
 
     /// Counts of MTU probes that passed and were lost.

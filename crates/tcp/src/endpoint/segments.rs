@@ -1,6 +1,6 @@
 //! The packets that a socket sends: handshake, data, ACKs.
 
-use tailback_packet::{Ecn, Packet, Payload, SackBlocks, Segment, SegmentFlags};
+use tailback_packet::{Ecn, Packet, Payload, SackBlocks, Segment, SegmentFlags, Timestamp};
 use tailback_units::SimTime;
 
 use super::Endpoint;
@@ -18,7 +18,8 @@ impl Endpoint {
     #[inline(never)]
     pub(super) fn pure_ack(&mut self) -> Segment {
         let told = self.receiver.acknowledge();
-        self.acknowledgement(self.sender.flow.now, told)
+        let flags = self.sender.ecn.echo(SegmentFlags::ACK);
+        self.acknowledgement(self.sender.flow.now, told, flags)
     }
 
     /// Writes an ACK without data over `packet`.
@@ -32,24 +33,36 @@ impl Endpoint {
     pub(super) fn write_ack_inlined(&mut self, packet: &mut Packet) {
         let now = self.sender.flow.now;
         let told = self.receiver.acknowledge_inlined();
-        let segment = self.acknowledgement(now, told);
-        packet.ecn = self.sender.ecn.code_point(false);
+        let (flags, ecn) = match self.sender.ecn.is_in_use() {
+            true => (self.sender.ecn.echo(SegmentFlags::ACK), self.sender.ecn.code_point(false)),
+            false => (SegmentFlags::ACK, Ecn::NotEct),
+        };
+        let segment = self.acknowledgement(now, told, flags);
+        packet.ecn = ecn;
         packet.charged = false;
         self.write_over(packet, segment, 1, ACK_TRUESIZE, now);
     }
 
-    /// A segment without data that leaves at `departure`, with a window and SACK blocks.
+    /// A segment without data that leaves at `departure`, with a window, SACK blocks and flags.
     #[inline(always)]
-    fn acknowledgement(&self, departure: SimTime, (window, sack): (u64, SackBlocks)) -> Segment {
+    fn acknowledgement(
+        &self,
+        departure: SimTime,
+        (window, sack): (u64, SackBlocks),
+        flags: SegmentFlags,
+    ) -> Segment {
         let seq = self.sender.flow.snd_nxt;
         Segment {
             seq,
             length: 0,
             ack: self.receiver.rcv_nxt,
             window,
-            flags: self.sender.ecn.echo(SegmentFlags::ACK),
+            flags,
             mss: 0,
-            tsval: self.sender.agreement.timestamps.then(|| timestamp(departure)),
+            tsval: match self.sender.agreement.timestamps {
+                true => Timestamp::at(timestamp(departure)),
+                false => Timestamp::NONE,
+            },
             tsecr: self.receiver.timestamp_echo(),
             sack,
         }
@@ -64,12 +77,13 @@ impl Endpoint {
     /// The same where nearly all data is written.
     #[inline(always)]
     pub(super) fn write_data_inlined(&mut self, packet: &mut Packet, outgoing: &Outgoing) {
-        let &Outgoing { seq, length, mss, push, fin, departure } = outgoing;
+        let &Outgoing { seq, length, mss, truesize, push, fin, departure } = outgoing;
+        debug_assert_eq!(truesize, self.sender.truesize(length));
         if length > 0 {
             self.receiver.answered(self.sender.flow.now);
         }
         let told = self.receiver.acknowledge();
-        let mut segment = self.acknowledgement(departure, told);
+        let mut segment = self.acknowledgement(departure, told, SegmentFlags::ACK);
         segment.seq = seq;
         segment.length = length;
         segment.mss = length.min(mss) as u16;
@@ -82,6 +96,7 @@ impl Endpoint {
         packet.ecn = Ecn::NotEct;
         if self.sender.ecn.is_in_use() {
             let is_new = seq >= self.sender.flow.snd_nxt;
+            segment.flags = self.sender.ecn.echo(segment.flags);
             if is_new {
                 segment.flags = self.sender.ecn.confirm(segment.flags);
             }
@@ -89,7 +104,7 @@ impl Endpoint {
         }
         packet.charged = true;
         let segments = if length <= mss { 1 } else { segment.count() };
-        self.write_over(packet, segment, segments, self.sender.truesize(length), departure);
+        self.write_over(packet, segment, segments, truesize, departure);
     }
 
     #[cold]

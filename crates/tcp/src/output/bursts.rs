@@ -31,9 +31,7 @@ impl Sender {
     pub(crate) fn begin_pass(&mut self) -> Begun {
         let agenda = &self.gate.agenda;
         let Some(pass) = agenda.pass.filter(|pass| pass.obeys_cwnd()) else { return Begun::Otherwise };
-        let same_path = self.path.search.is_none() && self.path.route == self.path.known;
-        let plain = same_path && !self.stream.fin_queued && !self.builds_trains() && self.takes_shortcuts();
-        if agenda.precedes_new_data() || agenda.progress.begun || !plain {
+        if agenda.precedes_new_data() || agenda.progress.begun || !self.sends_routinely() {
             return Begun::Otherwise;
         }
         if self.flow.pacing_status == PacingStatus::None && self.may_begin_burst(pass) {
@@ -46,14 +44,10 @@ impl Sender {
         if self.end_if_held_at_once(pass) { Begun::Ended } else { Begun::Otherwise }
     }
 
-    /// Nothing must be looked at for each segment, except for pacing and the small queue.
+    /// Nothing must be looked at for each segment, except for pacing and the small queue, if the flow sends routinely.
     #[inline(always)]
     fn may_begin_burst(&self, pass: Pass) -> bool {
-        let plain = pass == Pass::Normal
-            && !self.builds_trains()
-            && !self.stream.fin_queued
-            && self.stream.record_ends.first().is_none();
-        if !plain || !self.takes_shortcuts() {
+        if pass != Pass::Normal {
             return false;
         }
         debug_assert!(!self.gate.agenda.precedes_new_data(), "retransmissions went first");
@@ -69,9 +63,8 @@ impl Sender {
         // Whatever timer the end of the pass arms, it does not expire within a jiffy.
         let paced =
             self.flow.pacing_status == PacingStatus::Needed && !held.is_zero() && held <= self.flow.jiffy;
-        let same_path = self.path.search.is_none() && self.path.route == self.path.known;
         let calm = self.ends_with_loss_probe() && self.scoreboard.lost_out() <= self.scoreboard.retrans_out();
-        if !(paced && same_path && calm && self.may_begin_burst(pass)) {
+        if !(paced && calm && self.sends_routinely() && self.may_begin_burst(pass)) {
             return false;
         }
         self.count_burst();
@@ -121,8 +114,16 @@ impl Sender {
         debug_assert_eq!(self.next_segment(Pass::Normal), Ok(Offer { length, fin: false }));
         self.flow.last_sent = self.flow.now;
         self.take_departure();
-        self.count_sent(length, 1);
-        Outgoing { seq, length, mss: length, push: false, fin: false, departure: self.flow.departure }
+        let truesize = self.count_sent(length, 1);
+        Outgoing {
+            seq,
+            length,
+            mss: length,
+            truesize,
+            push: false,
+            fin: false,
+            departure: self.flow.departure,
+        }
     }
 
     /// As [`Sender::sent_new`] for a segment of a burst, which needs fewer steps. True if more of the burst is left.

@@ -65,6 +65,7 @@ impl Sender {
             self.attempted(index, count);
             return None;
         }
+        self.buffer.forget_when_full();
         self.cut_anew(index);
         let Some(count) = self.fit_to_window(index, count) else {
             self.attempted(index, count);
@@ -74,7 +75,7 @@ impl Sender {
         let last = self.scoreboard.get(index + u64::from(count) - 1);
         let (length, tags) = ((last.seq - seq) as u32 + last.length, last.tags);
         let before = self.take_departure();
-        self.count_sent(length, self.segments_of(length));
+        let truesize = self.count_sent(length, self.segments_of(length));
         self.sent.total_retrans += u64::from(count);
         self.sent.bytes_retrans += u64::from(length);
         if self.in_flight() == 0 {
@@ -83,7 +84,7 @@ impl Sender {
         self.flow.last_sent = self.flow.now;
         let run = index..index + u64::from(count);
         self.gate.agenda.pending = Some(Pending::Again { run, role, before });
-        Some(self.outgoing(seq, length, tags, count))
+        Some(self.outgoing((seq, length), truesize, tags, count))
     }
 
     /// How many of `count` segments from `index` on fit into the peer's window. The first of them is split at the end

@@ -51,7 +51,8 @@ pub(super) struct AckEngine {
     /// The connection is interactive: nothing is acknowledged quickly. [linux-6.12 inet_csk_in_pingpong_mode]
     pub(super) pingpong: bool,
     pub(super) quick: u64,
-    pub(super) ato: Option<Span>,
+    /// Time for which an ACK is delayed; none before the first data.
+    pub(super) ato: Span,
     pub(super) last_received: SimTime,
     pub(super) timeout: Deadline,
 }
@@ -102,7 +103,7 @@ impl Receiver {
     fn quick_acks_from_now(&mut self, max: u64) {
         self.quick_ack(max);
         self.ack.pingpong = false;
-        self.ack.ato = Some(ATO_MIN);
+        self.ack.ato = ATO_MIN;
     }
 
     /// The segment being processed is acknowledged at once.
@@ -120,20 +121,22 @@ impl Receiver {
     /// Data is sent: if data of the peer arrived within `ato`, the connection is interactive.
     /// [linux-6.12 tcp_output.c tcp_event_data_sent]
     pub(crate) fn answered(&mut self, now: SimTime) {
-        let soon = self.ack.ato.is_some_and(|ato| now.since(self.ack.last_received) < ato);
-        self.ack.pingpong |= soon;
+        if !self.ack.ato.is_zero() {
+            self.ack.pingpong |= now.since(self.ack.last_received) < self.ack.ato;
+        }
     }
 
     #[inline]
     pub(super) fn adapt_ato(&mut self, now: SimTime) {
-        let Some(ato) = self.ack.ato else {
+        let ato = self.ack.ato;
+        if ato.is_zero() {
             self.quick_ack(QUICKACKS_MAX);
-            self.ack.ato = Some(ATO_MIN);
+            self.ack.ato = ATO_MIN;
             return;
-        };
+        }
         if now.since(self.ack.last_received) + self.jiffy <= ATO_MIN / 2 {
             // Nearly always. In whole jiffies it is at most one jiffy more.
-            self.ack.ato = Some(ato / 2 + ATO_MIN / 2);
+            self.ack.ato = ato / 2 + ATO_MIN / 2;
             return;
         }
         self.adapt_ato_after_pause(ato, now);
@@ -145,9 +148,9 @@ impl Receiver {
             (now.ticks(self.jiffy) - self.ack.last_received.ticks(self.jiffy)) * self.jiffy.as_nanos(),
         );
         if pause <= ATO_MIN / 2 {
-            self.ack.ato = Some(ato / 2 + ATO_MIN / 2);
+            self.ack.ato = ato / 2 + ATO_MIN / 2;
         } else if pause < ato {
-            self.ack.ato = Some((ato / 2 + pause).min(self.rto));
+            self.ack.ato = (ato / 2 + pause).min(self.rto);
         } else if pause > self.rto {
             self.quick_ack(QUICKACKS_MAX);
         }
@@ -200,12 +203,10 @@ impl Receiver {
         }
     }
 
-    /// The window to advertise is at least as large as the last one; it is kept for the ACK that is due then.
+    /// The window to advertise is at least as large as the last one.
     #[inline(always)]
     fn window_has_not_shrunk(&mut self) -> bool {
-        let window = self.select_window();
-        self.selected = Some(window);
-        window >= self.window.rcv_wnd()
+        self.select_window() >= self.window.rcv_wnd()
     }
 
     /// [linux-6.12 tcp_input.c __tcp_ack_snd_check, out-of-order part]
@@ -239,7 +240,7 @@ impl Receiver {
     /// [linux-6.12 tcp_output.c tcp_send_delayed_ack]
     fn delay_ack(&mut self, now: SimTime) {
         // Before the first data there is no delay: a FIN is then acknowledged at the next tick.
-        let mut ato = self.ack.ato.unwrap_or(Span::ZERO);
+        let mut ato = self.ack.ato;
         if ato > ATO_MIN {
             let mut max =
                 if self.ack.pushed > 0 || self.ack.pingpong { DELACK_MAX } else { Span::from_millis(500) };
@@ -279,8 +280,8 @@ impl Receiver {
             self.ack.timeout = Deadline::NONE;
             if self.ack.scheduled {
                 let interactive = std::mem::take(&mut self.ack.pingpong);
-                let longer = self.ack.ato.map(|ato| (ato * 2).min(self.rto));
-                self.ack.ato = if interactive { Some(ATO_MIN) } else { longer };
+                let longer = (self.ack.ato * 2).min(self.rto);
+                self.ack.ato = if interactive { ATO_MIN } else { longer };
                 self.ack_due = true;
             }
         }
@@ -301,7 +302,7 @@ impl Receiver {
         if self.ack.quick > 0 {
             self.ack.quick = self.ack.quick.saturating_sub(packets);
             if self.ack.quick == 0 {
-                self.ack.ato = Some(ATO_MIN);
+                self.ack.ato = ATO_MIN;
             }
         }
         self.ack.scheduled = false;

@@ -2,6 +2,8 @@
 
 use tailback_units::SimTime;
 
+use crate::queue::Index;
+
 /// Least send buffer. [linux-6.12 sock.h SOCK_MIN_SNDBUF]
 const SNDBUF_MIN: u64 = 4608;
 
@@ -25,6 +27,8 @@ pub(crate) struct SendBuffer {
     covered: (u32, u32),
     /// When there was last no room, unless something since may have made some; else `SimTime::NEVER`.
     full_at: SimTime,
+    /// Without SACKs there is no room before this record is the head of the retransmit queue; 0: unknown.
+    full_before: Index,
 }
 
 impl SendBuffer {
@@ -81,5 +85,30 @@ impl SendBuffer {
     #[inline]
     pub(crate) fn look_again(&mut self) {
         self.full_at = SimTime::NEVER;
+        self.full_before = 0;
+    }
+
+    /// Without SACKs there will be no room before record `index` is the head of the retransmit queue.
+    #[inline]
+    pub(crate) fn full_until(&mut self, index: Index) {
+        self.full_before = index;
+    }
+
+    /// There is no room yet, if nothing is SACKed.
+    #[inline]
+    pub(crate) fn is_full_with(&self, head: Index) -> bool {
+        head < self.full_before
+    }
+
+    /// Skbs have been divided or joined, or the size of segments has changed: when there will be room is unknown.
+    #[inline]
+    pub(crate) fn forget_when_full(&mut self) {
+        self.full_before = 0;
+    }
+
+    /// Largest memory in use with which a third is free, or one byte more.
+    #[inline]
+    pub(crate) fn most_with_room(&self) -> u64 {
+        2 * self.sndbuf / 3 + 1
     }
 }

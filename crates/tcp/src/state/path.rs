@@ -60,11 +60,13 @@ impl PathMtu {
         self.changed = Some(mtu);
     }
 
-    /// A packet is sent: looks up an outdated route again.
+    /// A packet is sent: looks up an outdated route again. True if it was outdated.
     #[inline]
-    pub(crate) fn refresh_route(&mut self) {
-        if let Some(mtu) = self.changed.take() {
-            self.route = mtu;
-        }
+    pub(crate) fn refresh_route(&mut self) -> bool {
+        // Not taken each time: nearly never it has changed.
+        let Some(mtu) = self.changed else { return false };
+        self.changed = None;
+        self.route = mtu;
+        true
     }
 }

@@ -46,10 +46,16 @@ impl Rack {
 
     /// Widens the reordering window after DSACKs, once per round trip; narrows it when its time is over.
     /// [rfc8985 §6.2 step 4] [linux-6.12 tcp_recovery.c tcp_rack_update_reo_wnd]
+    #[inline]
     pub(crate) fn update_steps(&mut self, prior_delivered: u64, delivered: u64) {
-        if prior_delivered == 0 {
-            return;
+        // Nearly always: no DSACK, and the window is as narrow as it gets.
+        let may_change = self.dsack_seen | (self.steps != 1);
+        if may_change && prior_delivered > 0 {
+            self.change_steps(prior_delivered, delivered);
         }
+    }
+
+    fn change_steps(&mut self, prior_delivered: u64, delivered: u64) {
         if prior_delivered < self.last_delivered {
             self.dsack_seen = false;
         }

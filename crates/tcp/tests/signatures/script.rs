@@ -6,7 +6,9 @@ use std::collections::VecDeque;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::Control;
-use tailback_packet::{Ecn, HostId, Packet, Payload, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
+use tailback_packet::{
+    Ecn, HostId, Packet, Payload, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId, Timestamp,
+};
 use tailback_tcp::{
     Endpoint, EndpointConfig, Note, Settings, SmallQueueLimit, SocketOptions, TcpInfo, Transmitted,
 };
@@ -251,7 +253,7 @@ impl Script {
     pub fn sack(&mut self, segment: u64, blocks: &[(u64, u64)]) {
         let filled = self.log.iter().rev().find(|sent| byte(sent.number) == self.acked);
         if let (true, Some(sent)) = (byte(segment) > self.acked, filled) {
-            self.echo = sent.segment.tsval.expect("timestamps are on");
+            self.echo = sent.segment.tsval.time().expect("timestamps are on");
         }
         self.sack_echoing(segment, blocks, self.echo);
     }
@@ -259,7 +261,7 @@ impl Script {
     /// As [`Script::sack`], echoing the timestamp of the first transmission of the segment that it acknowledges.
     pub fn sack_of_original(&mut self, segment: u64, blocks: &[(u64, u64)]) {
         let original = self.log.iter().find(|sent| byte(sent.number) == self.acked);
-        let echo = original.and_then(|sent| sent.segment.tsval).expect("it was sent");
+        let echo = original.and_then(|sent| sent.segment.tsval.time()).expect("it was sent");
         self.sack_echoing(segment, blocks, echo);
     }
 
@@ -268,7 +270,7 @@ impl Script {
         let mut ack = self.peer_segment(1, 0, SegmentFlags::ACK);
         ack.ack = byte(segment);
         ack.sack = SackBlocks::new(sack.collect());
-        ack.tsecr = Some(echo);
+        ack.tsecr = Timestamp::at(echo);
         self.acked = self.acked.max(ack.ack);
         self.inject(ack);
     }
@@ -299,8 +301,8 @@ impl Script {
             window: self.window,
             flags,
             mss: length.max(1460) as u16,
-            tsval: Some(on_clock(self.now)),
-            tsecr: Some(on_clock(self.now - self.rtt)),
+            tsval: Timestamp::at(on_clock(self.now)),
+            tsecr: Timestamp::at(on_clock(self.now - self.rtt)),
             sack: SackBlocks::NONE,
         }
     }
