@@ -11,8 +11,6 @@
 //! Within a TXOP the next PPDU of the same category follows if it and its response end in time. Deviation: if it gets
 //! no response, the radio contends again (the standard allows it to continue after PIFS).
 
-use std::collections::VecDeque;
-
 use rand_core::Rng;
 use tailback_packet::{DropReason, Packet, SocketId};
 use tailback_qdisc::{Context as QdiscContext, Effects, Mark};
@@ -143,7 +141,7 @@ pub struct Channel {
     reordering: SimTime,
     output: Output,
     /// The MPDUs of a PPDU that were lost.
-    lost: VecDeque<Mpdu>,
+    lost: Vec<Mpdu>,
     /// The radios that have just won the medium.
     winners: Vec<Sender>,
     /// Exchanges to be reused.
@@ -164,7 +162,7 @@ impl Channel {
             beacon: SimTime::NEVER,
             reordering: SimTime::NEVER,
             output: Output::default(),
-            lost: VecDeque::new(),
+            lost: Vec::new(),
             winners: Vec::new(),
             spare: Vec::new(),
         };
@@ -405,7 +403,7 @@ impl Channel {
                 (length, loss) = (frame.bytes, losses.of(&mode, frame.bytes));
             }
             if loss > 0 && context.draws[station].next_u32() < loss {
-                lost.push_back(frame);
+                lost.push(frame);
                 continue;
             }
             frame.uncharge(&mut status.credits);

@@ -258,7 +258,7 @@ impl Station {
         for settled in status.acknowledged() {
             start = self.settle(category, to, settled);
         }
-        while let Some(mut frame) = aggregate.frames.pop_front() {
+        for mut frame in aggregate.frames.drain(..) {
             frame.tries += tries;
             if frame.tries < self.profile.frame_tries {
                 self.send_again(category, to, frame, context.now);
