@@ -20,6 +20,7 @@ use crate::aggregate::{Aggregate, ClosedBy};
 use crate::contend::{AccessCategory, Attempt};
 use crate::frame::Mpdu;
 use crate::listeners::Listeners;
+use crate::loss::Loss;
 use crate::medium::{CTS, Exchange, FAST_CONTROL, Hearing, Pauses, Phase, RTS, Sender, Sensed};
 use crate::phy::Band;
 use crate::station::{CATEGORIES, Station};
@@ -398,20 +399,25 @@ impl Channel {
         let (mut length, mut loss) = (0, 0);
         let status = &mut exchange.status;
         let recipient = self.stations[to.index()].recipient(category, from);
-        for mut frame in frames.drain(..) {
-            if frame.bytes != length {
-                (length, loss) = (frame.bytes, losses.of(&mode, frame.bytes));
-            }
-            if loss > 0 && context.draws[station].next_u32() < loss {
-                lost.push(frame);
-                continue;
-            }
-            frame.uncharge(&mut status.credits);
-            status.acknowledge(&frame);
-            if let Some(late) = recipient.take(frame, context.now, &mut self.output.received) {
-                let packets = std::iter::once(late.packet).chain(late.more);
-                let dropped = |packet| Outcome::Dropped(from, packet, DropReason::ReorderTimeout);
-                self.output.outcomes.extend(packets.map(dropped));
+        if losses == Loss::NONE && recipient.expects(&frames) {
+            status.acknowledge_all(&frames);
+            recipient.take_all(frames.drain(..), &mut status.credits, &mut self.output.received);
+        } else {
+            for mut frame in frames.drain(..) {
+                if frame.bytes != length {
+                    (length, loss) = (frame.bytes, losses.of(&mode, frame.bytes));
+                }
+                if loss > 0 && context.draws[station].next_u32() < loss {
+                    lost.push(frame);
+                    continue;
+                }
+                frame.uncharge(&mut status.credits);
+                status.acknowledge(&frame);
+                if let Some(late) = recipient.take(frame, context.now, &mut self.output.received) {
+                    let packets = std::iter::once(late.packet).chain(late.more);
+                    let dropped = |packet| Outcome::Dropped(from, packet, DropReason::ReorderTimeout);
+                    self.output.outcomes.extend(packets.map(dropped));
+                }
             }
         }
         if let Some(due) = recipient.overdue_at() {

@@ -149,30 +149,10 @@ impl StationQueues {
         passed
     }
 
-    /// Hands the next packets of `queue` to `take`, at most `most`, until it breaks or the queue is empty.
-    #[inline(always)]
-    pub fn serve<B>(
-        &mut self,
-        queue: u16,
-        most: u32,
-        context: &mut QdiscContext<'_>,
-        mut take: impl FnMut(Box<Packet>) -> ControlFlow<B>,
-    ) -> ControlFlow<B> {
-        if most > 0
-            && let Some(flow) = self.flow_that_passes(queue, context.now)
-        {
-            return self.serve_alone(queue, flow, most, context.now, take);
-        }
-        for _ in 0..most {
-            let Some(packet) = self.dequeue(queue, context) else { break };
-            take(packet)?;
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// The flow to serve, if `queue` has packets of no other and CoDel would let all of them pass.
+    /// The flow to serve, if `queue` has packets of no other and CoDel would let all of them pass:
+    /// [`serve_alone`](Self::serve_alone) may serve it.
     #[inline]
-    fn flow_that_passes(&mut self, queue: u16, now: SimTime) -> Option<u32> {
+    pub fn lone_flow(&mut self, queue: u16, now: SimTime) -> Option<u32> {
         let state = self.queues[usize::from(queue)].as_deref_mut()?;
         if !state.turns.is_alone() {
             return None;
@@ -182,10 +162,10 @@ impl StationQueues {
         self.states[flow as usize].passes_all(&state.codel, oldest, now).then_some(flow)
     }
 
-    /// Serves the only flow of `queue`, none of whose packets CoDel stops: what [`dequeue`](Self::dequeue) does for each
-    /// packet, in one step.
+    /// Hands packets of the [`lone_flow`](Self::lone_flow) of `queue` to `take`, at most `most` and at least one, until it
+    /// breaks or the queue is empty: what [`dequeue`](Self::dequeue) does for each packet, in one step.
     #[inline(always)]
-    fn serve_alone<B>(
+    pub fn serve_alone<B>(
         &mut self,
         queue: u16,
         flow: u32,
@@ -196,6 +176,7 @@ impl StationQueues {
         let Some(state) = self.queues[usize::from(queue)].as_deref_mut() else {
             return ControlFlow::Continue(());
         };
+        debug_assert!(most > 0, "a packet is taken in any case");
         let mut taken = Taken::default();
         let (mut bytes, mut last, mut enqueued) = (0, 0, now);
         let answer = self.flows.pop_each(flow, |packet, length| {
@@ -358,8 +339,11 @@ mod tests {
                     got.push(packet.to.0);
                     if packet.to.0 >= until { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 };
-                if twin == 0 {
-                    let _ = queues.serve(queue, most, context, take);
+                if twin == 0
+                    && most > 0
+                    && let Some(flow) = queues.lone_flow(queue, context.now)
+                {
+                    let _ = queues.serve_alone(queue, flow, most, context.now, take);
                 } else {
                     for _ in 0..most {
                         let Some(packet) = queues.dequeue(queue, context) else { break };
@@ -385,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_served_at_once_are_those_dequeued_one_by_one() {
+    fn the_packets_of_a_lone_flow_that_are_served_at_once_are_those_dequeued_one_by_one() {
         let (mut twins, mut draws, mut number) = (Twins::new(), random(1), 0);
         for flows in [1, 1, 3].into_iter().cycle().take(1_500) {
             let mut below = |limit: u32| draws.next_u32() % limit;

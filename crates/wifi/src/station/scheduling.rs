@@ -67,12 +67,7 @@ impl Station {
             let now = context.now;
             let overhead = self.overhead;
             let from_queues = |filling: &mut Filling<'_>, _: &mut VecDeque<Mpdu>| {
-                let room = filling.room();
-                let add = |packet| filling.add_new(Mpdu::new(packet, overhead));
-                match queues.serve(number, room, context, add) {
-                    ControlFlow::Break(reason) => reason,
-                    ControlFlow::Continue(()) => filling.full().unwrap_or(ClosedBy::EmptyQueue),
-                }
+                filling.add_from(&mut queues, number, overhead, context)
             };
             let formed = self.form(category, to, from_queues, now);
             // A station whose window is full comes back when frames of it are settled.
@@ -331,6 +326,29 @@ impl Filling<'_> {
             if let ControlFlow::Break(reason) = self.add_new(frame) {
                 return reason;
             }
+        }
+    }
+
+    /// Adds packets of a queue above.
+    #[inline(always)]
+    fn add_from(
+        &mut self,
+        queues: &mut StationQueues,
+        number: u16,
+        overhead: u32,
+        context: &mut QdiscContext<'_>,
+    ) -> ClosedBy {
+        if let Some(reason) = self.full() {
+            return reason;
+        }
+        let Some(flow) = queues.lone_flow(number, context.now) else {
+            return self.add_each(|| Some(Mpdu::new(queues.dequeue(number, context)?, overhead)));
+        };
+        let room = self.room();
+        let add = |packet| self.add_new(Mpdu::new(packet, overhead));
+        match queues.serve_alone(number, flow, room, context.now, add) {
+            ControlFlow::Break(reason) => reason,
+            ControlFlow::Continue(()) => self.full().unwrap_or(ClosedBy::EmptyQueue),
         }
     }
 
