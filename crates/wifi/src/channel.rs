@@ -187,7 +187,9 @@ impl Channel {
     ) {
         let station = &mut self.stations[from.index()];
         let category = station.transmit(to, packet, &mut context.of_station(from.index()));
-        self.contend(from.index(), category, context);
+        if station.is_to_contend(category) {
+            self.begin_to_contend(from.index(), category, context);
+        }
     }
 
     /// The frame source of a radio has got frames of a category.
@@ -228,6 +230,16 @@ impl Channel {
         }
     }
 
+    /// There are outputs since [`swap_output`](Self::swap_output) was called.
+    #[inline]
+    pub fn has_output(&self) -> bool {
+        debug_assert!(
+            self.output.received.is_empty() || !self.output.outcomes.is_empty(),
+            "packets for no host"
+        );
+        !self.output.outcomes.is_empty()
+    }
+
     /// Takes the outputs since the last call, and leaves empty lists in their place.
     pub fn swap_output(&mut self, empty: &mut Output) {
         std::mem::swap(&mut self.output, empty);
@@ -246,8 +258,7 @@ impl Channel {
     /// A radio may have got something to send.
     #[inline]
     fn contend(&mut self, index: usize, category: usize, context: &mut Context<'_>) {
-        let station = &self.stations[index];
-        if !station.contenders.waits(category) && station.has_frames(category) {
+        if self.stations[index].is_to_contend(category) {
             self.begin_to_contend(index, category, context);
         }
     }

@@ -212,6 +212,12 @@ impl Station {
         self.categories.get(category).is_some_and(|state| !state.hardware.is_empty())
     }
 
+    /// This category has got something to send.
+    #[inline]
+    pub(crate) fn is_to_contend(&self, category: usize) -> bool {
+        !self.contenders.waits(category) && self.has_frames(category)
+    }
+
     /// What is sent when the medium is won.
     pub(crate) fn head(&mut self, category: usize) -> Option<&mut Aggregate> {
         self.categories[category].hardware.front_mut().map(Box::as_mut)
