@@ -3,7 +3,10 @@
 //! An empty queue takes 24 bytes. Slots come from a free list and return to it, so there is no allocation once the slab
 //! has grown to the largest backlog. The slot freed last is reused first, because it is likely to be cached.
 
+use std::ops::ControlFlow;
+
 use tailback_packet::Packet;
+use tailback_units::SimTime;
 
 use crate::index_list::NONE;
 
@@ -83,6 +86,48 @@ impl FlowQueues {
         Some((packet, length))
     }
 
+    /// Hands the packets of `flow` to `take` with their frame lengths, the oldest first, until it breaks or none is
+    /// left: the same as to pop each, with the sums and the free list changed once.
+    #[inline(always)]
+    pub fn pop_each<B>(
+        &mut self,
+        flow: u32,
+        mut take: impl FnMut(Box<Packet>, u32) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let queue = &mut self.queues[flow as usize];
+        let (first, mut next, mut last) = (queue.first, queue.first, NONE);
+        let (mut packets, mut bytes, mut answer) = (0, 0, ControlFlow::Continue(()));
+        while let Some(slot) = self.slots.get_mut(next as usize)
+            && let Some(packet) = slot.packet.take()
+        {
+            (last, next) = (next, slot.next);
+            let length = packet.frame_length();
+            packets += 1;
+            bytes += u64::from(length);
+            answer = take(packet, length);
+            if answer.is_break() {
+                break;
+            }
+        }
+        if let Some(last) = self.slots.get_mut(last as usize) {
+            last.next = std::mem::replace(&mut self.free, first);
+            queue.first = next;
+            queue.packets -= packets;
+            queue.bytes -= bytes;
+            if next == NONE {
+                queue.last = NONE;
+            }
+        }
+        answer
+    }
+
+    /// When the oldest packet of `flow` was enqueued.
+    #[inline]
+    pub fn oldest(&self, flow: u32) -> Option<SimTime> {
+        let slot = self.slots.get(self.queues[flow as usize].first as usize)?;
+        slot.packet.as_ref().map(|packet| packet.enqueued)
+    }
+
     /// Packets waiting in `flow`.
     pub fn packets(&self, flow: u32) -> u32 {
         self.queues[flow as usize].packets
@@ -131,6 +176,35 @@ mod tests {
             assert!(queues.pop((round + 7) % 1024).is_some());
         }
         assert_eq!((queues.slots.len(), queues.held()), (2, 0));
+    }
+
+    #[test]
+    fn packets_taken_in_one_step_leave_the_queues_as_those_popped_one_by_one() {
+        let filled = || {
+            let mut queues = FlowQueues::new(2);
+            (0..8).for_each(|n| queues.push(n % 2, Box::new(numbered(0, n))));
+            queues
+        };
+        for wanted in 1..6 {
+            let (mut whole, mut single, mut got) = (filled(), filled(), Vec::new());
+            let answer = whole.pop_each(1, |packet, length| {
+                got.push((number(&packet), length));
+                if got.len() == wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            assert_eq!(answer.is_break(), wanted <= 4);
+            let popped = std::iter::from_fn(|| single.pop_with_length(1)).take(wanted);
+            assert_eq!(got, popped.map(|(packet, length)| (number(&packet), length)).collect::<Vec<_>>());
+            let sums = |queues: &FlowQueues| (queues.packets(1), queues.bytes(1), queues.held());
+            assert_eq!(sums(&whole), sums(&single));
+            // Freed slots are used before new ones.
+            (10..14).for_each(|n| whole.push(1, Box::new(numbered(0, n))));
+            assert!(whole.slots.len() <= 12 - wanted.min(4));
+            let rest: Vec<u32> = std::iter::from_fn(|| whole.pop(1))
+                .map(|packet| number(&packet))
+                .skip(4 - wanted.min(4))
+                .collect();
+            assert_eq!((rest, whole.packets(0)), (vec![10, 11, 12, 13], 4));
+        }
     }
 
     #[test]

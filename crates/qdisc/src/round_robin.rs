@@ -111,6 +111,33 @@ impl RoundRobin {
         self.turns[flow as usize].deficit -= i64::from(bytes);
     }
 
+    /// No flow but the one to serve is on a list.
+    #[inline]
+    pub fn is_alone(&self) -> bool {
+        match self.new.is_empty() {
+            true => self.old.has_one(),
+            false => self.new.has_one() && self.old.is_empty(),
+        }
+    }
+
+    /// A flow that [`is_alone`](Self::is_alone) and to be served sent several packets, the last of `last` bytes and
+    /// `before` bytes in those before it: the same as to serve and [`charge`](Self::charge) it for each.
+    #[inline]
+    pub fn charge_alone(&mut self, flow: u32, before: u64, last: u32) {
+        debug_assert!(self.is_alone(), "another flow might have had the turn");
+        let turn = &mut self.turns[flow as usize];
+        turn.deficit -= before as i64;
+        if turn.deficit <= 0 {
+            // Quanta until it may send the last one.
+            let missing = turn.deficit.unsigned_abs() / self.quantum.unsigned_abs() + 1;
+            turn.deficit += missing as i64 * self.quantum;
+            if self.new.pop_front(&self.turns).is_some() {
+                self.old.push_back(&mut self.turns, flow);
+            }
+        }
+        self.charge(flow, last);
+    }
+
     /// The queue to serve had no packet; true if it left the lists.
     pub fn emptied(&mut self) -> bool {
         let was_new = !self.new.is_empty();
@@ -153,6 +180,33 @@ mod tests {
         }
         // 15,140 bytes were sent: after 51 quanta of 300 the deficit is positive again, and no larger.
         assert_eq!((robin.next_flow(), robin.turns[0].deficit), (Some(0), 160));
+    }
+
+    #[test]
+    fn several_packets_of_a_lone_flow_are_charged_as_one_after_the_other() {
+        let lengths = [66, 1514, 300, 600, 1, 299, 66, 66, 900];
+        for joined_before in [false, true] {
+            for sent in 1..lengths.len() {
+                let [mut whole, mut single] = [(); 2].map(|()| {
+                    let mut robin = RoundRobin::new(2, 300);
+                    robin.join(1);
+                    if joined_before {
+                        robin.charge(1, 400);
+                    }
+                    assert_eq!((robin.next_flow(), robin.is_alone()), (Some(1), true));
+                    robin
+                });
+                let (last, before) = lengths[..sent].split_last().unwrap();
+                whole.charge_alone(1, before.iter().map(|&length| u64::from(length)).sum(), *last);
+                for (place, &length) in lengths[..sent].iter().enumerate() {
+                    assert!(place == 0 || single.next_flow() == Some(1));
+                    single.charge(1, length);
+                }
+                let state =
+                    |robin: &RoundRobin| (robin.turns[1].deficit, robin.new_length(), robin.old_length());
+                assert_eq!(state(&whole), state(&single), "{sent} packets");
+            }
+        }
     }
 
     #[test]

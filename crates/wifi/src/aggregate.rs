@@ -9,8 +9,6 @@
 //! delimiter and acknowledged by an ACK. The duration limit applies to each mode of the retry chain.
 //! [ieee80211-2016 §9.7, §10.13] [linux-6.12 ath9k xmit.c ath_tx_form_aggr, ath_lookup_rate]
 
-use std::collections::VecDeque;
-
 use tailback_units::{SimTime, Span};
 
 use crate::StationId;
@@ -69,7 +67,7 @@ pub struct Aggregate {
     /// Its receiver.
     pub to: StationId,
     /// In the order of their sequence numbers, at least one.
-    pub frames: VecDeque<Mpdu>,
+    pub frames: Vec<Mpdu>,
     /// Length of the PSDU.
     pub bytes: u32,
     /// Bytes of the IP packets in it.
@@ -95,7 +93,7 @@ impl Aggregate {
     pub(crate) fn empty(chain: Chain) -> Self {
         Aggregate {
             to: StationId(0),
-            frames: VecDeque::new(),
+            frames: Vec::new(),
             bytes: 0,
             ip_bytes: 0,
             duration: Span::ZERO,
@@ -141,8 +139,8 @@ pub struct Builder {
     aggregate: Box<Aggregate>,
     limits: Limits,
     band: Band,
-    /// Bytes that fit the duration limit.
-    in_time: u32,
+    /// Bytes that fit both limits, of bytes and of the duration.
+    longest: u32,
     /// Length with all subframes padded.
     padded: u32,
 }
@@ -152,9 +150,9 @@ impl Builder {
     #[inline]
     pub fn new(limits: Limits, chain: &Chain, band: Band, mut spare: Box<Aggregate>) -> Self {
         debug_assert!(spare.frames.is_empty(), "frames of another aggregate");
-        let in_time = chain.slowest().psdu_within(limits.duration, band);
+        let longest = chain.slowest().psdu_within(limits.duration, band).min(limits.bytes);
         (spare.chain, spare.ip_bytes) = (*chain, 0);
-        Builder { aggregate: spare, limits, band, in_time, padded: 0 }
+        Builder { aggregate: spare, limits, band, longest, padded: 0 }
     }
 
     /// Frames in it.
@@ -172,17 +170,16 @@ impl Builder {
     /// The limit that a frame of `bytes` would exceed.
     #[inline]
     pub fn refuses(&self, bytes: u32) -> Option<ClosedBy> {
-        if self.is_empty() {
+        let length = self.padded + DELIMITER + bytes;
+        let is_full = self.len() >= self.limits.frames as usize;
+        if (length <= self.longest && !is_full) || self.is_empty() {
             return None;
         }
-        if self.len() >= self.limits.frames as usize {
-            return Some(ClosedBy::FrameLimit);
-        }
-        let length = self.padded + DELIMITER + bytes;
-        if length > self.limits.bytes {
-            return Some(ClosedBy::ByteLimit);
-        }
-        (length > self.in_time).then_some(ClosedBy::Duration)
+        Some(match (is_full, length > self.limits.bytes) {
+            (true, _) => ClosedBy::FrameLimit,
+            (false, true) => ClosedBy::ByteLimit,
+            (false, false) => ClosedBy::Duration,
+        })
     }
 
     /// Appends a frame that is not refused.
@@ -193,7 +190,7 @@ impl Builder {
         self.aggregate.bytes = self.padded + DELIMITER + frame.bytes + filling;
         self.padded += (DELIMITER + frame.bytes).next_multiple_of(4) + filling;
         self.aggregate.ip_bytes += frame.ip_bytes();
-        self.aggregate.frames.push_back(frame);
+        self.aggregate.frames.push(frame);
     }
 
     /// The aggregate, at the head of its hardware queue since `now`; as an error the emptied `spare` if it has no frames.
@@ -203,7 +200,7 @@ impl Builder {
         closed_by: ClosedBy,
         now: SimTime,
     ) -> Result<Box<Aggregate>, Box<Aggregate>> {
-        let Some(first) = self.aggregate.frames.front().map(|frame| frame.bytes) else {
+        let Some(first) = self.aggregate.frames.first().map(|frame| frame.bytes) else {
             return Err(self.aggregate);
         };
         if self.len() == 1 {

@@ -13,7 +13,9 @@
 //! Deviations: sessions exist from the start; the BlockAckReq that moves the window takes no airtime and is not lost.
 
 use std::collections::VecDeque;
+use std::vec::Drain;
 
+use tailback_packet::SocketId;
 use tailback_units::{SimTime, Span};
 
 use crate::PacketBoxes;
@@ -180,6 +182,35 @@ impl Recipient {
         None
     }
 
+    /// All these frames can be passed up as they are: nothing is buffered, and their numbers, which rise, are those that
+    /// follow.
+    pub fn expects(&self, frames: &[Mpdu]) -> bool {
+        debug_assert!(
+            frames.is_sorted_by_key(|frame| frame.sequence),
+            "an aggregate has its frames in order"
+        );
+        let (Some(first), Some(last)) = (frames.first(), frames.last()) else { return false };
+        let after = self.expected + frames.len() as u64;
+        self.frames == 0 && first.sequence == self.expected && last.sequence + 1 == after
+    }
+
+    /// Takes frames that it [`expects`](Self::expects): what [`take`](Self::take) does with each, after the charges of
+    /// their packets have ended, with `credits` for them.
+    pub fn take_all(
+        &mut self,
+        frames: Drain<'_, Mpdu>,
+        credits: &mut Vec<(SocketId, u32)>,
+        up: &mut PacketBoxes,
+    ) {
+        self.held.clear();
+        self.expected += frames.len() as u64;
+        up.reserve(frames.len());
+        for mut frame in frames {
+            frame.uncharge(credits);
+            pass(frame, up);
+        }
+    }
+
     /// Frames before `start` are no longer expected.
     pub fn move_to(&mut self, start: u64, up: &mut PacketBoxes) {
         while self.expected < start {
@@ -228,7 +259,7 @@ impl Recipient {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn pass(frame: Mpdu, up: &mut PacketBoxes) {
     up.push(frame.packet);
     if !frame.more.is_empty() {
@@ -241,7 +272,10 @@ mod tests {
     use rand_core::Rng;
 
     use super::*;
-    use crate::testing::{mpdu, random};
+    use tailback_packet::Packet;
+
+    use crate::status::Status;
+    use crate::testing::{mpdu, packet, random};
 
     fn numbered(sequence: u64) -> Mpdu {
         Mpdu { sequence, ..mpdu(1538) }
@@ -301,6 +335,52 @@ mod tests {
         assert_eq!((up.len(), receiver.held()), (4, 1));
         receiver.move_to(5, &mut up);
         assert_eq!((up.len(), receiver.held()), (5, 0));
+    }
+
+    #[test]
+    fn frames_taken_at_once_are_passed_up_and_credited_as_those_taken_one_by_one() {
+        let frames = |sequences: std::ops::Range<u64>| -> Vec<Mpdu> {
+            let charged = |sequence| {
+                let mut frame = numbered(sequence);
+                (frame.packet.charged, frame.packet.from.0) = (sequence % 5 > 0, sequence as u32 / 7);
+                if sequence.is_multiple_of(4) {
+                    frame.append(packet(700));
+                }
+                frame
+            };
+            sequences.map(charged).collect()
+        };
+        let mut twins = [(); 2].map(|()| (Recipient::default(), Vec::new(), Vec::new(), Status::default()));
+        for ends in [[0, 6], [6, 7], [7, 30]] {
+            let [whole, single] = &mut twins;
+            let mut together = frames(ends[0]..ends[1]);
+            assert!(whole.0.expects(&together));
+            whole.3.acknowledge_all(&together);
+            whole.0.take_all(together.drain(..), &mut whole.1, &mut whole.2);
+            for mut frame in frames(ends[0]..ends[1]) {
+                frame.uncharge(&mut single.1);
+                single.3.acknowledge(&frame);
+                assert!(single.0.take(frame, SimTime::ZERO, &mut single.2).is_none());
+            }
+            let seen = |(recipient, credits, up, _): &(Recipient, Vec<_>, Vec<Box<Packet>>, Status)| {
+                format!("{} {credits:?} {up:?}", recipient.expected)
+            };
+            assert_eq!(seen(&twins[0]), seen(&twins[1]));
+            let [whole, single] = [0, 1].map(|twin| format!("{:?}", twins[twin].3.acknowledged()));
+            assert_eq!(whole, single, "one run of numbers");
+            twins.iter_mut().for_each(|twin| twin.3.clear());
+        }
+    }
+
+    #[test]
+    fn frames_after_a_gap_or_behind_buffered_ones_are_taken_one_by_one() {
+        let mut receiver = Recipient::default();
+        let [first, second, third] = [0, 1, 2].map(numbered);
+        assert!(!receiver.expects(std::slice::from_ref(&second)));
+        let with_a_gap = [first, third];
+        assert!(!receiver.expects(&with_a_gap));
+        receiver.take(second, SimTime::ZERO, &mut Vec::new());
+        assert!(!receiver.expects(&with_a_gap[..1]), "number 1 waits for it");
     }
 
     #[test]

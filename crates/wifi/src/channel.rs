@@ -11,8 +11,6 @@
 //! Within a TXOP the next PPDU of the same category follows if it and its response end in time. Deviation: if it gets
 //! no response, the radio contends again (the standard allows it to continue after PIFS).
 
-use std::collections::VecDeque;
-
 use rand_core::Rng;
 use tailback_packet::{DropReason, Packet, SocketId};
 use tailback_qdisc::{Context as QdiscContext, Effects, Mark};
@@ -22,6 +20,7 @@ use crate::aggregate::{Aggregate, ClosedBy};
 use crate::contend::{AccessCategory, Attempt};
 use crate::frame::Mpdu;
 use crate::listeners::Listeners;
+use crate::loss::Loss;
 use crate::medium::{CTS, Exchange, FAST_CONTROL, Hearing, Pauses, Phase, RTS, Sender, Sensed};
 use crate::phy::Band;
 use crate::station::{CATEGORIES, Station};
@@ -143,7 +142,7 @@ pub struct Channel {
     reordering: SimTime,
     output: Output,
     /// The MPDUs of a PPDU that were lost.
-    lost: VecDeque<Mpdu>,
+    lost: Vec<Mpdu>,
     /// The radios that have just won the medium.
     winners: Vec<Sender>,
     /// Exchanges to be reused.
@@ -164,7 +163,7 @@ impl Channel {
             beacon: SimTime::NEVER,
             reordering: SimTime::NEVER,
             output: Output::default(),
-            lost: VecDeque::new(),
+            lost: Vec::new(),
             winners: Vec::new(),
             spare: Vec::new(),
         };
@@ -188,7 +187,9 @@ impl Channel {
     ) {
         let station = &mut self.stations[from.index()];
         let category = station.transmit(to, packet, &mut context.of_station(from.index()));
-        self.contend(from.index(), category, context);
+        if station.is_to_contend(category) {
+            self.begin_to_contend(from.index(), category, context);
+        }
     }
 
     /// The frame source of a radio has got frames of a category.
@@ -229,6 +230,16 @@ impl Channel {
         }
     }
 
+    /// There are outputs since [`swap_output`](Self::swap_output) was called.
+    #[inline]
+    pub fn has_output(&self) -> bool {
+        debug_assert!(
+            self.output.received.is_empty() || !self.output.outcomes.is_empty(),
+            "packets for no host"
+        );
+        !self.output.outcomes.is_empty()
+    }
+
     /// Takes the outputs since the last call, and leaves empty lists in their place.
     pub fn swap_output(&mut self, empty: &mut Output) {
         std::mem::swap(&mut self.output, empty);
@@ -247,8 +258,7 @@ impl Channel {
     /// A radio may have got something to send.
     #[inline]
     fn contend(&mut self, index: usize, category: usize, context: &mut Context<'_>) {
-        let station = &self.stations[index];
-        if !station.contenders.waits(category) && station.has_frames(category) {
+        if self.stations[index].is_to_contend(category) {
             self.begin_to_contend(index, category, context);
         }
     }
@@ -400,20 +410,25 @@ impl Channel {
         let (mut length, mut loss) = (0, 0);
         let status = &mut exchange.status;
         let recipient = self.stations[to.index()].recipient(category, from);
-        for mut frame in frames.drain(..) {
-            if frame.bytes != length {
-                (length, loss) = (frame.bytes, losses.of(&mode, frame.bytes));
-            }
-            if loss > 0 && context.draws[station].next_u32() < loss {
-                lost.push_back(frame);
-                continue;
-            }
-            frame.uncharge(&mut status.credits);
-            status.acknowledge(&frame);
-            if let Some(late) = recipient.take(frame, context.now, &mut self.output.received) {
-                let packets = std::iter::once(late.packet).chain(late.more);
-                let dropped = |packet| Outcome::Dropped(from, packet, DropReason::ReorderTimeout);
-                self.output.outcomes.extend(packets.map(dropped));
+        if losses == Loss::NONE && recipient.expects(&frames) {
+            status.acknowledge_all(&frames);
+            recipient.take_all(frames.drain(..), &mut status.credits, &mut self.output.received);
+        } else {
+            for mut frame in frames.drain(..) {
+                if frame.bytes != length {
+                    (length, loss) = (frame.bytes, losses.of(&mode, frame.bytes));
+                }
+                if loss > 0 && context.draws[station].next_u32() < loss {
+                    lost.push(frame);
+                    continue;
+                }
+                frame.uncharge(&mut status.credits);
+                status.acknowledge(&frame);
+                if let Some(late) = recipient.take(frame, context.now, &mut self.output.received) {
+                    let packets = std::iter::once(late.packet).chain(late.more);
+                    let dropped = |packet| Outcome::Dropped(from, packet, DropReason::ReorderTimeout);
+                    self.output.outcomes.extend(packets.map(dropped));
+                }
             }
         }
         if let Some(due) = recipient.overdue_at() {

@@ -51,11 +51,29 @@ impl AccessCategory {
 
     /// The category of a type-of-service octet: its three highest bits are the user priority, except for code points
     /// whose use is another. [rfc8325 §4] [ieee80211-2016 table 10-1]
+    #[inline]
     pub const fn of_tos(tos: u8, code_points: CodePoints) -> Self {
+        // Looked up for each packet.
+        const BY_USE: [AccessCategory; 64] = AccessCategory::table(CodePoints::ByUse);
+        const BY_CLASS: [AccessCategory; 64] = AccessCategory::table(CodePoints::ByClass);
+        let code_point = (tos >> 2) as usize;
         match code_points {
-            CodePoints::ByUse => Self::by_use(tos >> 2),
-            CodePoints::ByClass => Self::by_class(tos >> 2),
+            CodePoints::ByUse => BY_USE[code_point],
+            CodePoints::ByClass => BY_CLASS[code_point],
         }
+    }
+
+    /// The category of each code point.
+    const fn table(code_points: CodePoints) -> [AccessCategory; 64] {
+        let (mut table, mut code_point) = ([AccessCategory::BestEffort; 64], 0);
+        while code_point < 64 {
+            table[code_point as usize] = match code_points {
+                CodePoints::ByUse => Self::by_use(code_point),
+                CodePoints::ByClass => Self::by_class(code_point),
+            };
+            code_point += 1;
+        }
+        table
     }
 
     const fn by_use(code_point: u8) -> Self {

@@ -212,6 +212,12 @@ impl Station {
         self.categories.get(category).is_some_and(|state| !state.hardware.is_empty())
     }
 
+    /// This category has got something to send.
+    #[inline]
+    pub(crate) fn is_to_contend(&self, category: usize) -> bool {
+        !self.contenders.waits(category) && self.has_frames(category)
+    }
+
     /// What is sent when the medium is won.
     pub(crate) fn head(&mut self, category: usize) -> Option<&mut Aggregate> {
         self.categories[category].hardware.front_mut().map(Box::as_mut)
@@ -258,7 +264,7 @@ impl Station {
         for settled in status.acknowledged() {
             start = self.settle(category, to, settled);
         }
-        while let Some(mut frame) = aggregate.frames.pop_front() {
+        for mut frame in aggregate.frames.drain(..) {
             frame.tries += tries;
             if frame.tries < self.profile.frame_tries {
                 self.send_again(category, to, frame, context.now);

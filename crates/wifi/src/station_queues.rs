@@ -10,13 +10,15 @@
 //! [linux-6.12 net/mac80211/tx.c ieee80211_txq_enqueue, sta_info.c sta_update_codel_params, include/net/fq_impl.h] The
 //! law and the round robin are those of the qdiscs. Deviation: the lengths counted are those of Ethernet frames.
 
+use std::ops::ControlFlow;
+
 use tailback_packet::{DropReason, Ecn, Packet};
 use tailback_qdisc::Context as QdiscContext;
 use tailback_qdisc::aqm::Verdict;
 use tailback_qdisc::aqm::codel::{Codel, CodelDequeue, CodelSettings, Head};
 use tailback_qdisc::flow_queues::FlowQueues;
 use tailback_qdisc::round_robin::RoundRobin;
-use tailback_units::Span;
+use tailback_units::{SimTime, Span};
 
 /// Flows of one radio. [linux-6.12 fq_impl.h fq_init]
 const FLOWS: u32 = 4096;
@@ -147,6 +149,64 @@ impl StationQueues {
         passed
     }
 
+    /// The flow to serve, if `queue` has packets of no other and CoDel would let all of them pass:
+    /// [`serve_alone`](Self::serve_alone) may serve it.
+    #[inline]
+    pub fn lone_flow(&mut self, queue: u16, now: SimTime) -> Option<u32> {
+        let state = self.queues[usize::from(queue)].as_deref_mut()?;
+        if !state.turns.is_alone() {
+            return None;
+        }
+        let flow = state.turns.next_flow()?;
+        let oldest = self.flows.oldest(flow)?;
+        self.states[flow as usize].passes_all(&state.codel, oldest, now).then_some(flow)
+    }
+
+    /// Hands packets of the [`lone_flow`](Self::lone_flow) of `queue` to `take`, at most `most` and at least one, until it
+    /// breaks or the queue is empty: what [`dequeue`](Self::dequeue) does for each packet, in one step.
+    #[inline(always)]
+    pub fn serve_alone<B>(
+        &mut self,
+        queue: u16,
+        flow: u32,
+        most: u32,
+        now: SimTime,
+        mut take: impl FnMut(Box<Packet>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let Some(state) = self.queues[usize::from(queue)].as_deref_mut() else {
+            return ControlFlow::Continue(());
+        };
+        debug_assert!(most > 0, "a packet is taken in any case");
+        let mut taken = Taken::default();
+        let (mut bytes, mut last, mut enqueued) = (0, 0, now);
+        let answer = self.flows.pop_each(flow, |packet, length| {
+            taken.packets += 1;
+            taken.memory += u64::from(packet.truesize);
+            bytes += u64::from(length);
+            (last, enqueued) = (length, packet.enqueued);
+            match take(packet) {
+                ControlFlow::Break(reason) => ControlFlow::Break(Some(reason)),
+                ControlFlow::Continue(()) if taken.packets == most => ControlFlow::Break(None),
+                ControlFlow::Continue(()) => ControlFlow::Continue(()),
+            }
+        });
+        self.states[flow as usize].passed(enqueued, now);
+        state.packets -= taken.packets;
+        self.packets -= taken.packets;
+        self.memory -= taken.memory;
+        if answer.is_continue() {
+            // One more packet was asked for.
+            state.turns.emptied();
+            self.owners[flow as usize] = UNOWNED;
+        } else {
+            state.turns.charge_alone(flow, bytes - u64::from(last), last);
+        }
+        match answer {
+            ControlFlow::Break(Some(reason)) => ControlFlow::Break(reason),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
     /// Packets in `queue`.
     pub fn packets_of(&self, queue: u16) -> u32 {
         self.queues[usize::from(queue)].as_ref().map_or(0, |state| state.packets)
@@ -231,4 +291,101 @@ fn judged(
     }
     law.queue_is_empty();
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_core::Rng;
+    use tailback_qdisc::Effects;
+
+    use super::*;
+    use crate::testing::{packet, random};
+
+    /// Two copies of the same queues: one is served packet by packet.
+    struct Twins {
+        queues: [StationQueues; 2],
+        effects: [Effects; 2],
+        now: SimTime,
+    }
+
+    impl Twins {
+        fn new() -> Self {
+            let queues =
+                [(); 2].map(|()| StationQueues::new(4, QueueLimits { packets: 60, memory: 4 << 20 }));
+            Twins { queues, effects: Default::default(), now: SimTime::ZERO }
+        }
+
+        fn with<R>(&mut self, act: impl Fn(usize, &mut StationQueues, &mut QdiscContext<'_>) -> R) -> [R; 2] {
+            let (now, mut draws) = (self.now, random(1));
+            [0, 1].map(|twin| {
+                act(twin, &mut self.queues[twin], &mut self.effects[twin].context(now, &mut draws))
+            })
+        }
+
+        fn enqueue(&mut self, queue: u16, number: u32, flow: u32, length: u32) {
+            self.with(|_, queues, context| {
+                let mut packet = packet(length);
+                (packet.flow_hash, packet.to.0) = (flow << 24, number);
+                packet.ecn = if number.is_multiple_of(3) { Ecn::Ect0 } else { Ecn::NotEct };
+                queues.enqueue(queue, packet, context);
+            });
+        }
+
+        /// The numbers of the packets that both hand over, at most `most`, or `until` the one after which they stop.
+        fn serve(&mut self, queue: u16, most: u32, until: u32) -> [Vec<u32>; 2] {
+            self.with(|twin, queues, context| {
+                let mut got = Vec::new();
+                let mut take = |packet: Box<Packet>| {
+                    got.push(packet.to.0);
+                    if packet.to.0 >= until { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                };
+                if twin == 0
+                    && most > 0
+                    && let Some(flow) = queues.lone_flow(queue, context.now)
+                {
+                    let _ = queues.serve_alone(queue, flow, most, context.now, take);
+                } else {
+                    for _ in 0..most {
+                        let Some(packet) = queues.dequeue(queue, context) else { break };
+                        if take(packet).is_break() {
+                            break;
+                        }
+                    }
+                }
+                got
+            })
+        }
+
+        fn states(&self) -> [String; 2] {
+            let state = |twin: usize| {
+                let (queues, effects) = (&self.queues[twin], &self.effects[twin]);
+                let lengths: Vec<u32> = (0..4).map(|queue| queues.packets_of(queue)).collect();
+                let laws: Vec<&Codel> = queues.states.iter().step_by(16).collect();
+                let sums = (queues.packets, queues.memory, effects.dropped.len(), effects.marks.len());
+                format!("{lengths:?} {laws:?} {sums:?} {:?}", queues.owners)
+            };
+            [state(0), state(1)]
+        }
+    }
+
+    #[test]
+    fn the_packets_of_a_lone_flow_that_are_served_at_once_are_those_dequeued_one_by_one() {
+        let (mut twins, mut draws, mut number) = (Twins::new(), random(1), 0);
+        for flows in [1, 1, 3].into_iter().cycle().take(1_500) {
+            let mut below = |limit: u32| draws.next_u32() % limit;
+            for _ in 0..below(12) {
+                number += 1;
+                twins.enqueue(below(2) as u16, number, below(flows), 40 + below(1_460));
+            }
+            // Now and then long enough for CoDel to drop.
+            twins.now += Span::from_millis(u64::from(if below(40) == 0 { 150 } else { below(8) }));
+            let [queue, most, until] = [below(2), below(16), number.saturating_sub(below(20))];
+            let [whole, single] = twins.serve(queue as u16, most, until);
+            assert_eq!(whole, single);
+            let [whole, single] = twins.states();
+            assert_eq!(whole, single);
+        }
+        let seen = &twins.effects[0];
+        assert!(!seen.dropped.is_empty() && !seen.marks.is_empty(), "CoDel acted");
+    }
 }

@@ -43,6 +43,14 @@ impl Status {
         }
     }
 
+    /// Frames with consecutive sequence numbers arrived, the first ones of this aggregate.
+    pub fn acknowledge_all(&mut self, frames: &[Mpdu]) {
+        let Some((first, others)) = frames.split_first() else { return };
+        let mut run = Acknowledged::of(first);
+        others.iter().for_each(|frame| run.extend(frame));
+        self.acknowledged.push(run);
+    }
+
     /// The frames that arrived.
     pub fn acknowledged(&self) -> &[Acknowledged] {
         &self.acknowledged

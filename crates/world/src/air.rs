@@ -25,6 +25,14 @@ impl World {
         }
         *pending = SimTime::NEVER;
         air.advance(&mut ChannelContext { now: self.context.now, draws, effects: &mut self.context.effects });
+        if air.has_output() {
+            self.handle_output(index);
+        }
+        self.context.wake_channel(channel);
+    }
+
+    /// Handles what an event of a channel has put out.
+    fn handle_output(&mut self, index: usize) {
         let mut output = std::mem::take(&mut self.context.from_air);
         self.context.channels[index].channel.swap_output(&mut output);
         let mut received = output.received.drain(..);
@@ -43,8 +51,8 @@ impl World {
             }
         }
         drop(received);
-        self.context.from_air = output;
-        self.context.wake_channel(channel);
+        // The lists in its place are empty and own nothing.
+        std::mem::forget(std::mem::replace(&mut self.context.from_air, output));
     }
 
     /// Packets wait for the interrupt of their radio, if that is mitigated.

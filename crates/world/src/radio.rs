@@ -27,11 +27,15 @@ impl Radio {
     /// Passes a packet to the driver, for its next hop. Packets that the driver drops are in the context.
     /// [linux-6.12 net/mac80211/tx.c ieee80211_lookup_ra_sta]
     pub(crate) fn transmit(self, packet: Box<Packet>, context: &mut Context) {
-        let RadioChannel { channel, draws, interfaces, .. } = &mut context.channels[self.channel()];
+        let RadioChannel { channel, draws, interfaces, pending, .. } = &mut context.channels[self.channel()];
         let to = interfaces[usize::from(self.from.0)].next_hop(packet.destination);
         let mut channel_context = ChannelContext { now: context.now, draws, effects: &mut context.effects };
         channel.transmit(self.from, to, packet, &mut channel_context);
-        context.wake_channel_for_access(self.channel);
+        // A radio has got something to send: that changes only when the medium is won. An event that is pending comes
+        // first unless the medium is won before.
+        if *pending == SimTime::NEVER || channel.access() < *pending {
+            context.wake_channel(self.channel);
+        }
     }
 
     /// The device that a packet for `destination` is sent to next.
@@ -50,16 +54,6 @@ impl Context {
         if deadline < this.pending {
             this.pending = deadline;
             self.wake_at(deadline, Event::Air(channel));
-        }
-    }
-
-    /// The same after a radio has got something to send. That changes only when the medium is won, so an event that is
-    /// pending comes first unless the medium is won before.
-    #[inline]
-    fn wake_channel_for_access(&mut self, channel: u16) {
-        let RadioChannel { channel: air, pending, .. } = &self.channels[usize::from(channel)];
-        if *pending == SimTime::NEVER || air.access() < *pending {
-            self.wake_channel(channel);
         }
     }
 }

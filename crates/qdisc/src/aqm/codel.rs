@@ -117,6 +117,21 @@ impl Codel {
         CodelDequeue { codel: self, settings, now: clock(now), asked: Asked::Nothing }
     }
 
+    /// All packets of the queue would pass now, whose oldest was enqueued at `oldest`: no sojourn time has reached the
+    /// target.
+    #[inline]
+    pub fn passes_all(&self, settings: &CodelSettings, oldest: SimTime, now: SimTime) -> bool {
+        !self.dropping && is_before(clock(now).wrapping_sub(clock(oldest)), settings.target)
+    }
+
+    /// Packets passed that [`passes_all`](Self::passes_all), the last of which was enqueued at `last`: the same as to
+    /// judge each.
+    #[inline]
+    pub fn passed(&mut self, last: SimTime, now: SimTime) {
+        self.above_until = 0;
+        self.sojourn = clock(now).wrapping_sub(clock(last));
+    }
+
     /// Counts packets that were dropped at the head for another reason as if the law had dropped them.
     pub fn count_drops(&mut self, packets: u32) {
         self.count = self.count.wrapping_add(packets);

@@ -7,6 +7,7 @@
 //! [linux-6.12 ath9k xmit.c ath_txq_schedule, ath_tx_form_aggr]
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
 use tailback_packet::Packet;
 use tailback_qdisc::Context as QdiscContext;
@@ -15,6 +16,7 @@ use tailback_units::{SimTime, Span};
 use super::{CATEGORIES, Link, Session, Station, queue_number};
 use crate::StationId;
 use crate::aggregate::{Aggregate, Builder, ClosedBy, Limits};
+use crate::block_ack::Originator;
 use crate::contend::AccessCategory;
 use crate::driver::{AirtimeLimits, Amsdu, Below, RateControlIn};
 use crate::expected_airtime::{Expected, expected_airtime};
@@ -63,12 +65,11 @@ impl Station {
             let number = queue_number(to, category);
             self.expect(&mut queues, number, to);
             let now = context.now;
-            let formed = self.form(
-                category,
-                to,
-                &mut |_, overhead| Some(Mpdu::new(queues.dequeue(number, context)?, overhead)),
-                now,
-            );
+            let overhead = self.overhead;
+            let from_queues = |filling: &mut Filling<'_>, _: &mut VecDeque<Mpdu>| {
+                filling.add_from(&mut queues, number, overhead, context)
+            };
+            let formed = self.form(category, to, from_queues, now);
             // A station whose window is full comes back when frames of it are settled.
             let Some(aggregate) = formed else { continue };
             let state = &mut self.categories[category];
@@ -89,9 +90,11 @@ impl Station {
                 continue;
             }
             source.expect(self.room(category, to));
-            let next = &mut |_: &mut Session, overhead| from_source(source.as_mut(), category, to, overhead);
+            let overhead = self.overhead;
+            let next = || from_source(source.as_mut(), category, to, overhead);
+            let from_source = |filling: &mut Filling<'_>, _: &mut VecDeque<Mpdu>| filling.add_each(next);
             // A station whose window is full comes back when frames of it are settled.
-            let Some(aggregate) = self.form(category, to, next, now) else { continue };
+            let Some(aggregate) = self.form(category, to, from_source, now) else { continue };
             self.categories[category].hardware.push_back(aggregate);
             source.activate(
                 category,
@@ -255,9 +258,11 @@ impl Station {
             let Some(turn) = self.categories[category].firmware_turns.pop_front() else { break };
             let to = StationId(turn);
             let amsdu = self.amsdu_towards(to);
-            let source = &mut |session: &mut Session, _| next_of_firmware(&mut session.firmware, amsdu);
+            let from_firmware = |filling: &mut Filling<'_>, firmware: &mut VecDeque<Mpdu>| {
+                filling.add_each(|| next_of_firmware(firmware, amsdu))
+            };
             // A station whose window is full comes back when frames of it are settled.
-            let Some(aggregate) = self.form(category, to, source, now) else { continue };
+            let Some(aggregate) = self.form(category, to, from_firmware, now) else { continue };
             if !self.categories[category].sessions[to.index()].is_idle() {
                 self.categories[category].firmware_turns.push_back(turn);
             }
@@ -265,12 +270,13 @@ impl Station {
         }
     }
 
-    /// An aggregate for `to`: frames to be retransmitted, then new ones from `source`.
+    /// An aggregate for `to`: frames to be retransmitted, then those that `add` adds, perhaps from firmware.
+    #[inline(always)]
     fn form(
         &mut self,
         category: usize,
         to: StationId,
-        source: &mut impl FnMut(&mut Session, u32) -> Option<Mpdu>,
+        add: impl FnOnce(&mut Filling<'_>, &mut VecDeque<Mpdu>) -> ClosedBy,
         now: SimTime,
     ) -> Option<Box<Aggregate>> {
         let chain = self.links[to.index()].as_mut()?.rates.chain(now, self.profile.hardware_tries);
@@ -278,41 +284,105 @@ impl Station {
         if chain.probes {
             limits.frames = 1;
         }
-        let session = &mut self.categories[category].sessions[to.index()];
+        let Session { originator, firmware, .. } = &mut self.categories[category].sessions[to.index()];
         let spare = self.spare.pop().unwrap_or_else(|| Box::new(Aggregate::empty(chain)));
-        let mut builder = Builder::new(limits, &chain, self.band, spare);
-        let closed_by = loop {
-            if builder.len() >= limits.frames as usize {
-                break ClosedBy::FrameLimit;
-            }
-            let closed_by = if let Some(frame) = session.originator.take_retry() {
-                offer(&mut builder, session, frame)
-            } else if !session.originator.window_open() {
-                Some(ClosedBy::Window)
-            } else if let Some(mut frame) = source(session, self.overhead) {
-                frame.sequence = session.originator.number();
-                offer(&mut builder, session, frame)
-            } else {
-                Some(ClosedBy::EmptyQueue)
-            };
-            if let Some(reason) = closed_by {
-                break reason;
-            }
-        };
-        builder.close(to, closed_by, now).map_err(|emptied| self.spare.push(emptied)).ok()
+        let builder = Builder::new(limits, &chain, self.band, spare);
+        let mut filling = Filling { builder, originator, limit: limits.frames };
+        let closed_by = filling.add_retries().unwrap_or_else(|| add(&mut filling, firmware));
+        filling.builder.close(to, closed_by, now).map_err(|emptied| self.spare.push(emptied)).ok()
     }
 }
 
-/// Adds a frame to an aggregate. If it has no room for it, the frame waits to be sent first, and the reason is returned.
-#[inline(always)]
-fn offer(builder: &mut Builder, session: &mut Session, frame: Mpdu) -> Option<ClosedBy> {
-    let alone = frame.probes && !builder.is_empty();
-    let refused = builder.refuses(frame.bytes).or(alone.then_some(ClosedBy::FrameLimit));
-    match refused {
-        Some(_) => session.originator.send_again(frame),
-        None => builder.push(frame),
+/// An aggregate that is being filled, and the session of its frames.
+struct Filling<'a> {
+    builder: Builder,
+    originator: &'a mut Originator,
+    /// Frames that it may have.
+    limit: u32,
+}
+
+impl Filling<'_> {
+    /// Adds the frames to be retransmitted; the reason if there is no room for one of them.
+    fn add_retries(&mut self) -> Option<ClosedBy> {
+        while self.originator.waiting() > 0 {
+            if self.builder.len() >= self.limit as usize {
+                return Some(ClosedBy::FrameLimit);
+            }
+            let frame = self.originator.take_retry()?;
+            if let ControlFlow::Break(reason) = self.add(frame) {
+                return Some(reason);
+            }
+        }
+        None
     }
-    refused
+
+    /// Adds the frames of a source that hands them over one by one.
+    fn add_each(&mut self, mut next: impl FnMut() -> Option<Mpdu>) -> ClosedBy {
+        loop {
+            if let Some(reason) = self.full() {
+                return reason;
+            }
+            let Some(frame) = next() else { return ClosedBy::EmptyQueue };
+            if let ControlFlow::Break(reason) = self.add_new(frame) {
+                return reason;
+            }
+        }
+    }
+
+    /// Adds packets of a queue above.
+    #[inline(always)]
+    fn add_from(
+        &mut self,
+        queues: &mut StationQueues,
+        number: u16,
+        overhead: u32,
+        context: &mut QdiscContext<'_>,
+    ) -> ClosedBy {
+        if let Some(reason) = self.full() {
+            return reason;
+        }
+        let Some(flow) = queues.lone_flow(number, context.now) else {
+            return self.add_each(|| Some(Mpdu::new(queues.dequeue(number, context)?, overhead)));
+        };
+        let room = self.room();
+        let add = |packet| self.add_new(Mpdu::new(packet, overhead));
+        match queues.serve_alone(number, flow, room, context.now, add) {
+            ControlFlow::Break(reason) => reason,
+            ControlFlow::Continue(()) => self.full().unwrap_or(ClosedBy::EmptyQueue),
+        }
+    }
+
+    /// New frames that the limit and the window allow.
+    fn room(&self) -> u32 {
+        self.limit.saturating_sub(self.builder.len() as u32).min(self.originator.window_left())
+    }
+
+    /// Why no new frame is asked for, if there is no room.
+    fn full(&self) -> Option<ClosedBy> {
+        if self.builder.len() >= self.limit as usize {
+            return Some(ClosedBy::FrameLimit);
+        }
+        (!self.originator.window_open()).then_some(ClosedBy::Window)
+    }
+
+    /// Adds a frame that gets its number now.
+    #[inline(always)]
+    fn add_new(&mut self, mut frame: Mpdu) -> ControlFlow<ClosedBy> {
+        frame.sequence = self.originator.number();
+        self.add(frame)
+    }
+
+    /// Adds a frame. If there is no room for it, it waits to be sent first, and the reason is returned.
+    #[inline(always)]
+    fn add(&mut self, frame: Mpdu) -> ControlFlow<ClosedBy> {
+        let alone = frame.probes && !self.builder.is_empty();
+        if let Some(reason) = self.builder.refuses(frame.bytes).or(alone.then_some(ClosedBy::FrameLimit)) {
+            self.originator.send_again(frame);
+            return ControlFlow::Break(reason);
+        }
+        self.builder.push(frame);
+        ControlFlow::Continue(())
+    }
 }
 
 /// The next frame of a source.
