@@ -82,7 +82,7 @@ RENDERING = {"rich.markdown", "pygments"}
         (["check", "absent.yaml"], DATA | RENDERING),
         (
             ["run", "small.yaml", "--out", "out"],
-            {"pandas", "scipy", "matplotlib", "jinja2", "asyncio", "rich.live", "numpy.ma"},
+            {"pandas", "scipy", "matplotlib", "jinja2", "asyncio", "rich.live", "numpy.ma", "pyarrow.parquet", "ssl"},
         ),
     ],
 )
@@ -130,6 +130,23 @@ finally:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert int(done.stderr.split()[-1]) <= 20, "it would be a hundred times"
+
+
+def test_what_a_sweep_makes_is_searched_more_often_than_what_its_start_made(file: Path, tmp_path: Path) -> None:
+    program = f"""
+import gc, sys
+sys.argv = ["tailback", "run", {str(file)!r}, "--out", {str(tmp_path / "out")!r}]
+searched = []
+gc.callbacks.append(lambda phase, about: searched.append((gc.get_threshold()[0], about["generation"])))
+from tailback.cli import garbage, main
+try:
+    main()
+finally:
+    print(gc.get_threshold()[0] == garbage.IN_WORK, gc.get_freeze_count() > 50_000, file=sys.stderr)
+    print(sum(least == garbage.AT_THE_START for least, _ in searched), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr.split()[-3:] == ["True", "True", "0"], done.stderr
 
 
 def test_the_package_itself_imports_nothing_but_names() -> None:

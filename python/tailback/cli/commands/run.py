@@ -144,8 +144,9 @@ def _beside_a_kernel(experiment: "Experiment", request: "Request", carried: "Swe
 def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "SweepResult":
     """Runs one experiment and prints its results, except for `--json`, which prints all experiments at the end."""
     from tailback import results, sweep
-    from tailback.cli import progress, sweeps
+    from tailback.cli import garbage, progress, sweeps
 
+    garbage.work_begins()
     with testbeds.live_lines(), progress.board() as watch:
         carried = sweep.run_experiment(experiment, request, watch)
     sweeps.set_aside(carried)
