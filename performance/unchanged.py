@@ -60,10 +60,10 @@ def digests(resolved: Mapping[str, Any]) -> Mapping[str, str]:
 def differences(
     before: Mapping[str, Mapping[str, str]], now: Mapping[str, Mapping[str, str]], ignored: Sequence[str]
 ) -> list[str]:
-    """A line for each run that differs, with the parts that do."""
+    """A line for each run of before that differs now, with the parts that do."""
     lines = []
-    for name in before.keys() | now.keys():
-        one, other = before.get(name, {}), now.get(name, {})
+    for name, one in before.items():
+        other = now.get(name, {})
         parts = sorted(part for part in one.keys() | other.keys() if one.get(part) != other.get(part))
         if parts := [part for part in parts if part not in ignored]:
             lines.append(f"{name}: {', '.join(parts)}")
@@ -86,8 +86,10 @@ def main() -> None:
         asked.file.write_text(json.dumps(now, indent=1))
         print(f"{len(now)} runs written")
         return
-    lines = differences(json.loads(asked.file.read_text()), now, ["events"] if asked.events_may_change else [])
-    print("\n".join([*lines, f"{len(now)} runs, {len(lines)} differ"]))
+    before = json.loads(asked.file.read_text())
+    lines = differences(before, now, ["events"] if asked.events_may_change else [])
+    new = f", {len(now.keys() - before.keys())} more are not in {asked.file.name}" if now.keys() - before.keys() else ""
+    print("\n".join([*lines, f"{len(before)} runs, {len(lines)} differ{new}"]))
     sys.exit(bool(lines))
 
 

@@ -194,6 +194,10 @@ impl Endpoint {
                 self.take_only_ack(segment, draws);
             } else {
                 self.take_established(segment, ecn, truesize, draws);
+                // For example data out of order, each segment of which is acknowledged at once.
+                if self.receiver.ack_due && self.has_nothing_but_an_ack() && self.sender.takes_shortcuts() {
+                    return ToSend::Ack;
+                }
             }
         }
         if self.wants_to_send() { ToSend::Anything } else { ToSend::Nothing }

@@ -20,3 +20,7 @@ def test_a_difference_names_its_run_and_its_parts() -> None:
 
 def test_a_run_that_only_one_side_has_is_a_difference() -> None:
     assert differences({"a": {"qdiscs": "1"}}, {}, []) == ["a: qdiscs"]
+
+
+def test_a_run_that_the_old_build_did_not_make_is_no_difference() -> None:
+    assert differences({}, {"a": {"qdiscs": "1"}}, []) == []
