@@ -1,9 +1,10 @@
 """Tables as Parquet files: zstd, units in the column metadata, identical bytes for identical rows."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tailback.results.errors import NotResults
 
@@ -16,20 +17,6 @@ SUFFIX = ".parquet"
 ROW_GROUP = 1 << 20
 """Rows per row group; fixed, so that the bytes do not depend on pyarrow's default."""
 
-FORMAT = {"version": "2.6", "data_page_version": "1.0", "writer_engine_version": "V2"}
-"""Of Parquet; fixed for the same reason as the rows per row group. The last is the only one that there is."""
-
-
-def _writer_of_parquet() -> Any:
-    """The class `pyarrow.parquet.ParquetWriter`, or the one that it calls: with that, `tailback run` does not import
-    the file systems and TLS, on which Arrow's module of Parquet depends.
-    """
-    try:
-        from pyarrow._parquet import ParquetWriter
-    except ImportError:
-        from pyarrow.parquet import ParquetWriter
-    return ParquetWriter
-
 
 def to_parquet(table: pa.Table) -> bytes:
     """`table` as the bytes of a Parquet file."""
@@ -38,17 +25,13 @@ def to_parquet(table: pa.Table) -> bytes:
     text = [field.name for field in table.schema if pa.types.is_string(field.type)]
     # Combined, because the chunks of the Arrow stream would change the file.
     whole = table.combine_chunks()
-    writer = _writer_of_parquet()(sink, whole.schema, compression="zstd", use_dictionary=text, **FORMAT)
-    writer.write_table(whole, row_group_size=ROW_GROUP)
-    writer.close()
+    pq.write_table(whole, sink, compression="zstd", row_group_size=ROW_GROUP, use_dictionary=text)
     content: bytes = sink.getvalue().to_pybytes()
     return content
 
 
 def from_parquet(content: bytes) -> "pd.DataFrame":
     """The table of a Parquet file; text columns are plain text, not categories."""
-    import pyarrow.parquet as pq
-
     frame = pq.read_table(pa.BufferReader(content)).to_pandas(strings_to_categorical=False)
     return _plain_text(frame)
 
@@ -73,8 +56,6 @@ def _plain_text(frame: "pd.DataFrame") -> "pd.DataFrame":
 
 def units(path: Path) -> dict[str, str]:
     """The units of the table in `path`, by column; a column without a unit is absent."""
-    import pyarrow.parquet as pq
-
     schema = pq.read_schema(path)
     metadata = {field.name: field.metadata or {} for field in schema}
     return {name: fields[b"unit"].decode() for name, fields in metadata.items() if b"unit" in fields}

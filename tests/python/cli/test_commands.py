@@ -82,7 +82,7 @@ RENDERING = {"rich.markdown", "pygments"}
         (["check", "absent.yaml"], DATA | RENDERING),
         (
             ["run", "small.yaml", "--out", "out"],
-            {"pandas", "scipy", "matplotlib", "jinja2", "asyncio", "rich.live", "numpy.ma", "pyarrow.parquet", "ssl"},
+            {"pandas", "scipy", "matplotlib", "jinja2", "asyncio", "rich.live", "numpy.ma"},
         ),
     ],
 )

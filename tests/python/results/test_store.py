@@ -9,7 +9,6 @@ import textwrap
 from dataclasses import replace
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -28,7 +27,6 @@ from tailback.results import (
     open_results,
     run_name,
 )
-from tailback.results import tables as written
 from tailback.results.store import Finished
 from tailback.sweep import Sweep, run_all
 
@@ -69,15 +67,6 @@ def test_tables_keep_their_units_and_are_compressed(tmp_path: Path) -> None:
     }  # fmt: skip
     column = pq.ParquetFile(folder / "flows.parquet").metadata.row_group(0).column(0)
     assert column.compression == "ZSTD"
-
-
-def test_tables_are_the_bytes_that_arrows_own_function_writes() -> None:
-    columns = {"t": [0.0, 1.5, None], "what": ["drop", None, "mark"], "bytes": [1, 2**40, None]}
-    table = pa.concat_tables([pa.table(columns)] * 3)
-    sink = pa.BufferOutputStream()
-    whole = table.combine_chunks()
-    pq.write_table(whole, sink, compression="zstd", row_group_size=written.ROW_GROUP, use_dictionary=["what"])
-    assert written.to_parquet(table) == sink.getvalue().to_pybytes()
 
 
 def test_the_same_tables_are_the_same_bytes(tmp_path: Path) -> None:
