@@ -111,8 +111,8 @@ CASES = (
     Case("Wi-Fi, 4 up and 4 down, not paced", cell(4, 4, None, 3)),
     Case("Wi-Fi, 20 uploads of 10 Mbit/s", cell(20, 0, "10mbit", 3)),
     # What many flows cost apart from what losses cost. Ten flows with as much rate each as a thousand have of 1 Gbit/s
-    # lose as many segments as these (11 %); with as much as ten thousand have, 40 instead of 32 %. Flows with windows of
-    # ten segments lose none.
+    # lose as many segments as these (11 %); with as much as ten thousand have, 40 instead of 32 %. Flows with windows
+    # of ten segments lose none.
     Case("10 flows, 10 Mbit/s", router(10, "10mbit", 200)),
     Case("10 flows, 1 Mbit/s", router(10, "1mbit", 600)),
     Case("10 flows, no losses", windows_of_ten(10, 20)),
