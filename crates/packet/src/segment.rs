@@ -222,7 +222,15 @@ impl Segment {
     /// How many segments it is on the wire: more than one if it is a train.
     #[inline]
     pub fn count(&self) -> u16 {
-        if self.length <= u32::from(self.mss) || self.mss == 0 {
+        if self.length <= u32::from(self.mss) {
+            return 1;
+        }
+        self.count_of_train()
+    }
+
+    #[inline(never)]
+    fn count_of_train(&self) -> u16 {
+        if self.mss == 0 {
             return 1;
         }
         self.length.div_ceil(u32::from(self.mss)) as u16

@@ -447,7 +447,11 @@ impl Endpoint {
     #[inline(always)]
     pub fn write_of_burst(&mut self, packet: &mut Packet) {
         let outgoing = self.sender.leave_of_burst();
-        self.write_data_inlined(packet, &outgoing);
+        if self.receiver.repeats_last_ack() && !self.sender.ecn.is_in_use() {
+            self.write_full_segment(packet, &outgoing);
+        } else {
+            self.write_data(packet, &outgoing);
+        }
     }
 
     /// As [`Endpoint::next_packet`], written over `packet`.

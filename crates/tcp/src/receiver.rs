@@ -8,7 +8,7 @@ mod ack_timing;
 use tailback_packet::{IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags, Timestamp};
 use tailback_units::{SimTime, Span, TimerRounding};
 
-use ack_timing::{AckEngine, Compression};
+use ack_timing::{ATO_MIN, AckEngine, Compression};
 
 use crate::clock::TIMESTAMP_CLOCK;
 use crate::config::{Agreement, Arrival, Settings, SocketOptions};
@@ -30,7 +30,8 @@ const SACKS_SENT_ALONE: u8 = SACKS_KEPT;
 pub(crate) struct Receiver {
     pub(crate) rcv_nxt: u64,
     pub(crate) window: ReceiveWindow,
-    fin_at: Option<u64>,
+    /// One past the FIN; `u64::MAX` before it has arrived.
+    fin_at: u64,
     data: Reassembly,
     sacks: Vec<SackBlock>,
     dsack: Option<SackBlock>,
@@ -46,6 +47,8 @@ pub(crate) struct Receiver {
     pub(crate) srtt_us8: u32,
     pub(crate) rto: Span,
     jiffy: Span,
+    /// A segment that comes so soon after the one before is within half of [`ack_timing::ATO_MIN`] also in whole jiffies.
+    soon: Span,
     timer_rounding: TimerRounding,
     rcvlowat: u64,
     delayed_ack: DelayedAck,
@@ -60,6 +63,8 @@ pub(crate) struct Receiver {
     pub(crate) readable: bool,
     /// The next ACK has the same contents as the last one, as in data segments of a pure sender.
     repeats_last_ack: bool,
+    /// The window that the last ACK carried.
+    last_window: u64,
 }
 
 impl Receiver {
@@ -67,7 +72,7 @@ impl Receiver {
         Receiver {
             rcv_nxt: 0,
             window: ReceiveWindow::new(settings, options),
-            fin_at: None,
+            fin_at: u64::MAX,
             data: Reassembly::default(),
             sacks: Vec::new(),
             dsack: None,
@@ -80,6 +85,7 @@ impl Receiver {
             srtt_us8: 0,
             rto: RTO_INITIAL,
             jiffy: settings.jiffy,
+            soon: (ATO_MIN / 2).saturating_sub(settings.jiffy),
             timer_rounding: settings.timer_rounding,
             rcvlowat: options.rcvlowat,
             delayed_ack: settings.stack.delayed_ack,
@@ -92,6 +98,7 @@ impl Receiver {
             ack_due: false,
             readable: false,
             repeats_last_ack: false,
+            last_window: 0,
         }
     }
 
@@ -208,7 +215,7 @@ impl Receiver {
             return;
         }
         if segment.flags.contains(SegmentFlags::FIN) {
-            self.fin_at = Some(end);
+            self.fin_at = end;
         }
         if in_order {
             self.in_order(segment, truesize, mark, now);
@@ -230,7 +237,7 @@ impl Receiver {
         debug_assert!(segment.length > 0);
         self.is_in_turn(segment)
             && self.data.in_order()
-            && self.fin_at.is_none()
+            && self.fin_at == u64::MAX
             && self.window.left(self.rcv_nxt) > 0
             && !self.window.exceeds_limit()
     }
@@ -510,11 +517,24 @@ impl Receiver {
     #[inline]
     pub(crate) fn acknowledge(&mut self) -> (u64, SackBlocks) {
         if self.repeats_last_ack {
-            debug_assert!(self.would_repeat_last_ack());
-            self.ack_due = false;
-            return (self.window.carried(SegmentFlags::ACK), SackBlocks::NONE);
+            return (self.repeat_ack(), SackBlocks::NONE);
         }
         self.acknowledge_anew()
+    }
+
+    /// The next segment repeats the last ACK, which had no SACK blocks.
+    #[inline]
+    pub(crate) fn repeats_last_ack(&self) -> bool {
+        self.repeats_last_ack
+    }
+
+    /// Returns its window.
+    #[inline]
+    pub(crate) fn repeat_ack(&mut self) -> u64 {
+        debug_assert!(self.repeats_last_ack && self.would_repeat_last_ack());
+        debug_assert_eq!(self.last_window, self.window.carried(SegmentFlags::ACK));
+        self.ack_due = false;
+        self.last_window
     }
 
     /// The same where nearly all ACKs without data are written.
@@ -554,7 +574,8 @@ impl Receiver {
             self.repeats_last_ack &= !self.reports_sack();
         }
         self.ack_sent();
-        (self.window.carried(SegmentFlags::ACK), blocks)
+        self.last_window = self.window.carried(SegmentFlags::ACK);
+        (self.last_window, blocks)
     }
 
     /// The SACK blocks of an ACK; a duplicate is reported once.
@@ -577,7 +598,7 @@ impl Receiver {
 
     /// The peer has closed and all its data was received.
     pub(crate) fn at_end(&self) -> bool {
-        self.fin_at == Some(self.rcv_nxt)
+        self.fin_at == self.rcv_nxt
     }
 
     /// Memory of the packet of a segment: as given by the caller, or computed for a TUN device.

@@ -71,12 +71,6 @@ impl Endpoint {
     /// Writes a packet with data, or with FIN alone, over `packet`.
     #[inline(never)]
     pub(super) fn write_data(&mut self, packet: &mut Packet, outgoing: &Outgoing) {
-        self.write_data_inlined(packet, outgoing);
-    }
-
-    /// The same where nearly all data is written.
-    #[inline(always)]
-    pub(super) fn write_data_inlined(&mut self, packet: &mut Packet, outgoing: &Outgoing) {
         let &Outgoing { seq, length, mss, truesize, push, fin, departure } = outgoing;
         debug_assert_eq!(truesize, self.sender.truesize(length));
         if length > 0 {
@@ -105,6 +99,21 @@ impl Endpoint {
         packet.charged = true;
         let segments = if length <= mss { 1 } else { segment.count() };
         self.write_over(packet, segment, segments, truesize, departure);
+    }
+
+    /// As [`Endpoint::write_data`] for a full segment without flags that repeats the last ACK, as nearly all data is, while
+    /// ECN is not in use.
+    #[inline(always)]
+    pub(super) fn write_full_segment(&mut self, packet: &mut Packet, outgoing: &Outgoing) {
+        let &Outgoing { seq, length, mss, truesize, push, fin, departure } = outgoing;
+        debug_assert!(length == mss && !push && !fin);
+        self.receiver.answered(self.sender.flow.now);
+        let told = (self.receiver.repeat_ack(), SackBlocks::NONE);
+        let mut segment = self.acknowledgement(departure, told, SegmentFlags::ACK);
+        (segment.seq, segment.length, segment.mss) = (seq, length, length as u16);
+        packet.ecn = Ecn::NotEct;
+        packet.charged = true;
+        self.write_over(packet, segment, 1, truesize, departure);
     }
 
     #[cold]

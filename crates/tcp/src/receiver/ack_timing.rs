@@ -22,7 +22,7 @@ use crate::ecn::Reaction;
 use crate::stack::{DelayedAck, SackCompression};
 
 /// Minimum and usual delayed-ACK time. [linux-6.12 tcp.h TCP_ATO_MIN, TCP_DELACK_MIN]
-const ATO_MIN: Span = Span::from_millis(40);
+pub(super) const ATO_MIN: Span = Span::from_millis(40);
 /// Maximum delayed-ACK time. [linux-6.12 tcp.h TCP_DELACK_MAX]
 const DELACK_MAX: Span = Span::from_millis(200);
 /// `net.inet.tcp.delacktime`. [freebsd-9 tcp_timer.c]
@@ -134,7 +134,7 @@ impl Receiver {
             self.ack.ato = ATO_MIN;
             return;
         }
-        if now.since(self.ack.last_received) + self.jiffy <= ATO_MIN / 2 {
+        if now.since(self.ack.last_received) <= self.soon {
             // Nearly always. In whole jiffies it is at most one jiffy more.
             self.ack.ato = ato / 2 + ATO_MIN / 2;
             return;
