@@ -235,6 +235,12 @@ impl Packet {
         Bytes(u64::from((self.ip_length + per_frame).max(84)))
     }
 
+    /// The socket that sent it is no longer charged for it. Returns how much memory it was charged for.
+    #[inline]
+    pub fn end_charge(&mut self) -> u32 {
+        if std::mem::take(&mut self.charged) { self.truesize } else { 0 }
+    }
+
     /// True if it can be marked CE. [rfc3168 §5]
     #[inline]
     pub fn is_markable(&self) -> bool {

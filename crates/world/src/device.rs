@@ -482,22 +482,36 @@ impl Device {
     /// TX completions of what has left by now: bytes out of the ring, credits to the senders.
     #[inline]
     fn process_completions(&mut self, context: &mut Context) {
-        if self.wire.next_departure <= context.now && !self.complete_only(context) {
+        if self.wire.next_departure <= context.now {
             self.complete(context.now, context);
         }
     }
 
-    /// The completion of the only packet in a ring that is far from full, as on every link that is faster than what it
-    /// carries; false if there is more to do. It has left by now.
-    #[inline]
-    fn complete_only(&mut self, context: &mut Context) -> bool {
-        if self.wire.in_ring() != 1 || self.nic.as_mut().is_some_and(|nic| !nic.complete_only()) {
-            return false;
+    /// The byte limit counts the one or two packets of a ring far from full as completed, as on every link that is faster
+    /// than what it carries; false and nothing if there are more, or not all have left by `last`, or the limit learns from
+    /// them.
+    #[inline(always)]
+    fn complete_few(&mut self, last: SimTime) -> bool {
+        let in_ring = self.wire.in_ring();
+        let all_left = in_ring <= 2 && self.wire.all_left(last);
+        all_left && self.nic.as_mut().is_none_or(|nic| nic.complete_few(in_ring))
+    }
+
+    /// The one or two packets in the ring leave it, and their senders get their credits: one socket both as one.
+    #[inline(always)]
+    fn credit_few(&mut self, context: &mut Context) {
+        let Some(first) = self.wire.complete_next() else { return };
+        let (sender, mut truesize) = (first.from, first.end_charge());
+        if let Some(second) = self.wire.complete_next() {
+            let (other, more) = (second.from, second.end_charge());
+            if other == sender {
+                truesize += more;
+            } else {
+                context.credit(sender, truesize);
+                return context.credit(other, more);
+            }
         }
-        if let Some(packet) = self.wire.complete_only() {
-            context.orphan(packet);
-        }
-        true
+        context.credit(sender, truesize);
     }
 
     /// TX completions of packets that left by `now`, up to the first that is charged to a socket, as no packet is behind a
@@ -525,20 +539,30 @@ impl Device {
         }
     }
 
+    /// TX completions of packets that left by `last`. There is one.
     #[inline(never)]
     fn complete(&mut self, last: SimTime, context: &mut Context) {
+        match self.complete_few(last) {
+            true => self.credit_few(context),
+            false => self.complete_many(last, context),
+        }
+    }
+
+    /// The same with a round of the byte limit for each packet.
+    #[inline(never)]
+    fn complete_many(&mut self, last: SimTime, context: &mut Context) {
         // The credits of one socket are returned as one.
         let (mut sender, mut truesize) = (SocketId(u32::MAX), 0);
         while let Some((departure, packet)) = self.wire.complete(last) {
             if let Some(nic) = &mut self.nic {
                 nic.complete(packet.frame_length(), departure);
             }
-            if std::mem::take(&mut packet.charged) {
+            if packet.charged {
                 if packet.from != sender {
                     context.credit(sender, truesize);
                     (sender, truesize) = (packet.from, 0);
                 }
-                truesize += packet.truesize;
+                truesize += packet.end_charge();
             }
         }
         context.credit(sender, truesize);

@@ -178,10 +178,10 @@ impl Nic {
         self.free_at
     }
 
-    /// The only frame in the ring has left. False if the byte limit must be adapted: nothing was done then.
+    /// The one or two frames in the ring have left. False if the byte limit must be adapted: nothing was done then.
     #[inline]
-    pub(crate) fn complete_only(&mut self) -> bool {
-        self.limit.as_mut().is_none_or(ByteQueueLimit::complete_only)
+    pub(crate) fn complete_few(&mut self, frames: usize) -> bool {
+        self.limit.as_mut().is_none_or(|limit| limit.complete_few(frames))
     }
 
     /// A frame of `length` left at `departure`.

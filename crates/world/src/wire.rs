@@ -138,6 +138,17 @@ impl Wire {
         };
     }
 
+    /// The next packet in the ring, which is completed by this; `None` if there is none.
+    #[inline]
+    pub(crate) fn complete_next(&mut self) -> Option<&mut Packet> {
+        if self.completed == self.end {
+            return None;
+        }
+        let number = self.completed;
+        self.complete_first();
+        self.slot_mut(number).packet.as_deref_mut()
+    }
+
     /// The same for the next packet that has left by `now`; `None` if there is none.
     #[inline]
     pub(crate) fn complete(&mut self, now: SimTime) -> Option<(SimTime, &mut Packet)> {
@@ -151,13 +162,10 @@ impl Wire {
         Some((departure, packet))
     }
 
-    /// The only packet in the ring, which is completed by this.
+    /// All packets in the ring, of which there are any, have left by `now`.
     #[inline]
-    pub(crate) fn complete_only(&mut self) -> Option<&mut Packet> {
-        debug_assert_eq!(self.in_ring(), 1, "there is no other");
-        self.completed = self.end;
-        self.next_departure = SimTime::NEVER;
-        self.slot_mut(self.end - 1).packet.as_deref_mut()
+    pub(crate) fn all_left(&self, now: SimTime) -> bool {
+        self.slot(self.end - 1).departure <= now
     }
 
     /// Takes the next packet that has arrived by `now`; it was completed.
