@@ -243,3 +243,19 @@ impl Segment {
         self.seq + u64::from(self.length) + flags
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timestamp_is_a_time_or_none_which_is_before_every_time() {
+        let (start, later) = (SimTime::ZERO, SimTime::from_nanos(5));
+        for time in [None, Some(start), Some(later)] {
+            let timestamp = Timestamp::from(time);
+            assert_eq!((timestamp.time(), timestamp.is_some()), (time, time.is_some()));
+        }
+        assert_eq!(Timestamp::NONE, Timestamp::default());
+        assert!(Timestamp::NONE < Timestamp::at(start) && Timestamp::at(start) < Timestamp::at(later));
+    }
+}
