@@ -170,7 +170,6 @@ def test_a_folder_that_cannot_be_written_is_named_with_status_1_before_anything_
     assert "hint:" in done.stderr
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs a file system of a chosen size")
 def test_a_full_disk_ends_with_one_message_and_no_run_that_looks_complete(file: Path) -> None:
     # A limit on the size of files: the kernel refuses to write, as on a full disk.
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)); import signal; "

@@ -33,7 +33,6 @@ def on_terminal(words: list[str], columns: int, **environment: str) -> tuple[int
     return done.wait(), said.decode()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="there are no such terminals elsewhere")
 def test_a_dumb_terminal_receives_no_escapes(file: Path) -> None:
     status, said = on_terminal(["run", str(file), "--set", "repeat=1"], 80, TERM="dumb")
     assert status == 0
@@ -41,7 +40,6 @@ def test_a_dumb_terminal_receives_no_escapes(file: Path) -> None:
     assert "4 complete runs" in said
 
 
-@pytest.mark.skipif(os.name != "posix", reason="there are no such terminals elsewhere")
 def test_a_terminal_of_twenty_columns_shows_the_progress(file: Path) -> None:
     status, said = on_terminal(["run", str(file), "--set", "repeat=1"], 20, TERM="xterm", COLUMNS="20")
     assert status == 0
