@@ -127,7 +127,7 @@ def _put(base: Node, loc: Loc, depth: int, patch: Node) -> Node:
     if isinstance(step, int):
         return _put_element(base, loc, depth, patch)
     if not isinstance(base.value, dict):
-        raise WordError(f"`{show(loc[:depth])}` is not a mapping", f"it has no key `{step}`; set the whole value")
+        raise _no_mapping(base, loc, depth)
     entries = dict(base.value)
     if depth + 1 == len(loc) and patch.value is None:
         entries.pop(step, None)
@@ -137,6 +137,17 @@ def _put(base: Node, loc: Loc, depth: int, patch: Node) -> Node:
             child = Node({}, patch.where)
         entries[step] = _put(child, loc, depth + 1, patch)
     return replace(base, value=entries)
+
+
+def _no_mapping(base: Node, loc: Loc, depth: int) -> WordError:
+    """What is wrong with a path that has a key where `base` has none: a list has numbers."""
+    step = loc[depth]
+    if isinstance(base.value, list) and str(step).isdecimal():
+        number = (*loc[:depth], int(step), *loc[depth + 1 :])
+        return WordError(
+            f"`{show(loc[:depth])}` is a list", f"write the number of an element in brackets: {show(number)}"
+        )
+    return WordError(f"`{show(loc[:depth])}` is not a mapping", f"it has no key `{step}`; set the whole value")
 
 
 def _put_element(base: Node, loc: Loc, depth: int, patch: Node) -> Node:

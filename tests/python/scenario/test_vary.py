@@ -431,6 +431,13 @@ def test_a_setting_of_one_host_leaves_the_other_hosts_that_the_links_name() -> N
         assert {host.name for host in run.scenario.hosts} == {"client", "router", "server"}
 
 
+def test_an_element_that_is_named_by_a_key_is_shown_with_its_number_in_brackets() -> None:
+    with pytest.raises(
+        ScenarioError, match=r"`links` is a list\n  hint: write the number .* in brackets: links\[0\]\.rate"
+    ):
+        load(DEMO, ["links.0.rate=10mbit"])
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [
