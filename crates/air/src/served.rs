@@ -148,7 +148,7 @@ impl<S: Read + Write + Send + 'static> Service<S> {
         let mut received = output.received.drain(..);
         for outcome in output.outcomes.drain(..) {
             match outcome {
-                Outcome::Received(to, packets) => {
+                Outcome::Received(to, packets, _) => {
                     let line = &mut self.line();
                     received
                         .by_ref()

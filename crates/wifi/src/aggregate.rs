@@ -133,6 +133,11 @@ impl Aggregate {
     }
 }
 
+/// From the beginning of a PPDU with several MPDUs to the end of its first one, which has so many bytes.
+pub(crate) fn first_mpdu(mode: &Mode, bytes: u32, band: Band) -> Span {
+    mode.ppdu(DELIMITER + bytes, band)
+}
+
 /// An aggregate while it grows; its length is without the padding of the last MPDU.
 #[derive(Debug)]
 pub struct Builder {

@@ -16,7 +16,7 @@ use tailback_packet::{DropReason, Packet, SocketId};
 use tailback_qdisc::{Context as QdiscContext, Effects, Mark};
 use tailback_units::{SimTime, Span};
 
-use crate::aggregate::{Aggregate, ClosedBy};
+use crate::aggregate::{Aggregate, ClosedBy, first_mpdu};
 use crate::contend::{AccessCategory, Attempt};
 use crate::frame::Mpdu;
 use crate::listeners::Listeners;
@@ -43,7 +43,7 @@ pub struct ChannelSettings {
 #[derive(Debug)]
 pub enum Outcome {
     /// So many packets for the host of a radio: the next of [`Output::received`].
-    Received(StationId, u32),
+    Received(StationId, u32, Arrived),
     /// Credit for a socket on the host of a radio.
     Credit(SocketId, u32),
     /// The driver of a radio accepts packets again.
@@ -54,6 +54,24 @@ pub enum Outcome {
     Dropped(StationId, Box<Packet>, DropReason),
     /// The queues of a radio marked a packet.
     Marked(StationId, Mark),
+}
+
+/// When the packets of an [`Outcome::Received`] arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrived {
+    /// At once: reordering held them, or the radio does not need to know more.
+    Now,
+    /// One after the other with a PPDU that ends now; the first of its MPDUs was over at this time.
+    Since(SimTime),
+}
+
+/// A PPDU on its way to a radio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arriving {
+    /// When its first MPDU is over.
+    pub first: SimTime,
+    /// When it ends.
+    pub until: SimTime,
 }
 
 /// The outputs of the channel, in order.
@@ -68,10 +86,10 @@ pub struct Output {
 impl Output {
     /// The packets received since `before` were in the list are for a radio.
     #[inline]
-    fn received_by(&mut self, station: StationId, before: usize) {
+    fn received_by(&mut self, station: StationId, before: usize, arrived: Arrived) {
         let packets = self.received.len() - before;
         if packets > 0 {
-            self.outcomes.push(Outcome::Received(station, packets as u32));
+            self.outcomes.push(Outcome::Received(station, packets as u32, arrived));
         }
     }
 }
@@ -245,6 +263,17 @@ impl Channel {
         std::mem::swap(&mut self.output, empty);
     }
 
+    /// The PPDU that a radio is receiving, if it is the only one there.
+    pub fn arriving(&self, station: StationId) -> Option<Arriving> {
+        let to_it = |one: &&Box<Exchange>| one.to == Some(station.index()) && one.phase == Phase::Data;
+        let exchange = self.exchanges.iter().find(to_it).filter(|one| one.colliders == 0)?;
+        let Sender { station: from, category } = exchange.sender;
+        let aggregate = self.stations[from].sent_now(category)?;
+        let bytes = aggregate.frames.first()?.bytes;
+        let first = first_mpdu(&aggregate.mode(), bytes, self.settings.band).min(aggregate.duration);
+        Some(Arriving { first: exchange.until - aggregate.duration + first, until: exchange.until })
+    }
+
     /// Packets inside.
     pub fn packets(&self) -> usize {
         self.stations.iter().map(Station::packets).sum()
@@ -405,6 +434,7 @@ impl Channel {
         let mut row = row_of(aggregate, from, &exchange);
         let mut frames = std::mem::take(&mut aggregate.frames);
         let (mut lost, arrived) = (std::mem::take(&mut self.lost), self.output.received.len());
+        let first = frames.first().map_or(0, |frame| frame.bytes);
         let losses = self.stations[station].loss(to);
         // Nearly all MPDUs of a PPDU are equally long.
         let (mut length, mut loss) = (0, 0);
@@ -440,7 +470,13 @@ impl Channel {
         }
         self.stations[to.index()].charge_received(category, from, row.duration, context.now);
         self.output.outcomes.push(Outcome::Sent(row));
-        self.output.received_by(to, arrived);
+        let since = match self.stations[to.index()].mitigates() {
+            true => {
+                Arrived::Since(row.began + first_mpdu(&mode, first, self.settings.band).min(row.duration))
+            }
+            false => Arrived::Now,
+        };
+        self.output.received_by(to, arrived, since);
         if row.received == 0 {
             return self.unanswered(exchange, context);
         }
@@ -519,7 +555,7 @@ impl Channel {
         if let Some((to, start)) = moved {
             let before = self.output.received.len();
             self.stations[to.index()].move_window(category, from, start, &mut self.output.received);
-            self.output.received_by(to, before);
+            self.output.received_by(to, before, Arrived::Now);
         }
     }
 
@@ -621,7 +657,7 @@ impl Channel {
             let before = self.output.received.len();
             let next = station.release_overdue(now, &mut self.output.received);
             self.reordering = self.reordering.min(next);
-            self.output.received_by(StationId(index as u16), before);
+            self.output.received_by(StationId(index as u16), before, Arrived::Now);
         }
     }
 }

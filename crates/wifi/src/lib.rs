@@ -30,7 +30,7 @@ pub mod status;
 #[cfg(test)]
 mod testing;
 
-pub use channel::{Channel, ChannelSettings, Context, Outcome, Output, Ppdu};
+pub use channel::{Arrived, Arriving, Channel, ChannelSettings, Context, Outcome, Output, Ppdu};
 pub use contend::{AccessCategory, Edca};
 pub use driver::Profile;
 pub use frame_source::{FrameSource, Handed, Room, Tried};

@@ -223,6 +223,16 @@ impl Station {
         self.categories[category].hardware.front_mut().map(Box::as_mut)
     }
 
+    /// What is being sent, once the medium was won.
+    pub(crate) fn sent_now(&self, category: usize) -> Option<&Aggregate> {
+        self.categories.get(category)?.hardware.front().map(Box::as_ref)
+    }
+
+    /// Its host takes received packets only at an interrupt, so that it matters when each has come.
+    pub(crate) fn mitigates(&self) -> bool {
+        !self.profile.rx_quiet.is_zero()
+    }
+
     /// True if the next PPDU is protected by RTS.
     pub(crate) fn announces(&mut self, category: usize) -> bool {
         let threshold = self.profile.rts_threshold.unwrap_or(u32::MAX);

@@ -7,7 +7,7 @@ use tailback_packet::{DropReason, Packet};
 use tailback_qdisc::Mark;
 use tailback_record::WifiRow;
 use tailback_units::{Bytes, SimTime};
-use tailback_wifi::{Context as ChannelContext, Outcome, Ppdu, StationId};
+use tailback_wifi::{Arrived, Context as ChannelContext, Outcome, Ppdu, StationId};
 
 use crate::Event;
 use crate::channel::RadioChannel;
@@ -38,10 +38,10 @@ impl World {
         let mut received = output.received.drain(..);
         for outcome in output.outcomes.drain(..) {
             match outcome {
-                Outcome::Received(station, packets) => {
+                Outcome::Received(station, packets, arrived) => {
                     let packets = packets as usize;
                     self.capture_received(index, station, &received.as_slice()[..packets]);
-                    self.received(index, station, received.by_ref().take(packets));
+                    self.received(index, station, received.by_ref().take(packets), arrived);
                 }
                 Outcome::Credit(socket, truesize) => self.context.effects.credits.push((socket, truesize)),
                 Outcome::Accepts(station) => self.wake_queue(index, station),
@@ -61,13 +61,20 @@ impl World {
         channel: usize,
         station: StationId,
         packets: impl ExactSizeIterator<Item = Box<Packet>>,
+        arrived: Arrived,
     ) {
         let air = &mut self.context.channels[channel];
         let host = air.interface(station).host;
         let moderation = &mut air.moderation[usize::from(station.0)];
         if moderation.is_off() {
             self.context.backlog.extend(packets.map(|packet| (host, packet)));
-        } else if let Some(due) = moderation.hold(packets, self.context.now) {
+            return;
+        }
+        let now = self.context.now;
+        let first = if let Arrived::Since(first) = arrived { first } else { now };
+        let look = moderation.hold(packets, first, now);
+        self.context.backlog.extend(moderation.interrupted().map(|packet| (host, packet)));
+        if let Some(due) = look {
             self.context.wake_at(due, Event::Interrupt(channel as u16, station));
         }
     }
@@ -77,7 +84,8 @@ impl World {
         let Context { channels, backlog, now, .. } = &mut self.context;
         let air = &mut channels[usize::from(channel)];
         let host = air.interface(station).host;
-        let later = match air.moderation[usize::from(station.0)].release(*now) {
+        let arriving = air.channel.arriving(station);
+        let later = match air.moderation[usize::from(station.0)].release(arriving, *now) {
             Ok(packets) => {
                 backlog.extend(packets.map(|packet| (host, packet)));
                 return;

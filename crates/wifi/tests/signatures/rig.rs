@@ -177,7 +177,7 @@ impl Rig {
         let mut received = output.received.into_iter();
         for outcome in output.outcomes {
             match outcome {
-                Outcome::Received(to, packets) => {
+                Outcome::Received(to, packets, _) => {
                     for packet in received.by_ref().take(packets as usize) {
                         self.received[packet.from.0 as usize] += 1;
                         self.outstanding[packet.from.0 as usize] -= 1;

@@ -126,7 +126,7 @@ fn played(driver: &str, others: u16, packets: u32, loss: f64) -> Played {
         channel.swap_output(&mut output);
         for outcome in output.outcomes {
             match outcome {
-                Outcome::Received(_, packets) => played.received += u64::from(packets),
+                Outcome::Received(_, packets, _) => played.received += u64::from(packets),
                 Outcome::Dropped(..) => played.dropped += 1,
                 Outcome::Sent(ppdu) => played.ppdus.push(ppdu),
                 Outcome::Credit(..) | Outcome::Accepts(_) | Outcome::Marked(..) => {}
