@@ -10,6 +10,7 @@ from rich.text import Text
 from tailback.cli.console import emit, stderr
 from tailback.papers import Beside, Row, Search, in_one_line
 from tailback.papers.scorecard import held
+from tailback.papers.search import Tried
 
 
 def scorecard(rows: Sequence[Row], page: Path) -> None:
@@ -40,10 +41,17 @@ def both_sides(found: Beside, pages: Sequence[Path]) -> None:
 
 def search_table(found: Search) -> None:
     """Prints how many claims hold under each candidate, and which candidate the rule prefers."""
+    emit(_candidates(found.tried))
+    if found.in_full:
+        emit(Text("best and equal so far; by the full set:"), _candidates(found.in_full))
+    emit(Text(f"best by the chosen claims: {found.best.name}"))
+
+
+def _candidates(tried: Sequence[Tried]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("conditions", "departures", "chosen claims", "other claims"):
         table.add_column(heading)
-    for one in found.tried:
+    for one in tried:
         counts = [f"{held(rows)} of {len(rows)}" for rows in (one.chosen, one.others)]
         table.add_row(one.candidate.name, str(one.candidate.departures), *counts)
-    emit(table, Text(f"best by the chosen claims: {found.best.candidate.name}"))
+    return table

@@ -1,11 +1,12 @@
 """Searches the inferred conditions of a paper's testbed: one choice for all its figures.
 
 Candidates: every combination of the values in the grids of the inferred conditions.
-Rule, fixed before the first search: the candidate under which most of the chosen claims hold; of equals the one with
-the fewest departures (conditions that are not at the first value of their grid), then the first in the order of the
-grid. The chosen claims are every second one of the file, beginning with the first; the others judge the choice and
-have no part in it. Experiments run as with `--quick`, and once for all candidates that do not differ in their
-variables.
+Rule: the candidate under which most of the chosen claims hold; of equals the one with the fewest departures
+(conditions that are not at the first value of their grid); if some are still equal, the one of them under which most of
+the chosen claims hold in the full set of runs, then the first in the order of the grid. The chosen claims are every
+second one of the file, beginning with the first; the others judge the choice and have no part in it. Experiments run as
+with `--quick`, and once for all candidates that do not differ in their variables. That the full set decides between
+equals was added later; all else was fixed before the first search.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,8 @@ FOLDER = "search"
 """The folder of the search in the folder of results; it has a folder for each candidate that was tried."""
 RUNS = "runs"
 """The folder in it with the runs of all candidates."""
+FULL = "full"
+"""The folder in it with the full sets of candidates that are equal by short runs."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,23 @@ class Search:
 
     paper: Paper
     tried: Sequence[Tried]
+    in_full: Sequence[Tried] = ()
+    """The candidates that are best and equal by short runs, by the full set; none if one is best alone."""
 
     @property
-    def best(self) -> Tried:
+    def equals(self) -> Sequence[Tried]:
+        """The candidates that the rule prefers by short runs."""
+        best = max(map(_rank, self.tried), default=None)
+        return [one for one in self.tried if _rank(one) == best]
+
+    @property
+    def best(self) -> Candidate:
         """The candidate that the rule prefers."""
-        return max(self.tried, key=lambda one: (held(one.chosen), -one.candidate.departures))
+        return max(self.in_full or self.equals, key=lambda one: held(one.chosen)).candidate
+
+
+def _rank(one: Tried) -> tuple[int, int]:
+    return held(one.chosen), -one.candidate.departures
 
 
 def candidates(paper: Paper) -> Iterator[Candidate]:
@@ -98,18 +113,24 @@ def every(_: Path) -> bool:
 def search(wanted: Wanted, watch: Watch, among: Chosen = every) -> Search:
     """Runs the experiments of a paper under each candidate, and measures all claims."""
     paper = load_paper(wanted.paper)
-    found = list(candidates(paper))
-    if len(found) < 2:
+    every_one = list(candidates(paper))
+    if len(every_one) < 2:
         raise UnknownPaper(f"`{wanted.paper}` has no inferred conditions to search\n  hint: ton22 has some")
     out = wanted.out / FOLDER
     tried = []
-    for one in found:
+    for one in every_one:
         mark = out / slug(one) / wanted.paper
         if among(mark):
             carried = reproduce(replace(wanted, quick=True, figure=None, let=one.let, out=out / RUNS), watch)
             make_folder(mark)
             tried.append(Tried(one, carried.rows))
-    return Search(paper, tried)
+    found = Search(paper, tried)
+    return found if len(found.equals) < 2 else replace(found, in_full=_in_full(found.equals, wanted, watch))
+
+
+def _in_full(equals: Sequence[Tried], wanted: Wanted, watch: Watch) -> list[Tried]:
+    full = replace(wanted, figure=None, out=wanted.out / FOLDER / FULL)
+    return [replace(one, rows=reproduce(replace(full, let=one.candidate.let), watch).rows) for one in equals]
 
 
 def slug(candidate: Candidate) -> str:
@@ -121,32 +142,41 @@ def as_document(found: Search) -> dict[str, Any]:
     """The search as the document of `--json`."""
     return {
         "paper": found.paper.paper,
-        "best": dict(found.best.candidate.values),
-        "candidates": [
-            {
-                "conditions": dict(one.candidate.values),
-                "departures": one.candidate.departures,
-                "chosen": held(one.chosen),
-                "others": held(one.others),
-                "claims": {row.claim.id: row.status for row in one.rows},
-            }
-            for one in found.tried
-        ],
+        "best": dict(found.best.values),
+        "candidates": [_described(one) for one in found.tried],
+        "in_full": [_described(one) for one in found.in_full],
+    }
+
+
+def _described(one: Tried) -> dict[str, Any]:
+    return {
+        "conditions": dict(one.candidate.values),
+        "departures": one.candidate.departures,
+        "chosen": held(one.chosen),
+        "others": held(one.others),
+        "claims": {row.claim.id: row.status for row in one.rows},
     }
 
 
 def in_words(found: Search) -> Iterator[str]:
-    """The table of candidates and claims in Markdown, with the choice in bold; then how many were not tried."""
-    claims = [row.claim.id.removeprefix(f"{found.paper.paper}-") for row in found.tried[0].rows]
-    marked = [f"**{claim}**" if number % 2 == 0 else claim for number, claim in enumerate(claims)]
-    yield "| conditions | chosen | others | " + " | ".join(marked) + " |"
-    yield "|---|---|---|" + "---|" * len(claims)
-    for one in found.tried:
-        verdicts = " | ".join({"pass": "✓", "fail": "·", "skipped": "–"}[row.status] for row in one.rows)
-        counts = f"{held(one.chosen)} of {len(one.chosen)} | {held(one.others)} of {len(one.others)}"
-        name = f"**{one.candidate.name}**" if one is found.best else one.candidate.name
-        yield f"| {name} | {counts} | {verdicts} |"
+    """Tables of candidates and claims in Markdown, with the choice in bold; then how many were not tried."""
+    yield from _table(found, found.tried)
+    if found.in_full:
+        yield "\nThose that are best and equal, by the full set:\n"
+        yield from _table(found, found.in_full)
     there = len(list(candidates(found.paper)))
     if len(found.tried) < there:
         all_of_them = f"tailback reproduce {found.paper.paper} --search"
         yield f"\n{len(found.tried)} of {there} combinations were tried; `{all_of_them}` tries all."
+
+
+def _table(found: Search, tried: Sequence[Tried]) -> Iterator[str]:
+    claims = [row.claim.id.removeprefix(f"{found.paper.paper}-") for row in tried[0].rows]
+    marked = [f"**{claim}**" if number % 2 == 0 else claim for number, claim in enumerate(claims)]
+    yield "| conditions | chosen | others | " + " | ".join(marked) + " |"
+    yield "|---|---|---|" + "---|" * len(claims)
+    for one in tried:
+        verdicts = " | ".join({"pass": "✓", "fail": "·", "skipped": "–"}[row.status] for row in one.rows)
+        counts = f"{held(one.chosen)} of {len(one.chosen)} | {held(one.others)} of {len(one.others)}"
+        name = f"**{one.candidate.name}**" if one.candidate == found.best else one.candidate.name
+        yield f"| {name} | {counts} | {verdicts} |"

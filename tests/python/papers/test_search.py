@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -60,12 +61,24 @@ def test_the_candidate_with_most_chosen_claims_is_best_whatever_the_others_say()
     chosen = [claim.id for claim in TON22.claims[::2]]
     others = {claim.id for claim in TON22.claims[1::2]}
     found = tried(TON22, [others, {chosen[0]}, {chosen[0], chosen[1]}])
-    assert found.best is found.tried[2]
+    assert found.best is found.tried[2].candidate
 
 
 def test_of_equal_candidates_the_one_with_fewest_departures_is_best() -> None:
     found = tried(TON22, [{TON22.claims[0].id}] * 4)
-    assert found.best is found.tried[0]
+    assert found.best is found.tried[0].candidate
+
+
+def test_of_candidates_that_are_equal_by_short_runs_the_full_set_decides() -> None:
+    first, *claims = [claim.id for claim in TON22.claims[::2]]
+    equals = [number for number, one in enumerate(candidates(TON22)) if one.departures == 1][:2]
+    short = tried(TON22, [{first} if number in equals else set() for number in range(max(equals) + 1)])
+    assert [short.tried.index(one) for one in short.equals] == equals
+    full = tried(TON22, [set(claims) if number == equals[1] else {first} for number in range(max(equals) + 1)])
+    decided = replace(short, in_full=[full.tried[number] for number in equals])
+    assert decided.best == short.tried[equals[1]].candidate
+    assert "by the full set" in "\n".join(in_words(decided))
+    assert as_document(decided)["in_full"][1]["chosen"] == len(claims)
 
 
 def test_the_table_has_a_row_for_each_candidate_and_a_column_for_each_claim() -> None:
@@ -93,7 +106,7 @@ def test_all_candidates_run_in_one_folder_so_that_equal_experiments_run_once(
 
     monkeypatch.setattr(import_module("tailback.papers.search"), "reproduce", reproduced)
     found = search(Wanted("ton22", out=tmp_path), Silent())
-    assert len({wanted.out for wanted in asked}) == 1
+    assert len({wanted.out for wanted in asked if wanted.quick}) == 1
     assert len({tuple(wanted.let.items()) for wanted in asked}) == len(found.tried) == len(list(candidates(TON22)))
     again = search(Wanted("ton22", out=tmp_path), Silent(), Path.is_dir)
     assert len(again.tried) == len(found.tried), "a candidate that was tried has a folder"
