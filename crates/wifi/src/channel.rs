@@ -265,8 +265,8 @@ impl Channel {
 
     /// The PPDU that a radio is receiving, if it is the only one there.
     pub fn arriving(&self, station: StationId) -> Option<Arriving> {
-        let to_it = |one: &&Box<Exchange>| one.to == Some(station.index()) && one.phase == Phase::Data;
-        let exchange = self.exchanges.iter().find(to_it).filter(|one| one.colliders == 0)?;
+        let to_it = |one: &Exchange| one.to == Some(station.index()) && one.phase == Phase::Data;
+        let exchange = self.exchanges.iter().find(|one| to_it(one)).filter(|one| one.colliders == 0)?;
         let Sender { station: from, category } = exchange.sender;
         let aggregate = self.stations[from].sent_now(category)?;
         let bytes = aggregate.frames.first()?.bytes;
