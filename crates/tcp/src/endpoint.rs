@@ -309,17 +309,22 @@ impl Endpoint {
     /// receiver gets. [linux-6.12 tcp_input.c tcp_rcv_established, header prediction]
     #[inline(always)]
     fn is_predicted_data(&self, segment: &Segment) -> bool {
+        self.is_usual_data(segment) && self.receiver.is_next(segment) && self.sender.takes_shortcuts()
+    }
+
+    /// True for data in turn, in a segment that says nothing else, while this side sends nothing.
+    #[inline(always)]
+    fn is_usual_data(&self, segment: &Segment) -> bool {
         segment.length > 0
             && segment.flags.without(SegmentFlags::PSH) == SegmentFlags::ACK
             && !self.sender.ecn.agreed()
             && self.sender.is_predicted(segment)
             && self.sender.is_silent()
-            && self.receiver.is_next(segment)
-            && self.sender.takes_shortcuts()
+            && self.receiver.is_in_turn(segment)
     }
 
     /// The steps of [`Endpoint::take_established`] that such a segment needs, in the same order.
-    #[inline(always)]
+    #[inline(never)]
     fn take_predicted_data(&mut self, segment: &Segment, ecn: Ecn, truesize: u32) -> ToSend {
         let now = self.sender.flow.now;
         self.receiver.note_timestamp_in_turn(segment);
@@ -338,6 +343,42 @@ impl Endpoint {
         debug_assert!(to_send == ToSend::Anything || self.has_nothing_but_an_ack());
         debug_assert!(to_send == ToSend::Anything || (to_send == ToSend::Ack) == self.wants_to_send());
         to_send
+    }
+
+    /// As [`Endpoint::take`] for data that the application, which only counts it, reads at once. Send what there is to send;
+    /// then [`Endpoint::read_taken`] is all of [`Endpoint::wakeup`] and [`Endpoint::read`], or, if something else comes
+    /// before the application, [`Endpoint::leave_taken`] undoes that. `None`, and nothing is done, if this is not the usual
+    /// segment of data, or there is more to wake the application for.
+    #[inline(always)]
+    pub fn take_to_read(&mut self, segment: &Segment, truesize: u32, now: SimTime) -> Option<ToSend> {
+        let usual = self.state == State::Established
+            && self.is_usual_data(segment)
+            && self.receiver.can_be_read_at_once(segment)
+            && self.sender.takes_shortcuts();
+        let others = self.sender.buffer.writable | self.sender.buffer.app_blocked | self.closed;
+        if !usual || others | self.sender.aborted || self.sender.gate.agenda.pass.is_some() {
+            return None;
+        }
+        debug_assert!(self.is_predicted_data(segment));
+        self.sender.flow.now = now;
+        self.receiver.note_timestamp_in_turn(segment);
+        self.sender.take_window_of_data(segment);
+        self.receiver.take_to_read(segment, truesize, now);
+        self.receiver.decide_ack(now);
+        debug_assert!(self.has_nothing_but_an_ack());
+        Some(if self.receiver.ack_due { ToSend::Ack } else { ToSend::Nothing })
+    }
+
+    /// The application reads the `bytes` of the segment that [`Endpoint::take_to_read`] took.
+    #[inline(always)]
+    pub fn read_taken(&mut self, bytes: u32, now: SimTime) {
+        self.receiver.read_taken(bytes, now);
+    }
+
+    /// The application does not read the segment that [`Endpoint::take_to_read`] took now: it is woken as for any other.
+    #[cold]
+    pub fn leave_taken(&mut self, segment: &Segment, truesize: u32) {
+        self.receiver.leave_taken(segment, truesize);
     }
 
     /// Nothing but an ACK may be due.

@@ -276,7 +276,7 @@ impl ReceiveWindow {
 
     /// Measures segment size and memory ratio. True if the segment ends a write of the peer: PSH, or a short one.
     /// [linux-6.12 tcp_input.c tcp_measure_rcv_mss]
-    #[inline]
+    #[inline(always)]
     pub(crate) fn measure_mss(&mut self, segment: &Segment, truesize: u32) -> bool {
         let length = segment.length.min(u32::from(segment.mss));
         if length < self.rcv_mss {
@@ -306,7 +306,7 @@ impl ReceiveWindow {
     }
 
     /// The window's slow start. True if it grew. [linux-6.12 tcp_input.c tcp_grow_window]
-    #[inline]
+    #[inline(always)]
     pub(crate) fn grow(&mut self, length: u32, truesize: u32) -> bool {
         if self.rmem_alloc >= self.known.grown_from {
             debug_assert_eq!(self.room_to_grow(), 0);
@@ -383,7 +383,7 @@ impl ReceiveWindow {
 
     /// The time for one window is at least an RTT, so it can only lower the estimate.
     /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure]
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rtt_by_window(&mut self, rcv_nxt: u64, now: SimTime) {
         if let Some(start) = self.rtt.time {
             if rcv_nxt < self.rtt.seq {

@@ -231,12 +231,12 @@ impl Receiver {
         segment.seq == self.rcv_nxt && segment.tsval >= self.ts_recent && !self.compression.latest.is_set()
     }
 
-    /// True if `segment`, which has data, brings the next bytes in order, while no other data waits, and no compressed ACK or FIN.
+    /// True if `segment`, which has data and [`Receiver::is_in_turn`], brings the next bytes in order, while no other data
+    /// waits, and no FIN.
     #[inline(always)]
     pub(crate) fn is_next(&self, segment: &Segment) -> bool {
-        debug_assert!(segment.length > 0);
-        self.is_in_turn(segment)
-            && self.data.in_order()
+        debug_assert!(segment.length > 0 && self.is_in_turn(segment));
+        self.data.in_order()
             && self.fin_at == u64::MAX
             && self.window.left(self.rcv_nxt) > 0
             && !self.window.exceeds_limit()
@@ -251,8 +251,54 @@ impl Receiver {
         self.rcv_nxt += u64::from(segment.length);
         self.data.push(self.skb_of(segment, segment.length, truesize));
         self.charge();
-        self.data_arrived(segment, truesize, mark, now);
+        self.data_arrived(segment, truesize, now);
+        self.react_to_mark(mark.take());
+        self.grow_window(segment, truesize);
         self.readable |= self.should_wake_reader();
+    }
+
+    /// True if `segment`, which has data and [`Receiver::is_in_turn`], can be read as soon as it has arrived: nothing else is
+    /// held, and there is no FIN.
+    #[inline(always)]
+    pub(crate) fn can_be_read_at_once(&self, segment: &Segment) -> bool {
+        self.data.truesize == 0
+            && self.fin_at == u64::MAX
+            && self.window.left(self.rcv_nxt) > 0
+            && u64::from(segment.length) >= self.rcvlowat
+            && !self.readable
+            && self.charge == ReceiveCharge::Buffers
+    }
+
+    /// The steps of [`Receiver::take_next`] for such a segment, except that it is not put into the queue: it is to be read
+    /// ([`Receiver::read_taken`]), unless it turns out that something else comes first ([`Receiver::leave_taken`]).
+    #[inline(always)]
+    pub(crate) fn take_to_read(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
+        self.forget_ack();
+        self.window.rtt_by_timestamp(segment, now);
+        let truesize = self.truesize_of(segment, truesize);
+        self.rcv_nxt += u64::from(segment.length);
+        self.window.rmem_alloc = self.memory_of(segment, truesize);
+        self.data_arrived(segment, truesize, now);
+        self.grow_window(segment, truesize);
+        debug_assert!(self.should_wake_reader());
+    }
+
+    /// The application reads all of the segment that was taken to be read: as [`Receiver::read`].
+    #[inline(always)]
+    pub(crate) fn read_taken(&mut self, bytes: u32, now: SimTime) {
+        debug_assert!(!self.readable && self.data.truesize == 0);
+        self.forget_ack();
+        self.window.read(bytes, self.rcv_nxt, now);
+        self.window.rmem_alloc = 0;
+        self.decide_ack_of_read(u64::from(bytes));
+    }
+
+    /// The segment that was taken to be read is not read now.
+    #[cold]
+    pub(crate) fn leave_taken(&mut self, segment: &Segment, truesize: u32) {
+        let truesize = self.truesize_of(segment, truesize);
+        self.data.push(self.skb_of(segment, segment.length, truesize));
+        self.readable = true;
     }
 
     /// True if the segment begins at the end of the window, or the window is closed. The next FIN without data passes a
@@ -321,7 +367,9 @@ impl Receiver {
         if segment.length > known {
             self.data.push(self.skb_of(segment, segment.length - known, truesize));
             self.charge();
-            self.data_arrived(segment, truesize, mark, now);
+            self.data_arrived(segment, truesize, now);
+            self.react_to_mark(mark.take());
+            self.grow_window(segment, truesize);
         }
         if !self.data.in_order() {
             self.join_ranges();
@@ -341,9 +389,9 @@ impl Receiver {
     }
 
     /// Book-keeping of each in-order segment. While the window grows, a new mark is answered by three quick ACKs: two, and
-    /// one for the growth. [linux-6.12 tcp_input.c tcp_event_data_recv]
+    /// one for the growth, which comes last. [linux-6.12 tcp_input.c tcp_event_data_recv]
     #[inline(always)]
-    fn data_arrived(&mut self, segment: &Segment, truesize: u32, mark: Mark<'_>, now: SimTime) {
+    fn data_arrived(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
         self.ack.scheduled = true;
         let pushed = self.window.measure_mss(segment, truesize);
         if pushed {
@@ -352,7 +400,11 @@ impl Receiver {
         self.window.rtt_by_window(self.rcv_nxt, now);
         self.adapt_ato(now);
         self.ack.last_received = now;
-        self.react_to_mark(mark.take());
+    }
+
+    /// The window's slow start by an in-order segment, which is its last step.
+    #[inline(always)]
+    fn grow_window(&mut self, segment: &Segment, truesize: u32) {
         if segment.length >= 128 && self.window.grow(segment.length, truesize) {
             self.ack.quick |= 1;
         }
@@ -475,6 +527,14 @@ impl Receiver {
         };
         self.charge();
         self.readable = false;
+        self.decide_ack_of_read(copied);
+        copied
+    }
+
+    /// After a read of `copied` bytes: whether data is acknowledged, or a larger window advertised.
+    /// [linux-6.12 tcp.c __tcp_cleanup_rbuf]
+    #[inline(always)]
+    fn decide_ack_of_read(&mut self, copied: u64) {
         if self.ack.scheduled {
             let waiting = self.rcv_nxt - self.window.last_update();
             let drained = self.window.rmem_alloc == 0;
@@ -499,7 +559,6 @@ impl Receiver {
                 }
             };
         }
-        copied
     }
 
     /// Reads skb after skb.
@@ -608,6 +667,17 @@ impl Receiver {
             Arrival::Card => truesize,
             Arrival::Tun => TunBuffer::of(segment, self.ip).truesize,
         }
+    }
+
+    /// What a segment of which all bytes are new is accounted with while it waits alone to be read.
+    #[inline(always)]
+    fn memory_of(&self, segment: &Segment, truesize: u32) -> u64 {
+        let memory = u64::from(match self.arrival {
+            Arrival::Card => truesize.max(segment.length),
+            Arrival::Tun => truesize,
+        });
+        debug_assert_eq!(memory, self.skb_of(segment, segment.length, truesize).truesize());
+        memory
     }
 
     /// The buffer of a segment or of a train with `fresh` new bytes.

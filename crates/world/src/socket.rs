@@ -55,6 +55,21 @@ pub(crate) struct TcpSocket {
 }
 
 impl TcpSocket {
+    /// All that its application does is to count the data that arrives, and no rows are wanted of what its ACKs do.
+    #[inline]
+    pub(crate) fn only_counts(&self) -> bool {
+        self.uncounted.is_some() && !self.sends
+    }
+
+    /// Reads the bytes that [`Endpoint::take_to_read`] took, in the place of an application that only counts them.
+    #[inline(always)]
+    pub(crate) fn read_taken(&mut self, bytes: u32, now: SimTime) {
+        self.endpoint.read_taken(bytes, now);
+        if let Some(uncounted) = &mut self.uncounted {
+            *uncounted += Bytes(u64::from(bytes));
+        }
+    }
+
     /// `read()` of all available data.
     #[inline]
     pub(crate) fn read(&mut self, now: SimTime) -> Bytes {
@@ -103,7 +118,7 @@ impl Sockets {
     }
 
     /// A socket that is known to be one of TCP.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn tcp(&mut self, id: SocketId) -> &mut TcpSocket {
         match &mut self.0[id.0 as usize].transport {
             Transport::Tcp(socket) => socket,

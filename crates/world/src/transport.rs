@@ -186,7 +186,7 @@ impl World {
 
     /// Handles the requests of a socket ([`BesideSockets::handle_wakeups`]).
     #[inline(always)]
-    fn handle_wakeups(&mut self, id: SocketId) {
+    pub(crate) fn handle_wakeups(&mut self, id: SocketId) {
         let socket = self.sockets.tcp(id);
         let World { context, devices, reader, runnable, timers, .. } = self;
         BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, id);

@@ -411,6 +411,74 @@ fn play(case: Case, shortcuts: Shortcuts) -> Endpoint {
     model.endpoint
 }
 
+/// Data that arrives at a reader who only counts it.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug)]
+struct Arriving {
+    /// Bytes between what was received in order and its first byte.
+    ahead: u64,
+    length: u32,
+    pushed: bool,
+    /// Something else comes before the reader.
+    waits: bool,
+    /// Time after it.
+    then: Span,
+}
+
+#[cfg(test)]
+fn arriving() -> impl Strategy<Value = Arriving> {
+    let ahead = prop_oneof![8 => Just(0), 1 => 1..20_000u64];
+    let length = prop_oneof![6 => Just(1448u32), 2 => 1..1448u32, 1 => 1..65_160u32];
+    let then = prop_oneof![6 => 0..2_000_000u64, 1 => 0..100_000_000u64].prop_map(Span::from_nanos);
+    (ahead, length, any::<bool>(), prop::bool::weighted(0.1), then)
+        .prop_map(|(ahead, length, pushed, waits, then)| Arriving { ahead, length, pushed, waits, then })
+}
+
+#[cfg(test)]
+impl Model {
+    /// Data arrives and is read. True if that was one step.
+    fn receive(&mut self, arriving: Arriving) -> bool {
+        let mut data = self.segment();
+        (data.seq, data.length) = (self.endpoint.receiver.rcv_nxt + arriving.ahead, arriving.length);
+        data.mss = 1448;
+        if arriving.pushed {
+            data.flags = data.flags.with(SegmentFlags::PSH);
+        }
+        let truesize = 960 + data.length;
+        let taken = self.endpoint.take_to_read(&data, truesize, self.now);
+        match taken {
+            Some(sends) => {
+                if sends == ToSend::Ack {
+                    self.endpoint.write_only_ack(&mut Packet::empty());
+                }
+                if arriving.waits {
+                    self.endpoint.leave_taken(&data, truesize);
+                } else {
+                    self.endpoint.read_taken(data.length, self.now);
+                    self.read_bytes += u64::from(data.length);
+                }
+            }
+            None => self.take(data),
+        }
+        if self.endpoint.is_only_readable() {
+            self.endpoint.wakeup();
+            self.read_bytes += self.endpoint.read(self.now).0;
+        }
+        self.drain();
+        self.go_to(self.now + arriving.then);
+        taken.is_some()
+    }
+
+    /// A reader of everything that arrives.
+    fn reader(shortcuts: Shortcuts) -> Self {
+        let mut model = Model::new(0, false, SmallQueueLimit::Off, 1);
+        model.endpoint.sender.shortcuts = shortcuts;
+        // The connection is established.
+        assert!(model.endpoint.wakeup().writable);
+        model
+    }
+}
+
 /// Numbers read from bytes; zeros after their end.
 struct Numbers<'a>(&'a [u8]);
 
@@ -505,6 +573,34 @@ mod tests {
                 let mut gauges = Vec::new();
                 endpoint.control_gauges(&mut |name, value| gauges.push((name, value)));
                 format!("{endpoint:?} {gauges:?}")
+            });
+            prop_assert_eq!(&left[0], &left[1]);
+        }
+    }
+
+    #[test]
+    fn data_in_order_is_taken_and_read_in_one_step() {
+        let mut reader = Model::reader(Shortcuts::Taken);
+        let data =
+            Arriving { ahead: 0, length: 1448, pushed: false, waits: false, then: Span::from_nanos(120_000) };
+        let taken = (0..1000).filter(|_| reader.receive(data)).count();
+        assert_eq!((taken, reader.read_bytes), (1000, 1000 * 1448));
+    }
+
+    proptest! {
+        #![proptest_config(cases(200))]
+
+        #[test]
+        fn data_read_in_one_step_leaves_the_state_of_arriving_waking_and_reading(
+            arrivals in vec(arriving(), 1..100)
+        ) {
+            let left = [Shortcuts::Taken, Shortcuts::LeftOut].map(|shortcuts| {
+                let mut reader = Model::reader(shortcuts);
+                for &data in &arrivals {
+                    reader.receive(data);
+                }
+                reader.endpoint.sender.shortcuts = Shortcuts::Taken;
+                format!("{:?} {}", reader.endpoint, reader.read_bytes)
             });
             prop_assert_eq!(&left[0], &left[1]);
         }

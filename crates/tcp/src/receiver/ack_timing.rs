@@ -126,7 +126,7 @@ impl Receiver {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn adapt_ato(&mut self, now: SimTime) {
         let ato = self.ack.ato;
         if ato.is_zero() {
