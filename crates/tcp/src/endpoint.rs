@@ -599,6 +599,17 @@ impl Endpoint {
         self.sender.below.credit(truesize)
     }
 
+    /// As [`Endpoint::credit`] if nothing follows from it; false and nothing otherwise.
+    #[inline]
+    pub fn credit_at_rest(&mut self, truesize: u32) -> bool {
+        let rests = !self.sender.below.throttled;
+        if rests {
+            let scheduled = self.sender.below.credit(truesize);
+            debug_assert!(!scheduled, "nothing waits for it");
+        }
+        rests
+    }
+
     /// A packet charged to this socket was cut into segments below the discipline, whose buffers cost `extra` more.
     /// Their credits come one by one. [linux-6.12 tcp_offload.c tcp_gso_segment]
     pub fn segmented(&mut self, extra: u32) {

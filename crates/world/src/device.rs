@@ -497,21 +497,23 @@ impl Device {
         all_left && self.nic.as_mut().is_none_or(|nic| nic.complete_few(in_ring))
     }
 
-    /// The one or two packets in the ring leave it, and their senders get their credits: one socket both as one.
+    /// The one or two packets in the ring leave it. The credit of the sender of the last is returned, together with that
+    /// of the first if that is the same.
     #[inline(always)]
-    fn credit_few(&mut self, context: &mut Context) {
-        let Some(first) = self.wire.complete_next() else { return };
-        let (sender, mut truesize) = (first.from, first.end_charge());
-        if let Some(second) = self.wire.complete_next() {
-            let (other, more) = (second.from, second.end_charge());
-            if other == sender {
-                truesize += more;
-            } else {
+    fn credit_few(&mut self, context: &mut Context) -> Option<(SocketId, u32)> {
+        let (first, last) = self.wire.complete_ring();
+        let packet = self.wire.packet_mut(first)?;
+        let (sender, mut truesize) = (packet.from, packet.end_charge());
+        if first < last {
+            let packet = self.wire.packet_mut(last)?;
+            let (other, more) = (packet.from, packet.end_charge());
+            if other != sender {
                 context.credit(sender, truesize);
-                return context.credit(other, more);
+                return Some((other, more));
             }
+            truesize += more;
         }
-        context.credit(sender, truesize);
+        Some((sender, truesize))
     }
 
     /// TX completions of packets that left by `now`, up to the first that is charged to a socket, as no packet is behind a
@@ -542,10 +544,23 @@ impl Device {
     /// TX completions of packets that left by `last`. There is one.
     #[inline(never)]
     fn complete(&mut self, last: SimTime, context: &mut Context) {
-        match self.complete_few(last) {
-            true => self.credit_few(context),
-            false => self.complete_many(last, context),
+        if let Some((sender, truesize)) = self.complete_to_credit(last, context) {
+            context.credit(sender, truesize);
         }
+    }
+
+    /// The same, where one credit, which may be zero, is returned.
+    #[inline(always)]
+    pub(crate) fn complete_to_credit(
+        &mut self,
+        last: SimTime,
+        context: &mut Context,
+    ) -> Option<(SocketId, u32)> {
+        if self.complete_few(last) {
+            return self.credit_few(context);
+        }
+        self.complete_many(last, context);
+        None
     }
 
     /// The same with a round of the byte limit for each packet.

@@ -3,17 +3,36 @@
 use tailback_packet::{DropReason, HostId, Packet, Payload};
 use tailback_tcp::ToSend;
 
+use crate::context::Context;
+use crate::device::Device;
 use crate::scenario::TcpInfoRows;
+use crate::socket::Sockets;
 use crate::transport::BesideSockets;
 use crate::world::World;
 use crate::{DeviceId, conversation_hash};
+
+/// TX completions of what has left by now, before something arrives: usually of a burst of one socket. If nothing follows
+/// from its credit, that need not wait until it is settled.
+#[inline(never)]
+fn complete(device: &mut Device, sockets: &mut Sockets, context: &mut Context) {
+    if let Some((sender, truesize)) = device.complete_to_credit(context.now, context)
+        && truesize > 0
+        && !sockets.tcp_if_there(sender).is_some_and(|socket| socket.endpoint.credit_at_rest(truesize))
+    {
+        context.credit(sender, truesize);
+    }
+}
 
 impl World {
     /// Packets that `device` sent reach the other end.
     #[inline]
     pub(crate) fn receive_from(&mut self, device: DeviceId) {
-        let device = &mut self.devices[device.index()];
-        let (peer, Some(packet)) = (device.peer, device.arrived(&mut self.context)) else { return };
+        let World { sockets, devices, context, .. } = self;
+        let device = &mut devices[device.index()];
+        if device.wire.next_departure <= context.now {
+            complete(device, sockets, context);
+        }
+        let (peer, Some(packet)) = (device.peer, device.arrived(context)) else { return };
         debug_assert!(self.context.backlog.is_empty(), "it was settled");
         self.receive(peer, packet);
     }

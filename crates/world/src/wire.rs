@@ -138,14 +138,18 @@ impl Wire {
         };
     }
 
-    /// The next packet in the ring, which is completed by this; `None` if there is none.
+    /// Completes all packets in the ring. Returns the first and last of them.
     #[inline]
-    pub(crate) fn complete_next(&mut self) -> Option<&mut Packet> {
-        if self.completed == self.end {
-            return None;
-        }
-        let number = self.completed;
-        self.complete_first();
+    pub(crate) fn complete_ring(&mut self) -> (usize, usize) {
+        let first = std::mem::replace(&mut self.completed, self.end);
+        debug_assert!(first < self.end, "there is one");
+        self.next_departure = SimTime::NEVER;
+        (first, self.end - 1)
+    }
+
+    /// A packet on the wire.
+    #[inline]
+    pub(crate) fn packet_mut(&mut self, number: usize) -> Option<&mut Packet> {
         self.slot_mut(number).packet.as_deref_mut()
     }
 
