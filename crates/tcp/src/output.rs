@@ -393,12 +393,18 @@ impl Sender {
     /// Ends the loop; may return the retransmission of a loss probe.
     #[inline(always)]
     fn end_pass(&mut self, pass: Pass) -> Option<Outgoing> {
-        let Progress { sent, cwnd_limited, window_limited, .. } = self.gate.agenda.progress;
+        let cwnd_limited = self.gate.agenda.progress.cwnd_limited || self.in_flight() >= self.window.cwnd.0;
+        self.end_limited_pass(pass, cwnd_limited)
+    }
+
+    /// The same where it is known whether cwnd limits the flow.
+    #[inline(always)]
+    fn end_limited_pass(&mut self, pass: Pass, cwnd_limited: bool) -> Option<Outgoing> {
+        let Progress { sent, window_limited, .. } = self.gate.agenda.progress;
         if std::mem::take(&mut self.timer.armed_after_pass) && sent == 0 {
             self.set_timer_after_ack();
         }
         self.update_clocks(window_limited);
-        let cwnd_limited = cwnd_limited || self.in_flight() >= self.window.cwnd.0;
         let notices = sent > 0 || (cwnd_limited && self.settings.stack.cwnd_use != CwndUse::LargestFlight);
         if notices {
             self.validate_cwnd(cwnd_limited);

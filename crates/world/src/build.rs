@@ -197,13 +197,14 @@ impl<'a> Builder<'a> {
         let reception = link::reception(self.scenario, link, 1 - end).map(Box::new);
         let is_captured = !self.world.context.captures.is_off();
         let nic = link::nic(self.scenario, link, end);
-        let into_ring = nic.as_ref().is_some_and(Nic::has_rate) && !is_captured;
-        let way = if device.way == Way::Past && into_ring { Way::IntoRing } else { device.way };
+        let only_ring = nic.as_ref().is_some_and(Nic::has_rate) && !is_captured;
+        let way = if device.way == Way::Past && only_ring { Way::IntoRing } else { device.way };
         Ok(Device {
             peer: HostId(link.ends[1 - end]),
             way,
             way_when_empty: way,
             nic,
+            only_ring,
             segmentation: segmentation(self.scenario, link),
             wire: Wire::new(Span::from_nanos(delay)),
             ends_at_host: path.is_none() && reception.is_none() && !is_captured,
@@ -228,6 +229,7 @@ impl<'a> Builder<'a> {
             root,
             radio: None,
             nic: None,
+            only_ring: false,
             segmentation: Segmentation::None,
             wire: Wire::new(Span::ZERO),
             ends_at_host: false,

@@ -87,6 +87,8 @@ pub(crate) struct Device {
     /// Packets that bypassed the discipline since it was last told.
     pub(crate) bypassed: Bypassed,
     pub(crate) nic: Option<Nic>,
+    /// Below the discipline there is only the ring of a NIC with a rate: nothing is captured.
+    pub(crate) only_ring: bool,
     pub(crate) segmentation: Segmentation,
     /// Of a Wi-Fi device: its place on the channel. It has neither ring nor wire, and sends to several hosts.
     pub(crate) radio: Option<Radio>,
@@ -344,7 +346,7 @@ impl Device {
             let dequeued = root.dequeue(&mut context.effects.context(context.now, &mut self.draws));
             self.process_effects(context);
             match dequeued {
-                Dequeued::Packet(packet) => self.hand_to_driver(packet, context),
+                Dequeued::Packet(packet) => self.send_dequeued(packet, context),
                 Dequeued::NotBefore(at) => return Waits::Until(at),
                 Dequeued::Empty => return Waits::No,
             }
@@ -357,6 +359,21 @@ impl Device {
                 return Waits::Until(closed_until);
             }
         }
+    }
+
+    /// A packet leaves the discipline; a single segment that has not been marked has a short way into the ring.
+    #[inline(always)]
+    fn send_dequeued(&mut self, packet: Box<Packet>, context: &mut Context) {
+        if self.only_ring && packet.segments == 1 && packet.ecn != Ecn::Ce {
+            self.enter_ring(packet, context);
+        } else {
+            self.send_dequeued_otherwise(packet, context);
+        }
+    }
+
+    #[inline(never)]
+    fn send_dequeued_otherwise(&mut self, packet: Box<Packet>, context: &mut Context) {
+        self.hand_to_driver(packet, context);
     }
 
     /// Waits after a run.

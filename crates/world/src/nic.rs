@@ -46,6 +46,7 @@ struct Frame {
 }
 
 impl Frame {
+    #[inline(never)]
     fn of(packet: &Packet, bits_per_sec: u64) -> Self {
         let numerator = packet.wire_length().get() * 8 * NANOS_PER_SEC;
         Frame {
@@ -107,7 +108,7 @@ impl Nic {
     /// The same for a frame of which only the departure matters: the ring is empty, and if this frame has left before the
     /// next one comes, its completion changes nothing. `None` and nothing for any other. If the next one comes before, call
     /// [`Nic::count_alone`] first.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_alone(&mut self, packet: &Packet, now: SimTime) -> Option<SimTime> {
         if self.free_at >= now {
             return None;

@@ -6,6 +6,7 @@ use tailback_cc::PacingStatus;
 use tailback_units::SimTime;
 
 use super::Outgoing;
+use crate::info::HeldBy;
 use crate::queue::{SentSegment, Tags};
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
@@ -86,17 +87,18 @@ impl Sender {
         let end = self.stream.write_seq.min(self.window_end()).min(before_mark);
         let bytes = end.saturating_sub(self.flow.snd_nxt);
         let left = if by_cwnd * mss <= bytes { by_cwnd } else { bytes / mss };
+        let fills_cwnd = by_cwnd * mss < bytes && self.flow.pacing_status == PacingStatus::None;
         if left > 0 {
             let truesize = u64::from(self.truesize(self.mss()));
             let small_queue_limit = self.small_queue_limit(truesize, Urgency::NewData);
-            self.gate.agenda.progress.burst = Burst { left: left as u32, small_queue_limit };
+            self.gate.agenda.progress.burst = Burst { left: left as u32, fills_cwnd, small_queue_limit };
         }
     }
 
     /// There is a next segment of a burst, and the small queue has room for it.
     #[inline(always)]
     pub(crate) fn continues_burst(&mut self) -> bool {
-        let Burst { left, small_queue_limit } = self.gate.agenda.progress.burst;
+        let Burst { left, small_queue_limit, .. } = self.gate.agenda.progress.burst;
         if left == 0 {
             return false;
         }
@@ -147,9 +149,31 @@ impl Sender {
         if progress.burst.left > 0 {
             return true;
         }
-        progress.burst = Burst::default();
-        self.end_if_refused();
+        match std::mem::take(&mut progress.burst).fills_cwnd {
+            true => self.end_full(),
+            false => self.end_burst(),
+        }
         false
+    }
+
+    /// Ends the loop after a burst that has filled cwnd: as [`Sender::end_if_refused`], which would find that.
+    #[inline(always)]
+    fn end_full(&mut self) {
+        let agenda = &mut self.gate.agenda;
+        debug_assert!(
+            agenda.pass == Some(Pass::Normal) && !agenda.precedes_new_data() && !agenda.progress.stopped
+        );
+        agenda.pass = None;
+        debug_assert!(!self.held_by_pacing() && self.in_flight() == self.window.cwnd.0);
+        debug_assert!(self.has_unsent() && !self.stream.fin_queued);
+        self.gate.held_by = HeldBy::Cwnd;
+        let probe = self.end_limited_pass(Pass::Normal, true);
+        debug_assert!(probe.is_none(), "only a loss probe ends with a retransmission");
+    }
+
+    #[inline(never)]
+    fn end_burst(&mut self) {
+        self.end_if_refused();
     }
 
     /// What depends on the time of each segment: the next departure, and when cwnd and the send buffer were last looked at.

@@ -153,6 +153,8 @@ pub(crate) struct Progress {
 pub(crate) struct Burst {
     /// Segments that are still to be sent.
     pub(crate) left: u32,
+    /// After them cwnd is full, there is more data, and the flow is not paced: the pass ends.
+    pub(crate) fills_cwnd: bool,
     /// The small queue holds less than this, or the burst ends.
     pub(crate) small_queue_limit: u64,
 }

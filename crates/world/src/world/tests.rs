@@ -486,7 +486,7 @@ proptest! {
             if device.way == Way::IntoRing {
                 (device.way, device.way_when_empty) = (Way::Past, Way::Past);
             }
-            device.ends_at_host = false;
+            (device.only_ring, device.ends_at_host) = (false, false);
         }
         prop_assert!(run_alike(World::build(&scenario).unwrap(), longer));
     }
