@@ -375,10 +375,10 @@ impl Endpoint {
         self.receiver.read_taken(bytes, now);
     }
 
-    /// The application does not read the segment that [`Endpoint::take_to_read`] took now: it is woken as for any other.
+    /// The application does not read the `bytes` of the segment that [`Endpoint::take_to_read`] took now: it is woken as for any other.
     #[cold]
-    pub fn leave_taken(&mut self, segment: &Segment, truesize: u32) {
-        self.receiver.leave_taken(segment, truesize);
+    pub fn leave_taken(&mut self, bytes: u32) {
+        self.receiver.leave_taken(bytes);
     }
 
     /// Nothing but an ACK may be due.

@@ -54,6 +54,8 @@ pub(crate) struct Receiver {
     delayed_ack: DelayedAck,
     sack_compression: SackCompression,
     charge: ReceiveCharge,
+    /// Data is charged with the buffer in which it came.
+    accounts_for_buffers: bool,
     /// The window of an ACK that is due, where it is sent before the application reads. [freebsd-9 tcp_input.c]
     before_read: Option<u64>,
     out_of_order_mss: OutOfOrderMss,
@@ -91,6 +93,8 @@ impl Receiver {
             delayed_ack: settings.stack.delayed_ack,
             sack_compression: settings.stack.sack_compression,
             charge: settings.stack.receive_charge,
+            accounts_for_buffers: settings.stack.receive_charge == ReceiveCharge::Buffers
+                && settings.arrival == Arrival::Card,
             before_read: None,
             out_of_order_mss: settings.stack.out_of_order_mss,
             arrival: settings.arrival,
@@ -257,16 +261,17 @@ impl Receiver {
         self.readable |= self.should_wake_reader();
     }
 
-    /// True if `segment`, which has data and [`Receiver::is_in_turn`], can be read as soon as it has arrived: nothing else is
-    /// held, and there is no FIN.
+    /// True if `segment`, which has data and [`Receiver::is_in_turn`], can be read as soon as it has arrived: it is not a
+    /// train, nothing else is held, and there is no FIN.
     #[inline(always)]
     pub(crate) fn can_be_read_at_once(&self, segment: &Segment) -> bool {
         self.data.truesize == 0
             && self.fin_at == u64::MAX
             && self.window.left(self.rcv_nxt) > 0
             && u64::from(segment.length) >= self.rcvlowat
+            && segment.length <= u32::from(segment.mss)
             && !self.readable
-            && self.charge == ReceiveCharge::Buffers
+            && self.accounts_for_buffers
     }
 
     /// The steps of [`Receiver::take_next`] for such a segment, except that it is not put into the queue: it is to be read
@@ -275,9 +280,9 @@ impl Receiver {
     pub(crate) fn take_to_read(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
         self.forget_ack();
         self.window.rtt_by_timestamp(segment, now);
-        let truesize = self.truesize_of(segment, truesize);
+        debug_assert_eq!(truesize, self.truesize_of(segment, truesize));
         self.rcv_nxt += u64::from(segment.length);
-        self.window.rmem_alloc = self.memory_of(segment, truesize);
+        self.window.rmem_alloc = u64::from(truesize.max(segment.length));
         self.data_arrived(segment, truesize, now);
         self.grow_window(segment, truesize);
         debug_assert!(self.should_wake_reader());
@@ -293,11 +298,11 @@ impl Receiver {
         self.decide_ack_of_read(u64::from(bytes));
     }
 
-    /// The segment that was taken to be read is not read now.
+    /// The `bytes` of the segment that was taken to be read are not read now.
     #[cold]
-    pub(crate) fn leave_taken(&mut self, segment: &Segment, truesize: u32) {
-        let truesize = self.truesize_of(segment, truesize);
-        self.data.push(self.skb_of(segment, segment.length, truesize));
+    pub(crate) fn leave_taken(&mut self, bytes: u32) {
+        self.data.push(Skb::of_segment(bytes, self.window.rmem_alloc as u32));
+        debug_assert_eq!(self.data.truesize, self.window.rmem_alloc);
         self.readable = true;
     }
 
@@ -667,17 +672,6 @@ impl Receiver {
             Arrival::Card => truesize,
             Arrival::Tun => TunBuffer::of(segment, self.ip).truesize,
         }
-    }
-
-    /// What a segment of which all bytes are new is accounted with while it waits alone to be read.
-    #[inline(always)]
-    fn memory_of(&self, segment: &Segment, truesize: u32) -> u64 {
-        let memory = u64::from(match self.arrival {
-            Arrival::Card => truesize.max(segment.length),
-            Arrival::Tun => truesize,
-        });
-        debug_assert_eq!(memory, self.skb_of(segment, segment.length, truesize).truesize());
-        memory
     }
 
     /// The buffer of a segment or of a train with `fresh` new bytes.

@@ -1,6 +1,6 @@
 //! What a host does with packets: forwards them, passes them to sockets, answers echo requests.
 
-use tailback_packet::{DropReason, HostId, Packet, Payload};
+use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId};
 use tailback_tcp::ToSend;
 
 use crate::context::Context;
@@ -61,12 +61,18 @@ impl World {
             self.return_all_credits();
             socket = self.sockets.tcp(to);
         }
+        let (bytes, truesize) = (segment.length, packet.truesize);
         // Usually it is data that is read next: as below, in fewer steps.
-        if socket.only_counts()
+        let reads_at_once = socket.only_counts()
             && self.context.backlog.len() | self.small_queues.len() | self.runnable.len() == 0
-            && self.reader.is_none()
-            && let Some(sends) = socket.endpoint.take_to_read(segment, packet.truesize, now)
-        {
+            && self.reader.is_none();
+        let taken = if reads_at_once { socket.endpoint.take_to_read(segment, truesize, now) } else { None };
+        let sends = match taken {
+            Some(sends) => sends,
+            None => socket.endpoint.take(segment, packet.ecn, truesize, now, &mut socket.draws),
+        };
+        self.context.keep_box(packet);
+        if taken.is_some() {
             if sends == ToSend::Nothing {
                 let World { context, devices, reader, runnable, timers, .. } = self;
                 BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, to);
@@ -75,21 +81,15 @@ impl World {
                 socket = self.sockets.tcp(to);
                 let waiting = self.context.backlog.len() | self.small_queues.len() | self.runnable.len();
                 if waiting > 0 || self.context.owes_sockets() {
-                    socket.endpoint.leave_taken(segment, packet.truesize);
-                    self.context.keep_box(packet);
-                    return self.handle_wakeups(to);
+                    return self.leave_taken(to, bytes);
                 }
             }
-            socket.read_taken(segment.length, now);
-            let owes_ack = socket.endpoint.owes_ack();
-            self.context.keep_box(packet);
-            if owes_ack {
+            socket.read_taken(bytes, now);
+            if socket.endpoint.owes_ack() {
                 self.drain(to);
             }
             return;
         }
-        let sends = socket.endpoint.take(segment, packet.ecn, packet.truesize, now, &mut socket.draws);
-        self.context.keep_box(packet);
         match sends {
             ToSend::Anything => self.send(to),
             ToSend::Ack => self.send_ack(to),
@@ -107,6 +107,14 @@ impl World {
         {
             self.read_and_count(socket);
         }
+    }
+
+    /// Something else comes before the application that was to read a segment at once: it waits until it is its turn.
+    #[cold]
+    #[inline(never)]
+    fn leave_taken(&mut self, to: SocketId, bytes: u32) {
+        self.sockets.tcp(to).endpoint.leave_taken(bytes);
+        self.handle_wakeups(to);
     }
 
     /// A packet of another protocol than TCP, or a damaged one.

@@ -452,7 +452,7 @@ impl Model {
                     self.endpoint.write_only_ack(&mut Packet::empty());
                 }
                 if arriving.waits {
-                    self.endpoint.leave_taken(&data, truesize);
+                    self.endpoint.leave_taken(data.length);
                 } else {
                     self.endpoint.read_taken(data.length, self.now);
                     self.read_bytes += u64::from(data.length);
