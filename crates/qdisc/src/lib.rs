@@ -34,6 +34,7 @@ mod prio;
 mod priority;
 mod red;
 pub mod registry;
+mod root;
 pub mod round_robin;
 mod series;
 mod sfq;
@@ -43,6 +44,8 @@ mod testing;
 #[cfg(test)]
 mod toy;
 
+pub use pfifo_fast::PfifoFast;
+pub use root::Root;
 pub use series::Series;
 
 use std::fmt;

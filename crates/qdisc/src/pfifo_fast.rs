@@ -15,12 +15,13 @@
 use std::collections::VecDeque;
 
 use tailback_packet::{DropReason, Packet};
-use tailback_units::{ParameterError, Parameters};
+use tailback_units::{ParameterError, Parameters, SimTime};
 
 use crate::ledger::Ledger;
 use crate::priority::{self, Priomap};
 use crate::{
-    Attachment, Backlog, Bypassed, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row, nothing_derived,
+    Attachment, Backlog, Bypassed, Context, Counters, Dequeued, Effects, Enqueued, Inner, Qdisc, Row,
+    nothing_derived,
 };
 
 pub(crate) const ROW: Row = Row {
@@ -69,7 +70,7 @@ impl Ring {
 }
 
 /// Three rings.
-struct PfifoFast {
+pub struct PfifoFast {
     bands: [Ring; 3],
     slots: usize,
     ledger: Ledger,
@@ -81,8 +82,7 @@ fn build(_given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<
 
 /// The default discipline of a device; it has no parameters.
 pub(crate) fn on(device: &Attachment) -> Box<dyn Qdisc> {
-    let slots = device.queue_length.max(1) as usize;
-    Box::new(PfifoFast { bands: Default::default(), slots, ledger: Ledger::default() })
+    Box::new(PfifoFast::on(device))
 }
 
 #[inline]
@@ -92,17 +92,8 @@ fn band_of(tos: u8) -> usize {
 
 impl Qdisc for PfifoFast {
     #[inline]
-    fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
-        self.ledger.arrive(&packet);
-        let band = &mut self.bands[band_of(packet.tos)];
-        if band.is_full(self.slots) {
-            self.ledger.drop(&packet);
-            context.refuse(packet, DropReason::TailFull);
-            return Enqueued::Dropped;
-        }
-        packet.enqueued = context.now;
-        band.packets.push_back(packet);
-        Enqueued::Queued
+    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
+        self.put(packet, context.now, context.effects)
     }
 
     fn can_bypass(&self) -> bool {
@@ -115,12 +106,7 @@ impl Qdisc for PfifoFast {
 
     #[inline]
     fn dequeue(&mut self, _context: &mut Context<'_>) -> Dequeued {
-        let Some(packet) = self.bands.iter_mut().find_map(|band| band.pop(self.slots)) else {
-            return Dequeued::Empty;
-        };
-        self.ledger.leave(&packet);
-        debug_assert_eq!(self.held(), self.backlog().packets as usize, "a packet is unaccounted for");
-        Dequeued::Packet(packet)
+        self.take().map_or(Dequeued::Empty, Dequeued::Packet)
     }
 
     fn backlog(&self) -> Backlog {
@@ -137,6 +123,41 @@ impl Qdisc for PfifoFast {
 }
 
 impl PfifoFast {
+    /// That of a device.
+    pub(crate) fn on(device: &Attachment) -> Self {
+        let slots = device.queue_length.max(1) as usize;
+        PfifoFast { bands: Default::default(), slots, ledger: Ledger::default() }
+    }
+
+    /// Enqueues a packet at `now`, or drops it.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, mut packet: Box<Packet>, now: SimTime, effects: &mut Effects) -> Enqueued {
+        let band = &mut self.bands[band_of(packet.tos)];
+        self.ledger.arrive(&packet);
+        if band.is_full(self.slots) {
+            self.ledger.drop(&packet);
+            effects.dropped.push((packet, DropReason::TailFull));
+            return Enqueued::Dropped;
+        }
+        packet.enqueued = now;
+        band.packets.push_back(packet);
+        Enqueued::Queued
+    }
+
+    /// The next packet.
+    #[inline(always)]
+    pub fn take(&mut self) -> Option<Box<Packet>> {
+        let packet = self.bands.iter_mut().find_map(|band| band.pop(self.slots))?;
+        self.ledger.leave(&packet);
+        debug_assert_eq!(self.held(), self.backlog().packets as usize, "a packet is unaccounted for");
+        Some(packet)
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ledger.is_empty()
+    }
+
     fn held(&self) -> usize {
         self.bands.iter().map(|band| band.packets.len()).sum()
     }

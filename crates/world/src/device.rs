@@ -25,7 +25,7 @@ mod arrival;
 
 use tailback_engine::Draws;
 use tailback_packet::{DropReason, Ecn, HostId, Packet, SocketId};
-use tailback_qdisc::{Bypassed, Dequeued, Enqueued, Mark, Qdisc, visit};
+use tailback_qdisc::{Bypassed, Dequeued, Enqueued, Mark, Root, visit};
 use tailback_units::{Rate, SimTime, Span};
 
 use crate::context::Context;
@@ -80,7 +80,7 @@ pub(crate) struct Device {
     pub(crate) id: DeviceId,
     /// The host at the other end of the wire. A radio has no wire: it is the radio's own host.
     pub(crate) peer: HostId,
-    pub(crate) root: Option<Box<dyn Qdisc>>,
+    pub(crate) root: Option<Root>,
     pub(crate) way: Way,
     /// Its way while the discipline is empty.
     pub(crate) way_when_empty: Way,
@@ -167,7 +167,7 @@ impl Device {
     #[inline]
     fn must_enqueue(&mut self, context: &Context) -> bool {
         let Some(root) = &self.root else { return false };
-        let queues = self.is_stopped(context) || root.backlog().packets > 0;
+        let queues = self.is_stopped(context) || root.has_backlog();
         self.way = if queues { Way::PastIfEmpty } else { self.way_when_empty };
         queues
     }
@@ -191,7 +191,7 @@ impl Device {
     #[inline(always)]
     fn enqueue_only(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
         let Some(root) = &mut self.root else { return Enqueued::Queued };
-        let outcome = root.enqueue(packet, &mut context.effects.context(context.now, &mut self.draws));
+        let outcome = root.enqueue(packet, context.now, &mut context.effects, &mut self.draws);
         self.process_effects(context);
         outcome
     }
@@ -199,13 +199,29 @@ impl Device {
     /// Enqueues a packet.
     #[inline(never)]
     fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
+        let Some(Root::Other(root)) = &mut self.root else { return self.enqueue_by_default(packet, context) };
+        let outcome = root.enqueue(packet, &mut context.effects.context(context.now, &mut self.draws));
+        self.process_effects(context);
+        self.go_on(context);
+        outcome
+    }
+
+    /// The same for the kernel's default discipline.
+    #[inline(never)]
+    fn enqueue_by_default(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
         let outcome = self.enqueue_only(packet, context);
+        self.go_on(context);
+        outcome
+    }
+
+    /// After a packet was enqueued: packets leave, or wait for room in the ring.
+    #[inline(always)]
+    fn go_on(&mut self, context: &mut Context) {
         if self.is_stopped(context) {
             self.await_room(context);
         } else if self.closed_until <= context.now {
             self.dequeue(context);
         }
-        outcome
     }
 
     /// What a discipline has dropped is accounted for, and the copies that it made are enqueued.
@@ -227,7 +243,7 @@ impl Device {
     fn enqueue_copies(&mut self, context: &mut Context) {
         while let (Some(copy), Some(root)) = (context.effects.copies.pop(), &mut self.root) {
             context.enters(&copy, 1);
-            root.enqueue(copy, &mut context.effects.context(context.now, &mut self.draws).of_copy());
+            root.enqueue_copy(copy, context.now, &mut context.effects, &mut self.draws);
         }
     }
 
@@ -341,8 +357,16 @@ impl Device {
     /// A discipline that is closed is not dequeued.
     #[inline(always)]
     fn dequeue_while_open(&mut self, context: &mut Context) -> Waits {
+        while let Some(Root::Default(root)) = &mut self.root {
+            // It neither closes nor drops what it has queued.
+            let Some(packet) = root.take() else { return Waits::No };
+            self.send_dequeued(packet, context);
+            if self.is_stopped(context) {
+                return Waits::ForRoom;
+            }
+        }
         loop {
-            let Some(root) = &mut self.root else { return Waits::No };
+            let Some(Root::Other(root)) = &mut self.root else { return Waits::No };
             let dequeued = root.dequeue(&mut context.effects.context(context.now, &mut self.draws));
             self.process_effects(context);
             match dequeued {
@@ -353,7 +377,8 @@ impl Device {
             if self.is_stopped(context) {
                 return Waits::ForRoom;
             }
-            let closed_until = self.root.as_ref().map_or(SimTime::ZERO, |root| root.closed_until());
+            let Some(Root::Other(root)) = &self.root else { return Waits::No };
+            let closed_until = root.closed_until();
             if closed_until > context.now {
                 self.closed_until = closed_until;
                 return Waits::Until(closed_until);
@@ -612,8 +637,7 @@ impl Device {
     /// Packets wait for the next completion, which is not awaited yet. That is asked first, since most often it is.
     #[inline]
     fn needs_completion(&self) -> bool {
-        self.wire.next_departure < self.completion
-            && self.root.as_ref().is_some_and(|root| root.backlog().packets > 0)
+        self.wire.next_departure < self.completion && self.root.as_ref().is_some_and(Root::has_backlog)
     }
 
     /// Packets in the ring are charged to sockets; the completion of the first credits its sender.
@@ -669,7 +693,7 @@ impl Device {
     fn marked(&self) -> u64 {
         let mut marked = 0;
         if let Some(root) = &self.root {
-            visit(root.as_ref(), &mut |_, qdisc| marked += qdisc.counters().marked);
+            visit(&**root, &mut |_, qdisc| marked += qdisc.counters().marked);
         }
         marked
     }

@@ -16,7 +16,7 @@ impl World {
             let Some(root) = &device.root else { continue };
             let name = self.context.journal.record.names.text(*name);
             let mut shown = Shown { device: name, handles: 0, found: &mut found };
-            shown.add(root.as_ref(), &Place::Root);
+            shown.add(&**root, &Place::Root);
         }
         Value::Array(found).to_string()
     }

@@ -46,7 +46,7 @@ impl World {
         let rows = &mut self.context.journal.record.qdisc;
         self.devices[device].count_bypassed();
         let Some(root) = &self.devices[device].root else { return };
-        visit(root.as_ref(), &mut |depth, qdisc| {
+        visit(&**root, &mut |depth, qdisc| {
             let (backlog, counters) = (qdisc.backlog(), qdisc.counters());
             rows.push(QdiscRow {
                 t,

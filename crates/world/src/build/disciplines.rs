@@ -1,7 +1,7 @@
 //! Builds the queue disciplines of a device.
 
 use tailback_packet::{ETHERNET_HEADER, HostId};
-use tailback_qdisc::{Attachment, Class, Filter, Fits, Inner, Qdisc, Series};
+use tailback_qdisc::{Attachment, Class, Filter, Fits, Inner, Qdisc, Root, Series};
 use tailback_units::{Parameters, Rate};
 
 use super::topology::Topology;
@@ -37,23 +37,24 @@ pub(super) fn root(
     scenario: &Scenario,
     topology: &Topology,
     device: &Bare,
-) -> Result<Option<Box<dyn Qdisc>>, BuildError> {
+) -> Result<Option<Root>, BuildError> {
     let attachment = Attachment {
         mtu: device.mtu + ETHERNET_HEADER,
         queue_length: QUEUE_LENGTH,
         rate: device.rate.map_or(Rate::UNLIMITED, Rate::from_bits_per_sec),
     };
     let this = |attached: &AttachedQdisc| topology.device_of(attached.host, attached.link) == Some(device.id);
-    match scenario.qdiscs.iter().position(this) {
+    let built = match scenario.qdiscs.iter().position(this) {
         Some(given) => {
             let path = format!("qdiscs[{given}].root");
-            discipline(scenario, &scenario.qdiscs[given].root, &attachment, &path).map(Some)
+            discipline(scenario, &scenario.qdiscs[given].root, &attachment, &path)
         }
         None if device.unattached == Unattached::Default => {
-            discipline(scenario, &default_qdisc(), &attachment, "qdiscs").map(Some)
+            discipline(scenario, &default_qdisc(), &attachment, "qdiscs")
         }
-        None => Ok(None),
-    }
+        None => return Ok(None),
+    };
+    Ok(Some(Root::new(built?, &attachment)))
 }
 
 /// [linux-6.12 net.core.default_qdisc, as compiled]
