@@ -131,7 +131,7 @@ impl PfifoFast {
 
     /// Enqueues a packet at `now`, or drops it.
     #[inline(always)]
-    pub(crate) fn put(&mut self, mut packet: Box<Packet>, now: SimTime, effects: &mut Effects) -> Enqueued {
+    pub fn put(&mut self, mut packet: Box<Packet>, now: SimTime, effects: &mut Effects) -> Enqueued {
         let band = &mut self.bands[band_of(packet.tos)];
         self.ledger.arrive(&packet);
         if band.is_full(self.slots) {

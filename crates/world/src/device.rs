@@ -120,12 +120,38 @@ impl Device {
     pub(crate) fn transmit(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
         context.cost.packets += 1;
         self.process_completions(context);
-        if self.way == Way::IntoRing && packet.segments == 1 && packet.ecn != Ecn::Ce && !self.is_ring_full()
-        {
+        if self.goes_into_ring(&packet) {
             self.put_into_ring(packet, context);
             return Enqueued::Queued;
         }
         self.transmit_otherwise(packet, context)
+    }
+
+    /// The same for a packet that its host forwards: nearly all of them are at a bottleneck, where they wait.
+    #[inline(always)]
+    pub(crate) fn forward(&mut self, packet: Box<Packet>, context: &mut Context) {
+        context.cost.packets += 1;
+        self.process_completions(context);
+        if self.way == Way::Through {
+            self.enqueue(packet, context);
+        } else if self.goes_into_ring(&packet) {
+            self.put_into_ring(packet, context);
+        } else if self.way == Way::PastIfEmpty
+            && is_busy(&self.nic, &self.wire)
+            && let Some(Root::Default(root)) = &mut self.root
+        {
+            root.put(packet, context.now, &mut context.effects);
+            self.process_effects(context);
+            self.await_room(context);
+        } else {
+            self.transmit_otherwise(packet, context);
+        }
+    }
+
+    /// A single segment, which was not marked here, on its way straight into a ring that has room.
+    #[inline(always)]
+    fn goes_into_ring(&self, packet: &Packet) -> bool {
+        self.way == Way::IntoRing && packet.segments == 1 && packet.ecn != Ecn::Ce && !self.is_ring_full()
     }
 
     /// The steps of [`Device::transmit_otherwise`] that a single segment needs whose way is into the ring, in the same
@@ -145,7 +171,7 @@ impl Device {
         if self.way == Way::Through {
             return self.enqueue(packet, context);
         }
-        if self.way == Way::PastIfEmpty && self.nic.is_some() && self.is_ring_full() {
+        if self.way == Way::PastIfEmpty && is_busy(&self.nic, &self.wire) {
             return self.enqueue_behind_ring(packet, context);
         }
         self.bypass_or_enqueue(packet, context)
@@ -697,4 +723,11 @@ impl Device {
         }
         marked
     }
+}
+
+/// There is a NIC, which takes no further packet.
+#[inline(always)]
+fn is_busy(nic: &Option<Nic>, wire: &Wire) -> bool {
+    let in_ring = wire.in_ring();
+    nic.as_ref().is_some_and(|nic| in_ring > 0 && !nic.accepts(in_ring))
 }

@@ -144,7 +144,7 @@ impl World {
     #[inline(always)]
     fn forward(&mut self, host: HostId, packet: Box<Packet>) {
         let device = self.towards(host, packet.destination);
-        self.devices[device.index()].transmit(packet, &mut self.context);
+        self.devices[device.index()].forward(packet, &mut self.context);
     }
 
     /// [linux-6.12 icmp.c icmp_echo]

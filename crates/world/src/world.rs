@@ -191,7 +191,7 @@ impl World {
     }
 
     /// The present event of the calendar happens; it leaves the calendar, or is repeated.
-    #[inline]
+    #[inline(always)]
     fn happen(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
         // Nearly all events are arrivals, and most others wake-ups of disciplines, by their watchdog or by room in the ring.
         match event {
