@@ -38,7 +38,9 @@ impl Sender {
         if self.flow.pacing_status == PacingStatus::None && self.may_begin_burst(pass) {
             self.count_burst();
             if self.gate.agenda.progress.burst.left > 0 {
-                self.gate.agenda.progress.begun = true;
+                let looks = !self.has_no_space_to_look_for();
+                let progress = &mut self.gate.agenda.progress;
+                (progress.begun, progress.burst.looks_for_space) = (true, looks);
                 return if self.continues_burst() { Begun::Burst } else { Begun::Otherwise };
             }
         }
@@ -52,7 +54,7 @@ impl Sender {
             return false;
         }
         debug_assert!(!self.gate.agenda.precedes_new_data(), "retransmissions went first");
-        self.in_flight() > 0 && !self.arms_timer_when_sent() && self.has_no_space_to_look_for()
+        self.in_flight() > 0 && !self.arms_timer_when_sent()
     }
 
     /// A paced flow has sent a segment, and its host passes the time to the next departure: counts the segments that only
@@ -65,7 +67,8 @@ impl Sender {
         let paced =
             self.flow.pacing_status == PacingStatus::Needed && !held.is_zero() && held <= self.flow.jiffy;
         let calm = self.ends_with_loss_probe() && self.scoreboard.lost_out() <= self.scoreboard.retrans_out();
-        if !(paced && calm && self.sends_routinely() && self.may_begin_burst(pass)) {
+        let may_begin = self.may_begin_burst(pass) && self.has_no_space_to_look_for();
+        if !(paced && calm && self.sends_routinely() && may_begin) {
             return false;
         }
         self.count_burst();
@@ -91,7 +94,8 @@ impl Sender {
         if left > 0 {
             let truesize = u64::from(self.truesize(self.mss()));
             let small_queue_limit = self.small_queue_limit(truesize, Urgency::NewData);
-            self.gate.agenda.progress.burst = Burst { left: left as u32, fills_cwnd, small_queue_limit };
+            self.gate.agenda.progress.burst =
+                Burst { left: left as u32, fills_cwnd, looks_for_space: false, small_queue_limit };
         }
     }
 
@@ -143,6 +147,9 @@ impl Sender {
         if self.flow.pacing_status != PacingStatus::None {
             self.sent_of_paced_burst();
         }
+        if self.gate.agenda.progress.burst.looks_for_space {
+            self.look_after_first();
+        }
         let progress = &mut self.gate.agenda.progress;
         progress.sent += 1;
         progress.burst.left -= 1;
@@ -174,6 +181,13 @@ impl Sender {
     #[inline(never)]
     fn end_burst(&mut self) {
         self.end_if_refused();
+    }
+
+    /// Transmissions make no room, so it is looked for once.
+    #[inline(never)]
+    fn look_after_first(&mut self) {
+        self.gate.agenda.progress.burst.looks_for_space = false;
+        self.check_space_after_sending();
     }
 
     /// What depends on the time of each segment: the next departure, and when cwnd and the send buffer were last looked at.
