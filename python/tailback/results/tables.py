@@ -1,10 +1,23 @@
-"""Tables as Parquet files: zstd, units in the column metadata, identical bytes for identical rows."""
+"""Tables as Parquet files: compressed, units in the column metadata, identical bytes for identical rows.
 
+How a column is written depends on its kind. The file says it for each column, so that a reader need not know:
+
+    text        a dictionary                                              Snappy
+    integers    differences between neighbours (DELTA_BINARY_PACKED)      Snappy
+    floats      the first byte of each value, then the second of each     zstd
+                (BYTE_STREAM_SPLIT), …
+
+Most integers are counters, whose differences are a few hundred bytes in most runs. To set up zstd takes longer than to
+compress these. In all, files are as short as with zstd alone, in two thirds of the time.
+"""
+
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import types
 
 from tailback.results.errors import NotResults
 
@@ -21,13 +34,26 @@ ROW_GROUP = 1 << 20
 def to_parquet(table: pa.Table) -> bytes:
     """`table` as the bytes of a Parquet file."""
     sink = pa.BufferOutputStream()
-    # Numbers seldom repeat so often that a dictionary of them would be shorter; to build one takes a third of the time.
-    text = [field.name for field in table.schema if pa.types.is_string(field.type)]
+    text = _of(table, types.is_string)
+    integers = _of(table, types.is_integer)
+    floats = _of(table, types.is_floating)
     # Combined, because the chunks of the Arrow stream would change the file.
-    whole = table.combine_chunks()
-    pq.write_table(whole, sink, compression="zstd", row_group_size=ROW_GROUP, use_dictionary=text)
+    pq.write_table(
+        table.combine_chunks(),
+        sink,
+        row_group_size=ROW_GROUP,
+        # Numbers seldom repeat so often that a dictionary of them would be shorter.
+        use_dictionary=text,
+        column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED") | dict.fromkeys(floats, "BYTE_STREAM_SPLIT"),
+        compression=dict.fromkeys(table.column_names, "snappy") | dict.fromkeys(floats, "zstd"),
+    )
     content: bytes = sink.getvalue().to_pybytes()
     return content
+
+
+def _of(table: pa.Table, kind: Callable[[pa.DataType], bool]) -> list[str]:
+    """The names of the columns of this kind."""
+    return [field.name for field in table.schema if kind(field.type)]
 
 
 def from_parquet(content: bytes) -> "pd.DataFrame":

@@ -1,6 +1,7 @@
 """Results folders: runs are complete or absent, folders are claimed and resumed, nothing is overwritten."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -8,7 +9,9 @@ import sys
 import textwrap
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -28,6 +31,7 @@ from tailback.results import (
     run_name,
 )
 from tailback.results.store import Finished
+from tailback.results.tables import to_parquet
 from tailback.sweep import Sweep, run_all
 
 RUN = planned({"cc": "cubic"}, scenario())
@@ -65,8 +69,32 @@ def test_tables_keep_their_units_and_are_compressed(tmp_path: Path) -> None:
     assert run.units("tcp_info") == {
         "t": "s", "snd_cwnd": "segments", "rtt": "µs", "total_retrans": "segments",
     }  # fmt: skip
-    column = pq.ParquetFile(folder / "flows.parquet").metadata.row_group(0).column(0)
-    assert column.compression == "ZSTD"
+    group = pq.ParquetFile(folder / "flows.parquet").metadata.row_group(0)
+    columns = [group.column(place) for place in range(group.num_columns)]
+    assert {column.path_in_schema: column.compression for column in columns} == {
+        "t": "ZSTD", "flow": "SNAPPY", "bytes": "SNAPPY",
+    }  # fmt: skip
+    assert {column.path_in_schema: written_as(column) for column in columns} == {
+        "t": "BYTE_STREAM_SPLIT", "flow": "RLE_DICTIONARY", "bytes": "DELTA_BINARY_PACKED",
+    }  # fmt: skip
+
+
+def written_as(column: Any) -> str:
+    """The encoding of the values; the others are those of dictionaries and of absent values."""
+    (encoding,) = set(column.encodings) - {"PLAIN", "RLE"}
+    return str(encoding)
+
+
+def test_every_value_is_read_as_it_was_written() -> None:
+    columns = {
+        "t": pa.array([0.1, None, -1e308, math.inf]),
+        "flow": pa.array(["a", None, "a", "µ"]),
+        "bytes": pa.array([0, 2**64 - 1, None, 1], pa.uint64()),
+        "offset": pa.array([-(2**63), 2**63 - 1, 0, None]),
+        "up": pa.array([True, None, False, True]),
+    }
+    table = pa.table(columns)
+    assert pq.read_table(pa.BufferReader(to_parquet(table))).equals(table)
 
 
 def test_the_same_tables_are_the_same_bytes(tmp_path: Path) -> None:
