@@ -19,7 +19,9 @@ class Groups:
 
     def split(self, values: Values) -> dict[str, Values]:
         """The values of each name."""
-        return dict(zip(self.names, np.split(values[self.order], self.starts[1:]), strict=True)) if self.names else {}
+        ordered, starts = values[self.order], self.starts.tolist()
+        ends = [*starts[1:], len(ordered)]
+        return {name: ordered[start:end] for name, start, end in zip(self.names, starts, ends, strict=False)}
 
     def sums(self, values: Values) -> dict[str, float]:
         """The sum of the values of each name; unknown ones count 0."""
@@ -41,6 +43,8 @@ class Groups:
 def grouped(words: Words) -> Groups:
     """The groups of the rows of a column of names; rows without a name are in none."""
     order = np.argsort(words.codes, kind="stable")
-    order = order[np.searchsorted(words.codes[order], 0) :]
-    present, starts = np.unique(words.codes[order], return_index=True)
-    return Groups([words.known[code] for code in present], order, starts)
+    # Rows without a name have the code −1, and come first.
+    nameless, *counts = np.bincount(words.codes + 1, minlength=1).tolist()
+    present = {words.known[code]: count for code, count in enumerate(counts) if count}
+    starts = np.array([0, *present.values()], dtype=np.intp).cumsum()[:-1]
+    return Groups(list(present), order[nameless:], starts)

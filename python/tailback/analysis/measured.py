@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tailback.analysis import media, metrics, responsiveness, watching, wifi
+from tailback.analysis import media, metrics, responsiveness, warmup, watching, wifi
 from tailback.analysis.table import Table
 from tailback.analysis.window import Window
 
@@ -70,6 +70,11 @@ class Measured:
             return {}
         datagrams = self.tables.get("datagrams", Table.of({"t": [], "flow": [], "delay_ms": []}))
         return media.heard(datagrams, self.measure.streams, self.window)
+
+    @cached_property
+    def settling(self) -> dict[str, warmup.Settling]:
+        """The series whose warm-up is estimated."""
+        return warmup.settling(self.tables, self.window, self.measure.bin_ns)
 
     @cached_property
     def goodput(self) -> dict[str, float]:

@@ -109,7 +109,10 @@ def _numbers(column: Any) -> Values:
         return np.asarray(column, dtype=np.float64)
     if not pa.types.is_integer(column.type) and not pa.types.is_floating(column.type):
         return np.array(column.to_pylist(), dtype=np.float64)
-    batch = pa.record_batch([column.combine_chunks()], names=["numbers"])
+    whole = column.combine_chunks()
+    if not whole.null_count:
+        return np.asarray(np.from_dlpack(whole), dtype=np.float64)
+    batch = pa.record_batch([whole], names=["numbers"])
     return np.asarray(batch.to_tensor(null_to_nan=True).to_numpy()[:, 0], dtype=np.float64)
 
 
@@ -119,7 +122,7 @@ def _words(column: Any) -> Words:
     distinct = dict.fromkeys(words, -1)
     known = sorted(word for word in distinct if isinstance(word, str))
     codes = {**distinct, **{word: code for code, word in enumerate(known)}}
-    return Words(np.array(list(map(codes.__getitem__, words)), dtype=np.intp), known)
+    return Words(np.fromiter(map(codes.__getitem__, words), np.intp, len(words)), known)
 
 
 @dataclass(frozen=True, eq=False)

@@ -371,12 +371,12 @@ def convergence(run: Measured) -> dict[str, float] | None:
 
 def steady_from(run: Measured) -> dict[str, float] | None:
     """The start of the steady state, by series."""
-    return warmup.steady_from(run.tables, run.window, run.measure.bin_ns) or None
+    return warmup.steady_times(run.settling) or None
 
 
 def warm_up_bias(run: Measured) -> dict[str, float] | None:
     """The bias by warm-up, by series."""
-    return warmup.bias(run.tables, run.window, run.measure.bin_ns) or None
+    return warmup.biases(run.settling) or None
 
 
 def passive_rtt(run: Measured) -> Percentiles | None:

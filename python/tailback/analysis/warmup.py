@@ -46,9 +46,7 @@ def mser5(values: Series) -> int | None:
 
 def steady_from(tables: Tables, window: Window, bin_ns: int) -> dict[str, float]:
     """Time from which each series is steady by MSER-5 (s, in time of the run). A series without a result is absent."""
-    cuts = {name: mser5(series.values) for name, series in _series(tables, window, bin_ns).items()}
-    start = _start(tables, bin_ns) if cuts else 0
-    return {name: round((start + cut * bin_ns) / NANOSECONDS, 6) for name, cut in cuts.items() if cut is not None}
+    return steady_times(settling(tables, window, bin_ns))
 
 
 def bias(tables: Tables, window: Window, bin_ns: int) -> dict[str, float]:
@@ -56,8 +54,7 @@ def bias(tables: Tables, window: Window, bin_ns: int) -> dict[str, float]:
     of the steady rest: 0.2 is a mean that is 20 % too high. The warm-up is what MSER-5 cuts. A series whose window
     begins when it is steady, or without a result, is absent.
     """
-    found = {name: _bias(series) for name, series in _series(tables, window, bin_ns).items()}
-    return {name: round(share, 6) for name, share in found.items() if share is not None}
+    return biases(settling(tables, window, bin_ns))
 
 
 def unsettled(summary: Mapping[str, Any]) -> dict[str, float]:
@@ -66,14 +63,43 @@ def unsettled(summary: Mapping[str, Any]) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class _Series:
-    """A value per sampling interval from the first byte on. The window begins at the index `begin`."""
+class Settling:
+    """A value per sampling interval from the first byte on, and where MSER-5 cuts it."""
 
     values: Series
+    start_ns: int
+    """The start of the first interval."""
+    bin_ns: int
     begin: int
+    """The index at which the window begins."""
+    cut: int | None
+
+    @property
+    def steady_s(self) -> float | None:
+        """Time from which it is steady."""
+        return None if self.cut is None else round((self.start_ns + self.cut * self.bin_ns) / NANOSECONDS, 6)
+
+    @property
+    def bias(self) -> float | None:
+        """By how much the warm-up inside the window moves the mean, as a share."""
+        if self.cut is None or self.cut <= self.begin:
+            return None
+        rest = float(self.values[self.cut :].mean())
+        return round(float(self.values[self.begin :].mean()) / rest - 1, 6) if rest > 0 else None
 
 
-def _series(tables: Tables, window: Window, bin_ns: int) -> dict[str, _Series]:
+def steady_times(series: Mapping[str, Settling]) -> dict[str, float]:
+    """As `steady_from`, of these series."""
+    return {name: at for name, each in series.items() if (at := each.steady_s) is not None}
+
+
+def biases(series: Mapping[str, Settling]) -> dict[str, float]:
+    """As `bias`, of these series."""
+    return {name: share for name, each in series.items() if (share := each.bias) is not None}
+
+
+def settling(tables: Tables, window: Window, bin_ns: int) -> dict[str, Settling]:
+    """The series of a run; none if no receiver read anything."""
     if "flows" not in tables or not len(tables["flows"]):
         return {}
     start = _start(tables, bin_ns)
@@ -82,20 +108,12 @@ def _series(tables: Tables, window: Window, bin_ns: int) -> dict[str, _Series]:
     if "tcp_info" in tables:
         found["tcp_rtt_ms"] = _mean_rtt(tables["tcp_info"], whole, bin_ns)
     begin = max(0, -((start - window.start_ns) // bin_ns))
-    return {name: _Series(values, begin) for name, values in found.items()}
+    return {name: Settling(values, start, bin_ns, begin, mser5(values)) for name, values in found.items()}
 
 
 def _start(tables: Tables, bin_ns: int) -> int:
     """The start of the sampling interval in which the first byte was read."""
     return int(nanoseconds(tables["flows"]).min()) - bin_ns
-
-
-def _bias(series: _Series) -> float | None:
-    cut = mser5(series.values)
-    if cut is None or cut <= series.begin:
-        return None
-    rest = float(series.values[cut:].mean())
-    return float(series.values[series.begin :].mean()) / rest - 1 if rest > 0 else None
 
 
 def _error_of_the_rest(batches: Series) -> Series:
