@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+from msgspec.structs import replace
 
 from conformance.grid import Grid, Place
 from conformance.judge import Campaign, Figures, Repetition, Simulated

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+from msgspec.structs import replace
 
 from conformance.kinds.kinds import Case, experiment
 from tailback import sweep

@@ -6,9 +6,11 @@ A case is a configuration of a file in experiments/conformance, with its own see
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tailback import scenario
 from tailback.scenario import Experiment

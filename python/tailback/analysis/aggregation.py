@@ -14,11 +14,12 @@ Deviations: the overhead h is taken in bytes (the paper's equation 2 prints it w
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from msgspec import Struct
+from msgspec.structs import replace
 
 BITS = 8
 KILO = 1e3
@@ -29,8 +30,7 @@ SHARES = (0.05, 1.0, 0.0025)
 Values = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """The parameters of the model that depend on the cell; the defaults are those of Table I."""
 
     packet_bytes: float = 1500
@@ -85,8 +85,7 @@ def rtt_ms(packets: Values, cell: Cell) -> Values:
     )
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(Struct, frozen=True):
     """The model fitted to a sweep."""
 
     cell: Cell

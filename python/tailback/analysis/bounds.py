@@ -5,8 +5,10 @@ configurations that are compared: of the highest for a bound from below, of the 
 """
 
 import re
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tailback.analysis.metric import UNITS, Column
 from tailback.analysis.quantities import WrongBound, quantity
@@ -27,8 +29,7 @@ _BOUND = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """A bound on a quantity."""
 
     column: Column

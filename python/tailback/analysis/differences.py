@@ -28,11 +28,12 @@ at most one in twenty is expected to be due to chance, however many configuratio
 import itertools
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from tailback.analysis.equivalence import interval_of_means
 from tailback.analysis.metric import Metric, Number, Read, Summary, Test
@@ -55,8 +56,7 @@ NAN = float("nan")
 Values = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """A number of the registry that comparisons use."""
 
     metric: Metric
@@ -84,8 +84,7 @@ METRICS: Mapping[str, Compared] = View(
 """The numbers that comparisons use, by key, in the order of tables."""
 
 
-@dataclass(frozen=True)
-class SummaryPair:
+class SummaryPair(Struct, frozen=True):
     """The summaries of one run on both sides."""
 
     configuration: int
@@ -94,8 +93,7 @@ class SummaryPair:
     candidate: Summary
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """The difference in one metric of one configuration; unknown values are NaN."""
 
     pairs: int
@@ -140,7 +138,7 @@ def paired_metrics(pairs: Iterable[SummaryPair]) -> "pd.DataFrame":
 def differences(paired: "pd.DataFrame") -> "pd.DataFrame":
     """One row per configuration and metric of `paired_metrics`: `title`, `unit`, the fields of `Difference`, `q`."""
     rows = [_row(group) for _, group in paired.groupby(["configuration", "metric"], sort=False)]
-    columns = ["configuration", "metric", "title", "unit", *Difference.__dataclass_fields__]
+    columns = ["configuration", "metric", "title", "unit", *Difference.__struct_fields__]
     table = frame(rows, columns=columns)
     return table.assign(q=_discovery_rates(table["p"].to_numpy(np.float64)))
 

@@ -6,18 +6,17 @@ computed, because it needs independent samples, and samples of RTT and cwnd are 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
 
 from tailback.analysis.metrics import Samples
 
 COLUMNS = ("configuration", "quantity", "unit", "n_reference", "n_candidate", "wasserstein", "relative", "ks")
 
 
-@dataclass(frozen=True)
-class SamplePair:
+class SamplePair(Struct, frozen=True):
     """Samples of one quantity of one configuration on both sides."""
 
     configuration: int

@@ -13,11 +13,11 @@ look at what happens *at* the first divergence, not at how far apart the traces 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
 
 from tailback.analysis.window import NANOSECONDS, nanoseconds
 
@@ -41,8 +41,7 @@ REFERENCE, CANDIDATE = "reference", "candidate"
 SIDES = (REFERENCE, CANDIDATE)
 
 
-@dataclass(frozen=True)
-class Threshold:
+class Threshold(Struct, frozen=True):
     """The threshold above which two values differ."""
 
     share: float
@@ -61,8 +60,7 @@ def default_threshold(sampling: Sampling) -> Threshold:
     return AT_EACH_ACK if sampling == "ack" else AT_INTERVALS
 
 
-@dataclass(frozen=True)
-class Traces:
+class Traces(Struct, frozen=True):
     """`TCP_INFO` of one run on both sides, and how it was sampled."""
 
     reference: pd.DataFrame

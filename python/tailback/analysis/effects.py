@@ -7,9 +7,9 @@ undecided otherwise. One repetition has no interval, so it gives no findings.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tailback.analysis.equivalence import Decision, decision, interval_of_means
 from tailback.analysis.metric import Column, Summary
@@ -44,8 +44,7 @@ FEW = 2
 """Up to so many combinations are named one by one."""
 
 
-@dataclass(frozen=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """The difference that a value of an axis makes under one combination of the other axes."""
 
     place: tuple[str, ...]
@@ -63,8 +62,7 @@ class Effect:
         return f"{number} [{_digits(self.low)}, {_digits(self.high)}]{where}"
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """What one value of an axis changes, compared with the first value."""
 
     axis: str

@@ -15,11 +15,11 @@ numbers, hence different seeds, in both shares.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tailback.analysis import student
 from tailback.analysis.rows import records
@@ -45,8 +45,7 @@ class Allowing(Protocol):
         """The largest difference that is within tolerance; `None` if this pair is not judged."""
 
 
-@dataclass(frozen=True)
-class Likeness:
+class Likeness(Struct, frozen=True):
     """Shares of pairs of single runs within tolerance; NaN if there are no such pairs, or if they are not judged."""
 
     alike: float

@@ -1,15 +1,13 @@
 """Rows of a table by a name that they have, such as their flow or device, without a table for each name."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tailback.analysis.table import Values, Words
 
 
-@dataclass(frozen=True)
-class Groups:
+class Groups(Struct, frozen=True):
     """The rows of each name, sorted by name and within one name in the order of the table."""
 
     names: list[str]

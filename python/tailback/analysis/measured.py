@@ -1,17 +1,17 @@
 """A measured run: its tables, and the other facts that the metrics need."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct, field
 
 from tailback.analysis import media, metrics, responsiveness, warmup, watching, wifi
 from tailback.analysis.table import Table
 from tailback.analysis.window import Window
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """The facts about a run that a summary needs in addition to its tables."""
 
     window: Window
@@ -48,8 +48,7 @@ class Measure:
         return frozenset(flow for flow, known in self.directions.items() if known == direction)
 
 
-@dataclass
-class Measured:
+class Measured(Struct, dict=True):
     """The input from which the value of a metric is computed."""
 
     tables: Mapping[str, Table]

@@ -11,10 +11,10 @@ late and counts as lost.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tailback.analysis import emodel
 from tailback.analysis.metrics import Samples
@@ -30,8 +30,7 @@ MS = 1_000_000
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Stream:
+class Stream(Struct, frozen=True):
     """One direction of a call or a game; times in ns."""
 
     codec: str
@@ -55,8 +54,7 @@ def _ticks(lasts_ns: int, gap_ns: int) -> int:
     return -(-max(0, lasts_ns) // gap_ns)
 
 
-@dataclass(frozen=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """A stream in the window: delays and play times of its datagrams in order of arrival, and how many were due."""
 
     stream: Stream

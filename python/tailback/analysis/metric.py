@@ -2,8 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tailback.analysis.measured import Measured
 
@@ -32,8 +34,7 @@ UNITS: Mapping[str, Mapping[str, float]] = {
 """For each unit, the units in which a value may be written, and their factors."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     """One number of a summary, and how it is displayed."""
 
     title: str
@@ -67,8 +68,7 @@ def at(*keys: str) -> Read:
     return read
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """A column of the table after a run."""
 
     place: int
@@ -80,8 +80,7 @@ class Heading:
     decimals: int | None = None
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(Struct, frozen=True):
     """A statistic of a metric: one number per run."""
 
     title: str
@@ -104,8 +103,7 @@ class Number:
         return self.read_by or at(*self.key.split("."))
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """A metric: its key, its definition, and its uses."""
 
     name: str

@@ -1,10 +1,10 @@
 """Means over the repetitions of each configuration, with 95 % intervals."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from tailback.analysis.intervals import t_interval
 from tailback.analysis.metric import Column, Summary
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 Runs = Sequence[tuple[Mapping[str, str], Summary]]
 
 
-@dataclass(frozen=True)
-class Mean:
+class Mean(Struct, frozen=True):
     """The mean of a number over the repetitions, and the ends of its 95 % interval; unknown values are NaN."""
 
     mean: float
@@ -26,8 +25,7 @@ class Mean:
     high: float
 
 
-@dataclass(frozen=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     """The repetitions of one configuration."""
 
     axes: Mapping[str, str]

@@ -16,9 +16,9 @@ draft's test of stability.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tailback.analysis.metrics import Samples, tcp_rtt_samples
 from tailback.analysis.table import Columns, Table
@@ -29,8 +29,7 @@ TRIMMED = 95
 """The percentile above which samples are left out."""
 
 
-@dataclass(frozen=True)
-class Probes:
+class Probes(Struct, frozen=True):
     """When the probes of a run began, and its load, in ns; `load_ns` is `None` without load."""
 
     began_ns: Mapping[str, int]

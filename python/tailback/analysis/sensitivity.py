@@ -18,11 +18,11 @@ are over the existing ones.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from msgspec import Struct
 
 from tailback.analysis.intervals import CONFIDENCE
 from tailback.analysis.metric import Column, Summary
@@ -38,8 +38,7 @@ Values = npt.NDArray[np.float64]
 Runs = Sequence[tuple[Mapping[str, str], Summary]]
 
 
-@dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(Struct, frozen=True):
     """The indices of all axes."""
 
     column: Column
@@ -74,8 +73,7 @@ def sensitivity(axes: Mapping[str, Sequence[str]], runs: Runs, column: Column, *
     return Sensitivity(column, table, found.between, float(np.sqrt(found.variance)), missing)
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(Struct, frozen=True):
     variance: float
     between: float
     first: Values

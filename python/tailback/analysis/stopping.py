@@ -7,16 +7,15 @@ nominal; requiring at least `least` repetitions keeps that loss small [law2015 Â
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tailback.analysis.intervals import half_width
 from tailback.analysis.metric import Summary
 
 
-@dataclass(frozen=True)
-class Stopping:
+class Stopping(Struct, frozen=True):
     """The rule that decides when a configuration has enough repetitions."""
 
     share: float

@@ -6,13 +6,13 @@ imported, because that takes longer than to summarise ten runs.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +28,7 @@ Columns: TypeAlias = Union["Table", "pd.DataFrame", pa.Table, Mapping[str, Any]]
 """What can be read as a table."""
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(Struct, frozen=True):
     """A column of text."""
 
     codes: Places
@@ -62,8 +61,7 @@ class Words:
         return Words(self.codes[rows], self.known)
 
 
-@dataclass(eq=False)
-class Whole:
+class Whole(Struct, eq=False, dict=True):
     """All rows of a table. Each column is converted once."""
 
     columns: "pd.DataFrame | pa.Table | Mapping[str, Any]"
@@ -125,8 +123,7 @@ def _words(column: Any) -> Words:
     return Words(np.fromiter(map(codes.__getitem__, words), np.intp, len(words)), known)
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
+class Table(Struct, frozen=True, eq=False):
     """Some or all rows of a table."""
 
     whole: Whole

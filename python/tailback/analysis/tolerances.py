@@ -9,8 +9,9 @@ The defaults are in the registry of metrics.
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from tailback.analysis.differences import METRICS, SIGNIFICANT, differences, fewest
 from tailback.analysis.equivalence import decision, likenesses
@@ -34,8 +35,7 @@ class WrongTolerance(Exception):
     """The text is not a tolerance; the message gives an example."""
 
 
-@dataclass(frozen=True)
-class Tolerance:
+class Tolerance(Struct, frozen=True):
     """A tolerance as defined at the top of this file; `None` for parts that are not given."""
 
     share: float | None = None
@@ -103,8 +103,7 @@ FIDELITY: Mapping[str, Tolerance] = View(
 """The tolerances of the simulator relative to a kernel, from the registry."""
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The verdict on a difference. `excess` is the difference in units of the tolerance, signed; NaN if there is no
     verdict.
     """

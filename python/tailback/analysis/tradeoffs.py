@@ -13,12 +13,12 @@ is the one farthest from the bounds.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from msgspec import Struct
 
 from tailback.analysis.bounds import Bound
 from tailback.analysis.intervals import t_interval
@@ -80,8 +80,7 @@ def _shares(samples: Sequence[tuple[Values, Values]], count: int) -> Values:
     return hits / RESAMPLES
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(Struct, frozen=True):
     """A mean over repetitions with its interval, which is NaN for a single repetition."""
 
     column: Column
@@ -90,8 +89,7 @@ class Number:
     high: float
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """One configuration, and whether it meets the bounds."""
 
     axes: Mapping[str, str]
@@ -104,8 +102,7 @@ class Candidate:
     """The wanted quantity in each repetition."""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The configuration to choose under the bounds."""
 
     bounds: Sequence[Bound]

@@ -13,11 +13,11 @@ warning depends on how much the cut part changes the mean over the window (`bias
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
@@ -62,8 +62,7 @@ def unsettled(summary: Mapping[str, Any]) -> dict[str, float]:
     return {name: share for name, share in summary.get("warm_up_bias", {}).items() if abs(share) > MATTERS}
 
 
-@dataclass(frozen=True)
-class Settling:
+class Settling(Struct, frozen=True):
     """A value per sampling interval from the first byte on, and where MSER-5 cuts it."""
 
     values: Series

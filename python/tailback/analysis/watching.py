@@ -11,9 +11,9 @@ compare.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tailback.analysis.metrics import Samples, known
 from tailback.analysis.table import Columns, Table
@@ -23,8 +23,7 @@ MBIT = 1e6
 MS = 1000
 
 
-@dataclass(frozen=True)
-class Playback:
+class Playback(Struct, frozen=True):
     """The facts about a video that its table does not have."""
 
     start_ns: int

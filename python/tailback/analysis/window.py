@@ -4,10 +4,9 @@ Half-open, start ≤ t < end, so that adjacent windows share no sample. Tables h
 comparisons use whole nanoseconds, to avoid rounding errors.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tailback.analysis.table import NANOSECONDS, Columns, Table
 
@@ -16,8 +15,7 @@ __all__ = ["NANOSECONDS", "Window", "nanoseconds", "until"]
 Nanoseconds = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(Struct, frozen=True):
     """A window, in nanoseconds since the start of the run."""
 
     start_ns: int

@@ -6,8 +6,9 @@ observe are absent from its tables.
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+
+from msgspec import Struct, field
 
 from tailback.resolved import Scenario
 
@@ -50,8 +51,7 @@ class Progress(Protocol):
         """Cancels the run, which then raises `RunCancelled`."""
 
 
-@dataclass(frozen=True)
-class RunResult:
+class RunResult(Struct, frozen=True):
     """The result of one run: its tables by name, and its cost (`docs/contracts.md`)."""
 
     tables: Tables

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from tailback.tc.options import Grammar
 from tailback.tc.printing import Printed
@@ -28,8 +29,7 @@ def no_lines(_entry: Mapping[str, Any]) -> Iterator[str]:
     yield from ()
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """The fields of a discipline in `tc -s -j qdisc show`, and their format in `tc -s`."""
 
     options: Callable[[Settings], Json]
@@ -55,8 +55,7 @@ class Shown:
     """Formats further lines from its entry in the JSON."""
 
 
-@dataclass(frozen=True)
-class InKernel:
+class InKernel(Struct, frozen=True):
     """The support of a discipline in real kernels; the simulator supports everything."""
 
     comes: Literal["as a module", "with every kernel"] = "as a module"
@@ -74,8 +73,7 @@ class InKernel:
     offsets."""
 
 
-@dataclass(frozen=True)
-class Discipline:
+class Discipline(Struct, frozen=True):
     """A queue discipline; `kind` is its name in `tc`."""
 
     kind: str

@@ -8,7 +8,7 @@ I, for G.729A with voice activity detection [itu-g113 Appendix I]. G.113 has no 
 no MOS.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 FRAME_NS = 20_000_000
 """The time between two packets: the default of RFC 3551. [rfc3551 §4.2]"""
@@ -16,8 +16,7 @@ FRAME_NS = 20_000_000
 RTP_HEADER = 12
 
 
-@dataclass(frozen=True)
-class Codec:
+class Codec(Struct, frozen=True):
     """A codec: its bit rate without headers, and its parameters in the E-model, `None` if none are published."""
 
     rate_bps: int

@@ -12,7 +12,8 @@ has no rate, because the channel is shared.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tailback import qdiscs
 from tailback.qdiscs import series
@@ -20,8 +21,7 @@ from tailback.resolved.links import Link, Trace
 from tailback.resolved.qdiscs import Class, Qdisc
 
 
-@dataclass(frozen=True, kw_only=True)
-class Device:
+class Device(Struct, frozen=True, kw_only=True):
     """The device of a host on a link, or its radio in a cell."""
 
     name: str

@@ -1,13 +1,12 @@
 """The way of packets through the wired network of a resolved scenario, and the shortest time that it allows a flow."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tailback.resolved.devices import Device, rate_of
 from tailback.resolved.scenario import Scenario
 
 
-@dataclass(frozen=True)
-class Path:
+class Path(Struct, frozen=True):
     """A path there and back without other traffic."""
 
     round_trip_ns: int

@@ -4,8 +4,9 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from tailback.resolved import Scenario, to_json
 
@@ -16,8 +17,7 @@ LONGEST_LABEL = 120
 """Maximum number of characters of axis values in a folder name; ext4 and NTFS allow 255 in total."""
 
 
-@dataclass(frozen=True)
-class RunPlan:
+class RunPlan(Struct, frozen=True):
     """A planned run."""
 
     name: str

@@ -6,8 +6,9 @@ and directions, the same backend, and the same build of it. Their axes may diffe
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tailback.resolved import to_json
 from tailback.results import layout, soundness
@@ -15,8 +16,7 @@ from tailback.results.errors import RunDamaged
 from tailback.results.identity import HASH_LENGTH, RunPlan, digest
 
 
-@dataclass(frozen=True)
-class Shelf:
+class Shelf(Struct, frozen=True):
     """Folders to search for complete runs, by the digest at the end of their names."""
 
     places: Mapping[str, Sequence[Path]]

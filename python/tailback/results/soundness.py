@@ -7,9 +7,10 @@ run counts as complete and is not repeated.
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from tailback.results import tables
 from tailback.results.errors import RunDamaged
@@ -23,8 +24,7 @@ MAGIC = b"PAR1"
 """The first and last bytes of a Parquet file. [parquet-format README]"""
 
 
-@dataclass(frozen=True)
-class Read:
+class Read(Struct, frozen=True):
     """The JSON files of an undamaged run."""
 
     manifest: Mapping[str, Any]

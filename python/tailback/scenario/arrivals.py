@@ -14,9 +14,11 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tailback.limits import FileRefused, read_regular
 from tailback.tc import units
@@ -66,8 +68,7 @@ size (100kb is the mean):
   file sizes.txt                 a size in bytes and the share of flows up to it on each line, linear in between"""
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(Struct, frozen=True):
     """A distribution of sizes in bytes with this mean; `shape` is sigma (lognormal) or alpha (pareto)."""
 
     kind: Literal["constant", "exponential", "lognormal", "pareto", "general pareto", "points"]
@@ -139,8 +140,7 @@ NAMED: dict[str, Sizes] = {
 """Distributions that papers published."""
 
 
-@dataclass(frozen=True)
-class Arrivals:
+class Arrivals(Struct, frozen=True):
     """When connections open: `rate` per second, for `onoff` during the bursts, whose mean lengths are given."""
 
     kind: Literal["poisson", "periodic", "onoff", "trace"]

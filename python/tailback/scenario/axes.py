@@ -20,7 +20,9 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tailback.scenario import defaults, paths
 from tailback.scenario.document import Node, at, is_one_value, put, without, words
@@ -40,8 +42,7 @@ FOR_ALL_FLOWS = ("cc", "tsq", "offloads")
 FIXED = ("title", "vary", "repeat", "seed")
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One value of an axis: the patches that it applies to the file, each with its location."""
 
     label: str
@@ -54,16 +55,14 @@ class Choice:
         return tree
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """One axis of the grid."""
 
     name: str
     choices: tuple[Choice, ...]
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """The file of one configuration, and the labels that identify it."""
 
     labels: dict[str, str]

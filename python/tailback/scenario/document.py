@@ -9,8 +9,10 @@ options, `cc: {name: cubic, hystart: 0}`, is replaced as a whole, because the op
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import PurePath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tailback.scenario.errors import Where
 from tailback.scenario.paths import Loc, show
@@ -23,8 +25,7 @@ NAMED = ("cc", "driver")
 NAMES = ("name", "python", "module")
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(Struct, frozen=True):
     """A value, the position of its key, and (for a scalar) its text as written."""
 
     value: Scalar | dict[str, Node] | list[Node]

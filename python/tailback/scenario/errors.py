@@ -9,7 +9,8 @@ All errors of a file are collected into one `ScenarioError`; each `Finding` prin
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tailback import plain
 
@@ -20,8 +21,7 @@ MAX_SHOWN = 50
 """Maximum number of findings in the message of an error."""
 
 
-@dataclass(frozen=True, order=True)
-class Where:
+class Where(Struct, frozen=True, order=True):
     """A position in the input: a file (or `--set ...`) and, if known, the line, starting at 1."""
 
     file: str
@@ -31,8 +31,7 @@ class Where:
         return plain.shortened(self.file, LONGEST_PLACE) if self.line is None else f"{self.file}:{self.line}"
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One error: its position, the path of the key, the problem, and the remedy."""
 
     where: Where

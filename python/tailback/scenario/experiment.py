@@ -9,10 +9,11 @@ variables replaced (`variables`) → short forms expanded (`shapes`) → typed k
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from tailback.algorithms import CoreRegistry, Registry
@@ -31,8 +32,7 @@ from tailback.scenario.shapes import Expansion
 from tailback.scenario.variables import Substitution
 
 
-@dataclass(frozen=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     """One configuration of the grid: its labels, its checked keys, and the tree they were read from."""
 
     labels: Mapping[str, str]
@@ -44,8 +44,7 @@ class Configuration:
         return replace(self, keys=self.keys.model_copy(update={"repeat": Repeat(count, count)}))
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """One run of an experiment."""
 
     axes: Mapping[str, str]
@@ -64,8 +63,7 @@ class Run:
     """The group of each flow whose entry names one."""
 
 
-@dataclass(frozen=True)
-class Experiment:
+class Experiment(Struct, frozen=True):
     """A checked experiment file."""
 
     name: str

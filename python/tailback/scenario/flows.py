@@ -20,7 +20,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tailback import qdiscs
 from tailback.resolved import ControlSource, Offloads, SmallQueue
@@ -113,8 +115,7 @@ def kind_of(entry: Section) -> traffic.Kind:
     return next(row for row in traffic.KINDS.values() if isinstance(entry, row.keys))
 
 
-@dataclass(frozen=True)
-class _File:
+class _File(Struct, frozen=True):
     """The parts of the file that entries depend on (`traffic.File`)."""
 
     keys: Keys

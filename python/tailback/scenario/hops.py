@@ -6,8 +6,9 @@ A shared segment becomes a switch with a link to each of its hosts, so that all 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from tailback.scenario.cache import cached
 from tailback.scenario.defaults import CELL, MTU
@@ -17,8 +18,7 @@ from tailback.scenario.schema import Keys, Lan, Link, Wifi
 from tailback.scenario.values import Direction, direction
 
 
-@dataclass(frozen=True)
-class Wire:
+class Wire(Struct, frozen=True):
     """A link with its location in the file."""
 
     link: Link
@@ -26,8 +26,7 @@ class Wire:
     end_places: tuple[Loc, Loc]
 
 
-@dataclass(frozen=True)
-class RouteHop:
+class RouteHop(Struct, frozen=True):
     """One step of a route: `host` forwards packets for `target` to `neighbour`."""
 
     arrow: str

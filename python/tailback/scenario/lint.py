@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
+
+from msgspec import Struct
 
 from tailback import qdiscs
 from tailback.algorithms import Registry
@@ -112,8 +113,7 @@ WARNINGS: Mapping[str, str] = {
 """What each code of a warning means, for `tailback explain`."""
 
 
-@dataclass(frozen=True)
-class LintWarning:
+class LintWarning(Struct, frozen=True):
     """A likely mistake. `info` only explains; `warning` suggests a change."""
 
     code: str
@@ -127,8 +127,7 @@ class LintWarning:
         return f"{self.where}: {self.path}: {self.severity}: {self.text} [{self.code}]\n  hint: {self.remedy}"
 
 
-@dataclass(frozen=True)
-class _Warning:
+class _Warning(Struct, frozen=True):
     code: str
     severity: Literal["warning", "info"]
     loc: Loc

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from tailback.scenario.paths import Loc, show
 from tailback.tc.errors import nearest_hint
@@ -25,8 +26,7 @@ class Problem(NamedTuple):
     hint: str
 
 
-@dataclass(frozen=True)
-class Hop:
+class Hop(Struct, frozen=True):
     """A link of the graph: a wired link, or the link of a station to its access point."""
 
     ends: tuple[str, str]
@@ -45,8 +45,7 @@ class Hop:
         return self.cell is not None
 
 
-@dataclass(frozen=True)
-class Network:
+class Network(Struct, frozen=True, dict=True):
     """Hosts in the order of the file, and links; those of Wi-Fi cells come last."""
 
     hosts: tuple[str, ...]

@@ -11,7 +11,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tailback.scenario import defaults
 from tailback.tc.errors import WordError, nearest_hint
@@ -31,8 +32,7 @@ _UNTIL = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Repeat:
+class Repeat(Struct, frozen=True):
     """At least `min` and at most `max` repetitions, until the interval of each quantity is narrow enough."""
 
     min: int

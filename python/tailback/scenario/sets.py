@@ -8,8 +8,9 @@ file of a control is relative to the working directory here, and relative to the
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tailback.scenario import axes, own_controls, paths
 from tailback.scenario.document import Node, at, words

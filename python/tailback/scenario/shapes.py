@@ -22,9 +22,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tailback.scenario.document import Node
 from tailback.scenario.errors import Finding
@@ -193,8 +195,7 @@ def _star(hosts: int) -> Ends:
     yield from (((f"host{number}", "hub"), False) for number in range(1, hosts + 1))
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """A short form of `links`."""
 
     ends: Callable[[int], Ends]

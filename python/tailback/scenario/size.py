@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tailback.scenario import traffic
 from tailback.scenario.document import nearest
@@ -33,8 +34,7 @@ RowBytes = Mapping[str, int]
 """Bytes of a row by table."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """The rows that one interval causes."""
 
     loc: Loc
@@ -46,8 +46,7 @@ class Part:
         return sum(count * row_bytes[table] for table, count in self.rows.items())
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(Struct, frozen=True):
     """Lower bounds on the rows of a run and on their memory."""
 
     rows: int

@@ -7,14 +7,13 @@ have no effect. Values are numbers without units, as in `sysctl -w`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown, whole
 
 
-@dataclass(frozen=True)
-class Sysctl:
+class Sysctl(Struct, frozen=True):
     """One sysctl: `count` numbers from `min` to `max`. `default` is Linux's, for messages and listings."""
 
     name: str

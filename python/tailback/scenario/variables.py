@@ -8,7 +8,8 @@ limited, because a few variables that repeat each other ten times would exhaust 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tailback.scenario.document import Node
 from tailback.scenario.errors import Finding

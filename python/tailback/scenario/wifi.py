@@ -15,9 +15,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, TypeVar
+
+from msgspec import Struct, field
 
 from tailback.resolved import Edca, Mode
 from tailback.scenario import words
@@ -54,8 +55,7 @@ LIGHT = 299_792_458.0
 _PERCENT = re.compile(r"(?P<number>[0-9]{1,3}(?:\.[0-9]{0,9})?)\s*%")
 
 
-@dataclass(frozen=True)
-class Standard:
+class Standard(Struct, frozen=True):
     """The PPDU format of a standard, and its valid values."""
 
     format: str
@@ -74,8 +74,7 @@ STANDARDS: Mapping[str, Standard] = {
 }
 
 
-@dataclass(frozen=True)
-class Drivers:
+class Drivers(Struct, frozen=True):
     """The driver of all radios of a cell, and exceptions by host."""
 
     every: Algorithm
@@ -86,8 +85,7 @@ class Drivers:
         return next((self.by_host[name] for name in names if name in self.by_host), self.every)
 
 
-@dataclass(frozen=True)
-class ByStation(Generic[T]):
+class ByStation(Generic[T], Struct, frozen=True):
     """The value of all stations of a cell, and exceptions by station."""
 
     every: T

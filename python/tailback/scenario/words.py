@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tailback import qdiscs
 from tailback.qdiscs import series
@@ -38,8 +39,7 @@ DSCP = {
 _FITS = {"flow": "upload", "from": "client", "to": "server", "dscp": "EF"}
 
 
-@dataclass(frozen=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """Sends matching packets to a class. `fits`: flow, from, to, dscp or all; `what`: the name or code point."""
 
     fits: str
@@ -47,8 +47,7 @@ class Filter:
     minor: int
 
 
-@dataclass(frozen=True)
-class Class:
+class Class(Struct, frozen=True):
     """A class of a tree, with its minor number; parent 0 is the discipline."""
 
     minor: int
@@ -57,8 +56,7 @@ class Class:
     child: Algorithm | None
 
 
-@dataclass(frozen=True)
-class Algorithm:
+class Algorithm(Struct, frozen=True):
     """An algorithm with the given options in base units; a discipline may have a child or classes."""
 
     kind: str

@@ -12,8 +12,9 @@ import contextlib
 import platform
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tailback.analysis import Measure
 from tailback.backends import Backend, Progress, RunCancelled, RunFailed, backend_for, open_backend
@@ -46,8 +47,7 @@ class ClusterUnfit(SweepEnded):
     """The cluster cannot be reached, has no workers, or its workers have another build; the message says what to do."""
 
 
-@dataclass(frozen=True)
-class Build:
+class Build(Struct, frozen=True):
     """The build of an installation, which must be the same everywhere."""
 
     package: str
@@ -56,8 +56,7 @@ class Build:
     """`fingerprint` of the backend."""
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(Struct, frozen=True):
     """One run for a worker."""
 
     backend: str
@@ -79,8 +78,7 @@ class _Waiting:
         self.over.set()
 
 
-@dataclass(frozen=True)
-class ClusterExecutor:
+class ClusterExecutor(Struct, frozen=True):
     """Executes runs on a cluster."""
 
     client: "Client"

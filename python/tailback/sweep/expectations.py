@@ -6,10 +6,10 @@ mean crosses the bound: then other repetitions may decide otherwise. A number th
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tailback.analysis.bounds import Bound, WrongBound, bounds
 from tailback.analysis.intervals import t_interval
@@ -22,8 +22,7 @@ Expected = Mapping[Place, Sequence[Bound]]
 """The conditions of each configuration, by its axes."""
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """Whether one configuration meets one condition; unknown numbers are NaN."""
 
     axes: Mapping[str, str]

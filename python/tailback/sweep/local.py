@@ -12,9 +12,10 @@ import contextlib
 import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from tailback.analysis import Stopping
 from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunInvalid
@@ -28,8 +29,7 @@ REFRESH_S = 0.1
 """Interval of updates of the progress."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How one run ended."""
 
     run: RunPlan
@@ -71,8 +71,7 @@ class Silent(Audience):
         pass
 
 
-@dataclass(frozen=True)
-class Sweep:
+class Sweep(Struct, frozen=True):
     """How a plan is executed: results folder, backend, number of parallel runs."""
 
     store: Store
@@ -135,8 +134,7 @@ def _more(runs: Sequence[RunPlan], found: Mapping[str, Outcome], stopping: Stopp
     return runs[len(outcomes) : stopping.next_count(summaries)]
 
 
-@dataclass(frozen=True)
-class _WithoutEvents:
+class _WithoutEvents(Struct, frozen=True):
     """Adapts a `Watch` to an `Audience`."""
 
     watch: Watch
@@ -151,8 +149,7 @@ class _WithoutEvents:
         self.watch.update(done, total, fraction)
 
 
-@dataclass(frozen=True)
-class _Later:
+class _Later(Struct, frozen=True):
     """Reports the progress of a round to the audience; `before` runs precede it."""
 
     audience: Audience

@@ -9,11 +9,11 @@ run. The time of the sweep is the total divided by the number of parallel runs.
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct, field
 
 from tailback.backends import Backend, Clock, Progress, RunCancelled, RunFailed, backend_for
 from tailback.resolved import Scenario
@@ -35,8 +35,7 @@ TRIALS = 6
 NANOSECONDS = 1e9
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """One run of the plan."""
 
     run: RunPlan
@@ -45,8 +44,7 @@ class Planned:
     """Estimated or measured time; `None` if unknown."""
 
 
-@dataclass(frozen=True)
-class Preview:
+class Preview(Struct, frozen=True):
     """The preview of a sweep."""
 
     folder: Path
@@ -72,8 +70,7 @@ class Preview:
         return max(sum(known) / self.jobs, *known) if known else 0.0
 
 
-@dataclass(frozen=True)
-class Costs:
+class Costs(Struct, frozen=True):
     """Times of runs in s."""
 
     by_place: Mapping[tuple[tuple[str, str], ...], float]

@@ -2,9 +2,10 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from tailback.analysis import Stopping
 from tailback.backends import Backend, open_backend
@@ -19,8 +20,7 @@ from tailback.sweep.preview import Preview, preview
 from tailback.sweep.work import Worker
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """How to run an experiment."""
 
     backend: str = "sim"
@@ -36,8 +36,7 @@ class Request:
     """Results folders whose complete runs are reused."""
 
 
-@dataclass(frozen=True)
-class SweepResult:
+class SweepResult(Struct, frozen=True):
     """A finished experiment."""
 
     folder: Path

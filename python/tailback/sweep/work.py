@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
+from msgspec import Struct
 
 from tailback.analysis import Measure, Window, summarise
 from tailback.analysis.media import Stream
@@ -34,8 +34,7 @@ class Worker(Protocol):
         """Executes `run`; raises `RunFailed`, `RunInvalid` or `RunCancelled` for this run, or `SweepEnded` for all."""
 
 
-@dataclass(frozen=True)
-class LocalExecutor:
+class LocalExecutor(Struct, frozen=True):
     """Executes runs in the calling thread."""
 
     backend: Backend

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
+
+from msgspec import Struct, field
 
 from tailback.tc import units
 from tailback.tc.errors import WordError, nearest_hint
@@ -41,8 +42,7 @@ Zero = Literal["a value", "not given"]
 """The meaning of 0."""
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(Struct, frozen=True):
     """The syntax of one option, if it differs from that of its unit."""
 
     notation: Notation = "of its unit"
@@ -65,8 +65,7 @@ def _last_value(_found: Options, given: Options) -> Options:
     return given
 
 
-@dataclass(frozen=True)
-class Grammar:
+class Grammar(Struct, frozen=True):
     """The syntax of the options of one algorithm, as far as it is special."""
 
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -86,8 +85,7 @@ class Grammar:
     """Combines the options so far with new ones."""
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """The options of an algorithm: its kind, its parameters, and their syntax."""
 
     kind: str

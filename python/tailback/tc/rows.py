@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 Unit = Literal["number", "packets", "bytes", "time", "rate", "flag", "percent", "fraction", "gain", "choice"]
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One parameter, with values from `min` to `max`.
 
     `default` is None if the parameter is `required`, or derived from others. `words`: the values of a choice, by name.
@@ -26,8 +26,7 @@ class Parameter:
     required: bool = False
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """One algorithm. `classful`: it can have a child; `classes`: the options of its classes, if it can have any."""
 
     name: str

@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from msgspec import structs
+
 from tailback import sweep
 from tailback.backends import Backend, Unsuitable, backend_for, open_backend
 from tailback.results import Results, default_folder, open_results, pair
@@ -119,7 +121,7 @@ def _further(experiment: Experiment, done: Validated, most: int) -> Experiment |
     paired = done.comparison.pairing
     counts = {_place(paired.configurations[place]): len(paired.of(place)) for place in done.comparison.undecided}
     grown = tuple(_repeated(each, counts.get(_place(each.labels)), most) for each in experiment.configurations)
-    return None if grown == experiment.configurations else replace(experiment, configurations=grown)
+    return None if grown == experiment.configurations else structs.replace(experiment, configurations=grown)
 
 
 def _repeated(configuration: Configuration, count: int | None, most: int) -> Configuration:
@@ -147,7 +149,7 @@ def feasible(experiment: Experiment, backends: Mapping[str, Backend]) -> tuple[E
         raise Unsuitable(
             f"no configuration can run on {_all_of(backends)}\n  `{left_out[0].backend}`: {left_out[0].reason}"
         )
-    return replace(experiment, configurations=tuple(kept)), left_out
+    return structs.replace(experiment, configurations=tuple(kept)), left_out
 
 
 def _all_of(backends: Mapping[str, Backend]) -> str:

@@ -14,11 +14,12 @@ The kernel's runs are in `twin/` beside the results, its distances in `twin.json
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from msgspec.structs import replace
 
 from tailback import sweep
 from tailback.analysis.intervals import half_width

@@ -1,6 +1,6 @@
 """The rate of a device: the minimum of its link's rate at that instant and of the shapers that all packets pass."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from tailback.resolved import Class, Device, Link, Qdisc, Trace, mean_rate, rate_of, rates_of, shaped_rate
 from tailback.resolved.links import Change

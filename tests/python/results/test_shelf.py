@@ -1,12 +1,12 @@
 """Complete runs of other folders are reused if they would give the same data."""
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from fake_backend import FakeBackend, Nobody, experiment, planned, scenario
 from sweep.same import lasting
@@ -42,7 +42,7 @@ def test_a_run_in_another_results_folder_is_reused_with_the_same_data(tmp_path: 
 def test_a_run_that_could_differ_is_not_reused(tmp_path: Path, change: dict[str, Any]) -> None:
     run = planned({}, scenario("alike"))
     run_plan(tmp_path / "old", [run])
-    other = dataclasses.replace(run, **change)
+    other = structs.replace(run, **change)
     assert shelf([tmp_path / "old"]).find(run, FakeBackend.name) is not None
     assert shelf([tmp_path / "old"]).find(other, FakeBackend.name) is None
     assert shelf([tmp_path / "old"]).find(run, "uml") is None

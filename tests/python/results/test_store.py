@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec import structs
 
 from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenario, tables
 from tailback.analysis import configurations
@@ -251,7 +252,7 @@ def test_a_grid_that_has_grown_keeps_its_runs(tmp_path: Path) -> None:
 def test_another_build_of_the_backend_is_another_experiment(tmp_path: Path) -> None:
     with claim(tmp_path / "x", PLAN):
         pass
-    runs = [replace(run, fingerprint="rebuilt") for run in PLAN.runs]
+    runs = [structs.replace(run, fingerprint="rebuilt") for run in PLAN.runs]
     rebuilt = ExperimentPlan(PLAN.title, PLAN.source, (), FakeBackend.name, runs)
     assert default_folder("x", rebuilt, tmp_path) == tmp_path / "x-2"
 

@@ -77,8 +77,7 @@ class Sensor(Section):
     start: Time = Field("0s", validate_default=True, description="The first frame.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Frames(Flow):
+class Frames(Flow, frozen=True, kw_only=True):
     """Frames at a regular interval."""
 
     kind: ClassVar[str] = "sensor"

@@ -1,10 +1,11 @@
 """`tailback run`: runs all configurations and repetitions of an experiment."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
 from tailback.cli import testbeds
 from tailback.cli.options import Changes, Files, Jobs, Json, Part, backend_name, out_folder

@@ -1,9 +1,9 @@
 """Calls: in each direction, the packets of a codec at a fixed interval over UDP (RTP)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
+from msgspec.structs import replace
 from pydantic import Field, WithJsonSchema
 
 from tailback import resolved
@@ -75,8 +75,7 @@ class Call(Section):
     jitter: Time = Field(defaults.JITTER, validate_default=True, description="As for `tcp`.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Streams(Flow):
+class Streams(Flow, frozen=True, kw_only=True):
     """Streams of datagrams in both directions; `names` are the names of `there` and `back`."""
 
     kind: ClassVar[str] = "call"

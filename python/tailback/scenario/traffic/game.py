@@ -1,9 +1,9 @@
 """Games: the client sends its moves and the server the state of the game, each at its tick rate over UDP."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Annotated
 
+from msgspec.structs import replace
 from pydantic import Field, WithJsonSchema
 
 from tailback import resolved

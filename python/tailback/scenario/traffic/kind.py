@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
+
+from msgspec import Struct
 
 from tailback.resolved import SmallQueue, Traffic
 from tailback.scenario.network import Problem
@@ -13,8 +14,7 @@ from tailback.scenario.values import Direction, Section
 from tailback.scenario.words import Algorithm
 
 
-@dataclass(frozen=True)
-class Resolved:
+class Resolved(Struct, frozen=True):
     """The values of a flow that depend on the run: its name, the numbers of its hosts, and its start."""
 
     name: str
@@ -44,8 +44,7 @@ class File(Protocol):
         """The rate in bit/s of a wired device (`router -> client`) at the start; `None` if none is known."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Flow:
+class Flow(Struct, frozen=True, kw_only=True):
     """An entry with its preset expanded and its defaults filled in; times in ns."""
 
     kind: ClassVar[str]
@@ -71,8 +70,7 @@ class Flow:
         return ((name, self) for name in self.names)
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """The rows that a flow records at its own interval."""
 
     loc: Loc
@@ -91,8 +89,7 @@ def never_sampled(_flow: Any, _duration: int) -> int:
     return 0
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of traffic; `kind` is its key in the file."""
 
     kind: str

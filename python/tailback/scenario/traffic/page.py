@@ -1,10 +1,10 @@
 """Web pages: a browser loads the objects of a page over some connections, once or at an interval."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
+from msgspec.structs import replace
 from pydantic import Field, WithJsonSchema
 
 from tailback import resolved
@@ -99,8 +99,7 @@ class Page(Section):
     jitter: Time = Field(defaults.JITTER, validate_default=True, description="As for `tcp`.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Loads(Flow):
+class Loads(Flow, frozen=True, kw_only=True):
     """Loads of a page, one for each interval."""
 
     kind: ClassVar[str] = "page"

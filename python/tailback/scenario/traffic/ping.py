@@ -1,7 +1,6 @@
 """Echo requests at a fixed interval, over ICMP or UDP."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -36,8 +35,7 @@ class Ping(Section):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Echo(Flow):
+class Echo(Flow, frozen=True, kw_only=True):
     """Pings at a fixed interval."""
 
     kind: ClassVar[str] = "ping"

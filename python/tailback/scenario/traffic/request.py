@@ -1,9 +1,10 @@
 """Requests and answers: a client asks, reads the answer, pauses, and asks again over the same TCP connection."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import Field, WithJsonSchema
 
 from tailback import resolved
@@ -52,8 +53,7 @@ DRAWN = 1000
 """Answers and pauses that are drawn for a connection; it then begins again with the first."""
 
 
-@dataclass(frozen=True)
-class Pauses:
+class Pauses(Struct, frozen=True):
     """Pauses of this mean length, all equal or exponential."""
 
     mean_ns: int
@@ -110,8 +110,7 @@ class Request(Section):
     jitter: Time = Field(defaults.JITTER, validate_default=True, description="As for `tcp`.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Requests(Flow):
+class Requests(Flow, frozen=True, kw_only=True):
     """Connections with requests; `answers` and `pauses_ns` are drawn for each from the seed and its name.
 
     With `every_ns`, a connection opens at this interval and asks once.

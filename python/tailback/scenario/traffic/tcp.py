@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
+from msgspec.structs import replace
 from pydantic import Field
 
 from tailback import resolved
@@ -93,8 +93,7 @@ class Tcp(Section):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bulk(Flow):
+class Bulk(Flow, frozen=True, kw_only=True):
     """TCP connections that carry bulk data; `stop_ns` is None if only `bytes` ends them.
 
     With `arrivals`, `stop_ns` is the end of the arrivals; their number depends on the seed.

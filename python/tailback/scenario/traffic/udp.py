@@ -1,7 +1,6 @@
 """UDP datagrams at a constant rate."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -53,8 +52,7 @@ class Udp(Section):
     jitter: Time = Field(defaults.JITTER, validate_default=True, description="As for `tcp`.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Datagrams(Flow):
+class Datagrams(Flow, frozen=True, kw_only=True):
     """UDP flows, each at its own constant rate."""
 
     kind: ClassVar[str] = "udp"

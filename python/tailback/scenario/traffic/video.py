@@ -1,7 +1,6 @@
 """Video in segments (DASH): a player that fills a buffer and chooses a bitrate for each segment."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -54,8 +53,7 @@ class Video(Section):
     jitter: Time = Field(defaults.JITTER, validate_default=True, description="As for `tcp`.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Played(Flow):
+class Played(Flow, frozen=True, kw_only=True):
     """A video and its player; times in ns, bitrates in bit/s."""
 
     kind: ClassVar[str] = "video"

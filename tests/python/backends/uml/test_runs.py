@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pytest
+from msgspec import structs
 
 from backends.conftest import SECOND, agent_in, flow, kernel_in, left_running
 from conformance.wired.experiment import Experiment, twin
@@ -473,7 +474,7 @@ def test_a_killed_agent_is_an_error(under_way: UnderWay, room: Path) -> None:
 
 
 def test_a_killed_instance_fails_only_its_own_run(uml: Uml, scenario: Make, room: Path, tmp_path: Path) -> None:
-    short = replace(planned({"run": "short"}, of_json(scenario())), window_ns=(1_000_000_000, 3_000_000_000))
+    short = structs.replace(planned({"run": "short"}, of_json(scenario())), window_ns=(1_000_000_000, 3_000_000_000))
     lasting = planned({"run": "endless"}, of_json(endless(scenario) | {"title": "endless"}))
     out = tmp_path / "out"
 
