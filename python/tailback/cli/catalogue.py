@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tailback.algorithms import ETHERNET_MTU, CoreRegistry
 from tailback.cli.failures import WrongInput
@@ -13,8 +14,7 @@ from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.rows import Parameter, Row
 
 
-@dataclass(frozen=True)
-class ParameterRow:
+class ParameterRow(Struct, frozen=True):
     """A parameter as text."""
 
     name: str
@@ -24,8 +24,7 @@ class ParameterRow:
     meaning: str
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """An algorithm, a metric or a stack as text."""
 
     heading: str

@@ -1,18 +1,18 @@
 """Options that several commands share, and groups of options.
 
-The parameters of a command are its options. A parameter that is a dataclass is a group: each of its fields becomes an
+The parameters of a command are its options. A parameter that is a `Struct` is a group: each of its fields becomes an
 option of the command (`grouped`), so that related options are declared and passed together.
 """
 
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from msgspec import NODEFAULT, Struct, structs
 
 from tailback.cli import completions
 
@@ -85,16 +85,14 @@ def out_file(help_: str, default: str) -> Any:
     return typer.Option("-o", "--output", "--out", metavar="FILE", help=help_, show_default=default)
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """The runs that a command uses."""
 
     folder: Folder
     where: Where = None
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """The changes of the experiment file from the command line."""
 
     sets: Set = None
@@ -108,8 +106,7 @@ class Changes:
         return [*(self.sets or []), *(f"{key}={value}" for key, value in special.items() if value is not None)]
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """The criteria of a comparison."""
 
     tolerances: Annotated[
@@ -135,13 +132,13 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """`command` with an option for each field of its groups, in order; typer reads its signature."""
     parameters = inspect.signature(command).parameters
     kinds = get_type_hints(command, include_extras=True)
-    groups = {name: kinds[name] for name in parameters if is_dataclass(kinds[name])}
+    groups = {name: kinds[name] for name in parameters if _is_group(kinds[name])}
     options = [option for name in parameters for option in _options(parameters[name], kinds[name])]
 
     @functools.wraps(command)
     def called(**given: Any) -> None:
         for name, kind in groups.items():
-            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            given[name] = kind(**{field.name: given.pop(field.name) for field in structs.fields(kind)})
         command(**given)
 
     called.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
@@ -151,14 +148,15 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 def _options(parameter: inspect.Parameter, kind: Any) -> Iterator[inspect.Parameter]:
     """The options of a parameter of a command, which may be a group."""
-    if not is_dataclass(kind):
+    if not _is_group(kind):
         yield inspect.Parameter(
             parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default, annotation=kind
         )
         return
-    kinds = get_type_hints(kind, include_extras=True)
-    for field in fields(kind):
-        default = inspect.Parameter.empty if field.default is MISSING else field.default
-        yield inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kinds[field.name]
-        )
+    for field in structs.fields(kind):
+        default = inspect.Parameter.empty if field.default is NODEFAULT else field.default
+        yield inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=field.type)
+
+
+def _is_group(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)

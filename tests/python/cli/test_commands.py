@@ -3,12 +3,12 @@
 import importlib
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import pytest
 import typer
+from msgspec import Struct
 from typer.testing import CliRunner
 
 from tailback.cli import failures, show
@@ -19,8 +19,7 @@ from tailback.cli.options import grouped
 COMMANDS_FOLDER = Path(show.__file__).parent / "commands"
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """Options that belong together."""
 
     many: Annotated[list[str] | None, typer.Option("--many")] = None

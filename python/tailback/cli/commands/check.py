@@ -1,15 +1,14 @@
 """`tailback check`: errors and likely mistakes in an experiment file."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from tailback.cli.options import File, Set, backend_name
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True):
     """What is printed."""
 
     expand: Annotated[

@@ -1,17 +1,16 @@
 """`tailback duel`: congestion controls against each other."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from tailback.cli import completions
 from tailback.cli.options import Jobs, Set, backend_name, out_folder
 
 
-@dataclass(frozen=True)
-class Bottleneck:
+class Bottleneck(Struct, frozen=True):
     """The path of all duels, and their length."""
 
     rate: Annotated[str, typer.Option(metavar="RATE", help="Rate of the bottleneck.")] = "50mbit"
@@ -27,8 +26,7 @@ class Bottleneck:
     repeat: Annotated[int, typer.Option(metavar="N", min=1, help="Repetitions of each duel.")] = 3
 
 
-@dataclass(frozen=True)
-class Runs:
+class Runs(Struct, frozen=True):
     """Where and how the runs are made."""
 
     sets: Set = None

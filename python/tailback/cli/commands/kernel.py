@@ -1,10 +1,10 @@
 """`tailback kernel`: the kernels that `--backend uml` runs."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from tailback.cli.groups import Listed
 from tailback.cli.options import grouped
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 app = typer.Typer(cls=Listed, help="Build and list the kernels that `--backend uml` runs.", no_args_is_help=True)
 
 
-@dataclass(frozen=True)
-class Which:
+class Which(Struct, frozen=True):
     """The kernel that is built, or whose headers are."""
 
     version: Annotated[str, typer.Option(metavar="VERSION", help="Debian's linux-source of this version.")] = "6.12"

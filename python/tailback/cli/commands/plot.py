@@ -1,11 +1,11 @@
 """`tailback plot`: figures of a results folder."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from tailback.cli import completions
 from tailback.cli.options import Selection, out_file
@@ -28,8 +28,7 @@ Beside = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """The figure to draw, and its file."""
 
     name: Annotated[
@@ -49,8 +48,7 @@ class Figure:
     ] = False
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """The content of a figure, and its layout."""
 
     metric: Annotated[
@@ -91,8 +89,7 @@ class Style(StrEnum):
     SLIDES = "slides"
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """What the user sets about the finished figure."""
 
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="The title.", show_default=False)] = None

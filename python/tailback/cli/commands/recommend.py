@@ -1,16 +1,15 @@
 """`tailback recommend`: the setting to choose under a bound."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from tailback.cli.options import Changes, Given, Jobs, Json, Repeat, Selection, Set, Where
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct, frozen=True):
     """The options of the question."""
 
     bounds: Annotated[
@@ -40,8 +39,7 @@ class Question:
     where: Where = None
 
 
-@dataclass(frozen=True)
-class Running:
+class Running(Struct, frozen=True):
     """Options for running an experiment."""
 
     sets: Set = None

@@ -1,16 +1,15 @@
 """`tailback reproduce`: runs the experiments of papers and checks their claims."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from tailback.cli.options import Json, backend_name, out_folder, parallel
 
 
-@dataclass(frozen=True)
-class Running:
+class Running(Struct, frozen=True):
     """Options for running the experiments."""
 
     quick: Annotated[bool, typer.Option("--quick", help="Run one shorter repetition of each configuration.")] = False

@@ -1,10 +1,10 @@
 """`tailback run`: runs all configurations and repetitions of an experiment."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tailback.cli import testbeds
@@ -20,8 +20,7 @@ TWIN = "uml"
 """The backend of `--twin`."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """The backend and machines of the runs."""
 
     backend: Annotated[str, backend_name("The backend: sim, uml, uml:KERNEL, netns or ssh.")] = "sim"
@@ -36,8 +35,7 @@ class Place:
     ] = None
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """The results folder, and folders to reuse."""
 
     out: Annotated[Path | None, out_folder("Results folder; with several files, DIR/FILE.", default="results/FILE")] = (
@@ -53,8 +51,7 @@ class Kept:
     ] = None
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """The output."""
 
     dry_run: Annotated[

@@ -1,16 +1,15 @@
 """`tailback validate`: one experiment on two backends."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from tailback.cli.options import Changes, File, Jobs, Json, Judgement, backend_name, out_folder
 
 
-@dataclass(frozen=True)
-class Backends:
+class Backends(Struct, frozen=True):
     """The backends to compare."""
 
     candidate: Annotated[str, backend_name("The backend to judge.")] = "sim"
@@ -29,8 +28,7 @@ class Backends:
     jobs: Jobs = None
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """Output and exit status."""
 
     out: Annotated[Path | None, out_folder("Results and report.", default="results/FILE-validation")] = None
