@@ -98,6 +98,21 @@ def test_every_value_is_read_as_it_was_written() -> None:
     assert pq.read_table(pa.BufferReader(to_parquet(table))).equals(table)
 
 
+@pytest.mark.parametrize(
+    "summary",
+    [
+        {},
+        {"a": [], "b": {}, "c": [[1, {}], [None, True]], "µ": ['\u2028\n"\\']},
+        {"x": [1e-7, -0.0, 1e22, 2**70]},
+        {"x": math.nan},
+    ],
+)
+def test_json_is_indented_as_by_python(tmp_path: Path, summary: dict[str, Any]) -> None:
+    with claim(tmp_path / "x", PLAN) as store:
+        folder = store.write(RUN, structs.replace(finished(), summary=summary))
+    assert (folder / "summary.json").read_text("utf-8") == json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
+
+
 def test_the_same_tables_are_the_same_bytes(tmp_path: Path) -> None:
     contents = []
     for place in ("a", "b"):
