@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TypeVar
 
 from tailback import resolved
@@ -20,7 +21,7 @@ from tailback.scenario import defaults, sides, traffic, wifi
 from tailback.scenario.flows import flows, offloads_of, own_sources
 from tailback.scenario.hops import cell_names, network_of, wires
 from tailback.scenario.network import Network
-from tailback.scenario.schema import Host, Keys, Link, Nic, Wifi
+from tailback.scenario.schema import Keys, Link, Nic, Wifi
 from tailback.scenario.sysctl import sysctl
 from tailback.scenario.traffic import Flow
 from tailback.scenario.traffic.kind import Resolved
@@ -125,7 +126,13 @@ def _pair(ends: Sequence[T]) -> tuple[T, T]:
 
 
 def _nic(keys: Keys, name: str) -> Nic:
-    return ((keys.hosts or {}).get(name) or Host.model_validate({})).nic
+    host = (keys.hosts or {}).get(name)
+    return _plain_nic() if host is None else host.nic
+
+
+@cache
+def _plain_nic() -> Nic:
+    return Nic.model_validate({})
 
 
 def _netem(link: Link, end: int) -> dict[str, int]:
