@@ -1,5 +1,6 @@
 """Means over the repetitions of each configuration, with 95 % intervals."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ class Mean(Struct, frozen=True):
     mean: float
     low: float
     high: float
+
+
+UNKNOWN = Mean(math.nan, math.nan, math.nan)
 
 
 class Configuration(Struct, frozen=True):
@@ -58,7 +62,9 @@ def configurations(runs: Runs, columns: Sequence[Column] | None = None) -> "pd.D
 
 def _mean(summaries: Sequence[Summary], column: Column) -> Mean:
     known = [value for value in map(column.read, summaries) if value is not None]
-    values = np.array(known or [np.nan], dtype=np.float64)
+    if not known:
+        return UNKNOWN
+    values = np.array(known, dtype=np.float64)
     return Mean(float(np.mean(values)), *t_interval(values, column.least, column.most))
 
 
