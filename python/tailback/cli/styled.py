@@ -17,4 +17,5 @@ class PlainConsole(Console):
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=plain.visible(segment.text))
+            text = segment.text if segment.control else plain.visible(segment.text)
+            yield segment if text == segment.text else segment._replace(text=text)
