@@ -11,7 +11,6 @@ Most integers are counters, whose differences are a few hundred bytes in most ru
 compress these. In all, files are as short as with zstd alone, in two thirds of the time.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,9 +33,10 @@ ROW_GROUP = 1 << 20
 def to_parquet(table: pa.Table) -> bytes:
     """`table` as the bytes of a Parquet file."""
     sink = pa.BufferOutputStream()
-    text = _of(table, types.is_string)
-    integers = _of(table, types.is_integer)
-    floats = _of(table, types.is_floating)
+    kinds = {field.name: field.type for field in table.schema}
+    text = [name for name, kind in kinds.items() if types.is_string(kind)]
+    integers = [name for name, kind in kinds.items() if types.is_integer(kind)]
+    floats = [name for name, kind in kinds.items() if types.is_floating(kind)]
     # Combined, because the chunks of the Arrow stream would change the file.
     pq.write_table(
         table.combine_chunks(),
@@ -45,15 +45,10 @@ def to_parquet(table: pa.Table) -> bytes:
         # Numbers seldom repeat so often that a dictionary of them would be shorter.
         use_dictionary=text,
         column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED") | dict.fromkeys(floats, "BYTE_STREAM_SPLIT"),
-        compression=dict.fromkeys(table.column_names, "snappy") | dict.fromkeys(floats, "zstd"),
+        compression=dict.fromkeys(kinds, "snappy") | dict.fromkeys(floats, "zstd"),
     )
     content: bytes = sink.getvalue().to_pybytes()
     return content
-
-
-def _of(table: pa.Table, kind: Callable[[pa.DataType], bool]) -> list[str]:
-    """The names of the columns of this kind."""
-    return [field.name for field in table.schema if kind(field.type)]
 
 
 def from_parquet(content: bytes) -> "pd.DataFrame":
