@@ -27,7 +27,7 @@ pub(crate) enum Begun {
 impl Sender {
     /// An ACK usually clocks out some full segments, each of which would pass the same checks: counts them once, when the
     /// pass begins. There is no burst if anything must be looked at for each of them. If the first segment is held by
-    /// pacing or cwnd, the pass ends at once.
+    /// pacing, cwnd or the small queue, the pass ends at once.
     #[inline(always)]
     pub(crate) fn begin_pass(&mut self) -> Begun {
         let agenda = &self.gate.agenda;
@@ -41,10 +41,29 @@ impl Sender {
                 let looks = !self.has_no_space_to_look_for();
                 let progress = &mut self.gate.agenda.progress;
                 (progress.begun, progress.burst.looks_for_space) = (true, looks);
-                return if self.continues_burst() { Begun::Burst } else { Begun::Otherwise };
+                let begins = self.continues_burst();
+                let ends = !begins && self.end_if_small_queue_holds(pass);
+                return match (begins, ends) {
+                    (true, _) => Begun::Burst,
+                    (false, true) => Begun::Ended,
+                    (false, false) => Begun::Otherwise,
+                };
             }
         }
         if self.end_if_held_at_once(pass) { Begun::Ended } else { Begun::Otherwise }
+    }
+
+    /// Ends a pass at once if the small queue, which is the last check, holds the first segment, which passes all others.
+    #[inline(never)]
+    fn end_if_small_queue_holds(&mut self, pass: Pass) -> bool {
+        let ends = self.held_by_small_queue(self.mss(), Urgency::NewData);
+        if ends {
+            self.gate.held_by = HeldBy::SmallQueue;
+            self.gate.agenda.pass = None;
+            let probe = self.end_pass(pass);
+            debug_assert!(probe.is_none(), "only a loss probe ends with a retransmission");
+        }
+        ends
     }
 
     /// Nothing must be looked at for each segment, except for pacing and the small queue, if the flow sends routinely.
