@@ -456,6 +456,15 @@ impl Endpoint {
         self.receiver.ack_due
     }
 
+    /// An ACK is all that is to be sent, for example when the timer of a delayed ACK expires ([`ToSend::Ack`]).
+    #[inline]
+    pub fn owes_only_ack(&self) -> bool {
+        self.receiver.ack_due
+            && self.state == State::Established
+            && self.has_nothing_but_an_ack()
+            && self.sender.takes_shortcuts()
+    }
+
     /// The next packet to hand to the device. Follow each with [`Endpoint::handed_over`].
     pub fn next_packet(&mut self, now: SimTime) -> Option<Packet> {
         let mut packet = Packet::empty();

@@ -71,7 +71,10 @@ impl World {
     /// Sends the packets of a socket, if it has any, and handles its wake-ups.
     #[inline]
     pub(crate) fn drain(&mut self, id: SocketId) {
-        if self.sockets.tcp(id).endpoint.wants_to_send() {
+        let endpoint = &self.sockets.tcp(id).endpoint;
+        if endpoint.owes_only_ack() {
+            self.send_ack(id);
+        } else if endpoint.wants_to_send() {
             self.send(id);
         } else {
             self.handle_wakeups(id);

@@ -272,6 +272,9 @@ impl Model {
     fn drain(&mut self) {
         let mut packets = 0;
         loop {
+            if self.endpoint.owes_only_ack() {
+                self.endpoint.write_only_ack(&mut Packet::empty());
+            }
             while !self.endpoint.pauses() {
                 let mut packet = Packet::empty();
                 let next = self.endpoint.look_ahead(self.now);
