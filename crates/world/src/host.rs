@@ -11,6 +11,13 @@ use crate::transport::BesideSockets;
 use crate::world::World;
 use crate::{DeviceId, conversation_hash};
 
+/// What arrives is received by a host, or passed on to its next device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Received {
+    ByHost,
+    ByDevice,
+}
+
 /// TX completions of what has left by now, before something arrives: usually of a burst of one socket. If nothing follows
 /// from its credit, that need not wait until it is settled.
 #[inline(never)]
@@ -26,15 +33,22 @@ fn complete(device: &mut Device, sockets: &mut Sockets, context: &mut Context) {
 impl World {
     /// Packets that `device` sent reach the other end.
     #[inline]
-    pub(crate) fn receive_from(&mut self, device: DeviceId) {
+    pub(crate) fn receive_from(&mut self, device: DeviceId) -> Received {
         let World { sockets, devices, context, .. } = self;
         let device = &mut devices[device.index()];
         if device.wire.next_departure <= context.now {
             complete(device, sockets, context);
         }
-        let (peer, Some(packet)) = (device.peer, device.arrived(context)) else { return };
+        let (peer, Some(packet)) = (device.peer, device.arrived(context)) else {
+            return Received::ByHost;
+        };
         debug_assert!(self.context.backlog.is_empty(), "it was settled");
-        self.receive(peer, packet);
+        if packet.destination == peer {
+            self.deliver(peer, packet);
+            return Received::ByHost;
+        }
+        self.forward(peer, packet);
+        Received::ByDevice
     }
 
     /// A packet reached `host`. [linux-6.12 ip_rcv]

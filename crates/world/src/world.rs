@@ -19,6 +19,7 @@ use tailback_units::{Bytes, SimTime, Span};
 use crate::channel::RadioChannel;
 use crate::context::Context;
 use crate::device::Device;
+use crate::host::Received;
 use crate::route::Routes;
 use crate::scenario::TcpInfoRows;
 use crate::schedule::Change;
@@ -195,7 +196,12 @@ impl World {
     fn happen(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
         // Nearly all events are arrivals, and most others wake-ups of disciplines, by their watchdog or by room in the ring.
         match event {
-            Event::Arrived(device) => self.receive_from(device),
+            Event::Arrived(device) => {
+                if self.receive_from(device) == Received::ByHost {
+                    self.settle();
+                    return Ok(());
+                }
+            }
             Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.context),
             Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.context),
             _ => {
@@ -203,7 +209,12 @@ impl World {
                 return self.happen_otherwise(event, watch);
             }
         }
-        self.settle();
+        // A device has sent: nothing was left before, and of all that may be left a device leaves only these.
+        if self.context.effects.credits.len() | self.context.backlog.len() > 0 {
+            self.settle_some();
+        } else {
+            debug_assert!(self.is_settled());
+        }
         Ok(())
     }
 
