@@ -66,24 +66,27 @@ impl World {
         let Payload::Tcp(segment) = &packet.payload else { return self.deliver_other(host, packet) };
         let to = packet.to;
         // Looked up once: this is done for each segment.
-        let World { sockets, devices, context, .. } = self;
+        let World { sockets, devices, context, small_queues, runnable, reader, .. } = self;
         let now = context.now;
         context.delivered(&packet);
         let mut socket = sockets.tcp(to);
-        devices[socket.device.index()].process_earlier_completions(context);
-        if context.owes_sockets() {
-            self.return_all_credits();
-            socket = self.sockets.tcp(to);
-        }
         let (bytes, truesize) = (segment.length, packet.truesize);
         // Usually it is data that is read next: as below, in fewer steps.
-        let reads_at_once = socket.only_counts()
-            && self.context.backlog.len() | self.small_queues.len() | self.runnable.len() == 0
-            && self.reader.is_none();
+        let owed = context.effects.credits.len() | context.segmented.len();
+        let waiting = owed | context.backlog.len() | small_queues.len() | runnable.len();
+        let reads_at_once = socket.only_counts() && waiting == 0 && reader.is_none();
         let taken = if reads_at_once { socket.endpoint.take_to_read(segment, truesize, now) } else { None };
         let sends = match taken {
             Some(sends) => sends,
-            None => socket.endpoint.take(segment, packet.ecn, truesize, now, &mut socket.draws),
+            None => {
+                // What has left is credited before the socket acts; one that only counts has nothing to be credited.
+                devices[socket.device.index()].process_earlier_completions(context);
+                if context.owes_sockets() {
+                    self.return_all_credits();
+                    socket = self.sockets.tcp(to);
+                }
+                socket.endpoint.take(segment, packet.ecn, truesize, now, &mut socket.draws)
+            }
         };
         self.context.keep_box(packet);
         if taken.is_some() {
