@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::scenario::TcpInfoRows;
 use crate::socket::Sockets;
-use crate::transport::BesideSockets;
+use crate::transport::{BesideSockets, transmit_ack};
 use crate::world::World;
 use crate::{DeviceId, conversation_hash};
 
@@ -90,17 +90,14 @@ impl World {
         };
         self.context.keep_box(packet);
         if taken.is_some() {
-            if sends == ToSend::Nothing {
-                let World { context, devices, reader, runnable, timers, .. } = self;
-                BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, to);
-            } else {
-                self.send_ack(to);
-                socket = self.sockets.tcp(to);
-                let waiting = self.context.backlog.len() | self.small_queues.len() | self.runnable.len();
-                if waiting > 0 || self.context.owes_sockets() {
-                    return self.leave_taken(to, bytes);
+            let World { context, devices, reader, runnable, timers, .. } = self;
+            if sends == ToSend::Ack {
+                transmit_ack(socket, devices, context);
+                if context.owes_sockets() || !context.backlog.is_empty() {
+                    return self.read_in_its_turn(to, bytes);
                 }
             }
+            BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, to);
             socket.read_taken(bytes, now);
             if socket.endpoint.owes_ack() {
                 self.drain(to);
@@ -126,12 +123,22 @@ impl World {
         }
     }
 
-    /// Something else comes before the application that was to read a segment at once: it waits until it is its turn.
+    /// As at the end of [`World::deliver`] if something may come before the application that was to read at once: it then
+    /// waits until it is its turn.
     #[cold]
     #[inline(never)]
-    fn leave_taken(&mut self, to: SocketId, bytes: u32) {
-        self.sockets.tcp(to).endpoint.leave_taken(bytes);
+    fn read_in_its_turn(&mut self, to: SocketId, bytes: u32) {
+        self.return_credits();
         self.handle_wakeups(to);
+        if self.context.backlog.len() | self.small_queues.len() | self.runnable.len() > 0 {
+            self.sockets.tcp(to).endpoint.leave_taken(bytes);
+            return self.handle_wakeups(to);
+        }
+        let socket = self.sockets.tcp(to);
+        socket.read_taken(bytes, self.context.now);
+        if socket.endpoint.owes_ack() {
+            self.drain(to);
+        }
     }
 
     /// A packet of another protocol than TCP, or a damaged one.

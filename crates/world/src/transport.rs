@@ -173,13 +173,8 @@ impl World {
     #[inline(never)]
     pub(crate) fn send_ack(&mut self, id: SocketId) {
         let World { sockets, devices, context, reader, runnable, timers, .. } = self;
-        let mut packet = context.spare_box();
         let socket = sockets.tcp(id);
-        socket.endpoint.write_only_ack(&mut packet);
-        (packet.source, packet.tos) = (socket.host, socket.tos);
-        context.enters(&packet, 1);
-        devices[socket.device.index()].transmit(packet, context);
-        debug_assert!(!socket.endpoint.wants_to_send());
+        transmit_ack(socket, devices, context);
         if context.owes_sockets() {
             self.return_all_credits();
             return self.handle_wakeups(id);
@@ -361,6 +356,17 @@ impl World {
         }
         true
     }
+}
+
+/// Passes an ACK to the device, which is all that the socket sends ([`tailback_tcp::ToSend::Ack`]).
+#[inline(always)]
+pub(crate) fn transmit_ack(socket: &mut TcpSocket, devices: &mut [Device], context: &mut Context) {
+    let mut packet = context.spare_box();
+    socket.endpoint.write_only_ack(&mut packet);
+    (packet.source, packet.tos) = (socket.host, socket.tos);
+    context.enters(&packet, 1);
+    devices[socket.device.index()].transmit(packet, context);
+    debug_assert!(!socket.endpoint.wants_to_send());
 }
 
 #[inline]
