@@ -105,7 +105,7 @@ impl World {
             return;
         }
         match sends {
-            ToSend::Anything => self.send(to),
+            ToSend::Anything => self.send_inlined(to),
             ToSend::Ack => self.send_ack(to),
             ToSend::Nothing => {
                 let World { context, devices, reader, runnable, timers, .. } = self;
