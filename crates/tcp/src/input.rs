@@ -69,9 +69,15 @@ impl Sender {
     pub(crate) fn take_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
         self.echoed = ack.tsecr;
         self.flow.timestamps = stamps(ack);
-        if let Some(plain) = self.plain_head(ack) {
-            return self.take_plain_ack(ack, &plain, draws);
+        match self.plain_head(ack) {
+            Some(plain) => self.take_plain_ack(ack, &plain, draws),
+            None => self.take_other_ack(ack, draws),
         }
+    }
+
+    /// The same for an ACK that does more than to acknowledge new data that was sent once.
+    #[inline(never)]
+    fn take_other_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
         let before = self.before_ack();
         let old = ack.ack < before.una;
         if old && ack.sack.is_empty() {
