@@ -127,6 +127,23 @@ impl SackBlocks {
         blocks.into_iter().collect()
     }
 
+    /// At most `max` blocks: a duplicate if there is one, then the others.
+    pub fn of(duplicate: Option<SackBlock>, others: &[SackBlock], max: usize) -> Self {
+        let max = max.min(SACK_BLOCKS_MAX);
+        let first = usize::from(duplicate.is_some() && max > 0);
+        let count = (first + others.len()).min(max);
+        if count == 0 {
+            return SackBlocks::NONE;
+        }
+        let mut held = Held::empty();
+        if let Some(duplicate) = duplicate {
+            held.blocks[0] = duplicate;
+        }
+        held.blocks[first..count].copy_from_slice(&others[..count - first]);
+        held.count = count;
+        SackBlocks(Some(held))
+    }
+
     /// The blocks in the order of the option.
     pub fn as_slice(&self) -> &[SackBlock] {
         self.0.as_ref().map_or(&[], |held| &held.blocks[..held.count])

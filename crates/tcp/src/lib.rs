@@ -27,6 +27,7 @@ mod info;
 mod input;
 mod mtu_probe;
 mod newreno;
+mod one_word;
 mod output;
 mod pacing;
 mod queue;

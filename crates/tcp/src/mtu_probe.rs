@@ -19,6 +19,7 @@ use tailback_cc::CaState;
 use tailback_units::{Segs, Span};
 
 use crate::config::{MtuProbing, TCP_HEADER, TIMESTAMP_OPTION};
+use crate::one_word::OneWord;
 use crate::queue::Index;
 use crate::sender::Sender;
 use crate::state::path::{MtuProbe, MtuProbes, MtuSearch};
@@ -203,7 +204,7 @@ impl Sender {
         self.recovery.high_seq = self.flow.snd_nxt;
         self.window.ssthresh = self.current_ssthresh();
         self.recovery.prior_ssthresh = None;
-        self.recovery.undo_marker = None;
+        self.recovery.undo_marker = OneWord::NONE;
         self.set_ca_state(CaState::Loss);
     }
 

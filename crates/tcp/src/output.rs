@@ -19,6 +19,7 @@ use tailback_units::SimTime;
 
 use crate::info::{HeldBy, Note};
 use crate::mtu_probe::MtuStep;
+use crate::one_word::OneWord;
 use crate::queue::{SentSegment, Stamp, Tags};
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
@@ -465,7 +466,7 @@ impl Sender {
     fn probe_sent(&mut self, probe: Probe) {
         self.notes.push(Note::TailLossProbe);
         self.tlp.is_retransmission = probe == Probe::Retransmission;
-        self.tlp.high_seq = Some(self.flow.snd_nxt);
+        self.tlp.high_seq = OneWord::some(self.flow.snd_nxt);
         self.timer.disarm();
         self.rearm_rto();
     }

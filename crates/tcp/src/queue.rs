@@ -3,7 +3,7 @@
 //! Records are found by sequence number (binary search), and are linked in the order of their last transmission, in
 //! which RACK examines them. [linux-6.12 tcp.h tcp_rtx_queue, tcp_tsorted_sent_queue]
 //! While nothing is SACKed, lost or retransmitted, that is the order of their numbers, and there are no links. They are
-//! created when a record leaves this order, and removed when all records of that time have left the queue. An skb of
+//! created when a record leaves this order, and count until all records of that time have left the queue. An skb of
 //! several segments is one transmission of several records, so that a SACK, an ACK or a retransmission of a part needs
 //! no splitting: adjacent records of one transmission are one skb, and [`RetransmitQueue::skbs`] counts these.
 
@@ -18,7 +18,7 @@ mod time_order;
 use ring::Ring;
 pub(crate) use segment::{SentSegment, Stamp, sent_after};
 pub(crate) use tags::Tags;
-use time_order::Link;
+use time_order::TimeOrder;
 
 use crate::clock::Micros;
 
@@ -43,32 +43,25 @@ pub(crate) struct PlainHead {
 #[derive(Debug)]
 pub(crate) struct RetransmitQueue {
     ring: Ring,
-    /// Those of the time order, each at the place of its record; empty while the two orders are the same.
-    links: Vec<Link>,
+    /// The order of transmission; none while it was always that of the numbers.
+    time_order: Option<Box<TimeOrder>>,
     first: Index,
     end: Index,
     skbs: u32,
     /// Records before this one were in the queue when the time order last differed from the order of numbers. Once they
     /// have left, the two orders are the same again.
     linked_before: Index,
-    oldest: Index,
-    newest: Index,
-    /// The record that was merged last, and the first record of its skb.
-    last_merged: (Index, Index),
 }
 
 impl RetransmitQueue {
     pub(crate) fn new() -> Self {
         RetransmitQueue {
             ring: Ring::default(),
-            links: Vec::new(),
+            time_order: None,
             first: 0,
             end: 0,
             skbs: 0,
             linked_before: 0,
-            oldest: NO_RECORD,
-            newest: NO_RECORD,
-            last_merged: (NO_RECORD, NO_RECORD),
         }
     }
 
@@ -165,10 +158,9 @@ impl RetransmitQueue {
     #[inline]
     fn append(&mut self, segment: SentSegment) {
         if self.len() == self.ring.0.len() {
-            let size = self.len();
             self.ring.grow(self.first..self.end);
-            if !self.links.is_empty() {
-                self.enlarge_links(size);
+            if self.is_linked() {
+                self.enlarge_links();
             }
         }
         *self.ring.get_mut(self.end) = segment;
@@ -185,9 +177,6 @@ impl RetransmitQueue {
             self.unlink(self.first);
         }
         self.first += 1;
-        if !self.links.is_empty() && !self.is_linked() {
-            self.remove_links();
-        }
         if !all_apart && !self.is_empty() {
             // The rest of a shared skb is an skb of its own.
             self.get_mut(self.first).tags.clear(Tags::MERGED);

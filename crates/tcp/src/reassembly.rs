@@ -128,19 +128,48 @@ impl OutOfOrderRange {
 struct ReceiveQueue {
     /// The newest one, with which the next segment may be merged.
     newest: Option<Skb>,
-    /// Those before it.
-    older: Vec<Skb>,
+    /// Those before it; none until there was one.
+    older: Option<Box<OlderSkbs>>,
+}
+
+/// Skbs before the newest one.
+#[derive(Debug, Default)]
+struct OlderSkbs {
+    skbs: Vec<Skb>,
     /// The first of them that is not freed.
     first: usize,
 }
 
-impl ReceiveQueue {
+impl OlderSkbs {
     /// Freed skbs at the front at most before the others move up.
     const FREED: usize = 64;
 
+    #[inline(never)]
+    fn pop_front(&mut self) {
+        self.first += 1;
+        if self.first == self.skbs.len() {
+            self.skbs.clear();
+            self.first = 0;
+        } else if self.first >= Self::FREED {
+            self.skbs.drain(..self.first);
+            self.first = 0;
+        }
+    }
+}
+
+impl ReceiveQueue {
+    /// The newest is the only one, or there is none.
+    #[inline(always)]
+    fn has_no_older(&self) -> bool {
+        self.older.as_ref().is_none_or(|older| older.skbs.is_empty())
+    }
+
     #[inline(always)]
     fn front_mut(&mut self) -> Option<&mut Skb> {
-        if self.older.is_empty() { self.newest.as_mut() } else { self.older.get_mut(self.first) }
+        match &mut self.older {
+            Some(older) if !older.skbs.is_empty() => older.skbs.get_mut(older.first),
+            _ => self.newest.as_mut(),
+        }
     }
 
     #[inline(always)]
@@ -153,39 +182,27 @@ impl ReceiveQueue {
 
     #[inline(never)]
     fn push_newest_to_older(&mut self) {
-        self.older.extend(self.newest);
+        self.older.get_or_insert_default().skbs.extend(self.newest);
     }
 
     /// Frees the only one, if there is one.
     #[inline(always)]
     fn take_only(&mut self) -> Option<Skb> {
-        if self.older.is_empty() { self.newest.take() } else { None }
+        if self.has_no_older() { self.newest.take() } else { None }
     }
 
     /// Frees the first one, which is there.
     #[inline(always)]
     fn pop_front(&mut self) {
-        if self.older.is_empty() {
-            self.newest = None;
-        } else {
-            self.pop_older();
-        }
-    }
-
-    #[inline(never)]
-    fn pop_older(&mut self) {
-        self.first += 1;
-        if self.first == self.older.len() {
-            self.older.clear();
-            self.first = 0;
-        } else if self.first >= Self::FREED {
-            self.older.drain(..self.first);
-            self.first = 0;
+        match &mut self.older {
+            Some(older) if !older.skbs.is_empty() => older.pop_front(),
+            _ => self.newest = None,
         }
     }
 
     fn iter(&self) -> impl Iterator<Item = &Skb> {
-        self.older[self.first..].iter().chain(&self.newest)
+        let older = self.older.as_ref().map_or(&[][..], |older| &older.skbs[older.first..]);
+        older.iter().chain(&self.newest)
     }
 }
 

@@ -16,6 +16,7 @@ use tailback_units::{SimTime, Span};
 use crate::clock::{TIMESTAMP_CLOCK, timestamp};
 use crate::config::{Arrival, INITIAL_WINDOW, TIMESTAMP_OPTION, WindowShrinking};
 use crate::config::{Settings, SocketOptions};
+use crate::one_word::OneWord;
 use crate::stack::{PushedSegment, ReceiveCharge, ReceiveRatio, SameTickEcho};
 
 /// Ratio of payload to memory assumed at the start. [linux-6.12 tcp.h TCP_DEFAULT_SCALING_RATIO]
@@ -126,7 +127,7 @@ impl Room {
 struct ReceiverRtt {
     us8: u32,
     seq: u64,
-    time: Option<SimTime>,
+    time: OneWord<SimTime>,
     last_echo: Timestamp,
 }
 
@@ -385,7 +386,7 @@ impl ReceiveWindow {
     /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure]
     #[inline(always)]
     pub(crate) fn rtt_by_window(&mut self, rcv_nxt: u64, now: SimTime) {
-        if let Some(start) = self.rtt.time {
+        if let Some(start) = self.rtt.time.get() {
             if rcv_nxt < self.rtt.seq {
                 return;
             }
@@ -396,7 +397,7 @@ impl ReceiveWindow {
             };
         }
         self.rtt.seq = rcv_nxt + self.rcv_wnd;
-        self.rtt.time = Some(now);
+        self.rtt.time = OneWord::some(now);
         self.renew_round();
     }
 

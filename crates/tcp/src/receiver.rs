@@ -4,23 +4,25 @@
 //! [linux-6.12 tcp_input.c tcp_data_queue, tcp_data_queue_ofo] [rfc1122] [rfc2018] [rfc2883] [rfc9293]
 
 mod ack_timing;
+mod sack_list;
 
 use tailback_packet::{IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags, Timestamp};
 use tailback_units::{SimTime, Span, TimerRounding};
 
 use ack_timing::{ATO_MIN, AckEngine, Compression};
+use sack_list::{SACKS_KEPT, SackList};
 
 use crate::clock::TIMESTAMP_CLOCK;
 use crate::config::{Agreement, Arrival, Settings, SocketOptions};
 use crate::ecn::Mark;
+use crate::one_word::OneWord;
 use crate::reassembly::{Reassembly, Skb};
 use crate::receive_window::ReceiveWindow;
 use crate::rtt::RTO_INITIAL;
 use crate::stack::{DelayedAck, OutOfOrderMss, ReceiveCharge, SackCompression};
 use crate::tun::TunBuffer;
 
-/// SACK blocks stored, and sent with timestamps. [linux-6.12 tcp.h TCP_NUM_SACKS] [rfc2018 §3]
-const SACKS_KEPT: u8 = 4;
+/// SACK blocks sent with timestamps. [rfc2018 §3]
 const SACKS_SENT: u8 = 3;
 /// SACK blocks sent without timestamps.
 const SACKS_SENT_ALONE: u8 = SACKS_KEPT;
@@ -33,15 +35,14 @@ pub(crate) struct Receiver {
     /// One past the FIN; `u64::MAX` before it has arrived.
     fin_at: u64,
     data: Reassembly,
-    sacks: Vec<SackBlock>,
-    dsack: Option<SackBlock>,
+    sacks: SackList,
     ts_recent: Timestamp,
     /// Maximum number of SACK blocks in an ACK.
     blocks: u8,
     ack: AckEngine,
     compression: Compression,
     /// When an unacceptable segment was last acknowledged.
-    answered_unacceptable: Option<SimTime>,
+    answered_unacceptable: OneWord<SimTime>,
     invalid_ratelimit: Span,
     /// Smoothed RTT (×8, µs) of the sender of this socket, which limits the compression delay.
     pub(crate) srtt_us8: u32,
@@ -57,7 +58,7 @@ pub(crate) struct Receiver {
     /// Data is charged with the buffer in which it came.
     accounts_for_buffers: bool,
     /// The window of an ACK that is due, where it is sent before the application reads. [freebsd-9 tcp_input.c]
-    before_read: Option<u64>,
+    before_read: OneWord<u64>,
     out_of_order_mss: OutOfOrderMss,
     arrival: Arrival,
     ip: IpVersion,
@@ -76,13 +77,12 @@ impl Receiver {
             window: ReceiveWindow::new(settings, options),
             fin_at: u64::MAX,
             data: Reassembly::default(),
-            sacks: Vec::new(),
-            dsack: None,
+            sacks: SackList::default(),
             ts_recent: Timestamp::NONE,
             blocks: SACKS_SENT,
             ack: AckEngine::default(),
             compression: Compression::default(),
-            answered_unacceptable: None,
+            answered_unacceptable: OneWord::NONE,
             invalid_ratelimit: settings.invalid_ratelimit,
             srtt_us8: 0,
             rto: RTO_INITIAL,
@@ -95,7 +95,7 @@ impl Receiver {
             charge: settings.stack.receive_charge,
             accounts_for_buffers: settings.stack.receive_charge == ReceiveCharge::Buffers
                 && settings.arrival == Arrival::Card,
-            before_read: None,
+            before_read: OneWord::NONE,
             out_of_order_mss: settings.stack.out_of_order_mss,
             arrival: settings.arrival,
             ip: settings.ip,
@@ -169,7 +169,7 @@ impl Receiver {
         self.forget_ack();
         if segment.seq < self.rcv_nxt {
             self.enter_quick_ack();
-            self.dsack = Some(SackBlock { start: segment.seq, end: segment.end().min(self.rcv_nxt) });
+            self.sacks.set_duplicate(SackBlock { start: segment.seq, end: segment.end().min(self.rcv_nxt) });
         }
         self.ack_due = true;
     }
@@ -179,10 +179,10 @@ impl Receiver {
     #[cold]
     pub(crate) fn challenge(&mut self, now: SimTime) {
         let soon = |last: SimTime| now.ticks(self.jiffy) < (last + self.invalid_ratelimit).ticks(self.jiffy);
-        if self.answered_unacceptable.is_some_and(soon) {
+        if self.answered_unacceptable.get().is_some_and(soon) {
             return;
         }
-        self.answered_unacceptable = Some(now);
+        self.answered_unacceptable = OneWord::some(now);
         self.ack_due = true;
     }
 
@@ -311,7 +311,7 @@ impl Receiver {
     fn is_beyond_window(&mut self, segment: &Segment) -> bool {
         let left = self.window.left(self.rcv_nxt);
         if segment.seq < self.rcv_nxt {
-            self.dsack = Some(SackBlock { start: segment.seq, end: self.rcv_nxt });
+            self.sacks.set_duplicate(SackBlock { start: segment.seq, end: self.rcv_nxt });
         }
         let bare_fin = segment.seq == self.rcv_nxt && segment.length == 0;
         if bare_fin { false } else { left == 0 || segment.seq >= self.rcv_nxt + left }
@@ -331,7 +331,6 @@ impl Receiver {
         if self.window.exceeds_limit() && self.data.forget_late(seq, self.window.rcvbuf()) {
             self.charge();
             self.sacks.clear();
-            self.dsack = None;
         }
         !self.window.exceeds_limit()
     }
@@ -350,7 +349,7 @@ impl Receiver {
 
     #[cold]
     fn duplicate(&mut self, seq: u64, end: u64) {
-        self.dsack = Some(SackBlock { start: seq, end });
+        self.sacks.set_duplicate(SackBlock { start: seq, end });
         self.enter_quick_ack();
         self.ack.scheduled = true;
         self.ack.now = true;
@@ -367,7 +366,6 @@ impl Receiver {
             self.ack.pingpong = true;
             self.ack.scheduled = true;
             self.sacks.clear();
-            self.dsack = None;
         }
         if segment.length > known {
             self.data.push(self.skb_of(segment, segment.length - known, truesize));
@@ -419,15 +417,14 @@ impl Receiver {
     #[inline(never)]
     fn join_ranges(&mut self) {
         if let Some(twice) = self.data.overlap(self.rcv_nxt) {
-            self.dsack.get_or_insert(twice);
+            self.sacks.set_duplicate_if_none(twice);
         }
         self.rcv_nxt = self.data.join(self.rcv_nxt);
         self.charge();
         if self.data.in_order() {
             self.ack.now = true;
         }
-        let next = self.rcv_nxt;
-        self.sacks.retain(|block| block.end > next);
+        self.sacks.forget_before(self.rcv_nxt);
     }
 
     /// [linux-6.12 tcp_input.c tcp_data_queue_ofo, tcp_sack_new_ofo_skb]
@@ -441,7 +438,7 @@ impl Receiver {
         }
         let is_last = segment.length > 0 && self.data.is_behind_all(segment.seq);
         if let Some(run) = if is_last { None } else { self.data.covering(block) } {
-            self.dsack = Some(block);
+            self.sacks.set_duplicate(block);
             block = run;
         } else {
             if is_last {
@@ -457,7 +454,7 @@ impl Receiver {
                 self.ack.quick |= 1;
             }
         }
-        self.put_sack_first(block);
+        self.sacks.put_first(block);
     }
 
     /// The data that is held has changed: charges it to the buffer. The window is half of the memory (`tcp_adv_win_scale`
@@ -468,21 +465,6 @@ impl Receiver {
             ReceiveCharge::Buffers => self.data.truesize,
             ReceiveCharge::UnreadPayload => 2 * self.data.ready_bytes(),
         };
-    }
-
-    fn put_sack_first(&mut self, block: SackBlock) {
-        let is_apart = |old: &SackBlock| old.end < block.start || old.start > block.end;
-        if let [first, others @ ..] = self.sacks.as_mut_slice()
-            && first.start == block.start
-            && others.iter().all(is_apart)
-        {
-            // A run that has grown: it stays the first.
-            *first = block;
-            return;
-        }
-        self.sacks.retain(is_apart);
-        self.sacks.truncate(usize::from(SACKS_KEPT) - 1);
-        self.sacks.insert(0, block);
     }
 
     /// The window to advertise now. Ends quick ACKs if the buffer is more than half full.
@@ -645,8 +627,7 @@ impl Receiver {
     /// The SACK blocks of an ACK; a duplicate is reported once.
     #[inline(never)]
     fn report_sacks(&mut self) -> SackBlocks {
-        let duplicate = self.dsack.take();
-        duplicate.into_iter().chain(self.sacks.iter().copied()).take(usize::from(self.blocks)).collect()
+        self.sacks.report(self.blocks)
     }
 
     /// Sets the size of the receive buffer.
@@ -657,7 +638,7 @@ impl Receiver {
 
     /// True if the next ACK carries SACK blocks.
     pub(crate) fn reports_sack(&self) -> bool {
-        self.dsack.is_some() || !self.sacks.is_empty()
+        !self.sacks.is_empty()
     }
 
     /// The peer has closed and all its data was received.

@@ -13,6 +13,7 @@
 use tailback_cc::{CaState, CwndEvent};
 use tailback_units::Segs;
 
+use crate::one_word::OneWord;
 use crate::sender::{AckFlags, Sender};
 use crate::stack::PrrProgress;
 use crate::state::gate::Retransmit;
@@ -41,7 +42,7 @@ impl Sender {
             return Retransmit::Nothing;
         }
         if self.flow.ca_state == CaState::Open {
-            self.recovery.retrans_stamp = None;
+            self.recovery.retrans_stamp = OneWord::NONE;
         } else if self.flow.snd_una >= self.recovery.high_seq {
             self.leave_at_high_seq();
         }
@@ -139,7 +140,7 @@ impl Sender {
     /// Enters Open or Disorder, by what is outstanding, or CWR after ECE. [linux-6.12 tcp_input.c tcp_try_to_open]
     fn try_to_open(&mut self, flags: &AckFlags) {
         if !self.scoreboard.any_retransmission_done() {
-            self.recovery.retrans_stamp = None;
+            self.recovery.retrans_stamp = OneWord::NONE;
         }
         if flags.ece {
             self.enter_cwr();
@@ -190,14 +191,14 @@ impl Sender {
     pub(crate) fn enter_cwr(&mut self) {
         self.recovery.prior_ssthresh = None;
         if self.flow.ca_state < CaState::Cwr {
-            self.recovery.undo_marker = None;
+            self.recovery.undo_marker = OneWord::NONE;
             self.begin_cwnd_reduction();
             self.set_ca_state(CaState::Cwr);
         }
     }
 
     pub(crate) fn init_undo(&mut self) {
-        self.recovery.undo_marker = Some(self.flow.snd_una);
+        self.recovery.undo_marker = OneWord::some(self.flow.snd_una);
         let mut retrans = self.scoreboard.retrans_out();
         if self.tlp.high_seq.is_some() && self.tlp.is_retransmission {
             retrans += 1;
@@ -207,7 +208,7 @@ impl Sender {
 
     pub(crate) fn begin_cwnd_reduction(&mut self) {
         self.recovery.begin_reduction(self.flow.snd_nxt);
-        self.tlp.high_seq = None;
+        self.tlp.high_seq = OneWord::NONE;
         self.window.cwnd_cnt = 0;
         self.window.prior_cwnd = self.window.cwnd;
         self.window.ssthresh = self.control_ssthresh();
@@ -316,7 +317,7 @@ impl Sender {
         self.ecn.reduced();
         self.recovery.high_seq = self.flow.snd_nxt;
         // The timeout has already reduced cwnd for the probe: an ACK of it must not reduce it again.
-        self.tlp.high_seq = None;
+        self.tlp.high_seq = OneWord::NONE;
         self.recovery.frto = new_recovery || self.recovery.retransmits > 0;
     }
 

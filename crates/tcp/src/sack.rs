@@ -55,7 +55,7 @@ impl Sender {
                 usable.insert(block);
             }
         }
-        let known = std::mem::replace(&mut self.scoreboard.reported, usable);
+        let known = self.scoreboard.report(usable);
         for block in usable.as_slice() {
             self.tag_block(*block, known.as_slice(), flags, sample, &mut walk);
         }
@@ -80,7 +80,7 @@ impl Sender {
             return 0;
         }
         let counted = self.count_dsack(first, flags);
-        if let (Some(marker), Some(left)) = (self.recovery.undo_marker, self.recovery.undo_retrans) {
+        if let (Some(marker), Some(left)) = (self.recovery.undo_marker.get(), self.recovery.undo_retrans) {
             // The data has left the queue: it can only be counted.
             if left > 0 && first.end <= prior_una && first.end > marker {
                 self.recovery.undo_retrans = Some(left.saturating_sub(counted));
@@ -97,7 +97,7 @@ impl Sender {
             return 0;
         }
         let count = length.div_ceil(u64::from(self.mss())) as u32;
-        if count == 1 && self.tlp.high_seq == Some(block.end) {
+        if count == 1 && self.tlp.high_seq.get() == Some(block.end) {
             flags.dsack_of_probe = true;
         }
         self.recovery.dsack_dups += count;
@@ -119,7 +119,7 @@ impl Sender {
             if tags.retransmitted() && tags.has(Tags::SACKED) {
                 walk.note_reordered(seq);
             }
-            if let (Some(marker), Some(left)) = (self.recovery.undo_marker, self.recovery.undo_retrans)
+            if let (Some(marker), Some(left)) = (self.recovery.undo_marker.get(), self.recovery.undo_retrans)
                 && tags.retransmitted()
                 && left > 0
                 && end > marker

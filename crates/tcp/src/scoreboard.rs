@@ -46,7 +46,7 @@ pub(crate) struct Scoreboard {
     /// The segment after those tagged last, with which the next block often begins.
     next_to_tag: Index,
     /// Blocks of the previous ACK: these need not be walked again.
-    pub(crate) reported: AscendingBlocks,
+    reported: Option<Box<AscendingBlocks>>,
 }
 
 /// Queries.
@@ -62,7 +62,7 @@ impl Scoreboard {
             highest_sack: 0,
             retransmit_hint: 0,
             next_to_tag: 0,
-            reported: AscendingBlocks::default(),
+            reported: None,
         }
     }
 
@@ -311,6 +311,11 @@ impl Scoreboard {
         self.next_to_tag = index;
     }
 
+    /// The blocks of an ACK, in place of those of the previous one, which are returned: none before the first.
+    pub(crate) fn report(&mut self, blocks: AscendingBlocks) -> AscendingBlocks {
+        std::mem::replace(self.reported.get_or_insert_default(), blocks)
+    }
+
     /// Called before the SACK blocks of an ACK are processed.
     pub(crate) fn begin_sacks(&mut self, una: u64) {
         if self.sacked_out == 0 {
@@ -367,7 +372,7 @@ impl Scoreboard {
             self.queue.get_mut(index).tags.clear(Tags::SACKED);
         }
         self.sacked_out = 0;
-        self.reported.clear();
+        self.reported = None;
         self.check();
     }
 }

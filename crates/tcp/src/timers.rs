@@ -13,6 +13,7 @@ use tailback_units::{SimTime, Span, expiry};
 
 use crate::clock::{Deadline, micros_since};
 use crate::info::{HeldBy, Note};
+use crate::one_word::OneWord;
 use crate::rtt::{RTO_INITIAL, RTO_MAX, RTO_MIN, in_jiffies};
 use crate::sender::Sender;
 use crate::state::gate::{Pass, Retransmit};
@@ -150,14 +151,14 @@ impl Sender {
         let min = self.rto().max(RTO_MIN);
         let span = (min * (1 << self.timer.probe_backoff.min(PROBE_BACKOFF_MAX))).min(RTO_MAX);
         let left =
-            self.user_timeout_left(self.timer.probing_since).map_or(span, |left| left.max(TIMEOUT_MIN));
+            self.user_timeout_left(self.timer.probing_since.get()).map_or(span, |left| left.max(TIMEOUT_MIN));
         self.arm_behind_pacing(TimerKind::WindowProbe, span.min(left));
     }
 
     /// The time that remains of `TCP_USER_TIMEOUT`, if it is set and began at `since`; no timer expires later.
     /// [linux-6.12 tcp_timer.c tcp_clamp_rto_to_user_timeout, tcp_clamp_probe0_to_user_timeout]
     fn user_timeout_left(&self, since: Option<SimTime>) -> Option<Span> {
-        let (timeout, since) = (self.options.user_timeout?, since?);
+        let (timeout, since) = (self.options.user_timeout.get()?, since?);
         let passed = crate::clock::timestamp(self.flow.now).since(since);
         Some(if passed < timeout { timeout - passed } else { Span::ZERO })
     }
@@ -168,7 +169,7 @@ impl Sender {
         if self.scoreboard.packets_out() > 0 {
             self.timer.probe_backoff = 0;
             self.timer.probes_out = 0;
-            self.timer.probing_since = None;
+            self.timer.probing_since = OneWord::NONE;
             return;
         }
         self.timer.probes_out += 1;
@@ -183,7 +184,7 @@ impl Sender {
     /// The device refused a window probe: the next one is due soon, and the interval is not doubled.
     /// [linux-6.12 tcp_output.c tcp_send_probe0]
     fn retry_window_probe(&mut self) {
-        let left = self.user_timeout_left(self.timer.probing_since).map(|left| left.max(TIMEOUT_MIN));
+        let left = self.user_timeout_left(self.timer.probing_since.get()).map(|left| left.max(TIMEOUT_MIN));
         let span = left.map_or(RESOURCE_PROBE_INTERVAL, |left| left.min(RESOURCE_PROBE_INTERVAL));
         self.arm_behind_pacing(TimerKind::WindowProbe, span);
     }
@@ -214,7 +215,7 @@ impl Sender {
             return;
         }
         self.timer.probe_backoff = 0;
-        self.timer.probing_since = None;
+        self.timer.probing_since = OneWord::NONE;
         if self.armed_for(TimerKind::WindowProbe) {
             self.timer.disarm();
         }
@@ -268,7 +269,8 @@ impl Sender {
         if self.has_timed_out_after(total_timeout(RETRIES1)) {
             self.suspect_black_hole();
         }
-        if self.has_timed_out_after(self.options.user_timeout.unwrap_or_else(|| total_timeout(RETRIES))) {
+        if self.has_timed_out_after(self.options.user_timeout.get().unwrap_or_else(|| total_timeout(RETRIES)))
+        {
             return self.abort();
         }
         self.enter_loss();
@@ -278,7 +280,7 @@ impl Sender {
 
     /// True if `span` has passed since the first retransmission. [linux-6.12 tcp_timer.c retransmits_timed_out]
     fn has_timed_out_after(&self, span: Span) -> bool {
-        let Some(first) = self.recovery.retrans_stamp else { return false };
+        let Some(first) = self.recovery.retrans_stamp.get() else { return false };
         self.recovery.retransmits > 0 && crate::clock::timestamp(self.flow.now).since(first) >= span
     }
 
@@ -299,7 +301,7 @@ impl Sender {
         }
         self.rtt.back_off();
         let rto = self.rto();
-        let left = self.user_timeout_left(self.recovery.retrans_stamp);
+        let left = self.user_timeout_left(self.recovery.retrans_stamp.get());
         self.arm(TimerKind::Retransmission, left.map_or(rto, |left| rto.min(left.max(self.settings.jiffy))));
     }
 
@@ -309,7 +311,7 @@ impl Sender {
             return;
         }
         // ACKs that keep the window closed do not reset it.
-        let since = *self.timer.probing_since.get_or_insert(crate::clock::timestamp(self.flow.now));
+        let since = self.timer.probing_since.get_or_set(crate::clock::timestamp(self.flow.now));
         if self.user_timeout_left(Some(since)) == Some(Span::ZERO) {
             return self.abort();
         }
@@ -319,7 +321,7 @@ impl Sender {
     /// [linux-6.12 tcp_input.c tcp_process_tlp_ack]
     #[inline]
     pub(crate) fn process_probe_ack(&mut self, ack: u64, flags: &crate::sender::AckFlags) {
-        if let Some(high) = self.tlp.high_seq
+        if let Some(high) = self.tlp.high_seq.get()
             && ack >= high
         {
             self.end_probe(ack, high, flags);
@@ -330,7 +332,7 @@ impl Sender {
     fn end_probe(&mut self, ack: u64, high: u64, flags: &crate::sender::AckFlags) {
         let pure_duplicate = !(flags.una_advanced || flags.not_duplicate() || flags.data_sacked);
         if !self.tlp.is_retransmission || flags.dsack_of_probe {
-            self.tlp.high_seq = None;
+            self.tlp.high_seq = OneWord::NONE;
         } else if ack > high {
             // The probe repaired a loss: cwnd is reduced as for any loss, without a recovery.
             self.begin_cwnd_reduction();
@@ -338,7 +340,7 @@ impl Sender {
             self.end_cwnd_reduction();
             self.try_keep_open();
         } else if pure_duplicate {
-            self.tlp.high_seq = None;
+            self.tlp.high_seq = OneWord::NONE;
         }
     }
 }

@@ -5,13 +5,14 @@
 //! [rfc3522] [rfc3708] [linux-6.12 tcp_input.c tcp_may_undo, tcp_undo_cwnd_reduction]
 
 use crate::info::Note;
+use crate::one_word::OneWord;
 use crate::sender::Sender;
 use tailback_cc::CaState;
 
 impl Sender {
     /// The ACK being processed is for a segment sent before the first retransmission.
     fn packet_was_delayed(&self) -> bool {
-        match self.recovery.retrans_stamp {
+        match self.recovery.retrans_stamp.get() {
             Some(stamp) => self.echoed.time().is_some_and(|echo| echo < stamp),
             // Nothing was retransmitted yet, and una advanced: the segment was only late.
             None => true,
@@ -32,7 +33,7 @@ impl Sender {
             self.window.ssthresh = self.window.ssthresh.max(prior);
         }
         self.usage.stamp = self.flow.now;
-        self.recovery.undo_marker = None;
+        self.recovery.undo_marker = OneWord::NONE;
         self.rack.advanced = true;
         self.notes.push(Note::Undo);
     }
@@ -79,7 +80,7 @@ impl Sender {
             return true;
         }
         if !self.scoreboard.any_retransmission_done() {
-            self.recovery.retrans_stamp = None;
+            self.recovery.retrans_stamp = OneWord::NONE;
         }
         self.undo(Unmark::Losses);
         self.try_keep_open();

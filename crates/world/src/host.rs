@@ -74,7 +74,7 @@ impl World {
         // Usually it is data that is read next: as below, in fewer steps.
         let owed = context.effects.credits.len() | context.segmented.len();
         let waiting = owed | context.backlog.len() | small_queues.len() | runnable.len();
-        let reads_at_once = socket.only_counts() && waiting == 0 && reader.is_none();
+        let reads_at_once = socket.reads_at_once() && waiting == 0 && reader.is_none();
         let taken = if reads_at_once { socket.endpoint.take_to_read(segment, truesize, now) } else { None };
         let sends = match taken {
             Some(sends) => sends,

@@ -43,9 +43,10 @@ pub(crate) struct TcpSocket {
     pub(crate) draws: Draws,
     /// Wake-ups of its application that are not yet processed.
     pub(crate) woken: Wakeup,
-    /// What was read and its application has not counted yet, if reading and counting is all that the application does
-    /// with data: then the world reads in its place.
-    pub(crate) uncounted: Option<Bytes>,
+    /// What was read in the place of its application, which has not counted it yet.
+    pub(crate) uncounted: Bytes,
+    /// Reading and counting is all that its application does with data: then the world reads in its place.
+    pub(crate) only_counts: bool,
     /// Its small queue is full, and it is counted at its device as waiting.
     pub(crate) awaits_credit: bool,
     /// Type-of-service octet of its packets.
@@ -57,17 +58,16 @@ pub(crate) struct TcpSocket {
 impl TcpSocket {
     /// All that its application does is to count the data that arrives, and no rows are wanted of what its ACKs do.
     #[inline]
-    pub(crate) fn only_counts(&self) -> bool {
-        self.uncounted.is_some() && !self.sends
+    pub(crate) fn reads_at_once(&self) -> bool {
+        self.only_counts && !self.sends
     }
 
     /// Reads the bytes that [`Endpoint::take_to_read`] took, in the place of an application that only counts them.
     #[inline(always)]
     pub(crate) fn read_taken(&mut self, bytes: u32, now: SimTime) {
         self.endpoint.read_taken(bytes, now);
-        if let Some(uncounted) = &mut self.uncounted {
-            *uncounted += Bytes(u64::from(bytes));
-        }
+        debug_assert!(self.only_counts, "its application would count them");
+        self.uncounted += Bytes(u64::from(bytes));
     }
 
     /// `read()` of all available data.
@@ -85,8 +85,8 @@ impl TcpSocket {
     #[inline]
     pub(crate) fn read_and_count(&mut self, now: SimTime) {
         let bytes = self.read(now);
-        if let Some(uncounted) = &mut self.uncounted {
-            *uncounted += bytes;
+        if self.only_counts {
+            self.uncounted += bytes;
         }
     }
 }
@@ -130,7 +130,7 @@ impl Sockets {
     #[cfg(test)]
     pub(crate) fn uncounted(&self, id: SocketId) -> Bytes {
         match &self.0[id.0 as usize].transport {
-            Transport::Tcp(socket) => socket.uncounted.unwrap_or_default(),
+            Transport::Tcp(socket) => socket.uncounted,
             _ => Bytes::ZERO,
         }
     }
@@ -158,3 +158,6 @@ impl Sockets {
 fn not_of_kind(id: SocketId, kind: &str) -> ! {
     panic!("socket {} is not a {kind} socket", id.0)
 }
+
+// A run may have tens of thousands of them.
+const _: () = assert!(size_of::<TcpSocket>() <= 28 * 64);

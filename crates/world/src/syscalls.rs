@@ -86,8 +86,7 @@ impl Syscalls<'_> {
 
     /// What was read in the place of this application since the last call.
     pub(crate) fn count_read(&mut self, socket: SocketId) -> Bytes {
-        let uncounted = self.world.sockets.tcp(socket).uncounted.as_mut();
-        uncounted.map(std::mem::take).unwrap_or_default()
+        std::mem::take(&mut self.world.sockets.tcp(socket).uncounted)
     }
 
     /// `send()` of `bytes` on a TCP socket.

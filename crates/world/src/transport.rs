@@ -394,7 +394,7 @@ fn wake_application(
     reader: &mut Option<SocketId>,
     runnable: &mut VecDeque<SocketId>,
 ) {
-    let only_counts = socket.uncounted.is_some() && socket.endpoint.is_only_readable();
+    let only_counts = socket.only_counts && socket.endpoint.is_only_readable();
     if only_counts && reader.is_none() && runnable.is_empty() {
         let wakeup = socket.endpoint.wakeup();
         debug_assert_eq!(wakeup, READABLE);
@@ -413,7 +413,7 @@ fn wake_otherwise(
     runnable: &mut VecDeque<SocketId>,
 ) {
     let wakeup = socket.endpoint.wakeup();
-    let only_counts = wakeup == READABLE && socket.uncounted.is_some();
+    let only_counts = wakeup == READABLE && socket.only_counts;
     if !(wakeup.is_none() || only_counts && *reader == Some(id)) {
         queue_application(socket, id, reader, runnable);
         socket.woken = socket.woken.with(wakeup);

@@ -14,6 +14,7 @@ use tailback_units::{Segs, SimTime, Span, expiry};
 use super::segments::ACK_TRUESIZE;
 use super::{Endpoint, State};
 use crate::clock::{Deadline, Micros, TIMESTAMP_CLOCK, micros_since, timestamp};
+use crate::one_word::OneWord;
 use crate::rtt::{RTO_INITIAL, RTO_MAX};
 use crate::sender::Sender;
 
@@ -32,7 +33,7 @@ pub(super) struct Handshake {
     /// Transmissions after the first: after timeouts, and the answers to a repeated SYN.
     retransmits: u16,
     /// When a repeated SYN was last answered.
-    repeat_answered: Option<SimTime>,
+    repeat_answered: OneWord<SimTime>,
     /// No state of the peer's SYN is kept; the sequence number of the SYN-ACK encodes it.
     by_cookie: bool,
 }
@@ -45,7 +46,7 @@ impl Default for Handshake {
             deadline: Deadline::NONE,
             timeouts: 0,
             retransmits: 0,
-            repeat_answered: None,
+            repeat_answered: OneWord::NONE,
             by_cookie: false,
         }
     }
@@ -73,8 +74,8 @@ impl Endpoint {
         let Sender { flow, settings, .. } = &self.sender;
         let (now, jiffy) = (flow.now, flow.jiffy);
         let soon = |last: SimTime| now.ticks(jiffy) < (last + settings.invalid_ratelimit).ticks(jiffy);
-        if !self.handshake.repeat_answered.is_some_and(soon) {
-            self.handshake.repeat_answered = Some(now);
+        if !self.handshake.repeat_answered.get().is_some_and(soon) {
+            self.handshake.repeat_answered = OneWord::some(now);
             self.handshake.due = true;
         }
     }

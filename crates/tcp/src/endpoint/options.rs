@@ -46,7 +46,7 @@ impl Endpoint {
 
     /// Sets `TCP_USER_TIMEOUT`; `None` is the kernel's default. [linux-6.12 tcp.c tcp_sock_set_user_timeout]
     pub fn set_user_timeout(&mut self, timeout: Option<Span>) {
-        self.sender.options.user_timeout = timeout;
+        self.sender.options.user_timeout = timeout.into();
     }
 
     /// The connection was aborted after too many timeouts (`ETIMEDOUT`).

@@ -22,14 +22,14 @@ impl RetransmitQueue {
             self.skbs -= 1;
         }
         self.get_mut(index).tags.set(Tags::MERGED);
-        self.last_merged = (index, start);
+        self.order().last_merged = (index, start);
     }
 
     /// The first record of the skb that holds record `index`. Records are mostly SACKed one after the other, so the
     /// answer of the last merge is kept.
     fn skb_start(&self, index: Index) -> Index {
-        let mut start = match self.last_merged {
-            (merged, start) if merged == index => return start.max(self.first),
+        let mut start = match self.time_order.as_ref().map(|order| order.last_merged) {
+            Some((merged, start)) if merged == index => return start.max(self.first),
             _ => index,
         };
         while start > self.first && !self.begins_skb(start) {
@@ -122,7 +122,7 @@ impl RetransmitQueue {
         let count = pieces.len() as u64;
         let after: Vec<SentSegment> = (run.end..self.end).map(|index| self.get(index).clone()).collect();
         self.end = run.start;
-        self.last_merged = (NO_RECORD, NO_RECORD);
+        self.order().last_merged = (NO_RECORD, NO_RECORD);
         pieces.into_iter().chain(after).for_each(|segment| self.append(segment));
         self.relink(&order, run, count);
         self.skbs = (self.first..self.end).filter(|&index| self.begins_skb(index)).count() as u32;

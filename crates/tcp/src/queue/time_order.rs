@@ -8,7 +8,7 @@ use super::{Index, NO_RECORD, RetransmitQueue};
 
 /// The neighbours of a record in the time order.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
+struct Link {
     earlier: Index,
     later: Index,
 }
@@ -17,83 +17,64 @@ impl Link {
     const NONE: Link = Link { earlier: NO_RECORD, later: NO_RECORD };
 }
 
-impl RetransmitQueue {
-    /// Moves a retransmitted record to the end of the time order.
-    pub(crate) fn move_to_newest(&mut self, index: Index) {
-        self.leave_time_order(index);
-        self.link_newest(index);
-    }
+/// What a queue knows of its records in addition, once one of them was SACKed, lost or retransmitted. Its memory then
+/// stays: where a segment was lost, others will be.
+#[derive(Debug)]
+pub(super) struct TimeOrder {
+    /// Each at the place of its record in the ring. They count while [`RetransmitQueue::is_linked`].
+    links: Vec<Link>,
+    oldest: Index,
+    newest: Index,
+    /// The record that was merged last, and the first record of its skb.
+    pub(super) last_merged: (Index, Index),
+}
 
-    /// Removes a record from the time order when it is SACKed or marked lost.
-    pub(crate) fn leave_time_order(&mut self, index: Index) {
-        if !self.is_linked() {
-            self.link_all();
+impl Default for TimeOrder {
+    fn default() -> Self {
+        TimeOrder {
+            links: Vec::new(),
+            oldest: NO_RECORD,
+            newest: NO_RECORD,
+            last_merged: (NO_RECORD, NO_RECORD),
         }
-        self.linked_before = self.end;
-        self.unlink(index);
     }
+}
 
-    /// The time order is kept by links.
+impl TimeOrder {
     #[inline]
-    pub(super) fn is_linked(&self) -> bool {
-        self.first < self.linked_before
+    fn place(&self, index: Index) -> usize {
+        index as usize & self.links.len().wrapping_sub(1)
     }
 
-    /// Links all records in the order of their numbers.
-    fn link_all(&mut self) {
-        self.clear_links();
-        for index in self.first..self.end {
-            self.link_newest(index);
-        }
-    }
-
-    /// Makes room for a link of each record, and links none.
-    fn clear_links(&mut self) {
-        (self.oldest, self.newest) = (NO_RECORD, NO_RECORD);
-        self.links.clear();
-        self.links.resize(self.ring.0.len(), Link::NONE);
-    }
-
-    /// The ring was enlarged: moves the links to the new places of their records.
-    #[cold]
-    pub(super) fn enlarge_links(&mut self, former_size: usize) {
-        let former = std::mem::replace(&mut self.links, vec![Link::NONE; self.ring.0.len()]);
-        for index in self.first..self.end {
-            *self.link_mut(index) = former[index as usize & (former_size - 1)];
-        }
-    }
-
-    /// The time order is that of the numbers again. Their memory stays: where a segment was lost, others will be.
-    #[cold]
-    pub(super) fn remove_links(&mut self) {
-        self.links.clear();
-    }
-
+    #[inline]
     fn link(&self, index: Index) -> Link {
-        self.links[self.ring.place(index)]
+        self.links[self.place(index)]
     }
 
+    #[inline]
     fn link_mut(&mut self, index: Index) -> &mut Link {
-        let place = self.ring.place(index);
+        let place = self.place(index);
         &mut self.links[place]
     }
 
-    /// Restores the time order after the records of `run` have become `count`.
-    pub(super) fn relink(&mut self, order: &[Index], run: Range<Index>, count: u64) {
-        self.clear_links();
-        self.linked_before = self.end;
-        for &index in order {
-            if index == run.start {
-                (run.start..run.start + count).for_each(|index| self.link_newest(index));
-            } else if index >= run.end {
-                self.link_newest(index - run.end + run.start + count);
-            } else if index < run.start {
-                self.link_newest(index);
-            }
-        }
+    /// Makes room for a link of each record in a ring of this size, and links none.
+    fn clear(&mut self, size: usize) {
+        (self.oldest, self.newest) = (NO_RECORD, NO_RECORD);
+        self.links.clear();
+        self.links.resize(size, Link::NONE);
     }
 
-    pub(super) fn unlink(&mut self, index: Index) {
+    fn append(&mut self, index: Index) {
+        let newest = self.newest;
+        *self.link_mut(index) = Link { earlier: newest, later: NO_RECORD };
+        match newest {
+            NO_RECORD => self.oldest = index,
+            other => self.link_mut(other).later = index,
+        }
+        self.newest = index;
+    }
+
+    fn remove(&mut self, index: Index) {
         let Link { earlier, later } = self.link(index);
         if earlier == NO_RECORD && later == NO_RECORD && self.oldest != index {
             return;
@@ -108,29 +89,95 @@ impl RetransmitQueue {
         }
         *self.link_mut(index) = Link::NONE;
     }
+}
+
+impl RetransmitQueue {
+    /// Moves a retransmitted record to the end of the time order.
+    pub(crate) fn move_to_newest(&mut self, index: Index) {
+        self.leave_time_order(index);
+        self.order().append(index);
+    }
+
+    /// Removes a record from the time order when it is SACKed or marked lost.
+    pub(crate) fn leave_time_order(&mut self, index: Index) {
+        if !self.is_linked() {
+            self.link_all();
+        }
+        self.linked_before = self.end;
+        self.order().remove(index);
+    }
+
+    /// The time order is kept by links.
+    #[inline]
+    pub(super) fn is_linked(&self) -> bool {
+        self.first < self.linked_before
+    }
+
+    #[inline]
+    pub(super) fn order(&mut self) -> &mut TimeOrder {
+        self.time_order.get_or_insert_default()
+    }
+
+    /// Links all records in the order of their numbers.
+    fn link_all(&mut self) {
+        let (size, records) = (self.ring.0.len(), self.first..self.end);
+        let order = self.order();
+        order.clear(size);
+        records.for_each(|index| order.append(index));
+    }
+
+    /// The ring was enlarged: moves the links to the new places of their records.
+    #[cold]
+    pub(super) fn enlarge_links(&mut self) {
+        let (size, records) = (self.ring.0.len(), self.first..self.end);
+        let order = self.order();
+        let former = std::mem::replace(&mut order.links, vec![Link::NONE; size]);
+        for index in records {
+            *order.link_mut(index) = former[index as usize & (former.len() - 1)];
+        }
+    }
+
+    /// Restores the time order after the records of `run` have become `count`.
+    pub(super) fn relink(&mut self, indices: &[Index], run: Range<Index>, count: u64) {
+        self.linked_before = self.end;
+        let size = self.ring.0.len();
+        let order = self.order();
+        order.clear(size);
+        for &index in indices {
+            if index == run.start {
+                (run.start..run.start + count).for_each(|index| order.append(index));
+            } else if index >= run.end {
+                order.append(index - run.end + run.start + count);
+            } else if index < run.start {
+                order.append(index);
+            }
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn unlink(&mut self, index: Index) {
+        self.order().remove(index);
+    }
 
     #[inline(never)]
     pub(super) fn link_newest(&mut self, index: Index) {
-        let newest = self.newest;
-        *self.link_mut(index) = Link { earlier: newest, later: NO_RECORD };
-        match newest {
-            NO_RECORD => self.oldest = index,
-            other => self.link_mut(other).later = index,
-        }
-        self.newest = index;
+        self.order().append(index);
     }
 
     /// The record transmitted longest ago.
     pub(crate) fn oldest(&self) -> Option<Index> {
-        match self.is_linked() {
-            true => (self.oldest != NO_RECORD).then_some(self.oldest),
-            false => (!self.is_empty()).then_some(self.first),
+        match &self.time_order {
+            Some(order) if self.is_linked() => Some(order.oldest).filter(|&oldest| oldest != NO_RECORD),
+            _ => (!self.is_empty()).then_some(self.first),
         }
     }
 
     /// The record transmitted next after `index`.
     pub(crate) fn after_in_time(&self, index: Index) -> Option<Index> {
-        let later = if self.is_linked() { self.link(index).later } else { index + 1 };
+        let later = match &self.time_order {
+            Some(order) if self.is_linked() => order.link(index).later,
+            _ => index + 1,
+        };
         (later < self.end).then_some(later)
     }
 }

@@ -13,12 +13,13 @@
 //!
 //! [linux-6.12 tcp_input.c tcp_event_data_recv, __tcp_ack_snd_check] [linux-6.12 tcp_output.c tcp_send_delayed_ack]
 
-use tailback_packet::Segment;
+use tailback_packet::{SackBlock, Segment};
 use tailback_units::{SimTime, Span, expiry};
 
 use super::Receiver;
 use crate::clock::Deadline;
 use crate::ecn::Reaction;
+use crate::one_word::OneWord;
 use crate::stack::{DelayedAck, SackCompression};
 
 /// Minimum and usual delayed-ACK time. [linux-6.12 tcp.h TCP_ATO_MIN, TCP_DELACK_MIN]
@@ -84,9 +85,8 @@ impl Receiver {
 
     /// A third or later SACK block would be created or changed.
     fn touches_late_block(&self, segment: &Segment) -> bool {
-        let (start, end) = (segment.seq, segment.end());
-        let touched = self.sacks.iter().position(|block| start <= block.end && end >= block.start);
-        touched.unwrap_or(self.sacks.len()) >= SACK_BLOCKS_EXPECTED
+        let block = SackBlock { start: segment.seq, end: segment.end() };
+        self.sacks.first_touched_by(block) >= SACK_BLOCKS_EXPECTED
     }
 
     /// The compressed ACKs were sent as one.
@@ -194,7 +194,7 @@ impl Receiver {
         if more_than_one || quick || self.ack.now {
             self.ack_due = true;
             if self.delayed_ack == DelayedAck::EverySecond {
-                self.before_read = Some(self.select_window());
+                self.before_read = OneWord::some(self.select_window());
             }
         } else if self.data.in_order() {
             self.delay_ack(now);

@@ -3,6 +3,7 @@
 use tailback_units::{Rate, Span};
 
 use crate::config::SocketOptions;
+use crate::one_word::OneWord;
 
 /// What [`SocketOptions`] say about sending, without those that only determine the initial state.
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +12,7 @@ pub(crate) struct SendingOptions {
     pub(crate) max_pacing_rate: Rate,
     /// The kernel's default, `UINT_MAX`, unless it was set. [linux-6.12 tcp_ipv4.c tcp_sk_init]
     pub(crate) notsent_lowat: u64,
-    pub(crate) user_timeout: Option<Span>,
+    pub(crate) user_timeout: OneWord<Span>,
     pub(crate) mss: Option<u32>,
 }
 
@@ -20,7 +21,7 @@ impl SendingOptions {
         SendingOptions {
             max_pacing_rate: options.max_pacing_rate.unwrap_or(Rate::UNLIMITED),
             notsent_lowat: options.notsent_lowat.unwrap_or(u64::from(u32::MAX)),
-            user_timeout: options.user_timeout,
+            user_timeout: options.user_timeout.into(),
             mss: options.mss,
         }
     }

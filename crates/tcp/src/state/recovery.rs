@@ -2,6 +2,8 @@
 
 use tailback_units::{Segs, SimTime};
 
+use crate::one_word::OneWord;
+
 /// Degree of reordering assumed at the start (`net.ipv4.tcp_reordering`).
 pub(crate) const INITIAL_REORDERING: u32 = 3;
 /// Largest degree of reordering (`net.ipv4.tcp_max_reordering`).
@@ -15,11 +17,11 @@ pub(crate) struct Recovery {
     pub(crate) prr_out: u32,
     /// `None` when an undo is not allowed.
     pub(crate) prior_ssthresh: Option<Segs>,
-    pub(crate) undo_marker: Option<u64>,
+    pub(crate) undo_marker: OneWord<u64>,
     /// Retransmissions not yet known to be spurious; `None` before the first.
     pub(crate) undo_retrans: Option<u32>,
     /// When the first retransmission of this episode was sent.
-    pub(crate) retrans_stamp: Option<SimTime>,
+    pub(crate) retrans_stamp: OneWord<SimTime>,
     /// F-RTO is checking whether the timeout was spurious. [rfc5682]
     pub(crate) frto: bool,
     /// Timeouts in a row.
@@ -39,9 +41,9 @@ impl Default for Recovery {
             prr_delivered: 0,
             prr_out: 0,
             prior_ssthresh: None,
-            undo_marker: None,
+            undo_marker: OneWord::NONE,
             undo_retrans: None,
-            retrans_stamp: None,
+            retrans_stamp: OneWord::NONE,
             frto: false,
             retransmits: 0,
             reordering: INITIAL_REORDERING,
@@ -61,7 +63,7 @@ impl Recovery {
 
     /// Records that `count` segments were retransmitted or attempted, the first of them at `stamp`.
     pub(crate) fn attempted(&mut self, stamp: SimTime, count: u32) {
-        self.retrans_stamp.get_or_insert(stamp);
+        self.retrans_stamp.get_or_set(stamp);
         self.undo_retrans = Some(self.undo_retrans.unwrap_or(0) + count);
     }
 

@@ -25,9 +25,4 @@ impl AscendingBlocks {
     pub(crate) fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.count)]
     }
-
-    /// Forgets all blocks.
-    pub(crate) fn clear(&mut self) {
-        self.count = 0;
-    }
 }

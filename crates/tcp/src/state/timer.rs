@@ -3,6 +3,7 @@
 use tailback_units::SimTime;
 
 use crate::clock::Deadline;
+use crate::one_word::OneWord;
 
 /// What the timer is armed for. [linux-6.12 inet_connection_sock.h ICSK_TIME_*]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,7 +25,7 @@ pub(crate) struct RetransmitTimer {
     /// Window probes since the last ACK.
     pub(crate) probes_out: u32,
     /// When the first window probe was due since the window closed.
-    pub(crate) probing_since: Option<SimTime>,
+    pub(crate) probing_since: OneWord<SimTime>,
     /// A window probe without data is to be sent.
     pub(crate) probe_due: bool,
     /// It was passed to the device, whose result is not known yet.
@@ -72,7 +73,7 @@ impl RetransmitTimer {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TailLossProbe {
     /// `snd_nxt` when it was sent.
-    pub(crate) high_seq: Option<u64>,
+    pub(crate) high_seq: OneWord<u64>,
     /// It was a retransmission.
     pub(crate) is_retransmission: bool,
 }

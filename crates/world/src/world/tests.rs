@@ -254,7 +254,7 @@ fn data_that_is_read_in_place_of_the_application_gives_the_same_tables() {
             world.open(id);
         }
         for receiver in [SocketId(1), SocketId(3)].into_iter().filter(|_| !in_place) {
-            world.sockets.tcp(receiver).uncounted = None;
+            world.sockets.tcp(receiver).only_counts = false;
         }
         let Outcome { tables, cost, .. } = world.run(&()).unwrap();
         (tables, cost)
