@@ -33,3 +33,10 @@ pub(crate) enum Event {
     /// A hundredth of the run is over.
     Progress,
 }
+
+/// What arrives is received by a host, or passed on to its next device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Received {
+    ByHost,
+    ByDevice,
+}

@@ -5,18 +5,12 @@ use tailback_tcp::ToSend;
 
 use crate::context::Context;
 use crate::device::Device;
+use crate::event::Received;
 use crate::scenario::TcpInfoRows;
 use crate::socket::Sockets;
 use crate::transport::{BesideSockets, transmit_ack};
 use crate::world::World;
 use crate::{DeviceId, conversation_hash};
-
-/// What arrives is received by a host, or passed on to its next device.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Received {
-    ByHost,
-    ByDevice,
-}
 
 /// TX completions of what has left by now, before something arrives: usually of a burst of one socket. If nothing follows
 /// from its credit, that need not wait until it is settled.

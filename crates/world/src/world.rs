@@ -19,7 +19,7 @@ use tailback_units::{Bytes, SimTime, Span};
 use crate::channel::RadioChannel;
 use crate::context::Context;
 use crate::device::Device;
-use crate::host::Received;
+use crate::event::Received;
 use crate::route::Routes;
 use crate::scenario::TcpInfoRows;
 use crate::schedule::Change;
