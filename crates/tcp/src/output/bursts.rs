@@ -26,13 +26,16 @@ pub(crate) enum Begun {
 
 impl Sender {
     /// An ACK usually clocks out some full segments, each of which would pass the same checks: counts them once, when the
-    /// pass begins. There is no burst if anything must be looked at for each of them. If the first segment is held by
-    /// pacing, cwnd or the small queue, the pass ends at once.
+    /// pass begins. There is no burst while lost segments are to be sent again, or if anything must be looked at for each of
+    /// them. If the first segment is held by pacing, cwnd or the small queue, the pass ends at once.
     #[inline(always)]
     pub(crate) fn begin_pass(&mut self) -> Begun {
         let agenda = &self.gate.agenda;
         let Some(pass) = agenda.pass.filter(|pass| pass.obeys_cwnd()) else { return Begun::Otherwise };
-        if agenda.precedes_new_data() || agenda.progress.begun || !self.sends_routinely() {
+        if agenda.progress.begun || !self.sends_routinely() {
+            return Begun::Otherwise;
+        }
+        if self.gate.agenda.precedes_new_data() && !self.ends_retransmissions_at_once() {
             return Begun::Otherwise;
         }
         if self.flow.pacing_status == PacingStatus::None && self.may_begin_burst(pass) {

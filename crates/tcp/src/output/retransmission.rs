@@ -17,13 +17,7 @@ impl Sender {
     /// The next lost segment that cwnd allows. [linux-6.12 tcp_output.c tcp_xmit_retransmit_queue]
     #[inline(never)]
     pub(super) fn next_lost(&mut self) -> Option<Outgoing> {
-        let from = self.scoreboard.retransmit_from()?;
-        if self.held_by_pacing()
-            || self.in_flight() >= self.window.cwnd.0
-            || self.scoreboard.retrans_out() >= self.scoreboard.lost_out()
-        {
-            return None;
-        }
+        let from = self.lost_from()?;
         let index = self.scoreboard.find_lost(from)?;
         self.refresh_mss();
         self.cut_anew(index);
@@ -32,6 +26,27 @@ impl Sender {
             return None;
         }
         self.retransmit(index, count, Role::Lost)
+    }
+
+    /// Where the search for a lost segment to be sent again begins; `None` if there is none, or cwnd or pacing holds it.
+    #[inline]
+    fn lost_from(&mut self) -> Option<Index> {
+        let from = self.scoreboard.retransmit_from()?;
+        let held = self.held_by_pacing()
+            || self.in_flight() >= self.window.cwnd.0
+            || self.scoreboard.retrans_out() >= self.scoreboard.lost_out();
+        (!held).then_some(from)
+    }
+
+    /// Ends the retransmissions of lost segments if no segment may be sent again now, as after most ACKs in recovery. True
+    /// if nothing else precedes new data.
+    #[inline(never)]
+    pub(super) fn ends_retransmissions_at_once(&mut self) -> bool {
+        let ends = self.gate.agenda.only_retransmits_lost() && self.lost_from().is_none();
+        if ends {
+            self.end_retransmissions();
+        }
+        ends
     }
 
     /// Payload of the lost skb that begins at `index`, and how many of its segments may be sent again now.

@@ -174,6 +174,12 @@ impl Agenda {
         self.first != First::default()
     }
 
+    /// Lost segments, and nothing else, precede new data.
+    #[inline]
+    pub(crate) fn only_retransmits_lost(&self) -> bool {
+        self.first == First(First::LOST)
+    }
+
     /// What is retransmitted.
     #[inline]
     pub(crate) fn retransmit(&self) -> Retransmit {
