@@ -325,6 +325,7 @@ impl Sender {
             Pending::New { length, tags, before, kind } => {
                 self.sent_new(length, tags, before, kind);
                 self.end_if_refused();
+                self.begin_burst_behind();
             }
             Pending::Again { run, role, before } => self.sent_again(run, role, before, refused),
         }

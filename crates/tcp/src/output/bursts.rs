@@ -69,6 +69,21 @@ impl Sender {
         ends
     }
 
+    /// A segment that was not one of a burst has been sent, for example the first in flight, which arms the timer: those
+    /// behind it may be a burst.
+    #[inline(always)]
+    pub(super) fn begin_burst_behind(&mut self) {
+        let agenda = &self.gate.agenda;
+        let Some(pass) = agenda.pass.filter(|_| !agenda.progress.stopped && !agenda.precedes_new_data())
+        else {
+            return;
+        };
+        let routine = self.flow.pacing_status == PacingStatus::None && self.sends_routinely();
+        if routine && self.has_unsent() && self.may_begin_burst(pass) && self.has_no_space_to_look_for() {
+            self.count_burst();
+        }
+    }
+
     /// Nothing must be looked at for each segment, except for pacing and the small queue, if the flow sends routinely.
     #[inline(always)]
     fn may_begin_burst(&self, pass: Pass) -> bool {
