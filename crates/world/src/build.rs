@@ -24,6 +24,7 @@ use crate::check::check;
 use crate::connection::Planned;
 use crate::context::Context;
 use crate::device::{Device, Segmentation, Way};
+use crate::event_count::EventCount;
 use crate::journal::Journal;
 use crate::nic::Nic;
 use crate::route::Routes;
@@ -120,7 +121,7 @@ impl<'a> Builder<'a> {
             small_queues: Vec::new(),
             timers: Timers::default(),
             steps: (SimTime::ZERO, 0),
-            next_look: EVENTS_BETWEEN_LOOKS,
+            events: EventCount::new(EVENTS_BETWEEN_LOOKS),
             reader: None,
             runnable: Default::default(),
         };

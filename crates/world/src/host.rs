@@ -60,7 +60,7 @@ impl World {
         let Payload::Tcp(segment) = &packet.payload else { return self.deliver_other(host, packet) };
         let to = packet.to;
         // Looked up once: this is done for each segment.
-        let World { sockets, devices, context, small_queues, runnable, reader, .. } = self;
+        let World { sockets, devices, context, small_queues, runnable, reader, timers, .. } = self;
         let now = context.now;
         context.delivered(&packet);
         let mut socket = sockets.tcp(to);
@@ -68,36 +68,34 @@ impl World {
         // Usually it is data that is read next: as below, in fewer steps.
         let owed = context.effects.credits.len() | context.segmented.len();
         let waiting = owed | context.backlog.len() | small_queues.len() | runnable.len();
-        let reads_at_once = socket.reads_at_once() && waiting == 0 && reader.is_none();
-        let taken = if reads_at_once { socket.endpoint.take_to_read(segment, truesize, now) } else { None };
-        let sends = match taken {
-            Some(sends) => sends,
-            None => {
-                // What has left is credited before the socket acts; one that only counts has nothing to be credited.
-                devices[socket.device.index()].process_earlier_completions(context);
-                if context.owes_sockets() {
-                    self.return_all_credits();
-                    socket = self.sockets.tcp(to);
-                }
-                socket.endpoint.take(segment, packet.ecn, truesize, now, &mut socket.draws)
-            }
-        };
-        self.context.keep_box(packet);
-        if taken.is_some() {
-            let World { context, devices, reader, runnable, timers, .. } = self;
+        if socket.only_counts
+            && waiting == 0
+            && reader.is_none()
+            && let Some(sends) = socket.endpoint.take_to_read(segment, truesize, now)
+        {
+            debug_assert!(!socket.sends, "rows would be missing");
+            context.keep_box(packet);
             if sends == ToSend::Ack {
                 transmit_ack(socket, devices, context);
                 if context.owes_sockets() || !context.backlog.is_empty() {
                     return self.read_in_its_turn(to, bytes);
                 }
             }
-            BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, to);
+            BesideSockets { context, devices, reader, runnable, timers }.handle_notes_and_alarm(socket, to);
             socket.read_taken(bytes, now);
             if socket.endpoint.owes_ack() {
                 self.drain(to);
             }
             return;
         }
+        // What has left is credited before the socket acts; one that only counts has nothing to be credited.
+        devices[socket.device.index()].process_earlier_completions(context);
+        if context.owes_sockets() {
+            self.return_all_credits();
+            socket = self.sockets.tcp(to);
+        }
+        let sends = socket.endpoint.take(segment, packet.ecn, truesize, now, &mut socket.draws);
+        self.context.keep_box(packet);
         match sends {
             ToSend::Anything => self.send_inlined(to),
             ToSend::Ack => self.send_ack(to),

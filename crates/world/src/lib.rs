@@ -21,6 +21,7 @@ mod context;
 mod device;
 mod error;
 mod event;
+mod event_count;
 #[cfg(test)]
 mod example;
 mod host;

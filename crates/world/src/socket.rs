@@ -45,7 +45,8 @@ pub(crate) struct TcpSocket {
     pub(crate) woken: Wakeup,
     /// What was read in the place of its application, which has not counted it yet.
     pub(crate) uncounted: Bytes,
-    /// Reading and counting is all that its application does with data: then the world reads in its place.
+    /// Reading and counting is all that its application does with data: then the world reads in its place. It is the
+    /// receiving end, of whose ACKs no rows are wanted.
     pub(crate) only_counts: bool,
     /// Its small queue is full, and it is counted at its device as waiting.
     pub(crate) awaits_credit: bool,
@@ -56,12 +57,6 @@ pub(crate) struct TcpSocket {
 }
 
 impl TcpSocket {
-    /// All that its application does is to count the data that arrives, and no rows are wanted of what its ACKs do.
-    #[inline]
-    pub(crate) fn reads_at_once(&self) -> bool {
-        self.only_counts && !self.sends
-    }
-
     /// Reads the bytes that [`Endpoint::take_to_read`] took, in the place of an application that only counts them.
     #[inline(always)]
     pub(crate) fn read_taken(&mut self, bytes: u32, now: SimTime) {

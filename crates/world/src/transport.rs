@@ -45,11 +45,29 @@ impl BesideSockets<'_> {
             socket.awaits_credit = true;
             devices[socket.device.index()].add_waiting_socket(context);
         }
-        let deadline = socket.endpoint.next_deadline();
-        timers.arm(&mut socket.timer, deadline);
-        if let Some(at) = socket.alarm.set(Some(deadline)) {
-            context.wake_at(at, Event::Timer(id));
+        arm(socket, id, timers, context);
+    }
+
+    /// The same after data was taken to be read at once: nobody is to be woken, and the socket waits for no credit.
+    #[inline(always)]
+    pub(crate) fn handle_notes_and_alarm(self, socket: &mut TcpSocket, id: SocketId) {
+        let BesideSockets { context, timers, .. } = self;
+        debug_assert!(!socket.endpoint.awaits_credit() || socket.awaits_credit, "it sends nothing");
+        if socket.endpoint.has_notes() {
+            record_notes(socket, id, context);
         }
+        debug_assert!(!socket.endpoint.has_pending_events(), "there is nothing else");
+        arm(socket, id, timers, context);
+    }
+}
+
+/// Sets the alarm of a socket to its next deadline.
+#[inline(always)]
+fn arm(socket: &mut TcpSocket, id: SocketId, timers: &mut Timers, context: &mut Context) {
+    let deadline = socket.endpoint.next_deadline();
+    timers.arm(&mut socket.timer, deadline);
+    if let Some(at) = socket.alarm.set(Some(deadline)) {
+        context.wake_at(at, Event::Timer(id));
     }
 }
 
@@ -162,15 +180,13 @@ impl World {
 
     /// Passes the time until a paced socket sends its next segment, if that is the next event of all: it needs none then.
     fn pass_pause(&mut self, id: SocketId) -> bool {
-        let may_pass = self.is_settled()
-            && !self.context.owes_sockets()
-            && self.context.cost.events + 1 < self.next_look;
+        let may_pass = self.is_settled() && !self.context.owes_sockets() && !self.events.looks_soon();
         let socket = self.sockets.tcp(id);
         let until = socket.endpoint.paused_until().filter(|&at| may_pass && at < self.end);
         let Some(at) = until.filter(|&at| self.context.calendar.pass_to(at)) else { return false };
         socket.alarm.pass();
         self.context.now = at;
-        self.context.cost.events += 1;
+        self.events.count();
         self.return_credits_to(id);
         true
     }

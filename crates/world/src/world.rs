@@ -20,6 +20,7 @@ use crate::channel::RadioChannel;
 use crate::context::Context;
 use crate::device::Device;
 use crate::event::Received;
+use crate::event_count::EventCount;
 use crate::route::Routes;
 use crate::scenario::TcpInfoRows;
 use crate::schedule::Change;
@@ -103,9 +104,9 @@ pub struct World {
     pub(crate) timers: Timers,
     /// The last instant at which something had to be settled, and the steps processed then.
     pub(crate) steps: (SimTime, u32),
-    /// The number of the event before which something else is looked at: timers that are due, a run that stands still, the
-    /// watcher.
-    pub(crate) next_look: u64,
+    /// The events so far, and before which of them something else is looked at: timers that are due, a run that stands still,
+    /// the watcher.
+    pub(crate) events: EventCount,
 }
 
 /// A few milliseconds of computing: an interrupt of the user takes effect soon, and the check has no measurable cost.
@@ -135,9 +136,8 @@ impl World {
         while self.context.calendar.pass_to_next(last) {
             let Some(event) = self.context.calendar.present() else { break };
             self.context.now = self.context.calendar.now();
-            self.context.cost.events += 1;
             // One condition for everything that is rare between two events.
-            if self.context.cost.events >= self.next_look {
+            if self.events.count() {
                 self.look(event, watch)?;
             }
             self.happen(event, watch)?;
@@ -155,17 +155,17 @@ impl World {
     #[inline(never)]
     fn look(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
         self.check_standstill()?;
-        let number = self.context.cost.events;
+        let number = self.events.number();
         if number.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
             self.check_watcher(watch)?;
         }
         if self.timers.is_any_due() && !matches!(event, Event::Timer(_)) {
             self.tick();
         }
-        self.next_look = match self.timers.is_any_due() {
+        self.events.look_before(match self.timers.is_any_due() {
             true => number + 1,
             false => (number / EVENTS_BETWEEN_LOOKS + 1) * EVENTS_BETWEEN_LOOKS,
-        };
+        });
         self.check_standstill()
     }
 
@@ -338,7 +338,7 @@ impl World {
 
     /// Something is to be looked at before the next event.
     pub(crate) fn look_soon(&mut self) {
-        self.next_look = 0;
+        self.events.look_soon();
     }
 
     /// Runs the sockets that are queued now, the last one first, since each was inserted at the head of the list;
@@ -369,6 +369,7 @@ impl World {
     }
 
     fn finish(mut self) -> Outcome {
+        self.context.cost.events = self.events.number();
         self.context.cost.sim_ns = self.context.now.as_nanos();
         self.sample_last();
         self.devices.iter_mut().for_each(Device::count_bypassed);

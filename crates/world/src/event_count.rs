@@ -1,0 +1,64 @@
+//! How many events have happened, and before which of them something else is looked at.
+//!
+//! Events are counted down to that one: a run asks this before each event, and how many there were only at its end.
+
+/// The events of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EventCount {
+    /// The number of the event before which something is looked at; the first event is number 1.
+    next_look: u64,
+    /// So many are left up to that one; it is itself one of them.
+    left: u64,
+}
+
+impl EventCount {
+    /// No event has happened; the first look is before event number `next_look`.
+    pub(crate) fn new(next_look: u64) -> Self {
+        EventCount { next_look, left: next_look }
+    }
+
+    /// An event happens. True if something is to be looked at before.
+    #[inline(always)]
+    pub(crate) fn count(&mut self) -> bool {
+        self.left -= 1;
+        self.left == 0
+    }
+
+    /// The events so far.
+    pub(crate) fn number(&self) -> u64 {
+        self.next_look - self.left
+    }
+
+    /// The next look is before a later event, number `next_look`.
+    pub(crate) fn look_before(&mut self, next_look: u64) {
+        *self = EventCount { next_look, left: next_look - self.number() };
+    }
+
+    /// The next look is before the next event.
+    #[inline]
+    pub(crate) fn look_soon(&mut self) {
+        self.look_before(self.number() + 1);
+    }
+
+    /// The next event is one before which something is looked at.
+    #[inline]
+    pub(crate) fn looks_soon(&self) -> bool {
+        self.left == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_look_is_before_the_event_with_that_number() {
+        let mut events = EventCount::new(3);
+        assert_eq!([events.count(), events.count(), events.count()], [false, false, true]);
+        events.look_before(5);
+        assert_eq!((events.number(), events.looks_soon()), (3, false));
+        events.look_soon();
+        assert!(events.looks_soon() && events.count());
+        assert_eq!(events.number(), 4);
+    }
+}
