@@ -1,13 +1,9 @@
 //! A network device: the root discipline, and below it a NIC with the wire to the other end, or a radio. Here is how it
-//! sends; what arrives at the other end is in `device/arrival.rs`.
+//! sends; what has left the ring is in `device/completion.rs`, what arrives at the other end in `device/arrival.rs`.
 //!
 //! ```text
 //! transmit → discipline → (queue not stopped) → ring → serialized: credit, wake the queue → propagation → arrival
 //! ```
-//!
-//! A completion is an event only if something waits for it: a sender with a full small queue for its credit, or a
-//! discipline for room in the ring. Otherwise it is processed when the device or the sender is next active, with the
-//! time at which it happened.
 //!
 //! Without a rate there is no ring: a packet enters the wire when it leaves the discipline, and its sender is credited
 //! at that time, as on a veth. Without a discipline (`noqueue`) packets bypass it.
@@ -22,11 +18,12 @@
 //! enter the ring, however full it is.
 
 mod arrival;
+mod completion;
 
 use tailback_engine::Draws;
-use tailback_packet::{DropReason, Ecn, HostId, Packet, SocketId};
+use tailback_packet::{DropReason, Ecn, HostId, Packet};
 use tailback_qdisc::{Bypassed, Dequeued, Enqueued, Mark, Root, visit};
-use tailback_units::{Rate, SimTime, Span};
+use tailback_units::{Rate, SimTime};
 
 use crate::context::Context;
 use crate::nic::Nic;
@@ -544,141 +541,6 @@ impl Device {
             self.reach_peer(packet, context);
         } else if let Some(arrival) = self.wire.push_completed(packet, context.now) {
             context.wake_at(arrival, Event::Arrived(self.id));
-        }
-    }
-
-    /// TX completions of what has left by now: bytes out of the ring, credits to the senders.
-    #[inline]
-    fn process_completions(&mut self, context: &mut Context) {
-        if self.wire.next_departure <= context.now {
-            self.complete(context.now, context);
-        }
-    }
-
-    /// The byte limit counts the one or two packets of a ring far from full as completed, as on every link that is faster
-    /// than what it carries; false and nothing if there are more, or not all have left by `last`, or the limit learns from
-    /// them.
-    #[inline(always)]
-    fn complete_few(&mut self, last: SimTime) -> bool {
-        let in_ring = self.wire.in_ring();
-        let all_left = in_ring <= 2 && self.wire.all_left(last);
-        all_left && self.nic.as_mut().is_none_or(|nic| nic.complete_few(in_ring))
-    }
-
-    /// The one or two packets in the ring leave it. The credit of the sender of the last is returned, together with that
-    /// of the first if that is the same.
-    #[inline(always)]
-    fn credit_few(&mut self, context: &mut Context) -> Option<(SocketId, u32)> {
-        let (first, last) = self.wire.complete_ring();
-        let packet = self.wire.packet_mut(first)?;
-        let (sender, mut truesize) = (packet.from, packet.end_charge());
-        if first < last {
-            let packet = self.wire.packet_mut(last)?;
-            let (other, more) = (packet.from, packet.end_charge());
-            if other != sender {
-                context.credit(sender, truesize);
-                return Some((other, more));
-            }
-            truesize += more;
-        }
-        Some((sender, truesize))
-    }
-
-    /// TX completions of packets that left by `now`, up to the first that is charged to a socket, as no packet is behind a
-    /// router. True if there is none.
-    #[inline(always)]
-    fn complete_uncharged(&mut self, now: SimTime) -> bool {
-        while let Some((departure, packet)) = self.wire.leaving(now) {
-            if packet.charged {
-                return false;
-            }
-            if let Some(nic) = &mut self.nic {
-                nic.complete(packet.frame_length(), departure);
-            }
-            self.wire.complete_first();
-        }
-        true
-    }
-
-    /// TX completions of packets that left before now. One that leaves now is a separate event, if something waits for
-    /// it.
-    #[inline]
-    pub(crate) fn process_earlier_completions(&mut self, context: &mut Context) {
-        if self.wire.next_departure < context.now {
-            self.complete(context.now - Span::from_nanos(1), context);
-        }
-    }
-
-    /// TX completions of packets that left by `last`. There is one.
-    #[inline(never)]
-    fn complete(&mut self, last: SimTime, context: &mut Context) {
-        if let Some((sender, truesize)) = self.complete_to_credit(last, context) {
-            context.credit(sender, truesize);
-        }
-    }
-
-    /// The same, where one credit, which may be zero, is returned.
-    #[inline(always)]
-    pub(crate) fn complete_to_credit(
-        &mut self,
-        last: SimTime,
-        context: &mut Context,
-    ) -> Option<(SocketId, u32)> {
-        if self.complete_few(last) {
-            return self.credit_few(context);
-        }
-        self.complete_many(last, context);
-        None
-    }
-
-    /// The same with a round of the byte limit for each packet.
-    #[inline(never)]
-    fn complete_many(&mut self, last: SimTime, context: &mut Context) {
-        // The credits of one socket are returned as one.
-        let (mut sender, mut truesize) = (SocketId(u32::MAX), 0);
-        while let Some((departure, packet)) = self.wire.complete(last) {
-            if let Some(nic) = &mut self.nic {
-                nic.complete(packet.frame_length(), departure);
-            }
-            if packet.charged {
-                if packet.from != sender {
-                    context.credit(sender, truesize);
-                    (sender, truesize) = (packet.from, 0);
-                }
-                truesize += packet.end_charge();
-            }
-        }
-        context.credit(sender, truesize);
-    }
-
-    /// The queue is stopped; if packets wait for it, the next completion wakes it. (A radio has no completions: its driver
-    /// wakes the queue when it takes packets again.)
-    #[inline]
-    fn await_room(&mut self, context: &mut Context) {
-        if self.needs_completion() {
-            self.await_completion(self.wire.next_departure, context);
-        }
-    }
-
-    /// Packets wait for the next completion, which is not awaited yet. That is asked first, since most often it is.
-    #[inline]
-    fn needs_completion(&self) -> bool {
-        self.wire.next_departure < self.completion && self.root.as_ref().is_some_and(Root::has_backlog)
-    }
-
-    /// Packets in the ring are charged to sockets; the completion of the first credits its sender.
-    fn await_credit(&mut self, context: &mut Context) {
-        if let Some(departure) = self.wire.next_charged_departure() {
-            self.await_completion(departure, context);
-        }
-    }
-
-    /// Schedules a completion, unless an earlier one is pending.
-    #[inline(never)]
-    fn await_completion(&mut self, departure: SimTime, context: &mut Context) {
-        if departure < self.completion {
-            self.completion = departure;
-            context.wake_at(departure, Event::Transmitted(self.id));
         }
     }
 
