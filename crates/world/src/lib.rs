@@ -24,6 +24,7 @@ mod event;
 mod event_count;
 #[cfg(test)]
 mod example;
+mod fetch;
 mod host;
 mod ids;
 mod journal;

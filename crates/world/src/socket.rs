@@ -101,6 +101,12 @@ impl Sockets {
         self.0.push(socket);
     }
 
+    /// How many there are, with those of the future and of the past.
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     #[inline]
     pub(crate) fn get_mut(&mut self, id: SocketId) -> &mut Socket {
         &mut self.0[id.0 as usize]

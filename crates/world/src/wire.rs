@@ -191,6 +191,12 @@ impl Wire {
         packet
     }
 
+    /// A packet that has not arrived yet: the first is number 0. `None` if there are not so many.
+    #[inline]
+    pub(crate) fn next(&self, number: usize) -> Option<&Packet> {
+        if number < self.packets() { self.slot(self.first + number).packet.as_deref() } else { None }
+    }
+
     /// Packets in the ring and on their way.
     #[inline]
     pub(crate) fn packets(&self) -> usize {
@@ -246,6 +252,18 @@ mod tests {
         assert_eq!(wire.arrived(at(105)).unwrap().ip_length, 40);
         assert!(wire.arrived(at(105)).is_none());
         assert_eq!(wire.next_arrival, at(107));
+    }
+
+    #[test]
+    fn the_packets_that_arrive_next_are_known() {
+        let mut wire = Wire::new(Span::from_nanos(100));
+        for number in 0..5 {
+            wire.push_completed(Box::new(datagram(40 + number)), at(5));
+        }
+        assert_eq!(wire.take_first().unwrap().ip_length, 40);
+        assert_eq!(wire.next(0).unwrap().ip_length, 41);
+        assert_eq!(wire.next(3).unwrap().ip_length, 44);
+        assert!(wire.next(4).is_none());
     }
 
     #[test]
