@@ -1,7 +1,8 @@
 """The experiments whose cost is counted: each an experiment file in short."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tailback import scenario
@@ -141,6 +142,15 @@ def controls() -> list[Case]:
     """A case for each congestion control, through `htb | fq_codel`."""
     names = (row.name for row in CoreRegistry().congestion_controls)
     return [Case(name, router(4, "100mbit", 2, cc=name)) for name in names]
+
+
+EXPERIMENTS = Path(__file__).parents[1] / "experiments"
+
+
+def experiments() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The experiments that users meet first: the name of each file, and the resolved scenario of its first run."""
+    for path in sorted(EXPERIMENTS.glob("*.yaml")):
+        yield path.name, to_json(scenario.load(path).runs()[0].scenario)
 
 
 GUARDED = tuple(case for case in CASES if case.name in ("Wi-Fi, 1 upload", CASES[0].name, CASES[1].name))
