@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tailback_packet::{DropReason, Packet};
 use tailback_qdisc::Effects;
-use tailback_record::{Events, EventsRow, Name, Record, Wifi, WifiRow};
-use tailback_units::{Bytes, SimTime};
+use tailback_record::{Events, EventsRow, Name, Record, Wifi};
+use tailback_units::SimTime;
 use tailback_wifi::{AccessCategory, Context, Outcome, Output, Ppdu, StationId};
-use tailback_world::{Air, BuildError, Scenario};
+use tailback_world::{Air, BuildError, Scenario, wifi_row};
 
 use crate::line::Line;
 use crate::message::{Kind, Message, NEVER, PROTOCOL};
@@ -171,21 +171,8 @@ impl<S: Read + Write + Send + 'static> Service<S> {
     }
 
     fn note(&mut self, ppdu: &Ppdu) {
-        let row = WifiRow {
-            t: ppdu.began,
-            from: self.names[usize::from(ppdu.from.0)],
-            to: self.names[usize::from(ppdu.to.0)],
-            mpdus: u64::from(ppdu.mpdus),
-            received: u64::from(ppdu.received),
-            ip_bytes: Bytes(u64::from(ppdu.ip_bytes)),
-            psdu_bytes: Bytes(u64::from(ppdu.psdu_bytes)),
-            duration_us: ppdu.duration,
-            tries: u64::from(ppdu.tries),
-            colliders: u64::from(ppdu.colliders),
-            access_us: ppdu.access_delay,
-            queued: u64::from(ppdu.queued),
-            closed_by: ppdu.closed_by.name(),
-        };
+        let [from, to] = [ppdu.from, ppdu.to].map(|station| self.names[usize::from(station.0)]);
+        let row = wifi_row(ppdu, from, to);
         self.record.wifi.get_or_insert_default().push(row);
     }
 

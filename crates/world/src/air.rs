@@ -5,7 +5,7 @@
 
 use tailback_packet::{DropReason, Packet};
 use tailback_qdisc::Mark;
-use tailback_record::WifiRow;
+use tailback_record::{Name, WifiRow};
 use tailback_units::{Bytes, SimTime};
 use tailback_wifi::{Arrived, Context as ChannelContext, Outcome, Ppdu, StationId};
 
@@ -13,6 +13,25 @@ use crate::Event;
 use crate::channel::RadioChannel;
 use crate::context::Context;
 use crate::world::World;
+
+/// The row of the table `wifi` about a PPDU.
+pub fn wifi_row(ppdu: &Ppdu, from: Name, to: Name) -> WifiRow {
+    WifiRow {
+        t: ppdu.began,
+        from,
+        to,
+        mpdus: u64::from(ppdu.mpdus),
+        received: u64::from(ppdu.received),
+        ip_bytes: Bytes(u64::from(ppdu.ip_bytes)),
+        psdu_bytes: Bytes(u64::from(ppdu.psdu_bytes)),
+        duration_us: ppdu.duration,
+        tries: u64::from(ppdu.tries),
+        colliders: u64::from(ppdu.colliders),
+        access_us: ppdu.access_delay,
+        queued: u64::from(ppdu.queued),
+        closed_by: ppdu.closed_by.name(),
+    }
+}
 
 impl World {
     /// Processes an event of a channel.
@@ -99,21 +118,8 @@ impl World {
         let journal = &mut self.context.journal;
         let channel = &self.context.channels[channel];
         let [from, to] = [ppdu.from, ppdu.to].map(|radio| channel.interface(radio).host);
-        let row = WifiRow {
-            t: ppdu.began,
-            from: journal.hosts[usize::from(from.0)],
-            to: journal.hosts[usize::from(to.0)],
-            mpdus: u64::from(ppdu.mpdus),
-            received: u64::from(ppdu.received),
-            ip_bytes: Bytes(u64::from(ppdu.ip_bytes)),
-            psdu_bytes: Bytes(u64::from(ppdu.psdu_bytes)),
-            duration_us: ppdu.duration,
-            tries: u64::from(ppdu.tries),
-            colliders: u64::from(ppdu.colliders),
-            access_us: ppdu.access_delay,
-            queued: u64::from(ppdu.queued),
-            closed_by: ppdu.closed_by.name(),
-        };
+        let [from, to] = [from, to].map(|host| journal.hosts[usize::from(host.0)]);
+        let row = wifi_row(ppdu, from, to);
         journal.record.wifi.get_or_insert_default().push(row);
     }
 

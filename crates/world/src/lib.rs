@@ -50,6 +50,7 @@ mod transport;
 mod wire;
 mod world;
 
+pub use air::wifi_row;
 pub use build::{Air, Sources};
 pub use error::{BuildError, RunError};
 pub use ledger::{Cost, Ledger};
