@@ -12,6 +12,7 @@ from tailback.resolved.pages import SHAPES, PageObject
 from tailback.scenario import arrivals, defaults
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
+from tailback.scenario.traffic import dialog
 from tailback.scenario.traffic.kind import File, Flow, Kind, Resolved
 from tailback.scenario.traffic.tcp import PLAIN_SOCKET
 from tailback.scenario.values import (
@@ -157,14 +158,11 @@ def _resolved(flow: Loads, at: Resolved) -> resolved.Page:
 
 
 def _problems(flow: Loads, _most: int) -> Iterator[Problem]:
-    if flow.size == 0:
-        yield Problem((*flow.loc, "size"), "`0` bytes leave nothing to ask", "give a size, such as 300b")
+    yield from dialog.empty_request(flow, flow.size)
     if len(flow.times) > MOST_LOADS:
         what = f"the page is loaded {len(flow.times):,} times, and an entry may load it {MOST_LOADS:,} times"
         yield Problem((*flow.loc, "every"), what, "give a longer interval or an earlier `stop`")
-    if flow.cc.source is not None:
-        hint = "name one of the simulator's controls: cc: cubic"
-        yield Problem((*flow.loc, "cc"), "a control of your own sends in one direction only", hint)
+    yield from dialog.own_control(flow, flow.cc)
 
 
 ROW = Kind(

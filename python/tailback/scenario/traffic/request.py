@@ -11,6 +11,7 @@ from tailback import resolved
 from tailback.scenario import arrivals, defaults
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
+from tailback.scenario.traffic import dialog
 from tailback.scenario.traffic.kind import File, Flow, Kind, Resolved, numbered
 from tailback.scenario.traffic.tcp import PLAIN_SOCKET
 from tailback.scenario.values import (
@@ -182,13 +183,10 @@ def _resolved(flow: Requests, at: Resolved) -> resolved.Request:
 
 
 def _problems(flow: Requests, _most: int) -> Iterator[Problem]:
-    if flow.size == 0:
-        yield Problem((*flow.loc, "size"), "`0` bytes leave nothing to ask", "give a size, such as 300b")
+    yield from dialog.empty_request(flow, flow.size)
     if flow.every_ns is not None:
         yield from _opening(flow)
-    if flow.cc.source is not None:
-        hint = "name one of the simulator's controls: cc: cubic"
-        yield Problem((*flow.loc, "cc"), "a control of your own sends in one direction only", hint)
+    yield from dialog.own_control(flow, flow.cc)
 
 
 def _opening(flow: Requests) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from tailback import resolved
 from tailback.scenario import defaults
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
+from tailback.scenario.traffic import dialog
 from tailback.scenario.traffic.kind import File, Flow, Kind, Resolved
 from tailback.scenario.traffic.tcp import PLAIN_SOCKET
 from tailback.scenario.values import Arrow, CodePoint, Control, Name, PositiveRate, Section, Size, Span, Time
@@ -102,17 +103,14 @@ def _resolved(flow: Played, at: Resolved) -> resolved.Video:
 def _problems(flow: Played, _most: int) -> Iterator[Problem]:
     if list(flow.ladder) != sorted(set(flow.ladder)):
         yield Problem((*flow.loc, "ladder"), "the bitrates do not grow", "write the lowest first, each once")
-    if flow.size == 0:
-        yield Problem((*flow.loc, "size"), "`0` bytes leave nothing to ask", "give a size, such as 300b")
+    yield from dialog.empty_request(flow, flow.size)
     if flow.buffer_ns < 2 * flow.segment_ns:
         hint = f"write at least {units.time_word(2 * flow.segment_ns)}"
         yield Problem((*flow.loc, "buffer"), "the buffer has no room for two segments", hint)
     elif flow.startup_ns > flow.buffer_ns - flow.segment_ns:
         hint = "write at most `buffer` without a segment"
         yield Problem((*flow.loc, "startup"), "the buffer never gets so long", hint)
-    if flow.cc.source is not None:
-        hint = "name one of the simulator's controls: cc: cubic"
-        yield Problem((*flow.loc, "cc"), "a control of your own sends in one direction only", hint)
+    yield from dialog.own_control(flow, flow.cc)
 
 
 ROW = Kind(
