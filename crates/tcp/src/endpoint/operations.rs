@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::ROWS;
-use tailback_packet::{HostId, SackBlock, SackBlocks, SocketId, Timestamp};
+use tailback_packet::{Ecn, HostId, Packet, SackBlock, SackBlocks, SegmentFlags, SocketId, Timestamp};
 use tailback_units::{Parameters, Rate, Segs, Span};
 
 use super::*;
@@ -17,7 +17,7 @@ use crate::clock::timestamp;
 use crate::queue::{SentSegment, Tags};
 #[cfg(test)]
 use crate::sender::Shortcuts;
-use crate::{Settings, SmallQueueLimit, SocketOptions, Transmitted};
+use crate::{Settings, SmallQueueLimit, SocketOptions, Transmitted, Written};
 
 /// A number of segments out of those outstanding, in thousandths.
 type Share = u64;

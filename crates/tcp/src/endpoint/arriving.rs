@@ -1,0 +1,274 @@
+//! A segment arrives: in which order receiver and sender take it, and the short ways of the usual ones.
+
+use rand_core::Rng;
+use tailback_packet::{Ecn, Segment, SegmentFlags};
+use tailback_units::{SimTime, Span};
+
+use super::{Endpoint, State};
+use crate::ecn::{Mark, Reaction};
+use crate::input::AckRange;
+
+/// What there is to send after a segment was taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ToSend {
+    /// Nothing.
+    Nothing,
+    /// An ACK and nothing else.
+    Ack,
+    /// Something, or perhaps nothing.
+    Anything,
+}
+
+impl Endpoint {
+    /// A segment arrived. `truesize` is what its buffer is charged with at the receiver.
+    #[inline]
+    pub fn take(
+        &mut self,
+        segment: &Segment,
+        ecn: Ecn,
+        truesize: u32,
+        now: SimTime,
+        draws: &mut dyn Rng,
+    ) -> ToSend {
+        self.sender.flow.now = now;
+        if self.state == State::Established || self.completes_handshake(segment, draws) {
+            if self.is_predicted_data(segment) {
+                return self.take_predicted_data(segment, ecn, truesize);
+            }
+            if self.only_acknowledges(segment) {
+                self.take_only_ack(segment, draws);
+            } else {
+                self.take_established(segment, ecn, truesize, draws);
+                // For example data out of order, each segment of which is acknowledged at once.
+                if self.receiver.ack_due && self.has_nothing_but_an_ack() && self.sender.takes_shortcuts() {
+                    return ToSend::Ack;
+                }
+            }
+        }
+        if self.wants_to_send() { ToSend::Anything } else { ToSend::Nothing }
+    }
+
+    /// True for an ACK of new data that says nothing else and is not late, as nearly all segments that a pure sender gets.
+    #[inline(always)]
+    fn only_acknowledges(&self, segment: &Segment) -> bool {
+        segment.flags == SegmentFlags::ACK
+            && segment.length == 0
+            && segment.ack > self.sender.flow.snd_una
+            && segment.ack <= self.sender.flow.snd_nxt
+            && self.receiver.is_in_turn(segment)
+            && self.sender.takes_shortcuts()
+    }
+
+    /// The steps of [`Endpoint::take_established`] that such a segment needs, in the same order.
+    #[inline(always)]
+    fn take_only_ack(&mut self, segment: &Segment, draws: &mut dyn Rng) {
+        debug_assert!(self.receiver.is_acceptable(segment) && self.receiver.outdated_by(segment).is_none());
+        self.receiver.note_timestamp_in_turn(segment);
+        self.sender.take_ack(segment, draws);
+        self.sync_receiver();
+        self.sender.after_segment();
+        self.sender.check_space();
+    }
+
+    /// A segment before the connection is established. True if it establishes this side that waited for a SYN: it may
+    /// carry data.
+    #[cold]
+    fn completes_handshake(&mut self, segment: &Segment, draws: &mut dyn Rng) -> bool {
+        let now = self.sender.flow.now;
+        match self.state {
+            State::Listen if segment.flags.contains(SegmentFlags::SYN) => self.take_syn(segment),
+            State::Listen => {}
+            State::SynReceived if segment.flags.contains(SegmentFlags::SYN) => self.take_syn_again(),
+            State::SynSent => self.take_syn_ack(segment, draws),
+            State::SynReceived => {
+                self.receiver.window.begin_measuring(now);
+                // `accept` returns, and the first `recv` reads all available data, however little.
+                self.receiver.readable = true;
+                self.establish(segment, draws);
+                return true;
+            }
+            State::Established => return true,
+        }
+        false
+    }
+
+    pub(super) fn sync_receiver(&mut self) {
+        self.receiver.srtt_us8 = self.sender.flow.srtt_us8;
+        self.receiver.rto = self.sender.rto();
+    }
+
+    /// [linux-6.12 tcp_input.c tcp_rcv_established]
+    #[inline(always)]
+    fn take_established(&mut self, segment: &Segment, ecn: Ecn, truesize: u32, draws: &mut dyn Rng) {
+        let now = self.sender.flow.now;
+        self.receiver.interrupt(now);
+        if segment.flags.contains(SegmentFlags::SYN) {
+            // The handshake's last ACK was lost. [rfc5961 §4.2]
+            self.receiver.challenge(now);
+            return;
+        }
+        let outdated =
+            self.receiver.outdated_by(segment).is_some_and(|age| !self.is_late_duplicate(segment, age));
+        if outdated || !self.receiver.is_acceptable(segment) {
+            // For example a window probe, which repeats a byte, or an ACK that a later one has overtaken.
+            self.receiver.answer_unacceptable(segment, now);
+            return;
+        }
+        let carries = segment.length > 0 || segment.flags.contains(SegmentFlags::FIN);
+        match self.sender.judge_ack(segment.ack, u64::from(self.first_acked)) {
+            AckRange::Unsent | AckRange::TooOld => return self.discard(segment),
+            // A late segment must not update the timestamp to echo.
+            AckRange::Old => {}
+            AckRange::Current => {
+                self.receiver.note_timestamp(segment);
+                self.take_confirmation(segment);
+            }
+        }
+        if carries && self.receiver.must_flush_before(segment) {
+            self.fix_ack();
+            self.receiver.compression_flushed();
+        }
+        if self.sender.is_predicted(segment) {
+            self.sender.take_predicted(segment);
+        } else if segment.flags.contains(SegmentFlags::ACK) {
+            self.sender.take_ack(segment, draws);
+            self.sync_receiver();
+        }
+        if carries {
+            self.flush_before_mark(ecn);
+            let mark = Mark { state: &mut self.sender.ecn, code_point: ecn };
+            self.receiver.take_data(segment, truesize, mark, now);
+            if self.closed && self.receiver.at_end() {
+                // No later data will carry the ACK. [linux-6.12 tcp_input.c tcp_fin, FIN_WAIT1 and FIN_WAIT2]
+                self.receiver.acknowledge_now();
+            }
+        }
+        self.sender.after_segment();
+        self.sender.check_space();
+        if carries {
+            self.receiver.decide_ack(now);
+        }
+    }
+
+    /// True for data that follows what was received, in a segment that says nothing else: nearly all data that a pure
+    /// receiver gets. [linux-6.12 tcp_input.c tcp_rcv_established, header prediction]
+    #[inline(always)]
+    fn is_predicted_data(&self, segment: &Segment) -> bool {
+        self.is_usual_data(segment) && self.receiver.is_next(segment) && self.sender.takes_shortcuts()
+    }
+
+    /// True for data in turn, in a segment that says nothing else, while this side sends nothing.
+    #[inline(always)]
+    fn is_usual_data(&self, segment: &Segment) -> bool {
+        segment.length > 0
+            && segment.flags.without(SegmentFlags::PSH) == SegmentFlags::ACK
+            && !self.sender.ecn.agreed()
+            && self.sender.is_predicted(segment)
+            && self.sender.is_silent()
+            && self.receiver.is_in_turn(segment)
+    }
+
+    /// The steps of [`Endpoint::take_established`] that such a segment needs, in the same order.
+    #[inline(never)]
+    fn take_predicted_data(&mut self, segment: &Segment, ecn: Ecn, truesize: u32) -> ToSend {
+        let now = self.sender.flow.now;
+        self.receiver.note_timestamp_in_turn(segment);
+        self.sender.take_window_of_data(segment);
+        let mark = Mark { state: &mut self.sender.ecn, code_point: ecn };
+        self.receiver.take_next(segment, truesize, mark, now);
+        self.sender.check_space();
+        self.receiver.decide_ack(now);
+        // Everything else to send has left by the end of the step in which it arose.
+        let sends_data = self.sender.gate.agenda.pass.is_some() || self.sender.aborted;
+        let to_send = match self.receiver.ack_due {
+            _ if sends_data => ToSend::Anything,
+            true => ToSend::Ack,
+            false => ToSend::Nothing,
+        };
+        debug_assert!(to_send == ToSend::Anything || self.has_nothing_but_an_ack());
+        debug_assert!(to_send == ToSend::Anything || (to_send == ToSend::Ack) == self.wants_to_send());
+        to_send
+    }
+
+    /// As [`Endpoint::take`] for data that the application, which only counts it, reads at once. Send what there is to send;
+    /// then [`Endpoint::read_taken`] is all of [`Endpoint::wakeup`] and [`Endpoint::read`], or, if something else comes
+    /// before the application, [`Endpoint::leave_taken`] undoes that. `None`, and nothing is done, if this is not the usual
+    /// segment of data, or there is more to wake the application for.
+    #[inline(always)]
+    pub fn take_to_read(&mut self, segment: &Segment, truesize: u32, now: SimTime) -> Option<ToSend> {
+        let usual = self.state == State::Established
+            && self.is_usual_data(segment)
+            && self.receiver.can_be_read_at_once(segment)
+            && self.sender.takes_shortcuts();
+        let others = self.sender.buffer.writable | self.sender.buffer.app_blocked | self.closed;
+        if !usual || others | self.sender.aborted || self.sender.gate.agenda.pass.is_some() {
+            return None;
+        }
+        debug_assert!(self.is_predicted_data(segment));
+        self.sender.flow.now = now;
+        self.receiver.note_timestamp_in_turn(segment);
+        self.sender.take_window_of_data(segment);
+        self.receiver.take_to_read(segment, truesize, now);
+        self.receiver.decide_ack(now);
+        debug_assert!(self.has_nothing_but_an_ack());
+        Some(if self.receiver.ack_due { ToSend::Ack } else { ToSend::Nothing })
+    }
+
+    /// The application reads the `bytes` of the segment that [`Endpoint::take_to_read`] took.
+    #[inline(always)]
+    pub fn read_taken(&mut self, bytes: u32, now: SimTime) {
+        self.receiver.read_taken(bytes, now);
+    }
+
+    /// The application does not read the `bytes` of the segment that [`Endpoint::take_to_read`] took now: it is woken as for any other.
+    #[cold]
+    pub fn leave_taken(&mut self, bytes: u32) {
+        self.receiver.leave_taken(bytes);
+    }
+
+    /// A segment that is older than others by `age` is taken all the same if it is a duplicate ACK that does not change
+    /// the window: its SACK blocks are of use. [linux-6.12 tcp_input.c tcp_disordered_ack]
+    #[cold]
+    fn is_late_duplicate(&self, segment: &Segment, age: Span) -> bool {
+        let pure = segment.end() == segment.seq && segment.seq == self.receiver.rcv_nxt;
+        let duplicate = segment.ack == self.sender.flow.snd_una;
+        let changes_window = self.sender.peer.is_newer((segment.seq, segment.window), false);
+        pure && duplicate && !changes_window && age <= self.sender.rto() * 12 / 10
+    }
+
+    /// Discards a segment whose ACK is invalid. It is answered by a challenge ACK, except on an established connection
+    /// if it acknowledges data that was never sent.
+    /// [rfc5961 §5.2] [linux-6.12 tcp_input.c tcp_ack, tcp_rcv_state_process]
+    #[cold]
+    fn discard(&mut self, segment: &Segment) {
+        let closing = self.closed || self.receiver.at_end();
+        if closing || segment.ack < self.sender.flow.snd_una {
+            self.receiver.challenge(self.sender.flow.now);
+        }
+    }
+
+    /// The sender has reduced its window: data is acknowledged at once. [linux-6.12 tcp_input.c tcp_ecn_accept_cwr]
+    #[inline]
+    fn take_confirmation(&mut self, segment: &Segment) {
+        if segment.flags.contains(SegmentFlags::CWR) {
+            self.sender.ecn.take_confirmation();
+            if segment.length > 0 {
+                self.receiver.react_to_mark(Reaction::AckNow);
+            }
+        }
+    }
+
+    /// The ECN mark has changed: acknowledges earlier data with the old mark first.
+    fn flush_before_mark(&mut self, ecn: Ecn) {
+        if self.sender.ecn.must_flush_before(ecn) && self.receiver.delays_ack() {
+            self.fix_ack();
+        }
+    }
+
+    /// An ACK with the present contents is to be sent.
+    #[cold]
+    fn fix_ack(&mut self) {
+        let ack = self.pure_ack();
+        self.outbox.get_or_insert_default().push_back(ack);
+    }
+}
