@@ -14,8 +14,11 @@
 //! mediatek/mt76/mac80211.c, mediatek/mt76/mt7915/init.c, intel/iwlwifi/mvm/sta.c]
 //! Firmware forms an aggregate like a host: as soon as a hardware slot is free and a frame is queued, from the queued
 //! frames. The first frame of a burst is therefore sent alone.
-//! Deviations: the limits of aggregates of `ath9k_htc` and `ath10k`, and the number of slots that their firmware fills
-//! ahead, are not documented; the frame limits are from measurements. Of `mt76` (the numbers are those of mt7915) and
+//! Deviations: the limits of aggregates of `ath10k`, and the number of slots that its firmware fills ahead, are not
+//! documented; the frame limit is from measurements, and so is that of `ath9k_htc`. The firmware of the latter, which is
+//! public, fills one slot, with 17 frames on AR9271 and 22 on AR7010, and pads MPDUs to 256 B within an aggregate: `slots 1
+//! subframes 17 shortest_mpdu 256`. [open-ath9k-htc-firmware if_owl.c ath_tgt_tx_form_aggr, if_athvar.h
+//! ATH_AGGR_MIN_QDEPTH, ATH_AGGR_MINPLEN] Of `mt76` (the numbers are those of mt7915) and
 //! `iwlwifi` (mvm) the queues of the host are as in Linux, but what their firmware does is not documented: it is modelled
 //! as that of `ath10k`, up to the block-ack window. The 256 frames of `iwlwifi` are a queue per station and access category
 //! there, and all frames of the device here.
