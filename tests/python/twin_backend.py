@@ -1,6 +1,6 @@
 """Backends that stand in for a kernel in tests of comparisons: the simulator itself, faithful or with a known fault."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from tailback.backends import Progress, RunFailed, RunResult, Unsuitable
 from tailback.backends.sim import Sim

@@ -7,8 +7,9 @@ other axis is a condition (rate, delay, hosts, flows, Wi-Fi); recommendations ar
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from tailback.resolved import (
     Control,

@@ -1,9 +1,6 @@
-"""The resolved scenario of one run as frozen dataclasses, its JSON, and the rates of its devices.
+"""The resolved scenario of one run as frozen records, its JSON, and the rates of its devices.
 
 `tailback.scenario` creates it from an experiment file; backends run it, results store it, analysis reads it.
-
-The modules of classes whose annotations pydantic reads, here and in `scenario`, have no `from __future__ import
-annotations` where they can do without: pydantic would compile each annotation when a command starts.
 """
 
 from tailback.resolved.codec import ScenarioUnreadable, of_json, to_json

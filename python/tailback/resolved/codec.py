@@ -5,13 +5,16 @@ Keys are in the order of the fields, so that a scenario always gives the same by
 default, so that scenarios written before a key existed can be read.
 """
 
+import functools
+import operator
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+import msgspec
 
+from tailback.resolved import links, traffic
 from tailback.resolved.scenario import Scenario
+from tailback.resolved.wifi import AIR
 
 NETWORK = ("links", "qdiscs")
 """Keys that a scenario has if and only if it has hosts."""
@@ -23,21 +26,31 @@ class ScenarioUnreadable(ValueError):
 
 def to_json(scenario: Scenario) -> dict[str, Any]:
     """The JSON document of a scenario (`docs/contracts.md`)."""
-    found: dict[str, Any] = _adapter().dump_python(scenario, mode="json", by_alias=True, warnings="error")
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(scenario))
+    found["links"] = [links.shortened(link) for link in found["links"]]
+    for cell in found.get("cells", []):
+        if cell["name"] == AIR:
+            del cell["name"]
     return found if scenario.hosts else {key: value for key, value in found.items() if key not in NETWORK}
 
 
 def of_json(document: Mapping[str, Any]) -> Scenario:
     """The scenario in a JSON document; raises `ScenarioUnreadable`."""
     try:
-        return _adapter().validate_python(document)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "scenario"
-        raise ScenarioUnreadable(f"`{place}`: {first['msg']}") from error
+        if isinstance(document, Mapping) and "hosts" in document:
+            return msgspec.convert(_in_full(document), _of_known_kinds())
+        return msgspec.convert(document, Scenario[traffic.Observed])
+    except msgspec.ValidationError as error:
+        raise ScenarioUnreadable(str(error)) from error
 
 
-@cache
-def _adapter() -> TypeAdapter[Scenario]:
-    # Built at first use, because it slows down commands that need no scenario.
-    return TypeAdapter(Scenario)
+def _in_full(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document with a value for each end of its links; what has another shape is left to the reader."""
+    given = document.get("links")
+    return {**document, "links": [links.in_full(link) for link in given]} if isinstance(given, list) else document
+
+
+def _of_known_kinds() -> type[Scenario]:
+    """The type of scenarios whose traffic is of one of the kinds."""
+    kinds: Any = functools.reduce(operator.or_, traffic.FLOWS)
+    return Scenario[kinds]

@@ -1,50 +1,30 @@
-"""Conventions of the JSON: one value for both ends of a link if they are equal, and optional keys."""
+"""What the records of a resolved scenario have in common, and which of their keys JSON lacks.
+
+msgspec omits a key whose field has its default. It compares by identity, so such a default is `None`, `False`, a small
+integer, a word, the empty tuple, or what `dict` makes. JSON always has the keys whose default is `written`.
+"""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer
+from msgspec import Struct, field
 
 T = TypeVar("T")
 
 Options: TypeAlias = Mapping[str, int]
 """Options by name, in base units."""
 
-STRICT = ConfigDict(extra="forbid")
-"""The configuration of all classes: unknown keys are errors."""
+
+class Part(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A record of the resolved scenario. Unknown keys are errors."""
 
 
-def _each(value: object) -> object:
-    return value if isinstance(value, list | tuple) else (value, value)
+def written(default: T) -> T:
+    """The default of a field whose key JSON always has."""
+    made: Any = field(default_factory=lambda: default)
+    return made  # type: ignore[no-any-return]
 
 
-def _one_if_equal(ends: tuple[object, object]) -> object:
-    return ends[0] if ends[0] == ends[1] else list(ends)
-
-
-Ends = Annotated[tuple[T, T], BeforeValidator(_each), PlainSerializer(_one_if_equal)]
-"""A value for each end of a link; JSON has a single value if both are equal."""
-
-
-def _is_none(value: object) -> bool:
-    return value is None
-
-
-def _is_empty(value: Any) -> bool:
-    return not value
-
-
-def _is_none_or_empty(ends: tuple[Any, ...]) -> bool:
-    return all(each is None or each == {} for each in ends)
-
-
-def _are_zero(ends: tuple[int, ...]) -> bool:
-    return not any(ends)
-
-
-#: The key is omitted if the field is `None`, if it is empty (or 0), or if both ends of a link are `None` or empty, or
-#: if both are 0.
-ABSENT_IF_NONE: Any = Field(exclude_if=_is_none)
-ABSENT_IF_EMPTY: Any = Field(exclude_if=_is_empty)
-ABSENT_IF_NEITHER: Any = Field(exclude_if=_is_none_or_empty)
-ABSENT_IF_ZERO: Any = Field(exclude_if=_are_zero)
+def no_options() -> dict[str, Any]:
+    """The default of a mapping whose key JSON always has."""
+    return {}

@@ -1,27 +1,18 @@
 """Links of a resolved scenario, and their traces. Pairs of values are in the order of `Link.ends`."""
 
-from dataclasses import dataclass
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Any
 
-from tailback.resolved.fields import (
-    ABSENT_IF_EMPTY,
-    ABSENT_IF_NEITHER,
-    ABSENT_IF_NONE,
-    ABSENT_IF_ZERO,
-    STRICT,
-    Ends,
-    Options,
-)
+from msgspec import structs
+
+from tailback.resolved.fields import Options, Part
 
 OPPORTUNITY_BITS = 1500 * 8
 """Bits of one delivery opportunity of a trace. [mm-link DESCRIPTION]"""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Trace:
+class Trace(Part, frozen=True, kw_only=True):
     """A trace of delivery opportunities."""
-
-    __pydantic_config__ = STRICT
 
     sha256: str
     """Digest of the file."""
@@ -39,43 +30,37 @@ class Trace:
         return len(self.stamps_ms) * OPPORTUNITY_BITS * 1000 // self.stamps_ms[-1]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Change:
+class Change(Part, frozen=True, kw_only=True):
     """A change of one direction of a link; `None` means unchanged."""
-
-    __pydantic_config__ = STRICT
 
     at_ns: int
     end: int
     """The sending end."""
-    rate_bps: Annotated[int | None, ABSENT_IF_NONE] = None
-    delay_ns: Annotated[int | None, ABSENT_IF_NONE] = None
-    up: Annotated[bool | None, ABSENT_IF_NONE] = None
-    netem: Annotated[Options | None, ABSENT_IF_NONE] = None
+    rate_bps: int | None = None
+    delay_ns: int | None = None
+    up: bool | None = None
+    netem: Options | None = None
     """All options of netem; they replace the previous ones."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Link:
+class Link(Part, frozen=True, kw_only=True):
     """A full-duplex link between two hosts."""
-
-    __pydantic_config__ = STRICT
 
     ends: tuple[int, int]
     """Indices of the two hosts."""
-    rate_bps: Ends[int | None]
+    rate_bps: tuple[int | None, int | None]
     """`None` if serialization takes no time (veth), or if the end has a trace."""
     delay_ns: tuple[int, int]
     mtu: int
-    ring: Ends[int]
-    bql: Ends[bool]
-    interrupt_ns: Annotated[tuple[int, int], ABSENT_IF_ZERO] = (0, 0)
+    ring: tuple[int, int]
+    bql: tuple[bool, bool]
+    interrupt_ns: tuple[int, int] = (0, 0)
     """Shortest time between two receive interrupts at each end; 0: every packet interrupts."""
-    trace: Annotated[tuple[int | None, int | None], ABSENT_IF_NEITHER] = (None, None)
+    trace: tuple[int | None, int | None] = (None, None)
     """Index of the trace of each end."""
-    netem: Annotated[tuple[Options, Options], ABSENT_IF_NEITHER] = ({}, {})
+    netem: tuple[Options, Options] = ({}, {})
     """The impairments of the packets of each end, except the delay."""
-    schedule: Annotated[tuple[Change, ...], ABSENT_IF_EMPTY] = ()
+    schedule: tuple[Change, ...] = ()
     """Sorted by time."""
 
     def changes(self, end: int) -> list[Change]:
@@ -83,12 +68,40 @@ class Link:
         return [change for change in self.schedule if change.end == end]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Route:
+class Route(Part, frozen=True, kw_only=True):
     """A route: `host` sends packets for `to` through `link`."""
-
-    __pydantic_config__ = STRICT
 
     host: int
     to: int
     link: int
+
+
+ONE_IF_EQUAL = ("rate_bps", "ring", "bql")
+"""Keys of a link that have a single value in JSON if it is that of both ends."""
+
+DEFAULTS = {each.encode_name: each.default for each in structs.fields(Link) if isinstance(each.default, tuple)}
+"""Keys of a link that JSON lacks if neither end has another value; msgspec omits only a tuple that is the same one."""
+
+
+def shortened(link: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON of a link, from all of its fields."""
+    return {key: _one(key, value) for key, value in link.items() if not _is_absent(key, value)}
+
+
+def in_full(link: Any) -> Any:
+    """The reverse of `shortened`; what is no link is left to the reader."""
+    if not isinstance(link, Mapping):
+        return link
+    return {key: _each(value) if key in ONE_IF_EQUAL else value for key, value in link.items()}
+
+
+def _one(key: str, value: Any) -> Any:
+    return value[0] if key in ONE_IF_EQUAL and value[0] == value[1] else value
+
+
+def _is_absent(key: str, value: Any) -> bool:
+    return key in DEFAULTS and tuple(value) == DEFAULTS[key]
+
+
+def _each(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else (value, value)

@@ -7,21 +7,20 @@ other scripts and the second document. The kinds do not add up to the published 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 KB = 1024
 
 
-@dataclass(frozen=True, kw_only=True)
-class PageObject:
+class PageObject(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An object of a page; `after` is the position of the one that names it, `None` for the first."""
 
     bytes: int
     after: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Files:
+class Files(Struct, frozen=True, kw_only=True):
     """The files of a kind: their number, and their bytes together."""
 
     count: int
@@ -33,8 +32,7 @@ class Files:
         return round(self.bytes / self.count)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shape:
+class Shape(Struct, frozen=True, kw_only=True):
     """The files of a page by kind."""
 
     documents: Files

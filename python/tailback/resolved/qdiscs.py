@@ -3,58 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from msgspec import field, structs
 
-from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT, Options
-
-What: TypeAlias = Literal["traffic", "from", "to", "dscp", "all"]
+from tailback.resolved.fields import Options, Part, no_options
 
 
-@dataclass(frozen=True)
-class Fits:
-    """What a filter matches: the name of a traffic entry, the index of a host, a code point, or `all` packets."""
+class Fits(Part, frozen=True, kw_only=True):
+    """What a filter matches; one of them is given."""
 
-    what: What
-    value: str | int | None = None
+    traffic: str | None = None
+    """The name of a traffic entry."""
+    source: int | None = field(name="from", default=None)
+    """The index of a host."""
+    target: int | None = field(name="to", default=None)
+    dscp: int | None = None
+    """A code point."""
 
-
-def _fits(value: Any) -> Any:
-    if value == "all":
-        return Fits("all")
-    if isinstance(value, dict) and len(value) == 1:
-        ((what, of),) = value.items()
-        return {"what": what, "value": of}
-    return value
-
-
-def _fits_json(fits: Fits) -> Any:
-    return "all" if fits.what == "all" else {fits.what: fits.value}
+    def __post_init__(self) -> None:
+        if sum(value is not None for value in structs.astuple(self)) != 1:
+            raise ValueError("exactly one of `traffic`, `from`, `to` and `dscp` is needed")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Filter:
-    """Sends matching packets to a class."""
+class Filter(Part, frozen=True, kw_only=True):
+    """Sends packets to a class: those that fit, or all."""
 
-    __pydantic_config__ = STRICT
-
-    fits: Annotated[Fits, BeforeValidator(_fits), PlainSerializer(_fits_json)]
-    minor: Annotated[int, Field(alias="class")]
+    fits: Fits | Literal["all"]
+    minor: int = field(name="class")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Qdisc:
+class Qdisc(Part, frozen=True, kw_only=True):
     """A discipline with its children. The classes of a `series` are its stages in order."""
 
-    __pydantic_config__ = STRICT
-
     kind: str
-    options: Options = field(default_factory=dict)
-    child: Annotated[Qdisc | None, ABSENT_IF_NONE] = None
-    classes: Annotated[tuple[Class, ...], ABSENT_IF_EMPTY] = ()
-    filters: Annotated[tuple[Filter, ...], ABSENT_IF_EMPTY] = ()
+    options: Options = field(default_factory=no_options)
+    child: Qdisc | None = None
+    classes: tuple[Class, ...] = ()
+    filters: tuple[Filter, ...] = ()
 
     @property
     def children(self) -> Iterator[tuple[int, Qdisc]]:
@@ -73,23 +59,17 @@ class Qdisc:
             yield from child.tree
 
 
-@dataclass(frozen=True, kw_only=True)
-class Class:
+class Class(Part, frozen=True, kw_only=True):
     """A class, with the minor number of its handle; parent 0 is the discipline."""
-
-    __pydantic_config__ = STRICT
 
     minor: int
     parent: int
-    options: Options = field(default_factory=dict)
-    child: Annotated[Qdisc | None, ABSENT_IF_NONE] = None
+    options: Options = field(default_factory=no_options)
+    child: Qdisc | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttachedQdisc:
+class AttachedQdisc(Part, frozen=True, kw_only=True):
     """The root discipline of the device of `host` on `link`."""
-
-    __pydantic_config__ = STRICT
 
     host: int
     link: int

@@ -1,57 +1,53 @@
 """The resolved scenario: the input of one run (`docs/contracts.md`)."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Annotated, Literal, TypeAlias
+from typing import Generic, Literal, TypeAlias
+
+from msgspec import field
+from typing_extensions import TypeVar
 
 from tailback.resolved.devices import Device
-from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT
+from tailback.resolved.fields import Part, no_options, written
 from tailback.resolved.links import Link, Route, Trace
 from tailback.resolved.qdiscs import AttachedQdisc, Qdisc
-from tailback.resolved.traffic import AnyTraffic, Connection, Flow, Observed, Tcp
+from tailback.resolved.traffic import Connection, Flow, Observed, Tcp, Traffic
 from tailback.resolved.wifi import Cell
 
 Offloads: TypeAlias = Literal["off", "gso", "on"]
 
+Entry_co = TypeVar("Entry_co", bound=Traffic, default=Traffic, covariant=True)
+"""The entries of traffic that JSON has: flows, or what was observed."""
 
-@dataclass(frozen=True, kw_only=True)
-class Host:
+
+class Host(Part, frozen=True, kw_only=True):
     """A host, a router, or the switch of a shared segment."""
-
-    __pydantic_config__ = STRICT
 
     name: str
     stack: str
-    sysctl: Mapping[str, int | tuple[int, ...]] = field(default_factory=dict)
+    sysctl: Mapping[str, int | tuple[int, ...]] = field(default_factory=no_options)
     """Values by full name; buffer sizes have three values."""
-    offloads: Offloads = "off"
+    offloads: Offloads = written("off")
     """Old results lack this key; they had no offloads."""
-    gro: Annotated[bool, ABSENT_IF_EMPTY] = False
+    gro: bool = False
     """It merges consecutive segments that one interrupt hands over."""
-    ssthresh: Annotated[int, ABSENT_IF_EMPTY] = 0
+    ssthresh: int = 0
     """Initial slow-start threshold of its connections in segments; 0: infinite."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Record:
+class Record(Part, frozen=True, kw_only=True):
     """What a run records."""
-
-    __pydantic_config__ = STRICT
 
     interval_ns: int
     tcp_info: Literal["interval", "ack"]
     events: bool
-    pcap: Annotated[tuple[int, ...], ABSENT_IF_EMPTY] = ()
+    pcap: tuple[int, ...] = ()
     """Indices of the hosts whose packets are captured."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ControlSource:
+class ControlSource(Part, frozen=True, kw_only=True):
     """A congestion control that the user wrote. Its text is part of the run: another text is another run."""
-
-    __pydantic_config__ = STRICT
 
     name: str
     """The name of its file."""
@@ -61,31 +57,28 @@ class ControlSource:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scenario:
+class Scenario(Part, Generic[Entry_co], frozen=True, kw_only=True, dict=True):
     """The input of one run. Hosts, links and traces are referred to by index.
 
     The scenario of imported results has `Observed` traffic and no hosts, because the network is unknown.
     """
 
-    __pydantic_config__ = STRICT
-
     title: str
     seed: int
     duration_ns: int
-    hosts: Annotated[tuple[Host, ...], ABSENT_IF_EMPTY] = ()
-    links: tuple[Link, ...] = ()
-    traces: Annotated[tuple[Trace, ...], ABSENT_IF_EMPTY] = ()
-    routes: Annotated[tuple[Route, ...], ABSENT_IF_EMPTY] = ()
-    cells: Annotated[tuple[Cell, ...], ABSENT_IF_EMPTY] = ()
-    controls: Annotated[tuple[ControlSource, ...], ABSENT_IF_EMPTY] = ()
+    hosts: tuple[Host, ...] = ()
+    links: tuple[Link, ...] = written(())
+    traces: tuple[Trace, ...] = ()
+    routes: tuple[Route, ...] = ()
+    cells: tuple[Cell, ...] = ()
+    controls: tuple[ControlSource, ...] = ()
     """The controls that the user wrote; flows refer to them by name."""
-    qdiscs: tuple[AttachedQdisc, ...] = ()
-    traffic: tuple[AnyTraffic, ...]
+    qdiscs: tuple[AttachedQdisc, ...] = written(())
+    traffic: tuple[Entry_co, ...]
     record: Record
-    kernel: Annotated[str | None, ABSENT_IF_NONE] = None
+    kernel: str | None = None
     """Name of the kernel, if the file has one."""
-    imported: Annotated[str | None, ABSENT_IF_NONE] = None
+    imported: str | None = None
     """Name of the imported file."""
 
     @property

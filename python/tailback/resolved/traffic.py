@@ -4,16 +4,13 @@ A class also has the facts that backends need: which application of the agent ru
 agent's job, and which of its features only the simulator supports.
 """
 
-import functools
-import operator
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
-from pydantic import Discriminator, Field, GetCoreSchemaHandler, Tag
-from pydantic_core import CoreSchema
+from msgspec import field
+from msgspec.structs import asdict
 
-from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT, Options
+from tailback.resolved.fields import Options, Part, no_options, written
 from tailback.resolved.pages import PageObject
 
 Protocol: TypeAlias = Literal["icmp", "udp"]
@@ -33,49 +30,29 @@ MIN_ECHO = 20
 MIN_FETCH = 8
 """Bytes of a request of a page or a video that the agent needs for the size of the answer."""
 
-_From: Any = Field(alias="from")
-_To: Any = Field(alias="to")
 
-
-def _is_v4(version: int) -> bool:
-    return version == 4
-
-
-def _is_icmp(protocol: str) -> bool:
-    return protocol == "icmp"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Control:
+class Control(Part, frozen=True, kw_only=True):
     """A congestion control and its module parameters."""
-
-    __pydantic_config__ = STRICT
 
     name: str
     """The name in `net.ipv4.tcp_congestion_control`, or that of one of the scenario's `controls`."""
-    options: Options = field(default_factory=dict)
-    parameters: Annotated[Mapping[str, int | float | bool | str], ABSENT_IF_EMPTY] = field(default_factory=dict)
+    options: Options = field(default_factory=no_options)
+    parameters: Mapping[str, int | float | bool | str] = field(default_factory=dict)
     """Parameters of a control that the user wrote."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SmallQueue:
+class SmallQueue(Part, frozen=True, kw_only=True):
     """A setting of TCP Small Queues; `kind` determines which of the other fields is set."""
 
-    __pydantic_config__ = STRICT
-
     kind: Literal["time", "check", "off", "bytes", "packets"]
-    shift: Annotated[int | None, ABSENT_IF_NONE] = None
+    shift: int | None = None
     """`sk_pacing_shift` (`time`), or the shift for the check only (`check`)."""
-    bytes: Annotated[int | None, ABSENT_IF_NONE] = None
-    packets: Annotated[int | None, ABSENT_IF_NONE] = None
+    bytes: int | None = None
+    packets: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class SocketOptions:
+class SocketOptions(Part, frozen=True, kw_only=True, omit_defaults=False):
     """Socket options as for `setsockopt`; `rcvbuf` and `rcvlowat` apply to the receiver."""
-
-    __pydantic_config__ = STRICT
 
     max_pacing_rate_bps: int | None = None
     sndbuf: int | None = None
@@ -85,25 +62,27 @@ class SocketOptions:
     mss: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tcp:
+class Entry(Part, frozen=True, tag_field="kind"):
+    """An entry whose `tag`, the key `kind` in JSON, is the `kind` of its class."""
+
+
+class Tcp(Entry, frozen=True, kw_only=True, tag="tcp"):
     """Bulk data over one connection; `stop_ns` is `None` if it ends after `bytes`."""
 
-    __pydantic_config__ = STRICT
+    kind: ClassVar[str] = "tcp"
     run_by: ClassVar[Application | None] = "tcp"
 
-    kind: Literal["tcp"] = "tcp"
     name: str
-    source: Annotated[int, _From]
-    target: Annotated[int, _To]
+    source: int = field(name="from")
+    target: int = field(name="to")
     start_ns: int
     stop_ns: int | None
     bytes: int | None
     cc: Control
     tsq: SmallQueue
-    socket: SocketOptions = SocketOptions()
-    ip: Annotated[int, Field(exclude_if=_is_v4)] = 4
-    dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
+    socket: SocketOptions = written(SocketOptions())
+    ip: int = 4
+    dscp: int = 0
 
     def job(self, duration_ns: int) -> dict[str, Any]:
         """The entry in the agent's job, besides name, ends and start."""
@@ -120,11 +99,8 @@ class Tcp:
         yield from ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Media:
+class Media(Part, frozen=True, kw_only=True, omit_defaults=False):
     """A direction of a call or a game; each of its datagrams is recorded."""
-
-    __pydantic_config__ = STRICT
 
     codec: str
     """The name of one of `CODECS`, or `game`."""
@@ -132,24 +108,22 @@ class Media:
     """The listener's jitter buffer; `None` adapts."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Udp:
+class Udp(Entry, frozen=True, kw_only=True, tag="udp"):
     """Datagrams with `size` bytes of data, sent at `rate_bps`."""
 
-    __pydantic_config__ = STRICT
+    kind: ClassVar[str] = "udp"
     run_by: ClassVar[Application | None] = "udp"
 
-    kind: Literal["udp"] = "udp"
     name: str
-    source: Annotated[int, _From]
-    target: Annotated[int, _To]
+    source: int = field(name="from")
+    target: int = field(name="to")
     start_ns: int
     stop_ns: int
     rate_bps: int
     size: int
     sndbuf: int | None
-    dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
-    media: Annotated[Media | None, ABSENT_IF_NONE] = None
+    dscp: int = 0
+    media: Media | None = None
 
     @property
     def gap_ns(self) -> int:
@@ -173,21 +147,20 @@ class Udp:
             yield what, f"make them at least {MIN_DATAGRAM}b long"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ping:
+class Ping(Entry, frozen=True, kw_only=True, tag="ping"):
     """Echo requests at a fixed interval."""
 
-    __pydantic_config__ = STRICT
-    kind: Literal["ping"] = "ping"
+    kind: ClassVar[str] = "ping"
+
     name: str
-    source: Annotated[int, _From]
-    target: Annotated[int, _To]
+    source: int = field(name="from")
+    target: int = field(name="to")
     start_ns: int
     stop_ns: int
     interval_ns: int
     size: int
-    protocol: Annotated[Protocol, Field(exclude_if=_is_icmp)] = "icmp"
-    dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
+    protocol: Protocol = "icmp"
+    dscp: int = 0
 
     @property
     def run_by(self) -> Application | None:
@@ -204,31 +177,29 @@ class Ping:
             yield f"the requests of `{self.name}` are too short for a number", f"make them at least {MIN_ECHO}b long"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(Entry, frozen=True, kw_only=True, tag="request"):
     """Requests of `size` bytes over one TCP connection; answers and pauses are taken in turn, again and again.
 
     One with a `count` of 1 is a probe of responsiveness.
     """
 
-    __pydantic_config__ = STRICT
+    kind: ClassVar[str] = "request"
     run_by: ClassVar[Application | None] = "request"
 
-    kind: Literal["request"] = "request"
     name: str
-    source: Annotated[int, _From]
-    target: Annotated[int, _To]
+    source: int = field(name="from")
+    target: int = field(name="to")
     start_ns: int
     stop_ns: int
     size: int
     answers: tuple[int, ...]
     pauses_ns: tuple[int, ...]
-    count: Annotated[int | None, ABSENT_IF_NONE] = None
+    count: int | None = None
     """Requests after which the client closes; `None`: only at `stop_ns`."""
     cc: Control
     tsq: SmallQueue
-    socket: SocketOptions = SocketOptions()
-    dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
+    socket: SocketOptions = written(SocketOptions())
+    dscp: int = 0
 
     def job(self, duration_ns: int) -> dict[str, Any]:
         """The entry in the agent's job, besides name, ends and start."""
@@ -253,17 +224,15 @@ Multiplexing: TypeAlias = Literal["one", "all"]
 VideoRule: TypeAlias = Literal["rate", "bola", "hybrid"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Page:
+class Page(Entry, frozen=True, kw_only=True, tag="page"):
     """A web page that is loaded once, over at most `connections`."""
 
-    __pydantic_config__ = STRICT
+    kind: ClassVar[str] = "page"
     run_by: ClassVar[Application | None] = "page"
 
-    kind: Literal["page"] = "page"
     name: str
-    source: Annotated[int, _From]
-    target: Annotated[int, _To]
+    source: int = field(name="from")
+    target: int = field(name="to")
     start_ns: int
     size: int
     objects: tuple[PageObject, ...]
@@ -271,8 +240,8 @@ class Page:
     multiplexing: Multiplexing
     cc: Control
     tsq: SmallQueue
-    socket: SocketOptions = SocketOptions()
-    dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
+    socket: SocketOptions = written(SocketOptions())
+    dscp: int = 0
 
     def job(self, duration_ns: int) -> dict[str, Any]:
         """The entry in the agent's job, besides name, ends and start."""
@@ -291,17 +260,15 @@ class Page:
         yield from _too_short(self)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Video:
+class Video(Entry, frozen=True, kw_only=True, tag="video"):
     """A video in segments, and the rule by which its player chooses bitrates."""
 
-    __pydantic_config__ = STRICT
+    kind: ClassVar[str] = "video"
     run_by: ClassVar[Application | None] = "video"
 
-    kind: Literal["video"] = "video"
     name: str
-    source: Annotated[int, _From]
-    target: Annotated[int, _To]
+    source: int = field(name="from")
+    target: int = field(name="to")
     start_ns: int
     stop_ns: int
     size: int
@@ -312,8 +279,8 @@ class Video:
     rule: VideoRule
     cc: Control
     tsq: SmallQueue
-    socket: SocketOptions = SocketOptions()
-    dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
+    socket: SocketOptions = written(SocketOptions())
+    dscp: int = 0
 
     def job(self, duration_ns: int) -> dict[str, Any]:
         """The entry in the agent's job, besides name, ends and start."""
@@ -340,32 +307,20 @@ def _too_short(entry: Page | Video) -> Iterator[Refusal]:
         yield what, f"make them at least {MIN_FETCH}b long"
 
 
-@dataclass(frozen=True, kw_only=True)
-class NamedControl:
+class NamedControl(Part, frozen=True, kw_only=True):
     """A congestion control of which only the name is known."""
-
-    __pydantic_config__ = STRICT
 
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Observed:
+class Observed(Part, frozen=True, kw_only=True):
     """Traffic of imported results; the imported file says no more about it."""
-
-    __pydantic_config__ = STRICT
 
     kind: Literal["tcp", "udp", "ping"]
     name: str
-    way: Annotated[str | None, ABSENT_IF_NONE] = None
+    way: str | None = None
     """`up` or `down`; empty for a ping, `None` if unknown."""
-    cc: Annotated[NamedControl | None, ABSENT_IF_NONE] = None
-
-
-def _tag(entry: Any) -> str | None:
-    if not isinstance(entry, dict):
-        return "observed" if isinstance(entry, Observed) else getattr(entry, "kind", None)
-    return str(entry.get("kind")) if "start_ns" in entry else "observed"
+    cc: NamedControl | None = None
 
 
 Connection: TypeAlias = Tcp | Request | Page | Video
@@ -377,16 +332,3 @@ Flow: TypeAlias = Tcp | Udp | Ping | Request | Page | Video
 FLOWS: tuple[type[Flow], ...] = get_args(Flow)
 
 Traffic: TypeAlias = Flow | Observed
-
-
-class _ByKind:
-    """Reads an entry as the class of its `kind`."""
-
-    def __get_pydantic_core_schema__(self, _source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        kinds: list[Any] = [Annotated[flow, Tag(flow.kind)] for flow in FLOWS]
-        one_of = functools.reduce(operator.or_, kinds, Annotated[Observed, Tag("observed")])
-        return handler.generate_schema(Annotated[one_of, Discriminator(_tag)])
-
-
-AnyTraffic: TypeAlias = Annotated[Traffic, _ByKind()]
-"""`Traffic`, with the discriminator for reading JSON."""

@@ -1,28 +1,15 @@
 """Wi-Fi cells of a resolved scenario."""
 
-from dataclasses import dataclass, field
-from typing import Annotated, Any
+from msgspec import field
 
-from pydantic import Field
-
-from tailback.resolved.fields import STRICT, Options
+from tailback.resolved.fields import Options, Part, no_options
 
 AIR = "air"
 """Default name of a cell."""
 
 
-def _is_air(name: object) -> bool:
-    return name == AIR
-
-
-ABSENT_IF_AIR: Any = Field(exclude_if=_is_air)
-
-
-@dataclass(frozen=True)
-class Edca:
+class Edca(Part, frozen=True):
     """The EDCA parameters of an access category."""
-
-    __pydantic_config__ = STRICT
 
     aifsn: int
     cw_min: int
@@ -30,11 +17,8 @@ class Edca:
     txop_ns: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mode:
+class Mode(Part, frozen=True, kw_only=True):
     """Format, width (MHz), streams, MCS index within one stream, and guard interval of a PPDU."""
-
-    __pydantic_config__ = STRICT
 
     format: str
     width: int
@@ -43,21 +27,15 @@ class Mode:
     guard_ns: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Driver:
+class Driver(Part, frozen=True, kw_only=True):
     """A driver profile, with the options that differ from its defaults."""
 
-    __pydantic_config__ = STRICT
-
     name: str
-    options: Options = field(default_factory=dict)
+    options: Options = field(default_factory=no_options)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Station:
+class Station(Part, frozen=True, kw_only=True, omit_defaults=False):
     """One station of a cell."""
-
-    __pydantic_config__ = STRICT
 
     host: int
     mode: Mode
@@ -68,13 +46,10 @@ class Station:
     driver: Driver
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cell:
+class Cell(Part, frozen=True, kw_only=True, omit_defaults=False):
     """An access point and its stations. Each pair of the two is numbered as a link; each radio is one device."""
 
-    __pydantic_config__ = STRICT
-
-    name: Annotated[str, ABSENT_IF_AIR] = AIR
+    name: str = AIR
     """The name of the cell in the names of devices: `access -> air`."""
     access_point: int
     stations: tuple[Station, ...]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from tailback import resolved
 from tailback.resolved import Device, Scenario, Trace, Traffic
@@ -253,17 +253,17 @@ def _class(each: Class, network: Network) -> resolved.Class:
     )
 
 
-def _fits(each: Filter, network: Network) -> resolved.Fits:
+def _fits(each: Filter, network: Network) -> resolved.Fits | Literal["all"]:
     match each.fits:
         case "flow":
-            return resolved.Fits("traffic", each.what)
+            return resolved.Fits(traffic=str(each.what))
         case "from":
-            return resolved.Fits("from", network.places[str(each.what)])
+            return resolved.Fits(source=network.places[str(each.what)])
         case "to":
-            return resolved.Fits("to", network.places[str(each.what)])
-        case "dscp":
-            return resolved.Fits("dscp", each.what)
-    return resolved.Fits("all")
+            return resolved.Fits(target=network.places[str(each.what)])
+        case "dscp" if isinstance(each.what, int):
+            return resolved.Fits(dscp=each.what)
+    return "all"
 
 
 def _connections(flow: Flow, network: Network, seed: int) -> Iterator[Traffic]:

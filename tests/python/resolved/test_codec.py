@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tailback import resolved
 from tailback.resolved import Fits, Observed, Scenario, ScenarioUnreadable, Tcp, of_json, to_json
@@ -76,7 +77,7 @@ def test_absent_keys_have_their_defaults_in_python() -> None:
     (flow,) = found.tcp
     assert (flow.ip, flow.dscp, found.links[0].netem, found.record.pcap) == (4, 0, ({}, {}), ())
     assert [each.fits for each in found.qdiscs[0].root.filters] == [
-        Fits("traffic", "upload"), Fits("from", 0), Fits("dscp", 46), Fits("all"),
+        Fits(traffic="upload"), Fits(source=0), Fits(dscp=46), "all",
     ]  # fmt: skip
 
 
@@ -86,10 +87,46 @@ def test_results_of_before_there_were_offloads_had_none() -> None:
 
 
 def test_an_unknown_key_is_an_error_that_says_where() -> None:
-    with pytest.raises(ScenarioUnreadable, match=r"traffic\.0\.tcp\.colour"):
+    with pytest.raises(ScenarioUnreadable, match=r"unknown field `colour` - at `\$\.traffic\[0\]`"):
         of_json(document(traffic=[TCP | {"colour": 1}]))
     with pytest.raises(ScenarioUnreadable, match="`duration_ns`"):
         of_json({key: value for key, value in document().items() if key != "duration_ns"})
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ([], "Expected `object`, got `array`"),
+        (document(links=3), r"Expected `array`, got `int` - at `\$\.links`"),
+        (document(links=[3]), r"Expected `object`, got `int` - at `\$\.links\[0\]`"),
+        (document(links=[{**LINK, "ring": [1, 2, 3]}]), r"`array` of length 2, got 3 - at `\$\.links\[0\]\.ring`"),
+        (document(traffic=[TCP | {"kind": "quic"}]), r"Invalid value 'quic' - at `\$\.traffic\[0\]\.kind`"),
+        (document(record={**RECORD, "events": "yes"}), r"Expected `bool`, got `str` - at `\$\.record\.events`"),
+    ],
+)
+def test_what_is_no_scenario_is_an_error_that_says_where(written: Any, message: str) -> None:
+    with pytest.raises(ScenarioUnreadable, match=message):
+        of_json(written)
+
+
+@pytest.mark.parametrize("fits", [{}, {"from": 0, "to": 1}, "some"])
+def test_a_filter_fits_one_thing_or_all(fits: Any) -> None:
+    root = {"kind": "htb", "options": {}, "filters": [{"fits": fits, "class": 1}]}
+    with pytest.raises(ScenarioUnreadable, match=r"\$\.qdiscs\[0\]\.root\.filters\[0\]\.fits"):
+        of_json(document(qdiscs=[{"host": 0, "link": 0, "root": root}]))
+
+
+def test_the_kind_of_traffic_is_the_one_in_its_json() -> None:
+    assert [flow.kind for flow in resolved.FLOWS] == [flow.__struct_config__.tag for flow in resolved.FLOWS]
+
+
+def test_a_changed_copy_is_another_scenario() -> None:
+    scenario = of_json(document())
+    changed = replace(scenario, links=(replace(scenario.links[0], ring=(64, 64), interrupt_ns=(0, 0)),))
+    assert to_json(changed) == document(links=[{**LINK, "ring": 64}])
+    assert to_json(scenario) == document()
+    with pytest.raises(AttributeError):
+        scenario.seed = 2  # type: ignore[misc]
 
 
 def test_imported_results_have_traffic_and_no_network() -> None:

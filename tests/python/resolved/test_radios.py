@@ -1,6 +1,6 @@
 """Radios of a resolved scenario: each is one device, whichever of its links a discipline is attached to."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from tailback.backends.qdisc_stats import of_simulator
 from tailback.resolved import Scenario, of_json, to_json

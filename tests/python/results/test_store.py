@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -305,7 +304,7 @@ def test_the_order_of_keys_does_not_change_a_name() -> None:
     whole = to_json(scenario())
     one, other = scenario(), of_json(dict(reversed(list(whole.items()))))
     assert run_name({}, 1, one) == run_name({}, 1, other)
-    assert run_name({}, 1, one) != run_name({}, 1, replace(one, seed=2))
+    assert run_name({}, 1, one) != run_name({}, 1, structs.replace(one, seed=2))
 
 
 def test_results_are_frames_with_axes_in_front(tmp_path: Path) -> None:

@@ -5,11 +5,11 @@ measured.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import pytest
+from msgspec import field
 from pydantic import Field
 
 from fake_backend import FakeBackend
@@ -20,10 +20,10 @@ from tailback.backends.ssh import plan
 from tailback.backends.ssh import suitable as on_testbed
 from tailback.backends.ssh.layout import Layout
 from tailback.formats.flent.names import named
-from tailback.resolved import Scenario, codec, of_json, to_json
+from tailback.resolved import Scenario, of_json, to_json
 from tailback.resolved import traffic as resolved_traffic
-from tailback.resolved.fields import STRICT
-from tailback.resolved.traffic import Application, Refusal
+from tailback.resolved.fields import written
+from tailback.resolved.traffic import Application, Entry, Refusal
 from tailback.scenario import ScenarioError, loads, schema, traffic
 from tailback.scenario.network import Problem
 from tailback.scenario.size import parts
@@ -40,21 +40,19 @@ SECOND = 10**9
 # -- what `python/tailback/resolved/traffic.py` would hold
 
 
-@dataclass(frozen=True, kw_only=True)
-class ResolvedSensor:
+class ResolvedSensor(Entry, frozen=True, kw_only=True, tag="sensor"):
     """A sensor of the resolved scenario."""
 
-    __pydantic_config__ = STRICT
+    kind: ClassVar[str] = "sensor"
     run_by: ClassVar[Application | None] = "udp"
 
-    kind: Literal["sensor"] = "sensor"
     name: str
-    source: Annotated[int, Field(alias="from")]
-    target: Annotated[int, Field(alias="to")]
+    source: int = field(name="from")
+    target: int = field(name="to")
     start_ns: int
     stop_ns: int
     frame_ns: int
-    dscp: int = 0
+    dscp: int = written(0)
 
     def job(self, duration_ns: int) -> dict[str, Any]:
         """A frame of G.711 at a regular interval."""
@@ -129,10 +127,8 @@ def sensor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         added.setitem(traffic.KINDS, "sensor", ROW)
         added.setattr(resolved_traffic, "FLOWS", (*resolved_traffic.FLOWS, ResolvedSensor))
         schema.Keys.model_rebuild(force=True)
-        codec._adapter.cache_clear()
         yield
     schema.Keys.model_rebuild(force=True)
-    codec._adapter.cache_clear()
 
 
 @pytest.mark.usefixtures("sensor")

@@ -1,10 +1,9 @@
 """Disciplines and controls in `tc`'s syntax, TCP Small Queues settings, sysctls."""
 
-from dataclasses import asdict
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
 from tailback.scenario import Registry, tsq, words
 from tailback.scenario.sysctl import SYSCTLS, sysctl

@@ -3,11 +3,11 @@
 import json
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenario
 from tailback.backends import Clock, RunResult, Unsuitable, backend_for

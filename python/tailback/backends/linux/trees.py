@@ -95,24 +95,28 @@ class Tree:
                 head = ["protocol", protocol, "prio", str(priority)]
                 yield [*head, *classifier, "classid", f"{handle}{each.minor:x}"]
 
-    def _classifiers(self, fits: Fits) -> Iterator[tuple[str, Command]]:
+    def _classifiers(self, fits: Fits | Literal["all"]) -> Iterator[tuple[str, Command]]:
         """The protocol and the words of each classifier."""
         protocols = [PROTOCOLS[version] for version in self._matches.versions]
-        match fits.what, fits.value:
-            case "all", _:
+        match fits:
+            case "all":
                 yield "all", ["matchall"]
-            case "dscp", int(code_point):
+            case Fits(dscp=int(code_point)):
                 for protocol in protocols:
                     yield protocol, ["flower", "ip_tos", f"{code_point << 2:#x}/0xfc"]
-            case "traffic", str(name):
+            case Fits(traffic=str(name)):
                 for socket in self._matches.sockets[name]:
                     # Echo requests of ICMP always go over IPv4.
                     for protocol in protocols if socket.transport != "icmp" else protocols[:1]:
                         yield from ((protocol, words) for words in _packets_of(socket))
-            case "from" | "to", int(host):
-                for address in self._matches.addresses[host]:
-                    protocol = PROTOCOLS[ip_address(address).version]
-                    yield protocol, ["flower", "src_ip" if fits.what == "from" else "dst_ip", address]
+            case Fits(source=int(host)):
+                yield from self._packets_at("src_ip", host)
+            case Fits(target=int(host)):
+                yield from self._packets_at("dst_ip", host)
+
+    def _packets_at(self, end: str, host: int) -> Iterator[tuple[str, Command]]:
+        for address in self._matches.addresses[host]:
+            yield PROTOCOLS[ip_address(address).version], ["flower", end, address]
 
 
 def _packets_of(socket: Socket) -> Iterator[Command]:

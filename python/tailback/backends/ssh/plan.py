@@ -17,8 +17,10 @@ from __future__ import annotations
 import ipaddress
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec import structs
 
 from tailback import qdiscs
 from tailback.backends.linux import job, links
@@ -92,7 +94,7 @@ def plan_of(layout: Layout, token: str) -> Plan:
 def job_of(layout: Layout, token: str) -> dict[str, Any]:
     """The job for the agents, as for other kernels, but with the addresses of the testbed."""
     scenario = layout.scenario
-    plain = job.job_of(replace(scenario, qdiscs=()))
+    plain = job.job_of(structs.replace(scenario, qdiscs=()))
     tcp_too = layout.testbed.keys.engine == "agent"
     return plain | {
         "hosts": scenario.host_names,

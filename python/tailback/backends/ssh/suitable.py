@@ -6,8 +6,10 @@ Each finding is one line of `tailback testbed check`. A finding that fails preve
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import structs
 
 from tailback import qdiscs
 from tailback.backends.linux import job, steps
@@ -61,12 +63,12 @@ def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
 def _for_any_kernel(scenario: Scenario) -> Scenario:
     """The scenario without what only testbeds support: two stages per device."""
     qdiscs = (
-        replace(attached, root=stage)
+        structs.replace(attached, root=stage)
         for attached in scenario.qdiscs
         for stage in plans.stages(attached.root)
         if stage is not None
     )
-    return replace(scenario, qdiscs=tuple(qdiscs))
+    return structs.replace(scenario, qdiscs=tuple(qdiscs))
 
 
 def _ways(scenario: Scenario) -> Iterator[tuple[str, str]]:

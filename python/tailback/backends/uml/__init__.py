@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from tailback import _core
 from tailback.backends import Clock, Progress, RunResult, Unsuitable
 from tailback.backends.linux import captures, own_modules, process
@@ -85,7 +87,7 @@ class Uml:
             raise TypeError("the backend uml needs a progress object from its own `new_progress()`")
         made = self._modules(scenario)
         job = json.dumps(job_of(scenario))
-        radio = json.dumps(to_json(replace(scenario, kernel=None))) if scenario.cells else None
+        radio = json.dumps(to_json(structs.replace(scenario, kernel=None))) if scenario.cells else None
         files = tuple(made.values())
         order = instance.Order(job, scenario.seed, scenario.duration_ns, modules=files, air=radio)
         with instance.finished(self.machine, order, progress) as (folder, cost):

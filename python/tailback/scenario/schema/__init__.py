@@ -2,6 +2,9 @@
 
 Values are stored in base units (ns, bit/s, bytes). `check.py` has the checks that involve several keys. The JSON Schema
 for editors is generated from the same models (`json_schema`). Unknown keys are errors everywhere.
+
+The modules of classes whose annotations pydantic reads have no `from __future__ import annotations` where they can do
+without: pydantic would compile each annotation when a command starts.
 """
 
 from tailback.scenario.schema.hosts import Host, Nic

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -93,7 +93,7 @@ def test_a_tree_is_classes_filters_and_leaves_in_the_order_tc_needs() -> None:
 
 def test_a_filter_matches_traffic_by_its_port_or_the_identifier_of_its_echo_requests() -> None:
     sockets = {"voice": [Socket("udp", 5001)], "ping": [Socket("icmp", 5001)]}
-    filters = tuple(Filter(fits=Fits("traffic", name), minor=2) for name in sockets)
+    filters = tuple(Filter(fits=Fits(traffic=name), minor=2) for name in sockets)
     root = Qdisc(kind="prio", filters=filters)
     lines = [" ".join(command) for command in Tree("l0", Matches({}, sockets)).commands(root)]
     assert lines[1:] == [
@@ -106,7 +106,7 @@ def test_a_filter_matches_traffic_by_its_port_or_the_identifier_of_its_echo_requ
 
 def test_with_both_versions_of_ip_each_has_its_classifiers_and_priorities() -> None:
     matches = Matches({2: ["10.0.1.2", "fd00:1::2"]}, {"ping": [Socket("icmp", 5001)]}, (4, 6))
-    fits = (Fits("dscp", 46), Fits("to", 2), Fits("traffic", "ping"), Fits("all"))
+    fits: tuple[Fits | Literal["all"], ...] = (Fits(dscp=46), Fits(target=2), Fits(traffic="ping"), "all")
     root = Qdisc(kind="prio", filters=tuple(Filter(fits=each, minor=2) for each in fits))
     filters = [" ".join(command[5:-2]) for command in Tree("l0", matches).commands(root) if command[0] == "filter"]
     assert [line.removeprefix(" ").removeprefix("1: ") for line in filters] == [

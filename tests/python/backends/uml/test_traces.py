@@ -1,12 +1,12 @@
 """Links that deliver at the times of a trace: on a kernel with our discipline, and refused on others."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from backends.conftest import SECOND, flow, link
 from backends.uml.test_captures import captured, streams
