@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
+from msgspec import Struct
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    GetCoreSchemaHandler,
     ValidationInfo,
     WithJsonSchema,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tailback import resolved
 from tailback.algorithms import Registry
@@ -107,16 +109,22 @@ def offloads(word: object) -> resolved.Offloads:
     return cast(resolved.Offloads, word)
 
 
-def read_by(read: Callable[[object], Any]) -> BeforeValidator:
-    """A validator that calls `read` and reports its `WordError`."""
+class ReadBy(Struct, frozen=True):
+    """A validator that calls `read` and reports its `WordError`.
 
-    def validate(word: object) -> Any:
+    It is what `BeforeValidator` is, except that pydantic need not look how many arguments it takes: there are 150.
+    """
+
+    read: Callable[[object], Any]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self._validated, handler(source))
+
+    def _validated(self, word: object) -> Any:
         try:
-            return read(word)
+            return self.read(word)
         except WordError as error:
             raise custom(error) from None
-
-    return BeforeValidator(validate)
 
 
 def _read_discipline(word: object, info: ValidationInfo) -> Algorithm:
@@ -191,8 +199,8 @@ _KERNEL = r"[A-Za-z0-9][A-Za-z0-9_.+-]*"
 _TSQ = r"(check +)?(1|2|4|8|16|32)ms|off|[0-9.]+[kmgKMG]?[bB]|[0-9]+p"
 _TIME_SCHEMA = {"type": "string", "pattern": f"^(?:{_TIME}|.*{_VARIABLE}.*)$", "examples": ["5ms", "50us", "30s"]}
 
-Rate = Annotated[int, read_by(units.rate), text_schema(_RATE, "100mbit", "1gbit")]
-Size = Annotated[int, read_by(units.size), text_schema(_SIZE, "64kb", "10mb")]
+Rate = Annotated[int, ReadBy(units.rate), text_schema(_RATE, "100mbit", "1gbit")]
+Size = Annotated[int, ReadBy(units.size), text_schema(_SIZE, "64kb", "10mb")]
 
 
 def read_in_folder(read: Callable[[object, Path], Any]) -> BeforeValidator:
@@ -224,10 +232,10 @@ Arrivals = Annotated[
         }
     ),
 ]
-SocketSize = Annotated[int, read_by(socket_size), text_schema(_SIZE, "32kb", "600kb")]
-PositiveRate = Annotated[int, read_by(positive_rate), text_schema(_RATE, "100mbit", "100gbit")]
-Time = Annotated[int, read_by(units.time), WithJsonSchema(_TIME_SCHEMA)]
-Span = Annotated[int, read_by(units.span), WithJsonSchema(_TIME_SCHEMA)]
+SocketSize = Annotated[int, ReadBy(socket_size), text_schema(_SIZE, "32kb", "600kb")]
+PositiveRate = Annotated[int, ReadBy(positive_rate), text_schema(_RATE, "100mbit", "100gbit")]
+Time = Annotated[int, ReadBy(units.time), WithJsonSchema(_TIME_SCHEMA)]
+Span = Annotated[int, ReadBy(units.span), WithJsonSchema(_TIME_SCHEMA)]
 
 
 def each_way_schema(one: dict[str, Any], *, may_lack: bool = False) -> WithJsonSchema:
@@ -245,25 +253,25 @@ _RATE_SCHEMA = {"type": "string", "pattern": f"^(?:{_RATE}|.*{_VARIABLE}.*)$", "
 _RING_SCHEMA = {"type": "integer", "minimum": 1, "maximum": 65536}
 _SWITCH_SCHEMA = {"enum": ["on", "off", True, False]}
 
-Delay = Annotated[list[int], read_by(ways.delays), each_way_schema(_TIME_SCHEMA)]
-Rates = Annotated[list[int | None], read_by(ways.rates), each_way_schema(_RATE_SCHEMA, may_lack=True)]
-Ring = Annotated[int, read_by(ways.ring), WithJsonSchema(_RING_SCHEMA)]
-Rings = Annotated[list[int], read_by(ways.rings), each_way_schema(_RING_SCHEMA)]
-Switch = Annotated[bool, read_by(ways.switch), WithJsonSchema(_SWITCH_SCHEMA)]
-Switches = Annotated[list[bool], read_by(ways.switches), each_way_schema(_SWITCH_SCHEMA)]
-States = Annotated[list[str | None], read_by(ways.states), each_way_schema({"enum": ["up", "down"]}, may_lack=True)]
+Delay = Annotated[list[int], ReadBy(ways.delays), each_way_schema(_TIME_SCHEMA)]
+Rates = Annotated[list[int | None], ReadBy(ways.rates), each_way_schema(_RATE_SCHEMA, may_lack=True)]
+Ring = Annotated[int, ReadBy(ways.ring), WithJsonSchema(_RING_SCHEMA)]
+Rings = Annotated[list[int], ReadBy(ways.rings), each_way_schema(_RING_SCHEMA)]
+Switch = Annotated[bool, ReadBy(ways.switch), WithJsonSchema(_SWITCH_SCHEMA)]
+Switches = Annotated[list[bool], ReadBy(ways.switches), each_way_schema(_SWITCH_SCHEMA)]
+States = Annotated[list[str | None], ReadBy(ways.states), each_way_schema({"enum": ["up", "down"]}, may_lack=True)]
 Traces = Annotated[list[resolved.Trace | None], BeforeValidator(_read_traces), words_schema("uplink.trace")]
 Jitter = Annotated[list[ways.Options | None], _reads_impairment("jitter"), words_schema("2ms", "2ms 25%")]
 LinkLoss = Annotated[list[ways.Options | None], _reads_impairment("loss"), words_schema("1%", "gemodel 1% 10%")]
 Duplicate = Annotated[list[ways.Options | None], _reads_impairment("duplicate"), words_schema("0.1%")]
 Corrupt = Annotated[list[ways.Options | None], _reads_impairment("corrupt"), words_schema("0.1%")]
 Reorder = Annotated[list[ways.Options | None], _reads_impairment("reorder"), words_schema("25% 50%")]
-Name = Annotated[str, read_by(name), text_schema(_WORD, "client", "upload")]
-KernelName = Annotated[str, read_by(kernel), text_schema(_KERNEL, "stock", "mine")]
-Arrow = Annotated[Direction, read_by(direction), text_schema(rf"{_WORD} *-> *{_WORD}", "client -> server")]
+Name = Annotated[str, ReadBy(name), text_schema(_WORD, "client", "upload")]
+KernelName = Annotated[str, ReadBy(kernel), text_schema(_KERNEL, "stock", "mine")]
+Arrow = Annotated[Direction, ReadBy(direction), text_schema(rf"{_WORD} *-> *{_WORD}", "client -> server")]
 CodePoint = Annotated[
     int,
-    read_by(words.code_point),
+    ReadBy(words.code_point),
     WithJsonSchema(
         {
             "anyOf": [
@@ -273,14 +281,14 @@ CodePoint = Annotated[
         }
     ),
 ]
-Stack = Annotated[str, read_by(stack), WithJsonSchema({"enum": list(defaults.STACKS)})]
+Stack = Annotated[str, ReadBy(stack), WithJsonSchema({"enum": list(defaults.STACKS)})]
 SmallQueue = Annotated[
-    resolved.SmallQueue, read_by(tsq.small_queue), text_schema(_TSQ, "1ms", "off", "64kB", "100p", "check 8ms")
+    resolved.SmallQueue, ReadBy(tsq.small_queue), text_schema(_TSQ, "1ms", "off", "64kB", "100p", "check 8ms")
 ]
-Offloads = Annotated[resolved.Offloads, read_by(offloads), WithJsonSchema({"enum": list(defaults.OFFLOADS_KNOWN)})]
+Offloads = Annotated[resolved.Offloads, ReadBy(offloads), WithJsonSchema({"enum": list(defaults.OFFLOADS_KNOWN)})]
 Repetitions = Annotated[
     repeat.Repeat,
-    read_by(repeat.repeat),
+    ReadBy(repeat.repeat),
     WithJsonSchema(
         {
             "anyOf": [
@@ -290,7 +298,7 @@ Repetitions = Annotated[
         }
     ),
 ]
-Condition = Annotated[str, read_by(expect.condition), text_schema(expect.PATTERN.strip("^$"), "< 20ms", "> 0.9")]
+Condition = Annotated[str, ReadBy(expect.condition), text_schema(expect.PATTERN.strip("^$"), "< 20ms", "> 0.9")]
 _DISCIPLINE_SCHEMA = {
     "anyOf": [
         {"type": "string", "examples": ["htb rate 100mbit | pfifo_fast"]},
@@ -334,9 +342,9 @@ _MCS_SCHEMA = {
     ]
 }
 Drivers = Annotated[wifi.Drivers, BeforeValidator(_read_drivers), WithJsonSchema(_DRIVER_SCHEMA)]
-Mcs = Annotated[int | dict[str, int], read_by(wifi.mcs), WithJsonSchema(_MCS_SCHEMA)]
-Width = Annotated[int, read_by(wifi.width), text_schema(r"(20|40|80|160) *[mM][hH][zZ]", "40MHz")]
-Guard = Annotated[int, read_by(wifi.guard), text_schema(r"(400|800|1600|3200) *ns", "400ns")]
+Mcs = Annotated[int | dict[str, int], ReadBy(wifi.mcs), WithJsonSchema(_MCS_SCHEMA)]
+Width = Annotated[int, ReadBy(wifi.width), text_schema(r"(20|40|80|160) *[mM][hH][zZ]", "40MHz")]
+Guard = Annotated[int, ReadBy(wifi.guard), text_schema(r"(400|800|1600|3200) *ns", "400ns")]
 _EDCA_SCHEMA = {"anyOf": [{"enum": ["station", "hostapd"]}, {"type": "object"}]}
 
 
@@ -348,22 +356,22 @@ _SNR_TEXT = {"type": "string", "examples": ["25dB"]}
 _DISTANCE_TEXT = {"type": "string", "examples": ["10m"]}
 _STREAMS_NUMBER = {"type": "integer", "minimum": 1, "maximum": 8}
 Loss = Annotated[
-    wifi.ByStation[int], read_by(wifi.by_station(wifi.loss, 0)), _by_station({"type": "string", "examples": ["1%"]})
+    wifi.ByStation[int], ReadBy(wifi.by_station(wifi.loss, 0)), _by_station({"type": "string", "examples": ["1%"]})
 ]
 Streams = Annotated[
-    wifi.ByStation[int | None], read_by(wifi.by_station(wifi.streams, None)), _by_station(_STREAMS_NUMBER)
+    wifi.ByStation[int | None], ReadBy(wifi.by_station(wifi.streams, None)), _by_station(_STREAMS_NUMBER)
 ]
 RateControl = Annotated[
     wifi.ByStation[str],
-    read_by(wifi.by_station(wifi.rate, defaults.RATE_CONTROL)),
+    ReadBy(wifi.by_station(wifi.rate, defaults.RATE_CONTROL)),
     _by_station({"enum": ["fixed", "minstrel"]}),
 ]
-Snr = Annotated[wifi.ByStation[float | None], read_by(wifi.by_station(wifi.snr, None)), _by_station(_SNR_TEXT)]
+Snr = Annotated[wifi.ByStation[float | None], ReadBy(wifi.by_station(wifi.snr, None)), _by_station(_SNR_TEXT)]
 Distance = Annotated[
-    wifi.ByStation[float | None], read_by(wifi.by_station(wifi.distance, None)), _by_station(_DISTANCE_TEXT)
+    wifi.ByStation[float | None], ReadBy(wifi.by_station(wifi.distance, None)), _by_station(_DISTANCE_TEXT)
 ]
-Beacons = Annotated[int | None, read_by(wifi.beacons), text_schema(_RATE, "6mbit")]
-EdcaBySide = Annotated[dict[str, tuple[resolved.Edca, ...]], read_by(wifi.edca_by_side), WithJsonSchema(_EDCA_SCHEMA)]
+Beacons = Annotated[int | None, ReadBy(wifi.beacons), text_schema(_RATE, "6mbit")]
+EdcaBySide = Annotated[dict[str, tuple[resolved.Edca, ...]], ReadBy(wifi.edca_by_side), WithJsonSchema(_EDCA_SCHEMA)]
 
 
 class Section(BaseModel):

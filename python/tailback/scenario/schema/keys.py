@@ -18,6 +18,7 @@ from tailback.scenario.values import (
     KernelName,
     Name,
     Offloads,
+    ReadBy,
     Repetitions,
     Section,
     SmallQueue,
@@ -25,7 +26,6 @@ from tailback.scenario.values import (
     Time,
     direction,
     number_schema,
-    read_by,
     text_schema,
 )
 
@@ -47,7 +47,7 @@ AnyLink = Annotated[
 
 
 RouteKey = Annotated[
-    str, read_by(lambda word: str(direction(word))), text_schema(rf"{_WORD} *-> *{_WORD}", "client -> server")
+    str, ReadBy(lambda word: str(direction(word))), text_schema(rf"{_WORD} *-> *{_WORD}", "client -> server")
 ]
 
 

@@ -28,6 +28,11 @@ def _whole_name(word: object) -> object:
     return f"802.11{letters}" if letters in ("n", "ac", "ax") else word
 
 
+def _nothing_hidden() -> list[list[str]]:
+    # Instead of `list`, whose signature pydantic would find out by compiling its text.
+    return []
+
+
 class CellHosts(Section):
     """The hosts of a Wi-Fi cell."""
 
@@ -87,7 +92,7 @@ class Wifi(Section):
     )
     channel: Name | None = Field(None, description="Cells with the same name share the channel.")
     hidden: list[Annotated[list[Name], Field(min_length=2, max_length=2)]] = Field(
-        default_factory=list,
+        default_factory=_nothing_hidden,
         description="Pairs of hosts on this channel that do not hear each other.",
         examples=[[["near", "far"]]],
     )

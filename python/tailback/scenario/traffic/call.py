@@ -14,7 +14,7 @@ from tailback.scenario.paths import Loc
 from tailback.scenario.traffic import udp
 from tailback.scenario.traffic.kind import File, Flow, Kind
 from tailback.scenario.traffic.udp import Datagrams
-from tailback.scenario.values import Arrow, CodePoint, Direction, Name, Section, Time, read_by
+from tailback.scenario.values import Arrow, CodePoint, Direction, Name, ReadBy, Section, Time
 from tailback.tc import units
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown
@@ -54,8 +54,8 @@ def _buffer(word: object) -> int | None:
     return found
 
 
-Codec = Annotated[str, read_by(_codec), WithJsonSchema({"type": "string", "examples": list(CODECS)})]
-Buffer = Annotated[int | None, read_by(_buffer), WithJsonSchema({"type": "string", "examples": [ADAPTIVE, "60ms"]})]
+Codec = Annotated[str, ReadBy(_codec), WithJsonSchema({"type": "string", "examples": list(CODECS)})]
+Buffer = Annotated[int | None, ReadBy(_buffer), WithJsonSchema({"type": "string", "examples": [ADAPTIVE, "60ms"]})]
 
 
 class Call(Section):

@@ -15,7 +15,7 @@ from tailback.scenario.traffic import udp
 from tailback.scenario.traffic.call import Streams, reverse, streams
 from tailback.scenario.traffic.kind import File, Kind
 from tailback.scenario.traffic.udp import Datagrams
-from tailback.scenario.values import Arrow, CodePoint, Name, Section, Size, Time, read_by
+from tailback.scenario.values import Arrow, CodePoint, Name, ReadBy, Section, Size, Time
 from tailback.tc.errors import WordError
 from tailback.tc.units import shown
 
@@ -38,7 +38,7 @@ def _tick(word: object) -> int:
     return int(number)
 
 
-Tick = Annotated[int, read_by(_tick), WithJsonSchema({"type": "string", "examples": ["20/s", "64/s", "128/s"]})]
+Tick = Annotated[int, ReadBy(_tick), WithJsonSchema({"type": "string", "examples": ["20/s", "64/s", "128/s"]})]
 
 
 class Game(Section):

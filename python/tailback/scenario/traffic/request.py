@@ -19,13 +19,13 @@ from tailback.scenario.values import (
     CodePoint,
     Control,
     Name,
+    ReadBy,
     Section,
     Size,
     Sizes,
     Span,
     Time,
     number_schema,
-    read_by,
 )
 from tailback.scenario.words import Algorithm
 from tailback.tc import units
@@ -79,7 +79,7 @@ def _pauses(word: object) -> Pauses:
 
 
 Think = Annotated[
-    Pauses, read_by(_pauses), WithJsonSchema({"type": "string", "examples": ["0s", "1s", "exponential 1s"]})
+    Pauses, ReadBy(_pauses), WithJsonSchema({"type": "string", "examples": ["0s", "1s", "exponential 1s"]})
 ]
 
 
