@@ -5,8 +5,9 @@ runs, and so does an axis with a single value that only one folder has. Runs are
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from tailback.results.errors import NotComparable
 from tailback.results.reading import Results, RunFolder
@@ -18,8 +19,7 @@ REFERENCE: Side = "reference"
 CANDIDATE: Side = "candidate"
 
 
-@dataclass(frozen=True)
-class RunPair:
+class RunPair(Struct, frozen=True):
     """A run on both sides."""
 
     configuration: int
@@ -29,8 +29,7 @@ class RunPair:
     candidate: RunFolder
 
 
-@dataclass(frozen=True)
-class Pairing:
+class Pairing(Struct, frozen=True):
     """The common runs of two results, and the others."""
 
     reference: Results
