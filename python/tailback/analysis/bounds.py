@@ -23,7 +23,7 @@ HINT = (
     '"goodput >= 95% of best"'
 )
 
-_BOUND = re.compile(
+_BOUND = (
     r"(?P<words>[a-zA-Z][\w. '’-]*?)\s*(?P<sign><=|>=|[<>≤≥])\s*(?P<value>\d+(?:\.\d+)?)\s*(?P<unit>[a-zµ%]*)"
     r"(?P<of>\s+of\s+(?:the\s+)?best)?"
 )
@@ -65,7 +65,7 @@ def bounds(text: str) -> list[Bound]:
 
 
 def _bound(text: str) -> Bound:
-    match = _BOUND.fullmatch(text.strip())
+    match = re.fullmatch(_BOUND, text.strip())
     if match is None:
         raise WrongBound(f"`{text}` is not a bound\n  hint: {HINT}")
     column, sign, value = quantity(match["words"]), SIGNS[match["sign"]], float(match["value"])

@@ -26,7 +26,7 @@ QUANTITIES = ("goodput", "rtt", "ping", "jain")
 
 HINT = "write a number, or: until ci95 < 3%, at most 30"
 
-_UNTIL = re.compile(
+_UNTIL = (
     r"until ci95(?: of (?P<names>[a-z]+(?:(?: and |, )[a-z]+)*))? < (?P<percent>[0-9]{1,9}(?:\.[0-9]{1,9})?)\s?%"
     r"(?:, at least (?P<min>[0-9]{1,9}))?(?:, at most (?P<max>[0-9]{1,9}))?"
 )
@@ -50,7 +50,7 @@ def repeat(word: object) -> Repeat:
         if word > MAX:
             raise WordError(f"`{word}` is too large", f"it must be at most {MAX}")
         return Repeat(word, word)
-    match = _UNTIL.fullmatch(" ".join(word.split())) if isinstance(word, str) else None
+    match = re.fullmatch(_UNTIL, " ".join(word.split())) if isinstance(word, str) else None
     if match is None:
         raise WordError(f"`{shown(word)}` is not a number of repetitions", HINT)
     fewest = int(match["min"] or min(defaults.REPEAT_MIN, int(match["max"] or defaults.REPEAT_MIN)))
