@@ -5,6 +5,7 @@ Values are stored in base units (ns, bit/s, bytes).
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -70,7 +71,15 @@ def kernel(word: object) -> str:
 
 def direction(word: object) -> Direction:
     """Reads a direction: `client -> server`."""
-    ends = canonical(word).split(" -> ") if isinstance(word, str) else []
+    if not isinstance(word, str):
+        raise WordError(f"`{shown(word)}` is not a direction", DIRECTION_HINT)
+    return _direction(word)
+
+
+@functools.lru_cache(maxsize=4096)
+def _direction(word: str) -> Direction:
+    # Cached, because devices are looked up by their directions again and again.
+    ends = canonical(word).split(" -> ")
     if len(ends) != 2:
         raise WordError(f"`{shown(word)}` is not a direction", DIRECTION_HINT)
     source, target = (name(end) for end in ends)

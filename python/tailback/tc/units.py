@@ -12,6 +12,7 @@ the meaning that they have in `tc`. Fractions of a base unit are truncated.
 
 from __future__ import annotations
 
+import functools
 import re
 from fractions import Fraction
 
@@ -57,6 +58,17 @@ TIME_UNITS: dict[str, Fraction] = {
 PACKET_UNITS: dict[str, Fraction] = {"p": Fraction(1)}
 
 
+class _Kind:
+    def __init__(self, noun: str, units: dict[str, Fraction], hint: str, likely: tuple[str, ...]) -> None:
+        self.noun, self.units, self.hint, self.likely = noun, units, hint, likely
+
+
+_RATE = _Kind("a rate", RATE_UNITS, RATE_HINT, ("mbit",))
+_SIZE = _Kind("a size", SIZE_UNITS, SIZE_HINT, ("b",))
+_TIME = _Kind("a time", TIME_UNITS, TIME_HINT, ("ms", "s"))
+_PACKETS = _Kind("a number of packets", PACKET_UNITS, PACKETS_HINT, ("p",))
+
+
 def whole(word: object) -> int | None:
     """Reads a plain whole number; `None` for anything else."""
     return int(word) if isinstance(word, str) and _WHOLE.fullmatch(word) else None
@@ -64,7 +76,7 @@ def whole(word: object) -> int | None:
 
 def rate(word: object) -> int:
     """Reads a rate above 0, in bit/s."""
-    value = _quantity(word, _Kind("a rate", RATE_UNITS, RATE_HINT, ("mbit",)))
+    value = _quantity(word, _RATE)
     if value == 0:
         raise WordError(f"`{word}` is a rate of zero", "give a rate above zero, such as 100mbit")
     return value
@@ -72,12 +84,12 @@ def rate(word: object) -> int:
 
 def size(word: object) -> int:
     """Reads a size, in bytes."""
-    return _quantity(word, _Kind("a size", SIZE_UNITS, SIZE_HINT, ("b",)))
+    return _quantity(word, _SIZE)
 
 
 def time(word: object) -> int:
     """Reads a time, in ns."""
-    return _quantity(word, _Kind("a time", TIME_UNITS, TIME_HINT, ("ms", "s")))
+    return _quantity(word, _TIME)
 
 
 def span(word: object) -> int:
@@ -90,7 +102,7 @@ def span(word: object) -> int:
 
 def packets(word: object) -> int:
     """Reads a number of packets: `180p`."""
-    return _quantity(word, _Kind("a number of packets", PACKET_UNITS, PACKETS_HINT, ("p",)))
+    return _quantity(word, _PACKETS)
 
 
 def rate_word(bits_per_second: int) -> str:
@@ -108,18 +120,18 @@ def time_word(nanoseconds: int) -> str:
     return _shortest(nanoseconds, [("s", 10**9), ("ms", 10**6), ("us", 10**3)], "ns") if nanoseconds else "0s"
 
 
-class _Kind:
-    def __init__(self, noun: str, units: dict[str, Fraction], hint: str, likely: tuple[str, ...]) -> None:
-        self.noun, self.units, self.hint, self.likely = noun, units, hint, likely
-
-
 def _quantity(word: object, kind: _Kind) -> int:
     if isinstance(word, bool) or not isinstance(word, str | int | float):
         raise WordError(f"`{shown(word)}` is not {kind.noun}", kind.hint)
-    text = str(word).strip()
+    return _base_units(str(word).strip(), kind)
+
+
+@functools.lru_cache(maxsize=4096)
+def _base_units(text: str, kind: _Kind) -> int:
+    # Cached, because the configurations of an experiment have most words in common.
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise WordError(f"`{shown(word)}` is not {kind.noun}", kind.hint)
+        raise WordError(f"`{shown(text)}` is not {kind.noun}", kind.hint)
     if match["sign"] == "-":
         raise WordError(f"`{text}` is negative", f"{kind.noun} is never below zero; {kind.hint}")
     if not match["unit"]:
