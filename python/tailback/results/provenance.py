@@ -5,22 +5,21 @@ import functools
 import hashlib
 import os
 import platform
+import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parents[1]
 
+LIBRARIES = ("pyarrow", "pandas", "numpy")
+"""Libraries that may have a part in results; those that are not loaded have none."""
+
 
 @functools.cache
-def installed(package: str) -> str:
-    """The version of an installed package, which is looked up once: it takes a millisecond, and each run needs five."""
-    return version(package)
-
-
 def tailback_version() -> str:
-    """The version of the installed package."""
-    return installed("tailback")
+    """The version of the installed package, which is looked up once: it takes milliseconds."""
+    return version("tailback")
 
 
 @functools.cache
@@ -35,13 +34,8 @@ def package_digest() -> str:
 
 def versions() -> dict[str, str]:
     """The versions of the programs and libraries that wrote the results."""
-    return {
-        "tailback": tailback_version(),
-        "python": platform.python_version(),
-        "pyarrow": installed("pyarrow"),
-        "pandas": installed("pandas"),
-        "numpy": installed("numpy"),
-    }
+    loaded = {name: str(sys.modules[name].__version__) for name in LIBRARIES if name in sys.modules}
+    return {"tailback": tailback_version(), "python": platform.python_version(), **loaded}
 
 
 def host() -> dict[str, Any]:
