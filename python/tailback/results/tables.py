@@ -7,7 +7,8 @@ How a column is written depends on its kind. The file says it for each column, s
     floats      the first byte of each value, then the second of each, … (BYTE_STREAM_SPLIT)
 
 Long tables are compressed by zstd. In short ones, which most are, to set up zstd for each column would take longer than
-to compress it; Snappy makes hardly more of columns that are written this way.
+to compress it; Snappy makes hardly more of columns that are written this way. Only long tables have the least and the
+greatest value of each column, by which readers skip what they need not read.
 """
 
 from pathlib import Path
@@ -34,7 +35,7 @@ ROW_GROUP = 1 << 20
 
 def to_parquet(table: pa.Table) -> bytes:
     """`table` as the bytes of a Parquet file."""
-    sink = pa.BufferOutputStream()
+    sink, is_long = pa.BufferOutputStream(), table.num_rows >= LONG
     kinds = {field.name: field.type for field in table.schema}
     text = [name for name, kind in kinds.items() if types.is_string(kind)]
     integers = [name for name, kind in kinds.items() if types.is_integer(kind)]
@@ -47,7 +48,8 @@ def to_parquet(table: pa.Table) -> bytes:
         # Numbers seldom repeat so often that a dictionary of them would be shorter.
         use_dictionary=text,
         column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED") | dict.fromkeys(floats, "BYTE_STREAM_SPLIT"),
-        compression="snappy" if table.num_rows < LONG else "zstd",
+        compression="zstd" if is_long else "snappy",
+        write_statistics=is_long,
     )
     content: bytes = sink.getvalue().to_pybytes()
     return content
