@@ -19,6 +19,9 @@ from tailback.resolved.wifi import AIR
 NETWORK = ("links", "qdiscs")
 """Keys that a scenario has if and only if it has hosts."""
 
+ABSENT_WORDS = (("cells", "name", AIR), ("traffic", "protocol", traffic.ICMP))
+"""Default words, which JSON lacks, each with its key and where that is. (Equal words may be two objects to msgspec.)"""
+
 
 class ScenarioUnreadable(ValueError):
     """The JSON document is not a resolved scenario of this version; the message names the key."""
@@ -28,9 +31,10 @@ def to_json(scenario: Scenario) -> dict[str, Any]:
     """The JSON document of a scenario (`docs/contracts.md`)."""
     found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(scenario))
     found["links"] = [links.shortened(link) for link in found["links"]]
-    for cell in found.get("cells", []):
-        if cell["name"] == AIR:
-            del cell["name"]
+    for part, key, word in ABSENT_WORDS:
+        for each in found.get(part, []):
+            if each.get(key) == word:
+                del each[key]
     return found if scenario.hosts else {key: value for key, value in found.items() if key not in NETWORK}
 
 

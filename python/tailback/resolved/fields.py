@@ -1,7 +1,8 @@
 """What the records of a resolved scenario have in common, and which of their keys JSON lacks.
 
 msgspec omits a key whose field has its default. It compares by identity, so such a default is `None`, `False`, a small
-integer, a word, the empty tuple, or what `dict` makes. JSON always has the keys whose default is `written`.
+integer, the empty tuple, or what `dict` makes; `codec` and `links` omit words and pairs. JSON always has the keys whose
+default is `written`.
 """
 
 from collections.abc import Mapping
@@ -21,8 +22,7 @@ class Part(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 def written(default: T) -> T:
     """The default of a field whose key JSON always has."""
-    made: Any = field(default_factory=lambda: default)
-    return made  # type: ignore[no-any-return]
+    return field(default_factory=lambda: default)
 
 
 def no_options() -> dict[str, Any]:

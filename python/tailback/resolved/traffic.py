@@ -15,6 +15,8 @@ from tailback.resolved.pages import PageObject
 
 Protocol: TypeAlias = Literal["icmp", "udp"]
 
+ICMP: Protocol = "icmp"
+
 Application: TypeAlias = Literal["tcp", "udp", "ping", "echo", "request", "page", "video"]
 """The applications of the agent (`crates/agent/src/job.rs`)."""
 
@@ -159,13 +161,13 @@ class Ping(Entry, frozen=True, kw_only=True, tag="ping"):
     stop_ns: int
     interval_ns: int
     size: int
-    protocol: Protocol = "icmp"
+    protocol: Protocol = ICMP
     dscp: int = 0
 
     @property
     def run_by(self) -> Application | None:
         """ICMP is answered by the kernel, UDP by a server."""
-        return "ping" if self.protocol == "icmp" else "echo"
+        return "ping" if self.protocol == ICMP else "echo"
 
     def job(self, duration_ns: int) -> dict[str, Any]:
         """The entry in the agent's job, besides name, ends and start."""
@@ -173,7 +175,7 @@ class Ping(Entry, frozen=True, kw_only=True, tag="ping"):
 
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""
-        if self.protocol != "icmp" and self.size < MIN_ECHO:
+        if self.protocol != ICMP and self.size < MIN_ECHO:
             yield f"the requests of `{self.name}` are too short for a number", f"make them at least {MIN_ECHO}b long"
 
 

@@ -1,6 +1,7 @@
 """The resolved scenario and its JSON: a round trip keeps the bytes, and unknown keys are errors."""
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,15 @@ def test_a_filter_fits_one_thing_or_all(fits: Any) -> None:
 
 def test_the_kind_of_traffic_is_the_one_in_its_json() -> None:
     assert [flow.kind for flow in resolved.FLOWS] == [flow.__struct_config__.tag for flow in resolved.FLOWS]
+
+
+def test_a_scenario_of_another_process_has_the_same_json() -> None:
+    """Its words are other objects than the defaults, its numbers and empty values are the same."""
+    whole = document(qdiscs=[{"host": 0, "link": 0, "root": TREE}], traffic=[TCP, UDP, PING], controls=[])
+    scenario = of_json(whole)
+    found = pickle.loads(pickle.dumps(scenario))
+    assert found == scenario
+    assert json.dumps(to_json(found)) == json.dumps(to_json(scenario))
 
 
 def test_a_changed_copy_is_another_scenario() -> None:
