@@ -6,7 +6,7 @@ use tailback_tcp::ToSend;
 use crate::context::Context;
 use crate::device::Device;
 use crate::event::Received;
-use crate::fetch::fetch_next;
+use crate::prefetch::prefetch_next;
 use crate::scenario::TcpInfoRows;
 use crate::socket::Sockets;
 use crate::transport::{BesideSockets, transmit_ack};
@@ -37,7 +37,7 @@ impl World {
         let (peer, Some(packet)) = (device.peer, device.arrived(context)) else {
             return Received::ByHost;
         };
-        fetch_next(&device.wire, peer, sockets);
+        prefetch_next(&device.wire, peer, sockets);
         debug_assert!(self.context.backlog.is_empty(), "it was settled");
         if packet.destination == peer {
             self.deliver(peer, packet);

@@ -24,7 +24,7 @@ mod event;
 mod event_count;
 #[cfg(test)]
 mod example;
-mod fetch;
+
 mod host;
 mod ids;
 mod journal;
@@ -35,6 +35,7 @@ mod nic;
 mod opportunities;
 mod own_controls;
 mod path;
+mod prefetch;
 mod qdisc_stats;
 mod radio;
 mod reception;

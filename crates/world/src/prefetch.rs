@@ -1,16 +1,16 @@
-//! Fetches into the processor's cache what the next arrivals on a wire will need.
+//! Prefetches into the processor's cache what the next arrivals on a wire will need.
 //!
 //! With thousands of flows a packet and its socket have long left the cache when the packet arrives, and the run would
-//! wait for memory most of its time. A wire is a FIFO, so it is known which ones come next:
+//! wait for memory much of its time. A wire is a FIFO, so it is known which ones come next:
 //!
 //! ```text
-//! arrival of packet n: fetch packet n + 2, and the socket of packet n + 1, whose header was fetched at arrival n − 1
+//! arrival of packet n: prefetch packet n + 2, and the socket of packet n + 1, whose header was prefetched at arrival n − 1
 //! ```
 //!
 //! Only the time that a run takes depends on this.
 #![cfg_attr(
     target_arch = "x86_64",
-    expect(unsafe_code, reason = "the instruction that fetches takes an address")
+    expect(unsafe_code, reason = "the instruction that prefetches takes an address")
 )]
 
 use tailback_packet::HostId;
@@ -23,28 +23,28 @@ const FEW: usize = 256;
 
 /// A packet has left `wire`, whose other end is at `peer`.
 #[inline(always)]
-pub(crate) fn fetch_next(wire: &Wire, peer: HostId, sockets: &mut Sockets) {
+pub(crate) fn prefetch_next(wire: &Wire, peer: HostId, sockets: &mut Sockets) {
     if sockets.count() > FEW {
-        fetch_packet_and_socket(wire, peer, sockets);
+        prefetch_packet_and_socket(wire, peer, sockets);
     }
 }
 
 #[inline(never)]
-fn fetch_packet_and_socket(wire: &Wire, peer: HostId, sockets: &mut Sockets) {
+fn prefetch_packet_and_socket(wire: &Wire, peer: HostId, sockets: &mut Sockets) {
     let Some(next) = wire.next(0) else { return };
     if let Some(second) = wire.next(1) {
-        fetch(second);
+        prefetch(second);
     }
     if next.destination == peer
         && let Some(socket) = sockets.tcp_if_there(next.to)
     {
-        fetch(socket);
+        prefetch(socket);
     }
 }
 
-/// Fetches all cache lines of a value; on other processors than x86-64 nothing, since Rust offers no instruction for them.
+/// Prefetches all cache lines of a value; on other processors than x86-64 nothing, since Rust offers no instruction for them.
 #[inline(always)]
-fn fetch<T>(value: &T) {
+fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
