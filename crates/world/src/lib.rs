@@ -24,7 +24,6 @@ mod event;
 mod event_count;
 #[cfg(test)]
 mod example;
-
 mod host;
 mod ids;
 mod journal;
