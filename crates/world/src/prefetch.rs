@@ -4,8 +4,13 @@
 //! wait for memory much of its time. A wire is a FIFO, so it is known which ones come next:
 //!
 //! ```text
-//! arrival of packet n: prefetch packet n + 2, and the socket of packet n + 1, whose header was prefetched at arrival n − 1
+//! arrival of packet n: prefetch the slot of packet n + 9 in the wire's ring,
+//!                      packet n + 4, which its slot says,
+//!                      the socket of packet n + 1, which its header says
 //! ```
+//!
+//! So each step has several arrivals of time, and none waits for the one before. The distances are those with which 10,000
+//! flows took the least time on one machine; it varied little between half and twice as far.
 //!
 //! Only the time that a run takes depends on this.
 #![cfg_attr(
@@ -25,18 +30,21 @@ const FEW: usize = 256;
 #[inline(always)]
 pub(crate) fn prefetch_next(wire: &Wire, peer: HostId, sockets: &mut Sockets) {
     if sockets.count() > FEW {
-        prefetch_packet_and_socket(wire, peer, sockets);
+        prefetch_packets_and_socket(wire, peer, sockets);
     }
 }
 
 #[inline(never)]
-fn prefetch_packet_and_socket(wire: &Wire, peer: HostId, sockets: &mut Sockets) {
-    let Some(next) = wire.next(0) else { return };
-    if let Some(second) = wire.next(1) {
-        prefetch(second);
+fn prefetch_packets_and_socket(wire: &Wire, peer: HostId, sockets: &mut Sockets) {
+    if let Some(slot) = wire.slot_of_next(8) {
+        prefetch(slot);
     }
-    if next.destination == peer
-        && let Some(socket) = sockets.tcp_if_there(next.to)
+    if let Some(packet) = wire.next(3) {
+        prefetch(packet);
+    }
+    if let Some(packet) = wire.next(0)
+        && packet.destination == peer
+        && let Some(socket) = sockets.tcp_if_there(packet.to)
     {
         prefetch(socket);
     }
@@ -49,9 +57,14 @@ fn prefetch<T>(value: &T) {
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let address = std::ptr::from_ref(value).cast::<i8>();
+        // SAFETY: all addresses are inside the value; besides, the instruction changes nothing and cannot fault.
+        let prefetch_line = |offset| unsafe { _mm_prefetch::<_MM_HINT_T0>(address.add(offset)) };
         for offset in (0..size_of::<T>()).step_by(CACHE_LINE) {
-            // SAFETY: the address is inside the value; besides, the instruction changes nothing and cannot fault.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(address.add(offset)) };
+            prefetch_line(offset);
+        }
+        if align_of::<T>() < CACHE_LINE {
+            // It may begin within a line, and so end in one more.
+            prefetch_line(size_of::<T>() - 1);
         }
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -28,7 +28,7 @@ pub(crate) struct Wire {
 
 /// A packet, with the instant at which its last bit leaves.
 #[derive(Debug)]
-struct Slot {
+pub(crate) struct Slot {
     departure: SimTime,
     packet: Option<Box<Packet>>,
 }
@@ -194,7 +194,13 @@ impl Wire {
     /// A packet that has not arrived yet: the first is number 0. `None` if there are not so many.
     #[inline]
     pub(crate) fn next(&self, number: usize) -> Option<&Packet> {
-        if number < self.packets() { self.slot(self.first + number).packet.as_deref() } else { None }
+        self.slot_of_next(number)?.packet.as_deref()
+    }
+
+    /// The slot of that packet.
+    #[inline]
+    pub(crate) fn slot_of_next(&self, number: usize) -> Option<&Slot> {
+        if number < self.packets() { Some(self.slot(self.first + number)) } else { None }
     }
 
     /// Packets in the ring and on their way.
