@@ -6,9 +6,10 @@ import hashlib
 import os
 import platform
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from tailback import _core
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -16,10 +17,9 @@ LIBRARIES = ("pyarrow", "pandas", "numpy")
 """Libraries that may have a part in results; those that are not loaded have none."""
 
 
-@functools.cache
 def tailback_version() -> str:
-    """The version of the installed package, which is looked up once: it takes milliseconds."""
-    return version("tailback")
+    """The version of the package, which is that of its extension: to ask the installer's records takes milliseconds."""
+    return _core.version()
 
 
 @functools.cache
