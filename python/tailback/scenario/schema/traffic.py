@@ -4,11 +4,22 @@ import functools
 import operator
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, GetCoreSchemaHandler, Tag
-from pydantic_core import CoreSchema
+from pydantic import Discriminator, Field, Tag
 
 from tailback.scenario import defaults, traffic
-from tailback.scenario.values import Control, Name, PositiveRate, Section, SmallQueue, Span, Time, number_schema
+from tailback.scenario.schema.unions import OneOf
+from tailback.scenario.values import (
+    Control,
+    Name,
+    PositiveRate,
+    Section,
+    SmallQueue,
+    Span,
+    Time,
+    custom,
+    number_schema,
+)
+from tailback.tc.errors import WordError
 
 PresetName = Literal[
     "tcp_upload",
@@ -70,34 +81,32 @@ def traffic_tags() -> dict[str, type[Section]]:
     return {**{f"<{row.kind}>": row.keys for row in traffic.KINDS.values()}, "<preset>": Preset}
 
 
-def _kind_of_traffic(entry: object) -> str | None:
+def _tag_of(entry: object) -> str | None:
     if isinstance(entry, Section):
-        return next(tag for tag, model in traffic_tags().items() if isinstance(entry, model))
+        return _tag_of_model(type(entry))
     kinds = [tag for tag in traffic_tags() if isinstance(entry, dict) and tag.strip("<>") in entry]
     return kinds[0] if len(kinds) == 1 else None
+
+
+def _tag_of_model(model: type[Section]) -> str:
+    return next(tag for tag, known in traffic_tags().items() if issubclass(model, known))
+
+
+def _kind_of(entry: object) -> type[Section]:
+    """The registered kind of traffic of an entry, or the preset."""
+    tags = traffic_tags()
+    tag = _tag_of(entry)
+    if tag is None:
+        *first, last = (each.strip("<>") for each in tags)
+        hint = f"give it exactly one of the keys {', '.join(first)} and {last}: {{tcp: client -> server}}"
+        raise custom(WordError("is not one kind of traffic", hint))
+    return tags[tag]
 
 
 def any_traffic() -> Any:
     """The type of an entry: a registered kind of traffic, or a preset."""
     tagged: list[Any] = [Annotated[model, Tag(tag)] for tag, model in traffic_tags().items()]
-    *first, last = (tag.strip("<>") for tag in traffic_tags())
-    hint = f"give it exactly one of the keys {', '.join(first)} and {last}: {{tcp: client -> server}}"
-    return Annotated[
-        functools.reduce(operator.or_, tagged),
-        Discriminator(
-            _kind_of_traffic,
-            custom_error_type="word",
-            custom_error_message="{message}",
-            custom_error_context={"message": "is not one kind of traffic", "hint": hint},
-        ),
-    ]
+    return Annotated[functools.reduce(operator.or_, tagged), Discriminator(_tag_of)]
 
 
-class _OneOfTheKinds:
-    """Evaluates the registry of kinds when the model is built."""
-
-    def __get_pydantic_core_schema__(self, _source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return handler.generate_schema(any_traffic())
-
-
-Traffic = Annotated[Section, _OneOfTheKinds()]
+Traffic = Annotated[Section, OneOf(_kind_of, _tag_of_model, any_traffic)]
