@@ -23,7 +23,7 @@ BELOW: dict[str, set[str]] = {
     "testbed": {"scenario", "tc", "limits"},
     "backends": {"_core", "tc", "qdiscs", "kernel", "testbed", "resolved"},
     "drill": {"_core", "backends", "limits"},
-    "results": {"resolved"},
+    "results": {"_core", "resolved"},
     "analysis": {"resolved"},
     "fitting": {"_core", "resolved", "scenario", "backends"},
     "sweep": {"resolved", "scenario", "backends", "fitting", "results", "analysis"},

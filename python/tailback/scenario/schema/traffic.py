@@ -76,37 +76,55 @@ class Preset(Section):
     interval: Span = Field(defaults.PING_INTERVAL, validate_default=True, description="Interval of the pings.")
 
 
+PRESET = "preset"
+
+
 def traffic_tags() -> dict[str, type[Section]]:
     """Tags of the union. They begin with `<`, which distinguishes them from keys in the path of an error."""
-    return {**{f"<{row.kind}>": row.keys for row in traffic.KINDS.values()}, "<preset>": Preset}
+    return {_tag(word): _model(word) for word in _words()}
 
 
-def _tag_of(entry: object) -> str | None:
-    if isinstance(entry, Section):
-        return _tag_of_model(type(entry))
-    kinds = [tag for tag in traffic_tags() if isinstance(entry, dict) and tag.strip("<>") in entry]
-    return kinds[0] if len(kinds) == 1 else None
+def _words() -> list[str]:
+    """The keys of which an entry has one."""
+    return [*traffic.KINDS, PRESET]
+
+
+def _model(word: str) -> type[Section]:
+    return Preset if word == PRESET else traffic.KINDS[word].keys
+
+
+def _tag(word: str) -> str:
+    return f"<{word}>"
 
 
 def _tag_of_model(model: type[Section]) -> str:
-    return next(tag for tag, known in traffic_tags().items() if issubclass(model, known))
+    row = traffic.KINDS.with_keys(model)
+    return _tag(PRESET if row is None else row.kind)
 
 
 def _kind_of(entry: object) -> type[Section]:
     """The registered kind of traffic of an entry, or the preset."""
-    tags = traffic_tags()
-    tag = _tag_of(entry)
-    if tag is None:
-        *first, last = (each.strip("<>") for each in tags)
+    if isinstance(entry, Section):
+        return type(entry)
+    words = _words()
+    found = [word for word in words if isinstance(entry, dict) and word in entry]
+    if len(found) != 1:
+        *first, last = words
         hint = f"give it exactly one of the keys {', '.join(first)} and {last}: {{tcp: client -> server}}"
         raise custom(WordError("is not one kind of traffic", hint))
-    return tags[tag]
+    return _model(found[0])
+
+
+def _tag_of(entry: object) -> str:
+    return _tag_of_model(_kind_of(entry))
 
 
 def any_traffic() -> Any:
     """The type of an entry: a registered kind of traffic, or a preset."""
     tagged: list[Any] = [Annotated[model, Tag(tag)] for tag, model in traffic_tags().items()]
-    return Annotated[functools.reduce(operator.or_, tagged), Discriminator(_tag_of)]
+    return Annotated[
+        functools.reduce(operator.or_, tagged), Discriminator(lambda entry: _tag_of_model(_kind_of(entry)))
+    ]
 
 
 Traffic = Annotated[Section, OneOf(_kind_of, _tag_of_model, any_traffic)]

@@ -1,4 +1,4 @@
-"""The kinds of traffic, one file and one row of `registry.py` each.
+"""The kinds of traffic, one file and one name in `registry.py` each.
 
 A kind defines its keys in the experiment file, its entry in the resolved scenario, its checks, and an estimate of its
 rows. Its application in the simulator is one file in `crates/world/src/app`.
