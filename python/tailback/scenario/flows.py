@@ -114,7 +114,7 @@ def flows(keys: Keys) -> list[Flow]:
 
 def kind_of(entry: Section) -> traffic.Kind:
     """The kind of an entry that is not a preset."""
-    row = traffic.KINDS.with_keys(type(entry))
+    row = traffic.with_keys(type(entry))
     if row is None:
         raise traffic.NotListed(f"{type(entry).__name__} is no kind of traffic")
     return row

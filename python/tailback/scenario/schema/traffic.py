@@ -98,7 +98,7 @@ def _tag(word: str) -> str:
 
 
 def _tag_of_model(model: type[Section]) -> str:
-    row = traffic.KINDS.with_keys(model)
+    row = traffic.with_keys(model)
     return _tag(PRESET if row is None else row.kind)
 
 

@@ -5,6 +5,6 @@ rows. Its application in the simulator is one file in `crates/world/src/app`.
 """
 
 from tailback.scenario.traffic.kind import File, Flow, Kind
-from tailback.scenario.traffic.registry import KINDS, NotListed, of
+from tailback.scenario.traffic.registry import KINDS, NotListed, of, with_keys
 
-__all__ = ["KINDS", "File", "Flow", "Kind", "NotListed", "of"]
+__all__ = ["KINDS", "File", "Flow", "Kind", "NotListed", "of", "with_keys"]
