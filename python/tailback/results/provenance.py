@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,9 @@ def versions() -> dict[str, str]:
     return {"tailback": tailback_version(), "python": platform.python_version(), **loaded}
 
 
-def host() -> dict[str, Any]:
-    """This machine."""
+@functools.cache
+def host() -> Mapping[str, Any]:
+    """This machine, which is asked once: it takes a twentieth of a millisecond."""
     return {"name": platform.node(), "machine": platform.machine(), "cpus": os.cpu_count()}
 
 
