@@ -17,31 +17,32 @@ MAX_LISTED = 60
 LONGEST_LINE = 2000
 """Maximum number of characters of a line of a message."""
 
-_UNSEEN = re.compile(
-    # C0 and C1 except line feed and tab [iso6429], surrogates, line and paragraph separators,
-    # and characters that change the direction of text [unicode-tr9 §2].
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
+# Patterns are compiled when they are used: few commands print such text.
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# C0 and C1 except line feed and tab [iso6429], surrogates, line and paragraph separators,
+# and characters that change the direction of text [unicode-tr9 §2].
+_UNSEEN = "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+
+_CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 
 # Matched from left to right, so that text between two quotes is not taken for a quote.
-_QUOTE = re.compile("`([^`\n]*)`")
+_QUOTE = "`([^`\n]*)`"
 
 
 def visible(text: str) -> str:
     """`text` with control characters written as escapes, such as `\\x1b[31m`."""
-    return _UNSEEN.sub(_escaped, text)
+    # Nothing of `_UNSEEN` is printable.
+    return text if text.replace("\n", "").isprintable() else re.sub(_UNSEEN, _escaped, text)
 
 
 def visible_json(document: str) -> str:
     """As `visible`, for a JSON document, which remains valid."""
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
+    return re.sub(_UNSEEN, lambda found: f"\\u{ord(found[0]):04x}", document)
 
 
 def has_control(text: str) -> str | None:
     """The first control character in `text` as `U+…`; None if there is none."""
-    found = _CONTROL.search(text)
+    found = re.search(_CONTROL, text)
     return None if found is None else f"U+{ord(found[0]):04X}"
 
 
@@ -52,7 +53,7 @@ def shortened(text: str, longest: int = MAX_QUOTED) -> str:
 
 def brief(message: str) -> str:
     """Shortens long quotes and lines of a message. Paths are not shortened, because the user needs them."""
-    quoted = _QUOTE.sub(lambda found: f"`{found[1] if '/' in found[1] else shortened(found[1])}`", message)
+    quoted = re.sub(_QUOTE, lambda found: f"`{found[1] if '/' in found[1] else shortened(found[1])}`", message)
     return "\n".join(shortened(line, LONGEST_LINE) for line in quoted.split("\n"))
 
 

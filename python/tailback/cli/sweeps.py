@@ -1,8 +1,10 @@
 """Prints a sweep: its table, its failures, or its preview."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.measure import Measurement
@@ -12,17 +14,17 @@ from rich.text import Text
 from tailback.analysis import effects
 from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import Column, Summary
-from tailback.analysis.parts import parts, summary_of
 from tailback.analysis.registry import headline, headline_of
 from tailback.analysis.repetitions import Configuration, Mean, means
 from tailback.analysis.warmup import unsettled
 from tailback.analysis.window import Window
-from tailback.cli import qdiscs
 from tailback.cli.console import PIPE_WIDTH, counted, emit, line, stderr, stdout
 from tailback.cli.show import duration
-from tailback.results import Results, RunFolder
 from tailback.results.layout import ASIDE
-from tailback.sweep import Preview, SweepResult, Verdict
+
+if TYPE_CHECKING:
+    from tailback.results import Results, RunFolder
+    from tailback.sweep import Preview, SweepResult, Verdict
 
 
 def table(done: SweepResult, title: str) -> None:
@@ -109,6 +111,8 @@ def _unsteady(done: SweepResult) -> None:
 
 def qdiscs_at_end(found: Results, done: SweepResult) -> None:
     """Prints the disciplines at the end of each run."""
+    from tailback.cli import qdiscs
+
     of_these = {outcome.run.name for outcome in done.outcomes if outcome.status == "ok"}
     for run in found.runs:
         if run.name in of_these:
@@ -176,6 +180,8 @@ def by_parts(found: Results, done: SweepResult, by: str) -> None:
 
 
 def _parts(run: RunFolder, by: str) -> list[tuple[str, dict[str, Any]]]:
+    from tailback.analysis.parts import parts, summary_of
+
     measure = run.manifest["measure"]
     flows = list(run.summary.get("goodput_mbps", {}).get("flows", {}))
     tcp_info = run.tcp_info if run.has("tcp_info") else None

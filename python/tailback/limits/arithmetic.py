@@ -114,7 +114,7 @@ class Allowance:
 
     def _formatted(self, template: str, values: Value) -> str:
         parts = values if isinstance(values, tuple) else (values,)
-        widths = [word for place in _PLACE.finditer(template) for word in place.groups() if word]
+        widths = [word for place in re.finditer(_PLACE, template) for word in place.groups() if word]
         if isinstance(values, dict) or any(word == "*" or len(word) > WIDTH_DIGITS_MAX for word in widths):
             raise OperationRefused("such a width in a format")
         _bound(len(template) + sum(map(_text_length, parts)) + sum(map(int, widths)))
@@ -181,7 +181,7 @@ def _refuse_growth(op: ast.operator, left: Value, right: Value) -> None:
             raise OperationRefused("so large a number")
 
 
-_PLACE = re.compile(r"%[-+ #0]*(\*|[0-9]*)(?:\.(\*|[0-9]*))?")
+_PLACE = r"%[-+ #0]*(\*|[0-9]*)(?:\.(\*|[0-9]*))?"
 """A conversion of a format string: its width and its precision."""
 
 

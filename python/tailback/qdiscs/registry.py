@@ -1,76 +1,54 @@
-"""The registry of queue disciplines: one row per file."""
+"""The registry of queue disciplines: one name per file, which is imported when a discipline is used."""
 
 from __future__ import annotations
 
 import functools
 import importlib
 
-from tailback.qdiscs import (
-    bfifo,
-    cake,
-    choke,
-    codel,
-    drr,
-    dualpi2,
-    fq,
-    fq_codel,
-    fq_pie,
-    hhf,
-    htb,
-    mq,
-    netem,
-    pfifo,
-    pfifo_fast,
-    pfifo_head_drop,
-    pie,
-    prio,
-    red,
-    series,
-    sfq,
-    tbf,
-)
+from tailback.on_demand import OnDemand
 from tailback.qdiscs.discipline import Discipline, Json, Settings
 from tailback.tc.rows import Row, rows
 from tailback.tc.writing import Units
 
-ROWS: tuple[Discipline, ...] = (
-    bfifo.ROW,
-    cake.ROW,
-    choke.ROW,
-    codel.ROW,
-    drr.ROW,
-    dualpi2.ROW,
-    fq.ROW,
-    fq_codel.ROW,
-    fq_pie.ROW,
-    hhf.ROW,
-    htb.ROW,
-    mq.ROW,
-    netem.ROW,
-    pfifo.ROW,
-    pfifo_fast.ROW,
-    pfifo_head_drop.ROW,
-    pie.ROW,
-    prio.ROW,
-    red.ROW,
-    series.ROW,
-    sfq.ROW,
-    tbf.ROW,
+KINDS: OnDemand[Discipline] = OnDemand(
+    "tailback.qdiscs",
+    "bfifo",
+    "cake",
+    "choke",
+    "codel",
+    "drr",
+    "dualpi2",
+    "fq",
+    "fq_codel",
+    "fq_pie",
+    "hhf",
+    "htb",
+    "mq",
+    "netem",
+    "pfifo",
+    "pfifo_fast",
+    "pfifo_head_drop",
+    "pie",
+    "prio",
+    "red",
+    "series",
+    "sfq",
+    "tbf",
 )
-
-KINDS: dict[str, Discipline] = {row.kind: row for row in ROWS}
 
 
 class NotListed(LookupError):
-    """A discipline without a row in the registry."""
+    """A discipline without a name in the registry."""
 
 
 def of(kind: str) -> Discipline:
     """The discipline of that kind; raises `NotListed` if there is none."""
     found = KINDS.get(kind)
     if found is None:
-        what = f"the queue discipline `{kind}` has no row in python/tailback/qdiscs/registry.py"
-        raise NotListed(f"{what}\n  hint: write python/tailback/qdiscs/{kind}.py as CONTRIBUTING.md says, and its row")
+        what = f"the queue discipline `{kind}` is not in python/tailback/qdiscs/registry.py"
+        raise NotListed(
+            f"{what}\n  hint: write python/tailback/qdiscs/{kind}.py as CONTRIBUTING.md says, and its name there"
+        )
     return found
 
 

@@ -17,12 +17,17 @@ The same holds for `summary.json`, except for `cost`. Facts about the execution 
 `manifest.json`.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from tailback.results.errors import FolderTaken, NotComparable, NotResults, ResultsUnwritable, RunDamaged
 from tailback.results.identity import RunPlan, digest, run_name
-from tailback.results.pairing import Pairing, RunPair, pair
-from tailback.results.reading import Results, RunFolder, combined, open_results
 from tailback.results.shelf import Shelf, beside, shelf
 from tailback.results.store import ExperimentPlan, Store, claim, default_folder
+
+if TYPE_CHECKING:
+    from tailback.results.pairing import Pairing, RunPair, pair
+    from tailback.results.reading import Results, RunFolder, combined, open_results
 
 __all__ = [
     "ExperimentPlan",
@@ -48,3 +53,20 @@ __all__ = [
     "run_name",
     "shelf",
 ]
+
+_MODULES = {
+    "Pairing": "pairing",
+    "Results": "reading",
+    "RunFolder": "reading",
+    "RunPair": "pairing",
+    "combined": "reading",
+    "open_results": "reading",
+    "pair": "pairing",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Imported on demand, because `tailback run` only writes results.
+    if name not in _MODULES:
+        raise AttributeError(f"module `tailback.results` has no attribute `{name}`")
+    return getattr(importlib.import_module(f"tailback.results.{_MODULES[name]}"), name)

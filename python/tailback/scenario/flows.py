@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,16 +47,17 @@ from tailback.scenario.defaults import (
 from tailback.scenario.hops import begins_on_air, network_of, wires
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys, Preset
-from tailback.scenario.traffic import Flow, call, page
+from tailback.scenario.traffic import Flow
 from tailback.scenario.traffic.kind import numbered
 from tailback.scenario.traffic.ping import Echo
-from tailback.scenario.traffic.request import Pauses, Requests
 from tailback.scenario.traffic.tcp import PLAIN_SOCKET, Bulk
-from tailback.scenario.traffic.udp import Datagrams
 from tailback.scenario.tsq import small_queue
 from tailback.scenario.values import Direction, Section, direction
 from tailback.scenario.words import Algorithm
 from tailback.tc import units
+
+if TYPE_CHECKING:
+    from tailback.scenario.traffic.udp import Datagrams
 
 PRESETS: Mapping[str, str] = {
     "tcp_upload": "One TCP flow from the first host to the second, and a ping.",
@@ -112,7 +114,10 @@ def flows(keys: Keys) -> list[Flow]:
 
 def kind_of(entry: Section) -> traffic.Kind:
     """The kind of an entry that is not a preset."""
-    return next(row for row in traffic.KINDS.values() if isinstance(entry, row.keys))
+    row = traffic.with_keys(type(entry))
+    if row is None:
+        raise traffic.NotListed(f"{type(entry).__name__} is no kind of traffic")
+    return row
 
 
 class _File(Struct, frozen=True):
@@ -163,11 +168,9 @@ def _preset(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
     if entry.preset in RRUL:
         yield from _rrul(keys, loc, entry)
     if entry.preset in VOIP:
-        yield call.ROW.flow(call.Call.model_validate({"call": f"{here} -> {there}"}), loc, _File(keys))
+        yield _entry(keys, loc, "call", {"call": f"{here} -> {there}"})
     if entry.preset in WEB:
-        yield page.ROW.flow(
-            page.Page.model_validate({"page": f"{here} -> {there}", "every": PAGES_EVERY}), loc, _File(keys)
-        )
+        yield _entry(keys, loc, "page", {"page": f"{here} -> {there}", "every": PAGES_EVERY})
     if entry.preset == "udp_flood":
         yield _flood(keys, loc, entry, up)
     if entry.preset == "responsiveness":
@@ -188,6 +191,12 @@ def _preset(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
     for mark in _UDP_PINGS.get(entry.preset, ()):
         dscp = _MARKS.get(mark, DSCP)
         yield replace(ping, names=(f"udp-ping.{mark}",), size=units.size(UDP_PING_SIZE), protocol="udp", dscp=dscp)
+
+
+def _entry(keys: Keys, loc: Loc, kind: str, written: Mapping[str, str]) -> Flow:
+    """The flow of an entry of this kind with these keys."""
+    row = traffic.of(kind)
+    return row.flow(row.keys.model_validate(written), loc, _File(keys))
 
 
 def _loads(entry: Preset) -> tuple[int, int]:
@@ -230,6 +239,9 @@ def _rrul(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
 
 
 def _responsiveness(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
+    # Imported here, as in `_flood`, because most experiments have no such flows.
+    from tailback.scenario.traffic.request import Pauses, Requests
+
     here, there = entry.hosts
     for name, ends in (("upload", Direction(here, there)), ("download", Direction(there, here))):
         for number in range(entry.flows):
@@ -263,6 +275,8 @@ PROBE_BYTES = 100
 
 
 def _flood(keys: Keys, loc: Loc, entry: Preset, direction: Direction) -> Datagrams:
+    from tailback.scenario.traffic.udp import Datagrams
+
     return Datagrams(
         loc=loc,
         names=("udp",),

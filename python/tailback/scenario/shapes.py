@@ -37,8 +37,9 @@ from tailback.tc.units import shown
 MOST = 1000
 """Maximum number of hosts that one entry stands for."""
 
-_RANGE = re.compile(
-    r"(?P<stem>[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z_-])?)(?:\[(?P<a>[0-9]+)\.\.(?P<b>[0-9]+)\]|(?P<c>[0-9]+)\.\.(?P<d>[0-9]+))"
+_RANGE = (
+    r"(?P<stem>[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z_-])?)"
+    r"(?:\[(?P<a>[0-9]+)\.\.(?P<b>[0-9]+)\]|(?P<c>[0-9]+)\.\.(?P<d>[0-9]+))"
 )
 _ARROW = re.compile(r"\s*->\s*")
 
@@ -88,7 +89,7 @@ def _listed(expand: Callable[[Node], Iterator[Node]], entry: Node) -> list[Node]
 
 def hosts_of(word: str) -> list[str]:
     """The hosts that a word stands for: itself, or those of a range."""
-    match = _RANGE.fullmatch(word.strip())
+    match = re.fullmatch(_RANGE, word.strip()) if ".." in word else None
     if match is None:
         return [word]
     first, last = (int(match[one] or match[other]) for one, other in (("a", "c"), ("b", "d")))

@@ -8,8 +8,6 @@ of the links. A flow that its entry or its preset calls `upload` or `download` i
 
 from __future__ import annotations
 
-import re
-
 from tailback.scenario.network import Network
 from tailback.scenario.values import Direction
 
@@ -17,8 +15,8 @@ UP, DOWN = "up", "down"
 NAMES = {UP: "upload", DOWN: "download"}
 
 _CALLED = {"upload": UP, "download": DOWN}
-_CLIENT = re.compile(r"(client|sender)([^a-z].*)?", re.IGNORECASE)
-_SERVER = re.compile(r"(server|receiver)([^a-z].*)?", re.IGNORECASE)
+_CLIENTS = ("client", "sender")
+_SERVERS = ("server", "receiver")
 
 
 def clients(network: Network) -> tuple[str, ...]:
@@ -26,10 +24,16 @@ def clients(network: Network) -> tuple[str, ...]:
     stations = {hop.ends[1] for hop in network.hops if hop.radio}
     if stations:
         return tuple(host for host in network.hosts if host in stations)
-    named = tuple(host for host in network.hosts if _CLIENT.fullmatch(host))
-    servers = {host for host in network.hosts if _SERVER.fullmatch(host)}
+    named = tuple(host for host in network.hosts if _is_called(host, _CLIENTS))
+    servers = {host for host in network.hosts if _is_called(host, _SERVERS)}
     others = tuple(host for host in network.hosts if host not in servers)
     return named or (others if servers and others else network.hosts[:1])
+
+
+def _is_called(host: str, names: tuple[str, ...]) -> bool:
+    """Whether a host has one of these names, in any case, alone or before something that is not a letter."""
+    word = host.lower()
+    return any(word.startswith(name) and not word[len(name) :][:1].isalpha() for name in names)
 
 
 def way(direction: Direction, users: tuple[str, ...]) -> str | None:

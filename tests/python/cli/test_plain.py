@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 import warnings
@@ -187,3 +188,10 @@ def test_a_wrong_word_on_the_command_line_is_written_out(words: list[str]) -> No
     told = in_process(*words, status=2).stderr
     assert "Error" in told or "hint" in told
     assert not {"\x1b", "\x9b", "\u202e"} & set(told)
+
+
+def test_what_is_printed_as_it_is_has_nothing_that_would_be_escaped() -> None:
+    """`visible` looks for it only in text that is not printable."""
+    escaped = {chr(code) for code in range(sys.maxunicode + 1) if re.match(plain._UNSEEN, chr(code))}
+    assert not any(character.isprintable() for character in escaped)
+    assert all(plain.visible(f"a\n{character}") != f"a\n{character}" for character in escaped)

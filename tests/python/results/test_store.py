@@ -177,6 +177,13 @@ def test_an_unwritable_folder_is_refused_before_anything_is_run(tmp_path: Path) 
         pytest.fail("claimed")
 
 
+def test_a_folder_of_many_files_has_all_of_them(tmp_path: Path) -> None:
+    """More than are open at once: runs may capture the packets of many hosts."""
+    files = {str(number): bytes([number]) * number for number in range(2 * durable.OPEN_AT_ONCE + 1)}
+    durable.write_folder(tmp_path / "x", files)
+    assert {file.name: file.read_bytes() for file in (tmp_path / "x").iterdir()} == files
+
+
 def test_a_process_killed_while_writing_leaves_nothing_that_looks_complete(tmp_path: Path) -> None:
     program = textwrap.dedent("""
         import os, sys

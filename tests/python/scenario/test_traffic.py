@@ -29,7 +29,6 @@ from tailback.scenario.network import Problem
 from tailback.scenario.size import parts
 from tailback.scenario.traffic import Flow, Kind
 from tailback.scenario.traffic.kind import Resolved, Rows
-from tailback.scenario.traffic.registry import ROWS
 from tailback.scenario.values import Arrow, Section, Span, Time
 from tailback.sweep.plan import plan_of
 from tailback.sweep.work import measure_of
@@ -233,9 +232,7 @@ def test_without_its_row_it_is_refused_by_name() -> None:
         ScenarioError, match="exactly one of the keys tcp, udp, ping, call, game, request, page, video and preset"
     ):
         loads(EXPERIMENT.format(frame="20ms"))
-    with pytest.raises(
-        traffic.NotListed, match=r"`sensor` has no row in .*traffic/registry.py\n  hint: write .*sensor.py"
-    ):
+    with pytest.raises(traffic.NotListed, match=r"`sensor` is not in .*traffic/registry.py\n  hint: write .*sensor.py"):
         traffic.of("sensor")
 
 
@@ -244,6 +241,7 @@ def test_python_and_the_simulator_have_the_same_kinds() -> None:
     application = (ROOT / "crates" / "world" / "src" / "app.rs").read_text(encoding="utf-8")
     table = application.split("\nkinds! {\n")[1].split("\n}\n")[0].split("#[cfg(test)]")[0]
     simulated = [line.strip().split("(")[0].lower() for line in table.splitlines() if line.strip()[:1].isupper()]
-    assert sorted(simulated) == sorted(row.kind for row in ROWS if row.opens_as is None)
-    assert sorted(row.kind for row in ROWS) == sorted(traffic.KINDS)
-    assert {row.opens_as for row in ROWS} <= {None, *simulated}
+    rows = traffic.KINDS.values()
+    assert sorted(simulated) == sorted(row.kind for row in rows if row.opens_as is None)
+    assert [row.kind for row in rows] == list(traffic.KINDS)
+    assert {row.opens_as for row in rows} <= {None, *simulated}

@@ -8,6 +8,7 @@ from tailback.scenario import defaults
 from tailback.scenario.schema.hosts import Host, HostEntry, Nic
 from tailback.scenario.schema.links import Change, Lan, Link
 from tailback.scenario.schema.traffic import Traffic, traffic_tags
+from tailback.scenario.schema.unions import OneOf
 from tailback.scenario.schema.wifi import CellHosts, Wifi
 from tailback.scenario.shapes import MOST, SHAPES
 from tailback.scenario.values import (
@@ -33,17 +34,24 @@ from tailback.scenario.values import (
 LINK_TAGS: dict[str, type[Section]] = {"<link>": Link, "<lan>": Lan, "<wifi>": Wifi}
 
 
-def _kind_of_link(entry: object) -> str:
+def _tag_of(entry: object) -> str:
     if isinstance(entry, Section):
-        return next(tag for tag, model in LINK_TAGS.items() if isinstance(entry, model))
+        return _tag_of_model(type(entry))
     special = (tag for tag in ("<wifi>", "<lan>") if isinstance(entry, dict) and tag.strip("<>") in entry)
     return next(special, "<link>")
 
 
-AnyLink = Annotated[
-    Annotated[Link, Tag("<link>")] | Annotated[Lan, Tag("<lan>")] | Annotated[Wifi, Tag("<wifi>")],
-    Discriminator(_kind_of_link),
-]
+def _tag_of_model(model: type[Section]) -> str:
+    return next(tag for tag, known in LINK_TAGS.items() if issubclass(model, known))
+
+
+def _any_link() -> Any:
+    """The type of an entry of `links`."""
+    tagged = Annotated[Link, Tag("<link>")] | Annotated[Lan, Tag("<lan>")] | Annotated[Wifi, Tag("<wifi>")]
+    return Annotated[tagged, Discriminator(_tag_of)]
+
+
+AnyLink = Annotated[Link | Lan | Wifi, OneOf(lambda entry: LINK_TAGS[_tag_of(entry)], _tag_of_model, _any_link)]
 
 
 RouteKey = Annotated[

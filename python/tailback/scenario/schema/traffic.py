@@ -4,11 +4,22 @@ import functools
 import operator
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, GetCoreSchemaHandler, Tag
-from pydantic_core import CoreSchema
+from pydantic import Discriminator, Field, Tag
 
 from tailback.scenario import defaults, traffic
-from tailback.scenario.values import Control, Name, PositiveRate, Section, SmallQueue, Span, Time, number_schema
+from tailback.scenario.schema.unions import OneOf
+from tailback.scenario.values import (
+    Control,
+    Name,
+    PositiveRate,
+    Section,
+    SmallQueue,
+    Span,
+    Time,
+    custom,
+    number_schema,
+)
+from tailback.tc.errors import WordError
 
 PresetName = Literal[
     "tcp_upload",
@@ -65,39 +76,55 @@ class Preset(Section):
     interval: Span = Field(defaults.PING_INTERVAL, validate_default=True, description="Interval of the pings.")
 
 
+PRESET = "preset"
+
+
 def traffic_tags() -> dict[str, type[Section]]:
     """Tags of the union. They begin with `<`, which distinguishes them from keys in the path of an error."""
-    return {**{f"<{row.kind}>": row.keys for row in traffic.KINDS.values()}, "<preset>": Preset}
+    return {_tag(word): _model(word) for word in _words()}
 
 
-def _kind_of_traffic(entry: object) -> str | None:
+def _words() -> list[str]:
+    """The keys of which an entry has one."""
+    return [*traffic.KINDS, PRESET]
+
+
+def _model(word: str) -> type[Section]:
+    return Preset if word == PRESET else traffic.KINDS[word].keys
+
+
+def _tag(word: str) -> str:
+    return f"<{word}>"
+
+
+def _tag_of_model(model: type[Section]) -> str:
+    row = traffic.with_keys(model)
+    return _tag(PRESET if row is None else row.kind)
+
+
+def _kind_of(entry: object) -> type[Section]:
+    """The registered kind of traffic of an entry, or the preset."""
     if isinstance(entry, Section):
-        return next(tag for tag, model in traffic_tags().items() if isinstance(entry, model))
-    kinds = [tag for tag in traffic_tags() if isinstance(entry, dict) and tag.strip("<>") in entry]
-    return kinds[0] if len(kinds) == 1 else None
+        return type(entry)
+    words = _words()
+    found = [word for word in words if isinstance(entry, dict) and word in entry]
+    if len(found) != 1:
+        *first, last = words
+        hint = f"give it exactly one of the keys {', '.join(first)} and {last}: {{tcp: client -> server}}"
+        raise custom(WordError("is not one kind of traffic", hint))
+    return _model(found[0])
+
+
+def _tag_of(entry: object) -> str:
+    return _tag_of_model(_kind_of(entry))
 
 
 def any_traffic() -> Any:
     """The type of an entry: a registered kind of traffic, or a preset."""
     tagged: list[Any] = [Annotated[model, Tag(tag)] for tag, model in traffic_tags().items()]
-    *first, last = (tag.strip("<>") for tag in traffic_tags())
-    hint = f"give it exactly one of the keys {', '.join(first)} and {last}: {{tcp: client -> server}}"
     return Annotated[
-        functools.reduce(operator.or_, tagged),
-        Discriminator(
-            _kind_of_traffic,
-            custom_error_type="word",
-            custom_error_message="{message}",
-            custom_error_context={"message": "is not one kind of traffic", "hint": hint},
-        ),
+        functools.reduce(operator.or_, tagged), Discriminator(lambda entry: _tag_of_model(_kind_of(entry)))
     ]
 
 
-class _OneOfTheKinds:
-    """Evaluates the registry of kinds when the model is built."""
-
-    def __get_pydantic_core_schema__(self, _source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return handler.generate_schema(any_traffic())
-
-
-Traffic = Annotated[Section, _OneOfTheKinds()]
+Traffic = Annotated[Section, OneOf(_kind_of, _tag_of_model, any_traffic)]

@@ -1,15 +1,22 @@
-"""The registry of kinds of traffic: one row per file."""
+"""The registry of kinds of traffic: one name per file, which is imported when an experiment has that kind."""
 
-from tailback.scenario.traffic import call, game, page, ping, request, tcp, udp, video
+from tailback.on_demand import OnDemand
 from tailback.scenario.traffic.kind import Kind
+from tailback.scenario.values import Section
 
-ROWS: tuple[Kind, ...] = (tcp.ROW, udp.ROW, ping.ROW, call.ROW, game.ROW, request.ROW, page.ROW, video.ROW)
+KINDS: OnDemand[Kind] = OnDemand(
+    "tailback.scenario.traffic", "tcp", "udp", "ping", "call", "game", "request", "page", "video"
+)
 
-KINDS: dict[str, Kind] = {row.kind: row for row in ROWS}
+
+def with_keys(model: type[Section]) -> Kind | None:
+    """The kind with these keys; `None` if they are those of a preset."""
+    # It was used, to know the keys.
+    return next((row for row in KINDS.used() if issubclass(model, row.keys)), None)
 
 
 class NotListed(LookupError):
-    """A kind of traffic without a row in the registry."""
+    """A kind of traffic without a name in the registry."""
 
 
 def of(kind: object) -> Kind:
@@ -17,7 +24,7 @@ def of(kind: object) -> Kind:
     found = KINDS.get(str(kind))
     if found is None:
         raise NotListed(
-            f"the kind of traffic `{kind}` has no row in python/tailback/scenario/traffic/registry.py\n"
-            f"  hint: write python/tailback/scenario/traffic/{kind}.py as CONTRIBUTING.md says, and its row"
+            f"the kind of traffic `{kind}` is not in python/tailback/scenario/traffic/registry.py\n"
+            f"  hint: write python/tailback/scenario/traffic/{kind}.py as CONTRIBUTING.md says, and its name there"
         )
     return found
