@@ -8,7 +8,7 @@ import pytest
 
 from papers.hand_made import results, wireless
 from tailback.papers import Reproduction, in_full, in_one_line, load_paper, score, write_page
-from tailback.papers.document import page
+from tailback.papers.document import condition, lines, overview, page
 from tailback.papers.drawing import Drawing, Scatter
 from tailback.papers.figures import DRAWINGS
 from tailback.results import Results
@@ -70,9 +70,39 @@ def test_a_scatter_has_a_series_for_each_value() -> None:
     assert [text.get_text() for text in figure.legends[0].get_texts()] == CONTROLS
 
 
+def test_the_page_folds_cases_that_it_has_as_a_range(found: Held, tmp_path: Path) -> None:
+    text = write_page([found], tmp_path).read_text()
+    ranges = [row for row in found.rows if len(row.described) > len(row.in_short)]
+    assert text.count("<details>") == len(ranges) > 0
+    assert f"each of the {len(ranges[0].described)} cases" in text
+
+
 def test_the_document_has_each_claim_its_verdict_and_the_figures(found: Held) -> None:
     text = page([found], {})
     assert "| `f3-sat` | one upload without TSQ" in text
     assert "![one upload, no TSQ](pictures/papers/wlan18-fig3.svg)" in text
     assert "There were 3 repetitions" in text
     assert text.count("**missed**") == sum(row.status == "fail" for row in found.rows)
+
+
+def test_a_claim_has_a_line_for_each_quantity_and_a_break_between_cases(found: Held) -> None:
+    row = next(row for row in found.rows if row.claim.id == "wlan18-f3-lat")
+    first, second = lines(row)
+    assert first.startswith("| `f3-lat` | with the loss-based controls")
+    assert f"<br>*{row.claim.measure}* | ping, loss-based ≥ 50 ms | " in first
+    assert second.startswith("|  |  | ping, bbr and nv ≤ 12 ms | *bbr:* 5 ms<br>*nv:* ")
+    assert second.endswith(" (!) |  |")
+
+
+def test_the_overview_names_the_claims_that_do_not_hold(found: Held) -> None:
+    (line,) = [one for one in overview([found]) if one.startswith("| [")]
+    passed, missed = ([row for row in found.rows if (row.status == "pass") is good] for good in (True, False))
+    assert f"| {len(passed)} of 3 | " in line
+    assert all(f"`{row.claim.id.removeprefix('wlan18-')}`" in line for row in missed)
+
+
+def test_an_inferred_condition_says_what_was_chosen() -> None:
+    inferred = next(one for one in WLAN18.conditions if one.name == "threshold")
+    given = WLAN18.conditions[0]
+    assert condition(inferred).startswith("- `threshold` (inferred: **none**): the slow-start threshold")
+    assert condition(given) == f"- `kernel` (given): {given.what}. *Why:* {given.because}."
