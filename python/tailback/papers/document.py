@@ -94,7 +94,7 @@ def repetitions(rows: Sequence[Row]) -> str:
 
 
 def chapter(found: Reproduction, searched: Search | None) -> Iterator[str]:
-    """The conditions and the scorecard of a paper, the causes of its misses, and its figures."""
+    """The conditions of a paper, its figures with the claims and the causes of misses, and why these conditions."""
     paper = found.paper
     yield f"## {paper.paper}\n"
     yield f"*{paper.title}*. {paper.setup.strip()}\n"
@@ -102,10 +102,7 @@ def chapter(found: Reproduction, searched: Search | None) -> Iterator[str]:
     if paper.conditions:
         yield f"### Conditions of {paper.paper}\n"
         yield from map(condition, paper.conditions)
-        yield ""
-    if searched:
-        yield from search_document.in_short(searched)
-        yield ""
+        yield f"\n[Why these conditions](#why-these-conditions-of-{paper.paper}).\n"
     drawings, owners = in_order(found)
     for drawing in drawings:
         where = f"pictures/papers/{paper.paper}-fig{drawing.figure}.svg"
@@ -115,12 +112,19 @@ def chapter(found: Reproduction, searched: Search | None) -> Iterator[str]:
     if left:
         yield f"### Several figures of {paper.paper}\n"
         yield from claims(left)
+    if paper.conditions:
+        yield f"### Why these conditions of {paper.paper}\n"
+        yield from (f"- `{one.name}`: {one.because}." for one in paper.conditions)
+        yield ""
+    if searched:
+        yield from search_document.in_short(searched)
+        yield ""
 
 
 def condition(one: Condition) -> str:
-    """A condition as an entry of the list: where it is from, the choice if it is inferred, and why."""
+    """A condition as an entry of the list: where it is from, and the choice if it is inferred."""
     chosen = next((f": **{name}**" for name, let in one.grid.items() if let == one.let), "")
-    return f"- `{one.name}` ({one.reason}{chosen}): {one.what}. *Why:* {one.because}."
+    return f"- `{one.name}` ({one.reason}): {one.what}{chosen}."
 
 
 def claims(rows: Sequence[Row]) -> Iterator[str]:
@@ -142,7 +146,7 @@ def lines(row: Row) -> Iterator[str]:
     first = (short(row), f"{claim.says}<br>*{claim.measure}*", VERDICTS[row.status])
     for number, (quantity, bound) in enumerate(claim.expected.items()):
         name, says, verdict = first if number == 0 else ("", "", "")
-        expected = f"{quantity} {bound}" if len(claim.expected) > 1 else str(bound)
+        expected = f"*{quantity}:* {bound}" if len(claim.expected) > 1 else str(bound)
         measured = "<br>".join(map(value, row.values_of(quantity))) or "–"
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in (name, says, expected, measured, verdict)) + " |"
 

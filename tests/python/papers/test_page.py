@@ -89,8 +89,8 @@ def test_a_claim_has_a_line_for_each_quantity_and_a_break_between_cases(found: H
     row = next(row for row in found.rows if row.claim.id == "wlan18-f3-lat")
     first, second = lines(row)
     assert first.startswith("| `f3-lat` | with the loss-based controls")
-    assert f"<br>*{row.claim.measure}* | ping, loss-based ≥ 50 ms | " in first
-    assert second.startswith("|  |  | ping, bbr and nv ≤ 12 ms | *bbr:* 5 ms<br>*nv:* ")
+    assert f"<br>*{row.claim.measure}* | *ping, loss-based:* ≥ 50 ms | " in first
+    assert second.startswith("|  |  | *ping, bbr and nv:* ≤ 12 ms | *bbr:* 5 ms<br>*nv:* ")
     assert second.endswith(" (!) |  |")
 
 
@@ -102,7 +102,14 @@ def test_the_overview_names_the_claims_that_do_not_hold(found: Held) -> None:
 
 
 def test_an_inferred_condition_says_what_was_chosen() -> None:
-    inferred = next(one for one in WLAN18.conditions if one.name == "threshold")
-    given = WLAN18.conditions[0]
-    assert condition(inferred).startswith("- `threshold` (inferred: **none**): the slow-start threshold")
-    assert condition(given) == f"- `kernel` (given): {given.what}. *Why:* {given.because}."
+    given, inferred = (next(one for one in WLAN18.conditions if one.name == name) for name in ("kernel", "threshold"))
+    assert condition(given) == f"- `kernel` (given): {given.what}."
+    assert condition(inferred) == f"- `threshold` (inferred): {inferred.what}: **none**."
+
+
+def test_why_the_conditions_are_so_is_said_after_the_figures(found: Held) -> None:
+    text = page([found], {})
+    places = [text.index(words) for words in ("### Conditions of", "### Figure 3 of", "### Why these conditions of")]
+    assert places == sorted(places)
+    assert text.count("(#why-these-conditions-of-wlan18)") == 1
+    assert all(f"- `{one.name}`: {one.because}." in text for one in WLAN18.conditions)
