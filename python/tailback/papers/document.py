@@ -24,7 +24,7 @@ from tailback.sweep import Silent
 CLONE = Path(__file__).resolve().parents[3]
 PAGE, PICTURES, README = CLONE / "docs/papers.md", CLONE / "docs/pictures/papers", CLONE / "README.md"
 LINE = re.compile(r"(<!-- scorecard -->\n).*?(\n<!-- end -->)", re.DOTALL)
-VERDICTS = {"pass": "holds", "fail": "**missed**", "skipped": "not measured"}
+HOLDS = {"pass": "holds", "fail": "does not hold", "skipped": "is not measured"}
 
 TEXT = Template(resources.files("tailback.papers").joinpath("document.md").read_text(encoding="utf-8"))
 """What the page says besides the results: how to read it, its words, and the conditions on a real kernel."""
@@ -128,27 +128,18 @@ def condition(one: Condition) -> str:
 
 
 def claims(rows: Sequence[Row]) -> Iterator[str]:
-    """The claims about a figure, then what we know of those that do not hold."""
-    if not rows:
-        return
-    yield "| claim | what the paper says, and *what we measure* | expected | measured | |\n|---|---|---|---|---|"
+    """The claims about a figure: what the paper says, how we measure it, and a table of what we expect and measured;
+    then what we know of the cause, if a claim does not hold."""
     for row in rows:
-        yield from lines(row)
-    yield ""
-    for row in rows:
+        claim = row.claim
+        yield f"**{short(row)} {HOLDS[row.status]}:** {claim.says}. *Measured:* {claim.measure}.\n"
+        yield "| quantity | expected | measured |\n|---|---|---|"
+        for quantity, bound in claim.expected.items():
+            measured = "<br>".join(map(value, row.values_of(quantity))) or "–"
+            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in (quantity, str(bound), measured)) + " |"
+        yield ""
         if row.note:
-            yield f"Why {short(row)} does not hold: {row.note}.\n"
-
-
-def lines(row: Row) -> Iterator[str]:
-    """A claim in the table, with a line for each of its quantities."""
-    claim = row.claim
-    first = (short(row), f"{claim.says}<br>*{claim.measure}*", VERDICTS[row.status])
-    for number, (quantity, bound) in enumerate(claim.expected.items()):
-        name, says, verdict = first if number == 0 else ("", "", "")
-        expected = f"*{quantity}:* {bound}" if len(claim.expected) > 1 else str(bound)
-        measured = "<br>".join(map(value, row.values_of(quantity))) or "–"
-        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in (name, says, expected, measured, verdict)) + " |"
+            yield f"*Why {short(row)} {HOLDS[row.status]}:* {row.note}.\n"
 
 
 def value(one: Value) -> str:

@@ -16,8 +16,9 @@ INTRODUCTION = f"""# The searches for conditions
 
 What we infer about the testbed of a paper is chosen by a search; [the scorecard](papers.md) says how, explains the
 conditions, and has the combinations that come closest. This page has every combination, in the order of the grid: the
-first is the plain one, and the rule's choice is bold. A claim holds ({SIGNS["pass"]}) or does not ({SIGNS["fail"]}) in
-one short repetition. The claims that decide have bold names; *chosen* and *others* count those that hold.
+first is the plain one, and the rule's choice is bold. {SIGNS["pass"]} is a claim that holds in one short repetition,
+{SIGNS["fail"]} one that does not. The claims that decide have bold names; *chosen* counts those of them that hold, and
+*others* the rest.
 """
 
 CONDITIONS = (
@@ -68,8 +69,8 @@ def _distribution(found: Search) -> str:
     (most, first), *others = found.counts.items()
     rest = "".join(f", {number} under {combinations}" for number, combinations in others)
     return (
-        f"**The search** compared {len(found.tried)} combinations of the inferred conditions. Of its {chosen} chosen "
-        f"claims, {most} hold under {first} of them{rest}."
+        f"**The search** compared {len(found.tried)} combinations of the inferred conditions. {most} of the {chosen} "
+        f"chosen claims hold under {first} of the combinations{rest}."
     )
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from papers.hand_made import results, wireless
-from tailback.papers import Reproduction, in_full, in_one_line, load_paper, score, write_page
-from tailback.papers.document import condition, lines, overview, page
+from papers.hand_made import results, tried, wireless
+from tailback.papers import Reproduction, document, in_full, in_one_line, load_paper, score, write_page
+from tailback.papers.document import claims, condition, overview, page, write_pages
 from tailback.papers.drawing import Drawing, Scatter
 from tailback.papers.figures import DRAWINGS
 from tailback.results import Results
@@ -79,19 +79,27 @@ def test_the_page_folds_cases_that_it_has_as_a_range(found: Held, tmp_path: Path
 
 def test_the_document_has_each_claim_its_verdict_and_the_figures(found: Held) -> None:
     text = page([found], {})
-    assert "| `f3-sat` | one upload without TSQ" in text
+    assert "**`f3-sat` holds:** one upload without TSQ" in text
     assert "![one upload, no TSQ](pictures/papers/wlan18-fig3.svg)" in text
     assert "There were 3 repetitions" in text
-    assert text.count("**missed**") == sum(row.status == "fail" for row in found.rows)
+    assert text.count(" does not hold:** ") == sum(row.status == "fail" for row in found.rows)
+    assert text.count("*Why `f3-lat` does not hold:* ") == 1
 
 
-def test_a_claim_has_a_line_for_each_quantity_and_a_break_between_cases(found: Held) -> None:
+def test_a_claim_has_a_row_for_each_quantity_and_a_break_between_cases(found: Held) -> None:
     row = next(row for row in found.rows if row.claim.id == "wlan18-f3-lat")
-    first, second = lines(row)
-    assert first.startswith("| `f3-lat` | with the loss-based controls")
-    assert f"<br>*{row.claim.measure}* | *ping, loss-based:* ≥ 50 ms | " in first
-    assert second.startswith("|  |  | *ping, bbr and nv:* ≤ 12 ms | *bbr:* 5 ms<br>*nv:* ")
-    assert second.endswith(" (!) |  |")
+    says, _, loss_based, gentle, *_ = claims([row])
+    assert says == f"**`f3-lat` does not hold:** {row.claim.says}. *Measured:* {row.claim.measure}.\n"
+    assert loss_based.startswith("| ping, loss-based | ≥ 50 ms | ")
+    assert gentle.startswith("| ping, bbr and nv | ≤ 12 ms | *bbr:* 5 ms<br>*nv:* ")
+    assert gentle.endswith(" (!) |")
+
+
+def test_a_claim_without_results_is_not_measured() -> None:
+    (row,) = score(WLAN18, WLAN18.of_figure("13"), {})
+    says, _, first, *_ = claims([row])
+    assert says.startswith("**`f13` is not measured:** ")
+    assert first == "| goodput ratio | ≥ 1 × | – |"
 
 
 def test_the_overview_names_the_claims_that_do_not_hold(found: Held) -> None:
@@ -113,3 +121,13 @@ def test_why_the_conditions_are_so_is_said_after_the_figures(found: Held) -> Non
     assert places == sorted(places)
     assert text.count("(#why-these-conditions-of-wlan18)") == 1
     assert all(f"- `{one.name}`: {one.because}." in text for one in WLAN18.conditions)
+
+
+def test_both_pages_are_written_by_the_same_command(
+    found: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document, "PAGE", tmp_path / "papers.md")
+    searched = tried(WLAN18, [{claim.id for claim in WLAN18.claims}, set()])
+    write_pages([found], {"wlan18": searched})
+    assert "(papers-search.md#wlan18)" in (tmp_path / "papers.md").read_text()
+    assert "\n## wlan18\n" in (tmp_path / "papers-search.md").read_text()
