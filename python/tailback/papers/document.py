@@ -1,4 +1,4 @@
-"""Writes `docs/papers.md` with its pictures, and the scorecard line in README.md, from existing results.
+"""Writes `docs/papers.md` with its pictures, `docs/papers-search.md`, and the scorecard line in README.md from results.
 
 python -m tailback.papers.document RESULTS [--quick] [--tried]    # after `tailback reproduce`; runs what is missing
 
@@ -8,75 +8,30 @@ python -m tailback.papers.document RESULTS [--quick] [--tried]    # after `tailb
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
 from pathlib import Path
+from string import Template
 
-from tailback.papers.claims import papers
+from tailback.papers import search_document
+from tailback.papers.claims import Condition, papers
 from tailback.papers.page import draw, in_order
 from tailback.papers.reproduction import Reproduction, Wanted, reproduce
-from tailback.papers.scorecard import Row, held, in_one_line
-from tailback.papers.search import Chosen, Search, every, in_words, search
+from tailback.papers.scorecard import Row, Value, held, in_one_line
+from tailback.papers.search import Chosen, Search, every, search
 from tailback.results.durable import make_folder, write_file
 from tailback.sweep import Silent
 
 CLONE = Path(__file__).resolve().parents[3]
 PAGE, PICTURES, README = CLONE / "docs/papers.md", CLONE / "docs/pictures/papers", CLONE / "README.md"
 LINE = re.compile(r"(<!-- scorecard -->\n).*?(\n<!-- end -->)", re.DOTALL)
-VERDICTS = {"pass": "holds", "fail": "**missed**", "skipped": "not measured"}
+HOLDS = {"pass": "holds", "fail": "does not hold", "skipped": "is not measured"}
 
-INTRODUCTION = """# What papers report, and what we measure
-
-<!-- written by `make papers` -->
-
-    tailback reproduce                       # all papers; complete runs are not run again
-    tailback reproduce ton22 fig6            # one figure, and the claims about it
-    tailback reproduce --quick               # one shorter repetition of each configuration
-    tailback reproduce --json                # one document for scripts
-    tailback reproduce ton22 --search        # which conditions of its testbed explain most claims
-
-These commands run the experiments of [experiments/papers](../experiments/papers) into `results/PAPER`, measure each
-claim, print the scorecard, and write `results/reproduction.html`, which shows each figure, in the form of the paper,
-beside the claims about it.
-
-The claims are data: [python/tailback/papers](../python/tailback/papers) has a YAML file for each paper. It says, in our
-words, what the paper reports, how we measure it, and which values we expect. The Python file of the same name has the
-functions that measure. A claim holds if, in every case, the median over repetitions is in the expected range; ± is half
-the 95 % interval of the mean over repetitions, and (!) marks values outside the range. A claim without results is "not
-measured", and does not count as holding. No constant of the simulator was chosen so that a claim holds. For each miss
-we write down what we know of its cause, and what a real kernel gives in the same case where we have measured it.
-
-What we assume of a testbed is data, too: the conditions of a paper are variables of all its experiments, each given by
-the paper, the default of the kernel or device that it names, or inferred. Inferred conditions are chosen once for all
-figures of a paper, by a search over a stated grid. Its rule was written before the first search: the conditions under
-which most of the chosen claims hold (every second one), of equal ones those with the fewest departures from the plain
-values. The search runs one short repetition. If some are still equal, the full set of runs decides; we added this when
-four candidates of `ton22` were equal, whose first in the order of the grid, which was taken until then, has 11 of 20
-claims in the full set. The other claims have no part in the choice, and show whether it is more than a fit.
-
-**The figures have the form of the paper's, and its values are drawn into them**: rings are points that were read off
-or that its text gives, shaded areas are ranges, black lines stand on bars. Where a ring is around our mark, the two
-agree.
-
-The full set has 2128 runs, 900 of them of figure 8a of `access21`. On two cores that tests and builds used, too, it
-took 9.2 minutes (`access21` 4.1, `ton22` 4.0, `wlan18` 1.0, `teacup14` 0.1); `--quick` has 576 runs and took 50 seconds
-(1.2 CPU minutes). Where a paper gives no number of repetitions there are three. Captures for passive RTT take 300 MB.
-
-## The conditions on a real kernel
-
-| condition | simulator | Linux 6.12 |
-|---|---|---|
-| `ton22`: voice's contention at the access point (earlier searches' choice) | -51 %, -2.4 ms | -53 %, -2.2 ms |
-| `ton22`: the sender behaves as Linux 4.14 | BBR: 35 → 46 Mbit/s, 1 to 16 ms of TSQ | 6.12 cannot: 36 → 187 |
-| `access21`: none explains figure 5b at 10 Mbit/s | TSQ saves 66 ms | TSQ saves 70 ms |
-| `ton22`, `wlan18`: pauses between interrupts of NICs and radios, GRO | see there | not asked |
-| `teacup14`: FreeBSD 9, Linux 3.10 | see there | has neither behaviour |
-
-The first row is goodput and ping of CUBIC with a TSQ of 1 ms (129 → 62.5 and 136 → 64 Mbit/s; `uml:wifi`), the third
-the median TCP RTT of BBR (the kernel over a base RTT of 0.2 ms). [Figures of ton22 on a real kernel](papers-kernel.md).
-"""
+TEXT = Template(resources.files("tailback.papers").joinpath("document.md").read_text(encoding="utf-8"))
+"""What the page says besides the results: how to read it, its words, and the conditions on a real kernel."""
 
 
 def main(results: Path, *, quick: bool, among: Chosen) -> None:
-    """Writes the page, the pictures and the scorecard line."""
+    """Writes both pages, the pictures and the scorecard line."""
     found = [reproduce(Wanted(name, quick=quick, out=results), Silent()) for name in papers()]
     make_folder(PICTURES)
     for one in found:
@@ -87,10 +42,16 @@ def main(results: Path, *, quick: bool, among: Chosen) -> None:
         for one in found
         if any(condition.grid for condition in one.paper.conditions)
     }
-    write_file(PAGE, page(found, searched).encode())
+    write_pages(found, {name: one for name, one in searched.items() if one.tried})
     text = README.read_text(encoding="utf-8")
     line = in_one_line([row for one in found for row in one.rows])
     write_file(README, LINE.sub(rf"\g<1>{line}.\g<2>", text).encode())
+
+
+def write_pages(found: Sequence[Reproduction], searched: Mapping[str, Search]) -> None:
+    """Writes the page, and the page of the searches."""
+    write_file(PAGE, page(found, searched).encode())
+    write_file(PAGE.with_name(search_document.NAME), search_document.page(searched).encode())
 
 
 def pictures(found: Reproduction) -> Iterator[tuple[str, bytes]]:
@@ -103,13 +64,24 @@ def pictures(found: Reproduction) -> Iterator[tuple[str, bytes]]:
 
 def page(found: Sequence[Reproduction], searched: Mapping[str, Search]) -> str:
     """The text of the page."""
+    chapters = [part for one in found for part in chapter(one, searched.get(one.paper.paper))]
+    return TEXT.substitute(overview="\n".join(overview(found)), chapters="\n".join(chapters))
+
+
+def overview(found: Sequence[Reproduction]) -> Iterator[str]:
+    """The papers with the number of claims that hold, and those that do not."""
     rows = [row for one in found for row in one.rows]
-    parts = [
-        INTRODUCTION,
-        f"{in_one_line(rows)}. {repetitions(rows)}\n",
-        *(part for one in found for part in chapter(one, searched.get(one.paper.paper))),
-    ]
-    return "\n".join(parts)
+    yield "| paper | claims that hold | those that do not |\n|---|---|---|"
+    for one in found:
+        name = one.paper.paper
+        others = ", ".join(short(row) for row in one.rows if row.status != "pass") or "none"
+        yield f"| [{name}](#{name}): *{one.paper.title}* | {held(one.rows)} of {len(one.rows)} | {others} |"
+    yield f"\n{held(rows)} of {len(rows)} claims hold in all. {repetitions(rows)}\n"
+
+
+def short(row: Row) -> str:
+    """The name of a claim within its paper."""
+    return f"`{row.claim.id.removeprefix(f'{row.paper}-')}`"
 
 
 def repetitions(rows: Sequence[Row]) -> str:
@@ -122,19 +94,15 @@ def repetitions(rows: Sequence[Row]) -> str:
 
 
 def chapter(found: Reproduction, searched: Search | None) -> Iterator[str]:
-    """The conditions and the scorecard of a paper, the causes of its misses, and its figures."""
+    """The conditions of a paper, its figures with the claims and the causes of misses, and why these conditions."""
     paper = found.paper
     yield f"## {paper.paper}\n"
     yield f"*{paper.title}*. {paper.setup.strip()}\n"
-    if paper.conditions:
-        yield "| condition | | why |\n|---|---|---|"
-        yield from (f"| {one.what} | {one.reason} | {one.because} |" for one in paper.conditions)
-        yield ""
-    if searched and searched.tried:
-        yield "Claims by inferred conditions (one short repetition; the chosen claims are bold):\n"
-        yield from in_words(searched)
-        yield ""
     yield f"{held(found.rows)} of {len(found.rows)} claims hold.\n"
+    if paper.conditions:
+        yield f"### Conditions of {paper.paper}\n"
+        yield from map(condition, paper.conditions)
+        yield f"\n[Why these conditions](#why-these-conditions-of-{paper.paper}).\n"
     drawings, owners = in_order(found)
     for drawing in drawings:
         where = f"pictures/papers/{paper.paper}-fig{drawing.figure}.svg"
@@ -144,25 +112,40 @@ def chapter(found: Reproduction, searched: Search | None) -> Iterator[str]:
     if left:
         yield f"### Several figures of {paper.paper}\n"
         yield from claims(left)
+    if paper.conditions:
+        yield f"### Why these conditions of {paper.paper}\n"
+        yield from (f"- `{one.name}`: {one.because}." for one in paper.conditions)
+        yield ""
+    if searched:
+        yield from search_document.in_short(searched)
+        yield ""
+
+
+def condition(one: Condition) -> str:
+    """A condition as an entry of the list: where it is from, and the choice if it is inferred."""
+    chosen = next((f": **{name}**" for name, let in one.grid.items() if let == one.let), "")
+    return f"- `{one.name}` ({one.reason}): {one.what}{chosen}."
 
 
 def claims(rows: Sequence[Row]) -> Iterator[str]:
-    """The claims about a figure, then what we know of those that do not hold."""
-    if not rows:
-        return
-    yield "| claim | what the paper says | expected | measured | |\n|---|---|---|---|---|"
-    yield from map(line, rows)
-    yield ""
+    """The claims about a figure: what the paper says, how we measure it, and a table of what we expect and measured;
+    then what we know of the cause, if a claim does not hold."""
     for row in rows:
+        claim = row.claim
+        yield f"**{short(row)} {HOLDS[row.status]}:** {claim.says}. *Measured:* {claim.measure}.\n"
+        yield "| quantity | expected | measured |\n|---|---|---|"
+        for quantity, bound in claim.expected.items():
+            measured = "<br>".join(map(value, row.values_of(quantity))) or "–"
+            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in (quantity, str(bound), measured)) + " |"
+        yield ""
         if row.note:
-            yield f"Why `{row.claim.id}` does not hold: {row.note}.\n"
+            yield f"*Why {short(row)} {HOLDS[row.status]}:* {row.note}.\n"
 
 
-def line(row: Row) -> str:
-    """A row of the table."""
-    claim = row.claim
-    cells = (f"`{claim.id.removeprefix(f'{row.paper}-')}`", claim.says, row.expected, row.measured or "–")
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + f" | {VERDICTS[row.status]} |"
+def value(one: Value) -> str:
+    """A measured value after the case in which it was measured."""
+    case = f"*{one.case}:* " if one.case else ""
+    return f"{case}{one.words}{' (!)' if one.off else ''}"
 
 
 if __name__ == "__main__":

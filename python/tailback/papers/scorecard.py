@@ -28,6 +28,17 @@ MAX_CASES = 4
 
 
 @dataclass(frozen=True)
+class Value:
+    """A measured value of a quantity, or the range of many, as text with its unit."""
+
+    case: str
+    """Empty if it is the only one."""
+    words: str
+    off: bool
+    """Whether it is outside the expected range."""
+
+
+@dataclass(frozen=True)
 class Row:
     """One line of the scorecard."""
 
@@ -40,22 +51,28 @@ class Row:
     @property
     def measured(self) -> str:
         """The measured values as text; of many cases, minimum, maximum, and those outside the expected range."""
-        parts: list[str] = []
-        for quantity in dict.fromkeys(sample.quantity for sample in self.samples):
-            samples = [sample for sample in self.samples if sample.quantity == quantity]
-            parts += self._in_short(quantity, samples) if len(samples) > MAX_CASES else map(self._marked, samples)
-        return "; ".join(parts)
+        return "; ".join(words + (" (!)" if not holds else "") for words, holds in self.in_short)
 
-    def _in_short(self, quantity: str, samples: Sequence[Sample]) -> list[str]:
+    @property
+    def in_short(self) -> Sequence[tuple[str, bool]]:
+        """The measured values as text, of many cases as in `measured`, and whether they are in the expected range."""
+        quantities = dict.fromkeys(sample.quantity for sample in self.samples)
+        found = [(quantity, value) for quantity in quantities for value in self.values_of(quantity)]
+        return [(self._as_text(quantity, value), not value.off) for quantity, value in found]
+
+    def values_of(self, quantity: str) -> Sequence[Value]:
+        """The measured values of a quantity; of many, the range, and those outside the expected one."""
+        samples = [sample for sample in self.samples if sample.quantity == quantity]
+        return self._range(quantity, samples) if len(samples) > MAX_CASES else list(map(self._value, samples))
+
+    def _range(self, quantity: str, samples: Sequence[Sample]) -> list[Value]:
         medians = [sample.median for sample in samples]
-        name = [quantity] if len(self.claim.expected) > 1 else []
         span = f"{min(medians):.4g} … {max(medians):.4g} {self.claim.expected[quantity].unit}".rstrip()
-        off = [self._marked(sample) for sample in samples if sample in self.misses]
-        shown = off if len(off) <= MAX_CASES else [f"{len(off)} cases (!)"]
-        return [" ".join([*name, f"{span} in {len(samples)} cases"]), *shown]
-
-    def _marked(self, sample: Sample) -> str:
-        return self._as_text(sample) + (" (!)" if sample in self.misses else "")
+        words = f"{span} in {len(samples)} cases"
+        off = [self._value(sample) for sample in samples if sample in self.misses]
+        if len(off) > MAX_CASES:
+            return [Value("", f"{words}; {len(off)} cases", off=True)]
+        return [Value("", words, off=False), *off]
 
     @property
     def expected(self) -> str:
@@ -66,19 +83,18 @@ class Row:
     @property
     def described(self) -> Sequence[tuple[str, bool]]:
         """Each quantity as text, and whether it is in the expected range."""
-        return [
-            (self._as_text(sample), self.claim.expected[sample.quantity].holds(sample.median))
-            for sample in self.samples
-        ]
+        found = [(sample.quantity, self._value(sample)) for sample in self.samples]
+        return [(self._as_text(quantity, value), not value.off) for quantity, value in found]
 
-    def _as_text(self, sample: Sample) -> str:
-        bound = self.claim.expected[sample.quantity]
-        value = f"{sample.median:.4g}" + spread(sample)
-        words = f"{value} {bound.unit}".rstrip()
-        names = [sample.quantity] if len(self.claim.expected) > 1 else []
+    def _as_text(self, quantity: str, value: Value) -> str:
+        names = [quantity] if len(self.claim.expected) > 1 else []
+        names += [value.case] if value.case else []
+        return " ".join([", ".join(names), value.words]) if names else value.words
+
+    def _value(self, sample: Sample) -> Value:
+        words = f"{sample.median:.4g}{spread(sample)} {self.claim.expected[sample.quantity].unit}".rstrip()
         several = sum(other.quantity == sample.quantity for other in self.samples) > 1
-        names += [sample.case] if several and sample.case else []
-        return " ".join([", ".join(names), words]) if names else words
+        return Value(sample.case if several else "", words, off=sample in self.misses)
 
     @property
     def misses(self) -> Sequence[Sample]:

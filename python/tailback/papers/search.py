@@ -9,6 +9,7 @@ with `--quick`, and once for all candidates that do not differ in their variable
 equals was added later; all else was fixed before the first search.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -84,6 +85,32 @@ class Search:
         """The candidate that the rule prefers."""
         return max(self.in_full or self.equals, key=lambda one: held(one.chosen)).candidate
 
+    @property
+    def counts(self) -> Mapping[int, int]:
+        """How many candidates there are by the number of chosen claims that hold, largest number first."""
+        found = Counter(held(one.chosen) for one in self.tried)
+        return dict(sorted(found.items(), reverse=True))
+
+    @property
+    def reached(self) -> Mapping[str, Mapping[str, tuple[int, int]]]:
+        """The fewest and the most chosen claims that hold with a value of a condition, by condition and value."""
+        found: dict[str, dict[str, tuple[int, int]]] = {}
+        for one in self.tried:
+            number = held(one.chosen)
+            for condition, value in one.candidate.values.items():
+                fewest, most = found.setdefault(condition, {}).get(value, (number, number))
+                found[condition][value] = (min(fewest, number), max(most, number))
+        return found
+
+    def near(self, fewer: int = 1) -> Sequence[Tried]:
+        """The best candidate; those under which at most so many `fewer` chosen claims hold than under any, most first;
+        and the one with the fewest departures."""
+        most = max(self.counts)
+        close = [one for one in self.tried if one.candidate == self.best or held(one.chosen) >= most - fewer]
+        close.sort(key=lambda one: (one.candidate == self.best, _rank(one)), reverse=True)
+        plain = min(self.tried, key=lambda one: one.candidate.departures)
+        return close if plain in close else [*close, plain]
+
 
 def _rank(one: Tried) -> tuple[int, int]:
     return held(one.chosen), -one.candidate.departures
@@ -156,27 +183,3 @@ def _described(one: Tried) -> dict[str, Any]:
         "others": held(one.others),
         "claims": {row.claim.id: row.status for row in one.rows},
     }
-
-
-def in_words(found: Search) -> Iterator[str]:
-    """Tables of candidates and claims in Markdown, with the choice in bold; then how many were not tried."""
-    yield from _table(found, found.tried)
-    if found.in_full:
-        yield "\nThose that are best and equal, by the full set:\n"
-        yield from _table(found, found.in_full)
-    there = len(list(candidates(found.paper)))
-    if len(found.tried) < there:
-        all_of_them = f"tailback reproduce {found.paper.paper} --search"
-        yield f"\n{len(found.tried)} of {there} combinations were tried; `{all_of_them}` tries all."
-
-
-def _table(found: Search, tried: Sequence[Tried]) -> Iterator[str]:
-    claims = [row.claim.id.removeprefix(f"{found.paper.paper}-") for row in tried[0].rows]
-    marked = [f"**{claim}**" if number % 2 == 0 else claim for number, claim in enumerate(claims)]
-    yield "| conditions | chosen | others | " + " | ".join(marked) + " |"
-    yield "|---|---|---|" + "---|" * len(claims)
-    for one in tried:
-        verdicts = " | ".join({"pass": "✓", "fail": "·", "skipped": "–"}[row.status] for row in one.rows)
-        counts = f"{held(one.chosen)} of {len(one.chosen)} | {held(one.others)} of {len(one.others)}"
-        name = f"**{one.candidate.name}**" if one.candidate == found.best else one.candidate.name
-        yield f"| {name} | {counts} | {verdicts} |"

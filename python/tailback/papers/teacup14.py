@@ -117,7 +117,7 @@ def slow_over_long_path(results: Results) -> Iterator[Sample]:
     for aqm in AQMS:
         pair = (place(aqm, "200ms"), place("pfifo", "200ms"))
         found = compared(results, pair, ratio(lambda run: first_flow_mbps(run, (5, 20))))
-        yield Sample("goodput of pfifo's", aqm, found)
+        yield Sample("goodput : pfifo's", aqm, found)
 
 
 def first_cwnd(run: RunFolder) -> pd.DataFrame:

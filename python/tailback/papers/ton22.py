@@ -146,7 +146,7 @@ def above_ath10k(results: Results) -> Iterator[Sample]:
         yield Sample("ping at 32 ms", name, values(results, {"cc": name, "tsq": "32ms"}, ping_ms))
     yield from each("goodput, nv", results, places("tsq", f"{TIMES} 32ms", cc="nv"), goodput_mbps)
     pair = ({"cc": "bbr", "tsq": "32ms"}, {"cc": "bbr", "tsq": STANDARD})
-    yield Sample("bbr, 32 : 1 ms", "bbr", compared(results, pair, ratio(goodput_mbps)))
+    yield Sample("goodput of bbr, 32 : 1 ms", "bbr", compared(results, pair, ratio(goodput_mbps)))
 
 
 def cubic_paced(results: Results) -> Iterator[Sample]:
@@ -173,13 +173,13 @@ def paced_at_four(results: Results) -> Iterator[Sample]:
 
 def standing_windows(results: Results) -> Iterator[Sample]:
     for name in ("cubic", "reno"):
-        for tsq, quantity in ((STANDARD, "standstill, 1 ms"), ("off", "standstill, off")):
+        for tsq, quantity in ((STANDARD, "constant cwnd, TSQ 1 ms"), ("off", "constant cwnd, TSQ off")):
             place = {"cc": name, "tsq": tsq, "pacing": "1p"}
             yield Sample(quantity, name, values(results, place, longest_standstill_s))
         ladder = places("pacing", "1p 2p 3p", cc=name, tsq="off")
-        yield from steps("goodput, off, over TP", results, ladder, goodput_mbps)
+        yield from steps("goodput by pacing, TSQ off", results, ladder, goodput_mbps)
     pair = ({"cc": "cubic", "tsq": "1ms", "pacing": "1p"}, {"cc": "reno", "tsq": "1ms", "pacing": "1p"})
-    yield Sample("exit cwnd, CUBIC : Reno", "TSQ 1ms", compared(results, pair, ratio(slow_start_exit_cwnd)))
+    yield Sample("cwnd after slow start, CUBIC : Reno", "TSQ 1ms", compared(results, pair, ratio(slow_start_exit_cwnd)))
 
 
 def longest_standstill_s(run: RunFolder) -> float:
@@ -218,7 +218,7 @@ def unfair_under_rrul(results: Results) -> Iterator[Sample]:
     yield from each("down : up", results, places("cc", " ".join(names), tsq=STANDARD), down_over_up)
     for name in names[:-1]:
         pair = ({"cc": name, "tsq": STANDARD}, {"cc": "nv", "tsq": STANDARD})
-        yield Sample("down : up beside nv", name, compared(results, pair, ratio(down_over_up)))
+        yield Sample("down : up, over that of nv", name, compared(results, pair, ratio(down_over_up)))
     pairs = [("cubic", "reno"), ("cubic", "highspeed")]
     pairs += [(one, other) for one in ("reno", "highspeed") for other in ("yeah", "bbr", "bbr2")]
     pairs += [(name, "nv") for name in ("yeah", "bbr", "bbr2")]
@@ -232,11 +232,11 @@ def fairer_with_more(results: Results) -> Iterator[Sample]:
     for name in names:
         pair = ({"cc": name, "tsq": "32ms"}, {"cc": name, "tsq": STANDARD})
         yield Sample("down : up, 32 : 1 ms", name, compared(results, pair, ratio(down_over_up)))
-    yield Sample("gap of nv", "nv", values(results, {"cc": "nv", "tsq": "32ms"}, gap_mbps))
+    yield Sample("gap between directions, nv", "nv", values(results, {"cc": "nv", "tsq": "32ms"}, gap_mbps))
     for name in names[:-1]:
         if name != "bbr":
             pair = ({"cc": "bbr", "tsq": "32ms"}, {"cc": name, "tsq": "32ms"})
-            yield Sample("gap of bbr less that of others", name, compared(results, pair, difference(gap_mbps)))
+            yield Sample("gap of bbr minus that of another", name, compared(results, pair, difference(gap_mbps)))
 
 
 def gap_mbps(run: RunFolder) -> float:

@@ -59,7 +59,7 @@ def _over(quantity: str, results: Results, pair: tuple[Place, Place]) -> Iterato
 
 def disciplines(results: Results) -> Iterator[Sample]:
     yield from each("ping", results, places("qdisc", MANAGED), ping_ms)
-    for names, quantity in ((MANAGED, "of FIFO"), ("pfifo", "PFIFO of FIFO"), ("pie", "PIE of FIFO")):
+    for names, quantity in ((MANAGED, "ping over that of FIFO"), ("pfifo", "ping of PFIFO"), ("pie", "ping of PIE")):
         for place in places("qdisc", names):
             pair = (place, {"qdisc": FIFO})
             yield Sample(quantity, named(place), compared(results, pair, ratio(ping_ms)))
@@ -67,7 +67,7 @@ def disciplines(results: Results) -> Iterator[Sample]:
 
 def static_limits(results: Results) -> Iterator[Sample]:
     pair = ({"tsq": "128kB", "flows": "1"}, {"tsq": "off", "flows": "1"})
-    yield Sample("goodput of no limit", "128kB", compared(results, pair, ratio(goodput_mbps)))
+    yield Sample("goodput at 128 kB : no limit", "128kB", compared(results, pair, ratio(goodput_mbps)))
     yield from steps("ping growth", results, places("tsq", f"{LIMITS} off", flows="1"), ping_ms)
 
 
@@ -76,7 +76,7 @@ def static_limits_of_four(results: Results) -> Iterator[Sample]:
     pair = ({"tsq": "64kB", "flows": "4"}, none)
     yield Sample("ping, standard", "TSQ 1ms", values(results, standard, ping_ms))
     yield Sample("goodput, standard", "TSQ 1ms", values(results, standard, goodput_mbps))
-    yield Sample("goodput of no limit", "64kB", compared(results, pair, ratio(goodput_mbps)))
+    yield Sample("goodput at 64 kB : no limit", "64kB", compared(results, pair, ratio(goodput_mbps)))
     yield Sample("ping, no limit", "TSQ off", values(results, none, ping_ms))
 
 

@@ -1,4 +1,4 @@
-"""Runs and results in memory, without a folder."""
+"""Runs, results and searches in memory, without a folder."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from tailback.papers import Claim, Paper, Row
+from tailback.papers.scorecard import Status
+from tailback.papers.search import Search, Tried, candidates
 from tailback.results import Results, RunFolder
 
 
@@ -40,3 +43,15 @@ def results(*runs: RunFolder) -> Results:
         for axis, value in one.axes.items():
             axes[axis] = list(dict.fromkeys([*axes.get(axis, []), value]))
     return Results(Path("hand-made"), "hand-made", axes, runs)
+
+
+def tried(paper: Paper, held: list[set[str]]) -> Search:
+    """A search in which these claims held under each candidate, in their order."""
+
+    def rows(claims: set[str]) -> list[Row]:
+        return [Row(claim, paper.paper, verdict(claim, claims), [], "") for claim in paper.claims]
+
+    def verdict(claim: Claim, claims: set[str]) -> Status:
+        return "pass" if claim.id in claims else "fail"
+
+    return Search(paper, [Tried(one, rows(claims)) for one, claims in zip(candidates(paper), held, strict=False)])

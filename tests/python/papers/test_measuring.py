@@ -49,8 +49,8 @@ def test_disciplines_are_compared_with_a_fifo() -> None:
     assert scored("wlan18-f6", good).status == "pass"
     bad = results(*(wireless({"qdisc": name}, 95, ping) for name, ping in {**pings, "pie": 27}.items()))
     row = scored("wlan18-f6", bad)
-    assert [sample.quantity for sample in row.misses] == ["PIE of FIFO"]
-    assert "PIE of FIFO 0.27 of FIFO's (!)" in row.measured
+    assert [sample.quantity for sample in row.misses] == ["ping of PIE"]
+    assert "ping of PIE 0.27 of FIFO's (!)" in row.measured
 
 
 def test_many_cases_are_summarised_by_minimum_and_maximum() -> None:

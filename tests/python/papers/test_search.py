@@ -9,27 +9,15 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from tailback.papers import Claim, Paper, Row, UnknownPaper, Wanted, load_paper, papers, search
+from papers.hand_made import tried
+from tailback.papers import UnknownPaper, Wanted, load_paper, papers, search
 from tailback.papers.claims import Condition
 from tailback.papers.reproduction import Reproduction, experiment_file, variables_of
-from tailback.papers.scorecard import Status
-from tailback.papers.search import Search, Tried, as_document, candidates, in_words
+from tailback.papers.search import as_document, candidates
 from tailback.sweep import Silent
 
 TON22 = load_paper("ton22")
 PLAIN = {"name": "x", "what": "…", "because": "…"}
-
-
-def tried(paper: Paper, held: list[set[str]]) -> Search:
-    """A search in which these claims held under each candidate, in their order."""
-
-    def rows(claims: set[str]) -> list[Row]:
-        return [Row(claim, paper.paper, verdict(claim, claims), [], "") for claim in paper.claims]
-
-    def verdict(claim: Claim, claims: set[str]) -> Status:
-        return "pass" if claim.id in claims else "fail"
-
-    return Search(paper, [Tried(one, rows(claims)) for one, claims in zip(candidates(paper), held, strict=False)])
 
 
 @pytest.mark.parametrize("name", papers())
@@ -77,18 +65,35 @@ def test_of_candidates_that_are_equal_by_short_runs_the_full_set_decides() -> No
     full = tried(TON22, [set(claims) if number == equals[1] else {first} for number in range(max(equals) + 1)])
     decided = replace(short, in_full=[full.tried[number] for number in equals])
     assert decided.best == short.tried[equals[1]].candidate
-    assert "by the full set" in "\n".join(in_words(decided))
     assert as_document(decided)["in_full"][1]["chosen"] == len(claims)
 
 
-def test_the_table_has_a_row_for_each_candidate_and_a_column_for_each_claim() -> None:
+def test_the_document_counts_the_claims_of_each_candidate() -> None:
     found = tried(TON22, [set(), {TON22.claims[0].id}])
-    header, _, first, second, rest = in_words(found)
-    assert header.count("|") == len(TON22.claims) + 4
-    assert first.count("·") == len(TON22.claims)
-    assert "✓" in second
-    assert f"2 of {len(list(candidates(TON22)))} combinations" in rest
-    assert as_document(found)["candidates"][1]["chosen"] == 1
+    assert [one["chosen"] for one in as_document(found)["candidates"]] == [0, 1]
+
+
+def test_counts_say_under_how_many_candidates_so_many_chosen_claims_hold() -> None:
+    chosen = [claim.id for claim in TON22.claims[::2]]
+    found = tried(TON22, [set(), {chosen[0]}, {chosen[0], TON22.claims[1].id}, set(chosen[:3])])
+    assert list(found.counts.items()) == [(3, 1), (1, 2), (0, 1)]
+
+
+def test_each_value_of_a_condition_reaches_what_its_worst_and_its_best_candidate_have() -> None:
+    chosen = [claim.id for claim in TON22.claims[::2]]
+    both = [one.values["ath10k"] for one in candidates(TON22)][:4]
+    assert both == ["MCS 7", "MCS 6", "MCS 7", "MCS 6"]
+    found = tried(TON22, [set(chosen[:2]), {chosen[0]}, set(chosen[:5]), set()])
+    assert found.reached["ath10k"] == {"MCS 7": (2, 5), "MCS 6": (0, 1)}
+    assert found.reached["sender"] == {"Linux 5.4": (0, 5)}
+
+
+def test_the_best_is_first_of_those_near_it_and_the_plain_one_is_there() -> None:
+    chosen = [claim.id for claim in TON22.claims[::2]]
+    found = tried(TON22, [set(), {chosen[0]}, set(chosen[:2]), set(chosen[:3]), set(chosen[:3])])
+    assert [one.candidate.departures for one in found.tried] == [0, 1, 1, 2, 1]
+    assert [found.tried.index(one) for one in found.near()] == [4, 3, 2, 0]
+    assert [found.tried.index(one) for one in found.near(fewer=2)] == [4, 3, 2, 1, 0]
 
 
 def test_a_search_may_be_of_some_candidates(tmp_path: Path) -> None:

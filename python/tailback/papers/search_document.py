@@ -1,0 +1,137 @@
+"""The searches for the conditions of testbeds in Markdown: in short for `docs/papers.md`, in full as
+`docs/papers-search.md`. `python -m tailback.papers.document` writes both pages."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from tailback.papers.scorecard import Row, held
+from tailback.papers.search import Search, Tried, candidates
+
+NAME = "papers-search.md"
+"""The file of the page in full, beside `papers.md`."""
+SIGNS = {"pass": "✓", "fail": "·", "skipped": "–"}
+
+INTRODUCTION = f"""# The searches for conditions
+
+<!-- written by `make papers` -->
+
+What we infer about the testbed of a paper is chosen by a search; [the scorecard](papers.md) says how, explains the
+conditions, and has the combinations that come closest. This page has every combination, in the order of the grid: the
+first is the plain one, and the rule's choice is bold. {SIGNS["pass"]} is a claim that holds in one short repetition,
+{SIGNS["fail"]} one that does not. The claims that decide have bold names; *chosen* counts those of them that hold, and
+*others* the rest.
+"""
+
+CONDITIONS = (
+    "How many chosen claims hold with each value of a condition, under the worst and under the best combination of the "
+    "others. The condition that changes the best most is first; the values that were chosen are bold:"
+)
+CLOSEST = (
+    "The chosen combination (bold), those under which at most one chosen claim less holds than under the best, and the "
+    "plain one. Combinations with the same verdicts share a row. In parentheses: how many conditions are not at their "
+    "plain value. Of the claims, the chosen ones are bold:"
+)
+EQUALS = "The combinations that are best and equal, with the full set of runs:"
+
+
+def page(searched: Mapping[str, Search]) -> str:
+    """The text of the page that has every combination of every paper."""
+    sections = [line for name, found in searched.items() for line in (f"## {name}\n", *in_full(found), "")]
+    return "\n".join([INTRODUCTION, *sections])
+
+
+def in_short(found: Search) -> Iterator[str]:
+    """What a reader wants of a search: how the counts are distributed, which conditions matter, and what comes
+    closest."""
+    yield f"{_distribution(found)} [All of them]({NAME}#{found.paper.paper}).\n"
+    yield f"{CONDITIONS}\n"
+    yield from _conditions(found)
+    yield f"\n{CLOSEST}\n"
+    yield from _misses(found, found.near())
+    if found.in_full:
+        yield f"\n{EQUALS}\n"
+        yield from _misses(found, found.in_full)
+    yield from _left(found)
+
+
+def in_full(found: Search) -> Iterator[str]:
+    """Tables of candidates and claims, with the choice in bold; then how many were not tried."""
+    yield f"{_distribution(found)}\n"
+    yield from _table(found, found.tried)
+    if found.in_full:
+        yield f"\n{EQUALS}\n"
+        yield from _table(found, found.in_full)
+    yield from _left(found)
+
+
+def _distribution(found: Search) -> str:
+    """How many combinations there are, and how many chosen claims hold under how many of them."""
+    chosen = len(found.tried[0].chosen)
+    (most, first), *others = found.counts.items()
+    rest = "".join(f", {number} under {combinations}" for number, combinations in others)
+    return (
+        f"**The search** compared {len(found.tried)} combinations of the inferred conditions. {most} of the {chosen} "
+        f"chosen claims hold under {first} of the combinations{rest}."
+    )
+
+
+def _conditions(found: Search) -> Iterator[str]:
+    """The conditions with the chosen claims that hold with each of their values, largest difference first."""
+    yield "| condition | chosen claims that hold, fewest to most |\n|---|---|"
+    for condition, values in sorted(found.reached.items(), key=lambda one: _effect(one[1].values()), reverse=True):
+        cells = [
+            f"**{words}**" if value == found.best.values[condition] else words
+            for value, (fewest, most) in values.items()
+            for words in [f"{value}: {fewest} to {most}" if fewest < most else f"{value}: {most}"]
+        ]
+        yield f"| `{condition}` | {'<br>'.join(cells)} |"
+
+
+def _effect(reached: Collection[tuple[int, int]]) -> tuple[int, int]:
+    """How far the values of a condition are apart, by the most claims that hold with each, then by the fewest."""
+    fewest, most = zip(*reached, strict=True)
+    return max(most) - min(most), max(fewest) - min(fewest)
+
+
+def _misses(found: Search, tried: Sequence[Tried]) -> Iterator[str]:
+    """A table of candidates with the claims that do not hold; those with the same verdicts share a row."""
+    yield "| combination | chosen | others | claims that do not hold |\n|---|---|---|---|"
+    rows: dict[tuple[str, ...], list[Tried]] = {}
+    for one in tried:
+        rows.setdefault(tuple(row.status for row in one.rows), []).append(one)
+    for alike in rows.values():
+        names = "<br>".join(f"{_named(found, one)} ({one.candidate.departures})" for one in alike)
+        claims = _claims(found, alike[0].rows)
+        off = [claim for claim, row in zip(claims, alike[0].rows, strict=True) if row.status != "pass"]
+        yield f"| {names} | {_counts(alike[0])} | {', '.join(off) or 'none'} |"
+
+
+def _table(found: Search, tried: Sequence[Tried]) -> Iterator[str]:
+    """A table of candidates with the verdict of every claim."""
+    claims = _claims(found, tried[0].rows)
+    yield f"| combination | chosen | others | {' | '.join(claims)} |"
+    yield "|---|---|---|" + "---|" * len(claims)
+    for one in tried:
+        verdicts = " | ".join(SIGNS[row.status] for row in one.rows)
+        yield f"| {_named(found, one)} | {_counts(one)} | {verdicts} |"
+
+
+def _claims(found: Search, rows: Sequence[Row]) -> list[str]:
+    """The names of the claims, those that decide in bold."""
+    names = [row.claim.id.removeprefix(f"{found.paper.paper}-") for row in rows]
+    return [f"**{name}**" if number % 2 == 0 else name for number, name in enumerate(names)]
+
+
+def _named(found: Search, one: Tried) -> str:
+    return f"**{one.candidate.name}**" if one.candidate == found.best else one.candidate.name
+
+
+def _counts(one: Tried) -> str:
+    return f"{held(one.chosen)} of {len(one.chosen)} | {held(one.others)} of {len(one.others)}"
+
+
+def _left(found: Search) -> Iterator[str]:
+    """How many combinations were not tried, if any."""
+    there = len(list(candidates(found.paper)))
+    if len(found.tried) < there:
+        all_of_them = f"tailback reproduce {found.paper.paper} --search"
+        yield f"\n{len(found.tried)} of {there} combinations were tried; `{all_of_them}` tries all."
