@@ -193,12 +193,14 @@ def _quantity(claim: Claim, sample: Sample) -> dict[str, Any]:
 
 
 def in_one_line(rows: Iterable[Row]) -> str:
-    """The number of claims that hold, in total and for each paper."""
+    """The number of claims that hold, in total and, of several papers, for each."""
     papers: dict[str, list[Row]] = {}
     for row in rows:
         papers.setdefault(row.paper, []).append(row)
     each = [f"{held(of_paper)} of {len(of_paper)} of {paper}" for paper, of_paper in papers.items()]
     everything = [row for of_paper in papers.values() for row in of_paper]
+    if len(papers) == 1:
+        return f"{held(everything)} of {len(everything)} claims of {', '.join(papers)} hold"
     return f"{held(everything)} of {len(everything)} claims hold: {', '.join(each)}"
 
 

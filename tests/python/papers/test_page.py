@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,9 +55,11 @@ def test_the_page_has_figures_claims_and_the_reasons_of_misses(found: Held, tmp_
     assert "<script" not in text
 
 
-def test_the_line_counts_claims_of_each_paper(found: Held) -> None:
+def test_the_line_counts_claims_and_of_several_papers_those_of_each(found: Held) -> None:
     passed = sum(row.status == "pass" for row in found.rows)
-    assert in_one_line(found.rows) == f"{passed} of 3 claims hold: {passed} of 3 of wlan18"
+    assert in_one_line(found.rows) == f"{passed} of 3 claims of wlan18 hold"
+    two = [*found.rows, replace(found.rows[0], paper="ton22", status="fail")]
+    assert in_one_line(two) == f"{passed} of 4 claims hold: {passed} of 3 of wlan18, 0 of 1 of ton22"
 
 
 def test_the_full_scorecard_has_numbers(found: Held) -> None:

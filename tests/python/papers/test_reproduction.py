@@ -32,7 +32,7 @@ def test_figure_7_is_reproduced_and_its_runs_are_kept(folder: Path) -> None:
     runs = {path.name: path.stat().st_mtime_ns for path in (folder / "access21/fig7/runs").glob("*/manifest.json")}
     again = reproduced(folder)
     assert "access21-f7-tsq" in again
-    assert "1 of 1 claims hold" in again
+    assert "1 of 1 claims of access21 hold" in again
     assert "Figure 7" in (folder / "reproduction.html").read_text()
     assert runs == {
         path.name: path.stat().st_mtime_ns for path in (folder / "access21/fig7/runs").glob("*/manifest.json")
