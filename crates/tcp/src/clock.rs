@@ -29,7 +29,7 @@ impl Micros {
 
 /// The time of a deadline, or none. It is a single word, so that the first of several deadlines is found quickly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Deadline(SimTime);
+pub struct Deadline(SimTime);
 
 impl Default for Deadline {
     fn default() -> Self {

@@ -234,6 +234,18 @@ pub struct Agreement {
     pub window_scaling: bool,
 }
 
+impl Agreement {
+    /// What both sides agree on by default; `mss` is the payload of a full segment.
+    pub(crate) fn usual(mss: u32) -> Self {
+        Agreement { peer_mss: mss + TIMESTAMP_OPTION, timestamps: true, sack: true, window_scaling: true }
+    }
+
+    /// Bytes of the timestamp option in each segment.
+    pub(crate) fn timestamp_option(&self) -> u32 {
+        if self.timestamps { TIMESTAMP_OPTION } else { 0 }
+    }
+}
+
 /// The configuration of one socket.
 #[derive(Debug)]
 pub struct EndpointConfig {
@@ -259,4 +271,17 @@ pub struct EndpointConfig {
     pub needs_ecn: bool,
     /// Send-buffer factor of the control.
     pub sndbuf_factor: u32,
+}
+
+/// The configuration of a pure receiver. Its fields are those of [`EndpointConfig`].
+#[derive(Debug)]
+#[expect(missing_docs, reason = "as in `EndpointConfig`")]
+pub struct ReceiverConfig {
+    pub socket: SocketId,
+    pub peer: SocketId,
+    pub peer_host: HostId,
+    pub flow_hash: u32,
+    pub settings: Arc<Settings>,
+    pub options: SocketOptions,
+    pub needs_ecn: bool,
 }

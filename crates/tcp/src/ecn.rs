@@ -21,7 +21,7 @@ use crate::config::EcnUse;
 
 /// ECN of one socket, both halves.
 #[derive(Clone, Debug)]
-pub(crate) struct EcnState {
+pub struct EcnState {
     asks: bool,
     answers: bool,
     /// Every packet is ECN-capable, and each mark is echoed individually.

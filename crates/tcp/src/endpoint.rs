@@ -19,12 +19,12 @@ use tailback_units::SimTime;
 pub use self::arriving::ToSend;
 use self::handshake::Handshake;
 pub use self::sending::Next;
-use crate::clock::Deadline;
 use crate::config::{TCP_HEADER, TIMESTAMP_OPTION};
 use crate::receiver::Receiver;
-use crate::scoreboard::Counting;
 use crate::sender::{Sender, SenderConfig};
-use crate::{Agreement, EndpointConfig};
+use crate::sending_half::SendingHalf;
+use crate::silent::Silent;
+use crate::{Agreement, EndpointConfig, ReceiverConfig};
 
 /// Wake-ups that the socket requests for its application or its host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -65,14 +65,16 @@ enum State {
 }
 
 /// One TCP socket.
+///
+/// One that may send data has a [`Sender`]; a pure receiver ([`Endpoint::pure_receiver`]) is an `Endpoint<Silent>`.
 #[derive(Debug)]
-pub struct Endpoint {
+pub struct Endpoint<S = Sender> {
     addresses: Addresses,
     /// Bytes of the headers of a segment without a SYN or SACK blocks, from IP on.
     headers: u32,
     state: State,
     handshake: Handshake,
-    sender: Sender,
+    sender: S,
     receiver: Receiver,
     /// ACKs whose contents had to be fixed before the next segment was processed; `None` if there are none.
     #[expect(clippy::box_collection, reason = "a socket without them has one word")]
@@ -123,8 +125,27 @@ impl Endpoint {
             pacing,
             sndbuf_factor,
         });
+        let addresses = Addresses { socket, peer, peer_host, flow_hash };
+        Endpoint::of(addresses, headers, state, sender, receiver)
+    }
+}
+
+impl Endpoint<Silent> {
+    /// A pure receiver, which waits for a SYN: its application neither writes nor closes first.
+    pub fn pure_receiver(config: ReceiverConfig) -> Self {
+        let ReceiverConfig { socket, peer, peer_host, flow_hash, settings, options, needs_ecn } = config;
+        let receiver = Receiver::new(&settings, &options);
+        let headers = settings.ip.header() + TCP_HEADER + TIMESTAMP_OPTION;
+        let agreement = Agreement::usual(settings.mss(&options));
+        let addresses = Addresses { socket, peer, peer_host, flow_hash };
+        Endpoint::of(addresses, headers, State::Listen, Silent::new(settings, agreement, needs_ecn), receiver)
+    }
+}
+
+impl<S: SendingHalf> Endpoint<S> {
+    fn of(addresses: Addresses, headers: u32, state: State, sender: S, receiver: Receiver) -> Self {
         Endpoint {
-            addresses: Addresses { socket, peer, peer_host, flow_hash },
+            addresses,
             headers,
             state,
             handshake: Handshake::default(),
@@ -140,13 +161,10 @@ impl Endpoint {
 
     /// The options of both SYNs are known: call it before the peer's SYN is taken.
     pub fn agree(&mut self, agreement: Agreement) {
-        let own_mss = self.sender.settings.full_mss();
-        let options = if agreement.timestamps { TIMESTAMP_OPTION } else { 0 };
-        self.sender.flow.mss = agreement.peer_mss.min(own_mss).saturating_sub(options).max(1);
-        self.headers = self.sender.settings.ip.header() + TCP_HEADER + options;
-        self.sender.agreement = agreement;
-        self.sender.scoreboard.count(if agreement.sack { Counting::Sacks } else { Counting::Duplicates });
-        self.receiver.agree(&agreement, self.sender.settings.offered_mss() - options);
+        let options = agreement.timestamp_option();
+        self.headers = self.sender.settings().ip.header() + TCP_HEADER + options;
+        self.sender.agree(agreement);
+        self.receiver.agree(&agreement, self.sender.settings().offered_mss() - options);
     }
 
     /// When [`Endpoint::expire`] must be called.
@@ -157,23 +175,16 @@ impl Endpoint {
     /// As [`Endpoint::deadline`]; `SimTime::NEVER` if there is none.
     #[inline]
     pub fn next_deadline(&self) -> SimTime {
-        let sending = self.sender.timer.expires().or(self.sender.gate.pacing_timer);
-        sending.or(self.handshake.deadline).or(self.receiver.deadline()).instant()
+        self.sender.deadline().or(self.handshake.deadline).or(self.receiver.deadline()).instant()
     }
 
     /// A deadline passed. Drain afterwards.
     pub fn expire(&mut self, now: SimTime) {
-        self.sender.flow.now = now;
+        self.sender.set_now(now);
         if self.handshake.deadline.is_over(now) {
             self.handshake_timed_out();
         }
-        if self.sender.timer.expires().is_over(now) {
-            self.sender.timer_expired();
-        }
-        if self.sender.gate.pacing_timer.is_over(now) {
-            self.sender.gate.pacing_timer = Deadline::NONE;
-            self.sender.kick();
-        }
+        self.sender.expire();
         if self.receiver.deadline().is_over(now) {
             self.receiver.expire(now);
         }

@@ -38,7 +38,7 @@ struct Cleaned {
 
 /// The position of an ACK number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum AckRange {
+pub enum AckRange {
     /// From the oldest byte that is not acknowledged to the next one to be sent.
     Current,
     /// Before that, within the largest window that the peer ever had.
@@ -50,20 +50,6 @@ pub(crate) enum AckRange {
 }
 
 impl Sender {
-    /// The range of an ACK; the bytes that count as acknowledged begin at `first`.
-    /// [rfc5961 §5.2] [linux-6.12 tcp_input.c tcp_ack]
-    pub(crate) fn judge_ack(&self, ack: u64, first: u64) -> AckRange {
-        let una = self.flow.snd_una;
-        if ack > self.flow.snd_nxt {
-            return AckRange::Unsent;
-        }
-        if ack >= una {
-            return AckRange::Current;
-        }
-        let acceptable = self.peer.max_window.min(una.saturating_sub(first));
-        if ack + acceptable >= una { AckRange::Old } else { AckRange::TooOld }
-    }
-
     /// Processes a current or old ACK; `draws` are random numbers for the control.
     #[inline(never)]
     pub(crate) fn take_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
@@ -195,10 +181,7 @@ impl Sender {
     /// True if no data is outstanding or acknowledged, as in all segments that a pure receiver gets.
     /// [linux-6.12 tcp_input.c tcp_rcv_established, header prediction]
     pub(crate) fn is_predicted(&self, segment: &Segment) -> bool {
-        segment.flags.contains(SegmentFlags::ACK)
-            && segment.ack == self.flow.snd_una
-            && self.scoreboard.is_empty()
-            && segment.sack.is_empty()
+        acknowledges_nothing(segment, self.flow.snd_una) && self.scoreboard.is_empty()
     }
 
     /// Takes the window of a predicted segment; the control does not see the ACK.
@@ -474,6 +457,12 @@ impl Sender {
             self.gate.agenda.begin(Pass::Normal);
         }
     }
+}
+
+/// The segment repeats the ACK of `una`, without blocks.
+#[inline(always)]
+pub(crate) fn acknowledges_nothing(segment: &Segment, una: u64) -> bool {
+    segment.flags.contains(SegmentFlags::ACK) && segment.ack == una && segment.sack.is_empty()
 }
 
 fn stamps(ack: &Segment) -> Option<Timestamps> {

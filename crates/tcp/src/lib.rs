@@ -41,6 +41,8 @@ mod rtt;
 mod sack;
 mod scoreboard;
 mod sender;
+mod sending_half;
+mod silent;
 mod small_queue;
 mod stack;
 mod state;
@@ -51,13 +53,16 @@ mod undo;
 mod window;
 
 pub use config::{
-    Agreement, Arrival, EcnUse, EndpointConfig, MtuProbing, Settings, SmallQueueLimit, SocketOptions,
-    WindowShrinking,
+    Agreement, Arrival, EcnUse, EndpointConfig, MtuProbing, ReceiverConfig, Settings, SmallQueueLimit,
+    SocketOptions, WindowShrinking,
 };
 #[cfg(feature = "fuzzing")]
 pub use endpoint::operations::fuzz;
 pub use endpoint::{Endpoint, Next, ToSend, Wakeup};
 pub use info::{HeldBy, Note, TcpInfo};
+pub use sender::Sender;
+pub use sending_half::SendingHalf;
+pub use silent::Silent;
 pub use stack::{FREEBSD_9, LINUX_3_10, LINUX_4_14, LINUX_5_10, LINUX_6_6, LINUX_6_12, STACKS, Stack};
 pub use state::gate::{Transmitted, Written};
 pub use state::path::MtuProbes;

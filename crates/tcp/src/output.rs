@@ -31,7 +31,7 @@ use crate::tso::Offer;
 
 /// Data that leaves as one skb.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Outgoing {
+pub struct Outgoing {
     pub(crate) seq: u64,
     pub(crate) length: u32,
     /// Payload of a full segment of it.

@@ -29,7 +29,7 @@ const SACKS_SENT_ALONE: u8 = SACKS_KEPT;
 
 /// The receiving half.
 #[derive(Debug)]
-pub(crate) struct Receiver {
+pub struct Receiver {
     pub(crate) rcv_nxt: u64,
     pub(crate) window: ReceiveWindow,
     /// One past the FIN; `u64::MAX` before it has arrived.

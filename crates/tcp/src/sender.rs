@@ -6,7 +6,7 @@ use tailback_cc::{CaState, Control, CwndEvent, Flow, PacingStatus, Window};
 use tailback_packet::Timestamp;
 use tailback_units::{Rate, Segs, Span};
 
-use crate::config::{Agreement, Settings, SmallQueueLimit, SocketOptions, TIMESTAMP_OPTION};
+use crate::config::{Agreement, Settings, SmallQueueLimit, SocketOptions};
 use crate::ecn::EcnState;
 use crate::info::Note;
 use crate::queue::Index;
@@ -66,7 +66,7 @@ impl AckFlags {
 /// is in the cache when its segment arrives, and each line of 64 bytes costs as much as a hundred instructions.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Sender {
+pub struct Sender {
     pub(crate) flow: Flow,
     pub(crate) peer: PeerWindow,
     /// Timestamp echoed by the ACK being processed.
@@ -141,12 +141,7 @@ impl Sender {
                 },
                 ..Window::initial(Segs(settings.stack.initial_window))
             },
-            agreement: Agreement {
-                peer_mss: mss + TIMESTAMP_OPTION,
-                timestamps: true,
-                sack: true,
-                window_scaling: true,
-            },
+            agreement: Agreement::usual(mss),
             scoreboard: Scoreboard::new(),
             peer: PeerWindow::default(),
             echoed: Timestamp::NONE,

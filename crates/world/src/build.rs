@@ -40,7 +40,7 @@ use connection::SharedBlueprint;
 use disciplines::{Bare, Unattached};
 use topology::{LinkEnd, RADIO_MTU};
 
-pub(crate) use crate::connection::Side;
+pub(crate) use crate::connection::ServerRole;
 pub(crate) use connection::Connection;
 pub use radio::{Air, Sources};
 pub(crate) use topology::Topology;

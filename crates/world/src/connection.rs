@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 
-use tailback_cc::reno::Reno;
 use tailback_cc::{Control, Row};
-use tailback_engine::{Alarm, Streams};
+use tailback_engine::{Alarm, Draws, Streams};
 use tailback_packet::{HostId, SocketId};
-use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup};
+use tailback_tcp::{
+    Endpoint, EndpointConfig, ReceiverConfig, SendingHalf, Settings, SmallQueueLimit, SocketOptions, Wakeup,
+};
 use tailback_units::{Bytes, Parameters, SimTime};
 
-use crate::socket::TcpSocket;
+use crate::socket::{TcpSocket, Transport};
 use crate::{DeviceId, conversation_hash, timers};
 
 /// Which end of a connection.
@@ -22,12 +23,31 @@ pub(crate) enum Side {
     Server,
 }
 
+impl Side {
+    fn other(self) -> Side {
+        match self {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
+        }
+    }
+}
+
+/// What the server's application does with the connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ServerRole {
+    /// Nothing but read and count data: its socket only receives.
+    Counts,
+    /// It sends data too.
+    Answers,
+}
+
 /// What like connections have in common.
 pub(crate) struct Blueprint {
-    /// The client, then the server.
-    pub(crate) ends: [End; 2],
-    /// The server's application does nothing with data but read and count it.
-    pub(crate) server_only_counts: bool,
+    pub(crate) client: End,
+    pub(crate) server: End,
+    /// How each end sends data; the server's is `None` if it only receives.
+    pub(crate) client_sends: Sending,
+    pub(crate) server_sends: Option<Sending>,
     /// Type-of-service octet of the packets of both.
     pub(crate) tos: u8,
 }
@@ -38,11 +58,15 @@ pub(crate) struct End {
     /// The device its packets leave by.
     pub(crate) device: DeviceId,
     pub(crate) settings: Arc<Settings>,
-    pub(crate) small_queue: SmallQueueLimit,
     pub(crate) options: SocketOptions,
+    pub(crate) needs_ecn: bool,
+}
+
+/// How an end sends data.
+pub(crate) struct Sending {
+    pub(crate) small_queue: SmallQueueLimit,
     pub(crate) control: Recipe,
     pub(crate) wants_pacing: bool,
-    pub(crate) needs_ecn: bool,
     pub(crate) sndbuf_factor: u32,
     /// The discipline of its device paces for TCP.
     pub(crate) paced_below: bool,
@@ -52,8 +76,6 @@ pub(crate) struct End {
 pub(crate) enum Recipe {
     /// By its row, which has accepted these parameters.
     Row(&'static Row, Parameters),
-    /// It sends no data: a control that never acts needs no state.
-    None,
     /// The user's source has built it; for the only connection of this blueprint.
     Built,
 }
@@ -64,7 +86,6 @@ impl Recipe {
             Recipe::Row(row, parameters) => {
                 (row.build)(parameters).expect("the row has accepted these parameters")
             }
-            Recipe::None => Control::Window(Box::new(Reno)),
             Recipe::Built => unreachable!("a control of the user is handed to its socket before the run"),
         }
     }
@@ -81,48 +102,88 @@ pub(crate) struct Planned {
 
 impl Planned {
     /// Its sockets; `name` is that of its conversation, and `built` the control of the client if the user wrote it.
-    pub(crate) fn sockets(&self, name: &str, streams: Streams, built: Option<Control>) -> [TcpSocket; 2] {
-        let client = self.config(Side::Client, built);
-        let server = self.config(Side::Server, None);
-        [
-            self.socket(Endpoint::connect(client, self.start), Side::Client, streams, name),
-            self.socket(Endpoint::listen(server), Side::Server, streams, &format!("{name}/receiver")),
-        ]
+    pub(crate) fn sockets(&self, name: &str, streams: Streams, built: Option<Control>) -> [Transport; 2] {
+        let Blueprint { client_sends, server_sends, .. } = &*self.blueprint;
+        let client = Endpoint::connect(self.config(Side::Client, client_sends, built), self.start);
+        let client = self.sending_socket(client, Side::Client, client_sends, streams.stream(name, "cc"));
+        let draws = streams.stream(&format!("{name}/receiver"), "cc");
+        let server = match server_sends {
+            Some(sending) => {
+                let server = Endpoint::listen(self.config(Side::Server, sending, None));
+                self.sending_socket(server, Side::Server, sending, draws)
+            }
+            None => {
+                let receiver = Endpoint::pure_receiver(self.receiver_config());
+                Transport::Receiver(Box::new(self.socket(receiver, Side::Server, draws)))
+            }
+        };
+        [client, server]
     }
 
-    fn config(&self, side: Side, built: Option<Control>) -> EndpointConfig {
-        let (end, peer) = (&self.blueprint.ends[side as usize], &self.blueprint.ends[1 - side as usize]);
-        let (socket, peer_socket) = (self.sockets[side as usize], self.sockets[1 - side as usize]);
+    fn sending_socket(
+        &self,
+        mut endpoint: Endpoint,
+        side: Side,
+        sending: &Sending,
+        draws: Draws,
+    ) -> Transport {
+        if sending.paced_below {
+            endpoint.leave_pacing_to_fq();
+        }
+        Transport::Tcp(Box::new(self.socket(endpoint, side, draws)))
+    }
+
+    fn end(&self, side: Side) -> &End {
+        match side {
+            Side::Client => &self.blueprint.client,
+            Side::Server => &self.blueprint.server,
+        }
+    }
+
+    fn config(&self, side: Side, sending: &Sending, built: Option<Control>) -> EndpointConfig {
+        let (end, peer) = (self.end(side), self.end(side.other()));
+        let (socket, peer_socket) = (self.sockets[side as usize], self.sockets[side.other() as usize]);
         EndpointConfig {
             socket,
             peer: peer_socket,
             peer_host: peer.host,
             flow_hash: conversation_hash(socket, peer_socket),
             settings: Arc::clone(&end.settings),
-            small_queue: end.small_queue,
+            small_queue: sending.small_queue,
             options: end.options,
-            control: built.unwrap_or_else(|| end.control.make()),
-            wants_pacing: end.wants_pacing,
+            control: built.unwrap_or_else(|| sending.control.make()),
+            wants_pacing: sending.wants_pacing,
             needs_ecn: end.needs_ecn,
-            sndbuf_factor: end.sndbuf_factor,
+            sndbuf_factor: sending.sndbuf_factor,
         }
     }
 
-    fn socket(&self, mut endpoint: Endpoint, side: Side, streams: Streams, stream: &str) -> TcpSocket {
-        let end = &self.blueprint.ends[side as usize];
-        if end.paced_below {
-            endpoint.leave_pacing_to_fq();
+    fn receiver_config(&self) -> ReceiverConfig {
+        let Blueprint { client, server, .. } = &*self.blueprint;
+        let [peer, socket] = self.sockets;
+        ReceiverConfig {
+            socket,
+            peer,
+            peer_host: client.host,
+            flow_hash: conversation_hash(socket, peer),
+            settings: Arc::clone(&server.settings),
+            options: server.options,
+            needs_ecn: server.needs_ecn,
         }
+    }
+
+    fn socket<S: SendingHalf>(&self, endpoint: Endpoint<S>, side: Side, draws: Draws) -> TcpSocket<S> {
+        let end = self.end(side);
         TcpSocket {
             endpoint,
             host: end.host,
             device: end.device,
             alarm: Alarm::default(),
             timer: timers::Place::default(),
-            draws: streams.stream(stream, "cc"),
+            draws,
             woken: Wakeup::default(),
             uncounted: Bytes::ZERO,
-            only_counts: side == Side::Server && self.blueprint.server_only_counts,
+            only_counts: side == Side::Server && self.blueprint.server_sends.is_none(),
             awaits_credit: false,
             tos: self.blueprint.tos,
             sends: side == Side::Client,

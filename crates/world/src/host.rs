@@ -1,13 +1,13 @@
 //! What a host does with packets: forwards them, passes them to sockets, answers echo requests.
 
 use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId};
-use tailback_tcp::ToSend;
+use tailback_tcp::{Sender, Silent, ToSend};
 
 use crate::context::Context;
 use crate::device::Device;
 use crate::event::Received;
+use crate::kind::Kind;
 use crate::prefetch::prefetch_next;
-use crate::scenario::TcpInfoRows;
 use crate::socket::Sockets;
 use crate::transport::{BesideSockets, transmit_ack};
 use crate::world::World;
@@ -59,56 +59,74 @@ impl World {
     /// A packet for this host. [linux-6.12 ip_input.c ip_local_deliver]
     #[inline(never)]
     fn deliver(&mut self, host: HostId, packet: Box<Packet>) {
-        let Payload::Tcp(segment) = &packet.payload else { return self.deliver_other(host, packet) };
-        let to = packet.to;
+        if !matches!(packet.payload, Payload::Tcp(_)) {
+            return self.deliver_other(host, packet);
+        }
+        self.context.delivered(&packet);
+        if self.sockets.is_receiver(packet.to) {
+            return self.deliver_to_receiver(packet);
+        }
+        self.deliver_to::<Sender>(packet);
+    }
+
+    /// A segment for a socket that only receives: usually data that is read next, which takes fewer steps than
+    /// [`World::deliver_to`].
+    #[inline(always)]
+    fn deliver_to_receiver(&mut self, packet: Box<Packet>) {
+        let Payload::Tcp(segment) = &packet.payload else { return };
         // Looked up once: this is done for each segment.
         let World { sockets, devices, context, small_queues, runnable, reader, timers, .. } = self;
-        let now = context.now;
-        context.delivered(&packet);
-        let mut socket = sockets.tcp(to);
-        let (bytes, truesize) = (segment.length, packet.truesize);
-        // Usually it is data that is read next: as below, in fewer steps.
+        let (to, now, bytes) = (packet.to, context.now, segment.length);
+        let socket = sockets.receiver(to);
         let owed = context.effects.credits.len() | context.segmented.len();
         let waiting = owed | context.backlog.len() | small_queues.len() | runnable.len();
-        if socket.only_counts
-            && waiting == 0
-            && reader.is_none()
-            && let Some(sends) = socket.endpoint.take_to_read(segment, truesize, now)
-        {
-            debug_assert!(!socket.sends, "rows would be missing");
-            context.keep_box(packet);
-            if sends == ToSend::Ack {
-                transmit_ack(socket, devices, context);
-                if context.owes_sockets() || !context.backlog.is_empty() {
-                    return self.read_in_its_turn(to, bytes);
-                }
+        let usual = socket.only_counts && waiting == 0 && reader.is_none();
+        let taken = if usual { socket.endpoint.take_to_read(segment, packet.truesize, now) } else { None };
+        let Some(sends) = taken else { return self.deliver_to_receiver_otherwise(packet) };
+        context.keep_box(packet);
+        if sends == ToSend::Ack {
+            transmit_ack(socket, devices, context);
+            if context.owes_sockets() || !context.backlog.is_empty() {
+                return self.read_in_its_turn(to, bytes);
             }
-            BesideSockets { context, devices, reader, runnable, timers }.handle_notes_and_alarm(socket, to);
-            socket.read_taken(bytes, now);
-            if socket.endpoint.owes_ack() {
-                self.drain(to);
-            }
-            return;
         }
+        BesideSockets { context, devices, reader, runnable, timers }.handle_alarm(socket, to);
+        socket.read_taken(bytes, now);
+        if socket.endpoint.owes_ack() {
+            self.drain_receiver(to);
+        }
+    }
+
+    /// The same for data out of order, for example.
+    #[inline(never)]
+    fn deliver_to_receiver_otherwise(&mut self, packet: Box<Packet>) {
+        self.deliver_to::<Silent>(packet);
+    }
+
+    /// A segment for a socket of TCP.
+    #[inline(always)]
+    fn deliver_to<S: Kind>(&mut self, packet: Box<Packet>) {
+        let Payload::Tcp(segment) = &packet.payload else { return };
+        let World { sockets, devices, context, .. } = self;
+        let (to, now) = (packet.to, context.now);
+        let mut socket = S::find(sockets, to);
         // What has left is credited before the socket acts; one that only counts has nothing to be credited.
         devices[socket.device.index()].process_earlier_completions(context);
         if context.owes_sockets() {
             self.return_all_credits();
-            socket = self.sockets.tcp(to);
+            socket = S::find(&mut self.sockets, to);
         }
-        let sends = socket.endpoint.take(segment, packet.ecn, truesize, now, &mut socket.draws);
+        let sends = socket.endpoint.take(segment, packet.ecn, packet.truesize, now, &mut socket.draws);
         self.context.keep_box(packet);
         match sends {
-            ToSend::Anything => self.send_inlined(to),
-            ToSend::Ack => self.send_ack(to),
+            ToSend::Anything => S::send(self, to),
+            ToSend::Ack => self.send_ack::<S>(to),
             ToSend::Nothing => {
                 let World { context, devices, reader, runnable, timers, .. } = self;
                 BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, to);
             }
         }
-        if self.tcp_info_rows == TcpInfoRows::Ack && self.sockets.tcp(to).sends {
-            self.record_tcp_info(to);
-        }
+        S::acknowledged(self, to);
         // Often the data is to be read next: as in `World::settle`.
         if let Some(socket) = self.reader
             && self.is_turn_of_reader()
@@ -117,21 +135,21 @@ impl World {
         }
     }
 
-    /// As at the end of [`World::deliver`] if something may come before the application that was to read at once: it then
-    /// waits until it is its turn.
+    /// As at the end of [`World::deliver_to_receiver`] if something may come before the application that was to read at
+    /// once: it then waits until it is its turn.
     #[cold]
     #[inline(never)]
     fn read_in_its_turn(&mut self, to: SocketId, bytes: u32) {
         self.return_credits();
-        self.handle_wakeups(to);
+        self.handle_wakeups::<Silent>(to);
+        let socket = self.sockets.receiver(to);
         if self.context.backlog.len() | self.small_queues.len() | self.runnable.len() > 0 {
-            self.sockets.tcp(to).endpoint.leave_taken(bytes);
-            return self.handle_wakeups(to);
+            socket.endpoint.leave_taken(bytes);
+            return self.handle_wakeups::<Silent>(to);
         }
-        let socket = self.sockets.tcp(to);
         socket.read_taken(bytes, self.context.now);
         if socket.endpoint.owes_ack() {
-            self.drain(to);
+            self.drain_receiver(to);
         }
     }
 

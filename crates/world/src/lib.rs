@@ -27,6 +27,7 @@ mod example;
 mod host;
 mod ids;
 mod journal;
+mod kind;
 mod ledger;
 mod lifetime;
 mod moderation;

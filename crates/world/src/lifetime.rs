@@ -11,9 +11,10 @@
 //! [linux-6.12 tcp_minisocks.c tcp_time_wait]; here nothing can arrive any more.
 
 use tailback_packet::SocketId;
+use tailback_tcp::SendingHalf;
 
 use crate::ConversationId;
-use crate::socket::{Socket, Transport};
+use crate::socket::{TcpSocket, Transport, for_tcp};
 use crate::world::World;
 
 impl World {
@@ -28,7 +29,7 @@ impl World {
         for connection in &planned {
             let made = connection.sockets(name, self.streams, None);
             for (socket, made) in connection.sockets.into_iter().zip(made) {
-                self.sockets.get_mut(socket).transport = Transport::Tcp(Box::new(made));
+                self.sockets.get_mut(socket).transport = made;
             }
         }
         let place = self.present.partition_point(|&other| other < id);
@@ -63,8 +64,11 @@ impl World {
         if self.context.in_network(id) > 0 {
             return false;
         }
-        let Socket { transport: Transport::Tcp(socket), .. } = self.sockets.get_mut(id) else { return false };
-        let rests = socket.endpoint.deadline().is_none() && !socket.endpoint.wants_to_send();
-        rests && socket.woken.is_none() && !socket.awaits_credit
+        for_tcp!(&self.sockets.get_mut(id).transport, socket => rests(socket), false)
     }
+}
+
+fn rests<S: SendingHalf>(socket: &TcpSocket<S>) -> bool {
+    let rests = socket.endpoint.deadline().is_none() && !socket.endpoint.wants_to_send();
+    rests && socket.woken.is_none() && !socket.awaits_credit
 }

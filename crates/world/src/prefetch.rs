@@ -20,7 +20,7 @@
 
 use tailback_packet::HostId;
 
-use crate::socket::Sockets;
+use crate::socket::{Sockets, Transport, for_tcp};
 use crate::wire::Wire;
 
 /// So many sockets, with their packets, stay in the cache without this.
@@ -44,9 +44,8 @@ fn prefetch_packets_and_socket(wire: &Wire, peer: HostId, sockets: &mut Sockets)
     }
     if let Some(packet) = wire.next(0)
         && packet.destination == peer
-        && let Some(socket) = sockets.tcp_if_there(packet.to)
     {
-        prefetch(socket);
+        for_tcp!(&sockets.get_mut(packet.to).transport, socket => prefetch(&**socket), {});
     }
 }
 

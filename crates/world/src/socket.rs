@@ -4,7 +4,7 @@ mod udp;
 
 use tailback_engine::{Alarm, Draws};
 use tailback_packet::{HostId, SocketId};
-use tailback_tcp::{Endpoint, Wakeup};
+use tailback_tcp::{Endpoint, Sender, SendingHalf, Silent, Wakeup};
 use tailback_units::{Bytes, SimTime};
 
 use crate::timers::Place;
@@ -20,7 +20,10 @@ pub(crate) struct Socket {
 
 /// The state of a socket on its host.
 pub(crate) enum Transport {
+    /// Of TCP, and may send data.
     Tcp(Box<TcpSocket>),
+    /// Of TCP, and only receives.
+    Receiver(Box<TcpSocket<Silent>>),
     Udp(Box<UdpSocket>),
     /// None: it only receives, or its packets are not charged to a socket (echo requests).
     Stateless,
@@ -30,10 +33,10 @@ pub(crate) enum Transport {
     Ended,
 }
 
-/// A TCP socket, aligned to a cache line.
+/// A TCP socket, aligned to a cache line. One that only receives has no [`Sender`] but a [`Silent`].
 #[repr(align(64))]
-pub(crate) struct TcpSocket {
-    pub(crate) endpoint: Endpoint,
+pub(crate) struct TcpSocket<S = Sender> {
+    pub(crate) endpoint: Endpoint<S>,
     pub(crate) host: HostId,
     /// The device its packets leave by.
     pub(crate) device: DeviceId,
@@ -56,7 +59,7 @@ pub(crate) struct TcpSocket {
     pub(crate) sends: bool,
 }
 
-impl TcpSocket {
+impl<S: SendingHalf> TcpSocket<S> {
     /// Reads the bytes that [`Endpoint::take_to_read`] took, in the place of an application that only counts them.
     #[inline(always)]
     pub(crate) fn read_taken(&mut self, bytes: u32, now: SimTime) {
@@ -85,6 +88,18 @@ impl TcpSocket {
         }
     }
 }
+
+/// Evaluates an expression for a TCP socket of either kind; another with any other socket.
+macro_rules! for_tcp {
+    ($transport:expr, $socket:ident => $of_either:expr, $other:expr) => {
+        match $transport {
+            Transport::Tcp($socket) => $of_either,
+            Transport::Receiver($socket) => $of_either,
+            _ => $other,
+        }
+    };
+}
+pub(crate) use for_tcp;
 
 /// All sockets of a world, by number.
 pub(crate) struct Sockets(Vec<Socket>);
@@ -118,25 +133,43 @@ impl Sockets {
         self.0[id.0 as usize].conversation
     }
 
-    /// A socket that is known to be one of TCP.
+    /// A socket that is known to be one of TCP that may send data.
     #[inline(always)]
     pub(crate) fn tcp(&mut self, id: SocketId) -> &mut TcpSocket {
         match &mut self.0[id.0 as usize].transport {
             Transport::Tcp(socket) => socket,
-            _ => not_of_kind(id, "TCP"),
+            _ => not_of_kind(id, "sending TCP"),
         }
+    }
+
+    /// A socket that is known to be one of TCP that only receives.
+    #[inline(always)]
+    pub(crate) fn receiver(&mut self, id: SocketId) -> &mut TcpSocket<Silent> {
+        match &mut self.0[id.0 as usize].transport {
+            Transport::Receiver(socket) => socket,
+            _ => not_of_kind(id, "receiving TCP"),
+        }
+    }
+
+    /// It is one of TCP that only receives.
+    #[inline(always)]
+    pub(crate) fn is_receiver(&self, id: SocketId) -> bool {
+        matches!(self.0[id.0 as usize].transport, Transport::Receiver(_))
+    }
+
+    /// The host and the device of a socket that is known to be one of TCP.
+    #[inline(always)]
+    pub(crate) fn place(&self, id: SocketId) -> (HostId, DeviceId) {
+        for_tcp!(&self.0[id.0 as usize].transport, socket => (socket.host, socket.device), not_of_kind(id, "TCP"))
     }
 
     /// What was read in the place of the application of `id`, and is not counted yet.
     #[cfg(test)]
     pub(crate) fn uncounted(&self, id: SocketId) -> Bytes {
-        match &self.0[id.0 as usize].transport {
-            Transport::Tcp(socket) => socket.uncounted,
-            _ => Bytes::ZERO,
-        }
+        for_tcp!(&self.0[id.0 as usize].transport, socket => socket.uncounted, Bytes::ZERO)
     }
 
-    /// The socket of TCP with this number, if it is there.
+    /// The socket of TCP with this number, if it is there and may send data.
     #[inline]
     pub(crate) fn tcp_if_there(&mut self, id: SocketId) -> Option<&mut TcpSocket> {
         match &mut self.0[id.0 as usize].transport {
@@ -161,4 +194,4 @@ fn not_of_kind(id: SocketId, kind: &str) -> ! {
 }
 
 // A run may have tens of thousands of them.
-const _: () = assert!(size_of::<TcpSocket>() <= 28 * 64);
+const _: () = assert!(size_of::<TcpSocket>() <= 28 * 64 && size_of::<TcpSocket<Silent>>() <= 14 * 64);

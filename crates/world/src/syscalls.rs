@@ -6,6 +6,7 @@ use tailback_units::{Bytes, SimTime};
 
 use crate::app::Application;
 use crate::connection::Planned;
+use crate::socket::{Transport, for_tcp};
 use crate::world::World;
 use crate::{ConversationId, Event, TimerId};
 
@@ -75,10 +76,15 @@ impl Syscalls<'_> {
 
     /// `read()` of all available data.
     pub(crate) fn read(&mut self, socket: SocketId) -> Bytes {
-        let reads = self.world.sockets.tcp(socket);
-        let bytes = reads.read(self.world.context.now);
+        let now = self.world.context.now;
+        let transport = &mut self.world.sockets.get_mut(socket).transport;
+        let (bytes, sends) = for_tcp!(
+            transport,
+            reads => (reads.read(now), reads.endpoint.wants_to_send()),
+            unreachable!("socket {} is not a TCP socket", socket.0)
+        );
         // Reading changes neither timers nor what the socket waits for: without an ACK nothing follows from it.
-        if reads.endpoint.wants_to_send() {
+        if sends {
             self.world.drain(socket);
         }
         bytes
@@ -86,7 +92,7 @@ impl Syscalls<'_> {
 
     /// What was read in the place of this application since the last call.
     pub(crate) fn count_read(&mut self, socket: SocketId) -> Bytes {
-        std::mem::take(&mut self.world.sockets.tcp(socket).uncounted)
+        std::mem::take(&mut self.world.sockets.receiver(socket).uncounted)
     }
 
     /// `send()` of `bytes` on a TCP socket.
@@ -122,7 +128,7 @@ impl Syscalls<'_> {
 
     /// A row of the table `events` about `socket`.
     pub(crate) fn note(&mut self, what: &'static str, socket: SocketId) {
-        let (now, host) = (self.world.context.now, self.world.sockets.tcp(socket).host);
+        let (now, (host, _)) = (self.world.context.now, self.world.sockets.place(socket));
         self.world.context.journal.flow_row(now, what, host, socket, None);
     }
 

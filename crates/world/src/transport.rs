@@ -6,12 +6,13 @@ use std::collections::VecDeque;
 use tailback_engine::Fired;
 use tailback_packet::{Packet, Payload, SocketId};
 use tailback_qdisc::Enqueued;
-use tailback_tcp::{Next, Transmitted, Wakeup, Written};
+use tailback_tcp::{Next, Sender, Silent, Transmitted, Wakeup, Written};
 use tailback_units::SimTime;
 
 use crate::context::Context;
 use crate::device::Device;
-use crate::socket::{TcpSocket, Transport};
+use crate::kind::Kind;
+use crate::socket::{TcpSocket, Transport, for_tcp};
 use crate::timers::Timers;
 use crate::world::World;
 use crate::{DeviceId, Event};
@@ -32,12 +33,12 @@ impl BesideSockets<'_> {
     /// Handles the requests of a socket other than transmissions: wakes its application, records its events, waits for
     /// a credit, and sets its alarm.
     #[inline(always)]
-    pub(crate) fn handle_wakeups(self, socket: &mut TcpSocket, id: SocketId) {
+    pub(crate) fn handle_wakeups<S: Kind>(self, socket: &mut TcpSocket<S>, id: SocketId) {
         let BesideSockets { context, devices, reader, runnable, timers } = self;
         if socket.endpoint.has_pending_events() {
             wake_application(socket, id, reader, runnable);
             if socket.endpoint.has_notes() {
-                record_notes(socket, id, context);
+                S::record_notes(socket, id, context);
             }
         }
         if socket.endpoint.awaits_credit() && !socket.awaits_credit {
@@ -48,14 +49,10 @@ impl BesideSockets<'_> {
         arm(socket, id, timers, context);
     }
 
-    /// The same after data was taken to be read at once: nobody is to be woken, and the socket waits for no credit.
+    /// The same after data was taken to be read at once: nobody is to be woken.
     #[inline(always)]
-    pub(crate) fn handle_notes_and_alarm(self, socket: &mut TcpSocket, id: SocketId) {
+    pub(crate) fn handle_alarm(self, socket: &mut TcpSocket<Silent>, id: SocketId) {
         let BesideSockets { context, timers, .. } = self;
-        debug_assert!(!socket.endpoint.awaits_credit() || socket.awaits_credit, "it sends nothing");
-        if socket.endpoint.has_notes() {
-            record_notes(socket, id, context);
-        }
         debug_assert!(!socket.endpoint.has_pending_events(), "there is nothing else");
         arm(socket, id, timers, context);
     }
@@ -63,7 +60,7 @@ impl BesideSockets<'_> {
 
 /// Sets the alarm of a socket to its next deadline.
 #[inline(always)]
-fn arm(socket: &mut TcpSocket, id: SocketId, timers: &mut Timers, context: &mut Context) {
+fn arm<S: Kind>(socket: &mut TcpSocket<S>, id: SocketId, timers: &mut Timers, context: &mut Context) {
     let deadline = socket.endpoint.next_deadline();
     timers.arm(&mut socket.timer, deadline);
     if let Some(at) = socket.alarm.set(Some(deadline)) {
@@ -75,7 +72,7 @@ impl World {
     /// Returns to a socket, before it acts, the credits of all packets that have left its host. [linux-6.12 tcp_wfree]
     #[inline]
     pub(crate) fn return_credits_to(&mut self, id: SocketId) {
-        let device = self.sockets.tcp(id).device;
+        let (_, device) = self.sockets.place(id);
         self.return_credits_of(device);
     }
 
@@ -89,14 +86,30 @@ impl World {
     /// Sends the packets of a socket, if it has any, and handles its wake-ups.
     #[inline]
     pub(crate) fn drain(&mut self, id: SocketId) {
+        if self.sockets.is_receiver(id) {
+            return self.drain_receiver(id);
+        }
         let endpoint = &self.sockets.tcp(id).endpoint;
         if endpoint.owes_only_ack() {
-            self.send_ack(id);
+            self.send_ack::<Sender>(id);
         } else if endpoint.wants_to_send() {
             self.send(id);
         } else {
-            self.handle_wakeups(id);
+            self.handle_wakeups::<Sender>(id);
         }
+    }
+
+    /// The same for a socket that only receives.
+    #[inline(never)]
+    pub(crate) fn drain_receiver(&mut self, id: SocketId) {
+        let endpoint = &self.sockets.receiver(id).endpoint;
+        if endpoint.owes_only_ack() {
+            return self.send_ack::<Silent>(id);
+        }
+        if endpoint.wants_to_send() {
+            return Silent::send(self, id);
+        }
+        self.handle_wakeups::<Silent>(id);
     }
 
     /// Passes packets from a socket to its device until the socket has no more, then handles its wake-ups. Nearly all are
@@ -114,7 +127,7 @@ impl World {
             let mut socket = sockets.tcp(id);
             match socket.endpoint.look_ahead(context.now) {
                 Next::OfBurst => {}
-                Next::Other if self.send_otherwise(id) => continue,
+                Next::Other if self.send_otherwise::<Sender>(id) => continue,
                 Next::Other | Next::Nothing => break,
             }
             let mut packet = context.spare_box();
@@ -142,16 +155,16 @@ impl World {
                 self.pause(id);
             }
         }
-        self.handle_wakeups(id);
+        self.handle_wakeups::<Sender>(id);
     }
 
     /// Passes a packet that is not one of a burst to the device. True if there is more to send.
     #[inline(never)]
-    fn send_otherwise(&mut self, id: SocketId) -> bool {
+    pub(crate) fn send_otherwise<S: Kind>(&mut self, id: SocketId) -> bool {
         let now = self.context.now;
         let World { sockets, devices, context, .. } = self;
         let mut packet = context.spare_box();
-        let socket = sockets.tcp(id);
+        let socket = S::find(sockets, id);
         let written = socket.endpoint.write_next(&mut packet, now);
         if written == Written::Nothing {
             context.keep_box(packet);
@@ -161,7 +174,7 @@ impl World {
         count_sent_packet(&packet, context);
         let outcome = devices[socket.device.index()].transmit(packet, context);
         self.return_credits();
-        let socket = self.sockets.tcp(id);
+        let socket = S::find(&mut self.sockets, id);
         socket.endpoint.handed_over(transmitted(outcome), now);
         let more = written != Written::Last && socket.endpoint.wants_to_send();
         debug_assert_eq!(more, socket.endpoint.wants_to_send());
@@ -193,21 +206,21 @@ impl World {
 
     /// As [`World::send`] if an ACK is all that the socket sends ([`tailback_tcp::ToSend::Ack`]).
     #[inline(never)]
-    pub(crate) fn send_ack(&mut self, id: SocketId) {
+    pub(crate) fn send_ack<S: Kind>(&mut self, id: SocketId) {
         let World { sockets, devices, context, reader, runnable, timers, .. } = self;
-        let socket = sockets.tcp(id);
+        let socket = S::find(sockets, id);
         transmit_ack(socket, devices, context);
         if context.owes_sockets() {
             self.return_all_credits();
-            return self.handle_wakeups(id);
+            return self.handle_wakeups::<S>(id);
         }
         BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, id);
     }
 
     /// Handles the requests of a socket ([`BesideSockets::handle_wakeups`]).
     #[inline(always)]
-    pub(crate) fn handle_wakeups(&mut self, id: SocketId) {
-        let socket = self.sockets.tcp(id);
+    pub(crate) fn handle_wakeups<S: Kind>(&mut self, id: SocketId) {
+        let socket = S::find(&mut self.sockets, id);
         let World { context, devices, reader, runnable, timers, .. } = self;
         BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, id);
     }
@@ -241,7 +254,7 @@ impl World {
                     }
                 }
                 Transport::Ended => {}
-                Transport::Stateless | Transport::Planned => {
+                Transport::Receiver(_) | Transport::Stateless | Transport::Planned => {
                     debug_assert!(false, "nothing is charged to socket {}", id.0);
                 }
             }
@@ -260,8 +273,10 @@ impl World {
     /// The alarm of a socket fired. True if its timer expires now; its deadline may have moved since the alarm was set.
     pub(crate) fn timer_fired(&mut self, id: SocketId) -> bool {
         let now = self.context.now;
-        let Some(socket) = self.sockets.tcp_if_there(id) else { return false };
-        match socket.alarm.fired(now, socket.endpoint.deadline()) {
+        let transport = &mut self.sockets.get_mut(id).transport;
+        let fired =
+            for_tcp!(transport, socket => socket.alarm.fired(now, socket.endpoint.deadline()), return false);
+        match fired {
             Fired::Due => true,
             Fired::Early(at) => {
                 self.context.wake_at(at, Event::Timer(id));
@@ -273,7 +288,7 @@ impl World {
 
     /// The timer of a socket expires with the other timers of this tick.
     pub(crate) fn wait_for_tick(&mut self, id: SocketId) {
-        let place = self.sockets.tcp(id).timer;
+        let place = for_tcp!(&self.sockets.get_mut(id).transport, socket => socket.timer, return);
         self.timers.ran_out(id, place);
         self.look_soon();
     }
@@ -290,12 +305,16 @@ impl World {
     /// The timer of a socket expires.
     fn expire_timer(&mut self, id: SocketId) {
         self.return_credits_to(id);
-        self.sockets.tcp(id).endpoint.expire(self.context.now);
+        let now = self.context.now;
+        for_tcp!(&mut self.sockets.get_mut(id).transport, socket => socket.endpoint.expire(now), return);
         self.drain(id);
     }
 
     /// The same if nothing else happens at this time.
     pub(crate) fn expire_only_timer(&mut self, id: SocketId) {
+        if self.sockets.is_receiver(id) {
+            return self.expire_timer(id);
+        }
         self.return_credits_to(id);
         let socket = self.sockets.tcp(id);
         socket.endpoint.expire(self.context.now);
@@ -328,11 +347,11 @@ impl World {
     #[inline(always)]
     pub(crate) fn read_and_count(&mut self, id: SocketId) {
         self.reader = None;
-        let socket = self.sockets.tcp(id);
+        let socket = self.sockets.receiver(id);
         socket.read_and_count(self.context.now);
         // As in `Syscalls::read`; what else was to be sent has left when the data was received.
         if socket.endpoint.owes_ack() {
-            self.drain(id);
+            self.drain_receiver(id);
         }
     }
 
@@ -354,10 +373,11 @@ impl World {
 
     /// The reasons for which a socket has woken its application.
     fn take_woken(&mut self, id: SocketId) -> Wakeup {
-        let Transport::Tcp(socket) = &mut self.sockets.get_mut(id).transport else {
-            return Wakeup { writable: true, ..Wakeup::default() };
-        };
-        let (device, woken) = (socket.device, std::mem::take(&mut socket.woken));
+        let (device, woken) = for_tcp!(
+            &mut self.sockets.get_mut(id).transport,
+            socket => (socket.device, std::mem::take(&mut socket.woken)),
+            return Wakeup { writable: true, ..Wakeup::default() }
+        );
         self.return_credits_of(device);
         woken
     }
@@ -382,7 +402,11 @@ impl World {
 
 /// Passes an ACK to the device, which is all that the socket sends ([`tailback_tcp::ToSend::Ack`]).
 #[inline(always)]
-pub(crate) fn transmit_ack(socket: &mut TcpSocket, devices: &mut [Device], context: &mut Context) {
+pub(crate) fn transmit_ack<S: Kind>(
+    socket: &mut TcpSocket<S>,
+    devices: &mut [Device],
+    context: &mut Context,
+) {
     let mut packet = context.spare_box();
     socket.endpoint.write_only_ack(&mut packet);
     (packet.source, packet.tos) = (socket.host, socket.tos);
@@ -404,8 +428,8 @@ fn count_sent_packet(packet: &Packet, context: &mut Context) {
 /// Queues the application of a socket. Data that is only to be counted needs none, if it is its turn: the socket is then
 /// the `reader`.
 #[inline(always)]
-fn wake_application(
-    socket: &mut TcpSocket,
+fn wake_application<S: Kind>(
+    socket: &mut TcpSocket<S>,
     id: SocketId,
     reader: &mut Option<SocketId>,
     runnable: &mut VecDeque<SocketId>,
@@ -422,8 +446,8 @@ fn wake_application(
 
 /// The same unless the socket becomes the reader.
 #[inline(never)]
-fn wake_otherwise(
-    socket: &mut TcpSocket,
+fn wake_otherwise<S: Kind>(
+    socket: &mut TcpSocket<S>,
     id: SocketId,
     reader: &mut Option<SocketId>,
     runnable: &mut VecDeque<SocketId>,
@@ -438,8 +462,8 @@ fn wake_otherwise(
 
 /// The application is called in its turn; if its data was to be read before, it is called for that too.
 #[inline(never)]
-fn queue_application(
-    socket: &mut TcpSocket,
+fn queue_application<S: Kind>(
+    socket: &mut TcpSocket<S>,
     id: SocketId,
     reader: &mut Option<SocketId>,
     runnable: &mut VecDeque<SocketId>,
@@ -450,13 +474,6 @@ fn queue_application(
         runnable.push_front(id);
     } else if socket.woken.is_none() {
         runnable.push_back(id);
-    }
-}
-
-#[inline]
-fn record_notes(socket: &mut TcpSocket, id: SocketId, context: &mut Context) {
-    for note in socket.endpoint.notes() {
-        context.journal.socket_noted(context.now, socket.host, id, note);
     }
 }
 

@@ -3,6 +3,7 @@
 use tailback_units::{Bytes, SimTime};
 
 use super::{Endpoint, State, Wakeup};
+use crate::sending_half::SendingHalf;
 use crate::state::clocks::Chrono;
 use crate::state::gate::Pass;
 
@@ -79,27 +80,9 @@ impl Endpoint {
         self.sender.buffer.app_blocked || self.state != State::Established || self.sender.stream.fin_queued
     }
 
-    /// The application reads all available data. Returns the bytes read.
-    #[inline]
-    pub fn read(&mut self, now: SimTime) -> Bytes {
-        self.read_at_most(Bytes(u64::MAX), now)
-    }
-
-    /// The application reads with a buffer of `max` bytes. Returns the bytes read.
-    #[inline]
-    pub fn read_at_most(&mut self, max: Bytes, now: SimTime) -> Bytes {
-        self.sender.flow.now = now;
-        Bytes(self.receiver.read(max.0, now))
-    }
-
     /// The last write ends a record (`MSG_EOR`): data written later leaves in separate packets.
     pub fn end_record(&mut self) {
         self.sender.end_record();
-    }
-
-    /// Bytes that wait to be read.
-    pub fn readable_bytes(&self) -> Bytes {
-        Bytes(self.receiver.readable_bytes())
     }
 
     /// The application closes: FIN after the last byte.
@@ -113,26 +96,46 @@ impl Endpoint {
             self.sender.gate.agenda.begin(Pass::Push);
         }
     }
+}
+
+impl<S: SendingHalf> Endpoint<S> {
+    /// The application reads all available data. Returns the bytes read.
+    #[inline]
+    pub fn read(&mut self, now: SimTime) -> Bytes {
+        self.read_at_most(Bytes(u64::MAX), now)
+    }
+
+    /// The application reads with a buffer of `max` bytes. Returns the bytes read.
+    #[inline]
+    pub fn read_at_most(&mut self, max: Bytes, now: SimTime) -> Bytes {
+        self.sender.set_now(now);
+        Bytes(self.receiver.read(max.0, now))
+    }
+
+    /// Bytes that wait to be read.
+    pub fn readable_bytes(&self) -> Bytes {
+        Bytes(self.receiver.readable_bytes())
+    }
 
     /// Whether [`Endpoint::wakeup`] or [`Endpoint::notes`] may return something new.
     #[inline]
     pub fn has_pending_events(&self) -> bool {
-        let wakes = self.sender.buffer.writable | self.receiver.readable;
-        (wakes | self.closed | self.sender.aborted) || !self.sender.notes.is_empty()
+        let wakes = self.sender.is_writable() | self.receiver.readable;
+        (wakes | self.closed | self.sender.is_aborted()) || self.sender.has_notes()
     }
 
     /// [`Endpoint::wakeup`] would say that data arrived, and nothing else.
     #[inline]
     pub fn is_only_readable(&self) -> bool {
-        let others = self.sender.buffer.writable | self.closed | self.sender.aborted;
+        let others = self.sender.is_writable() | self.closed | self.sender.is_aborted();
         self.receiver.readable & !others
     }
 
     /// Returns the wake-ups for application and host, and clears them.
     #[inline]
     pub fn wakeup(&mut self) -> Wakeup {
-        let finished = (self.closed || self.sender.aborted) && self.became_finished();
-        let writable = std::mem::take(&mut self.sender.buffer.writable);
+        let finished = (self.closed || self.sender.is_aborted()) && self.became_finished();
+        let writable = self.sender.take_writable();
         let readable = std::mem::take(&mut self.receiver.readable);
         Wakeup { writable, readable, finished }
     }
@@ -140,12 +143,8 @@ impl Endpoint {
     /// All data is acknowledged, or the connection was aborted; reported once.
     #[cold]
     fn became_finished(&mut self) -> bool {
-        let over = self.sender.aborted || self.all_acknowledged();
+        let over = self.sender.is_aborted() || self.sender.has_finished();
         over && !std::mem::replace(&mut self.finished_told, over)
-    }
-
-    fn all_acknowledged(&self) -> bool {
-        self.sender.scoreboard.packets_out() == 0 && !self.sender.has_unsent()
     }
 
     /// The peer has closed and all its data was received.

@@ -7,6 +7,7 @@ use tailback_units::{SimTime, Span};
 use super::{Endpoint, State};
 use crate::ecn::{Mark, Reaction};
 use crate::input::AckRange;
+use crate::sending_half::SendingHalf;
 
 /// What there is to send after a segment was taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,7 +20,7 @@ pub enum ToSend {
     Anything,
 }
 
-impl Endpoint {
+impl<S: SendingHalf> Endpoint<S> {
     /// A segment arrived. `truesize` is what its buffer is charged with at the receiver.
     #[inline]
     pub fn take(
@@ -30,7 +31,7 @@ impl Endpoint {
         now: SimTime,
         draws: &mut dyn Rng,
     ) -> ToSend {
-        self.sender.flow.now = now;
+        self.sender.set_now(now);
         if self.state == State::Established || self.completes_handshake(segment, draws) {
             if self.is_predicted_data(segment) {
                 return self.take_predicted_data(segment, ecn, truesize);
@@ -53,8 +54,8 @@ impl Endpoint {
     fn only_acknowledges(&self, segment: &Segment) -> bool {
         segment.flags == SegmentFlags::ACK
             && segment.length == 0
-            && segment.ack > self.sender.flow.snd_una
-            && segment.ack <= self.sender.flow.snd_nxt
+            && segment.ack > self.sender.snd_una()
+            && segment.ack <= self.sender.snd_nxt()
             && self.receiver.is_in_turn(segment)
             && self.sender.takes_shortcuts()
     }
@@ -74,7 +75,7 @@ impl Endpoint {
     /// carry data.
     #[cold]
     fn completes_handshake(&mut self, segment: &Segment, draws: &mut dyn Rng) -> bool {
-        let now = self.sender.flow.now;
+        let now = self.sender.now();
         match self.state {
             State::Listen if segment.flags.contains(SegmentFlags::SYN) => self.take_syn(segment),
             State::Listen => {}
@@ -93,14 +94,14 @@ impl Endpoint {
     }
 
     pub(super) fn sync_receiver(&mut self) {
-        self.receiver.srtt_us8 = self.sender.flow.srtt_us8;
+        self.receiver.srtt_us8 = self.sender.srtt_us8();
         self.receiver.rto = self.sender.rto();
     }
 
     /// [linux-6.12 tcp_input.c tcp_rcv_established]
     #[inline(always)]
     fn take_established(&mut self, segment: &Segment, ecn: Ecn, truesize: u32, draws: &mut dyn Rng) {
-        let now = self.sender.flow.now;
+        let now = self.sender.now();
         self.receiver.interrupt(now);
         if segment.flags.contains(SegmentFlags::SYN) {
             // The handshake's last ACK was lost. [rfc5961 §4.2]
@@ -136,7 +137,7 @@ impl Endpoint {
         }
         if carries {
             self.flush_before_mark(ecn);
-            let mark = Mark { state: &mut self.sender.ecn, code_point: ecn };
+            let mark = Mark { state: self.sender.ecn_mut(), code_point: ecn };
             self.receiver.take_data(segment, truesize, mark, now);
             if self.closed && self.receiver.at_end() {
                 // No later data will carry the ACK. [linux-6.12 tcp_input.c tcp_fin, FIN_WAIT1 and FIN_WAIT2]
@@ -162,7 +163,7 @@ impl Endpoint {
     fn is_usual_data(&self, segment: &Segment) -> bool {
         segment.length > 0
             && segment.flags.without(SegmentFlags::PSH) == SegmentFlags::ACK
-            && !self.sender.ecn.agreed()
+            && !self.sender.ecn().agreed()
             && self.sender.is_predicted(segment)
             && self.sender.is_silent()
             && self.receiver.is_in_turn(segment)
@@ -171,15 +172,15 @@ impl Endpoint {
     /// The steps of [`Endpoint::take_established`] that such a segment needs, in the same order.
     #[inline(never)]
     fn take_predicted_data(&mut self, segment: &Segment, ecn: Ecn, truesize: u32) -> ToSend {
-        let now = self.sender.flow.now;
+        let now = self.sender.now();
         self.receiver.note_timestamp_in_turn(segment);
         self.sender.take_window_of_data(segment);
-        let mark = Mark { state: &mut self.sender.ecn, code_point: ecn };
+        let mark = Mark { state: self.sender.ecn_mut(), code_point: ecn };
         self.receiver.take_next(segment, truesize, mark, now);
         self.sender.check_space();
         self.receiver.decide_ack(now);
         // Everything else to send has left by the end of the step in which it arose.
-        let sends_data = self.sender.gate.agenda.pass.is_some() || self.sender.aborted;
+        let sends_data = self.sender.has_pass() || self.sender.is_aborted();
         let to_send = match self.receiver.ack_due {
             _ if sends_data => ToSend::Anything,
             true => ToSend::Ack,
@@ -200,12 +201,11 @@ impl Endpoint {
             && self.is_usual_data(segment)
             && self.receiver.can_be_read_at_once(segment)
             && self.sender.takes_shortcuts();
-        let others = self.sender.buffer.writable | self.sender.buffer.app_blocked | self.closed;
-        if !usual || others | self.sender.aborted || self.sender.gate.agenda.pass.is_some() {
+        if !usual || self.closed || self.sender.is_busy_with_application() {
             return None;
         }
         debug_assert!(self.is_predicted_data(segment));
-        self.sender.flow.now = now;
+        self.sender.set_now(now);
         self.receiver.note_timestamp_in_turn(segment);
         self.sender.take_window_of_data(segment);
         self.receiver.take_to_read(segment, truesize, now);
@@ -231,8 +231,8 @@ impl Endpoint {
     #[cold]
     fn is_late_duplicate(&self, segment: &Segment, age: Span) -> bool {
         let pure = segment.end() == segment.seq && segment.seq == self.receiver.rcv_nxt;
-        let duplicate = segment.ack == self.sender.flow.snd_una;
-        let changes_window = self.sender.peer.is_newer((segment.seq, segment.window), false);
+        let duplicate = segment.ack == self.sender.snd_una();
+        let changes_window = self.sender.peer().is_newer((segment.seq, segment.window), false);
         pure && duplicate && !changes_window && age <= self.sender.rto() * 12 / 10
     }
 
@@ -242,8 +242,8 @@ impl Endpoint {
     #[cold]
     fn discard(&mut self, segment: &Segment) {
         let closing = self.closed || self.receiver.at_end();
-        if closing || segment.ack < self.sender.flow.snd_una {
-            self.receiver.challenge(self.sender.flow.now);
+        if closing || segment.ack < self.sender.snd_una() {
+            self.receiver.challenge(self.sender.now());
         }
     }
 
@@ -251,7 +251,7 @@ impl Endpoint {
     #[inline]
     fn take_confirmation(&mut self, segment: &Segment) {
         if segment.flags.contains(SegmentFlags::CWR) {
-            self.sender.ecn.take_confirmation();
+            self.sender.ecn_mut().take_confirmation();
             if segment.length > 0 {
                 self.receiver.react_to_mark(Reaction::AckNow);
             }
@@ -260,7 +260,7 @@ impl Endpoint {
 
     /// The ECN mark has changed: acknowledges earlier data with the old mark first.
     fn flush_before_mark(&mut self, ecn: Ecn) {
-        if self.sender.ecn.must_flush_before(ecn) && self.receiver.delays_ack() {
+        if self.sender.ecn().must_flush_before(ecn) && self.receiver.delays_ack() {
             self.fix_ack();
         }
     }

@@ -9,14 +9,14 @@
 
 use rand_core::Rng;
 use tailback_packet::{Packet, SackBlocks, Segment, SegmentFlags, Timestamp};
-use tailback_units::{Segs, SimTime, Span, expiry};
+use tailback_units::{SimTime, Span, expiry};
 
 use super::segments::ACK_TRUESIZE;
 use super::{Endpoint, State};
 use crate::clock::{Deadline, Micros, TIMESTAMP_CLOCK, micros_since, timestamp};
 use crate::one_word::OneWord;
 use crate::rtt::{RTO_INITIAL, RTO_MAX};
-use crate::sender::Sender;
+use crate::sending_half::{Opening, SendingHalf};
 
 /// SYN timeouts that are not doubled (`net.ipv4.tcp_syn_linear_timeouts`).
 const SYN_LINEAR_TIMEOUTS: u32 = 4;
@@ -58,12 +58,12 @@ impl Handshake {
     }
 }
 
-impl Endpoint {
+impl<S: SendingHalf> Endpoint<S> {
     pub(super) fn take_syn(&mut self, segment: &Segment) {
         self.receiver.window.answer_syn();
-        self.sender.ecn.take_syn(segment.flags);
-        self.receiver.synchronise(segment, self.sender.flow.now);
-        self.sender.peer.snd_wnd = segment.window;
+        self.sender.ecn_mut().take_syn(segment.flags);
+        self.receiver.synchronise(segment, self.sender.now());
+        self.sender.peer_mut().snd_wnd = segment.window;
         self.state = State::SynReceived;
         self.handshake.due = true;
     }
@@ -71,8 +71,8 @@ impl Endpoint {
     /// The same SYN arrived again: the SYN-ACK is sent again and still echoes the first SYN. Repeated SYNs that follow
     /// within [`crate::Settings::invalid_ratelimit`] are ignored. [linux-6.12 tcp_minisocks.c tcp_check_req]
     pub(super) fn take_syn_again(&mut self) {
-        let Sender { flow, settings, .. } = &self.sender;
-        let (now, jiffy) = (flow.now, flow.jiffy);
+        let (now, settings) = (self.sender.now(), self.sender.settings());
+        let jiffy = settings.jiffy;
         let soon = |last: SimTime| now.ticks(jiffy) < (last + settings.invalid_ratelimit).ticks(jiffy);
         if !self.handshake.repeat_answered.get().is_some_and(soon) {
             self.handshake.repeat_answered = OneWord::some(now);
@@ -84,10 +84,10 @@ impl Endpoint {
         if !segment.flags.contains(SegmentFlags::SYN) || !segment.flags.contains(SegmentFlags::ACK) {
             return;
         }
-        self.receiver.synchronise(segment, self.sender.flow.now);
-        self.sender.ecn.take_syn_ack(segment.flags);
+        self.receiver.synchronise(segment, self.sender.now());
+        self.sender.ecn_mut().take_syn_ack(segment.flags);
         self.establish(segment, draws);
-        self.sender.buffer.writable = true;
+        self.sender.connected();
         self.receiver.ack_due = true;
     }
 
@@ -98,40 +98,9 @@ impl Endpoint {
         self.handshake.deadline = Deadline::NONE;
         let rtt = self.handshake_rtt(answer);
         let begins_with_one = self.begins_with_one_segment(answer);
-        let sender = &mut self.sender;
-        let now = sender.flow.now;
-        sender.flow.snd_una = 1;
-        sender.flow.snd_nxt = 1;
-        sender.stream.write_seq = sender.stream.write_seq.max(1);
-        sender.stream.pushed_seq = 1;
-        sender.peer.open(answer.window);
-        sender.flow.delivered = 1;
-        sender.flow.delivered_at = now;
-        sender.rate.delivered_at = Micros::of(now);
-        sender.usage.stamp = now;
-        self.receiver.begin_receiving(now);
-        match rtt {
-            Some(rtt) => {
-                sender.rtt.sample(rtt, 1, 1, sender.flow.jiffy);
-                sender.rtt.sample_minimum(rtt, now, sender.flow.jiffy);
-                sender.flow.srtt_us8 = sender.rtt.srtt_us8();
-                sender.flow.min_rtt = sender.rtt.minimum();
-            }
-            None => sender.rtt.fall_back(),
-        }
-        if begins_with_one {
-            sender.window.cwnd = Segs::ONE;
-        }
-        sender.begin_mtu_search();
-        sender.expand_sndbuf();
-        if sender.window_control() {
-            sender.update_pacing_rate();
-        }
-        sender.refresh_flow();
-        sender.flow.ecn_ok = sender.ecn.agreed();
-        let Sender { control, flow, window, .. } = sender;
-        control.hooks_mut().init(flow, window, draws);
-        sender.cap_pacing_rate();
+        self.receiver.begin_receiving(self.sender.now());
+        let opening = Opening { window: answer.window, rtt, begins_with_one };
+        self.sender.open(opening, draws);
         self.sync_receiver();
     }
 
@@ -142,7 +111,7 @@ impl Endpoint {
         if by_cookie {
             return None;
         }
-        let now = self.sender.flow.now;
+        let now = self.sender.now();
         match retransmits {
             0 => self.handshake.first_sent().map(|sent_at| micros_since(now, Micros::of(sent_at))),
             _ => self.echo_of(answer).map(|echo| timestamp(now).since(echo).max(TIMESTAMP_CLOCK)),
@@ -158,7 +127,7 @@ impl Endpoint {
     }
 
     fn echo_of(&self, answer: &Segment) -> Option<SimTime> {
-        answer.tsecr.time().filter(|_| self.sender.agreement.timestamps)
+        answer.tsecr.time().filter(|_| self.sender.agreement().timestamps)
     }
 
     #[cold]
@@ -167,7 +136,7 @@ impl Endpoint {
             None => self.handshake.first_sent = now,
             Some(_) => {
                 self.handshake.retransmits += 1;
-                self.sender.sent.total_retrans += 1;
+                self.sender.handshake_repeated();
             }
         }
         let answers = self.state == State::SynReceived;
@@ -175,20 +144,20 @@ impl Endpoint {
         let linear = if answers { 0 } else { SYN_LINEAR_TIMEOUTS };
         let doublings = u32::from(self.handshake.timeouts).saturating_sub(linear).min(7);
         let timeout = Span::from_nanos(RTO_INITIAL.as_nanos() << doublings).min(RTO_MAX);
-        let rounding = (self.sender.flow.jiffy, self.sender.settings.timer_rounding);
+        let rounding = (self.sender.settings().jiffy, self.sender.settings().timer_rounding);
         self.handshake.deadline = match self.handshake.by_cookie {
             true => Deadline::NONE,
             false => Deadline::at(expiry(now, timeout, rounding)),
         };
         let flags = if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN };
-        let flags = self.sender.ecn.handshake_flags(flags);
+        let flags = self.sender.ecn().handshake_flags(flags);
         let segment = Segment {
             seq: 0,
             length: 0,
             ack: if answers { self.receiver.rcv_nxt } else { 0 },
             window: self.receiver.window.carried(flags),
             flags,
-            mss: self.sender.settings.offered_mss() as u16,
+            mss: self.sender.settings().offered_mss() as u16,
             tsval: Timestamp::at(timestamp(now)),
             tsecr: self.receiver.timestamp_echo(),
             sack: SackBlocks::NONE,
@@ -198,9 +167,9 @@ impl Endpoint {
 
     /// The SYN or SYN-ACK is sent again, or the connection is given up. [linux-6.12 tcp_timer.c tcp_write_timeout]
     pub(super) fn handshake_timed_out(&mut self) {
-        let retries = self.sender.settings.syn_retries;
+        let retries = self.sender.settings().syn_retries;
         let max = SYN_LINEAR_TIMEOUTS + retries;
-        let waited = self.handshake.first_sent().map(|sent_at| self.sender.flow.now.since(sent_at));
+        let waited = self.handshake.first_sent().map(|sent_at| self.sender.now().since(sent_at));
         let too_long =
             self.handshake.timeouts > 0 && waited.is_some_and(|waited| waited >= connecting_at_most(retries));
         if self.state == State::SynSent && (u32::from(self.handshake.timeouts) >= max || too_long) {
@@ -208,11 +177,11 @@ impl Endpoint {
             return self.sender.abort();
         }
         if self.state == State::SynReceived
-            && u32::from(self.handshake.timeouts) >= self.sender.settings.synack_retries
+            && u32::from(self.handshake.timeouts) >= self.sender.settings().synack_retries
         {
             // The connection request is dropped. [linux-6.12 inet_connection_sock.c reqsk_timer_handler]
             self.handshake = Handshake::default();
-            self.sender.sent.total_retrans = 0;
+            self.sender.handshake_dropped();
             self.state = State::Listen;
             return;
         }

@@ -5,6 +5,7 @@ use tailback_units::{Rate, SimTime, Span};
 
 use super::Endpoint;
 use crate::clock::timestamp;
+use crate::sending_half::SendingHalf;
 use crate::state::gate::Pass;
 use crate::state::path::MtuProbes;
 use crate::{HeldBy, SmallQueueLimit};
@@ -75,12 +76,6 @@ impl Endpoint {
         self.sender.agreement.timestamps.then(|| (timestamp(now), echo))
     }
 
-    /// `TCP_QUICKACK`: acknowledges received data now, and the next segments at once.
-    /// [linux-6.12 tcp.c __tcp_sock_set_quickack]
-    pub fn quick_ack(&mut self) {
-        self.receiver.set_quick_ack();
-    }
-
     /// `TCP_CORK`: short segments wait for more; clearing it releases them. [linux-6.12 tcp.c __tcp_sock_set_cork]
     pub fn set_cork(&mut self, corked: bool, now: SimTime) {
         self.sender.flow.now = now;
@@ -129,5 +124,13 @@ impl Endpoint {
     /// The limit of its small queue.
     pub fn small_queue_limit(&self) -> SmallQueueLimit {
         self.sender.below.limit
+    }
+}
+
+impl<S: SendingHalf> Endpoint<S> {
+    /// `TCP_QUICKACK`: acknowledges received data now, and the next segments at once.
+    /// [linux-6.12 tcp.c __tcp_sock_set_quickack]
+    pub fn quick_ack(&mut self) {
+        self.receiver.set_quick_ack();
     }
 }

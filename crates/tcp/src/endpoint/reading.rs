@@ -3,6 +3,7 @@
 use tailback_units::{Bytes, Segs, SimTime};
 
 use super::Endpoint;
+use crate::sending_half::SendingHalf;
 use crate::state::clocks::Chrono;
 use crate::{Note, TcpInfo};
 
@@ -59,14 +60,16 @@ impl Endpoint {
         self.sender.control.hooks().gauges(&self.sender.flow, show);
     }
 
-    /// There are events since the last call of [`Endpoint::notes`].
-    #[inline]
-    pub fn has_notes(&self) -> bool {
-        !self.sender.notes.is_empty()
-    }
-
     /// Returns the events since the last call, and clears them.
     pub fn notes(&mut self) -> std::vec::Drain<'_, Note> {
         self.sender.notes.drain(..)
+    }
+}
+
+impl<S: SendingHalf> Endpoint<S> {
+    /// There are events since the last call of [`Endpoint::notes`].
+    #[inline]
+    pub fn has_notes(&self) -> bool {
+        self.sender.has_notes()
     }
 }

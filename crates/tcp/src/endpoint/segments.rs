@@ -5,21 +5,21 @@ use tailback_units::SimTime;
 
 use super::Endpoint;
 use crate::clock::timestamp;
-use crate::config::TIMESTAMP_OPTION;
 use crate::output::Outgoing;
+use crate::sending_half::SendingHalf;
 
 /// Bytes of the options of a SYN: MSS 4, SACK permitted 2, timestamps 10, window scale 3, padding 1.
 const SYN_OPTIONS: u32 = 20;
 /// Truesize of a pure ACK, which is charged only at its receiver.
 pub(super) const ACK_TRUESIZE: u32 = 768;
 
-impl Endpoint {
+impl<S: SendingHalf> Endpoint<S> {
     /// An ACK without data.
     #[inline(never)]
     pub(super) fn pure_ack(&mut self) -> Segment {
         let told = self.receiver.acknowledge();
-        let flags = self.sender.ecn.echo(SegmentFlags::ACK);
-        self.acknowledgement(self.sender.flow.now, told, flags)
+        let flags = self.sender.ecn().echo(SegmentFlags::ACK);
+        self.acknowledgement(self.sender.now(), told, flags)
     }
 
     /// Writes an ACK without data over `packet`.
@@ -31,10 +31,10 @@ impl Endpoint {
     /// The same where nearly all of them are written.
     #[inline(always)]
     pub(super) fn write_ack_inlined(&mut self, packet: &mut Packet) {
-        let now = self.sender.flow.now;
+        let now = self.sender.now();
         let told = self.receiver.acknowledge_inlined();
-        let (flags, ecn) = match self.sender.ecn.is_in_use() {
-            true => (self.sender.ecn.echo(SegmentFlags::ACK), self.sender.ecn.code_point(false)),
+        let (flags, ecn) = match self.sender.ecn().is_in_use() {
+            true => (self.sender.ecn().echo(SegmentFlags::ACK), self.sender.ecn().code_point(false)),
             false => (SegmentFlags::ACK, Ecn::NotEct),
         };
         let segment = self.acknowledgement(now, told, flags);
@@ -51,7 +51,7 @@ impl Endpoint {
         (window, sack): (u64, SackBlocks),
         flags: SegmentFlags,
     ) -> Segment {
-        let seq = self.sender.flow.snd_nxt;
+        let seq = self.sender.snd_nxt();
         Segment {
             seq,
             length: 0,
@@ -59,7 +59,7 @@ impl Endpoint {
             window,
             flags,
             mss: 0,
-            tsval: match self.sender.agreement.timestamps {
+            tsval: match self.sender.agreement().timestamps {
                 true => Timestamp::at(timestamp(departure)),
                 false => Timestamp::NONE,
             },
@@ -72,9 +72,8 @@ impl Endpoint {
     #[inline(never)]
     pub(super) fn write_data(&mut self, packet: &mut Packet, outgoing: &Outgoing) {
         let &Outgoing { seq, length, mss, truesize, push, fin, departure } = outgoing;
-        debug_assert_eq!(truesize, self.sender.truesize(length));
         if length > 0 {
-            self.receiver.answered(self.sender.flow.now);
+            self.receiver.answered(self.sender.now());
         }
         let told = self.receiver.acknowledge();
         let mut segment = self.acknowledgement(departure, told, SegmentFlags::ACK);
@@ -88,13 +87,13 @@ impl Endpoint {
             segment.flags = segment.flags.with(SegmentFlags::FIN);
         }
         packet.ecn = Ecn::NotEct;
-        if self.sender.ecn.is_in_use() {
-            let is_new = seq >= self.sender.flow.snd_nxt;
-            segment.flags = self.sender.ecn.echo(segment.flags);
+        if self.sender.ecn().is_in_use() {
+            let is_new = seq >= self.sender.snd_nxt();
+            segment.flags = self.sender.ecn().echo(segment.flags);
             if is_new {
-                segment.flags = self.sender.ecn.confirm(segment.flags);
+                segment.flags = self.sender.ecn_mut().confirm(segment.flags);
             }
-            packet.ecn = self.sender.ecn.code_point(is_new);
+            packet.ecn = self.sender.ecn().code_point(is_new);
         }
         packet.charged = true;
         let segments = if length <= mss { 1 } else { segment.count() };
@@ -107,7 +106,7 @@ impl Endpoint {
     pub(super) fn write_full_segment(&mut self, packet: &mut Packet, outgoing: &Outgoing) {
         let &Outgoing { seq, length, mss, truesize, push, fin, departure } = outgoing;
         debug_assert!(length == mss && !push && !fin);
-        self.receiver.answered(self.sender.flow.now);
+        self.receiver.answered(self.sender.now());
         let told = (self.receiver.repeat_ack(), SackBlocks::NONE);
         let mut segment = self.acknowledgement(departure, told, SegmentFlags::ACK);
         (segment.seq, segment.length, segment.mss) = (seq, length, length as u16);
@@ -119,7 +118,7 @@ impl Endpoint {
     #[cold]
     pub(super) fn packet(&self, segment: Segment, truesize: u32, departure: SimTime) -> Packet {
         let mut packet = Packet::empty();
-        packet.ecn = self.sender.ecn.code_point(false);
+        packet.ecn = self.sender.ecn().code_point(false);
         let carries_syn = segment.flags.contains(SegmentFlags::SYN);
         let segments = segment.count();
         self.write_over(&mut packet, segment, segments, truesize, departure);
@@ -159,7 +158,7 @@ impl Endpoint {
     }
 
     fn timestamp_option(&self) -> u32 {
-        if self.sender.agreement.timestamps { TIMESTAMP_OPTION } else { 0 }
+        self.sender.agreement().timestamp_option()
     }
 }
 

@@ -5,8 +5,8 @@ use tailback_units::SimTime;
 
 use super::segments::ACK_TRUESIZE;
 use super::{Endpoint, State};
-use crate::output::Outgoing;
 use crate::output::bursts::Begun;
+use crate::sending_half::SendingHalf;
 use crate::state::gate::{Transmitted, Written};
 
 /// What is to be sent next.
@@ -21,13 +21,13 @@ pub enum Next {
     Nothing,
 }
 
-impl Endpoint {
+impl<S: SendingHalf> Endpoint<S> {
     /// True if [`Endpoint::next_packet`] has work to do; otherwise it returns no packet.
     #[inline]
     pub fn wants_to_send(&self) -> bool {
         // Without branches between: nearly always none of the last is true.
-        let asked = self.receiver.ack_due | self.sender.timer.probe_due | self.handshake.due;
-        self.sender.gate.agenda.has_work() || asked || self.outbox.is_some()
+        let asked = self.receiver.ack_due | self.sender.probe_due() | self.handshake.due;
+        self.sender.has_work() || asked || self.outbox.is_some()
     }
 
     /// True if an ACK is to be sent now, after a read for example.
@@ -47,8 +47,8 @@ impl Endpoint {
 
     /// Nothing but an ACK may be due.
     pub(super) fn has_nothing_but_an_ack(&self) -> bool {
-        let asked = self.sender.timer.probe_due | self.handshake.due | self.sender.aborted;
-        !(asked || self.sender.gate.agenda.has_work() || self.outbox.is_some())
+        let asked = self.sender.probe_due() | self.handshake.due | self.sender.is_aborted();
+        !(asked || self.sender.has_work() || self.outbox.is_some())
     }
 
     /// Writes the ACK that is due, and that is all there is to send ([`ToSend::Ack`]), over `packet`. Nothing follows from
@@ -66,6 +66,79 @@ impl Endpoint {
         (self.write_next(&mut packet, now) != Written::Nothing).then_some(packet)
     }
 
+    /// As [`Endpoint::next_packet`], written over `packet`.
+    #[inline]
+    pub fn write_next(&mut self, packet: &mut Packet, now: SimTime) -> Written {
+        self.sender.set_now(now);
+        if self.handshake.due || self.outbox.is_some() {
+            self.write_handshake_or_outbox(packet, now);
+            return Written::Packet;
+        }
+        if self.state != State::Established || self.sender.is_aborted() {
+            return Written::Nothing;
+        }
+        if let Some(outgoing) = self.sender.next_data(&self.receiver) {
+            self.write_data(packet, &outgoing);
+            return Written::Packet;
+        }
+        self.write_without_data(packet)
+    }
+
+    /// A window probe or an ACK, if one is due.
+    #[inline(always)]
+    fn write_without_data(&mut self, packet: &mut Packet) -> Written {
+        if self.sender.probe_due() {
+            self.write_window_probe(packet);
+            return Written::Packet;
+        }
+        if self.receiver.ack_due {
+            self.write_ack(packet);
+            return Written::Last;
+        }
+        Written::Nothing
+    }
+
+    /// A SYN, or an ACK of the outbox.
+    #[cold]
+    fn write_handshake_or_outbox(&mut self, packet: &mut Packet, now: SimTime) {
+        if std::mem::take(&mut self.handshake.due) {
+            *packet = self.handshake_packet(now);
+        } else if let Some(mut acks) = self.outbox.take() {
+            let segment = acks.pop_front().expect("an empty outbox is removed");
+            self.outbox = (!acks.is_empty()).then_some(acks);
+            *packet = self.packet(segment, ACK_TRUESIZE, now);
+        }
+    }
+
+    /// A window probe without data: an ACK whose sequence number is one below the next.
+    #[cold]
+    fn write_window_probe(&mut self, packet: &mut Packet) {
+        let mut probe = self.pure_ack();
+        probe.seq = self.sender.snd_una() - 1;
+        *packet = self.packet(probe, ACK_TRUESIZE, self.sender.now());
+        self.sender.probe_written();
+    }
+
+    /// Reports how the device handled the packet just taken.
+    #[inline]
+    pub fn handed_over(&mut self, outcome: Transmitted, now: SimTime) {
+        self.sender.set_now(now);
+        self.sender.after_handing_over(outcome);
+    }
+
+    /// Whether the next credit makes the small-queue handler run; otherwise completions may be batched.
+    pub fn awaits_credit(&self) -> bool {
+        self.sender.awaits_credit()
+    }
+
+    /// The next segment of a paced burst waits for its departure time.
+    #[inline]
+    pub fn pauses(&self) -> bool {
+        self.sender.pauses()
+    }
+}
+
+impl Endpoint {
     /// What is to be sent next, as far as it is found without writing it.
     #[inline(always)]
     pub fn look_ahead(&mut self, now: SimTime) -> Next {
@@ -96,85 +169,6 @@ impl Endpoint {
             self.write_full_segment(packet, &outgoing);
         } else {
             self.write_data(packet, &outgoing);
-        }
-    }
-
-    /// As [`Endpoint::next_packet`], written over `packet`.
-    #[inline]
-    pub fn write_next(&mut self, packet: &mut Packet, now: SimTime) -> Written {
-        self.sender.flow.now = now;
-        if self.handshake.due || self.outbox.is_some() {
-            self.write_handshake_or_outbox(packet, now);
-            return Written::Packet;
-        }
-        if self.state != State::Established || self.sender.aborted {
-            return Written::Nothing;
-        }
-        if let Some(outgoing) = self.next_data() {
-            self.write_data(packet, &outgoing);
-            return Written::Packet;
-        }
-        self.write_without_data(packet)
-    }
-
-    /// A window probe or an ACK, if one is due.
-    #[inline(always)]
-    fn write_without_data(&mut self, packet: &mut Packet) -> Written {
-        if self.sender.timer.probe_due {
-            self.write_window_probe(packet);
-            return Written::Packet;
-        }
-        if self.receiver.ack_due {
-            self.write_ack(packet);
-            return Written::Last;
-        }
-        Written::Nothing
-    }
-
-    /// The next segment of the transmit loop, if it has to run.
-    #[inline(always)]
-    fn next_data(&mut self) -> Option<Outgoing> {
-        if !self.sender.gate.agenda.has_work() {
-            return None;
-        }
-        if self.sender.path.search.is_some() {
-            self.sender.path.reports_sack = self.receiver.reports_sack();
-        }
-        self.sender.next()
-    }
-
-    /// A SYN, or an ACK of the outbox.
-    #[cold]
-    fn write_handshake_or_outbox(&mut self, packet: &mut Packet, now: SimTime) {
-        if std::mem::take(&mut self.handshake.due) {
-            *packet = self.handshake_packet(now);
-        } else if let Some(mut acks) = self.outbox.take() {
-            let segment = acks.pop_front().expect("an empty outbox is removed");
-            self.outbox = (!acks.is_empty()).then_some(acks);
-            *packet = self.packet(segment, ACK_TRUESIZE, now);
-        }
-    }
-
-    /// A window probe without data: an ACK whose sequence number is one below the next.
-    #[cold]
-    fn write_window_probe(&mut self, packet: &mut Packet) {
-        let mut probe = self.pure_ack();
-        probe.seq = self.sender.flow.snd_una - 1;
-        *packet = self.packet(probe, ACK_TRUESIZE, self.sender.flow.now);
-        self.sender.timer.probe_due = false;
-        self.sender.timer.probe_leaves = true;
-    }
-
-    /// Reports how the device handled the packet just taken.
-    #[inline]
-    pub fn handed_over(&mut self, outcome: Transmitted, now: SimTime) {
-        self.sender.flow.now = now;
-        self.sender.refresh_route();
-        if std::mem::take(&mut self.sender.timer.probe_leaves) && outcome == Transmitted::Dropped {
-            self.sender.empty_probe_refused();
-        }
-        if self.sender.gate.agenda.pending.is_some() {
-            self.sender.handed_over(outcome);
         }
     }
 
@@ -220,11 +214,6 @@ impl Endpoint {
         self.sender.below.segmented(extra);
     }
 
-    /// Whether the next credit makes the small-queue handler run; otherwise completions may be batched.
-    pub fn awaits_credit(&self) -> bool {
-        self.sender.below.throttled
-    }
-
     /// The small-queue handler (`tcp_tsq_handler`): makes the transmit loop run. Drain afterwards.
     pub fn small_queue_ran(&mut self, now: SimTime) {
         self.sender.flow.now = now;
@@ -237,12 +226,6 @@ impl Endpoint {
     #[inline]
     pub fn begin_paced_burst(&mut self, quiet_until: SimTime) {
         self.sender.gate.quiet_until = quiet_until;
-    }
-
-    /// The next segment of a paced burst waits for its departure time.
-    #[inline]
-    pub fn pauses(&self) -> bool {
-        self.sender.pauses()
     }
 
     /// The time up to which the host may pass the time while the socket pauses, if that has nothing else to do until then.

@@ -5,7 +5,7 @@ const MSS_DEFAULT: u64 = 536;
 
 /// The window that the peer advertised. [rfc9293 §3.3.1]
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PeerWindow {
+pub struct PeerWindow {
     /// The window in bytes, from `snd_una` on.
     pub(crate) snd_wnd: u64,
     /// The maximum so far.

@@ -10,7 +10,7 @@ use tailback_units::{Bytes, SimTime};
 
 use super::{Application, Conversation, Kind, Place, TimerId};
 use crate::BuildError;
-use crate::build::{Builder, Connection, Side};
+use crate::build::{Builder, Connection, ServerRole};
 use crate::check::{check_connection, ensure};
 use crate::scenario::{CongestionControl, InternetProtocol, SmallQueue, SocketOptions};
 use crate::syscalls::Syscalls;
@@ -65,8 +65,7 @@ impl Kind for TcpTraffic {
             ends: self.ends(),
             name: &self.name,
             start: SimTime::from_nanos(self.start_ns),
-            senders: &[Side::Client],
-            server_only_counts: true,
+            server: ServerRole::Counts,
             cc: &self.cc,
             tsq: self.tsq,
             options: &self.socket,

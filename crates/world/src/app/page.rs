@@ -17,7 +17,7 @@ use tailback_units::{Bytes, SimTime, Span};
 use super::exchange::{record_read, send_rest};
 use super::{Application, Conversation, Kind, Place, TimerId};
 use crate::BuildError;
-use crate::build::{Builder, Connection, Side};
+use crate::build::{Builder, Connection, ServerRole};
 use crate::check::{check_connection, ensure, positive};
 use crate::scenario::{CongestionControl, InternetProtocol, SmallQueue, SocketOptions};
 use crate::syscalls::Syscalls;
@@ -109,8 +109,7 @@ impl Kind for PageTraffic {
                 ends: self.ends(),
                 name: &self.name,
                 start,
-                senders: &[Side::Client, Side::Server],
-                server_only_counts: false,
+                server: ServerRole::Answers,
                 cc: &self.cc,
                 tsq: self.tsq,
                 options: &self.socket,

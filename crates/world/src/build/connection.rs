@@ -9,7 +9,7 @@ use tailback_units::{Parameters, Rate, SimTime};
 
 use super::Builder;
 use crate::app::{Place, tos};
-use crate::connection::{Blueprint, End, Planned, Recipe, Side};
+use crate::connection::{Blueprint, End, Planned, Recipe, Sending, ServerRole, Side};
 use crate::error::parameter_error;
 use crate::scenario::{CongestionControl, ControlSource, InternetProtocol, SmallQueue};
 use crate::socket::Transport;
@@ -24,10 +24,7 @@ pub(crate) struct Connection<'a> {
     pub(crate) name: &'a str,
     /// When it connects.
     pub(crate) start: SimTime,
-    /// The ends that send data.
-    pub(crate) senders: &'static [Side],
-    /// The server's application does nothing with data but read and count it.
-    pub(crate) server_only_counts: bool,
+    pub(crate) server: ServerRole,
     /// Congestion control of the ends that send data.
     pub(crate) cc: &'a CongestionControl,
     /// Limit of the small queues.
@@ -40,8 +37,7 @@ pub(crate) struct Connection<'a> {
 /// A blueprint with what it was made from: connections that have it in common follow each other.
 pub(super) struct SharedBlueprint {
     ends: [u16; 2],
-    senders: &'static [Side],
-    server_only_counts: bool,
+    server: ServerRole,
     cc: CongestionControl,
     tsq: SmallQueue,
     options: scenario::SocketOptions,
@@ -52,9 +48,8 @@ pub(super) struct SharedBlueprint {
 
 impl SharedBlueprint {
     fn fits(&self, of: &Connection) -> bool {
-        let numbers = (self.ends, self.senders, self.dscp, self.ip) == (of.ends, of.senders, of.dscp, of.ip);
-        let counts = self.server_only_counts == of.server_only_counts;
-        numbers && counts && self.tsq == of.tsq && self.options == *of.options && self.cc == *of.cc
+        let numbers = (self.ends, self.server, self.dscp, self.ip) == (of.ends, of.server, of.dscp, of.ip);
+        numbers && self.tsq == of.tsq && self.options == *of.options && self.cc == *of.cc
     }
 }
 
@@ -78,7 +73,7 @@ impl Builder<'_> {
         for (id, socket) in
             connection.sockets.into_iter().zip(planned.sockets(connection.name, self.streams, built))
         {
-            self.push_socket(id, place, Transport::Tcp(Box::new(socket)));
+            self.push_socket(id, place, socket);
         }
         Ok(())
     }
@@ -92,18 +87,19 @@ impl Builder<'_> {
         if let Some(last) = self.last_blueprint.as_ref().filter(|last| last.fits(connection)) {
             return Ok((Arc::clone(&last.blueprint), None));
         }
-        let (client, built) = self.end(connection, Side::Client, path)?;
-        let (server, _) = self.end(connection, Side::Server, path)?;
+        let (client, client_sends, built) = self.end(connection, Side::Client, path)?;
+        let (server, server_sends, _) = self.end(connection, Side::Server, path)?;
         let blueprint = Arc::new(Blueprint {
-            ends: [client, server],
-            server_only_counts: connection.server_only_counts,
+            client,
+            server,
+            client_sends,
+            server_sends: (connection.server == ServerRole::Answers).then_some(server_sends),
             tos: tos(connection.dscp),
         });
-        let &Connection { ends, senders, server_only_counts, cc, tsq, options, dscp, ip, .. } = connection;
+        let &Connection { ends, server, cc, tsq, options, dscp, ip, .. } = connection;
         self.last_blueprint = built.is_none().then(|| SharedBlueprint {
             ends,
-            senders,
-            server_only_counts,
+            server,
             cc: cc.clone(),
             tsq,
             options: *options,
@@ -119,29 +115,29 @@ impl Builder<'_> {
         connection: &Connection,
         side: Side,
         path: &str,
-    ) -> Result<(End, Option<Control>), BuildError> {
+    ) -> Result<(End, Sending, Option<Control>), BuildError> {
         let [from, to] = connection.ends;
         let (host, peer) = (connection.ends[side as usize], connection.ends[1 - side as usize]);
-        let mut chosen = self.control(connection.cc, side, &self.settings[usize::from(host)], path)?;
-        if !connection.senders.contains(&side) {
-            chosen.recipe = Recipe::None;
-        }
+        let chosen = self.control(connection.cc, side, &self.settings[usize::from(host)], path)?;
         let mtu = self.path_mtu(from, to).min(self.path_mtu(to, from));
         let device = self.first_hop(host, peer, path)?;
         let root = &self.world.devices[device.index()].root;
+        let paced_below = root.as_ref().is_some_and(|root| root.takes_over_pacing());
         let end = End {
             host: HostId(host),
             device,
-            paced_below: root.as_ref().is_some_and(|root| root.takes_over_pacing()),
             settings: self.settings_for(host, mtu, connection.ip.0),
-            small_queue: small_queue_limit(connection.tsq),
             options: socket_options(connection.options, side),
+            needs_ecn: chosen.needs_ecn,
+        };
+        let sending = Sending {
+            small_queue: small_queue_limit(connection.tsq),
             control: chosen.recipe,
             wants_pacing: chosen.wants_pacing,
-            needs_ecn: chosen.needs_ecn,
             sndbuf_factor: chosen.sndbuf_factor,
+            paced_below,
         };
-        Ok((end, chosen.built))
+        Ok((end, sending, chosen.built))
     }
 
     /// The control of one end: by its row, or built by the user's source. The receiver of a control of the user has

@@ -254,7 +254,7 @@ fn data_that_is_read_in_place_of_the_application_gives_the_same_tables() {
             world.open(id);
         }
         for receiver in [SocketId(1), SocketId(3)].into_iter().filter(|_| !in_place) {
-            world.sockets.tcp(receiver).only_counts = false;
+            world.sockets.receiver(receiver).only_counts = false;
         }
         let Outcome { tables, cost, .. } = world.run(&()).unwrap();
         (tables, cost)
@@ -279,7 +279,9 @@ fn a_flow_has_sockets_while_it_is_in_progress_only() {
     for tenth in [5, 11, 15] {
         world.end = SimTime::from_nanos(tenth * 100_000_000 + 50_000_000);
         world.advance(&()).unwrap();
-        there.push([0, 1].map(|socket| world.sockets.tcp_if_there(SocketId(socket)).is_some()));
+        let is_there =
+            |transport: &Transport| matches!(transport, Transport::Tcp(_) | Transport::Receiver(_));
+        there.push([0, 1].map(|socket| is_there(&world.sockets.get_mut(SocketId(socket)).transport)));
     }
     assert_eq!(there, [[false; 2], [true; 2], [false; 2]]);
     assert!(world.conversations[0].application.is_none() && world.present.is_empty());

@@ -1,0 +1,69 @@
+//! What a host does differently for a TCP socket that may send data and for one that only receives.
+
+use tailback_packet::SocketId;
+use tailback_tcp::{Sender, SendingHalf, Silent};
+
+use crate::context::Context;
+use crate::scenario::TcpInfoRows;
+use crate::socket::{Sockets, TcpSocket};
+use crate::world::World;
+
+/// The kinds of TCP socket, by their sending half.
+pub(crate) trait Kind: SendingHalf {
+    /// A socket that is known to be of this kind.
+    fn find(sockets: &mut Sockets, id: SocketId) -> &mut TcpSocket<Self>;
+
+    /// Passes what the socket has to send to its device, then handles its wake-ups.
+    fn send(world: &mut World, id: SocketId);
+
+    /// Records the events of its sending half.
+    fn record_notes(socket: &mut TcpSocket<Self>, id: SocketId, context: &mut Context);
+
+    /// A segment was processed: records `TCP_INFO`, if rows for each ACK are wanted.
+    fn acknowledged(world: &mut World, id: SocketId);
+}
+
+impl Kind for Sender {
+    #[inline(always)]
+    fn find(sockets: &mut Sockets, id: SocketId) -> &mut TcpSocket {
+        sockets.tcp(id)
+    }
+
+    #[inline(always)]
+    fn send(world: &mut World, id: SocketId) {
+        world.send_inlined(id);
+    }
+
+    #[inline]
+    fn record_notes(socket: &mut TcpSocket, id: SocketId, context: &mut Context) {
+        for note in socket.endpoint.notes() {
+            context.journal.socket_noted(context.now, socket.host, id, note);
+        }
+    }
+
+    #[inline(always)]
+    fn acknowledged(world: &mut World, id: SocketId) {
+        if world.tcp_info_rows == TcpInfoRows::Ack && world.sockets.tcp(id).sends {
+            world.record_tcp_info(id);
+        }
+    }
+}
+
+impl Kind for Silent {
+    #[inline(always)]
+    fn find(sockets: &mut Sockets, id: SocketId) -> &mut TcpSocket<Silent> {
+        sockets.receiver(id)
+    }
+
+    #[inline]
+    fn send(world: &mut World, id: SocketId) {
+        while world.send_otherwise::<Silent>(id) {}
+        world.handle_wakeups::<Silent>(id);
+    }
+
+    #[inline(always)]
+    fn record_notes(_: &mut TcpSocket<Silent>, _: SocketId, _: &mut Context) {}
+
+    #[inline(always)]
+    fn acknowledged(_: &mut World, _: SocketId) {}
+}
