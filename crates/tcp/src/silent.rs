@@ -250,3 +250,241 @@ impl SendingHalf for Silent {
 
     fn expire(&mut self) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+    use tailback_cc::Control;
+    use tailback_cc::reno::Reno;
+    use tailback_packet::{Ecn, HostId, Packet, SackBlocks, SegmentFlags, SocketId, Timestamp};
+    use tailback_properties::cases;
+    use tailback_units::Bytes;
+
+    use super::*;
+    use crate::clock::timestamp;
+    use crate::config::EcnUse;
+    use crate::sender::Sender;
+    use crate::{Endpoint, EndpointConfig, ReceiverConfig, SmallQueueLimit, SocketOptions, ToSend, Wakeup};
+
+    /// What happens to a socket that waits for a SYN and never writes.
+    #[derive(Clone, Copy, Debug)]
+    enum Event {
+        Syn,
+        Segment(Arriving),
+        /// The application reads.
+        Read,
+        Wait(Span),
+        Deadline,
+    }
+
+    /// A segment of the peer.
+    #[derive(Clone, Copy, Debug)]
+    struct Arriving {
+        /// Its first byte, counted from the next one expected.
+        seq: i64,
+        length: u32,
+        ack: u64,
+        window: u64,
+        flags: SegmentFlags,
+        ecn: Ecn,
+        /// Age of its timestamp.
+        age: Span,
+        /// It is read in one step, if it can be.
+        read_at_once: bool,
+    }
+
+    fn arriving() -> impl Strategy<Value = Arriving> {
+        let seq = prop_oneof![6 => Just(0i64), 2 => 1..40_000i64, 1 => -5000..0i64];
+        let length = prop_oneof![6 => Just(1448u32), 1 => 0..1448u32];
+        let ack = prop_oneof![10 => Just(1u64), 1 => 0..3u64];
+        let window = prop_oneof![4 => Just(65_160u64), 1 => 0..100_000u64];
+        let flags = prop_oneof![
+            12 => Just(SegmentFlags::ACK),
+            3 => Just(SegmentFlags::ACK.with(SegmentFlags::PSH)),
+            1 => Just(SegmentFlags::ACK.with(SegmentFlags::CWR)),
+            1 => Just(SegmentFlags::ACK.with(SegmentFlags::FIN)),
+        ];
+        let ecn = prop_oneof![4 => Just(Ecn::Ect0), 1 => Just(Ecn::Ce), 1 => Just(Ecn::NotEct)];
+        let age = prop_oneof![8 => Just(0u64), 1 => 0..300u64].prop_map(Span::from_millis);
+        (seq, length, ack, window, flags, ecn, age, any::<bool>()).prop_map(
+            |(seq, length, ack, window, flags, ecn, age, read_at_once)| Arriving {
+                seq,
+                length,
+                ack,
+                window,
+                flags,
+                ecn,
+                age,
+                read_at_once,
+            },
+        )
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        let span = prop_oneof![4 => 0..2_000_000u64, 1 => 0..500_000_000u64].prop_map(Span::from_nanos);
+        prop_oneof![
+            1 => Just(Event::Syn),
+            20 => arriving().prop_map(Event::Segment),
+            4 => Just(Event::Read),
+            6 => span.prop_map(Event::Wait),
+            4 => Just(Event::Deadline),
+        ]
+    }
+
+    /// A receiver, and all that can be seen of it.
+    struct Observed<S> {
+        endpoint: Endpoint<S>,
+        now: SimTime,
+        draws: Xoshiro256PlusPlus,
+        log: Vec<Seen>,
+    }
+
+    #[derive(PartialEq, Debug)]
+    enum Seen {
+        Sent(Box<Packet>),
+        Woken(Wakeup),
+        Read(Bytes),
+        Deadline(Option<SimTime>),
+        ReadAtOnce,
+    }
+
+    impl<S: SendingHalf> Observed<S> {
+        fn new(endpoint: Endpoint<S>) -> Self {
+            let (now, draws) = (SimTime::from_nanos(1_000_000_000), Xoshiro256PlusPlus::seed_from_u64(1));
+            Observed { endpoint, now, draws, log: Vec::new() }
+        }
+
+        fn apply(&mut self, event: Event) {
+            match event {
+                Event::Syn => {
+                    let flags = SegmentFlags::SYN.with(SegmentFlags::ECE).with(SegmentFlags::CWR);
+                    let syn = Segment { seq: 0, ack: 0, flags, ..self.segment() };
+                    self.take(&syn, Ecn::NotEct);
+                }
+                Event::Segment(arriving) => self.receive(arriving),
+                Event::Read => {
+                    let bytes = self.endpoint.read(self.now);
+                    self.log.push(Seen::Read(bytes));
+                }
+                Event::Wait(span) => self.now += span,
+                Event::Deadline => {
+                    self.now = self.endpoint.deadline().unwrap_or(self.now).max(self.now);
+                    self.endpoint.expire(self.now);
+                }
+            }
+            self.drain();
+            self.log.push(Seen::Deadline(self.endpoint.deadline()));
+        }
+
+        fn segment(&self) -> Segment {
+            Segment {
+                seq: self.endpoint.positions().0,
+                length: 0,
+                ack: 1,
+                window: 65_160,
+                flags: SegmentFlags::ACK,
+                mss: 1448,
+                tsval: Timestamp::at(timestamp(self.now)),
+                tsecr: Timestamp::at(timestamp(self.now)),
+                sack: SackBlocks::NONE,
+            }
+        }
+
+        fn receive(&mut self, arriving: Arriving) {
+            let Arriving { seq, length, ack, window, flags, ecn, age, read_at_once } = arriving;
+            let mut segment = self.segment();
+            segment.seq = segment.seq.saturating_add_signed(seq);
+            segment.tsval = Timestamp::at(timestamp(self.now - age));
+            (segment.length, segment.ack, segment.window, segment.flags) = (length, ack, window, flags);
+            let truesize = 960 + length;
+            if read_at_once && let Some(sends) = self.endpoint.take_to_read(&segment, truesize, self.now) {
+                self.log.push(Seen::ReadAtOnce);
+                self.write_if_only_ack(sends);
+                self.endpoint.read_taken(length, self.now);
+            } else {
+                self.take(&segment, ecn);
+            }
+        }
+
+        fn take(&mut self, segment: &Segment, ecn: Ecn) {
+            let sends = self.endpoint.take(segment, ecn, 960 + segment.length, self.now, &mut self.draws);
+            self.write_if_only_ack(sends);
+        }
+
+        fn write_if_only_ack(&mut self, sends: ToSend) {
+            if sends == ToSend::Ack {
+                let mut packet = Box::new(Packet::empty());
+                self.endpoint.write_only_ack(&mut packet);
+                self.log.push(Seen::Sent(packet));
+            }
+        }
+
+        fn drain(&mut self) {
+            while let Some(packet) = self.endpoint.next_packet(self.now) {
+                self.log.push(Seen::Sent(Box::new(packet)));
+                self.endpoint.handed_over(Transmitted::Queued, self.now);
+            }
+            if self.endpoint.has_pending_events() {
+                let wakeup = self.endpoint.wakeup();
+                self.log.push(Seen::Woken(wakeup));
+            }
+        }
+    }
+
+    fn silent(settings: &Arc<Settings>) -> Endpoint<Silent> {
+        Endpoint::pure_receiver(ReceiverConfig {
+            socket: SocketId(1),
+            peer: SocketId(0),
+            peer_host: HostId(0),
+            flow_hash: 7,
+            settings: Arc::clone(settings),
+            options: SocketOptions::default(),
+            needs_ecn: false,
+        })
+    }
+
+    /// A socket that could write.
+    fn able(settings: &Arc<Settings>) -> Endpoint<Sender> {
+        Endpoint::listen(EndpointConfig {
+            socket: SocketId(1),
+            peer: SocketId(0),
+            peer_host: HostId(0),
+            flow_hash: 7,
+            settings: Arc::clone(settings),
+            small_queue: SmallQueueLimit::Shift(10),
+            options: SocketOptions::default(),
+            control: Control::Window(Box::new(Reno)),
+            wants_pacing: false,
+            needs_ecn: false,
+            sndbuf_factor: 2,
+        })
+    }
+
+    fn seen<S: SendingHalf>(endpoint: Endpoint<S>, events: &[Event]) -> Vec<Seen> {
+        let mut observed = Observed::new(endpoint);
+        observed.apply(Event::Syn);
+        events.iter().for_each(|&event| observed.apply(event));
+        observed.log
+    }
+
+    proptest! {
+        #![proptest_config(cases(400))]
+
+        #[test]
+        fn a_pure_receiver_does_what_a_socket_does_that_could_write(
+            ecn in prop_oneof![Just(EcnUse::Never), Just(EcnUse::Always)],
+            events in vec(event(), 1..120),
+        ) {
+            let settings = Arc::new(Settings { ecn, ..Settings::default() });
+            prop_assert_eq!(seen(silent(&settings), &events), seen(able(&settings), &events));
+        }
+    }
+
+    #[test]
+    fn a_pure_receiver_is_a_small_part_of_a_socket_that_could_write() {
+        assert!(size_of::<Endpoint<Silent>>() * 2 < size_of::<Endpoint<Sender>>());
+    }
+}

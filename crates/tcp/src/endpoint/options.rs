@@ -106,11 +106,6 @@ impl Endpoint {
         self.sender.path.search().map(|search| search.probes).unwrap_or_default()
     }
 
-    /// Next byte expected from the peer, and the next byte to be sent.
-    pub fn positions(&self) -> (u64, u64) {
-        (self.receiver.rcv_nxt, self.sender.flow.snd_nxt)
-    }
-
     /// Data segments sent, retransmissions included.
     pub fn data_segments_out(&self) -> u64 {
         self.sender.sent.data_segs_out
@@ -132,5 +127,10 @@ impl<S: SendingHalf> Endpoint<S> {
     /// [linux-6.12 tcp.c __tcp_sock_set_quickack]
     pub fn quick_ack(&mut self) {
         self.receiver.set_quick_ack();
+    }
+
+    /// Next byte expected from the peer, and the next byte to be sent.
+    pub fn positions(&self) -> (u64, u64) {
+        (self.receiver.rcv_nxt, self.sender.snd_nxt())
     }
 }
