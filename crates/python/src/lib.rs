@@ -7,6 +7,8 @@
 
 mod drill;
 mod failure;
+#[cfg(target_os = "linux")]
+mod memory;
 mod own_control;
 mod progress;
 mod registry;
