@@ -17,7 +17,8 @@
 //! `tso`, `window` (cwnd validation, send window and buffer), `input` (one ACK), `sack`, `rtt`, `rack`, `rate_sample`,
 //! `recovery`, `newreno`, `undo`, `timers` (RTO, tail loss probe, reordering), `receiver`, `reassembly`,
 //! `receive_window`. Their data is in `scoreboard` (the retransmit queue and its counters) and in the parts of `state`;
-//! `sender` combines these. An `endpoint` has both halves.
+//! `sender` combines these. An `endpoint` has both halves; that of a pure receiver has `silent` in the place of the
+//! sender, and `sending_half` is what an endpoint asks of either.
 
 mod clock;
 mod config;

@@ -1,5 +1,5 @@
 //! What a socket asks of its sending half. A socket that may send data has a [`Sender`]; a pure receiver has a
-//! [`Silent`], which is much smaller.
+//! [`Silent`], which is much smaller. So the steps of a receiver are written once, for both.
 
 use std::fmt::Debug;
 

@@ -194,4 +194,4 @@ fn not_of_kind(id: SocketId, kind: &str) -> ! {
 }
 
 // A run may have tens of thousands of them.
-const _: () = assert!(size_of::<TcpSocket>() <= 28 * 64 && size_of::<TcpSocket<Silent>>() <= 14 * 64);
+const _: () = assert!(size_of::<TcpSocket>() <= 28 * 64 && size_of::<TcpSocket<Silent>>() <= 11 * 64);

@@ -9,6 +9,7 @@ use crate::Scenario;
 use crate::app::{Application, Bulk, Phase, Ping, Udp};
 use crate::device::Way;
 use crate::example::{chain, contract};
+use crate::socket::Transport;
 
 pub(super) const PING: &str = r#"{"kind": "ping", "name": "ping", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 2000000000,
     "interval_ns": 200000000, "size": 64}"#;
@@ -280,8 +281,8 @@ fn a_flow_has_sockets_while_it_is_in_progress_only() {
         world.end = SimTime::from_nanos(tenth * 100_000_000 + 50_000_000);
         world.advance(&()).unwrap();
         let is_there =
-            |transport: &Transport| matches!(transport, Transport::Tcp(_) | Transport::Receiver(_));
-        there.push([0, 1].map(|socket| is_there(&world.sockets.get_mut(SocketId(socket)).transport)));
+            |id| matches!(world.sockets.get_mut(id).transport, Transport::Tcp(_) | Transport::Receiver(_));
+        there.push([SocketId(0), SocketId(1)].map(is_there));
     }
     assert_eq!(there, [[false; 2], [true; 2], [false; 2]]);
     assert!(world.conversations[0].application.is_none() && world.present.is_empty());
