@@ -134,7 +134,7 @@ wheel: $(VENV)/.python ## build the wheel of this machine and the source archive
 	scripts/profiled.sh wheel scripts/wheel.sh "$(CURDIR)/$(BIN)"
 
 wheel-test: $(VENV)/.python ## install the wheel of dist/ into an environment of its own, and run an experiment
-	scripts/wheel-test.sh $(BIN)/python
+	scripts/wheel-test.sh "$(CURDIR)/$(BIN)/python"
 
 pictures: demo $(VENV)/.tools ## draw the pictures of README.md and the documentation anew
 	cp $(DEMO)/plots/candlestick.png docs/pictures/demo.png
