@@ -17,7 +17,7 @@
 //! `tso`, `window` (cwnd validation, send window and buffer), `input` (one ACK), `sack`, `rtt`, `rack`, `rate_sample`,
 //! `recovery`, `newreno`, `undo`, `timers` (RTO, tail loss probe, reordering), `receiver`, `reassembly`,
 //! `receive_window`. Their data is in `scoreboard` (the retransmit queue and its counters) and in the parts of `state`;
-//! `sender` combines these. An `endpoint` has both halves.
+//! `sender` combines these. An `endpoint` has both halves. `metrics` is what the connections of a host leave to later ones.
 
 mod clock;
 mod config;
@@ -25,6 +25,7 @@ mod ecn;
 mod endpoint;
 mod info;
 mod input;
+mod metrics;
 mod mtu_probe;
 mod newreno;
 mod one_word;
@@ -58,6 +59,9 @@ pub use config::{
 pub use endpoint::operations::fuzz;
 pub use endpoint::{Endpoint, Next, ToSend, Wakeup};
 pub use info::{HeldBy, Note, TcpInfo};
-pub use stack::{FREEBSD_9, LINUX_3_10, LINUX_4_14, LINUX_5_10, LINUX_6_6, LINUX_6_12, STACKS, Stack};
+pub use metrics::SavedMetrics;
+pub use stack::{
+    FREEBSD_9, LINUX_3_10, LINUX_4_14, LINUX_5_10, LINUX_6_6, LINUX_6_12, STACKS, SsthreshMetric, Stack,
+};
 pub use state::gate::{Transmitted, Written};
 pub use state::path::MtuProbes;

@@ -141,11 +141,25 @@ impl Endpoint {
     #[cold]
     fn became_finished(&mut self) -> bool {
         let over = self.sender.aborted || self.all_acknowledged();
-        over && !std::mem::replace(&mut self.finished_told, over)
+        let became = over && !std::mem::replace(&mut self.finished_told, over);
+        if became {
+            self.save_metrics();
+        }
+        became
     }
 
     fn all_acknowledged(&self) -> bool {
         self.sender.scoreboard.packets_out() == 0 && !self.sender.has_unsent()
+    }
+
+    /// The application has read everything, the peer has closed, and so does the application. Its FIN carries the ACK:
+    /// that ACK represents it. If the application still sends, it closes later.
+    #[cold]
+    pub fn close_at_end(&mut self) {
+        self.quick_ack();
+        if !self.closed && self.all_acknowledged() {
+            self.save_metrics();
+        }
     }
 
     /// The peer has closed and all its data was received.

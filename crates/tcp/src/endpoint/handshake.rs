@@ -119,6 +119,10 @@ impl Endpoint {
             }
             None => sender.rtt.fall_back(),
         }
+        if sender.settings.saved_metrics.is_some() {
+            self.begin_with_saved_metrics();
+        }
+        let sender = &mut self.sender;
         if begins_with_one {
             sender.window.cwnd = Segs::ONE;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tailback_tcp::{EcnUse, STACKS, Settings};
+use tailback_tcp::{EcnUse, STACKS, SavedMetrics, Settings, SsthreshMetric};
 
 use crate::BuildError;
 use crate::scenario::{Host, Offloads, SysctlValue};
@@ -40,8 +40,24 @@ const ROWS: &[Row] = &[
     Row {
         name: "net.ipv4.tcp_slow_start_after_idle",
         takes: "0 or 1",
+        apply: |settings, value| flag(value).map(|flag| settings.slow_start_after_idle = flag),
+    },
+    Row {
+        name: "net.ipv4.tcp_no_metrics_save",
+        takes: "0 (connections leave metrics to later ones) or 1",
         apply: |settings, value| {
-            number(value).filter(|&flag| flag <= 1).map(|flag| settings.slow_start_after_idle = flag == 1)
+            let saves = !flag(value)?;
+            settings.saved_metrics = saves.then(SavedMetrics::default);
+            Some(())
+        },
+    },
+    Row {
+        name: "net.ipv4.tcp_no_ssthresh_metrics_save",
+        takes: "0 (ssthresh is among the saved metrics) or 1; before Linux 5.6 leave it out, for ssthresh is always",
+        apply: |settings, value| {
+            let by_request = settings.stack.ssthresh_metric == SsthreshMetric::OnRequest;
+            settings.saves_ssthresh = !flag(value).filter(|_| by_request)?;
+            Some(())
         },
     },
     Row {
@@ -75,8 +91,15 @@ pub(crate) fn settings(host: &Host, path: &str) -> Result<Settings, BuildError> 
     let gso_max_segs = if host.offloads == Offloads::Off { 1 } else { GSO_MAX_SEGS };
     let limit_output_bytes = stack.output_limit.bytes();
     let initial_ssthresh = host.ssthresh;
-    let settings =
-        Settings { stack, gso_max_segs, limit_output_bytes, initial_ssthresh, ..Settings::default() };
+    let saves_ssthresh = stack.ssthresh_metric == SsthreshMetric::Saved;
+    let settings = Settings {
+        stack,
+        gso_max_segs,
+        limit_output_bytes,
+        initial_ssthresh,
+        saves_ssthresh,
+        ..Settings::default()
+    };
     apply(settings, &host.sysctl, &format!("{path}.sysctl"))
 }
 
@@ -111,6 +134,10 @@ fn number(value: SysctlValue) -> Option<u64> {
         SysctlValue::Number(number) => Some(number),
         SysctlValue::Triple(_) => None,
     }
+}
+
+fn flag(value: SysctlValue) -> Option<bool> {
+    number(value).filter(|&flag| flag <= 1).map(|flag| flag == 1)
 }
 
 fn percent(value: SysctlValue) -> Option<u32> {
