@@ -175,6 +175,26 @@ mod tests {
     }
 
     #[test]
+    fn metrics_are_saved_only_if_asked_for() {
+        let name = "net.ipv4.tcp_no_metrics_save";
+        for (value, saves) in [(0, true), (1, false)] {
+            let host = host("linux-5.4", name, SysctlValue::Number(value));
+            assert_eq!(settings(&host, "hosts[0]").unwrap().saved_metrics.is_some(), saves);
+        }
+    }
+
+    #[test]
+    fn ssthresh_is_among_the_metrics_before_5_6_and_later_by_a_sysctl_of_its_own() {
+        let name = "net.ipv4.tcp_no_ssthresh_metrics_save";
+        let later = host("linux-6.12", name, SysctlValue::Number(0));
+        assert!(settings(&later, "hosts[0]").unwrap().saves_ssthresh);
+        assert!(!settings(&Host { sysctl: BTreeMap::new(), ..later }, "hosts[0]").unwrap().saves_ssthresh);
+        let earlier = host("linux-5.4", name, SysctlValue::Number(0));
+        assert!(settings(&earlier, "hosts[0]").is_err());
+        assert!(settings(&Host { sysctl: BTreeMap::new(), ..earlier }, "hosts[0]").unwrap().saves_ssthresh);
+    }
+
+    #[test]
     fn an_unknown_sysctl_is_refused_with_those_there_are() {
         let error = settings(&host("linux-6.12", "net.ipv4.tcp_fack", SysctlValue::Number(1)), "hosts[0]")
             .unwrap_err();
