@@ -155,6 +155,7 @@ impl Endpoint {
     /// The application has read everything, the peer has closed, and so does the application. Its FIN carries the ACK:
     /// that ACK represents it. If the application still sends, it closes later.
     #[cold]
+    #[inline(never)]
     pub fn close_at_end(&mut self) {
         self.quick_ack();
         if !self.closed && self.all_acknowledged() {

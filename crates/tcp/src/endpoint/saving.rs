@@ -12,6 +12,7 @@ impl Endpoint {
 
     /// [linux-5.4 tcp_metrics.c tcp_init_metrics]
     #[cold]
+    #[inline(never)]
     pub(super) fn begin_with_saved_metrics(&mut self) {
         let Some(saved) = &self.sender.settings.saved_metrics else { return };
         let metrics = saved.about(self.destination(), self.sender.flow.now);
@@ -27,6 +28,7 @@ impl Endpoint {
 
     /// Both ends have closed the connection: only then, and only once, does it save its metrics. [linux-5.4 tcp_minisocks.c tcp_time_wait]
     #[cold]
+    #[inline(never)]
     pub(super) fn save_metrics(&mut self) {
         let Some(saved) = &self.sender.settings.saved_metrics else { return };
         let reset = self.state != State::Established || self.sender.aborted;
