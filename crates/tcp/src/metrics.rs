@@ -26,8 +26,6 @@ use tailback_cc::CaState;
 use tailback_packet::HostId;
 use tailback_units::{Segs, SimTime, Span};
 
-use crate::state::recovery::INITIAL_REORDERING;
-
 /// `TCP_METRICS_TIMEOUT`. [linux-5.4 tcp_metrics.c]
 const LIFETIME: Span = Span::from_secs(3600);
 
@@ -59,7 +57,8 @@ pub(crate) struct Ended {
     pub(crate) cwnd: Segs,
     pub(crate) ssthresh: Segs,
     pub(crate) state: CaState,
-    pub(crate) reordering: u32,
+    /// Degree of reordering in segments; `None`: the initial one.
+    pub(crate) reordering: Option<u32>,
 }
 
 impl SavedMetrics {
@@ -114,9 +113,10 @@ impl Metrics {
     }
 
     fn updated_reordering(&self, ended: &Ended) -> Option<u32> {
-        let counts = ended.phase() == Phase::Other && ended.reordering != INITIAL_REORDERING;
-        let seen = counts.then_some(ended.reordering);
-        self.reordering.max(seen)
+        match ended.phase() {
+            Phase::Other => self.reordering.max(ended.reordering),
+            Phase::FirstSlowStart | Phase::Avoidance => self.reordering,
+        }
     }
 }
 
@@ -161,7 +161,7 @@ mod tests {
             cwnd: Segs(cwnd),
             ssthresh: Segs(ssthresh),
             state: CaState::Open,
-            reordering: INITIAL_REORDERING,
+            reordering: None,
         }
     }
 
@@ -232,12 +232,13 @@ mod tests {
 
     #[test]
     fn reordering_is_saved_outside_of_the_open_state_only_and_never_falls() {
-        let reordered = |degree, state| Ended { reordering: degree, state, ..avoiding(50, 40) };
+        let reordered = |degree, state| Ended { reordering: Some(degree), state, ..avoiding(50, 40) };
         assert_eq!(after(&[reordered(20, CaState::Open)]).reordering, None);
         assert_eq!(after(&[reordered(20, CaState::Disorder)]).reordering, Some(20));
         let seen = [reordered(20, CaState::Disorder), reordered(8, CaState::Recovery)];
         assert_eq!(after(&seen).reordering, Some(20));
-        assert_eq!(after(&[reordered(INITIAL_REORDERING, CaState::Recovery)]).reordering, None);
+        let not_reordered = Ended { state: CaState::Recovery, ..avoiding(50, 40) };
+        assert_eq!(after(&[not_reordered]).reordering, None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use tailback_units::Segs;
 
 use super::{Endpoint, State};
 use crate::metrics::{Destination, Ended};
+use crate::state::recovery::INITIAL_REORDERING;
 
 impl Endpoint {
     fn destination(&self) -> Destination {
@@ -42,7 +43,7 @@ impl Endpoint {
             cwnd: sender.window.cwnd,
             ssthresh: sender.window.ssthresh.min(Segs::INFINITE),
             state: sender.flow.ca_state,
-            reordering: sender.recovery.reordering,
+            reordering: Some(sender.recovery.reordering).filter(|&degree| degree != INITIAL_REORDERING),
         };
         saved.save(self.destination(), &ended, sender.settings.saves_ssthresh, sender.flow.now);
     }
