@@ -13,7 +13,7 @@
 //! The next one begins with ssthresh and reordering. A saved RTT that is larger than that of the handshake sets its first
 //! RTO, `rtt + max(2·rtt, RTO_MIN)`, until data gives a sample. What was not changed for an hour is forgotten. Since Linux
 //! 5.6 ssthresh is neither saved nor used, unless `net.ipv4.tcp_no_ssthresh_metrics_save` is 0.
-//! [linux-5.4 tcp_metrics.c tcp_update_metrics, tcp_init_metrics] [linux-5.6 ip-sysctl tcp_no_ssthresh_metrics_save]
+//! [linux-5.4 tcp_metrics.c tcp_update_metrics, tcp_init_metrics] [linux-5.10 tcp_metrics.c tcp_init_metrics]
 //!
 //! The kernel also saves cwnd and the deviation of the RTT, which no connection uses unless a route locks them: they are
 //! left out. Known deviation: a reader that closes at the end saves when it has read the FIN, not when its own FIN is
