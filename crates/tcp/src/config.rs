@@ -6,6 +6,7 @@ use tailback_cc::Control;
 use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_units::{Rate, Span, TimerRounding};
 
+use crate::metrics::SavedMetrics;
 use crate::stack::{LINUX_6_12, Stack};
 
 /// Initial window in segments. [rfc6928] [linux-6.12 tcp.h TCP_INIT_CWND]
@@ -143,9 +144,13 @@ pub struct Settings {
     pub window_shrinking: WindowShrinking,
     /// The device that segments arrive by.
     pub arrival: Arrival,
-    /// The initial slow-start threshold in segments, as a route has it, or, before 5.6, as an earlier connection to the
-    /// same host left it; 0: infinite. [linux-5.4 tcp_metrics.c tcp_init_metrics]
+    /// The initial slow-start threshold in segments, as a route has it; 0: infinite. One that an earlier connection has
+    /// saved replaces it. [linux-5.4 tcp_metrics.c tcp_init_metrics]
     pub initial_ssthresh: u32,
+    /// What connections of this host leave to later ones (`net.ipv4.tcp_no_metrics_save` is 0); `None`: nothing.
+    pub saved_metrics: Option<SavedMetrics>,
+    /// `net.ipv4.tcp_no_ssthresh_metrics_save` is 0: ssthresh is among it.
+    pub saves_ssthresh: bool,
     /// Maximum number of segments per skb (`gso_max_segs` of the device): 1 with offloads off, 65,535 with them on.
     pub gso_max_segs: u32,
 }
@@ -215,6 +220,8 @@ impl Default for Settings {
             window_shrinking: WindowShrinking::Never,
             arrival: Arrival::Card,
             initial_ssthresh: 0,
+            saved_metrics: None,
+            saves_ssthresh: false,
             gso_max_segs: 1,
         }
     }

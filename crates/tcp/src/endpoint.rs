@@ -7,6 +7,7 @@ mod handshake;
 pub mod operations;
 mod options;
 mod reading;
+mod saving;
 mod segments;
 mod sending;
 
@@ -81,6 +82,7 @@ pub struct Endpoint<S = Sender> {
     outbox: Option<Box<VecDeque<Segment>>>,
     closed: bool,
     finished_told: bool,
+    metrics_saved: bool,
     continuing: bool,
     /// Where `tcpi_bytes_acked` counts from: the side that opens counts its SYN.
     first_acked: u8,
@@ -154,6 +156,7 @@ impl<S: SendingHalf> Endpoint<S> {
             outbox: None,
             closed: false,
             finished_told: false,
+            metrics_saved: false,
             continuing: false,
             first_acked: u8::from(state == State::Listen),
         }

@@ -18,7 +18,8 @@
 //! `recovery`, `newreno`, `undo`, `timers` (RTO, tail loss probe, reordering), `receiver`, `reassembly`,
 //! `receive_window`. Their data is in `scoreboard` (the retransmit queue and its counters) and in the parts of `state`;
 //! `sender` combines these. An `endpoint` has both halves; that of a pure receiver has `silent` in the place of the
-//! sender, and `sending_half` is what an endpoint asks of either.
+//! sender, and `sending_half` is what an endpoint asks of either. `metrics` is
+//! what the connections of a host leave to later ones.
 
 mod clock;
 mod config;
@@ -26,6 +27,7 @@ mod ecn;
 mod endpoint;
 mod info;
 mod input;
+mod metrics;
 mod mtu_probe;
 mod newreno;
 mod one_word;
@@ -61,9 +63,12 @@ pub use config::{
 pub use endpoint::operations::fuzz;
 pub use endpoint::{Endpoint, Next, ToSend, Wakeup};
 pub use info::{HeldBy, Note, TcpInfo};
+pub use metrics::SavedMetrics;
 pub use sender::Sender;
 pub use sending_half::SendingHalf;
 pub use silent::Silent;
-pub use stack::{FREEBSD_9, LINUX_3_10, LINUX_4_14, LINUX_5_10, LINUX_6_6, LINUX_6_12, STACKS, Stack};
+pub use stack::{
+    FREEBSD_9, LINUX_3_10, LINUX_4_14, LINUX_5_10, LINUX_6_6, LINUX_6_12, STACKS, SsthreshMetric, Stack,
+};
 pub use state::gate::{Transmitted, Written};
 pub use state::path::MtuProbes;

@@ -102,6 +102,16 @@ impl RttEstimator {
         self.rto = RTO_FALLBACK;
     }
 
+    /// An earlier connection had this RTT, times eight, in µs: the first RTO allows for it if that of the handshake is
+    /// smaller. [linux-5.4 tcp_metrics.c tcp_init_metrics]
+    pub(crate) fn begin_with(&mut self, rtt_us8: u32, jiffy: Span) {
+        if rtt_us8 > self.srtt_us8 {
+            let micros = u64::from(rtt_us8 >> 3);
+            let rtt = jiffy * (Span::from_micros(micros).as_nanos() / jiffy.as_nanos());
+            self.rto = rtt + (rtt * 2).max(RTO_MIN);
+        }
+    }
+
     /// A sample for srtt and RTO; `una` and `nxt` delimit round trips.
     #[inline(always)]
     pub(crate) fn sample(&mut self, rtt: Span, una: u64, nxt: u64, jiffy: Span) {

@@ -10,6 +10,7 @@ use crate::clock::{Deadline, Micros};
 use crate::config::{Agreement, Settings};
 use crate::ecn::EcnState;
 use crate::input::AckRange;
+use crate::metrics::{Ended, Metrics};
 use crate::output::Outgoing;
 use crate::receiver::Receiver;
 use crate::scoreboard::Counting;
@@ -29,6 +30,8 @@ pub struct Opening {
     pub(crate) rtt: Option<Span>,
     /// SYN or SYN-ACK was lost more than once: the first window is one segment.
     pub(crate) begins_with_one: bool,
+    /// What earlier connections to the peer have left.
+    pub(crate) saved: Metrics,
 }
 
 /// What the other parts of a socket ask of its sending half, and what they tell it: [`Sender`] or [`Silent`].
@@ -67,6 +70,8 @@ pub trait SendingHalf: Sized + Debug {
     fn open(&mut self, opening: Opening, draws: &mut dyn rand_core::Rng);
     /// This side has connected: its application may write.
     fn connected(&mut self);
+    /// What this connection leaves to later ones, now that it ends.
+    fn leaves(&self) -> Option<Ended>;
     /// SYN or SYN-ACK is sent again.
     fn handshake_repeated(&mut self);
     /// The connection request is dropped.
@@ -240,6 +245,7 @@ impl SendingHalf for Sender {
             }
             None => self.rtt.fall_back(),
         }
+        self.begin_with(&opening.saved);
         if opening.begins_with_one {
             self.window.cwnd = Segs::ONE;
         }
@@ -257,6 +263,10 @@ impl SendingHalf for Sender {
 
     fn connected(&mut self) {
         self.buffer.writable = true;
+    }
+
+    fn leaves(&self) -> Option<Ended> {
+        Some(self.ended())
     }
 
     fn handshake_repeated(&mut self) {

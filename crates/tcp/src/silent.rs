@@ -3,7 +3,8 @@
 //!
 //! A run may have tens of thousands of receivers, so this is small: a tenth of a [`Sender`](crate::Sender).
 //!
-//! Known deviations: a segment with SACK blocks, which nobody sends to a socket that has sent no data, changes nothing.
+//! Known deviations: a segment with SACK blocks, which nobody sends to a socket that has sent no data, changes nothing. It
+//! saves no metrics ([`crate::metrics`]): a host that does has receivers with a whole sender.
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use crate::clock::Deadline;
 use crate::config::{Agreement, Settings};
 use crate::ecn::EcnState;
 use crate::input::acknowledges_nothing;
+use crate::metrics::Ended;
 use crate::output::Outgoing;
 use crate::receiver::Receiver;
 use crate::rtt::{RTO_INITIAL, RttEstimator};
@@ -133,6 +135,10 @@ impl SendingHalf for Silent {
 
     fn connected(&mut self) {
         unreachable!("a pure receiver waits for a SYN")
+    }
+
+    fn leaves(&self) -> Option<Ended> {
+        None
     }
 
     fn handshake_repeated(&mut self) {}

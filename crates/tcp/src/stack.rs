@@ -30,6 +30,7 @@
 //! | `bbr` makes room for three skbs | no larger than the device takes [linux-4.16 tcp_bbr.c bbr_tso_segs_goal] | | |
 //! | HyStart counts milliseconds | yes | yes [linux-5.4 tcp_cubic.c hystart_update] | |
 //! | additive increase of BIC, Scalable TCP, Veno and YeAH counts ACKs | yes | yes [linux-5.4 tcp_yeah.c] | |
+//! | a host that saves metrics saves ssthresh | yes | yes [linux-5.4 tcp_metrics.c] | |
 //! | initial window | | | 3 segments [rfc3390] |
 //! | ACKs of data out of order | one each: compressed since 4.18 [linux-4.18 tcp_input.c] | | one each |
 //! | delayed ACK | | | each second segment, 100 ms, none quick [freebsd-9 tcp(4)] |
@@ -247,6 +248,15 @@ pub enum TsoDeferral {
     HalfRttAtMostOneMs,
 }
 
+/// Whether a host that saves the metrics of its connections ([`crate::SavedMetrics`]) saves ssthresh.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SsthreshMetric {
+    /// Yes.
+    Saved,
+    /// If `net.ipv4.tcp_no_ssthresh_metrics_save` is 0; it is 1 by default.
+    OnRequest,
+}
+
 /// One version of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stack {
@@ -298,6 +308,8 @@ pub struct Stack {
     pub out_of_order_mss: OutOfOrderMss,
     /// The treatment of a last FIN for which cwnd has no room.
     pub last_fin: LastFin,
+    /// Whether ssthresh is among the metrics that are saved.
+    pub ssthresh_metric: SsthreshMetric,
 }
 
 impl Stack {
@@ -329,6 +341,7 @@ impl Stack {
             stretch_acks,
             out_of_order_mss,
             last_fin,
+            ssthresh_metric,
         } = *self;
         vec![
             ("skb_overhead", skb_overhead.to_string()),
@@ -354,6 +367,7 @@ impl Stack {
             ("stretch_acks", format!("{stretch_acks:?}")),
             ("out_of_order_mss", format!("{out_of_order_mss:?}")),
             ("last_fin", format!("{last_fin:?}")),
+            ("ssthresh_metric", format!("{ssthresh_metric:?}")),
         ]
     }
 
@@ -404,6 +418,7 @@ pub const LINUX_6_12: Stack = Stack {
     stretch_acks: StretchAcks::CountSegments,
     out_of_order_mss: OutOfOrderMss::Measured,
     last_fin: LastFin::Waits,
+    ssthresh_metric: SsthreshMetric::OnRequest,
 };
 
 /// The long-term version before it, for which most packetdrill scripts were written.
@@ -445,6 +460,7 @@ pub const LINUX_5_10: Stack = Stack {
     stretch_acks: StretchAcks::CountSegments,
     out_of_order_mss: OutOfOrderMss::Ignored,
     last_fin: LastFin::Exempt,
+    ssthresh_metric: SsthreshMetric::OnRequest,
 };
 
 /// The Linux of the `ton22` paper.
@@ -453,6 +469,7 @@ pub const LINUX_5_4: Stack = Stack {
     cwnd_use: CwndUse::LargestFlight,
     hystart_clock: HyStartClock::Milliseconds,
     stretch_acks: StretchAcks::CountOnce,
+    ssthresh_metric: SsthreshMetric::Saved,
     ..LINUX_5_10
 };
 

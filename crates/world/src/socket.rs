@@ -73,8 +73,7 @@ impl<S: SendingHalf> TcpSocket<S> {
     pub(crate) fn read(&mut self, now: SimTime) -> Bytes {
         let bytes = self.endpoint.read(now);
         if self.endpoint.at_end() {
-            // Represents the FIN of a reader that closes at the end, which carries the ACK.
-            self.endpoint.quick_ack();
+            self.endpoint.close_at_end();
         }
         bytes
     }

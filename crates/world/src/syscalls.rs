@@ -92,7 +92,11 @@ impl Syscalls<'_> {
 
     /// What was read in the place of this application since the last call.
     pub(crate) fn count_read(&mut self, socket: SocketId) -> Bytes {
-        std::mem::take(&mut self.world.sockets.receiver(socket).uncounted)
+        for_tcp!(
+            &mut self.world.sockets.get_mut(socket).transport,
+            socket => std::mem::take(&mut socket.uncounted),
+            Bytes::ZERO
+        )
     }
 
     /// `send()` of `bytes` on a TCP socket.

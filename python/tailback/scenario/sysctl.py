@@ -14,7 +14,8 @@ from tailback.tc.units import shown, whole
 
 
 class Sysctl(Struct, frozen=True):
-    """One sysctl: `count` numbers from `min` to `max`. `default` is Linux's, for messages and listings."""
+    """One sysctl: `count` numbers from `min` to `max`. `default` is Linux's, but for `tcp_no_metrics_save`, which
+    hosts of an experiment have at 1; for messages and listings."""
 
     name: str
     unit: str
@@ -43,6 +44,14 @@ SYSCTLS: tuple[Sysctl, ...] = (
     ),
     Sysctl("net.ipv4.tcp_ecn", "0–2", "2", "ECN: 0 off, 1 request and accept it, 2 accept it", min=0, max=2),
     Sysctl("net.ipv4.tcp_slow_start_after_idle", "flag", "1", "cwnd decays after an idle time of one RTO"),
+    Sysctl(
+        "net.ipv4.tcp_no_metrics_save", "flag", "1",
+        "0, as in Linux: a connection leaves RTT, reordering and, before 5.6, ssthresh to later ones to the same host",
+    ),
+    Sysctl(
+        "net.ipv4.tcp_no_ssthresh_metrics_save", "flag", "1",
+        "0: it leaves ssthresh since 5.6, too, if tcp_no_metrics_save is 0",
+    ),
 )  # fmt: skip
 
 _BY_NAME = {row.name: row for row in SYSCTLS}

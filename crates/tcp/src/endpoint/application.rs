@@ -144,7 +144,22 @@ impl<S: SendingHalf> Endpoint<S> {
     #[cold]
     fn became_finished(&mut self) -> bool {
         let over = self.sender.is_aborted() || self.sender.has_finished();
-        over && !std::mem::replace(&mut self.finished_told, over)
+        let became = over && !std::mem::replace(&mut self.finished_told, over);
+        if became {
+            self.save_metrics();
+        }
+        became
+    }
+
+    /// The application has read everything, the peer has closed, and so does the application. Its FIN carries the ACK:
+    /// that ACK represents it. If the application still sends, it closes later.
+    #[cold]
+    #[inline(never)]
+    pub fn close_at_end(&mut self) {
+        self.quick_ack();
+        if !self.closed && self.sender.has_finished() {
+            self.save_metrics();
+        }
     }
 
     /// The peer has closed and all its data was received.

@@ -99,7 +99,7 @@ impl<S: SendingHalf> Endpoint<S> {
         let rtt = self.handshake_rtt(answer);
         let begins_with_one = self.begins_with_one_segment(answer);
         self.receiver.begin_receiving(self.sender.now());
-        let opening = Opening { window: answer.window, rtt, begins_with_one };
+        let opening = Opening { window: answer.window, rtt, begins_with_one, saved: self.saved_metrics() };
         self.sender.open(opening, draws);
         self.sync_receiver();
     }

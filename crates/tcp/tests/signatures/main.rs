@@ -11,6 +11,7 @@ mod pacing;
 mod push;
 mod receiver;
 mod recovery;
+mod saved_metrics;
 mod small_queue;
 mod socket_options;
 mod stacks;

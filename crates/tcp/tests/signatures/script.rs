@@ -319,6 +319,12 @@ impl Script {
         }
     }
 
+    /// The application closes.
+    pub fn close(&mut self) {
+        self.endpoint.close(self.now);
+        self.drain();
+    }
+
     /// The application reads all there is.
     pub fn read(&mut self) -> u64 {
         let bytes = self.endpoint.read(self.now).0;

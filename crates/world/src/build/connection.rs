@@ -89,11 +89,14 @@ impl Builder<'_> {
         }
         let (client, client_sends, built) = self.end(connection, Side::Client, path)?;
         let (server, server_sends, _) = self.end(connection, Side::Server, path)?;
+        // One that saves metrics saves those of its sender, too.
+        let needs_sender =
+            connection.server == ServerRole::Answers || server.settings.saved_metrics.is_some();
         let blueprint = Arc::new(Blueprint {
             client,
             server,
             client_sends,
-            server_sends: (connection.server == ServerRole::Answers).then_some(server_sends),
+            server_sends: needs_sender.then_some(server_sends),
             tos: tos(connection.dscp),
         });
         let &Connection { ends, server, cc, tsq, options, dscp, ip, .. } = connection;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tailback_tcp::{EcnUse, STACKS, Settings};
+use tailback_tcp::{EcnUse, STACKS, SavedMetrics, Settings, SsthreshMetric};
 
 use crate::BuildError;
 use crate::scenario::{Host, Offloads, SysctlValue};
@@ -40,8 +40,24 @@ const ROWS: &[Row] = &[
     Row {
         name: "net.ipv4.tcp_slow_start_after_idle",
         takes: "0 or 1",
+        apply: |settings, value| flag(value).map(|flag| settings.slow_start_after_idle = flag),
+    },
+    Row {
+        name: "net.ipv4.tcp_no_metrics_save",
+        takes: "0 (connections leave metrics to later ones) or 1",
         apply: |settings, value| {
-            number(value).filter(|&flag| flag <= 1).map(|flag| settings.slow_start_after_idle = flag == 1)
+            let saves = !flag(value)?;
+            settings.saved_metrics = saves.then(SavedMetrics::default);
+            Some(())
+        },
+    },
+    Row {
+        name: "net.ipv4.tcp_no_ssthresh_metrics_save",
+        takes: "0 (ssthresh is among the saved metrics) or 1; before Linux 5.6 leave it out, for ssthresh is always",
+        apply: |settings, value| {
+            let by_request = settings.stack.ssthresh_metric == SsthreshMetric::OnRequest;
+            settings.saves_ssthresh = !flag(value).filter(|_| by_request)?;
+            Some(())
         },
     },
     Row {
@@ -75,8 +91,15 @@ pub(crate) fn settings(host: &Host, path: &str) -> Result<Settings, BuildError> 
     let gso_max_segs = if host.offloads == Offloads::Off { 1 } else { GSO_MAX_SEGS };
     let limit_output_bytes = stack.output_limit.bytes();
     let initial_ssthresh = host.ssthresh;
-    let settings =
-        Settings { stack, gso_max_segs, limit_output_bytes, initial_ssthresh, ..Settings::default() };
+    let saves_ssthresh = stack.ssthresh_metric == SsthreshMetric::Saved;
+    let settings = Settings {
+        stack,
+        gso_max_segs,
+        limit_output_bytes,
+        initial_ssthresh,
+        saves_ssthresh,
+        ..Settings::default()
+    };
     apply(settings, &host.sysctl, &format!("{path}.sysctl"))
 }
 
@@ -113,6 +136,10 @@ fn number(value: SysctlValue) -> Option<u64> {
     }
 }
 
+fn flag(value: SysctlValue) -> Option<bool> {
+    number(value).filter(|&flag| flag <= 1).map(|flag| flag == 1)
+}
+
 fn percent(value: SysctlValue) -> Option<u32> {
     number(value).and_then(|number| u32::try_from(number).ok()).filter(|percent| (1..=1000).contains(percent))
 }
@@ -145,6 +172,26 @@ mod tests {
         let host = host("linux-6.12", "net.ipv4.tcp_pacing_ca_ratio", SysctlValue::Number(140));
         let set = settings(&host, "hosts[0]").unwrap();
         assert_eq!((set.pacing_ca_ratio, set.pacing_ss_ratio), (140, 200));
+    }
+
+    #[test]
+    fn metrics_are_saved_only_if_asked_for() {
+        let name = "net.ipv4.tcp_no_metrics_save";
+        for (value, saves) in [(0, true), (1, false)] {
+            let host = host("linux-5.4", name, SysctlValue::Number(value));
+            assert_eq!(settings(&host, "hosts[0]").unwrap().saved_metrics.is_some(), saves);
+        }
+    }
+
+    #[test]
+    fn ssthresh_is_among_the_metrics_before_5_6_and_later_by_a_sysctl_of_its_own() {
+        let name = "net.ipv4.tcp_no_ssthresh_metrics_save";
+        let later = host("linux-6.12", name, SysctlValue::Number(0));
+        assert!(settings(&later, "hosts[0]").unwrap().saves_ssthresh);
+        assert!(!settings(&Host { sysctl: BTreeMap::new(), ..later }, "hosts[0]").unwrap().saves_ssthresh);
+        let earlier = host("linux-5.4", name, SysctlValue::Number(0));
+        assert!(settings(&earlier, "hosts[0]").is_err());
+        assert!(settings(&Host { sysctl: BTreeMap::new(), ..earlier }, "hosts[0]").unwrap().saves_ssthresh);
     }
 
     #[test]

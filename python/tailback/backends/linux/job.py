@@ -15,7 +15,7 @@ longer charged to the small queue when it enters the link. Rates and delays are 
 
 Not modelled: the transmit ring of a network card and BQL (`ring`, `bql`); the overhead of each frame in an skb of
 several segments (HTB and netem count it once per skb).
-Neighbours are static, and no metrics are cached between connections (`tcp_no_metrics_save`).
+Neighbours are static, and no metrics are cached between connections, unless a host sets `tcp_no_metrics_save` to 0.
 """
 
 from __future__ import annotations

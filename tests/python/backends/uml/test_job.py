@@ -129,6 +129,16 @@ def test_three_numbers_of_a_sysctl_are_written_as_one_line(scenario: Make) -> No
     assert [step["value"] for step in steps if step.get("path") == path] == ["4096 16384 4194304"]
 
 
+def test_metrics_are_saved_between_connections_only_if_the_host_asks_for_it(scenario: Make) -> None:
+    hosts = scenario()["hosts"]
+    hosts[0]["sysctl"] = {"net.ipv4.tcp_no_metrics_save": 0}
+    steps = job_of(of_json(scenario(hosts=hosts)))["setup"]
+    path = "/proc/sys/net/ipv4/tcp_no_metrics_save"
+    last = {step["host"]: step["value"] for step in steps if step.get("path") == path}
+    assert last == dict.fromkeys(last, "1") | {0: "0"}
+    assert len(last) == len(hosts)
+
+
 def hosts(*offloads: str) -> list[dict[str, Any]]:
     return [{"name": f"h{n}", "stack": "linux-6.12", "sysctl": {}, "offloads": one} for n, one in enumerate(offloads)]
 
