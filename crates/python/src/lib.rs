@@ -11,6 +11,7 @@ mod own_control;
 mod progress;
 mod registry;
 mod run;
+mod table;
 
 use pyo3::prelude::*;
 
@@ -33,6 +34,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::run::{check, run, serve_air, try_module, watch_over_modules};
+    #[pymodule_export]
+    use super::table::Table;
 
     /// Version of the simulator.
     #[pyfunction]
