@@ -30,6 +30,24 @@ impl Table {
         self.stream.clone_ref(py)
     }
 
+    /// A `pyarrow.Table` as a table.
+    #[staticmethod]
+    fn of_arrow(table: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let pyarrow = table.py().import("pyarrow")?;
+        let sink = pyarrow.call_method0("BufferOutputStream")?;
+        let writer = pyarrow.getattr("ipc")?.call_method1("new_stream", (&sink, table.getattr("schema")?))?;
+        writer.call_method1("write_table", (table.call_method0("combine_chunks")?,))?;
+        writer.call_method0("close")?;
+        let stream = sink.call_method0("getvalue")?.call_method0("to_pybytes")?;
+        Table::new(stream.cast_into::<PyBytes>()?)
+    }
+
+    /// As a `pyarrow.Table`.
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let reader = py.import("pyarrow")?.getattr("ipc")?.call_method1("open_stream", (self.stream(py),))?;
+        reader.call_method0("read_all")
+    }
+
     /// The names of its columns, in order.
     #[getter]
     fn names(&self) -> Vec<String> {

@@ -36,6 +36,7 @@ fn filled(cells: impl Iterator<Item = Option<f64>>) -> Vec<f64> {
 pub(crate) fn words(column: &ArrayRef) -> Option<Words> {
     match column.data_type() {
         DataType::Utf8 => Some(of_text(column.as_string::<i32>().iter())),
+        DataType::LargeUtf8 => Some(of_text(column.as_string::<i64>().iter())),
         DataType::Null => Some(Words { codes: vec![-1; column.len()], known: Vec::new() }),
         _ => None,
     }

@@ -21,13 +21,13 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
 use bytes::Bytes;
 use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::data_type::{self, ByteArray, ByteArrayType, DoubleType};
+use parquet::data_type::{self, BoolType, ByteArray, ByteArrayType, DoubleType};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -93,7 +93,9 @@ fn write_column(writer: &mut SerializedColumnWriter<'_>, field: &Field, column: 
             let bits = ScalarBuffer::from(column.as_primitive::<UInt64Type>().values().inner().clone());
             cells.write::<data_type::Int64Type>(writer, &bits)
         }
-        DataType::Utf8 => cells.write::<ByteArrayType>(writer, &texts(column)),
+        DataType::Boolean => cells.write::<BoolType>(writer, &column.as_boolean().values().iter().collect::<Vec<_>>()),
+        DataType::Utf8 => cells.write::<ByteArrayType>(writer, &texts::<i32>(column)),
+        DataType::LargeUtf8 => cells.write::<ByteArrayType>(writer, &texts::<i64>(column)),
         other => Err(ParquetError::NYI(format!("column `{}` of type {other}", field.name()))),
     }
 }
@@ -123,9 +125,9 @@ fn levels(column: &ArrayRef) -> Vec<i16> {
 }
 
 /// The texts of a column, which are not copied.
-fn texts(column: &ArrayRef) -> Vec<ByteArray> {
-    let texts = column.as_string::<i32>();
+fn texts<O: OffsetSizeTrait>(column: &ArrayRef) -> Vec<ByteArray> {
+    let texts = column.as_string::<O>();
     let all = Bytes::from(texts.values().clone());
     let ends = texts.value_offsets().windows(2);
-    ends.map(|ends| ByteArray::from(all.slice(ends[0] as usize..ends[1] as usize))).collect()
+    ends.map(|ends| ByteArray::from(all.slice(ends[0].as_usize()..ends[1].as_usize()))).collect()
 }
