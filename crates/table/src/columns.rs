@@ -20,8 +20,12 @@ pub struct Words {
 pub(crate) fn numbers(column: &ArrayRef) -> Option<Vec<f64>> {
     Some(match column.data_type() {
         DataType::Float64 => filled(column.as_primitive::<Float64Type>().iter()),
-        DataType::UInt64 => filled(column.as_primitive::<UInt64Type>().iter().map(|cell| cell.map(|value| value as f64))),
-        DataType::Int64 => filled(column.as_primitive::<Int64Type>().iter().map(|cell| cell.map(|value| value as f64))),
+        DataType::UInt64 => {
+            filled(column.as_primitive::<UInt64Type>().iter().map(|cell| cell.map(|value| value as f64)))
+        }
+        DataType::Int64 => {
+            filled(column.as_primitive::<Int64Type>().iter().map(|cell| cell.map(|value| value as f64)))
+        }
         DataType::Boolean => filled(column.as_boolean().iter().map(|cell| cell.map(f64::from))),
         DataType::Null => vec![f64::NAN; column.len()],
         _ => return None,

@@ -116,3 +116,6 @@ impl Table {
 fn other_kind(name: &str, column: &ArrayRef, wanted: &'static str) -> TableError {
     TableError::OtherKind { column: name.to_owned(), found: column.data_type().clone(), wanted }
 }
+
+#[cfg(test)]
+mod tests;

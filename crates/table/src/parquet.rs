@@ -34,7 +34,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::ColumnPath;
 
 /// Rows from which a table is long.
-const LONG: usize = 10_000;
+pub(crate) const LONG: usize = 10_000;
 
 /// Rows per row group; fixed, so that the bytes do not depend on the library's default.
 const ROW_GROUP: usize = 1 << 20;
@@ -93,7 +93,9 @@ fn write_column(writer: &mut SerializedColumnWriter<'_>, field: &Field, column: 
             let bits = ScalarBuffer::from(column.as_primitive::<UInt64Type>().values().inner().clone());
             cells.write::<data_type::Int64Type>(writer, &bits)
         }
-        DataType::Boolean => cells.write::<BoolType>(writer, &column.as_boolean().values().iter().collect::<Vec<_>>()),
+        DataType::Boolean => {
+            cells.write::<BoolType>(writer, &column.as_boolean().values().iter().collect::<Vec<_>>())
+        }
         DataType::Utf8 => cells.write::<ByteArrayType>(writer, &texts::<i32>(column)),
         DataType::LargeUtf8 => cells.write::<ByteArrayType>(writer, &texts::<i64>(column)),
         other => Err(ParquetError::NYI(format!("column `{}` of type {other}", field.name()))),
@@ -108,7 +110,11 @@ struct Cells<'a> {
 }
 
 impl Cells<'_> {
-    fn write<T: data_type::DataType>(self, writer: &mut SerializedColumnWriter<'_>, all: &[T::T]) -> Result<()> {
+    fn write<T: data_type::DataType>(
+        self,
+        writer: &mut SerializedColumnWriter<'_>,
+        all: &[T::T],
+    ) -> Result<()> {
         let present = match self.nulls {
             Some(nulls) => Cow::Owned(nulls.valid_indices().map(|place| all[place].clone()).collect()),
             None => Cow::Borrowed(all),

@@ -1,7 +1,6 @@
 """Executes one run: the backend produces the tables, from which the summary is computed."""
 
 import time
-from collections.abc import Mapping
 from typing import Protocol
 
 from msgspec import Struct
@@ -54,9 +53,7 @@ def finish(backend: Backend, scenario: Scenario, measure: Measure, progress: Pro
     summary = summarise(result.tables, result.cost, measure)
     duration = time.monotonic() - clock
     tables = dict(sorted(result.tables.items()))
-    return Finished(
-        tables, summary, result.cost, started, duration, result.captures, result.notes, result.qdiscs
-    )
+    return Finished(tables, summary, result.cost, started, duration, result.captures, result.notes, result.qdiscs)
 
 
 def measure_of(run: RunPlan) -> Measure:

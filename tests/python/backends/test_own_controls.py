@@ -59,7 +59,7 @@ def failure(asked: Scenario) -> str:
 
 
 def tcp_info(result: RunResult) -> Any:
-    return result.tables["tcp_info"].to_pandas()
+    return result.tables["tcp_info"].to_arrow().to_pandas()
 
 
 def test_the_reno_to_begin_with_acts_as_the_built_in_one(tmp_path: Path) -> None:
