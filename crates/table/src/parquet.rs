@@ -39,6 +39,9 @@ pub(crate) const LONG: usize = 10_000;
 /// Rows per row group; fixed, so that the bytes do not depend on the library's default.
 const ROW_GROUP: usize = 1 << 20;
 
+/// Rows that are prepared at once; a multiple of what the library writes at once, so that it changes no bytes.
+const AT_ONCE: usize = 1 << 16;
+
 /// The name of the root of a file's schema, as the format suggests it. [parquet-format README]
 const ROOT: &str = "schema";
 
@@ -53,7 +56,9 @@ pub(crate) fn write(batch: &RecordBatch) -> Result<Vec<u8>> {
         let mut group = file.next_row_group()?;
         for (field, column) in rows.schema_ref().fields().iter().zip(rows.columns()) {
             let mut writer = group.next_column()?.expect("the file has a column for each field");
-            write_column(&mut writer, field, column)?;
+            for start in (0..column.len()).step_by(AT_ONCE) {
+                write_cells(&mut writer, field, &column.slice(start, AT_ONCE.min(column.len() - start)))?;
+            }
             writer.close()?;
         }
         group.close()?;
@@ -81,7 +86,7 @@ fn encoded(builder: WriterPropertiesBuilder, field: &Field) -> WriterPropertiesB
     builder.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, encoding)
 }
 
-fn write_column(writer: &mut SerializedColumnWriter<'_>, field: &Field, column: &ArrayRef) -> Result<()> {
+fn write_cells(writer: &mut SerializedColumnWriter<'_>, field: &Field, column: &ArrayRef) -> Result<()> {
     let cells = Cells { levels: field.is_nullable().then(|| levels(column)), nulls: column.nulls() };
     match column.data_type() {
         DataType::Float64 => cells.write::<DoubleType>(writer, column.as_primitive::<Float64Type>().values()),
