@@ -14,8 +14,8 @@ import pytest
 
 from performance.cases import CASES
 from tailback import _core
-from tailback.scenario import loads
 from tailback.resolved import to_json
+from tailback.scenario import loads
 
 EVERY_KIND = """
 links:

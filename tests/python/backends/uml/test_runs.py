@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from msgspec import structs
 
 from backends.conftest import SECOND, agent_in, flow, kernel_in, left_running
 from conformance.wired.experiment import Experiment, twin
 from fake_backend import Nobody, experiment, planned
+from tailback import _core
 from tailback.analysis import browsing, media
 from tailback.analysis.media import Stream
 from tailback.analysis.sharing import completion_times, flow_events
@@ -57,8 +57,8 @@ def run(uml: Uml, scenario: dict[str, Any]) -> RunResult:
     return uml.run(of_json(scenario), uml.new_progress())
 
 
-def rows(table: pa.Table, since: float, until: float) -> dict[str, list[Any]]:
-    frame = table.to_pandas()
+def rows(table: _core.Table, since: float, until: float) -> dict[str, list[Any]]:
+    frame = table.to_arrow().to_pandas()
     return {name: list(values) for name, values in frame[(frame.t >= since) & (frame.t < until)].items()}
 
 
