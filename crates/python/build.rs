@@ -19,9 +19,9 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 const BUILT: &str = "TAILBACK_AGENT";
 
 /// The crates that a run goes through: not the agent, which other kernels run, nor the packetdrill scripts.
-const ENGINE: [&str; 12] = [
-    "cc", "engine", "module", "packet", "pcapng", "python", "qdisc", "record", "tcp", "units", "wifi",
-    "world",
+const ENGINE: [&str; 13] = [
+    "cc", "engine", "module", "packet", "pcapng", "python", "qdisc", "record", "table", "tcp", "units",
+    "wifi", "world",
 ];
 
 /// What kernel modules are compiled with.

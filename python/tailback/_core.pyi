@@ -4,12 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Literal, NotRequired, TypedDict, final, type_check_only
 
+import pyarrow
+
 __all__ = [
     "Cancelled",
     "ControlFailed",
     "Flow",
     "Progress",
     "Sample",
+    "Table",
     "check",
     "congestion_controls",
     "drill",
@@ -24,6 +27,41 @@ __all__ = [
     "version",
     "watch_over_modules",
 ]
+
+@final
+class Table:
+    """A table of a run: an Arrow IPC stream of one batch, which it keeps."""
+
+    def __new__(cls, stream: bytes) -> Table:
+        """Raises `ValueError` if it is no such stream."""
+
+    @staticmethod
+    def of_arrow(table: pyarrow.Table) -> Table:
+        """The same rows, columns and units; imports pyarrow."""
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The same rows, columns and units; imports pyarrow."""
+
+    @property
+    def stream(self) -> bytes:
+        """The Arrow IPC stream."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its columns, in order."""
+
+    def __len__(self) -> int:
+        """How many rows it has."""
+
+    def numbers(self, name: str) -> bytes:
+        """A column of numbers as float64, NaN where a value is missing. Raises `KeyError`, or `TypeError` for text."""
+
+    def words(self, name: str) -> tuple[bytes, list[str]]:
+        """A column of text: the place of the word of each row as int64, −1 if it has none; the words in alphabetical
+        order. Raises `KeyError`, or `TypeError` for numbers."""
+
+    def to_parquet(self) -> bytes:
+        """The bytes of its Parquet file; the same rows give the same bytes."""
 
 @type_check_only
 class Outcome(TypedDict):

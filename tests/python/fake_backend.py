@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tailback import _core
 from tailback.backends import Clock, RunCancelled, RunFailed, RunInvalid, RunResult, Unsuitable
 from tailback.resolved import Cell, Control, Driver, Host, Mode, Ping, Record, Scenario, SmallQueue, Station, Tcp
 from tailback.results import ExperimentPlan, RunPlan, run_name
@@ -63,7 +64,7 @@ class FakeBackend:
         return RunResult(tables(scenario), cost)
 
 
-def tables(scenario: Scenario) -> dict[str, pa.Table]:
+def tables(scenario: Scenario) -> dict[str, _core.Table]:
     """The tables of `scenario`, which depend on nothing else."""
     tcp = scenario.tcp
     times = np.arange(1, scenario.duration_ns // 100_000_000 + 1) / 10
@@ -87,7 +88,7 @@ def tables(scenario: Scenario) -> dict[str, pa.Table]:
     }
 
 
-def air(ticks: int, tsq: str) -> pa.Table:
+def air(ticks: int, tsq: str) -> _core.Table:
     """A station and its access point alternate, 20 PPDUs per 100 ms; the PPDUs are longer without small queues."""
     units = {"t": "s", "from": "", "to": "", "mpdus": "", "received": "", "duration_us": "µs", "tries": "",
              "colliders": "", "access_us": "µs", "closed_by": ""}  # fmt: skip
@@ -101,20 +102,20 @@ def air(ticks: int, tsq: str) -> pa.Table:
     return table(units, rows)
 
 
-def events(rows: list[tuple[float, str, str, str]]) -> pa.Table:
+def events(rows: list[tuple[float, str, str, str]]) -> _core.Table:
     """The table `events` with these rows, which are of no flow."""
     units = {"t": "s", "what": "", "where": "", "reason": "", "flow": ""}
     return table(units, [(*row, "") for row in rows])
 
 
-def table(units: Mapping[str, str], rows: list[Any]) -> pa.Table:
-    """An Arrow table with units in the metadata of its columns, as the simulator writes it."""
+def table(units: Mapping[str, str], rows: list[Any]) -> _core.Table:
+    """A table with units in the metadata of its columns, as the simulator writes it."""
     arrays = [pa.array([row[place] for row in rows]) for place in range(len(units))]
     fields = [
         pa.field(name, array.type, metadata={"unit": unit} if unit else None)
         for (name, unit), array in zip(units.items(), arrays, strict=True)
     ]
-    return pa.table(arrays, schema=pa.schema(fields))
+    return _core.Table.of_arrow(pa.table(arrays, schema=pa.schema(fields)))
 
 
 def scenario(title: str = "test", *, seed: int = 1, flows: int = 2, tsq: str = "time", cc: str = "cubic") -> Scenario:

@@ -13,6 +13,7 @@ mod own_control;
 mod progress;
 mod registry;
 mod run;
+mod table;
 
 use pyo3::prelude::*;
 
@@ -35,6 +36,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::run::{check, run, serve_air, try_module, watch_over_modules};
+    #[pymodule_export]
+    use super::table::Table;
 
     /// Version of the simulator.
     #[pyfunction]

@@ -120,7 +120,7 @@ fn result<'py>(py: Python<'py>, outcome: &Outcome, spent: &Clocks) -> PyResult<B
 }
 
 /// A copy for Python; a `MemoryError` if there is no room for it.
-fn bytes<'py>(py: Python<'py>, of: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+pub(crate) fn bytes<'py>(py: Python<'py>, of: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     PyBytes::new_with(py, of.len(), |copy| {
         copy.copy_from_slice(of);
         Ok(())

@@ -1,8 +1,8 @@
 """A table of a run, with its columns as arrays.
 
-Metrics take a table of any kind (`Columns`): a pandas frame, an Arrow table, or a mapping of names to arrays. A column
-becomes an array when a metric first needs it; a summary needs five of the many columns of `tcp_info`. pandas is not
-imported, because that takes longer than to summarise ten runs.
+Metrics take a table of any kind (`Columns`): that of a run, a pandas frame, or a mapping of names to arrays. A column
+becomes an array when a metric first needs it; a summary needs five of the many columns of `tcp_info`. pandas and Arrow
+are not imported, because that takes longer than to summarise ten runs.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 from msgspec import Struct, field
+
+from tailback import _core
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,7 @@ Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
 Rows: TypeAlias = slice | Mask | Places
 """Some of the rows of a table."""
-Columns: TypeAlias = Union["Table", "pd.DataFrame", pa.Table, Mapping[str, Any]]
+Columns: TypeAlias = Union["Table", "pd.DataFrame", _core.Table, Mapping[str, Any]]
 """What can be read as a table."""
 
 
@@ -64,28 +65,30 @@ class Words(Struct, frozen=True):
 class Whole(Struct, eq=False, dict=True):
     """All rows of a table. Each column is converted once."""
 
-    columns: "pd.DataFrame | pa.Table | Mapping[str, Any]"
+    columns: "pd.DataFrame | _core.Table | Mapping[str, Any]"
     _numbers: dict[str, Values] = field(default_factory=dict)
     _words: dict[str, Words] = field(default_factory=dict)
 
     @cached_property
     def names(self) -> list[str]:
         """The names of its columns."""
-        return list(self.columns.column_names if isinstance(self.columns, pa.Table) else self.columns.keys())
+        return self.columns.names if isinstance(self.columns, _core.Table) else list(self.columns.keys())
 
     def __len__(self) -> int:
+        if isinstance(self.columns, _core.Table):
+            return len(self.columns)
         return len(self.columns[self.names[0]]) if self.names else 0
 
     def numbers(self, name: str) -> Values:
         """A column as floating point; unknown values are NaN."""
         if name not in self._numbers:
-            self._numbers[name] = _numbers(self.columns[name])
+            self._numbers[name] = _numbers(self.columns, name)
         return self._numbers[name]
 
     def words(self, name: str) -> Words:
         """A column of text."""
         if name not in self._words:
-            self._words[name] = _words(self.columns[name])
+            self._words[name] = _words(self.columns, name)
         return self._words[name]
 
     @cached_property
@@ -99,24 +102,17 @@ class Whole(Struct, eq=False, dict=True):
         return bool((self.t_ns[1:] >= self.t_ns[:-1]).all())
 
 
-# Arrow's own way from a column to an array, `to_numpy`, imports pandas.
+def _numbers(columns: "pd.DataFrame | _core.Table | Mapping[str, Any]", name: str) -> Values:
+    if isinstance(columns, _core.Table):
+        return np.frombuffer(columns.numbers(name), dtype=np.float64)
+    return np.asarray(columns[name], dtype=np.float64)
 
 
-def _numbers(column: Any) -> Values:
-    if not isinstance(column, pa.ChunkedArray):
-        return np.asarray(column, dtype=np.float64)
-    if not pa.types.is_integer(column.type) and not pa.types.is_floating(column.type):
-        return np.array(column.to_pylist(), dtype=np.float64)
-    whole = column.combine_chunks()
-    if not whole.null_count:
-        return np.asarray(np.from_dlpack(whole), dtype=np.float64)
-    batch = pa.record_batch([whole], names=["numbers"])
-    return np.asarray(batch.to_tensor(null_to_nan=True).to_numpy()[:, 0], dtype=np.float64)
-
-
-def _words(column: Any) -> Words:
-    arrow = isinstance(column, pa.ChunkedArray)
-    words = column.to_pylist() if arrow else np.asarray(column, dtype=object).tolist()
+def _words(columns: "pd.DataFrame | _core.Table | Mapping[str, Any]", name: str) -> Words:
+    if isinstance(columns, _core.Table):
+        places, known = columns.words(name)
+        return Words(np.frombuffer(places, dtype=np.int64).astype(np.intp, copy=False), known)
+    words = np.asarray(columns[name], dtype=object).tolist()
     distinct = dict.fromkeys(words, -1)
     known = sorted(word for word in distinct if isinstance(word, str))
     codes = {**distinct, **{word: code for code, word in enumerate(known)}}

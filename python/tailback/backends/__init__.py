@@ -6,17 +6,14 @@ observe are absent from its tables.
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct, field
 
+from tailback import _core
 from tailback.resolved import Scenario
 
-if TYPE_CHECKING:
-    # What only checks an experiment should not wait for it to load.
-    import pyarrow as pa
-
-Tables: TypeAlias = "Mapping[str, pa.Table]"
+Tables: TypeAlias = Mapping[str, _core.Table]
 Cost: TypeAlias = Mapping[str, float]
 
 

@@ -62,9 +62,7 @@ class Sim:
         """Simulates `scenario`."""
         if not isinstance(progress, _core.Progress):
             raise TypeError("the simulator needs a progress object from its own `new_progress()`")
-        # Imported here, because `check` does not need them.
-        import pyarrow as pa
-
+        # Imported here, because `check` does not need it.
         from tailback.backends.qdisc_stats import of_simulator
 
         controls = OwnControls(scenario)
@@ -79,7 +77,7 @@ class Sim:
             raise RunFailed(str(error)) from error
         except _core.ControlFailed as failed:
             raise RunFailed(_described(controls, failed)) from failed
-        tables = {name: pa.ipc.open_stream(stream).read_all() for name, stream in found["tables"].items()}
+        tables = {name: _core.Table(stream) for name, stream in found["tables"].items()}
         stats = of_simulator(scenario, json.loads(found["qdiscs"]))
         return RunResult(tables, found["cost"], found["captures"], found.get("notes", {}), stats)
 

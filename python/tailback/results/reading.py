@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from tailback.resolved import Scenario, ScenarioUnreadable, of_json
 from tailback.results import soundness, store, tables
 from tailback.results.errors import NotResults, RunDamaged
@@ -120,6 +118,9 @@ class RunFolder(Tables):
             there = ", ".join(sorted(f"`{file.stem}`" for file in self.path.glob(f"*{tables.SUFFIX}")))
             raise NotResults(f"`{self.path}` has no table `{name}`\n  hint: it has {there}")
         content = self._content(path.name)
+        # Imported here, because `tailback run` only writes tables.
+        import pyarrow as pa
+
         try:
             return tables.from_parquet(content)
         except (pa.ArrowException, OSError, ValueError) as error:

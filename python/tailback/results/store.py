@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import msgspec
-import pyarrow as pa
 from msgspec import Struct, field
 
+from tailback import _core
 from tailback.resolved import to_json
 from tailback.results import durable, provenance, soundness, tables
 from tailback.results.errors import FolderTaken, ResultsUnwritable, RunDamaged
@@ -74,7 +74,7 @@ class ExperimentPlan(Struct, frozen=True):
 class Finished(Struct, frozen=True):
     """The results of a run: tables, the summary over its measurement window, cost and time."""
 
-    tables: Mapping[str, pa.Table]
+    tables: Mapping[str, _core.Table]
     summary: Mapping[str, Any]
     cost: Mapping[str, float]
     started: str
@@ -118,13 +118,13 @@ class Store(Struct, frozen=True):
 
     def write(self, run: RunPlan, finished: Finished) -> Path:
         """Writes the folder of `run`; returns its path."""
-        contents = {name + tables.SUFFIX: tables.to_parquet(table) for name, table in finished.tables.items()}
+        contents = {name + tables.SUFFIX: table.to_parquet() for name, table in finished.tables.items()}
         contents |= {f"{host}{CAPTURE}": capture for host, capture in finished.captures.items()}
         contents[SUMMARY] = _json(finished.summary)
         if finished.qdiscs:
             contents[QDISCS] = _json(finished.qdiscs)
         manifest = self._manifest(run, finished)
-        manifest["tables"] = {name: {"rows": table.num_rows} for name, table in finished.tables.items()}
+        manifest["tables"] = {name: {"rows": len(table)} for name, table in finished.tables.items()}
         manifest["files"] = soundness.noted(contents)
         contents[MANIFEST] = _json(manifest)
         return self._keep(run, contents)

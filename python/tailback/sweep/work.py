@@ -1,10 +1,8 @@
 """Executes one run: the backend produces the tables, from which the summary is computed."""
 
 import time
-from collections.abc import Mapping
 from typing import Protocol
 
-import pyarrow as pa
 from msgspec import Struct
 
 from tailback.analysis import Measure, Window, summarise
@@ -12,7 +10,7 @@ from tailback.analysis.media import Stream
 from tailback.analysis.responsiveness import Probes
 from tailback.analysis.watching import Playback
 from tailback.analysis.window import NANOSECONDS
-from tailback.backends import Backend, Progress, RunResult, backend_for
+from tailback.backends import Backend, Progress, backend_for
 from tailback.resolved import Flow, Paths, Request, Scenario, Udp, Video, mean_rate
 from tailback.results import RunPlan
 from tailback.results.provenance import utc_now
@@ -54,9 +52,8 @@ def finish(backend: Backend, scenario: Scenario, measure: Measure, progress: Pro
     result = backend.run(scenario, progress)
     summary = summarise(result.tables, result.cost, measure)
     duration = time.monotonic() - clock
-    return Finished(
-        _sorted(result), summary, result.cost, started, duration, result.captures, result.notes, result.qdiscs
-    )
+    tables = dict(sorted(result.tables.items()))
+    return Finished(tables, summary, result.cost, started, duration, result.captures, result.notes, result.qdiscs)
 
 
 def measure_of(run: RunPlan) -> Measure:
@@ -114,7 +111,3 @@ def _rates(run: RunPlan) -> dict[str, float]:
     """The mean rate over the window in bit/s, of each device that has one."""
     found = {device.name: mean_rate(device, *run.window_ns) for device in run.scenario.devices}
     return {name: rate for name, rate in found.items() if rate}
-
-
-def _sorted(result: RunResult) -> Mapping[str, pa.Table]:
-    return dict(sorted(result.tables.items()))

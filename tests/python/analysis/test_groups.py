@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tailback import _core
 from tailback.analysis import Window
 from tailback.analysis.groups import grouped
 from tailback.analysis.table import Columns, Table
@@ -68,9 +69,8 @@ def test_rows_in_any_order_are_selected_by_their_time(times: list[int], one: int
     "kind",
     [
         pd.DataFrame,
-        pa.table,
+        lambda columns: _core.Table.of_arrow(pa.table(columns)),
         dict,
-        lambda columns: pa.table({"name": pa.array(columns["name"]).dictionary_encode(), "n": columns["n"]}),
         lambda columns: pd.DataFrame(columns).astype({"name": "category", "n": "Int64"}),
     ],
 )

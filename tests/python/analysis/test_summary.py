@@ -25,7 +25,7 @@ MEASURE = Measure(
 
 
 def frames() -> dict[str, pd.DataFrame]:
-    return {name: table.to_pandas() for name, table in tables(scenario()).items()}
+    return {name: table.to_arrow().to_pandas() for name, table in tables(scenario()).items()}
 
 
 def test_a_summary_has_the_keys_of_the_contract_in_its_order() -> None:
@@ -66,7 +66,7 @@ def test_a_flow_that_received_nothing_is_known_to_have_received_nothing() -> Non
 
 
 def test_events_without_a_drop_say_that_there_was_none() -> None:
-    quiet = {"events": events([(1.0, "ca_state", "client", "recovery")]).to_pandas()}
+    quiet = {"events": events([(1.0, "ca_state", "client", "recovery")]).to_arrow().to_pandas()}
     assert summarise(quiet, {}, MEASURE) == {"drops": {}, "marks": 0}
 
 

@@ -96,16 +96,18 @@ def refusal(asked: Scenario) -> str:
 def test_a_module_of_the_kernel_gives_the_windows_of_our_control(
     headers: kernel.Headers, tmp_path: Path, name: str
 ) -> None:
-    theirs = run(scenario_of(tmp_path, f"{{module: {headers.controls / f'tcp_{name}.c'}}}")).tables["tcp_info"]
-    ours = run(scenario_of(tmp_path, name)).tables["tcp_info"]
+    theirs = (
+        run(scenario_of(tmp_path, f"{{module: {headers.controls / f'tcp_{name}.c'}}}")).tables["tcp_info"].to_arrow()
+    )
+    ours = run(scenario_of(tmp_path, name)).tables["tcp_info"].to_arrow()
     for column in ("t", "snd_cwnd", "snd_ssthresh", "pacing_rate"):
         assert theirs[column].to_pylist() == ours[column].to_pylist()
     assert max(ours["snd_cwnd"].to_pylist()) > 20
 
 
 def test_what_bbr_says_of_itself_is_in_the_columns_of_bbr(headers: kernel.Headers, tmp_path: Path) -> None:
-    theirs = run(scenario_of(tmp_path, f"{{module: {headers.controls / 'tcp_bbr.c'}}}")).tables["tcp_info"]
-    ours = run(scenario_of(tmp_path, "bbr")).tables["tcp_info"]
+    theirs = run(scenario_of(tmp_path, f"{{module: {headers.controls / 'tcp_bbr.c'}}}")).tables["tcp_info"].to_arrow()
+    ours = run(scenario_of(tmp_path, "bbr")).tables["tcp_info"].to_arrow()
     for column in ("bbr_bw", "bbr_min_rtt", "bbr_pacing_gain", "bbr_cwnd_gain"):
         assert theirs[column].to_pylist() == ours[column].to_pylist()
     assert max(ours["bbr_bw"].to_pylist()) > 2_000_000, "bytes per second"
@@ -207,7 +209,7 @@ def test_a_module_for_a_tree_with_bbr3_is_told_of_lost_segments(
     theirs = with_members_of_bbr_trees(headers, tmp_path / "tree")
     monkeypatch.setattr(modules, "find_headers", lambda _: theirs)
     (tmp_path / "tcp_mine.c").write_text(WITNESS + REGISTERED % "")
-    sample = run(scenario_of(tmp_path, "{module: tcp_mine.c}")).tables["tcp_info"].to_pylist()[-1]
+    sample = run(scenario_of(tmp_path, "{module: tcp_mine.c}")).tables["tcp_info"].to_arrow().to_pylist()[-1]
     assert sample["bbr_min_rtt"] == sample["total_retrans"] > 10, "losses that it was told of"
     assert 60 < sample["bbr_bw"] <= 100, "segments in flight when one that was lost was sent"
     assert 60 < sample["bbr_pacing_gain"] <= 100, "segments in flight when one that was acknowledged was sent"
@@ -216,8 +218,8 @@ def test_a_module_for_a_tree_with_bbr3_is_told_of_lost_segments(
 
 def test_a_module_parameter_does_what_it_does_in_our_control(headers: kernel.Headers, tmp_path: Path) -> None:
     cubic = headers.controls / "tcp_cubic.c"
-    theirs = run(scenario_of(tmp_path, f"{{module: {cubic}, beta: 512, hystart: 0}}")).tables["tcp_info"]
-    ours = run(scenario_of(tmp_path, "{name: cubic, beta: 512, hystart: 0}")).tables["tcp_info"]
+    theirs = run(scenario_of(tmp_path, f"{{module: {cubic}, beta: 512, hystart: 0}}")).tables["tcp_info"].to_arrow()
+    ours = run(scenario_of(tmp_path, "{name: cubic, beta: 512, hystart: 0}")).tables["tcp_info"].to_arrow()
     assert theirs["snd_cwnd"].to_pylist() == ours["snd_cwnd"].to_pylist()
 
 
@@ -288,7 +290,7 @@ def test_flows_with_other_parameters_have_variables_of_their_own(tmp_path: Path)
     (tmp_path / "experiment.yaml").write_text(
         EXPERIMENT.replace("[{tcp: client -> server, name: upload, stop: 3s}]", f"[{flows}]")
     )
-    info = run(scenario.load(tmp_path / "experiment.yaml").runs()[0].scenario).tables["tcp_info"].to_pandas()
+    info = run(scenario.load(tmp_path / "experiment.yaml").runs()[0].scenario).tables["tcp_info"].to_arrow().to_pandas()
     last = {
         str(flow): list(rows["snd_cwnd"])[-1] for flow, rows in info[info["t"] < 2.9].groupby("flow", observed=True)
     }

@@ -59,7 +59,7 @@ def failure(asked: Scenario) -> str:
 
 
 def tcp_info(result: RunResult) -> Any:
-    return result.tables["tcp_info"].to_pandas()
+    return result.tables["tcp_info"].to_arrow().to_pandas()
 
 
 def test_the_reno_to_begin_with_acts_as_the_built_in_one(tmp_path: Path) -> None:
@@ -73,7 +73,10 @@ def test_the_reno_to_begin_with_acts_as_the_built_in_one(tmp_path: Path) -> None
 def test_two_runs_are_the_same_to_the_bit_also_with_random_numbers(tmp_path: Path) -> None:
     grow = "flow.cwnd += flow.random.random() * sample.acked / flow.cwnd"
     asked = mine(tmp_path, on_ack=grow, on_loss="flow.ssthresh = max(flow.cwnd / 2, 2)")
-    assert run(asked).tables == run(asked).tables
+    first, second = run(asked).tables, run(asked).tables
+    assert {name: table.stream for name, table in first.items()} == {
+        name: table.stream for name, table in second.items()
+    }
 
 
 def test_a_fraction_of_cwnd_is_kept_from_ack_to_ack(tmp_path: Path) -> None:

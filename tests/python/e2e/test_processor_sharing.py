@@ -80,7 +80,7 @@ def test_flows_over_a_fair_queue_take_as_long_as_under_processor_sharing(load: f
     assert sum(length for _, length in jobs.values()) / 40 == pytest.approx(load, rel=0.1)
     shared = dict(zip(jobs, sharing(jobs.values()), strict=True))
     sim = Sim()
-    events = sim.run(planned.scenario, sim.new_progress()).tables["events"].to_pandas()
+    events = sim.run(planned.scenario, sim.new_progress()).tables["events"].to_arrow().to_pandas()
     start, end = (events[events["what"] == what].set_index("flow")["t"] for what in ("flow_start", "flow_end"))
     took = (end - start).dropna()
     assert len(took) > 0.95 * len(flows)

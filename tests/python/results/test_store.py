@@ -16,6 +16,7 @@ import pytest
 from msgspec import structs
 
 from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenario, tables
+from tailback import _core
 from tailback.analysis import configurations
 from tailback.resolved import of_json, to_json
 from tailback.results import (
@@ -31,8 +32,10 @@ from tailback.results import (
     run_name,
 )
 from tailback.results.store import Finished
-from tailback.results.tables import LONG, to_parquet
 from tailback.sweep import Sweep, run_all
+
+LONG = 10_000
+"""The rows from which a table is long (crates/table/src/parquet.rs)."""
 
 RUN = planned({"cc": "cubic"}, scenario())
 PLAN = experiment([RUN])
@@ -78,7 +81,7 @@ def test_tables_keep_their_units_and_are_compressed(tmp_path: Path) -> None:
 
 
 def test_a_long_table_is_compressed_more() -> None:
-    content = to_parquet(pa.table({"t": [0.1] * LONG}))
+    content = _core.Table.of_arrow(pa.table({"t": [0.1] * LONG})).to_parquet()
     assert pq.ParquetFile(pa.BufferReader(content)).metadata.row_group(0).column(0).compression == "ZSTD"
 
 
@@ -97,7 +100,7 @@ def test_every_value_is_read_as_it_was_written() -> None:
         "up": pa.array([True, None, False, True]),
     }
     table = pa.table(columns)
-    assert pq.read_table(pa.BufferReader(to_parquet(table))).equals(table)
+    assert pq.read_table(pa.BufferReader(_core.Table.of_arrow(table).to_parquet())).equals(table)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,9 @@ def runs() -> dict[tuple[str, int], dict[str, pd.DataFrame]]:
     found = {}
     for run in load(FILE, SHORT).runs():
         tables = sim.run(run.scenario, sim.new_progress()).tables
-        found[run.axes["access"], run.repetition] = {name: table.to_pandas() for name, table in tables.items()}
+        found[run.axes["access"], run.repetition] = {
+            name: table.to_arrow().to_pandas() for name, table in tables.items()
+        }
     return found
 
 

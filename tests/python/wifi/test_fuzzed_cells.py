@@ -75,7 +75,7 @@ def run(cell: dict[str, Any], seed: int) -> dict[str, pa.Table]:
     )
     sim = Sim()
     scenario = loads(text.replace("True", "true").replace("False", "false")).runs()[0].scenario
-    return dict(sim.run(scenario, sim.new_progress()).tables)
+    return {name: table.to_arrow() for name, table in sim.run(scenario, sim.new_progress()).tables.items()}
 
 
 @settings(max_examples=cases(30))

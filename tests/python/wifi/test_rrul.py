@@ -30,7 +30,7 @@ def tables(*entries: str, stack: str = "linux-6.12") -> dict[str, pd.DataFrame]:
     sim = Sim()
     text = f"hosts: {{router: {{stack: {stack}}}}}\n" + CELL % "\n".join(f"  - {entry}" for entry in entries)
     scenario = loads(text).runs()[0].scenario
-    return {name: table.to_pandas() for name, table in sim.run(scenario, sim.new_progress()).tables.items()}
+    return {name: table.to_arrow().to_pandas() for name, table in sim.run(scenario, sim.new_progress()).tables.items()}
 
 
 def test_in_rrul_pings_marked_as_voice_are_answered_more_often_than_unmarked_ones() -> None:

@@ -76,7 +76,9 @@ def run(traffic: str = UPLOAD, driver: str = "ath9k", mcs: int = 15, cc: str = "
     words = [f"cc={cc}", *(f"{key}={value}" for key, value in settings.items())]
     scenario = loads(text, words).runs()[0].scenario
     sim = Sim()
-    return Run({name: table.to_pandas() for name, table in sim.run(scenario, sim.new_progress()).tables.items()})
+    return Run(
+        {name: table.to_arrow().to_pandas() for name, table in sim.run(scenario, sim.new_progress()).tables.items()}
+    )
 
 
 def test_a_download_carries_what_the_air_leaves_beside_its_acks() -> None:

@@ -22,7 +22,7 @@ def tables(*overrides: str) -> dict[str, pd.DataFrame]:
     """The tables of the first run."""
     sim = Sim()
     scenario = load(FILE, [*SHORT, *overrides]).runs()[0].scenario
-    return {name: table.to_pandas() for name, table in sim.run(scenario, sim.new_progress()).tables.items()}
+    return {name: table.to_arrow().to_pandas() for name, table in sim.run(scenario, sim.new_progress()).tables.items()}
 
 
 def mean_size(*overrides: str) -> float:

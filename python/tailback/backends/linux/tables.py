@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from tailback import _core
+
 TEXT, COUNT, NUMBER = pa.string(), pa.uint64(), pa.float64()
 
 COLUMNS: Mapping[str, Mapping[str, tuple[pa.DataType, str]]] = {
@@ -169,6 +171,11 @@ def read_tables(folder: Path) -> dict[str, pa.Table]:
         "radios": read_table(folder, "radios", RADIOS),
     }
     return found | {name: table for name, table in more.items() if table.num_rows}
+
+
+def recorded(found: Mapping[str, pa.Table]) -> dict[str, _core.Table]:
+    """The tables as every backend gives them back."""
+    return {name: _core.Table.of_arrow(table) for name, table in found.items()}
 
 
 def read_table(folder: Path, name: str, columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Table:

@@ -26,7 +26,7 @@ from tailback.backends.linux import captures, own_modules, process
 from tailback.backends.linux.job import job_of
 from tailback.backends.linux.qdisc_stats import of_kernel
 from tailback.backends.linux.steps import PROGRAMS
-from tailback.backends.linux.tables import read_segments, read_tables
+from tailback.backends.linux.tables import read_segments, read_tables, recorded
 from tailback.backends.netns import emulation, modules, suitable
 from tailback.backends.netns.probe import Probe
 from tailback.backends.netns.turn import Turn
@@ -88,7 +88,7 @@ class Netns:
             stats = of_kernel(scenario, folder)
             found, segments = captures.read(scenario, folder), {"segments": read_segments(folder)}
             notes = own_modules.notes(made, {"kernel": f"Linux {platform.release()}"})
-            return RunResult(read_tables(folder), {**cost, **segments}, found, notes, stats)
+            return RunResult(recorded(read_tables(folder)), {**cost, **segments}, found, notes, stats)
 
     def _run_agent(self, folder: Path, duration_ns: int, progress: process.Progress) -> dict[str, float]:
         looks, started = emulation.Sampler(), time.monotonic()

@@ -159,7 +159,7 @@ class _Run:
             found, cost = _tables(Path(folder), self._measured)
         unsure = max(offset.uncertainty_ns for offset in before.values()) / 1e3
         provenance = {"testbed": {"file": testbed.path, "says": testbed.document(), "machines": notes}}
-        return RunResult(found, {**cost, "clock_uncertainty_us": unsure}, captures, provenance)
+        return RunResult(tables.recorded(found), {**cost, "clock_uncertainty_us": unsure}, captures, provenance)
 
     def _measure(self, offsets: Mapping[str, Offset], lead_s: float) -> dict[str, bytes]:
         """Starts all machines at the same time and waits for their end; returns the captures by machine.

@@ -20,7 +20,7 @@ from tailback.backends import Clock, Progress, RunResult, Unsuitable
 from tailback.backends.linux import captures, own_modules, process
 from tailback.backends.linux.qdisc_stats import of_kernel
 from tailback.backends.linux.steps import PROGRAMS
-from tailback.backends.linux.tables import read_segments, read_tables
+from tailback.backends.linux.tables import read_segments, read_tables, recorded
 from tailback.backends.uml import instance, suitable
 from tailback.backends.uml.air import read_air
 from tailback.backends.uml.settings import job_of
@@ -97,7 +97,7 @@ class Uml:
             tables = read_tables(folder)
             if scenario.cells:
                 tables |= read_air(folder, tables.get("radios"))
-            return RunResult(tables, {**cost, **segments}, found, notes, stats)
+            return RunResult(recorded(tables), {**cost, **segments}, found, notes, stats)
 
     def _modules(self, scenario: Scenario) -> Mapping[str, Path]:
         """The modules of the user by their names in the kernel, built for it; raises `Unsuitable` if one cannot be."""

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from tailback import _core
 from tailback.analysis import Measure, Window, summarise
 from tailback.formats.errors import NotReadable
 from tailback.formats.flent.reader import FlentFile, Row, content, parse
@@ -81,7 +82,7 @@ def import_files(files: Sequence[Path], folder: Path, axes: Mapping[str, str]) -
     plan = ExperimentPlan(title, source, (), "flent", [run.plan for run in runs])
     with claim(folder, plan) as store:
         for run in runs:
-            tables = {name: _arrow(frame) for name, frame in run.frames.items()}
+            tables = {name: _table(frame) for name, frame in run.frames.items()}
             summary = summarise(run.frames, {}, run.measure)
             if store.complete(run.plan) is None:
                 store.write(run.plan, Finished(tables, summary, {}, utc_now(), 0.0))
@@ -301,9 +302,9 @@ def _window(found: FlentFile, frames: Frames, step: float) -> tuple[int, int]:
     return int(first * 1e9), max(int(last * 1e9), int((first + step) * 1e9))
 
 
-def _arrow(frame: pd.DataFrame) -> pa.Table:
+def _table(frame: pd.DataFrame) -> _core.Table:
     table = pa.Table.from_pandas(frame, preserve_index=False)
     fields = [
         field.with_metadata({"unit": UNITS[field.name]} if field.name in UNITS else None) for field in table.schema
     ]
-    return table.cast(pa.schema(fields))
+    return _core.Table.of_arrow(table.cast(pa.schema(fields)))

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from tailback import _core
 from tailback.analysis import Measure, Window, passive, summarise
 from tailback.formats.errors import NotReadable
 from tailback.formats.pcap.frames import MAX_BYTES
@@ -42,8 +43,8 @@ def import_files(files: Sequence[Path], folder: Path, axes: Mapping[str, str]) -
     summary = summarise(frames, {}, measure) | ({"retransmits": sum(sent_again.values())} if sent_again else {})
     with claim(folder, plan) as store:
         if store.complete(run) is None:
-            arrow = {name: _arrow(frame) for name, frame in frames.items()}
-            store.write(run, Finished(arrow, summary, {}, utc_now(), 0.0))
+            written = {name: _table(frame) for name, frame in frames.items()}
+            store.write(run, Finished(written, summary, {}, utc_now(), 0.0))
     return folder
 
 
@@ -100,9 +101,9 @@ def _build(files: Sequence[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _arrow(frame: pd.DataFrame) -> pa.Table:
+def _table(frame: pd.DataFrame) -> _core.Table:
     table = pa.Table.from_pandas(frame, preserve_index=False)
     fields = [
         field.with_metadata({"unit": UNITS[field.name]} if field.name in UNITS else None) for field in table.schema
     ]
-    return table.cast(pa.schema(fields))
+    return _core.Table.of_arrow(table.cast(pa.schema(fields)))

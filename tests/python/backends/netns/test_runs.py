@@ -97,12 +97,12 @@ def test_the_tables_are_those_of_the_contract_and_the_rate_is_kept(netns: Netns,
     given = bare()
     given["traffic"][1]["cc"] = {"name": "reno", "options": {}}
     result = netns.run(of_json(given), netns.new_progress())
-    assert {name: table.column_names for name, table in result.tables.items()} == {
+    assert {name: table.names for name, table in result.tables.items()} == {
         name: list(columns) for name, columns in tables.COLUMNS.items()
     }
     shares = {f"cpu_{name}" for name in ("running", "waiting", "softirq", "stolen", "late")}
     assert set(result.cost) == {"wall_s", "cpu_s", "sim_s", "segments"} | shares
-    qdisc = result.tables["qdisc"].to_pandas()
+    qdisc = result.tables["qdisc"].to_arrow().to_pandas()
     assert set(qdisc["device"]) == {"client -> router"}
     assert set(qdisc["kind"]) == {"htb", "pfifo"}
     last = qdisc[qdisc.kind == "htb"].iloc[-1]
@@ -110,8 +110,8 @@ def test_the_tables_are_those_of_the_contract_and_the_rate_is_kept(netns: Netns,
     assert 0 < last.sent_bytes * 8 / 2 < 1.05 * 10e6
     # Offloads are off: a packet is one segment.
     assert last.sent_bytes / last.sent_packets < 1514
-    assert set(result.tables["flows"]["flow"].to_pylist()) == {"upload.1", "upload.2"}
-    assert min(result.tables["ping"].to_pandas().rtt_ms.dropna()) > 0
+    assert set(result.tables["flows"].to_arrow()["flow"].to_pylist()) == {"upload.1", "upload.2"}
+    assert min(result.tables["ping"].to_arrow().to_pandas().rtt_ms.dropna()) > 0
     made = {device["interface"] for device in job_of(of_json(given))["devices"]}
     assert made
     assert (devices() - before).isdisjoint(made)
@@ -162,11 +162,11 @@ def test_a_flow_goes_over_ipv6_with_datagrams_and_pings_beside_it(netns: Netns, 
     scenario = of_json(given)
     netns.check(scenario)
     result = netns.run(scenario, netns.new_progress())
-    last = result.tables["tcp_info"].to_pandas().iloc[-1]
+    last = result.tables["tcp_info"].to_arrow().to_pandas().iloc[-1]
     # A header of 40 bytes and timestamps leave 1428 bytes of a packet of 1500. Both are of one moment.
     assert 1300 < last.bytes_acked / (last.delivered - last.sacked) <= 1428
-    assert result.tables["udp"].to_pandas()["received"].sum() > 0
-    assert result.tables["ping"].to_pandas()["rtt_ms"].count() > 0
+    assert result.tables["udp"].to_arrow().to_pandas()["received"].sum() > 0
+    assert result.tables["ping"].to_arrow().to_pandas()["rtt_ms"].count() > 0
 
 
 def test_a_network_that_only_the_processor_limits_is_invalid(agent: Path, bare: Make) -> None:
@@ -285,7 +285,7 @@ def test_a_link_with_a_delay_is_run_or_refused_with_what_is_missing(netns: Netns
         assert "modprobe -a sch_netem" in str(refused)
         return
     found = netns.run(of_json(given), netns.new_progress())
-    assert min(found.tables["ping"].to_pandas().rtt_ms.dropna()) >= 10.0
+    assert min(found.tables["ping"].to_arrow().to_pandas().rtt_ms.dropna()) >= 10.0
 
 
 def test_where_namespaces_are_not_allowed_the_remedies_are_named(bare: Make, tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_a_list_of_disciplines_is_passed_through_in_its_order(ssh: Ssh, lab: Lab
     given = resolved("duration=2s", "measure.pcap=[h1, h4]", text=text)
     ssh.check(given)
     found = ssh.run(given, ssh.new_progress())
-    queue = found.tables["qdisc"].to_pandas()
+    queue = found.tables["qdisc"].to_arrow().to_pandas()
     last = queue[(queue.device == "router -> lan2")].groupby(["kind", "depth"]).last()
     assert set(last.index) == {("tbf", 1), ("htb", 1), ("pfifo", 2)}
     assert 0 < last.loc[("tbf", 1)].sent_bytes * 8 / 2 < 1.1 * 4e6
@@ -184,7 +184,11 @@ def datagrams(ssh: Ssh, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.Da
     found = ssh.run(given, ssh.new_progress())
     (folder / "e.yaml").write_text(DATAGRAMS)
     simulated = tailback.run(folder / "e.yaml", settings=["duration=2s"], out=folder / "sim").runs[0]
-    return found.tables["udp"].to_pandas(), found.tables["flows"].to_pandas(), simulated.table("udp")
+    return (
+        found.tables["udp"].to_arrow().to_pandas(),
+        found.tables["flows"].to_arrow().to_pandas(),
+        simulated.table("udp"),
+    )
 
 
 def test_datagrams_are_sent_at_no_more_than_their_rate_and_counted(ssh: Ssh, tmp_path: Path) -> None:
@@ -210,11 +214,11 @@ def test_the_flows_can_be_those_of_iperf3(lab: Lab) -> None:
     before = lab.at_rest()
     given = resolved("duration=2s", "traffic[0].start=1s", text=SMALL)
     found = ssh.run(given, ssh.new_progress())
-    flows = found.tables["flows"].to_pandas()
+    flows = found.tables["flows"].to_arrow().to_pandas()
     assert set(flows["flow"]) == {"first"}
     assert flows["t"].min() > 1
     assert 0 < flows["bytes"].sum() * 8 < 1.3 * 10e6
-    info = found.tables["tcp_info"].to_pandas()
+    info = found.tables["tcp_info"].to_arrow().to_pandas()
     assert info["rtt"].max() > 5_000
     assert info["snd_cwnd"].max() > 10
     assert len(found.tables["ping"]) > 0

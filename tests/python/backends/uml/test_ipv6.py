@@ -45,7 +45,7 @@ def test_a_flow_over_ipv6_is_as_in_the_simulator(six: Uml, scenario: Callable[..
     wanted = of_json(given(scenario, 6))
     found = []
     for backend in (six, Sim()):
-        table = backend.run(wanted, backend.new_progress()).tables["tcp_info"].to_pandas()
+        table = backend.run(wanted, backend.new_progress()).tables["tcp_info"].to_arrow().to_pandas()
         late = table[(table["t"] > 1.2) & (table["t"] < 2.9)]
         found.append((late["rtt"].median(), late["bytes_acked"].iloc[-1] - late["bytes_acked"].iloc[0]))
         # In whole segments, until the last.
@@ -57,7 +57,7 @@ def test_flows_over_both_versions_share_a_bottleneck(six: Uml, scenario: Callabl
     wanted = of_json(given(scenario, 6, 4))
     received = []
     for backend in (six, Sim()):
-        table = backend.run(wanted, backend.new_progress()).tables["flows"].to_pandas()
+        table = backend.run(wanted, backend.new_progress()).tables["flows"].to_arrow().to_pandas()
         received.append(table.groupby("flow", observed=True)["bytes"].sum().to_dict())
     assert set(received[0]) == {"v4", "v6"}
     assert received[0] == pytest.approx(received[1], rel=0.1)

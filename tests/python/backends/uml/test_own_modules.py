@@ -37,7 +37,7 @@ def two_flows(folder: Path) -> Scenario:
 
 
 def windows(result: RunResult) -> pa.Table:
-    return result.tables["tcp_info"].select(["t", "snd_cwnd", "snd_ssthresh", "pacing_rate", "rtt"])
+    return result.tables["tcp_info"].to_arrow().select(["t", "snd_cwnd", "snd_ssthresh", "pacing_rate", "rtt"])
 
 
 @pytest.mark.parametrize("name", ["cubic", "yeah"])
@@ -50,7 +50,7 @@ def test_a_module_of_the_kernel_gives_the_windows_of_the_built_in_control(uml: U
 
 
 def test_flows_with_other_parameters_have_modules_of_their_own(uml: Uml, tmp_path: Path) -> None:
-    info = run(uml, two_flows(tmp_path)).tables["tcp_info"].to_pandas()
+    info = run(uml, two_flows(tmp_path)).tables["tcp_info"].to_arrow().to_pandas()
     last = {
         str(flow): list(rows["snd_cwnd"])[-1] for flow, rows in info[info["t"] < 2.9].groupby("flow", observed=True)
     }

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from msgspec import structs
 
 from backends.conftest import SECOND, agent_in, flow, kernel_in, left_running
 from conformance.wired.experiment import Experiment, twin
 from fake_backend import Nobody, experiment, planned
+from tailback import _core
 from tailback.analysis import browsing, media
 from tailback.analysis.media import Stream
 from tailback.analysis.sharing import completion_times, flow_events
@@ -57,8 +57,8 @@ def run(uml: Uml, scenario: dict[str, Any]) -> RunResult:
     return uml.run(of_json(scenario), uml.new_progress())
 
 
-def rows(table: pa.Table, since: float, until: float) -> dict[str, list[Any]]:
-    frame = table.to_pandas()
+def rows(table: _core.Table, since: float, until: float) -> dict[str, list[Any]]:
+    frame = table.to_arrow().to_pandas()
     return {name: list(values) for name, values in frame[(frame.t >= since) & (frame.t < until)].items()}
 
 
@@ -67,13 +67,7 @@ def median(values: list[float]) -> float:
 
 
 def bits(result: RunResult) -> dict[str, bytes]:
-    found = {}
-    for name, table in result.tables.items():
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as stream:
-            stream.write_table(table)
-        found[name] = sink.getvalue().to_pybytes()
-    return found
+    return {name: table.stream for name, table in result.tables.items()}
 
 
 def with_init(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
@@ -92,14 +86,14 @@ def with_init(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
 
 def test_the_tables_are_those_of_the_contract(uml: Uml, scenario: Make) -> None:
     result = run(uml, scenario())
-    assert {name: table.column_names for name, table in result.tables.items()} == {
+    assert {name: table.names for name, table in result.tables.items()} == {
         name: list(columns) for name, columns in tables.COLUMNS.items()
     }
     assert {"wall_s", "cpu_s", "sim_s", "segments"} == set(result.cost)
     busy = rows(result.tables["flows"], 1.5, 3.0)
     assert sum(busy["bytes"]) * 8 / 1.5 == pytest.approx(10e6 * 1448 / 1514, rel=0.02)
-    assert {"htb", "pfifo"} == set(result.tables["qdisc"]["kind"].to_pylist())
-    assert set(result.tables["qdisc"]["device"].to_pylist()) == {"client -> router"}
+    assert {"htb", "pfifo"} == set(result.tables["qdisc"].to_arrow()["kind"].to_pylist())
+    assert set(result.tables["qdisc"].to_arrow()["device"].to_pylist()) == {"client -> router"}
 
 
 def test_datagrams_pings_over_udp_and_code_points_are_as_in_the_simulator(uml: Uml, scenario: Make) -> None:
@@ -124,10 +118,10 @@ def test_datagrams_pings_over_udp_and_code_points_are_as_in_the_simulator(uml: U
     on_kernel, simulated = run(uml, given), Sim().run(of_json(given), Sim().new_progress())
 
     def sums(result: RunResult) -> dict[str, Any]:
-        datagrams = result.tables["udp"].to_pandas()
-        queues = result.tables["qdisc"].to_pandas().groupby("kind")["sent_packets"].max()
-        flows = result.tables["flows"].to_pandas().groupby("flow")["bytes"].sum()
-        answered = result.tables["ping"].to_pandas().groupby("ping")["rtt_ms"].count()
+        datagrams = result.tables["udp"].to_arrow().to_pandas()
+        queues = result.tables["qdisc"].to_arrow().to_pandas().groupby("kind")["sent_packets"].max()
+        flows = result.tables["flows"].to_arrow().to_pandas().groupby("flow")["bytes"].sum()
+        answered = result.tables["ping"].to_arrow().to_pandas().groupby("ping")["rtt_ms"].count()
         return {
             "sent": int(datagrams["sent"].sum()), "received": int(datagrams["received"].sum()),
             "udp": int(flows["udp"]), "by the filters": int(queues["bfifo"]), "answered": dict(answered),
@@ -135,8 +129,8 @@ def test_datagrams_pings_over_udp_and_code_points_are_as_in_the_simulator(uml: U
 
     assert sums(on_kernel) == sums(simulated)
     assert sums(on_kernel)["sent"] == 1500
-    assert on_kernel.tables["udp"].column_names == simulated.tables["udp"].column_names
-    delays = [result.tables["udp"].to_pandas()["delay_ms"].median() for result in (on_kernel, simulated)]
+    assert on_kernel.tables["udp"].to_arrow().column_names == simulated.tables["udp"].to_arrow().column_names
+    delays = [result.tables["udp"].to_arrow().to_pandas()["delay_ms"].median() for result in (on_kernel, simulated)]
     assert delays[0] == pytest.approx(delays[1], abs=0.05)
 
 
@@ -153,7 +147,7 @@ def test_a_call_beside_a_flow_sounds_as_in_the_simulator(uml: Uml, scenario: Mak
     stream = Stream("g711", None, 20_000_000, 0, 3 * SECOND)
     found = []
     for result in (run(uml, given), Sim().run(of_json(given), Sim().new_progress())):
-        table = result.tables["datagrams"].to_pandas()
+        table = result.tables["datagrams"].to_arrow().to_pandas()
         heard = media.heard(table, {"there": stream, "back": stream}, Window(SECOND, 3 * SECOND))
         assert media.losses(heard) == {"there": 0, "back": 0}
         found.append((media.delays(heard), media.opinions(media.ratings(heard))))
@@ -177,7 +171,7 @@ def test_requests_are_answered_as_fast_as_in_the_simulator(uml: Uml, scenario: M
     given["traffic"] = [tcp, ping, asking | {"name": "page.1"}, asking | {"name": "page.2"}]
     found = []
     for result in (run(uml, given), Sim().run(of_json(given), Sim().new_progress())):
-        table = result.tables["requests"].to_pandas()
+        table = result.tables["requests"].to_arrow().to_pandas()
         for _, each in table.groupby("flow"):
             assert list(each["seq"]) == list(range(len(each)))
             assert list(each["bytes"][:4]) == [20_000, 3_000, 60_000, 20_000]
@@ -202,7 +196,7 @@ def test_a_page_loads_as_fast_as_in_the_simulator(
     given["traffic"] = [tcp | {"start_ns": 0, "stop_ns": 6 * SECOND}, ping, *loads]
     found = []
     for result in (run(uml, given), Sim().run(of_json(given), Sim().new_progress())):
-        table = result.tables["objects"].to_pandas()
+        table = result.tables["objects"].to_arrow().to_pandas()
         assert table["loaded_ms"].notna().all()
         assert list(table["object"]) == list(range(len(objects))) * 20
         times = browsing.load_times(table, Window(0, 6 * SECOND))
@@ -224,7 +218,7 @@ def test_a_video_gets_the_segments_that_it_gets_in_the_simulator(uml: Uml, scena
     given["traffic"] = [tcp | {"start_ns": 0, "stop_ns": 10 * SECOND}, ping, video]
     found = []
     for result in (run(uml, given), Sim().run(of_json(given), Sim().new_progress())):
-        table = result.tables["video"].to_pandas()
+        table = result.tables["video"].to_arrow().to_pandas()
         assert list(table["segment"]) == list(range(len(table)))
         fetched = table["fetch_ms"].dropna()
         assert len(table) - len(fetched) <= 1
@@ -245,7 +239,7 @@ def test_flows_that_arrive_complete_as_fast_as_in_the_simulator(uml: Uml, scenar
     given["record"] = given["record"] | {"events": True}
     found = []
     for result in (run(uml, given), Sim().run(of_json(given), Sim().new_progress())):
-        events = flow_events({name: table.to_pandas() for name, table in result.tables.items()})
+        events = flow_events({name: table.to_arrow().to_pandas() for name, table in result.tables.items()})
         assert events is not None
         times = completion_times(events, [flow["name"] for flow in given["traffic"]], Window(0, 4 * SECOND))
         assert len(times) == len(sizes)
@@ -318,10 +312,10 @@ def test_with_offloads_skbs_of_several_segments_wait_below_tcp(
     hosts = [{**host, "offloads": offloads} for host in plain["hosts"]]
     shaped = {**plain["qdiscs"][0]["root"], "options": {"rate": 200_000_000, "burst": 3000, "cburst": 3000}}
     result = run(uml, {**plain, "hosts": hosts, "qdiscs": [{"host": 0, "link": 0, "root": shaped}]})
-    queue = result.tables["qdisc"].to_pandas()
+    queue = result.tables["qdisc"].to_arrow().to_pandas()
     waiting = queue[(queue.kind == "pfifo") & (queue.backlog_packets > 1) & (queue.t > 1)]
     assert (waiting.backlog_bytes / waiting.backlog_packets / 1514).median() >= 0.9 * at_least
-    arrived = result.tables["flows"].to_pandas().bytes.sum() * 8 / 2e6
+    arrived = result.tables["flows"].to_arrow().to_pandas().bytes.sum() * 8 / 2e6
     assert arrived == pytest.approx(191, rel=0.06)
 
 
@@ -386,7 +380,7 @@ def _as_nobody(machine: instance.Machine, scenario: dict[str, Any], answer: int)
         tempfile.tempdir = "/var/tmp"
         order = instance.Order(json.dumps(job_of(of_json(scenario))), scenario["seed"], scenario["duration_ns"])
         with instance.finished(machine, order, process.Progress()) as (folder, _):
-            said = b"".join(bits(RunResult(tables.read_tables(folder), {})).values())
+            said = b"".join(bits(RunResult(tables.recorded(tables.read_tables(folder)), {})).values())
     except BaseException as error:
         said = repr(error).encode()
     with os.fdopen(answer, "wb") as pipe:

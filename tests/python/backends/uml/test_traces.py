@@ -65,12 +65,12 @@ def test_the_rate_is_that_of_the_trace_and_the_discipline_under_test_holds_the_q
 ) -> None:
     given = of_json(cellular(scenario))
     result = with_traces.run(given, with_traces.new_progress())
-    queue = result.tables["qdisc"].to_pandas()
+    queue = result.tables["qdisc"].to_arrow().to_pandas()
     mine = queue[queue["device"] == "router -> client"]
     assert set(mine["kind"]) == {"fq_codel"}
     assert set(mine["depth"]) == {0}
     assert mine["backlog_packets"].max() > 5
-    flows = result.tables["flows"].to_pandas()
+    flows = result.tables["flows"].to_arrow().to_pandas()
     bits_per_s = flows[flows["t"] > 2]["bytes"].sum() * 8
     # Ten times 1448 bytes of data in 23 ms, less what echo replies take.
     assert bits_per_s == pytest.approx(10 * 1448 * 8 / 0.023, rel=0.05)

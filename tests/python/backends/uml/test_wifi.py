@@ -85,7 +85,7 @@ def between(source: int, target: int, rate_bps: int) -> dict[str, Any]:
 
 
 def ppdus(result: RunResult) -> pd.DataFrame:
-    table: pd.DataFrame = result.tables["wifi"].to_pandas()
+    table: pd.DataFrame = result.tables["wifi"].to_arrow().to_pandas()
     return table[table.t > 0.1].astype({"from": str, "to": str})
 
 
@@ -98,7 +98,7 @@ def simulated(scenario: dict[str, Any]) -> RunResult:
 
 
 def received_mbit(result: RunResult) -> float:
-    counted = result.tables["udp"].to_pandas()
+    counted = result.tables["udp"].to_arrow().to_pandas()
     return float(counted[counted.t > 0.5].received.mean() * 10 * 1472 * 8 / 1e6)
 
 
@@ -110,30 +110,30 @@ def test_udp_saturates_a_radio_as_in_the_simulator(
     result = run(uml, given)
     assert received_mbit(result) == pytest.approx(expected, rel=0.01)
     assert received_mbit(result) == pytest.approx(received_mbit(simulated(given)), rel=0.01)
-    ppdus = result.tables["wifi"].to_pandas()
+    ppdus = result.tables["wifi"].to_arrow().to_pandas()
     assert ppdus[ppdus.t > 0.5].mpdus.mode()[0] == options.get("subframes", 32)
 
 
 def test_a_file_that_names_its_kernel_runs(uml: Uml, scenario: Make) -> None:
     given = with_cell(scenario, [udp(1_000_000)]) | {"kernel": uml.kernel.manifest.name, "duration_ns": SECOND // 10}
     given["traffic"][0]["stop_ns"] = SECOND // 10
-    assert run(uml, given).tables["wifi"].num_rows > 0
+    assert run(uml, given).tables["wifi"].to_arrow().num_rows > 0
 
 
 def test_the_same_seed_gives_the_same_tables(uml: Uml, scenario: Make) -> None:
     given = with_cell(scenario, [flow(1, start_ns=0, stop_ns=SECOND)])
     first, second = run(uml, given), run(uml, given)
-    assert first.tables["wifi"].num_rows > 100
-    assert all(table.equals(second.tables[name]) for name, table in first.tables.items())
+    assert first.tables["wifi"].to_arrow().num_rows > 100
+    assert all(table.stream == second.tables[name].stream for name, table in first.tables.items())
 
 
 def test_an_upload_goes_through_the_radio_and_the_wire(uml: Uml, scenario: Make) -> None:
     given = with_cell(scenario, [flow(1, start_ns=0, stop_ns=2 * SECOND)])
     result = run(uml, given)
-    received = [sum(each.tables["flows"]["bytes"].to_pylist()) for each in (result, simulated(given))]
+    received = [sum(each.tables["flows"].to_arrow()["bytes"].to_pylist()) for each in (result, simulated(given))]
     # The slow start of two seconds differs most.
     assert received[0] == pytest.approx(received[1], rel=0.15)
-    assert set(result.tables["wifi"]["from"].to_pylist()) == {"client", "router"}
+    assert set(result.tables["wifi"].to_arrow()["from"].to_pylist()) == {"client", "router"}
 
 
 @pytest.mark.parametrize(("count", "expected"), [(2, 0.11), (5, 0.26)])
@@ -156,7 +156,9 @@ def test_a_slow_station_gets_as_much_air_as_a_fast_one(uml: Uml, scenario: Make)
 
 def test_a_ping_does_not_wait_behind_the_flow_that_fills_the_queue_of_its_station(uml: Uml, scenario: Make) -> None:
     given = several(scenario, [between(2, 0, 400_000_000), ECHOES])
-    medians = [result.tables["ping"].to_pandas().rtt_ms.median() for result in (run(uml, given), simulated(given))]
+    medians = [
+        result.tables["ping"].to_arrow().to_pandas().rtt_ms.median() for result in (run(uml, given), simulated(given))
+    ]
     # Two aggregates are before it, and one may be on the air; the queue itself holds a tenth of a second.
     assert medians[0] < 6
     assert medians[0] == pytest.approx(medians[1], abs=0.5)
@@ -184,7 +186,7 @@ def test_later_standards_carry_what_they_do_in_the_simulator(
     given["cells"][0]["stations"][0]["mode"] = mode
     given |= {"duration_ns": SECOND // 2, "traffic": [between(0, 1, 900_000_000) | {"stop_ns": SECOND // 2}]}
     expected, result = simulated(given), run(uml, given)
-    totals = [sum(each.tables["udp"]["received"].to_pylist()) for each in (result, expected)]
+    totals = [sum(each.tables["udp"].to_arrow()["received"].to_pylist()) for each in (result, expected)]
     assert totals[0] == pytest.approx(totals[1], rel=0.03)
     assert ppdus(result).mpdus.mean() == pytest.approx(ppdus(expected).mpdus.mean(), rel=0.05)
 
@@ -193,7 +195,9 @@ def test_airtime_queue_limits_count_the_rates_of_later_standards(uml: Uml, scena
     given = several(scenario, [between(2, 0, 300_000_000), ECHOES], driver="mt76")
     # 17 Mbit/s: 2048 frames of firmware would be 1.4 s.
     given["cells"][0]["stations"][0]["mode"] = {"format": "he", "width": 20, "streams": 1, "mcs": 1, "guard_ns": 800}
-    medians = [each.tables["ping"].to_pandas().rtt_ms.median() for each in (run(uml, given), simulated(given))]
+    medians = [
+        each.tables["ping"].to_arrow().to_pandas().rtt_ms.median() for each in (run(uml, given), simulated(given))
+    ]
     assert medians[0] == pytest.approx(medians[1], rel=0.25)
     assert medians[0] < 60
 
@@ -202,7 +206,7 @@ def test_airtime_queue_limits_bound_what_waits_in_firmware(uml: Uml, scenario: M
     given = several(scenario, [between(2, 0, 300_000_000), ECHOES], driver="ath10k")
     # 12 ms of airtime; 1424 frames would be 70 ms.
     for each in (run(uml, given), simulated(given)):
-        assert each.tables["ping"].to_pandas().rtt_ms.median() == pytest.approx(16, abs=5)
+        assert each.tables["ping"].to_arrow().to_pandas().rtt_ms.median() == pytest.approx(16, abs=5)
 
 
 def noisy(make: Make, snr_cdb: int, driver: str = "ath9k", **station: Any) -> dict[str, Any]:
@@ -215,7 +219,7 @@ def noisy(make: Make, snr_cdb: int, driver: str = "ath9k", **station: Any) -> di
 
 def bit_rates(result: RunResult) -> "pd.Series[float]":
     """In Mbit/s, of the PPDUs with many MPDUs of the client in the second half, without their preamble of 40 µs."""
-    table = result.tables["wifi"].to_pandas().astype({"from": str})
+    table = result.tables["wifi"].to_arrow().to_pandas().astype({"from": str})
     long = table[(table["from"] == "client") & (table.t > 1) & (table.mpdus > 1)]
     rates: pd.Series[float] = long.psdu_bytes * 8 / (long.duration_us - 40)
     return rates
@@ -243,9 +247,9 @@ def test_minstrel_of_mac80211_chooses_within_the_streams_and_the_guard_interval_
 def test_rate_control_of_mac80211_repeats_with_its_seed(uml: Uml, scenario: Make) -> None:
     given = noisy(scenario, 1800)
     first, second = run(uml, given), run(uml, given)
-    assert all(table.equals(second.tables[name]) for name, table in first.tables.items())
+    assert all(table.stream == second.tables[name].stream for name, table in first.tables.items())
     other = run(uml, given | {"seed": given["seed"] + 1})
-    assert not other.tables["wifi"].equals(first.tables["wifi"])
+    assert not other.tables["wifi"].to_arrow().equals(first.tables["wifi"].to_arrow())
 
 
 def test_a_station_with_rate_control_leaves_the_mode_of_another_alone(uml: Uml, scenario: Make) -> None:
@@ -267,7 +271,9 @@ def test_firmware_chooses_modes_in_the_air(mode: dict[str, Any], uml: Uml, scena
 def test_received_frames_leave_as_large_a_receive_window_as_over_wires(uml: Uml, scenario: Make) -> None:
     download = flow(1, start_ns=0, stop_ns=2 * SECOND) | {"from": 2, "to": 0}
     given = with_cell(scenario, [download])
-    windows = [each.tables["tcp_info"]["snd_wnd"].to_pylist()[-3] for each in (run(uml, given), simulated(given))]
+    windows = [
+        each.tables["tcp_info"].to_arrow()["snd_wnd"].to_pylist()[-3] for each in (run(uml, given), simulated(given))
+    ]
     # mac80211 enlarges the head of a forwarded skb, which then counts for more.
     assert windows[0] == pytest.approx(windows[1], rel=0.2)
 
@@ -438,10 +444,10 @@ def test_what_mac80211_and_the_air_drop_is_counted_by_reason(uml: Uml, scenario:
 def dropped(result: RunResult) -> dict[str, int]:
     """Packets dropped at the client, by reason."""
     if "radios" in result.tables:
-        counts = result.tables["radios"].to_pandas()
+        counts = result.tables["radios"].to_arrow().to_pandas()
         mine = counts[(counts.device == "client -> air") & (counts.what == "drop")]
         return {str(reason): int(most) for reason, most in mine.groupby("reason")["count"].max().items()}
-    events = result.tables["events"].to_pandas()
+    events = result.tables["events"].to_arrow().to_pandas()
     mine = events[(events["where"] == "client -> air") & (events.what == "drop")]
     # mac80211 has one counter for both limits of its queues.
     reasons = mine["reason"].replace("overmemory", "overlimit")
@@ -453,8 +459,8 @@ def test_both_sides_count_the_marks_of_codel_above_a_radio(uml: Uml, scenario: M
     given = with_cell(scenario, downloads)
     given["hosts"] = [host | {"sysctl": {"net.ipv4.tcp_ecn": 1}} for host in given["hosts"]]
     given["record"] = {**given["record"], "events": True}
-    ours = simulated(given).tables["events"].to_pandas()
-    theirs = run(uml, given).tables["radios"].to_pandas()
+    ours = simulated(given).tables["events"].to_arrow().to_pandas()
+    theirs = run(uml, given).tables["radios"].to_arrow().to_pandas()
     marks = [int((ours["what"] == "mark").sum()), int(theirs[theirs["what"] == "mark"]["count"].max())]
     assert set(ours[ours["what"] == "mark"]["where"]) == {"router -> air"} == set(theirs["device"])
     # Some 20 on each side; seeds differ by 5.

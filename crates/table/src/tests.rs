@@ -1,0 +1,106 @@
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
+use arrow_ipc::writer::StreamWriter;
+use parquet::basic::Compression;
+use parquet::file::reader::FileReader;
+use parquet::file::serialized_reader::SerializedFileReader;
+
+use crate::parquet::LONG;
+use crate::{Table, TableError};
+
+fn stream(batches: &[RecordBatch]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = StreamWriter::try_new(&mut bytes, batches[0].schema_ref()).unwrap();
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.finish().unwrap();
+    drop(writer);
+    bytes
+}
+
+fn batch() -> RecordBatch {
+    let columns: [(&str, ArrayRef); 5] = [
+        ("t", Arc::new(Float64Array::from(vec![Some(0.1), None, Some(f64::INFINITY)]))),
+        ("flow", Arc::new(StringArray::from(vec![Some("upload"), None, Some("download")]))),
+        ("bytes", Arc::new(UInt64Array::from(vec![0, u64::MAX, 7]))),
+        ("offset", Arc::new(Int64Array::from(vec![Some(-1), Some(2), None]))),
+        ("up", Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)]))),
+    ];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+fn long(rows: usize) -> Table {
+    let column: ArrayRef = Arc::new(UInt64Array::from_iter_values(0..rows as u64));
+    let batch = RecordBatch::try_from_iter([("seq", column)]).unwrap();
+    Table::of_stream(stream(&[batch])).unwrap()
+}
+
+fn table() -> Table {
+    Table::of_stream(stream(&[batch()])).unwrap()
+}
+
+#[test]
+fn a_missing_number_is_nan() {
+    let table = table();
+    assert_eq!(
+        (table.rows(), table.names()),
+        (3, ["t", "flow", "bytes", "offset", "up"].map(String::from).into())
+    );
+    let t = table.numbers("t").unwrap();
+    assert!(t[0] == 0.1 && t[1].is_nan() && t[2] == f64::INFINITY);
+    assert_eq!(table.numbers("bytes").unwrap(), [0.0, u64::MAX as f64, 7.0]);
+    assert_eq!(table.numbers("offset").unwrap()[..2], [-1.0, 2.0]);
+    assert_eq!(table.numbers("up").unwrap()[0], 1.0);
+}
+
+#[test]
+fn words_are_in_alphabetical_order_and_a_missing_one_has_no_place() {
+    let words = table().words("flow").unwrap();
+    assert_eq!(
+        (words.codes, words.known),
+        (vec![1, -1, 0], vec!["download".to_owned(), "upload".to_owned()])
+    );
+}
+
+#[test]
+fn another_column_or_another_kind_is_an_error() {
+    assert!(matches!(table().numbers("rtt"), Err(TableError::NoColumn(name)) if name == "rtt"));
+    let wrong = [table().numbers("flow").unwrap_err(), table().words("t").unwrap_err()];
+    assert_eq!(
+        wrong.map(|error| error.to_string()),
+        ["column `flow` contains Utf8, not numbers", "column `t` contains Float64, not text"]
+    );
+}
+
+#[test]
+fn no_other_bytes_are_a_table() {
+    let whole = stream(&[batch()]);
+    assert!(Table::of_stream(whole[..whole.len() / 2].to_vec()).is_err());
+    assert!(Table::of_stream(Vec::new()).is_err());
+    assert!(Table::of_stream(b"no table".to_vec()).is_err());
+    assert!(Table::of_stream(stream(&[batch(), batch()])).is_err());
+}
+
+#[test]
+fn a_table_without_rows_has_its_columns() {
+    let empty = Table::of_stream(stream(&[batch().slice(0, 0)])).unwrap();
+    let file = SerializedFileReader::new(bytes::Bytes::from(empty.to_parquet().unwrap())).unwrap();
+    assert_eq!(file.metadata().file_metadata().schema_descr().num_columns(), 5);
+    assert_eq!(file.metadata().file_metadata().num_rows(), 0);
+}
+
+#[test]
+fn the_same_rows_give_the_same_bytes() {
+    assert_eq!(table().to_parquet().unwrap(), table().to_parquet().unwrap());
+}
+
+#[test]
+fn only_a_long_table_is_compressed_by_zstd_and_has_bounds() {
+    for rows in [LONG - 1, LONG] {
+        let file = SerializedFileReader::new(bytes::Bytes::from(long(rows).to_parquet().unwrap())).unwrap();
+        let column = file.metadata().row_group(0).column(0);
+        let is_long = rows == LONG;
+        assert_eq!(matches!(column.compression(), Compression::ZSTD(_)), is_long);
+        assert_eq!(column.statistics().is_some(), is_long);
+    }
+}
