@@ -1,5 +1,5 @@
 //! What a socket asks of its sending half. A socket that may send data has a [`Sender`]; a pure receiver has a
-//! [`Silent`], which is much smaller. So the steps of a receiver are written once, for both.
+//! `Silent`, which is much smaller. So the steps of a receiver are written once, for both.
 
 use std::fmt::Debug;
 
@@ -18,9 +18,6 @@ use crate::sender::Sender;
 use crate::state::gate::Transmitted;
 use crate::state::peer::PeerWindow;
 
-#[cfg(doc)]
-use crate::silent::Silent;
-
 /// How a connection opens, as the handshake found it.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
@@ -34,7 +31,7 @@ pub struct Opening {
     pub(crate) saved: Metrics,
 }
 
-/// What the other parts of a socket ask of its sending half, and what they tell it: [`Sender`] or [`Silent`].
+/// What the other parts of a socket ask of its sending half, and what they tell it: [`Sender`] or `Silent`.
 pub trait SendingHalf: Sized + Debug {
     /// The time of the present step.
     fn now(&self) -> SimTime;
