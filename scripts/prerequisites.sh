@@ -37,7 +37,7 @@ elif [ "$(printf '%s\n%s\n' "$least" "$rust" | sort -t. -k1,1n -k2,2n | head -n 
 fi
 
 if ! cc --version >/dev/null 2>&1; then
-    absent "a C linker called cc: install one (Debian, Ubuntu: apt-get install gcc; macOS: xcode-select --install)"
+    absent "a C compiler called cc: install one (Debian, Ubuntu: apt-get install gcc; macOS: xcode-select --install)"
 fi
 
 [ "$missing" -eq 0 ] && printf '%s\n' "$found"

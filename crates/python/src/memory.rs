@@ -2,7 +2,7 @@
 //!
 //! With thousands of flows each packet and each socket that is touched next lies on another page of 4 KiB, more than the
 //! processor knows the addresses of: a segment takes a fifth less time on larger pages (docs/performance.md). The
-//! allocator of glibc asks for them only if `GLIBC_TUNABLES` says so before the program starts.
+//! allocator of glibc asks for them only if a tunable says so before the program starts.
 //!
 //! Only time and memory depend on this. Python keeps its own allocator.
 #![expect(unsafe_code, reason = "jemalloc finds its options by the name of a symbol")]
