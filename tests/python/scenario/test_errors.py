@@ -94,7 +94,19 @@ CASES: dict[str, tuple[str, str, str]] = {
     ),
     "traffic that is none": (
         PING,
+        "  - {noise: client -> server}",
+        "access21.yaml:13: traffic[1]: is not one kind of traffic\n"
+        "  hint: give it exactly one of the keys tcp, udp, ping, call, game, request, page, video and preset: "
+        "{tcp: client -> server}",
+    ),
+    "traffic that is nearly one": (
+        PING,
         "  - {pong: client -> server}",
+        "access21.yaml:13: traffic[1]: `pong` is not a kind of traffic\n  hint: did you mean `ping`?",
+    ),
+    "traffic with a name and no kind": (
+        PING,
+        "  - {name: noise, start: 1s}",
         "access21.yaml:13: traffic[1]: is not one kind of traffic\n"
         "  hint: give it exactly one of the keys tcp, udp, ping, call, game, request, page, video and preset: "
         "{tcp: client -> server}",

@@ -2,6 +2,7 @@
 
 import functools
 import operator
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
@@ -19,7 +20,7 @@ from tailback.scenario.values import (
     custom,
     number_schema,
 )
-from tailback.tc.errors import WordError
+from tailback.tc.errors import WordError, nearest_hint
 
 PresetName = Literal[
     "tcp_upload",
@@ -109,10 +110,23 @@ def _kind_of(entry: object) -> type[Section]:
     words = _words()
     found = [word for word in words if isinstance(entry, dict) and word in entry]
     if len(found) != 1:
-        *first, last = words
-        hint = f"give it exactly one of the keys {', '.join(first)} and {last}: {{tcp: client -> server}}"
-        raise custom(WordError("is not one kind of traffic", hint))
+        raise custom(_no_kind(entry, words))
     return _model(found[0])
+
+
+def _no_kind(entry: object, words: list[str]) -> WordError:
+    """The error of an entry that has none of the `words`, or several. A key with two ends that is nearly one of them is a
+    slip.
+    """
+    keys: Mapping[object, object] = entry if isinstance(entry, dict) else {}
+    if not keys.keys() & set(words):
+        for key, value in keys.items():
+            close = nearest_hint(str(key), words) if "->" in str(value) else ""
+            if close.startswith("did you mean"):
+                return WordError(f"`{key}` is not a kind of traffic", close)
+    *first, last = words
+    hint = f"give it exactly one of the keys {', '.join(first)} and {last}: {{tcp: client -> server}}"
+    return WordError("is not one kind of traffic", hint)
 
 
 def _tag_of(entry: object) -> str:
