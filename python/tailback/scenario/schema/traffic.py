@@ -115,8 +115,8 @@ def _kind_of(entry: object) -> type[Section]:
 
 
 def _no_kind(entry: object, words: list[str]) -> WordError:
-    """The error of an entry that has none of the `words`, or several. A key that names two ends and is nearly one of them
-    is a slip.
+    """The error of an entry that has none of the `words`, or several. A key that names two ends and is nearly one of
+    them is a slip.
     """
     keys: Mapping[object, object] = entry if isinstance(entry, dict) else {}
     if not keys.keys() & set(words):
