@@ -11,7 +11,6 @@
 //! Long tables are compressed by zstd. In short ones, which most are, to set up zstd for each column would take longer
 //! than to compress it; Snappy makes hardly more of columns that are written this way. Only long tables have the least
 //! and the greatest value of each column, by which readers skip what they need not read.
-
 //!
 //! `parquet`'s own writer of Arrow arrays is not used: with its code for all of Arrow's types the extension would be
 //! twice as large.

@@ -113,7 +113,7 @@ pub trait SendingHalf: Sized + Debug {
     fn is_writable(&self) -> bool;
     /// The same, and it is woken now.
     fn take_writable(&mut self) -> bool;
-    /// An application waits for room, is woken for it, or the transmit loop is to run.
+    /// An application waits for room or is woken for it, the transmit loop is to run, or the connection was given up.
     fn is_busy_with_application(&self) -> bool;
     /// All data is acknowledged.
     fn has_finished(&self) -> bool;

@@ -35,7 +35,7 @@ impl Side {
 /// What the server's application does with the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ServerRole {
-    /// Nothing but read and count data: its socket only receives.
+    /// Nothing but read and count data: its socket only receives, unless its host saves metrics.
     Counts,
     /// It sends data too.
     Answers,

@@ -188,7 +188,7 @@ impl Sockets {
 }
 
 #[cold]
-fn not_of_kind(id: SocketId, kind: &str) -> ! {
+pub(crate) fn not_of_kind(id: SocketId, kind: &str) -> ! {
     panic!("socket {} is not a {kind} socket", id.0)
 }
 

@@ -6,7 +6,7 @@ use tailback_units::{Bytes, SimTime};
 
 use crate::app::Application;
 use crate::connection::Planned;
-use crate::socket::{Transport, for_tcp};
+use crate::socket::{Transport, for_tcp, not_of_kind};
 use crate::world::World;
 use crate::{ConversationId, Event, TimerId};
 
@@ -81,7 +81,7 @@ impl Syscalls<'_> {
         let (bytes, sends) = for_tcp!(
             transport,
             reads => (reads.read(now), reads.endpoint.wants_to_send()),
-            unreachable!("socket {} is not a TCP socket", socket.0)
+            not_of_kind(socket, "TCP")
         );
         // Reading changes neither timers nor what the socket waits for: without an ACK nothing follows from it.
         if sends {
@@ -94,8 +94,8 @@ impl Syscalls<'_> {
     pub(crate) fn count_read(&mut self, socket: SocketId) -> Bytes {
         for_tcp!(
             &mut self.world.sockets.get_mut(socket).transport,
-            socket => std::mem::take(&mut socket.uncounted),
-            Bytes::ZERO
+            reads => std::mem::take(&mut reads.uncounted),
+            not_of_kind(socket, "TCP")
         )
     }
 

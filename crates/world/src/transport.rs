@@ -12,7 +12,7 @@ use tailback_units::SimTime;
 use crate::context::Context;
 use crate::device::Device;
 use crate::kind::Kind;
-use crate::socket::{TcpSocket, Transport, for_tcp};
+use crate::socket::{TcpSocket, Transport, for_tcp, not_of_kind};
 use crate::timers::Timers;
 use crate::world::World;
 use crate::{DeviceId, Event};
@@ -288,7 +288,8 @@ impl World {
 
     /// The timer of a socket expires with the other timers of this tick.
     pub(crate) fn wait_for_tick(&mut self, id: SocketId) {
-        let place = for_tcp!(&self.sockets.get_mut(id).transport, socket => socket.timer, return);
+        let place =
+            for_tcp!(&self.sockets.get_mut(id).transport, socket => socket.timer, not_of_kind(id, "TCP"));
         self.timers.ran_out(id, place);
         self.look_soon();
     }
@@ -306,7 +307,11 @@ impl World {
     fn expire_timer(&mut self, id: SocketId) {
         self.return_credits_to(id);
         let now = self.context.now;
-        for_tcp!(&mut self.sockets.get_mut(id).transport, socket => socket.endpoint.expire(now), return);
+        for_tcp!(
+            &mut self.sockets.get_mut(id).transport,
+            socket => socket.endpoint.expire(now),
+            not_of_kind(id, "TCP")
+        );
         self.drain(id);
     }
 

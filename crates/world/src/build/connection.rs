@@ -24,6 +24,7 @@ pub(crate) struct Connection<'a> {
     pub(crate) name: &'a str,
     /// When it connects.
     pub(crate) start: SimTime,
+    /// What the server's application does.
     pub(crate) server: ServerRole,
     /// Congestion control of the ends that send data.
     pub(crate) cc: &'a CongestionControl,
