@@ -1,10 +1,14 @@
 """Rows of a table by a name that they have, such as their flow or device, without a table for each name."""
 
+from typing import TypeVar
+
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
 from tailback.analysis.table import Values, Words
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class Groups(Struct, frozen=True):
@@ -15,7 +19,7 @@ class Groups(Struct, frozen=True):
     starts: npt.NDArray[np.intp]
     """Where the rows of each name begin in `order`."""
 
-    def split(self, values: Values) -> dict[str, Values]:
+    def split(self, values: npt.NDArray[Scalar]) -> dict[str, npt.NDArray[Scalar]]:
         """The values of each name."""
         ordered, starts = values[self.order], self.starts.tolist()
         ends = [*starts[1:], len(ordered)]

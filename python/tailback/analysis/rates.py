@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from tailback.analysis.groups import grouped
 from tailback.analysis.metrics import BITS, MEGA, Samples
 from tailback.analysis.table import Columns, Table, frame
 from tailback.analysis.window import NANOSECONDS, Window
@@ -37,11 +38,12 @@ def sliding(
 ) -> tuple[Samples, dict[str, Samples]]:
     """As `sliding_throughput`: the ends of the windows in s, and the goodput of each flow in each of them."""
     table = Table.of(flows)
-    names, at, received = table.words("flow"), table.t_ns, table.numbers("bytes")
+    names = grouped(table.words("flow"))
+    at, received = names.split(table.t_ns), names.split(table.numbers("bytes"))
     ends = np.arange(window.start_ns + width_ns, window.end_ns + 1, step_ns)
     found = {}
-    for name in names.present():
-        read = _read_until(at[names.are(name)], received[names.are(name)], bin_ns)
+    for name in names.names:
+        read = _read_until(at[name], received[name], bin_ns)
         grown = np.interp(ends, *read) - np.interp(ends - width_ns, *read)
         found[name] = np.asarray(grown * BITS * NANOSECONDS / width_ns / MEGA, dtype=np.float64)
     return ends / NANOSECONDS, found

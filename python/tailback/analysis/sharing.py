@@ -3,6 +3,7 @@
 Sources: Jain's index [jain1984]; convergence and response times as [rfc5166 §2.2, §2.3].
 """
 
+import math
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
@@ -57,20 +58,32 @@ def convergence_times(flows: Columns, end_ns: int, bin_ns: int) -> dict[str, flo
     A flow that does not converge has no value.
     """
     first, last = _present(flows)
-    joining = {flow for flow, at in first.items() if any(first[o] + WIDTH_S < at < last[o] for o in first)}
+    joining = _joining(first, last)
     if not joining:
         return {}
-    fairness = _fairness(flows, Window(0, end_ns), bin_ns)
-    changes = np.array(sorted({*first.values(), *last.values()}))
+    t, _, jain = np.array(_fairness(flows, Window(0, end_ns), bin_ns)).reshape(-1, 3).T
+    changes = np.array(sorted({*first.values(), *last.values(), math.inf}))
     found = {}
     for flow, joined in first.items():
         if flow not in joining:
             continue
-        until = changes[changes > joined + bin_ns / NANOSECONDS].min(initial=end_ns / NANOSECONDS)
-        at = _fair_from(np.array([(t, index) for t, _, index in fairness if joined < t <= until]).reshape(-1, 2))
+        changed = changes[np.searchsorted(changes, joined + bin_ns / NANOSECONDS, side="right")]
+        shared = (t > joined) & (t <= min(changed, end_ns / NANOSECONDS))
+        at = _fair_from(t[shared], jain[shared])
         if at is not None:
             found[flow] = at - joined
     return found
+
+
+def _joining(first: Mapping[str, float], last: Mapping[str, float]) -> frozenset[str]:
+    """The flows that start while another flow has been active for at least 2 s, from when each was active."""
+    starts, ends = np.array(list(first.values())), np.array([last[flow] for flow in first])
+    order = np.argsort(starts)
+    # Of the flows that started up to each, when the last of them ended.
+    ended = np.maximum.accumulate(ends[order])
+    before = np.searchsorted(starts[order] + WIDTH_S, starts, side="left")
+    joins = (before > 0) & (ended[before - 1] > starts)
+    return frozenset(flow for flow, joined in zip(first, joins.tolist(), strict=True) if joined)
 
 
 def _present(flows: Columns) -> tuple[dict[str, float], dict[str, float]]:
@@ -80,9 +93,8 @@ def _present(flows: Columns) -> tuple[dict[str, float], dict[str, float]]:
     return names.minima(at), names.maxima(at)
 
 
-def _fair_from(fairness: Samples) -> float | None:
+def _fair_from(t: Samples, jain: Samples) -> float | None:
     """The time from which the flows share fairly for `HOLD_S` or until the end; None if they do not."""
-    t, jain = fairness.T
     for place in np.flatnonzero(jain >= FAIR):
         held = jain[(t >= t[place]) & (t <= t[place] + HOLD_S)]
         if (held >= FAIR).all():

@@ -43,8 +43,9 @@ class Words(Struct, frozen=True):
 
     def among(self, words: Collection[str]) -> Mask:
         """The rows with one of these words."""
+        these = frozenset(words)
         # The last place is that of the code −1.
-        wanted = np.array([*(word in words for word in self.known), False], dtype=np.bool_)
+        wanted = np.array([*(word in these for word in self.known), False], dtype=np.bool_)
         return np.asarray(wanted[self.codes])
 
     def present(self) -> list[str]:
@@ -52,6 +53,14 @@ class Words(Struct, frozen=True):
         # Not `np.unique`, which imports numpy's masked arrays.
         counts = np.bincount(self.codes + 1, minlength=1)
         return [self.known[code] for code in np.flatnonzero(counts[1:])]
+
+    def ranks(self) -> Places:
+        """For each row, the place of its word in `present()`; −1 if it has none."""
+        # The last place is that of the code −1.
+        here = np.zeros(len(self.known) + 1, dtype=np.bool_)
+        here[self.codes] = True
+        ranks = np.cumsum(here[:-1]) - 1
+        return np.append(ranks, -1)[self.codes]
 
     def plain(self) -> list[str | None]:
         """The word of each row."""

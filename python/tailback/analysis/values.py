@@ -38,7 +38,8 @@ def goodput(run: Measured) -> dict[str, Any] | None:
         return None
     sums: dict[str, float] = {"total": sum(flows.values())}
     for direction in (UP, DOWN):
-        theirs = [flows[flow] for flow in flows if flow in run.measure.towards(direction)]
+        towards = run.measure.towards(direction)
+        theirs = [mbps for flow, mbps in flows.items() if flow in towards]
         if theirs:
             sums[direction] = sum(theirs)
     return {**metrics.rounded_each(sums), "flows": metrics.rounded_each(flows)}

@@ -61,12 +61,13 @@ def measure_of(run: RunPlan) -> Measure:
     scenario = run.scenario
     names = scenario.host_names
     tcp = tuple(flow.name for flow in scenario.tcp)
+    of_tcp = frozenset(tcp)
     data = (flow.name for flow in scenario.flows if traffic.of(flow.kind).carries == "data")
     return Measure(
         window=Window(*run.window_ns),
         bin_ns=scenario.record.interval_ns,
         tcp_flows=tcp,
-        other_flows=tuple(name for name in data if name not in tcp),
+        other_flows=tuple(name for name in data if name not in of_tcp),
         directions=run.directions,
         sized_flows=tuple(flow.name for flow in scenario.tcp if flow.bytes is not None),
         sizes_bytes={flow.name: flow.bytes for flow in scenario.tcp if flow.bytes is not None},
