@@ -6,21 +6,28 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from tailback.results.errors import ResultsUnwritable
 
 PARTIAL = ".partial"
 """Suffix of folders and files that are still being written; readers ignore them."""
 
+Flush: TypeAlias = Literal["now", "later"]
+"""When files are flushed to the disk: before they appear under their name, or when the system writes them by itself,
+which is usually within half a minute. A process that is killed loses nothing either way; a machine that loses power
+does.
+"""
+
 OPEN_AT_ONCE = 16
 """How many files of a folder are open at once: more than a run usually has, and few enough for many runs at a time."""
 
 
-def write_folder(target: Path, files: Mapping[str, bytes]) -> None:
+def write_folder(target: Path, files: Mapping[str, bytes], flush: Flush) -> None:
     """Creates the folder `target` with `files`, atomically.
 
-    It is written under a temporary name in the same parent, flushed to the disk, then renamed. Raises
-    `ResultsUnwritable`, and leaves nothing behind, if that fails or `target` is not empty.
+    It is written under a temporary name in the same parent, flushed to the disk if that is to be `now`, then renamed.
+    Raises `ResultsUnwritable`, and leaves nothing behind, if that fails or `target` is not empty.
     """
     with _writing(target):
         partial = target.with_name(f".{target.name}{PARTIAL}")
@@ -28,13 +35,15 @@ def write_folder(target: Path, files: Mapping[str, bytes]) -> None:
         try:
             names = list(files)
             for first in range(0, len(names), OPEN_AT_ONCE):
-                _write_files(partial, {name: files[name] for name in names[first : first + OPEN_AT_ONCE]})
-            _flush_folder(partial)
+                _write_files(partial, {name: files[name] for name in names[first : first + OPEN_AT_ONCE]}, flush)
+            if flush == "now":
+                _flush_folder(partial)
             partial.rename(target)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
-        _flush_folder(target.parent)
+        if flush == "now":
+            _flush_folder(target.parent)
 
 
 def write_file(target: Path, content: bytes) -> None:
@@ -89,8 +98,8 @@ def _writing(path: Path) -> Iterator[None]:
         raise ResultsUnwritable.because(path, error) from error
 
 
-def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Creates `files` in `folder`, and flushes them after all are written: the disk then has less to do for each."""
+def _write_files(folder: Path, files: Mapping[str, bytes], flush: Flush) -> None:
+    """Creates `files` in `folder`. They are flushed after all are written: the disk then has less to do for each."""
     with contextlib.ExitStack() as open_files:
         written = []
         for name, content in files.items():
@@ -99,7 +108,7 @@ def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
             while left:
                 left = left[file.write(left) :]
             written.append(file)
-        for file in written:
+        for file in written if flush == "now" else []:
             os.fsync(file.fileno())
 
 

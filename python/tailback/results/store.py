@@ -42,6 +42,12 @@ __all__ = [
 INDENT = 2
 """Spaces per level of the JSON files."""
 
+FLUSHED_FROM_S = 1.0
+"""The duration in s from which a run is flushed to the disk before it counts as complete. To flush its files takes 2 ms
+or, on a slow disk, tens of ms, and so long a part of a short run. If the machine loses power before the system has
+written a run by itself, its sizes or checksums are wrong, and it is repeated.
+"""
+
 Status: TypeAlias = Literal["ok", "failed", "invalid"]
 """How a run ended: with a result, with an error, or with a result that is not valid."""
 
@@ -127,7 +133,7 @@ class Store(Struct, frozen=True):
         manifest["tables"] = {name: {"rows": len(table)} for name, table in finished.tables.items()}
         manifest["files"] = soundness.noted(contents)
         contents[MANIFEST] = _json(manifest)
-        return self._keep(run, contents)
+        return self._keep(run, contents, "now" if finished.duration_s >= FLUSHED_FROM_S else "later")
 
     def take_over(self, run: RunPlan, there: Path) -> dict[str, Any] | None:
         """Copies the folder of the same run of another experiment; returns its summary, `None` if it is unreadable."""
@@ -138,7 +144,7 @@ class Store(Struct, frozen=True):
             return None
         manifest = {**found.manifest, "files": soundness.noted(contents)}
         contents[MANIFEST] = _json({**manifest, **self._of(run), "taken_from": str(there.resolve())})
-        self._keep(run, contents)
+        self._keep(run, contents, "later")
         return dict(found.summary)
 
     def write_failure(self, run: RunPlan, status: Status, error: str, trace: str | None = None) -> None:
@@ -149,11 +155,11 @@ class Store(Struct, frozen=True):
             note["traceback"] = trace.splitlines()
         durable.write_file(self._failure(run.name), _json(note))
 
-    def _keep(self, run: RunPlan, contents: Mapping[str, bytes]) -> Path:
+    def _keep(self, run: RunPlan, contents: Mapping[str, bytes], flush: durable.Flush) -> Path:
         if self.folder(run).exists() and self.complete(run) is None:
             # A damaged run is kept until there is a complete one to replace it.
             durable.set_aside(self.folder(run), self.path / ASIDE)
-        durable.write_folder(self.folder(run), contents)
+        durable.write_folder(self.folder(run), contents, flush)
         self._failure(run.name).unlink(missing_ok=True)
         return self.folder(run)
 

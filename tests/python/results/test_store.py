@@ -163,6 +163,35 @@ def test_a_full_disk_leaves_no_run_behind(tmp_path: Path, monkeypatch: pytest.Mo
     assert names(tmp_path / "x" / "runs") == []
 
 
+@pytest.mark.parametrize(("duration_s", "flushed"), [(0.9, 0), (1.0, 9)])
+def test_a_run_is_flushed_to_the_disk_unless_it_is_quickly_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, duration_s: float, flushed: int
+) -> None:
+    with claim(tmp_path / "x", PLAN) as store:
+        descriptors: list[int] = []
+        monkeypatch.setattr(os, "fsync", descriptors.append)
+        folder = store.write(RUN, structs.replace(finished(), duration_s=duration_s))
+    # Its files, the folder, and the folder above it.
+    assert len(descriptors) == flushed
+    assert len(names(folder)) == 7
+
+
+@pytest.mark.parametrize("lost", ["all", "manifest.json", "summary.json", "flows.parquet"])
+def test_a_run_whose_content_was_lost_with_the_power_is_set_aside_and_repeated(tmp_path: Path, lost: str) -> None:
+    """A file that was not flushed may be empty then, though its name is there."""
+    with claim(tmp_path / "x", PLAN) as store:
+        folder = store.write(RUN, finished())
+    for file in folder.iterdir():
+        if lost in ("all", file.name):
+            file.write_bytes(b"")
+    with claim(tmp_path / "x", PLAN) as store:
+        assert store.complete(RUN) is None
+        assert list(store.damaged) == [RUN.name]
+        store.write(RUN, finished())
+        assert store.complete(RUN) is not None
+    assert names(tmp_path / "x" / "set-aside") == [RUN.name]
+
+
 def test_a_failed_rename_leaves_no_run_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(_from: Path, _to: Path) -> Path:
         raise PermissionError(13, "Permission denied")
@@ -183,7 +212,7 @@ def test_an_unwritable_folder_is_refused_before_anything_is_run(tmp_path: Path) 
 def test_a_folder_of_many_files_has_all_of_them(tmp_path: Path) -> None:
     """More than are open at once: runs may capture the packets of many hosts."""
     files = {str(number): bytes([number]) * number for number in range(2 * durable.OPEN_AT_ONCE + 1)}
-    durable.write_folder(tmp_path / "x", files)
+    durable.write_folder(tmp_path / "x", files, "now")
     assert {file.name: file.read_bytes() for file in (tmp_path / "x").iterdir()} == files
 
 
@@ -202,7 +231,7 @@ def test_a_process_killed_while_writing_leaves_nothing_that_looks_complete(tmp_p
                 sys.stdin.read()
             fsync(descriptor)
         os.fsync = slow
-        durable.write_folder(Path(sys.argv[1]), {str(number): b"x" for number in range(9)})
+        durable.write_folder(Path(sys.argv[1]), {str(number): b"x" for number in range(9)}, "now")
     """)
     target = tmp_path / "x" / "runs" / RUN.name
     with claim(tmp_path / "x", PLAN):

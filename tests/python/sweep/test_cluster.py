@@ -176,8 +176,8 @@ def test_a_scheduler_that_is_lost_ends_the_sweep_and_keeps_what_is_complete(
 ) -> None:
     write = durable.write_folder
 
-    def write_and_kill(target: Path, files: Mapping[str, bytes]) -> None:
-        write(target, files)
+    def write_and_kill(target: Path, files: Mapping[str, bytes], flush: durable.Flush) -> None:
+        write(target, files, flush)
         dask.processes[0].kill()
         ended(dask.processes[0])
 

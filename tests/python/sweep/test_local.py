@@ -170,7 +170,7 @@ def test_an_interrupt_keeps_complete_runs_and_cancels_those_under_way(tmp_path: 
 
 
 def test_a_full_disk_ends_the_sweep_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(target: Path, _files: object) -> None:
+    def full(target: Path, *_given: object) -> None:
         raise ResultsUnwritable.because(target, OSError(28, "No space left on device"))
 
     monkeypatch.setattr(durable, "write_folder", full)
