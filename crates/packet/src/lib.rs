@@ -4,10 +4,12 @@
 //! Sequence numbers are 64-bit stream offsets (no wrap-around); the wire form is made only by the writers
 //! that need it.
 
+mod flow_hash;
 mod merging;
 mod segment;
 mod segmentation;
 
+pub use flow_hash::{conversation_hash, redrawn_hash};
 pub use merging::Merged;
 pub use segment::{SACK_BLOCKS_MAX, SackBlock, SackBlocks, Segment, SegmentFlags, Timestamp};
 
@@ -187,7 +189,8 @@ pub struct Packet {
     /// Type-of-service octet (the code point times 4) without the ECN bits; picks the band of `pfifo_fast` and the
     /// access category of a radio.
     pub tos: u8,
-    /// Hash of the flow's addresses, ports and protocol; equal for all packets of one direction of a flow.
+    /// Hash of the socket it comes from, by which most disciplines choose a queue; equal for all packets of one direction
+    /// of a flow, until a timeout changes it. [linux-6.12 skbuff.h skb_get_hash]
     pub flow_hash: u32,
     /// Bytes of kernel memory it is accounted with. [linux-6.12 skb->truesize]
     pub truesize: u32,

@@ -2,7 +2,8 @@
 //!
 //! queue = mix(hash ⊕ secret) · queues / 2³²                            [linux-6.12 reciprocal_scale]
 //!
-//! Two flows share a queue with probability 1/queues. Which ones do depends on the seed of the run.
+//! Two flows share a queue with probability 1/queues. Which ones do depends on the seed of the run. After a timeout a TCP
+//! socket draws another hash; the disciplines that dissect headers (`sfq`, `hhf`) do not notice.
 
 use tailback_packet::Packet;
 
@@ -15,10 +16,16 @@ pub(crate) struct FlowHash {
 }
 
 impl FlowHash {
-    /// A 32-bit hash of the packet's flow.
+    /// A 32-bit hash of the packet's socket.
     #[inline]
     pub fn of(&mut self, packet: &Packet, context: &mut Context<'_>) -> u32 {
         mix(packet.flow_hash ^ self.secret(context))
+    }
+
+    /// A hash of the packet's headers, for disciplines that dissect them.
+    #[inline]
+    pub fn of_headers(&mut self, packet: &Packet, context: &mut Context<'_>) -> u32 {
+        mix(packet.headers_hash() ^ self.secret(context))
     }
 
     /// A hash of some other property, under the same secret.

@@ -270,7 +270,7 @@ impl Hhf {
             self.counters.iter_mut().for_each(|array| array.fill(0));
             self.cleared = now;
         }
-        let hash = self.hash.of(packet, context);
+        let hash = self.hash.of_headers(packet, context);
         if self.is_known(hash, now) {
             return Share::Heavy;
         }

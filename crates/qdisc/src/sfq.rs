@@ -326,7 +326,7 @@ enum End {
 
 impl Sfq {
     fn bucket_of(&mut self, packet: &Packet, context: &mut Context<'_>) -> u32 {
-        self.hash.of(packet, context) & (self.buckets.len() as u32 - 1)
+        self.hash.of_headers(packet, context) & (self.buckets.len() as u32 - 1)
     }
 
     /// The slot of the bucket, a free one if it has none.

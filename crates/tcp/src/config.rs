@@ -7,7 +7,7 @@ use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_units::{Rate, Span, TimerRounding};
 
 use crate::metrics::SavedMetrics;
-use crate::stack::{LINUX_6_12, Stack};
+use crate::stack::{LINUX_6_12, Stack, Txhash};
 
 /// Initial window in segments. [rfc6928] [linux-6.12 tcp.h TCP_INIT_CWND]
 pub(crate) const INITIAL_WINDOW: u32 = 10;
@@ -151,6 +151,8 @@ pub struct Settings {
     pub saved_metrics: Option<SavedMetrics>,
     /// `net.ipv4.tcp_no_ssthresh_metrics_save` is 0: ssthresh is among it.
     pub saves_ssthresh: bool,
+    /// The hash of a socket after a timeout: that of the stack, or as `net.core.txrehash` says.
+    pub txhash: Txhash,
     /// Maximum number of segments per skb (`gso_max_segs` of the device): 1 with offloads off, 65,535 with them on.
     pub gso_max_segs: u32,
 }
@@ -222,6 +224,7 @@ impl Default for Settings {
             initial_ssthresh: 0,
             saved_metrics: None,
             saves_ssthresh: false,
+            txhash: LINUX_6_12.txhash,
             gso_max_segs: 1,
         }
     }

@@ -14,7 +14,7 @@ mod sending;
 use std::collections::VecDeque;
 
 use tailback_cc::PacingStatus;
-use tailback_packet::Segment;
+use tailback_packet::{Segment, redrawn_hash};
 use tailback_units::SimTime;
 
 pub use self::arriving::ToSend;
@@ -23,9 +23,9 @@ pub use self::sending::Next;
 use crate::config::{TCP_HEADER, TIMESTAMP_OPTION};
 use crate::receiver::Receiver;
 use crate::sender::{Sender, SenderConfig};
-use crate::sending_half::SendingHalf;
+use crate::sending_half::{Expired, SendingHalf};
 use crate::silent::Silent;
-use crate::{Agreement, EndpointConfig, ReceiverConfig};
+use crate::{Agreement, EndpointConfig, ReceiverConfig, Txhash};
 
 /// Wake-ups that the socket requests for its application or its host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -187,9 +187,19 @@ impl<S: SendingHalf> Endpoint<S> {
         if self.handshake.deadline.is_over(now) {
             self.handshake_timed_out();
         }
-        self.sender.expire();
+        if self.sender.expire() == Expired::Retransmission {
+            self.redraw_hash();
+        }
         if self.receiver.deadline().is_over(now) {
             self.receiver.expire(now);
+        }
+    }
+
+    /// After a timeout, the packets of the socket go to another queue, unless its stack keeps its hash.
+    /// [linux-6.12 tcp_timer.c tcp_write_timeout, tcp_output.c tcp_rtx_synack]
+    fn redraw_hash(&mut self) {
+        if self.sender.settings().txhash == Txhash::Redrawn {
+            self.addresses.flow_hash = redrawn_hash(self.addresses.flow_hash);
         }
     }
 

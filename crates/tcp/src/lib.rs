@@ -69,6 +69,7 @@ pub use sending_half::SendingHalf;
 pub use silent::Silent;
 pub use stack::{
     FREEBSD_9, LINUX_3_10, LINUX_4_14, LINUX_5_10, LINUX_6_6, LINUX_6_12, STACKS, SsthreshMetric, Stack,
+    Txhash,
 };
 pub use state::gate::{Transmitted, Written};
 pub use state::path::MtuProbes;

@@ -31,6 +31,15 @@ pub struct Opening {
     pub(crate) saved: Metrics,
 }
 
+/// Which deadline of a sending half passed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expired {
+    /// That of a retransmission: everything in flight is lost, and is sent again.
+    Retransmission,
+    /// Another, or one after which there was nothing to send again.
+    Another,
+}
+
 /// What the other parts of a socket ask of its sending half, and what they tell it: [`Sender`] or `Silent`.
 pub trait SendingHalf: Sized + Debug {
     /// The time of the present step.
@@ -141,8 +150,8 @@ pub trait SendingHalf: Sized + Debug {
 
     /// When [`SendingHalf::expire`] must be called.
     fn deadline(&self) -> Deadline;
-    /// A deadline passed.
-    fn expire(&mut self);
+    /// A deadline passed; says which.
+    fn expire(&mut self) -> Expired;
 }
 
 impl SendingHalf for Sender {
@@ -404,14 +413,13 @@ impl SendingHalf for Sender {
         self.timer.expires().or(self.gate.pacing_timer)
     }
 
-    fn expire(&mut self) {
+    fn expire(&mut self) -> Expired {
         let now = self.flow.now;
-        if self.timer.expires().is_over(now) {
-            self.timer_expired();
-        }
+        let expired = if self.timer.expires().is_over(now) { self.timer_expired() } else { Expired::Another };
         if self.gate.pacing_timer.is_over(now) {
             self.gate.pacing_timer = Deadline::NONE;
             self.kick();
         }
+        expired
     }
 }

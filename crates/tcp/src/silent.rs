@@ -19,7 +19,7 @@ use crate::metrics::Ended;
 use crate::output::Outgoing;
 use crate::receiver::Receiver;
 use crate::rtt::{RTO_INITIAL, RttEstimator};
-use crate::sending_half::{Opening, SendingHalf};
+use crate::sending_half::{Expired, Opening, SendingHalf};
 use crate::state::gate::Transmitted;
 use crate::state::peer::PeerWindow;
 
@@ -254,7 +254,9 @@ impl SendingHalf for Silent {
         Deadline::NONE
     }
 
-    fn expire(&mut self) {}
+    fn expire(&mut self) -> Expired {
+        Expired::Another
+    }
 }
 
 #[cfg(test)]

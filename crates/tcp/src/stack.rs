@@ -257,6 +257,16 @@ pub enum SsthreshMetric {
     OnRequest,
 }
 
+/// The hash of a socket, by which queue disciplines choose a queue for its packets, after a retransmission timeout, also
+/// of a SYN or SYN-ACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Txhash {
+    /// It stays.
+    Kept,
+    /// It is drawn anew: if the path of the old one fails, another may not.
+    Redrawn,
+}
+
 /// One version of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stack {
@@ -310,6 +320,8 @@ pub struct Stack {
     pub last_fin: LastFin,
     /// Whether ssthresh is among the metrics that are saved.
     pub ssthresh_metric: SsthreshMetric,
+    /// The hash of a socket after a timeout.
+    pub txhash: Txhash,
 }
 
 impl Stack {
@@ -342,6 +354,7 @@ impl Stack {
             out_of_order_mss,
             last_fin,
             ssthresh_metric,
+            txhash,
         } = *self;
         vec![
             ("skb_overhead", skb_overhead.to_string()),
@@ -368,6 +381,7 @@ impl Stack {
             ("out_of_order_mss", format!("{out_of_order_mss:?}")),
             ("last_fin", format!("{last_fin:?}")),
             ("ssthresh_metric", format!("{ssthresh_metric:?}")),
+            ("txhash", format!("{txhash:?}")),
         ]
     }
 
@@ -419,6 +433,7 @@ pub const LINUX_6_12: Stack = Stack {
     out_of_order_mss: OutOfOrderMss::Measured,
     last_fin: LastFin::Waits,
     ssthresh_metric: SsthreshMetric::OnRequest,
+    txhash: Txhash::Redrawn,
 };
 
 /// The long-term version before it, for which most packetdrill scripts were written.
@@ -461,6 +476,7 @@ pub const LINUX_5_10: Stack = Stack {
     out_of_order_mss: OutOfOrderMss::Ignored,
     last_fin: LastFin::Exempt,
     ssthresh_metric: SsthreshMetric::OnRequest,
+    txhash: Txhash::Redrawn,
 };
 
 /// The Linux of the `ton22` paper.
@@ -493,6 +509,7 @@ pub const LINUX_3_10: Stack = Stack {
     name: "linux-3.10",
     cwnd_use: CwndUse::Flight,
     slow_start_growth: SlowStartGrowth::Acks,
+    txhash: Txhash::Kept,
     ..LINUX_4_14
 };
 
@@ -504,6 +521,7 @@ pub const FREEBSD_9: Stack = Stack {
     sack_compression: SackCompression::None,
     receive_charge: ReceiveCharge::UnreadPayload,
     initial_window: 3,
+    txhash: Txhash::Kept,
     ..LINUX_5_10
 };
 

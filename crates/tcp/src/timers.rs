@@ -16,6 +16,7 @@ use crate::info::{HeldBy, Note};
 use crate::one_word::OneWord;
 use crate::rtt::{RTO_INITIAL, RTO_MAX, RTO_MIN, in_jiffies};
 use crate::sender::Sender;
+use crate::sending_half::Expired;
 use crate::state::gate::{Pass, Retransmit};
 use crate::state::timer::TimerKind;
 
@@ -222,8 +223,8 @@ impl Sender {
     }
 
     /// The timer fired.
-    pub(crate) fn timer_expired(&mut self) {
-        let Some(kind) = self.timer.armed_for() else { return };
+    pub(crate) fn timer_expired(&mut self) -> Expired {
+        let Some(kind) = self.timer.armed_for() else { return Expired::Another };
         // It may mark segments lost.
         self.buffer.look_again();
         match kind {
@@ -233,13 +234,14 @@ impl Sender {
             TimerKind::LossProbe => self.gate.agenda.begin(Pass::LossProbe),
             TimerKind::Retransmission => {
                 self.timer.disarm();
-                self.retransmission_timeout();
+                return self.retransmission_timeout();
             }
             TimerKind::WindowProbe => {
                 self.timer.disarm();
                 self.window_probe_timeout();
             }
         }
+        Expired::Another
     }
 
     /// [linux-6.12 tcp_recovery.c tcp_rack_reo_timeout]
@@ -261,9 +263,9 @@ impl Sender {
     }
 
     /// [rfc6298 §5] [linux-6.12 tcp_timer.c tcp_retransmit_timer]
-    fn retransmission_timeout(&mut self) {
+    fn retransmission_timeout(&mut self) -> Expired {
         if self.scoreboard.packets_out() == 0 {
-            return;
+            return Expired::Another;
         }
         self.notes.push(Note::RetransmissionTimeout);
         if self.has_timed_out_after(total_timeout(RETRIES1)) {
@@ -271,11 +273,13 @@ impl Sender {
         }
         if self.has_timed_out_after(self.options.user_timeout.get().unwrap_or_else(|| total_timeout(RETRIES)))
         {
-            return self.abort();
+            self.abort();
+            return Expired::Another;
         }
         self.enter_loss();
         self.recovery.retransmits += 1;
         self.gate.agenda.retransmit_head();
+        Expired::Retransmission
     }
 
     /// True if `span` has passed since the first retransmission. [linux-6.12 tcp_timer.c retransmits_timed_out]

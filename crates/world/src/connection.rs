@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use tailback_cc::{Control, Row};
 use tailback_engine::{Alarm, Draws, Streams};
-use tailback_packet::{HostId, SocketId};
+use tailback_packet::{HostId, SocketId, conversation_hash};
 use tailback_tcp::{
     Endpoint, EndpointConfig, ReceiverConfig, SendingHalf, Settings, SmallQueueLimit, SocketOptions, Wakeup,
 };
 use tailback_units::{Bytes, Parameters, SimTime};
 
 use crate::socket::{TcpSocket, Transport};
-use crate::{DeviceId, conversation_hash, timers};
+use crate::{DeviceId, timers};
 
 /// Which end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

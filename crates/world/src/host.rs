@@ -1,8 +1,9 @@
 //! What a host does with packets: forwards them, passes them to sockets, answers echo requests.
 
-use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId};
+use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId, conversation_hash};
 use tailback_tcp::{Sender, Silent, ToSend};
 
+use crate::DeviceId;
 use crate::context::Context;
 use crate::device::Device;
 use crate::event::Received;
@@ -11,7 +12,6 @@ use crate::prefetch::prefetch_next;
 use crate::socket::Sockets;
 use crate::transport::{BesideSockets, transmit_ack};
 use crate::world::World;
-use crate::{DeviceId, conversation_hash};
 
 /// TX completions of what has left by now, before something arrives: usually of a burst of one socket. If nothing follows
 /// from its credit, that need not wait until it is settled.

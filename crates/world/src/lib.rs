@@ -62,7 +62,6 @@ pub use world::{EVENTS_BETWEEN_LOOKS, Outcome, Proceed, Reached, Watch, World};
 
 use event::Event;
 use ids::{ConversationId, DeviceId, TimerId};
-use tailback_packet::SocketId;
 
 /// Builds the world of `scenario` and runs it to its end.
 pub fn run(scenario: Scenario, watch: &dyn Watch) -> Result<Outcome, RunError> {
@@ -84,14 +83,4 @@ pub fn row_bytes() -> [(&'static str, usize); 11] {
     tailback_record::Record::row_bytes().map(|(table, bytes)| {
         (table, if table == tailback_record::Ping::NAME { bytes + requested } else { bytes })
     })
-}
-
-/// Stands for the hash of addresses, ports and protocol: the same for all packets of one direction of a
-/// conversation, different for the other. SplitMix64's output function over both ends. [steele2014]
-fn conversation_hash(from: SocketId, to: SocketId) -> u32 {
-    let ends = (u64::from(from.0) << 32) | u64::from(to.0);
-    let z = ends.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((z ^ (z >> 31)) >> 32) as u32
 }

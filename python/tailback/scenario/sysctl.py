@@ -52,6 +52,10 @@ SYSCTLS: tuple[Sysctl, ...] = (
         "net.ipv4.tcp_no_ssthresh_metrics_save", "flag", "1",
         "0: it leaves ssthresh since 5.6, too, if tcp_no_metrics_save is 0",
     ),
+    Sysctl(
+        "net.core.txrehash", "flag", "1",
+        "after a timeout, the packets of a socket go to another queue of fq_codel, fq_pie, cake, fq or mac80211",
+    ),
 )  # fmt: skip
 
 _BY_NAME = {row.name: row for row in SYSCTLS}

@@ -187,6 +187,7 @@ impl<S: SendingHalf> Endpoint<S> {
         }
         self.handshake.timeouts += 1;
         self.handshake.due = true;
+        self.redraw_hash();
     }
 
     /// SYNs are answered by cookies: the SYN-ACK is not sent again, and its acknowledgement is no RTT sample.

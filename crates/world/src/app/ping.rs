@@ -1,15 +1,15 @@
 //! Echo requests at a fixed interval. The destination replies at once, by its stack (ICMP) or a server (UDP). [rfc792]
 
 use serde::Deserialize;
-use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, SocketId};
+use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, SocketId, conversation_hash};
 use tailback_record::PingRow;
 use tailback_units::{SimTime, Span};
 
 use super::{Application, Conversation, Kind, Place, TimerId, does_not_fit, tos};
+use crate::BuildError;
 use crate::build::Builder;
 use crate::check::{ensure, positive};
 use crate::syscalls::Syscalls;
-use crate::{BuildError, conversation_hash};
 
 /// Kernel memory of a small packet: head and `sk_buff`. [linux-6.12 SKB_TRUESIZE]
 const TRUESIZE: u32 = 768;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tailback_tcp::{EcnUse, STACKS, SavedMetrics, Settings, SsthreshMetric};
+use tailback_tcp::{EcnUse, STACKS, SavedMetrics, Settings, SsthreshMetric, Txhash};
 
 use crate::BuildError;
 use crate::scenario::{Host, Offloads, SysctlValue};
@@ -61,6 +61,15 @@ const ROWS: &[Row] = &[
         },
     },
     Row {
+        name: "net.core.txrehash",
+        takes: "0 (a socket keeps its hash) or 1 (a timeout draws another); leave it out on stacks that keep it",
+        apply: |settings, value| {
+            let redraws = flag(value).filter(|_| settings.stack.txhash == Txhash::Redrawn)?;
+            settings.txhash = if redraws { Txhash::Redrawn } else { Txhash::Kept };
+            Some(())
+        },
+    },
+    Row {
         name: "net.ipv4.tcp_ecn",
         takes: "0 (never), 1 (ask and answer) or 2 (answer)",
         apply: |settings, value| {
@@ -98,6 +107,7 @@ pub(crate) fn settings(host: &Host, path: &str) -> Result<Settings, BuildError> 
         limit_output_bytes,
         initial_ssthresh,
         saves_ssthresh,
+        txhash: stack.txhash,
         ..Settings::default()
     };
     apply(settings, &host.sysctl, &format!("{path}.sysctl"))

@@ -5,10 +5,10 @@
 //! ```
 //! The send buffer limits what a flood can queue above a Wi-Fi card or behind a shaper on its own host.
 
-use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, SocketId, UDP_HEADER};
+use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, SocketId, UDP_HEADER, conversation_hash};
 use tailback_units::SimTime;
 
-use crate::{DeviceId, conversation_hash};
+use crate::DeviceId;
 
 /// `net.core.wmem_default`. [linux-6.12 sock.h _SK_MEM_OVERHEAD]
 pub(crate) const SEND_BUFFER: u64 = 212_992;
