@@ -109,7 +109,8 @@ impl Watched {
     fn check_answer(&self, answer: Enqueued, before: usize) {
         let newest = self.arrivals.len() as u32 - 1;
         let drops = &self.effects.dropped[before..];
-        let lost_itself = drops.iter().any(|(packet, _)| number(packet) == newest);
+        let lost_itself =
+            drops.iter().any(|(packet, _)| number(packet).is_none_or(|number| number == newest));
         match answer {
             Enqueued::Queued => assert!(!lost_itself, "the result is `Queued`, but it was dropped"),
             Enqueued::Dropped => {
@@ -140,10 +141,10 @@ impl Watched {
     fn check_packet(&mut self, packet: &Packet) {
         self.left.add(packet);
         assert!(packet.enqueued <= self.now, "it has not been queued yet");
-        let last = self.last_number.insert(packet.from, number(packet));
-        let in_order = last < Some(number(packet)) || self.may_reorder;
-        assert!(in_order, "flow {:?}: {last:?} left before", packet.from);
-        let ecn = self.arrivals[number(packet) as usize];
+        let Some(number) = number(packet) else { return };
+        let last = self.last_number.insert(packet.from, number);
+        assert!(last < Some(number) || self.may_reorder, "flow {:?}: {last:?} left before", packet.from);
+        let ecn = self.arrivals[number as usize];
         let may_be_ce = packet.ecn == Ecn::Ce && ecn != Ecn::NotEct;
         assert!(packet.ecn == ecn || may_be_ce, "{ecn:?} became {:?}", packet.ecn);
     }
@@ -175,7 +176,7 @@ impl Watched {
     fn packet(&self, flow: u32, ip_length: u32, ecn: Ecn) -> Packet {
         Packet {
             from: SocketId(flow),
-            to: SocketId(self.arrivals.len() as u32),
+            to: SocketId(flow),
             source: HostId(flow as u16 / 2),
             destination: HostId(100 + flow as u16 % 2),
             ip_length,
@@ -187,14 +188,17 @@ impl Watched {
             charged: false,
             enqueued: SimTime::NEVER,
             departure: SimTime::ZERO,
-            payload: Payload::EchoRequest { seq: 0 },
+            payload: Payload::EchoRequest { seq: self.arrivals.len() as u32 },
         }
     }
 }
 
-/// The number of a packet, which is its destination: no discipline reads that.
-fn number(packet: &Packet) -> u32 {
-    packet.to.0
+/// The number of a packet, which no discipline reads; `None` if `netem` has damaged it.
+fn number(packet: &Packet) -> Option<u32> {
+    match packet.payload {
+        Payload::EchoRequest { seq } => Some(seq),
+        _ => None,
+    }
 }
 
 fn step() -> impl Strategy<Value = Step> {

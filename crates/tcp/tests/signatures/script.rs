@@ -115,6 +115,8 @@ pub struct Script {
     pub refused: u64,
     /// The application reads whatever arrives at once.
     pub reads: bool,
+    /// The flow hash of the last packet that left.
+    pub flow_hash: u32,
     /// How often it was woken to read.
     pub woken: u64,
     rtt: Span,
@@ -171,6 +173,7 @@ impl Script {
             window,
             refused: 0,
             reads: true,
+            flow_hash: 0,
             woken: 0,
             rtt,
             now: START - rtt,
@@ -366,6 +369,7 @@ impl Script {
 
     fn hand_over(&mut self, packet: Packet) -> Transmitted {
         let (charged, truesize) = (packet.charged, packet.truesize);
+        self.flow_hash = packet.flow_hash;
         let departure = packet.departure.since(START);
         let Payload::Tcp(segment) = packet.payload else { panic!("a socket sends TCP") };
         if !charged {

@@ -1,7 +1,7 @@
 //! Retransmission timeout, tail loss probe, F-RTO.
 
 use tailback_cc::CaState;
-use tailback_tcp::{Note, SocketOptions};
+use tailback_tcp::{Note, STACKS, Settings, SocketOptions, Txhash};
 use tailback_units::Segs;
 
 use crate::control::{control, window_control};
@@ -139,6 +139,54 @@ fn a_timeout_leaves_a_window_of_one_that_slow_starts() {
         script.ack(acked);
         assert_eq!(u64::from(script.cwnd()), 1 + acked);
     }
+}
+
+#[test]
+fn a_timeout_draws_another_hash_and_a_probe_and_a_fast_retransmission_do_not() {
+    let mut script = flight_of_ten(ms(100));
+    let first = script.flow_hash;
+    script.at(ms(250));
+    assert_eq!((script.sent(), script.flow_hash), (vec![9], first), "a probe");
+    script.at(ms(600));
+    assert_eq!(script.sent(), [0], "after a timeout");
+    let second = script.flow_hash;
+    assert_ne!(second, first);
+    script.ack(10);
+    script.write(10);
+    assert!(!script.sent().is_empty());
+    assert_eq!(script.flow_hash, second);
+    script.at(ms(3000));
+    assert_ne!(script.flow_hash, second, "after another timeout");
+
+    let mut script = flight_of_ten(ms(100));
+    script.at(ms(100));
+    script.sack(0, &[(1, 5)]);
+    assert_eq!(script.sent(), [0], "a fast retransmission");
+    assert_eq!(script.flow_hash, first);
+}
+
+#[test]
+fn a_syn_that_is_sent_again_has_another_hash_too() {
+    let mut script = Script::connecting(Setup::new(control("cubic"), ms(100)));
+    let first = script.flow_hash;
+    script.at(ms(1500));
+    assert_eq!(script.acks().len(), 2);
+    assert_ne!(script.flow_hash, first);
+}
+
+#[test]
+fn with_txrehash_at_zero_and_before_linux_4_9_the_hash_stays() {
+    let setup = Setup::new(window_control(10, 10, |cwnd| cwnd / 2), ms(100));
+    let settings = Settings { txhash: Txhash::Kept, ..setup.settings.clone() };
+    let mut script = Script::connect(Setup { settings, ..setup });
+    script.write(10);
+    let first = script.flow_hash;
+    script.at(ms(3000));
+    assert!(script.notes().contains(&Note::RetransmissionTimeout));
+    assert_eq!(script.flow_hash, first);
+    let kept: Vec<_> =
+        STACKS.iter().filter(|stack| stack.txhash == Txhash::Kept).map(|stack| stack.name).collect();
+    assert_eq!(kept, ["linux-3.10", "freebsd-9"]);
 }
 
 #[test]

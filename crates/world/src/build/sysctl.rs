@@ -194,6 +194,19 @@ mod tests {
     }
 
     #[test]
+    fn a_timeout_draws_another_hash_unless_the_stack_or_a_sysctl_says_that_it_stays() {
+        let name = "net.core.txrehash";
+        let of =
+            |stack: &str, value: u64| settings(&host(stack, name, SysctlValue::Number(value)), "hosts[0]");
+        assert_eq!(of("linux-6.12", 0).unwrap().txhash, Txhash::Kept);
+        assert_eq!(of("linux-6.12", 1).unwrap().txhash, Txhash::Redrawn);
+        let refused = of("linux-3.10", 1).unwrap_err().to_string();
+        assert!(refused.contains("leave it out on stacks that keep it"), "{refused}");
+        let by_default = Host { sysctl: BTreeMap::new(), ..host("linux-3.10", name, SysctlValue::Number(1)) };
+        assert_eq!(settings(&by_default, "hosts[0]").unwrap().txhash, Txhash::Kept);
+    }
+
+    #[test]
     fn ssthresh_is_among_the_metrics_before_5_6_and_later_by_a_sysctl_of_its_own() {
         let name = "net.ipv4.tcp_no_ssthresh_metrics_save";
         let later = host("linux-6.12", name, SysctlValue::Number(0));
