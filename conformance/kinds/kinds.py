@@ -21,6 +21,7 @@ FILES: Mapping[str, int] = {
     "keys": 10,
     "paths": 10,
     "chance": 6,
+    "many": 5,
     "applications": 10,
     "ipv6": 10,
     "wired": 5,
@@ -67,6 +68,10 @@ KINDS: Mapping[str, Sequence[str]] = {
     "responsiveness": ("responsiveness over pfifo", "responsiveness over fq_codel"),
     "a trace of delivery opportunities": ("trace",),
     "1 Gbit/s": ("one gigabit",),
+    "300 flows": (
+        "many over fq_codel", "many over fq_codel with hashes that stay", "many over fq_pie", "many over cake",
+        "many over sfq", "many over pfifo_fast", "many of bbr over fq_codel",
+    ),
     "four flows within a millisecond": (
         "reno, small queue, 10 Mbit/s", "cubic, small queue, 10 Mbit/s", "bic, small queue, 10 Mbit/s",
         "reno, tail drops, 10 Mbit/s", "hybla, tail drops, 100 Mbit/s", "bbr, 100 Mbit/s",
