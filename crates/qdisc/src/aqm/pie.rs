@@ -15,7 +15,8 @@
 //! kernel's timer wheel since 4.8, which turns a tupdate of 15 jiffies into 16.
 //!
 //! Updates by the timer are computed at the next arrival or departure, where they first have an effect.
-//! Deviation: jiffies are 1 ms, and the first update is 500 ms into the run, as if the queue was created at its start.
+//! Deviation: jiffies are 1 ms. The queue was created before the run, so that updates go on at its start: a whole number of
+//! periods before the one that would be the first, 500 ms into the run, of a queue created then.
 
 use rand_core::Rng;
 use tailback_units::{ParameterError, Parameters, SimTime, Span, TimerRounding, expiry};
@@ -220,7 +221,7 @@ impl Pie {
             delay_before: 0,
             last_departure: None,
             meter: RateMeter::default(),
-            next_update: settings.generation.timer(SimTime::ZERO, FIRST_UPDATE),
+            next_update: first_update(settings),
         }
     }
 
@@ -409,6 +410,13 @@ fn ticks(span: Span) -> i64 {
     (span.as_nanos() >> TICK_SHIFT) as i64
 }
 
+fn first_update(settings: &PieSettings) -> SimTime {
+    let timer = |now, span| settings.generation.timer(now, span);
+    let first = timer(SimTime::ZERO, FIRST_UPDATE);
+    let period = timer(first, settings.tupdate).since(first).as_nanos();
+    SimTime::ZERO + Span::from_nanos(first.since(SimTime::ZERO).as_nanos() % period)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -500,9 +508,9 @@ mod tests {
     #[test]
     fn an_update_of_15_jiffies_comes_every_16_and_that_of_the_older_ones_when_it_is_due() {
         for (generation, first, period) in [
-            (Generation::Rfc8033, 504, 16),
-            (Generation::Mainline314, 500, 30),
-            (Generation::Module2013, 500, 30),
+            (Generation::Rfc8033, 504 - 31 * 16, 16),
+            (Generation::Mainline314, 500 - 16 * 30, 30),
+            (Generation::Module2013, 500 - 16 * 30, 30),
         ] {
             let settings = settings(generation);
             let mut pie = Pie { probability: generation.one(), ..Pie::new(&settings) };
