@@ -62,7 +62,6 @@ impl World {
         for conversation in scenario.conversations() {
             builder.add_conversation(&conversation)?;
         }
-        builder.world.context.journal.record.names.complete();
         Ok(builder.finish())
     }
 }
@@ -274,7 +273,7 @@ impl<'a> Builder<'a> {
         if application.held().is_some() {
             self.world.growing.push(place.conversation);
         }
-        let planned: Box<[Planned]> = std::mem::take(&mut self.planned).into();
+        let planned: Box<[Planned]> = self.planned.drain(..).collect();
         if planned.is_empty() {
             self.world.present.push(place.conversation);
         }

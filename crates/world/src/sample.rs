@@ -33,6 +33,8 @@ impl World {
     }
 
     fn record_interval(&mut self) {
+        // Those that have begun since are at the end.
+        self.present.sort();
         for place in 0..self.present.len() {
             self.call(self.present[place], |application, calls| application.sample(calls));
         }

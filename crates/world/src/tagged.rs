@@ -5,11 +5,11 @@
 
 use std::marker::PhantomData;
 
+use serde::Deserializer;
 use serde::de::value::{EnumAccessDeserializer, MapAccessDeserializer, MapDeserializer};
 use serde::de::{
     DeserializeSeed, EnumAccess, Error, IgnoredAny, MapAccess, Unexpected, VariantAccess, Visitor,
 };
-use serde::Deserializer;
 
 const KIND: &str = "kind";
 
