@@ -473,7 +473,7 @@ impl Scenario {
             .or_else(|_| Scenario::from_json_with_paths(json))
     }
 
-    /// The same, at three times the cost, because it keeps in mind where it reads.
+    /// The same, slower, because it follows where it reads.
     fn from_json_with_paths(json: &str) -> Result<Self, BuildError> {
         let reader = &mut serde_json::Deserializer::from_str(json);
         serde_path_to_error::deserialize(reader).map_err(|error| {
@@ -529,6 +529,13 @@ mod tests {
         let error = Scenario::from_json(&json).unwrap_err();
         assert_eq!(error.path, "links[0].rings");
         assert!(error.to_string().contains("unknown field `rings`"), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_key_of_a_flow_is_named_with_its_path() {
+        let json = example::contract().replace("\"rcvlowat\"", "\"rcvlow\"");
+        let error = Scenario::from_json(&json).unwrap_err();
+        assert_eq!(error.path, "traffic[0].socket.rcvlow");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Reads enums whose variant is in the key `kind` of an object, among the keys of the variant itself.
 //!
-//! For `serde(tag = "kind")` serde reads the whole object into a tree first, because `kind` may be its last key. The
-//! front end writes it first, and then the other keys are read directly: reading a flow takes a fifth of the time.
+//! For `serde(tag = "kind")` serde reads the whole object into a tree first, because `kind` may be its last key. The front
+//! end writes it first, and then the other keys are read directly.
 
 use std::marker::PhantomData;
 
