@@ -1,46 +1,27 @@
 //! Names of the experiment file, stored once; rows have their index.
 
-use std::collections::BTreeMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
+
+use indexmap::IndexSet;
 
 /// A flow, a ping, a device or a host of this run, as an index into [`Names`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Name(u32);
 
 /// The names of one run.
-#[derive(Debug)]
-pub struct Names {
-    texts: Vec<String>,
-    /// `None` when all names are given.
-    known: Option<BTreeMap<String, Name>>,
-}
-
-impl Default for Names {
-    fn default() -> Self {
-        Names { texts: Vec::new(), known: Some(BTreeMap::new()) }
-    }
-}
+#[derive(Debug, Default)]
+pub struct Names(IndexSet<String, BuildHasherDefault<DefaultHasher>>);
 
 impl Names {
     /// The index of `text`, the same each time it is given.
     pub fn give(&mut self, text: &str) -> Name {
-        let known = self.known.as_mut().expect("all names are given before a run begins");
-        if let Some(&name) = known.get(text) {
-            return name;
-        }
-        let name = Name(u32::try_from(self.texts.len()).expect("a run has fewer than four billion names"));
-        self.texts.push(text.to_owned());
-        known.insert(text.to_owned(), name);
-        name
-    }
-
-    /// All names are given: frees what finds the index of a text.
-    pub fn complete(&mut self) {
-        self.known = None;
+        let index = self.0.get_index_of(text).unwrap_or_else(|| self.0.insert_full(text.to_owned()).0);
+        Name(u32::try_from(index).expect("a run has fewer than four billion names"))
     }
 
     /// The text behind `name`.
     pub fn text(&self, name: Name) -> &str {
-        &self.texts[name.0 as usize]
+        &self.0[name.0 as usize]
     }
 }
 

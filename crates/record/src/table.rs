@@ -111,6 +111,11 @@ macro_rules! table {
                 $(self.$column.push($crate::measure::$measure::cell(row.$column));)+
             }
 
+            /// Makes room for so many more rows at once.
+            pub fn reserve(&mut self, rows: usize) {
+                $(self.$column.reserve(rows);)+
+            }
+
             /// Memory of its cells by now.
             pub fn held(&self) -> usize {
                 0 $(+ $crate::table::held(&self.$column))+

@@ -15,7 +15,7 @@ mod udp;
 mod video;
 
 use std::any::Any;
-use std::fmt::Debug;
+use std::fmt::{Debug, Display, Formatter};
 
 use serde::Deserialize;
 use tailback_packet::{HostId, Packet, SocketId};
@@ -23,6 +23,7 @@ use tailback_packet::{HostId, Packet, SocketId};
 use crate::build::Builder;
 use crate::scenario::Scenario;
 use crate::syscalls::Syscalls;
+use crate::tagged::read_by_kind;
 use crate::{BuildError, ConversationId, TimerId};
 
 pub use bulk::TcpTraffic;
@@ -43,10 +44,12 @@ macro_rules! kinds {
     ($($(#[doc = $doc:literal])* $(#[cfg($when:meta)])? $kind:ident($specification:ty),)*) => {
         /// One conversation, or several of one kind.
         #[derive(Clone, Debug, Deserialize)]
-        #[serde(tag = "kind", rename_all = "lowercase")]
+        #[serde(remote = "Self", rename_all = "lowercase")]
         pub enum Traffic {
             $($(#[doc = $doc])* $(#[cfg($when)])? $kind($specification),)*
         }
+
+        read_by_kind!(Traffic);
 
         impl Traffic {
             const KINDS: &[&str] = &[$($(#[cfg($when)])? stringify!($kind)),*];
@@ -115,7 +118,7 @@ pub(crate) trait Kind: Conversation {
     }
 
     /// Refuses invalid values; `path` is the path of the specification in the scenario.
-    fn check(&self, path: &str) -> Result<(), BuildError>;
+    fn check(&self, path: TrafficPath) -> Result<(), BuildError>;
 
     /// Adds its sockets and its start to the world, and returns the application.
     fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError>;
@@ -126,7 +129,17 @@ pub(crate) struct Place {
     pub(crate) conversation: ConversationId,
     /// Number of its first socket. Sockets come in pairs: the one of the first host, then the one of the second.
     pub(crate) first_socket: u32,
-    pub(crate) path: String,
+    pub(crate) path: TrafficPath,
+}
+
+/// The path of a conversation in the scenario, `traffic[3]`; text only for an error.
+#[derive(Clone, Copy)]
+pub(crate) struct TrafficPath(pub(crate) usize);
+
+impl Display for TrafficPath {
+    fn fmt(&self, formatter: &mut Formatter) -> std::fmt::Result {
+        write!(formatter, "traffic[{}]", self.0)
+    }
 }
 
 impl Place {
@@ -214,6 +227,6 @@ pub(crate) fn tos(dscp: u8) -> u8 {
 }
 
 /// The error for `size` bytes that do not fit into a packet of the path.
-fn does_not_fit(path: &str, size: u32, remedy: String) -> BuildError {
+fn does_not_fit(path: TrafficPath, size: u32, remedy: String) -> BuildError {
     BuildError::new(format!("{path}.size"), format!("{size} bytes do not fit"), remedy)
 }

@@ -19,7 +19,7 @@ use tailback_record::{Record, Wifi};
 use tailback_tcp::Settings;
 use tailback_units::{SimTime, Span};
 
-use crate::app::{Numbered, Place, tos};
+use crate::app::{Numbered, Place, TrafficPath, tos};
 use crate::check::check;
 use crate::connection::Planned;
 use crate::context::Context;
@@ -62,7 +62,6 @@ impl World {
         for conversation in scenario.conversations() {
             builder.add_conversation(&conversation)?;
         }
-        builder.world.context.journal.record.names.complete();
         Ok(builder.finish())
     }
 }
@@ -265,7 +264,7 @@ impl<'a> Builder<'a> {
         let place = Place {
             conversation: ConversationId(count),
             first_socket: numbered.first_socket,
-            path: format!("traffic[{}]", numbered.index),
+            path: TrafficPath(numbered.index),
         };
         let journal = &mut self.world.context.journal;
         let name = journal.record.names.give(numbered.traffic.name());
@@ -274,7 +273,7 @@ impl<'a> Builder<'a> {
         if application.held().is_some() {
             self.world.growing.push(place.conversation);
         }
-        let planned: Box<[Planned]> = std::mem::take(&mut self.planned).into();
+        let planned: Box<[Planned]> = self.planned.drain(..).collect();
         if planned.is_empty() {
             self.world.present.push(place.conversation);
         }
@@ -301,7 +300,7 @@ impl<'a> Builder<'a> {
         ends: [u16; 2],
         options: DatagramOptions,
     ) -> Result<(), BuildError> {
-        let device = self.first_hop(ends[0], ends[1], &place.path)?;
+        let device = self.first_hop(ends[0], ends[1], place.path)?;
         let [socket, peer] = place.sockets();
         let sender = UdpSocket {
             socket,
@@ -323,7 +322,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Refuses hosts that do not reach each other.
-    pub(crate) fn check_path(&self, [from, to]: [u16; 2], path: &str) -> Result<(), BuildError> {
+    pub(crate) fn check_path(&self, [from, to]: [u16; 2], path: TrafficPath) -> Result<(), BuildError> {
         self.first_hop(from, to, path)?;
         self.first_hop(to, from, path).map(drop)
     }
@@ -338,7 +337,7 @@ impl<'a> Builder<'a> {
         self.way(from, to).chain(self.way(to, from)).any(|end| device(end).takes_time())
     }
 
-    pub(crate) fn first_hop(&self, from: u16, to: u16, path: &str) -> Result<DeviceId, BuildError> {
+    pub(crate) fn first_hop(&self, from: u16, to: u16, path: TrafficPath) -> Result<DeviceId, BuildError> {
         let hosts = &self.scenario.hosts;
         let names = || (&hosts[usize::from(from)].name, &hosts[usize::from(to)].name);
         let first = self.routes.next(HostId(from), HostId(to)).ok_or_else(|| {

@@ -1,6 +1,9 @@
 //! Checks a scenario before a world is built from it: references that exist, sizes that are not zero, times in order.
 
+use std::fmt::Display;
+
 use crate::BuildError;
+use crate::app::TrafficPath;
 use crate::build::Topology;
 use crate::scenario::{
     AttachedQdisc, Cell, Change, Link, Scenario, SmallQueue, SocketOptions, Trace, Traffic,
@@ -25,86 +28,94 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
     positive(scenario.duration_ns, "duration_ns")?;
     positive(scenario.record.interval_ns, "record.interval_ns")?;
     for (index, link) in scenario.links.iter().enumerate() {
-        check_link(link, scenario, &format!("links[{index}]"))?;
+        check_link(link, scenario, &format_args!("links[{index}]"))?;
     }
     for (index, trace) in scenario.traces.iter().enumerate() {
-        check_trace(trace, &format!("traces[{index}]"))?;
+        check_trace(trace, &format_args!("traces[{index}]"))?;
     }
     for (index, cell) in scenario.cells.iter().enumerate() {
-        check_cell(cell, scenario, &format!("cells[{index}]"))?;
+        check_cell(cell, scenario, &format_args!("cells[{index}]"))?;
     }
     let topology = Topology::of(scenario);
     check_routes(scenario, &topology)?;
     check_qdiscs(scenario, &topology)?;
     for (index, &host) in scenario.record.pcap.iter().enumerate() {
         let there = usize::from(host) < scenario.hosts.len();
-        ensure(there, &format!("record.pcap[{index}]"), "no such host", "write the position of a host")?;
+        ensure(there, format_args!("record.pcap[{index}]"), "no such host", "write the position of a host")?;
     }
     for (index, traffic) in scenario.traffic.iter().enumerate() {
-        check_traffic(traffic, scenario, &format!("traffic[{index}]"))?;
+        check_traffic(traffic, scenario, TrafficPath(index))?;
     }
     Ok(())
 }
 
-fn check_link(link: &Link, scenario: &Scenario, path: &str) -> Checked {
-    two_hosts(link.ends, scenario, &format!("{path}.ends"))?;
+fn check_link(link: &Link, scenario: &Scenario, path: &dyn Display) -> Checked {
+    two_hosts(link.ends, scenario, format_args!("{path}.ends"))?;
     for end in 0..2 {
         check_end(link, end, scenario, path)?;
     }
     for (number, change) in link.schedule.iter().enumerate() {
         let before = number.checked_sub(1).map_or(0, |number| link.schedule[number].at_ns);
-        check_change(change, before, link, &format!("{path}.schedule[{number}]"))?;
+        check_change(change, before, link, &format_args!("{path}.schedule[{number}]"))?;
     }
-    let remedy = format!("write {MIN_MTU} to {MAX_MTU}");
     let mtu_fits = (MIN_MTU..=MAX_MTU).contains(&link.mtu);
-    ensure(mtu_fits, &format!("{path}.mtu"), &format!("{} is no MTU of IPv4", link.mtu), &remedy)
+    ensure(
+        mtu_fits,
+        format_args!("{path}.mtu"),
+        format_args!("{} is no MTU of IPv4", link.mtu),
+        format_args!("write {MIN_MTU} to {MAX_MTU}"),
+    )
 }
 
-fn check_end(link: &Link, end: usize, scenario: &Scenario, path: &str) -> Checked {
-    positive(link.rate_bps[end].unwrap_or(1), &format!("{path}.rate_bps"))?;
-    positive(u64::from(link.ring[end]), &format!("{path}.ring"))?;
+fn check_end(link: &Link, end: usize, scenario: &Scenario, path: &dyn Display) -> Checked {
+    positive(link.rate_bps[end].unwrap_or(1), format_args!("{path}.rate_bps"))?;
+    positive(u64::from(link.ring[end]), format_args!("{path}.ring"))?;
     let Some(trace) = link.trace[end] else { return Ok(()) };
-    let path = &format!("{path}.trace[{end}]");
-    ensure(trace < scenario.traces.len(), path, "no such trace", "write the position of a trace")?;
+    let path = format!("{path}.trace[{end}]");
+    ensure(trace < scenario.traces.len(), &path, "no such trace", "write the position of a trace")?;
     ensure(link.rate_bps[end].is_none(), path, "it has a rate too", "leave one of the two out")
 }
 
-fn check_change(change: &Change, before: u64, link: &Link, path: &str) -> Checked {
-    ensure(change.end < 2, &format!("{path}.end"), "a link has two ends", "write 0 or 1")?;
+fn check_change(change: &Change, before: u64, link: &Link, path: &dyn Display) -> Checked {
+    ensure(change.end < 2, format_args!("{path}.end"), "a link has two ends", "write 0 or 1")?;
     ensure(
         before <= change.at_ns,
-        &format!("{path}.at_ns"),
+        format_args!("{path}.at_ns"),
         "before the change above it",
         "write changes in the order of time",
     )?;
     let Some(rate) = change.rate_bps else { return Ok(()) };
-    positive(rate, &format!("{path}.rate_bps"))?;
+    positive(rate, format_args!("{path}.rate_bps"))?;
     let rated = link.rate_bps[change.end].is_some();
     ensure(
         rated,
-        &format!("{path}.rate_bps"),
+        format_args!("{path}.rate_bps"),
         "the link has no rate to change",
         "give the link a rate from the start",
     )
 }
 
-fn check_trace(trace: &Trace, path: &str) -> Checked {
+fn check_trace(trace: &Trace, path: &dyn Display) -> Checked {
     let stamps = &trace.stamps_ms;
     let lasts = stamps.last().is_some_and(|&last| last > 0);
     ensure(lasts, path, "it takes no time", "give it an opportunity after 0 ms")?;
     ensure(stamps.is_sorted(), path, "not in order", "sort its instants")
 }
 
-fn check_cell(cell: &Cell, scenario: &Scenario, path: &str) -> Checked {
+fn check_cell(cell: &Cell, scenario: &Scenario, path: &dyn Display) -> Checked {
     let has_stations = !cell.stations.is_empty();
     ensure(
         has_stations,
-        &format!("{path}.stations"),
+        format_args!("{path}.stations"),
         "this cell has no station",
         "write one station or more",
     )?;
     for (number, station) in cell.stations.iter().enumerate() {
-        two_hosts([cell.access_point, station.host], scenario, &format!("{path}.stations[{number}].host"))?;
+        two_hosts(
+            [cell.access_point, station.host],
+            scenario,
+            format_args!("{path}.stations[{number}].host"),
+        )?;
     }
     Ok(())
 }
@@ -115,7 +126,7 @@ fn check_routes(scenario: &Scenario, topology: &Topology) -> Checked {
         two_hosts([route.host, route.to], scenario, &path)?;
         ensure(
             topology.device_of(route.host, route.link).is_some(),
-            &format!("{path}.link"),
+            format_args!("{path}.link"),
             "no link of this host",
             "write the position of one of its links",
         )?;
@@ -128,11 +139,11 @@ fn check_qdiscs(scenario: &Scenario, topology: &Topology) -> Checked {
     for (index, attached) in scenario.qdiscs.iter().enumerate() {
         let path = format!("qdiscs[{index}]");
         let there = usize::from(attached.link) < topology.links.len();
-        ensure(there, &format!("{path}.link"), "no such link", "write the position of a link")?;
+        ensure(there, format_args!("{path}.link"), "no such link", "write the position of a link")?;
         let ours = device(attached);
         ensure(
             ours.is_some(),
-            &format!("{path}.host"),
+            format_args!("{path}.host"),
             "not an end of this link",
             "write one of the link's ends",
         )?;
@@ -142,28 +153,31 @@ fn check_qdiscs(scenario: &Scenario, topology: &Topology) -> Checked {
     Ok(())
 }
 
-fn check_traffic(traffic: &Traffic, scenario: &Scenario, path: &str) -> Checked {
+fn check_traffic(traffic: &Traffic, scenario: &Scenario, path: TrafficPath) -> Checked {
     let kind = traffic.kind();
     two_hosts(kind.ends(), scenario, path)?;
     let code_point = kind.dscp() < CODE_POINTS;
-    ensure(code_point, &format!("{path}.dscp"), "not a code point", "write 0 to 63")?;
+    ensure(code_point, format_args!("{path}.dscp"), "not a code point", "write 0 to 63")?;
     kind.check(path)
 }
 
 /// Checks the socket options of a TCP connection.
-pub(crate) fn check_connection(tsq: SmallQueue, socket: &SocketOptions, path: &str) -> Checked {
-    check_socket(socket, &format!("{path}.socket"))?;
+pub(crate) fn check_connection(tsq: SmallQueue, socket: &SocketOptions, path: TrafficPath) -> Checked {
+    check_socket(socket, path)?;
     match tsq {
-        SmallQueue::Time { shift } | SmallQueue::Check { shift } => {
-            ensure(shift < 32, &format!("{path}.tsq.shift"), &format!("{shift} bits"), "write 0 to 31")
-        }
-        SmallQueue::Bytes { bytes } => positive(bytes, &format!("{path}.tsq.bytes")),
-        SmallQueue::Packets { packets } => positive(u64::from(packets), &format!("{path}.tsq.packets")),
+        SmallQueue::Time { shift } | SmallQueue::Check { shift } => ensure(
+            shift < 32,
+            format_args!("{path}.tsq.shift"),
+            format_args!("{shift} bits"),
+            "write 0 to 31",
+        ),
+        SmallQueue::Bytes { bytes } => positive(bytes, format_args!("{path}.tsq.bytes")),
+        SmallQueue::Packets { packets } => positive(u64::from(packets), format_args!("{path}.tsq.packets")),
         SmallQueue::Off => Ok(()),
     }
 }
 
-fn check_socket(socket: &SocketOptions, path: &str) -> Checked {
+fn check_socket(socket: &SocketOptions, path: TrafficPath) -> Checked {
     let sizes = [
         ("sndbuf", socket.sndbuf),
         ("rcvbuf", socket.rcvbuf),
@@ -172,26 +186,36 @@ fn check_socket(socket: &SocketOptions, path: &str) -> Checked {
     ];
     for (name, value) in sizes {
         let fits = value.is_none_or(|value| (1..=MAX_OPTION).contains(&value));
-        ensure(fits, &format!("{path}.{name}"), "not a size of a socket", "write 1 to 1 GiB")?;
+        ensure(fits, format_args!("{path}.socket.{name}"), "not a size of a socket", "write 1 to 1 GiB")?;
     }
-    positive(socket.max_pacing_rate_bps.unwrap_or(1), &format!("{path}.max_pacing_rate_bps"))?;
+    positive(socket.max_pacing_rate_bps.unwrap_or(1), format_args!("{path}.socket.max_pacing_rate_bps"))?;
     let segment = socket.mss.is_none_or(|mss| (MIN_MSS..=MAX_MSS).contains(&mss));
-    let remedy = format!("write {MIN_MSS} to {MAX_MSS}");
-    ensure(segment, &format!("{path}.mss"), "not a segment size", &remedy)
+    ensure(
+        segment,
+        format_args!("{path}.socket.mss"),
+        "not a segment size",
+        format_args!("write {MIN_MSS} to {MAX_MSS}"),
+    )
 }
 
-fn two_hosts(ends: [u16; 2], scenario: &Scenario, path: &str) -> Checked {
+fn two_hosts(ends: [u16; 2], scenario: &Scenario, path: impl Display) -> Checked {
     for end in ends {
         let known = usize::from(end) < scenario.hosts.len();
-        ensure(known, path, &format!("no host {end}"), "write the position of a host")?;
+        ensure(known, &path, format_args!("no host {end}"), "write the position of a host")?;
     }
     ensure(ends[0] != ends[1], path, "the same host twice", "write two different hosts")
 }
 
-pub(crate) fn positive(value: u64, path: &str) -> Checked {
+pub(crate) fn positive(value: u64, path: impl Display) -> Checked {
     ensure(value > 0, path, "it is 0", "write a number above 0")
 }
 
-pub(crate) fn ensure(holds: bool, path: &str, problem: &str, remedy: &str) -> Checked {
+/// An error unless `holds`. Paths and texts are formatted only for the error: most values of a scenario are right.
+pub(crate) fn ensure(
+    holds: bool,
+    path: impl Display,
+    problem: impl Display,
+    remedy: impl Display,
+) -> Checked {
     if holds { Ok(()) } else { Err(BuildError::new(path, problem, remedy)) }
 }

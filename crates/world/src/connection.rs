@@ -106,7 +106,7 @@ impl Planned {
         let Blueprint { client_sends, server_sends, .. } = &*self.blueprint;
         let client = Endpoint::connect(self.config(Side::Client, client_sends, built), self.start);
         let client = self.sending_socket(client, Side::Client, client_sends, streams.stream(name, "cc"));
-        let draws = streams.stream(&format!("{name}/receiver"), "cc");
+        let draws = streams.stream(&[name, "/receiver"].concat(), "cc");
         let server = match server_sends {
             Some(sending) => {
                 let server = Endpoint::listen(self.config(Side::Server, sending, None));

@@ -1,5 +1,7 @@
 //! Errors before and during a run: where, what, and what to do about it.
 
+use std::fmt::Display;
+
 use tailback_units::{Bytes, ParameterError, SimTime};
 use thiserror::Error;
 
@@ -47,12 +49,8 @@ pub enum RunError {
 }
 
 impl BuildError {
-    pub(crate) fn new(
-        path: impl Into<String>,
-        problem: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> Self {
-        BuildError { path: path.into(), problem: problem.into(), remedy: remedy.into() }
+    pub(crate) fn new(path: impl Display, problem: impl Display, remedy: impl Display) -> Self {
+        BuildError { path: path.to_string(), problem: problem.to_string(), remedy: remedy.to_string() }
     }
 }
 

@@ -46,6 +46,7 @@ mod schedule;
 mod socket;
 mod stacks;
 mod syscalls;
+mod tagged;
 mod timers;
 mod transport;
 mod wire;

@@ -32,8 +32,7 @@ impl World {
                 self.sockets.get_mut(socket).transport = made;
             }
         }
-        let place = self.present.partition_point(|&other| other < id);
-        self.present.insert(place, id);
+        self.present.push(id);
     }
 
     /// Frees the applications that are over and their sockets, if nothing of them is left.

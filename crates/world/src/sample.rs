@@ -33,6 +33,9 @@ impl World {
     }
 
     fn record_interval(&mut self) {
+        // Those that have begun since are at the end.
+        self.present.sort();
+        self.context.journal.record.tcp_info.reserve(self.present.len());
         for place in 0..self.present.len() {
             self.call(self.present[place], |application, calls| application.sample(calls));
         }

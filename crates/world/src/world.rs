@@ -88,7 +88,7 @@ pub struct World {
     pub(crate) schedule: Vec<Change>,
     pub(crate) sockets: Sockets,
     pub(crate) conversations: Vec<Conversation>,
-    /// Those that have begun and are not over, in the order of their numbers; also those without sockets of TCP.
+    /// Those that have begun and are not over; also those without sockets of TCP. [`World::sample`] sorts them by number.
     pub(crate) present: Vec<ConversationId>,
     /// The random streams of sockets that are still to be made.
     pub(crate) streams: Streams,

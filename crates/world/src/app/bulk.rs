@@ -8,7 +8,7 @@ use tailback_packet::SocketId;
 use tailback_record::FlowsRow;
 use tailback_units::{Bytes, SimTime};
 
-use super::{Application, Conversation, Kind, Place, TimerId};
+use super::{Application, Conversation, Kind, Place, TimerId, TrafficPath};
 use crate::BuildError;
 use crate::build::{Builder, Connection, ServerRole};
 use crate::check::{check_connection, ensure};
@@ -51,14 +51,14 @@ pub struct TcpTraffic {
 }
 
 impl Kind for TcpTraffic {
-    fn check(&self, path: &str) -> Result<(), BuildError> {
+    fn check(&self, path: TrafficPath) -> Result<(), BuildError> {
         let in_order = self.stop_ns.is_none_or(|stop| self.start_ns < stop);
-        ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")?;
+        ensure(in_order, format_args!("{path}.stop_ns"), "not after start_ns", "write a later instant")?;
         check_connection(self.tsq, &self.socket, path)
     }
 
     fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError> {
-        builder.check_path([self.from, self.to], &place.path)?;
+        builder.check_path([self.from, self.to], place.path)?;
         self.refuse_endless_instant(place, builder)?;
         let connection = Connection {
             sockets: place.sockets(),
@@ -91,7 +91,7 @@ impl TcpTraffic {
         let [from, to] = self.ends().map(|host| builder.host_name(host));
         let problem = format!("no time passes on the way from `{from}` to `{to}` and back");
         let remedy = "give a link on it a `rate` or a `delay`, or the flow its `bytes`";
-        Err(BuildError::new(&place.path, problem, remedy))
+        Err(BuildError::new(place.path, problem, remedy))
     }
 }
 

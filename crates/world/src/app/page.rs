@@ -15,7 +15,7 @@ use tailback_record::ObjectsRow;
 use tailback_units::{Bytes, SimTime, Span};
 
 use super::exchange::{record_read, send_rest};
-use super::{Application, Conversation, Kind, Place, TimerId};
+use super::{Application, Conversation, Kind, Place, TimerId, TrafficPath};
 use crate::BuildError;
 use crate::build::{Builder, Connection, ServerRole};
 use crate::check::{check_connection, ensure, positive};
@@ -78,8 +78,8 @@ impl Kind for PageTraffic {
         self.connections
     }
 
-    fn check(&self, path: &str) -> Result<(), BuildError> {
-        positive(self.size, &format!("{path}.size"))?;
+    fn check(&self, path: TrafficPath) -> Result<(), BuildError> {
+        positive(self.size, format_args!("{path}.size"))?;
         let first = self.objects.first().is_some_and(|object| object.after.is_none());
         let objects = format!("{path}.objects");
         ensure(first, &objects, "no first object", "begin with one that follows none")?;
@@ -90,15 +90,15 @@ impl Kind for PageTraffic {
         ensure(sized, &objects, "an object without bytes", "write sizes above 0")?;
         let count = self.connections > 0 && (self.multiplexing == Multiplexing::One || self.connections == 1);
         let remedy = "write 1, or more of one object at a time";
-        ensure(count, &format!("{path}.connections"), "not a number of connections", remedy)?;
+        ensure(count, format_args!("{path}.connections"), "not a number of connections", remedy)?;
         check_connection(self.tsq, &self.socket, path)
     }
 
     fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError> {
-        builder.check_path([self.from, self.to], &place.path)?;
+        builder.check_path([self.from, self.to], place.path)?;
         if !builder.round_trip_takes_time(self.ends()) {
             let remedy = "give a link on the way a `rate` or a `delay`";
-            return Err(BuildError::new(&place.path, "no time passes from a request to its answer", remedy));
+            return Err(BuildError::new(place.path, "no time passes from a request to its answer", remedy));
         }
         let start = SimTime::from_nanos(self.start_ns);
         let mut wires = Vec::new();

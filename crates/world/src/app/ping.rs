@@ -5,8 +5,7 @@ use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, SocketId, conve
 use tailback_record::PingRow;
 use tailback_units::{SimTime, Span};
 
-use super::{Application, Conversation, Kind, Place, TimerId, does_not_fit, tos};
-use crate::BuildError;
+use super::{Application, Conversation, Kind, Place, TimerId, TrafficPath, does_not_fit, tos};
 use crate::build::Builder;
 use crate::check::{ensure, positive};
 use crate::syscalls::Syscalls;
@@ -56,19 +55,19 @@ pub enum EchoProtocol {
 }
 
 impl Kind for PingTraffic {
-    fn check(&self, path: &str) -> Result<(), BuildError> {
-        positive(self.interval_ns, &format!("{path}.interval_ns"))?;
+    fn check(&self, path: TrafficPath) -> Result<(), BuildError> {
+        positive(self.interval_ns, format_args!("{path}.interval_ns"))?;
         let in_order = self.start_ns < self.stop_ns;
-        ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")
+        ensure(in_order, format_args!("{path}.stop_ns"), "not after start_ns", "write a later instant")
     }
 
     fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError> {
-        builder.check_path(self.ends(), &place.path)?;
+        builder.check_path(self.ends(), place.path)?;
         let max =
             builder.path_mtu(self.from, self.to).min(builder.path_mtu(self.to, self.from)) - IPV4_HEADER;
         if self.size > max || self.size < HEADER {
             let remedy = format!("write {HEADER} to {max}: an ICMP header, and no fragments");
-            return Err(does_not_fit(&place.path, self.size, remedy));
+            return Err(does_not_fit(place.path, self.size, remedy));
         }
         let sockets = place.sockets();
         builder.add_echo_sockets(place);

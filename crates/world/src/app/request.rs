@@ -12,7 +12,7 @@ use tailback_record::RequestsRow;
 use tailback_units::{Bytes, SimTime, Span};
 
 use super::exchange::{record_read, send_rest};
-use super::{Application, Conversation, Kind, Place, TimerId};
+use super::{Application, Conversation, Kind, Place, TimerId, TrafficPath};
 use crate::BuildError;
 use crate::build::{Builder, Connection, ServerRole};
 use crate::check::{check_connection, ensure, positive};
@@ -57,22 +57,22 @@ pub struct RequestTraffic {
 }
 
 impl Kind for RequestTraffic {
-    fn check(&self, path: &str) -> Result<(), BuildError> {
-        positive(self.size, &format!("{path}.size"))?;
+    fn check(&self, path: TrafficPath) -> Result<(), BuildError> {
+        positive(self.size, format_args!("{path}.size"))?;
         let in_order = self.start_ns < self.stop_ns;
-        ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")?;
+        ensure(in_order, format_args!("{path}.stop_ns"), "not after start_ns", "write a later instant")?;
         let answered = !self.answers.is_empty() && self.answers.iter().all(|&bytes| bytes > 0);
-        ensure(answered, &format!("{path}.answers"), "an answer without bytes", "write sizes above 0")?;
-        ensure(!self.pauses_ns.is_empty(), &format!("{path}.pauses_ns"), "empty", "write a pause")?;
-        ensure(self.count != Some(0), &format!("{path}.count"), "no requests", "write a number above 0")?;
+        ensure(answered, format_args!("{path}.answers"), "an answer without bytes", "write sizes above 0")?;
+        ensure(!self.pauses_ns.is_empty(), format_args!("{path}.pauses_ns"), "empty", "write a pause")?;
+        ensure(self.count != Some(0), format_args!("{path}.count"), "no requests", "write a number above 0")?;
         check_connection(self.tsq, &self.socket, path)
     }
 
     fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError> {
-        builder.check_path([self.from, self.to], &place.path)?;
+        builder.check_path([self.from, self.to], place.path)?;
         if !builder.round_trip_takes_time(self.ends()) {
             let remedy = "give a link on the way a `rate` or a `delay`";
-            return Err(BuildError::new(&place.path, "no time passes from a request to its answer", remedy));
+            return Err(BuildError::new(place.path, "no time passes from a request to its answer", remedy));
         }
         let [client, server] = place.sockets();
         let connection = Connection {

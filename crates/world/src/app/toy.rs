@@ -6,7 +6,7 @@ use tailback_packet::{Packet, Payload, SocketId};
 use tailback_record::FlowsRow;
 use tailback_units::{Bytes, SimTime};
 
-use super::{Application, Conversation, Kind, Place, TimerId};
+use super::{Application, Conversation, Kind, Place, TimerId, TrafficPath};
 use crate::BuildError;
 use crate::build::{Builder, DatagramOptions};
 use crate::check::positive;
@@ -28,8 +28,8 @@ pub struct ToyTraffic {
 }
 
 impl Kind for ToyTraffic {
-    fn check(&self, path: &str) -> Result<(), BuildError> {
-        positive(u64::from(self.datagrams), &format!("{path}.datagrams"))
+    fn check(&self, path: TrafficPath) -> Result<(), BuildError> {
+        positive(u64::from(self.datagrams), format_args!("{path}.datagrams"))
     }
 
     fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError> {

@@ -11,7 +11,7 @@ use tailback_packet::{IPV4_HEADER, Packet, Payload, SocketId, UDP_HEADER};
 use tailback_record::{DatagramsRow, FlowsRow, UdpRow};
 use tailback_units::{Bytes, SimTime, Span};
 
-use super::{Application, Conversation, Kind, Place, TimerId, does_not_fit};
+use super::{Application, Conversation, Kind, Place, TimerId, TrafficPath, does_not_fit};
 use crate::BuildError;
 use crate::build::{Builder, DatagramOptions};
 use crate::check::{MAX_OPTION, ensure, positive};
@@ -60,20 +60,20 @@ pub struct Media {
 }
 
 impl Kind for UdpTraffic {
-    fn check(&self, path: &str) -> Result<(), BuildError> {
-        positive(self.rate_bps, &format!("{path}.rate_bps"))?;
-        positive(u64::from(self.size), &format!("{path}.size"))?;
+    fn check(&self, path: TrafficPath) -> Result<(), BuildError> {
+        positive(self.rate_bps, format_args!("{path}.rate_bps"))?;
+        positive(u64::from(self.size), format_args!("{path}.size"))?;
         let fits = self.sndbuf.is_none_or(|bytes| (1..=MAX_OPTION).contains(&bytes));
-        ensure(fits, &format!("{path}.sndbuf"), "not a size of a socket", "write 1 to 1 GiB")?;
+        ensure(fits, format_args!("{path}.sndbuf"), "not a size of a socket", "write 1 to 1 GiB")?;
         let in_order = self.start_ns < self.stop_ns;
-        ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")
+        ensure(in_order, format_args!("{path}.stop_ns"), "not after start_ns", "write a later instant")
     }
 
     fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError> {
-        builder.first_hop(self.from, self.to, &place.path)?;
+        builder.first_hop(self.from, self.to, place.path)?;
         let max = builder.path_mtu(self.from, self.to) - IPV4_HEADER - UDP_HEADER;
         if self.size > max {
-            return Err(does_not_fit(&place.path, self.size, format!("write 1 to {max}: no fragments")));
+            return Err(does_not_fit(place.path, self.size, format!("write 1 to {max}: no fragments")));
         }
         let options = DatagramOptions { dscp: self.dscp, sndbuf: self.sndbuf };
         builder.add_datagram_sockets(place, self.ends(), options)?;

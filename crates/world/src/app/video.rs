@@ -9,7 +9,7 @@ use tailback_units::{Bytes, Rate, SimTime, Span};
 use tailback_video::{Next, Player, Rule, Segment, Video};
 
 use super::exchange::{record_read, send_rest};
-use super::{Application, Conversation, Kind, Place, TimerId};
+use super::{Application, Conversation, Kind, Place, TimerId, TrafficPath};
 use crate::BuildError;
 use crate::build::{Builder, Connection, ServerRole};
 use crate::check::{check_connection, ensure, positive};
@@ -57,10 +57,10 @@ pub struct VideoTraffic {
 }
 
 impl Kind for VideoTraffic {
-    fn check(&self, path: &str) -> Result<(), BuildError> {
-        positive(self.size, &format!("{path}.size"))?;
+    fn check(&self, path: TrafficPath) -> Result<(), BuildError> {
+        positive(self.size, format_args!("{path}.size"))?;
         let in_order = self.start_ns < self.stop_ns;
-        ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")?;
+        ensure(in_order, format_args!("{path}.stop_ns"), "not after start_ns", "write a later instant")?;
         if let Some([name, problem, remedy]) = self.video().refused() {
             return Err(BuildError::new(format!("{path}.{name}"), problem, remedy));
         }
@@ -68,10 +68,10 @@ impl Kind for VideoTraffic {
     }
 
     fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError> {
-        builder.check_path([self.from, self.to], &place.path)?;
+        builder.check_path([self.from, self.to], place.path)?;
         if !builder.round_trip_takes_time(self.ends()) {
             let remedy = "give a link on the way a `rate` or a `delay`";
-            return Err(BuildError::new(&place.path, "no time passes from a request to its answer", remedy));
+            return Err(BuildError::new(place.path, "no time passes from a request to its answer", remedy));
         }
         let connection = Connection {
             sockets: place.sockets(),

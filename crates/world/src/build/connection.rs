@@ -8,7 +8,7 @@ use tailback_tcp::{Settings, SmallQueueLimit, SocketOptions};
 use tailback_units::{Parameters, Rate, SimTime};
 
 use super::Builder;
-use crate::app::{Place, tos};
+use crate::app::{Place, TrafficPath, tos};
 use crate::connection::{Blueprint, End, Planned, Recipe, Sending, ServerRole, Side};
 use crate::error::parameter_error;
 use crate::scenario::{CongestionControl, ControlSource, InternetProtocol, SmallQueue};
@@ -62,7 +62,7 @@ impl Builder<'_> {
         connection: &Connection,
         place: &Place,
     ) -> Result<(), BuildError> {
-        let (blueprint, built) = self.blueprint(connection, &place.path)?;
+        let (blueprint, built) = self.blueprint(connection, place.path)?;
         let planned = Planned { sockets: connection.sockets, start: connection.start, blueprint };
         if built.is_none() {
             for id in connection.sockets {
@@ -83,7 +83,7 @@ impl Builder<'_> {
     fn blueprint(
         &mut self,
         connection: &Connection,
-        path: &str,
+        path: TrafficPath,
     ) -> Result<(Arc<Blueprint>, Option<Control>), BuildError> {
         if let Some(last) = self.last_blueprint.as_ref().filter(|last| last.fits(connection)) {
             return Ok((Arc::clone(&last.blueprint), None));
@@ -118,7 +118,7 @@ impl Builder<'_> {
         &mut self,
         connection: &Connection,
         side: Side,
-        path: &str,
+        path: TrafficPath,
     ) -> Result<(End, Sending, Option<Control>), BuildError> {
         let [from, to] = connection.ends;
         let (host, peer) = (connection.ends[side as usize], connection.ends[1 - side as usize]);
@@ -151,7 +151,7 @@ impl Builder<'_> {
         cc: &CongestionControl,
         side: Side,
         host: &Settings,
-        path: &str,
+        path: TrafficPath,
     ) -> Result<Chosen, BuildError> {
         let source = self.scenario.controls.iter().find(|source| source.name == cc.name);
         let row = match source {
@@ -201,14 +201,14 @@ fn own_control(
     own: &dyn OwnControls,
     source: &ControlSource,
     cc: &CongestionControl,
-    path: &str,
+    path: TrafficPath,
 ) -> Result<Chosen, BuildError> {
     let built = own.build(source, &cc.parameters).map_err(|problem| refused(problem, source, path))?;
     let OwnControl { control, wants_pacing, sndbuf_factor, needs_ecn } = built;
     Ok(Chosen { recipe: Recipe::Built, built: Some(control), wants_pacing, needs_ecn, sndbuf_factor })
 }
 
-fn refused(problem: String, source: &ControlSource, path: &str) -> BuildError {
+fn refused(problem: String, source: &ControlSource, path: TrafficPath) -> BuildError {
     BuildError::new(format!("{path}.cc"), problem, format!("correct {}", source.name))
 }
 
@@ -219,7 +219,7 @@ fn control_parameters(row: &tailback_cc::Row, cc: &CongestionControl, settings: 
     parameters
 }
 
-fn find_control(name: &str, path: &str) -> Result<&'static tailback_cc::Row, BuildError> {
+fn find_control(name: &str, path: TrafficPath) -> Result<&'static tailback_cc::Row, BuildError> {
     tailback_cc::registry::find(name).ok_or_else(|| {
         let known = tailback_cc::registry::ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
         let problem = format!("no congestion control `{name}`");
