@@ -1,0 +1,163 @@
+"""More flows than a panel can show as lines: their median, and a band from the 10th to the 90th percentile.
+
+At each moment they are those of the flows that are active: in each bin of time, a flow with samples counts with their
+mean, and a flow that transfers counts with its goodput in this bin, from its first byte to its last. Flows of different
+groups (the `group` of an entry of `traffic`, else the entry) stay apart, so that one long flow is visible beside
+thousands of short ones; with more groups than colours, the directions stay apart.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from msgspec import Struct
+
+from tailback.analysis.metrics import BITS, MEGA
+from tailback.analysis.parts import group_of
+from tailback.analysis.table import Columns, Places, Table, Values
+from tailback.analysis.window import NANOSECONDS
+from tailback.plots import bins, style
+from tailback.plots.layout import Choice
+from tailback.results import RunFolder
+
+MOST_LINES = 20
+"""The number of lines up to which each is drawn. More cover each other, for there are eight colours; and from here on,
+there are two flows outside of each end of the band."""
+
+LOW, MIDDLE, HIGH = "p10", "value", "p90"
+SHARES = {LOW: 0.1, MIDDLE: 0.5, HIGH: 0.9}
+
+BAND = "10th to 90th percentile around the median"
+"""What the line and the band are, for the legend."""
+
+Series = Mapping[str, str]
+"""The name of the line to which each flow belongs."""
+
+
+class Cells(Struct, frozen=True):
+    """A value for each flow in each bin in which it is active."""
+
+    flows: list[str]
+    of: Places
+    """The flow of each value, as a place in `flows`."""
+    bins: Places
+    values: Values
+    width_s: float
+
+    def ends(self, places: Places) -> Values:
+        """The ends of bins in s."""
+        return (places + 1) * self.width_s
+
+
+def lines_of(runs: Sequence[tuple[RunFolder, Sequence[str]]], kind: str = "flows") -> list[Series] | None:
+    """For each run with its flows, the line to which each flow belongs; None if there are few enough to draw each."""
+    if max((len(flows) for _, flows in runs), default=0) <= MOST_LINES:
+        return None
+    found = [{flow: group_of(flow, run.manifest["measure"]) for flow in flows} for run, flows in runs]
+    if len({group for each in found for group in each.values()}) > len(style.PALETTE):
+        found = [{flow: _way(flow, run) for flow in flows} for run, flows in runs]
+        if len({way for each in found for way in each.values()}) == 1:
+            found = [dict.fromkeys(flows, "all") for _, flows in runs]
+    labels = _labels(found, kind)
+    return [{flow: labels[group] or flow for flow, group in each.items()} for each in found]
+
+
+def _way(flow: str, run: RunFolder) -> str:
+    return str(run.manifest["measure"]["directions"].get(flow, "across"))
+
+
+def _labels(found: Sequence[Series], kind: str) -> dict[str, str]:
+    """For each group, its name and how many flows it has; empty if it is one flow."""
+    sizes: dict[str, list[int]] = {}
+    for each in found:
+        groups, counts = np.unique(list(each.values()), return_counts=True)
+        for group, count in zip(groups.tolist(), counts.tolist(), strict=True):
+            sizes.setdefault(group, []).append(count)
+    return {group: "" if max(each) == 1 else f"{group} ({_range(each)} {kind})" for group, each in sizes.items()}
+
+
+def _range(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def means(samples: Columns, column: str, width_ns: int, name: str = "flow") -> Cells:
+    """The mean of the samples of each flow in each bin; unknown values are left out."""
+    table = Table.of(samples).known(column)
+    words = table.words(name)
+    flows, flow = words.present(), words.ranks()
+    # A sample at the end of a bin belongs to it, and one at 0 to the first.
+    places = np.maximum(-(-table.t_ns // width_ns) - 1, 0)
+    count = int(places.max(initial=0)) + 1
+    cells, which = np.unique(flow * count + places, return_inverse=True)
+    values = np.bincount(which, table.numbers(column), len(cells)) / np.bincount(which, minlength=len(cells))
+    return Cells(flows, cells // count, cells % count, values, width_ns / NANOSECONDS)
+
+
+def goodput(run: RunFolder, choice: Choice) -> Cells:
+    """The goodput of each flow (Mbit/s) in each bin from its first byte to its last."""
+    width_ns = bins.width_ns(run, choice)
+    table = Table.of(run.flows)
+    places = np.maximum(-(-table.t_ns // width_ns) - 1, 0)
+    # A bin that would extend beyond the run is left out, as `throughput_bins` does.
+    whole = places < run.scenario.duration_ns // width_ns
+    table, places = table.where(whole), places[whole]
+    words = table.words("flow")
+    flows, flow = words.present(), words.ranks()
+    first = np.full(len(flows), np.iinfo(np.int64).max)
+    last = np.full(len(flows), -1)
+    np.minimum.at(first, flow, places)
+    np.maximum.at(last, flow, places)
+    lengths = last - first + 1
+    shift = np.cumsum(lengths) - lengths - first
+    received = np.bincount(shift[flow] + places, table.numbers("bytes"), int(lengths.sum()))
+    of = np.repeat(np.arange(len(flows)), lengths)
+    mbps = received * BITS * NANOSECONDS / width_ns / MEGA
+    return Cells(flows, of, np.arange(len(of)) - shift[of], mbps, width_ns / NANOSECONDS)
+
+
+def over_flows(cells: Cells, series: Series) -> pd.DataFrame:
+    """One row per line and bin: series, t (s, end of the bin), n (active flows), p10, value (the median), p90."""
+    names = list(dict.fromkeys(series[flow] for flow in cells.flows))
+    code = {name: place for place, name in enumerate(names)}
+    line = np.array([code[series[flow]] for flow in cells.flows], dtype=np.intp)[cells.of]
+    count = int(cells.bins.max(initial=0)) + 1
+    places, n, found = _percentiles(line * count + cells.bins, cells.values)
+    named = np.array(names, dtype=object)[places // count]
+    return pd.DataFrame({"series": named, "t": cells.ends(places % count), "n": n, **found})
+
+
+def _percentiles(places: Places, values: Values) -> tuple[Places, Places, dict[str, Values]]:
+    """The distinct places, their numbers of values, and the percentiles of the values of each, which interpolate
+    linearly between order statistics."""
+    ordered = values[np.lexsort((values, places))]
+    distinct, n = np.unique(places, return_counts=True)
+    starts = np.cumsum(n) - n
+    found: dict[str, npt.NDArray[np.float64]] = {}
+    for name, share in SHARES.items():
+        place = share * (n - 1)
+        below = np.floor(place).astype(np.intp)
+        low, high = ordered[starts + below], ordered[starts + np.minimum(below + 1, n - 1)]
+        found[name] = low + (high - low) * (place - below)
+    return distinct, n, found
+
+
+def paint(axes: Axes, rows: pd.DataFrame, look: Mapping[str, Any]) -> None:
+    """The band and the median of one line."""
+    t = rows["t"].to_numpy()
+    low, high = rows[LOW].to_numpy(dtype=np.float64), rows[HIGH].to_numpy(dtype=np.float64)
+    axes.fill_between(t, low, high, color=look["color"], alpha=0.25, linewidth=0)
+    axes.plot(t, rows[MIDDLE].to_numpy(dtype=np.float64), **look)
+
+
+def summarised(table: pd.DataFrame) -> bool:
+    """Whether a table has medians and bands instead of a line for each flow."""
+    return LOW in table
+
+
+def top(table: pd.DataFrame) -> str:
+    """The column with the largest values of a table."""
+    return HIGH if summarised(table) else MIDDLE
