@@ -37,7 +37,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
 
 
 def _of_many(run: RunFolder, series: many.Series, choice: Choice) -> pd.DataFrame:
-    cells = many.means(run.tcp_info, "snd_cwnd", bins.width_ns(run, choice))
+    cells = many.means(run.tcp_info, ("flow", "snd_cwnd"), bins.width_ns(run, choice))
     found = many.over_flows(cells, series)
     start, end = (edge / NANOSECONDS for edge in run.window_ns)
     head = {**run.axes, FLOW: found["series"], "panel": "cwnd", "unit": "segments"}
@@ -54,9 +54,7 @@ def _of(run: RunFolder) -> pd.DataFrame:
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
-    if many.summarised(rows):
-        many.paint(axes, rows, {"color": look.colour, "linewidth": 0.8})
-        return
+    many.band(axes, rows, look.colour)
     axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), color=look.colour, linewidth=0.8)
 
 
@@ -71,10 +69,10 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
 def scale(axes: Axes, table: pd.DataFrame) -> None:
     """Sets the limits of one panel: time, and values up to a little more than is measured."""
     measured = table.loc[table["measured"], "value"].to_numpy(dtype=np.float64)
-    top = many.top(table)
-    highest = float(table[top].max())
+    tops = many.tops(table)
+    highest = float(tops.max())
     if len(measured):
-        highest = min(highest, OVERSHOOT * float(table.loc[table["measured"], top].max()))
+        highest = min(highest, OVERSHOOT * float(tops[table["measured"]].max()))
     style.scale(axes, measured, highest)
     axes.set_xlim(0, float(table["t"].max()))
 

@@ -7,12 +7,13 @@ thousands of short ones; with more groups than colours, the directions stay apar
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 from msgspec import Struct
 
 from tailback.analysis.metrics import BITS, MEGA
@@ -33,6 +34,9 @@ SHARES = {LOW: 0.1, MIDDLE: 0.5, HIGH: 0.9}
 BAND = "10th to 90th percentile around the median"
 """What the line and the band are, for the legend."""
 
+BESIDE = ("n", LOW, HIGH)
+"""The columns of a table of many flows beside those of single flows: the number of active flows, and the band."""
+
 Series = Mapping[str, str]
 """The name of the line to which each flow belongs."""
 
@@ -46,6 +50,16 @@ class Cells(Struct, frozen=True):
     bins: Places
     values: Values
     width_s: float
+
+    @property
+    def count(self) -> int:
+        """The number of bins up to the last in which a flow is active."""
+        return int(self.bins.max(initial=-1)) + 1
+
+    def total(self, flows: npt.NDArray[np.bool_]) -> tuple[Values, Values]:
+        """The ends of all bins in s, and the sum of these flows in each."""
+        these = flows[self.of]
+        return self.ends(np.arange(self.count)), np.bincount(self.bins[these], self.values[these], self.count)
 
     def ends(self, places: Places) -> Values:
         """The ends of bins in s."""
@@ -84,8 +98,10 @@ def _range(numbers: Sequence[int]) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def means(samples: Columns, column: str, width_ns: int, name: str = "flow") -> Cells:
-    """The mean of the samples of each flow in each bin; unknown values are left out."""
+def means(samples: Columns, columns: tuple[str, str], width_ns: int) -> Cells:
+    """The mean of the samples of each flow in each bin; `columns` are those of the flow and of the value. Unknown values
+    are left out."""
+    name, column = columns
     table = Table.of(samples).known(column)
     words = table.words(name)
     flows, flow = words.present(), words.ranks()
@@ -124,7 +140,7 @@ def over_flows(cells: Cells, series: Series) -> pd.DataFrame:
     names = list(dict.fromkeys(series[flow] for flow in cells.flows))
     code = {name: place for place, name in enumerate(names)}
     line = np.array([code[series[flow]] for flow in cells.flows], dtype=np.intp)[cells.of]
-    count = int(cells.bins.max(initial=0)) + 1
+    count = max(1, cells.count)
     places, n, found = _percentiles(line * count + cells.bins, cells.values)
     named = np.array(names, dtype=object)[places // count]
     return pd.DataFrame({"series": named, "t": cells.ends(places % count), "n": n, **found})
@@ -145,19 +161,28 @@ def _percentiles(places: Places, values: Values) -> tuple[Places, Places, dict[s
     return distinct, n, found
 
 
-def paint(axes: Axes, rows: pd.DataFrame, look: Mapping[str, Any]) -> None:
-    """The band and the median of one line."""
-    t = rows["t"].to_numpy()
-    low, high = rows[LOW].to_numpy(dtype=np.float64), rows[HIGH].to_numpy(dtype=np.float64)
-    axes.fill_between(t, low, high, color=look["color"], alpha=0.25, linewidth=0)
-    axes.plot(t, rows[MIDDLE].to_numpy(dtype=np.float64), **look)
+def band(axes: Axes, rows: pd.DataFrame, colour: str, step: Literal["pre"] | None = None) -> None:
+    """The band of one line, if it is one of many flows."""
+    if summarised(rows):
+        low, high = (rows[end].to_numpy(dtype=np.float64) for end in (LOW, HIGH))
+        axes.fill_between(rows["t"].to_numpy(), low, high, step=step, color=colour, alpha=0.25, linewidth=0)
+
+
+def key() -> Patch:
+    """The entry of a legend for the bands."""
+    return Patch(facecolor=style.GREY, alpha=0.3, linewidth=0, label=BAND)
 
 
 def summarised(table: pd.DataFrame) -> bool:
-    """Whether a table has medians and bands instead of a line for each flow."""
-    return LOW in table
+    """Whether a table has medians and bands of many flows."""
+    return LOW in table and bool(table[LOW].notna().any())
+
+
+def tops(table: pd.DataFrame) -> "pd.Series[float]":
+    """The upper ends of what is drawn: of bands, else of lines."""
+    return table[HIGH].fillna(table[MIDDLE]) if summarised(table) else table[MIDDLE]
 
 
 def top(table: pd.DataFrame) -> str:
-    """The column with the largest values of a table."""
+    """The column with the upper ends, if all lines have bands or none has."""
     return HIGH if summarised(table) else MIDDLE
