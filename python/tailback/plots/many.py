@@ -6,8 +6,8 @@ groups (the `group` of an entry of `traffic`, else the entry) stay apart, so tha
 thousands of short ones; with more groups than colours, the directions stay apart.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -90,12 +90,13 @@ def _labels(found: Sequence[Series], kind: str) -> dict[str, str]:
         groups, counts = np.unique(list(each.values()), return_counts=True)
         for group, count in zip(groups.tolist(), counts.tolist(), strict=True):
             sizes.setdefault(group, []).append(count)
-    return {group: "" if max(each) == 1 else f"{group} ({_range(each)} {kind})" for group, each in sizes.items()}
+    return {group: "" if max(each) == 1 else label(group, each, kind) for group, each in sizes.items()}
 
 
-def _range(numbers: Sequence[int]) -> str:
-    low, high = min(numbers), max(numbers)
-    return str(low) if low == high else f"{low} to {high}"
+def label(name: str, sizes: Sequence[int], kind: str) -> str:
+    """The label of a line that stands for many: `upload (1000 flows)`; `sizes` are those in each run."""
+    low, high = min(sizes), max(sizes)
+    return f"{name} ({low if low == high else f'{low} to {high}'} {kind})"
 
 
 def means(samples: Columns, columns: tuple[str, str], width_ns: int) -> Cells:
@@ -113,26 +114,26 @@ def means(samples: Columns, columns: tuple[str, str], width_ns: int) -> Cells:
     return Cells(flows, cells // count, cells % count, values, width_ns / NANOSECONDS)
 
 
-def goodput(run: RunFolder, choice: Choice) -> Cells:
-    """The goodput of each flow (Mbit/s) in each bin from its first byte to its last."""
+def goodput(run: RunFolder, choice: Choice, flows: Collection[str] | None = None) -> Cells:
+    """The goodput of each flow (Mbit/s), or of these, in each bin from its first byte to its last."""
     width_ns = bins.width_ns(run, choice)
-    table = Table.of(run.flows)
+    table = bins.received(run, flows)
     places = np.maximum(-(-table.t_ns // width_ns) - 1, 0)
     # A bin that would extend beyond the run is left out, as `throughput_bins` does.
     whole = places < run.scenario.duration_ns // width_ns
     table, places = table.where(whole), places[whole]
     words = table.words("flow")
-    flows, flow = words.present(), words.ranks()
-    first = np.full(len(flows), np.iinfo(np.int64).max)
-    last = np.full(len(flows), -1)
+    names, flow = words.present(), words.ranks()
+    first = np.full(len(names), np.iinfo(np.int64).max)
+    last = np.full(len(names), -1)
     np.minimum.at(first, flow, places)
     np.maximum.at(last, flow, places)
     lengths = last - first + 1
     shift = np.cumsum(lengths) - lengths - first
     received = np.bincount(shift[flow] + places, table.numbers("bytes"), int(lengths.sum()))
-    of = np.repeat(np.arange(len(flows)), lengths)
+    of = np.repeat(np.arange(len(names)), lengths)
     mbps = received * BITS * NANOSECONDS / width_ns / MEGA
-    return Cells(flows, of, np.arange(len(of)) - shift[of], mbps, width_ns / NANOSECONDS)
+    return Cells(names, of, np.arange(len(of)) - shift[of], mbps, width_ns / NANOSECONDS)
 
 
 def over_flows(cells: Cells, series: Series) -> pd.DataFrame:
@@ -144,6 +145,13 @@ def over_flows(cells: Cells, series: Series) -> pd.DataFrame:
     places, n, found = _percentiles(line * count + cells.bins, cells.values)
     named = np.array(names, dtype=object)[places // count]
     return pd.DataFrame({"series": named, "t": cells.ends(places % count), "n": n, **found})
+
+
+def by_time(t: Values, values: Values) -> dict[str, Any]:
+    """For each time: t, n, and the percentiles of its values."""
+    times, places = np.unique(t, return_inverse=True)
+    _, n, found = _percentiles(places, values)
+    return {"t": times, "n": n, **found}
 
 
 def _percentiles(places: Places, values: Values) -> tuple[Places, Places, dict[str, Values]]:
