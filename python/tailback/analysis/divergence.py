@@ -105,13 +105,7 @@ def first_divergences(samples: pd.DataFrame, threshold: Threshold) -> pd.DataFra
     `candidate`. Rows of a flow are sorted by time, those of one sample in the order of `JUDGED`.
     """
     marks = differing(samples, threshold)
-    flows = marks.index.get_level_values("flow")
-    rows = [
-        _first(samples[flows == flow], column, marks.loc[flows == flow, column], order)
-        for flow in dict.fromkeys(flows)
-        for order, column in enumerate(marks.columns)
-        if bool(marks.loc[flows == flow, column].any())
-    ]
+    rows = [row for order, column in enumerate(marks.columns) for row in _firsts(samples, column, marks[column], order)]
     columns = ["flow", "column", "place", "t", *SIDES, "order"]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["flow", "t", "place", "order"]).drop(columns="order").reset_index(drop=True)
@@ -190,14 +184,14 @@ def _differs(samples: pd.DataFrame, column: str, threshold: Threshold) -> pd.Ser
     return (candidate - reference).abs().gt(allowed) | (reference.isna() != candidate.isna())
 
 
-def _first(of_flow: pd.DataFrame, column: str, mark: pd.Series, order: int) -> tuple[object, ...]:
-    """The row of `first_divergences` for the first sample that `mark` marks."""
-    at = int(np.argmax(mark.to_numpy()))
-    flow, place = of_flow.index[at]
-    times, values = (
-        [float(side.iloc[at]) for side in _both(of_flow, shown)] for shown in (TIME, TIME if column == ACK else column)
-    )
-    return str(flow), column, int(place), float(np.nanmin(times)), *values, order
+def _firsts(samples: pd.DataFrame, column: str, mark: pd.Series, order: int) -> list[tuple[object, ...]]:
+    """The rows of `first_divergences` for the first sample of each flow that `mark` marks."""
+    marked = samples[mark.to_numpy(dtype=np.bool_)]
+    found = marked[~marked.index.get_level_values("flow").duplicated()]
+    times = np.fmin(*(side.to_numpy(dtype=np.float64) for side in _both(found, TIME)))
+    values = (side.to_numpy(dtype=np.float64).tolist() for side in _both(found, TIME if column == ACK else column))
+    rows = zip(found.index, times.tolist(), *values, strict=True)
+    return [(str(flow), column, int(place), t, *pair, order) for (flow, place), t, *pair in rows]
 
 
 def _of_flow(samples: pd.DataFrame, flow: str) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from msgspec import Struct
 
+from tailback.analysis.active import active
 from tailback.analysis.metrics import BITS, MEGA
 from tailback.analysis.parts import group_of
 from tailback.analysis.table import Columns, Places, Table, Values
@@ -124,16 +125,9 @@ def goodput(run: RunFolder, choice: Choice, flows: Collection[str] | None = None
     table, places = table.where(whole), places[whole]
     words = table.words("flow")
     names, flow = words.present(), words.ranks()
-    first = np.full(len(names), np.iinfo(np.int64).max)
-    last = np.full(len(names), -1)
-    np.minimum.at(first, flow, places)
-    np.maximum.at(last, flow, places)
-    lengths = last - first + 1
-    shift = np.cumsum(lengths) - lengths - first
-    received = np.bincount(shift[flow] + places, table.numbers("bytes"), int(lengths.sum()))
-    of = np.repeat(np.arange(len(names)), lengths)
-    mbps = received * BITS * NANOSECONDS / width_ns / MEGA
-    return Cells(names, of, np.arange(len(of)) - shift[of], mbps, width_ns / NANOSECONDS)
+    found = active(flow, places, table.numbers("bytes"))
+    mbps = found.sums * BITS * NANOSECONDS / width_ns / MEGA
+    return Cells(names, found.of, found.bins, mbps, width_ns / NANOSECONDS)
 
 
 def over_flows(cells: Cells, series: Series) -> pd.DataFrame:
