@@ -1,5 +1,6 @@
-"""The summaries of all runs as CSV, as pandas writes `Results.summary`, without a frame: that of a run with 60,000 flows
-has 800,000 columns, and pandas makes each one by one.
+"""The summaries of all runs as CSV, as pandas writes `Results.summary`, without a frame.
+
+That of a run with 60,000 flows has 800,000 columns, which pandas makes one by one.
 """
 
 import csv

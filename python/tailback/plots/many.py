@@ -101,8 +101,10 @@ def label(name: str, sizes: Sequence[int], kind: str) -> str:
 
 
 def means(samples: Columns, columns: tuple[str, str], width_ns: int) -> Cells:
-    """The mean of the samples of each flow in each bin; `columns` are those of the flow and of the value. Unknown values
-    are left out."""
+    """The mean of the samples of each flow in each bin; `columns` are those of the flow and of the value.
+
+    Unknown values are left out.
+    """
     name, column = columns
     table = Table.of(samples).known(column)
     words = table.words(name)

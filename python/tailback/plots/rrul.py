@@ -1,8 +1,8 @@
 """The RRUL test as Flent draws it: TCP download, TCP upload, and ping over time, in three rows.
 
 Each flow and each ping has a line, and their mean is black. Columns are configurations, with common scales; the figure
-shows one repetition of each. Any experiment with flows in both directions and pings can be drawn so. A row of many flows
-or pings has their median and a band instead (`plots.many`).
+shows one repetition of each. Any experiment with flows in both directions and pings can be drawn so. A row of many
+flows or pings has their median and a band instead (`plots.many`).
 [flent]
 """
 

@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 
 from counted import calls, calls_per_item
-from tailback.plots import PLOTS, Choice, NotDrawable
+from tailback.plots import PLOTS, Choice, NotDrawable, quantity
 from tailback.plots.many import MOST_LINES
 from tailback.results import Results, RunFolder
+from tailback.results.reading import flatten
 
 SECONDS = 20
 OVER_TIME = ("cwnd", "timeseries", "rrul", "shares")
@@ -73,7 +74,13 @@ def test_a_flow_counts_while_it_is_active_and_its_pauses_count_as_zero(tmp_path:
     received = pd.DataFrame(rows, columns=["t", "flow", "bytes"])
     table = PLOTS["timeseries"].data(made(tmp_path, {"flows": received}, dict.fromkeys(names, "up")))
     lines = table[table["series"] == "upload (30 flows)"]
-    assert lines[["t", "n", "value"]].to_numpy().tolist() == [[3, 20, 1], [4, 20, 0], [5, 20, 1], [8, 10, 2], [9, 10, 2]]
+    assert lines[["t", "n", "value"]].to_numpy().tolist() == [
+        [3, 20, 1],
+        [4, 20, 0],
+        [5, 20, 1],
+        [8, 10, 2],
+        [9, 10, 2],
+    ]
     total = table[table["series"] == "total"]
     assert dict(zip(total["t"], total["value"], strict=True)) == {
         second: {3: 20, 5: 20, 8: 20, 9: 20}.get(second, 0) for second in range(1, 10)
@@ -103,3 +110,10 @@ def test_a_band_of_pings_that_nobody_answered_is_refused(tmp_path: Path) -> None
     ping = pd.DataFrame({"t": [1.0], "ping": ["ping"], "rtt_ms": [np.nan]})
     with pytest.raises(NotDrawable, match="no answered ping"):
         PLOTS["band"].data(made(tmp_path, {"ping": ping}, {}), Choice(metric="ping"))
+
+
+def test_a_number_of_a_summary_is_found_under_names_with_dots() -> None:
+    summary = {"jain": 0.5, "goodput_mbps": {"total": 3, "flows": {"up.1": 1.5, "up": {"2": 2.5}}}, "ping_ms": None}
+    flat = flatten(summary)
+    for key in (*flat, "goodput_mbps", "goodput_mbps.flows.up", "goodput_mbps.flows.up.3", "drops"):
+        assert quantity.Quantity(key, key, "").read(summary) == flat.get(key)

@@ -126,9 +126,7 @@ class _Clock:
         columns = inside.assign(t=absolute)
         names = [str(name) for name in columns]
         rows = zip(*(_plain(columns[name]) for name in columns), strict=True)
-        return [
-            {name: value for name, value in zip(names, row, strict=True) if value is not None} for row in rows
-        ]
+        return [{name: value for name, value in zip(names, row, strict=True) if value is not None} for row in rows]
 
     def at(self, seconds: float) -> str:
         """A time of the run in Flent's format."""
