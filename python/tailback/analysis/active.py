@@ -26,4 +26,4 @@ def active(flow: Places, bins: Places, values: Values) -> Active:
     shift = np.cumsum(lengths) - lengths - first
     of = np.repeat(np.arange(flows), lengths)
     sums = np.bincount(shift[flow] + bins, values, len(of))
-    return Active(of, np.arange(len(of)) - shift[of], sums)
+    return Active(of, np.arange(len(of)) - shift[of], np.asarray(sums, dtype=np.float64))

@@ -29,7 +29,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     firsts = [runs[0] for _, runs in results.configurations if runs[0].has("tcp_info")]
     if not firsts:
         raise NotDrawable(f"`{results.path}` has no TCP flow\n  hint: try another plot, see `--list`")
-    series = many.lines_of([(run, run.tcp_info["flow"].unique()) for run in firsts])
+    series = many.lines_of([(run, list(run.tcp_info["flow"].unique())) for run in firsts])
     if series is None:
         return pd.concat([_of(run) for run in firsts], ignore_index=True)
     parts = [_of_many(run, of_run, choice) for run, of_run in zip(firsts, series, strict=True)]

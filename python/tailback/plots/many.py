@@ -60,11 +60,12 @@ class Cells(Struct, frozen=True):
     def total(self, flows: npt.NDArray[np.bool_]) -> tuple[Values, Values]:
         """The ends of all bins in s, and the sum of these flows in each."""
         these = flows[self.of]
-        return self.ends(np.arange(self.count)), np.bincount(self.bins[these], self.values[these], self.count)
+        sums = np.bincount(self.bins[these], self.values[these], self.count)
+        return self.ends(np.arange(self.count)), np.asarray(sums, dtype=np.float64)
 
     def ends(self, places: Places) -> Values:
         """The ends of bins in s."""
-        return (places + 1) * self.width_s
+        return np.asarray((places + 1) * self.width_s, dtype=np.float64)
 
 
 def lines_of(runs: Sequence[tuple[RunFolder, Sequence[str]]], kind: str = "flows") -> list[Series] | None:

@@ -125,8 +125,10 @@ class _Clock:
         absolute = (inside["t"] + self.began).round(6)
         columns = inside.assign(t=absolute)
         names = [str(name) for name in columns]
-        rows = zip(*(_plain(columns[name]) for name in columns), strict=True)
-        return [{name: value for name, value in zip(names, row, strict=True) if value is not None} for row in rows]
+        records = zip(*(_plain(columns[name]) for name in names), strict=True)
+        return [
+            {name: value for name, value in zip(names, record, strict=True) if value is not None} for record in records
+        ]
 
     def at(self, seconds: float) -> str:
         """A time of the run in Flent's format."""
