@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from msgspec import Struct
 
+from tailback.analysis.table import Mask, Values
 from tailback.analysis.window import NANOSECONDS, nanoseconds
 
 Sampling = Literal["interval", "ack"]
@@ -73,7 +74,7 @@ def aligned(traces: Traces) -> pd.DataFrame:
     """The samples of both sides, joined: index `flow`, `place` (number of the sample, or of the ACK), columns
     `COLUMN reference`, `COLUMN candidate`. A sample that one side lacks is not a number there.
     """
-    sides = [_placed(_signed(table), traces) for table in (traces.reference, traces.candidate)]
+    sides = [_placed(_signed(_needed(table)), traces) for table in (traces.reference, traces.candidate)]
     common = [column for column in (TIME, *JUDGED, *CONTEXT) if all(column in side for side in sides)]
     named = [
         part[common].rename(columns={column: of_side(column, side) for column in common})
@@ -91,9 +92,8 @@ def of_side(column: str, side: str) -> str:
 
 def differing(samples: pd.DataFrame, threshold: Threshold) -> pd.DataFrame:
     """A table of booleans: which compared columns of which samples of `aligned` differ, in the order of `JUDGED`."""
-    reference, candidate = _both(samples, TIME)
-    one_sided = reference.isna() | candidate.isna()
-    marks = {ACK: one_sided} if bool(one_sided.any()) else {}
+    one_sided = np.logical_or(*map(np.isnan, _numbers(samples, TIME)))
+    marks = {ACK: one_sided} if one_sided.any() else {}
     for column in JUDGED:
         if of_side(column, REFERENCE) in samples:
             marks[column] = _differs(samples, column, threshold) & ~one_sided
@@ -105,13 +105,10 @@ def first_divergences(samples: pd.DataFrame, threshold: Threshold) -> pd.DataFra
     `candidate`. Rows of a flow are sorted by time, those of one sample in the order of `JUDGED`.
     """
     marks = differing(samples, threshold)
-    flows = marks.index.get_level_values("flow")
-    rows = [
-        _first(samples[flows == flow], column, marks.loc[flows == flow, column], order)
-        for flow in dict.fromkeys(flows)
-        for order, column in enumerate(marks.columns)
-        if bool(marks.loc[flows == flow, column].any())
-    ]
+    rows: list[tuple[object, ...]] = []
+    for order, column in enumerate(marks.columns):
+        mark = marks[column].to_numpy(dtype=np.bool_)
+        rows += _firsts(samples[mark], column, order) if mark.any() else []
     columns = ["flow", "column", "place", "t", *SIDES, "order"]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["flow", "t", "place", "order"]).drop(columns="order").reset_index(drop=True)
@@ -140,6 +137,11 @@ def events_between(events: pd.DataFrame, flow: str, between: tuple[float, float]
     theirs = inside[inside["flow"] == flow] if "flow" in inside else inside
     columns = [column for column in ("t", "what", "where", "reason", "value") if column in theirs]
     return theirs[columns].reset_index(drop=True)
+
+
+def _needed(table: pd.DataFrame) -> pd.DataFrame:
+    """The columns that are compared or shown."""
+    return table[[column for column in ("flow", TIME, *JUDGED, *CONTEXT) if column in table]]
 
 
 def _signed(table: pd.DataFrame) -> pd.DataFrame:
@@ -183,21 +185,28 @@ def _both(samples: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
     return samples[of_side(column, REFERENCE)], samples[of_side(column, CANDIDATE)]
 
 
-def _differs(samples: pd.DataFrame, column: str, threshold: Threshold) -> pd.Series:
+def _numbers(samples: pd.DataFrame, column: str) -> tuple[Values, Values]:
+    """A column of both sides; unknown values are NaN."""
+    reference, candidate = (side.to_numpy(dtype=np.float64, na_value=np.nan) for side in _both(samples, column))
+    return reference, candidate
+
+
+def _differs(samples: pd.DataFrame, column: str, threshold: Threshold) -> Mask:
     """Whether each value differs. A value that is unknown on one side (infinite ssthresh) differs from a known one."""
-    reference, candidate = _both(samples, column)
-    allowed = (reference.abs() * threshold.share).clip(lower=threshold.slack[column])
-    return (candidate - reference).abs().gt(allowed) | (reference.isna() != candidate.isna())
+    reference, candidate = _numbers(samples, column)
+    allowed = np.maximum(np.abs(reference) * threshold.share, threshold.slack[column])
+    with np.errstate(invalid="ignore"):
+        away = np.abs(candidate - reference) > allowed
+    return np.asarray(away | (np.isnan(reference) != np.isnan(candidate)))
 
 
-def _first(of_flow: pd.DataFrame, column: str, mark: pd.Series, order: int) -> tuple[object, ...]:
-    """The row of `first_divergences` for the first sample that `mark` marks."""
-    at = int(np.argmax(mark.to_numpy()))
-    flow, place = of_flow.index[at]
-    times, values = (
-        [float(side.iloc[at]) for side in _both(of_flow, shown)] for shown in (TIME, TIME if column == ACK else column)
-    )
-    return str(flow), column, int(place), float(np.nanmin(times)), *values, order
+def _firsts(differing: pd.DataFrame, column: str, order: int) -> list[tuple[object, ...]]:
+    """The rows of `first_divergences` for the first of these samples of each flow, which differ in `column`."""
+    found = differing[~differing.index.get_level_values("flow").duplicated()]
+    times = np.fmin(*_numbers(found, TIME))
+    values = (side.tolist() for side in _numbers(found, TIME if column == ACK else column))
+    rows = zip(found.index, times.tolist(), *values, strict=True)
+    return [(str(flow), column, int(place), t, *pair, order) for (flow, place), t, *pair in rows]
 
 
 def _of_flow(samples: pd.DataFrame, flow: str) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tailback.formats import flent, pcap, teacup
+from tailback.formats import flent, pcap, summaries, teacup
 from tailback.formats.errors import NotReadable
 from tailback.limits import FileRefused, read_bounded
 from tailback.results import Results
@@ -59,7 +59,7 @@ def export_csv(results: Results, folder: Path) -> list[Path]:
     """Writes each table of all runs as one CSV file, with axes and repetition as first columns, and the summaries."""
     make_folder(folder)
     there = [name for name in TABLES if any(run.has(name) for run in results.runs)]
-    frames = {name: results.table(name) for name in there} | {"summary": results.summary}
-    for name, frame in frames.items():
-        write_file(folder / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n").encode())
-    return [folder / f"{name}.csv" for name in frames]
+    for name in there:
+        write_file(folder / f"{name}.csv", results.table(name).to_csv(index=False, lineterminator="\n").encode())
+    write_file(folder / "summary.csv", summaries.csv_of(results).encode())
+    return [folder / f"{name}.csv" for name in (*there, "summary")]

@@ -33,6 +33,8 @@ def _goodput(run: RunFolder, choice: Choice) -> "pd.Series[float]":
 def _ping(run: RunFolder, choice: Choice) -> "pd.Series[float]":
     if not run.has("ping"):
         raise NotDrawable(f"`{run.path}` has no pings\n  hint: add `{{ping: client -> server}}` to `traffic`")
+    if run.ping["rtt_ms"].isna().all():
+        raise NotDrawable(f"`{run.path}` has no answered ping\n  hint: add `{{ping: client -> server}}` to `traffic`")
     return _mean(run, choice, run.ping.assign(value=run.ping["rtt_ms"]))
 
 

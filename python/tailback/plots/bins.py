@@ -1,8 +1,11 @@
 """The bins of a curve over time: their width, as the user gives it or as fits the length of the run."""
 
+from collections.abc import Collection
+
 import pandas as pd
 
 from tailback.analysis import Window, bin_width_ns, throughput_bins
+from tailback.analysis.table import Table
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice
 from tailback.results import RunFolder
@@ -25,6 +28,12 @@ def _ms(nanoseconds: int) -> str:
     return f"{nanoseconds / 1e6:g}ms"
 
 
-def goodput(run: RunFolder, choice: Choice) -> pd.DataFrame:
-    """Goodput of each flow in bins over the whole run: t (s, end of the bin), flow, mbps."""
-    return throughput_bins(run.flows, Window(0, run.scenario.duration_ns), width_ns(run, choice))
+def received(run: RunFolder, flows: Collection[str] | None = None) -> Table:
+    """What each flow has received, or each of these."""
+    table = Table.of(run.flows)
+    return table if flows is None else table.where(table.words("flow").among(flows))
+
+
+def goodput(run: RunFolder, choice: Choice, flows: Collection[str] | None = None) -> pd.DataFrame:
+    """Goodput of each flow, or of these, in bins over the whole run: t (s, end of the bin), flow, mbps."""
+    return throughput_bins(received(run, flows), Window(0, run.scenario.duration_ns), width_ns(run, choice))

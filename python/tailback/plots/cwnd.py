@@ -1,4 +1,7 @@
-"""The congestion window of each flow over time: one panel per configuration, one repetition of each."""
+"""The congestion window of each flow over time: one panel per configuration, one repetition of each.
+
+Of many flows, their median and a band (`plots.many`).
+"""
 
 from dataclasses import replace
 
@@ -8,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import layout, lines, style
+from tailback.plots import bins, layout, lines, many, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
@@ -19,13 +22,27 @@ OVERSHOOT = 1.5
 """How far above what is measured the axis goes for the start."""
 
 
-def data(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per sample: axes, panel, unit, flow, t (s), value (segments), measured."""
-    firsts = [runs[0] for _, runs in results.configurations]
-    parts = [_of(run) for run in firsts if run.has("tcp_info")]
-    if not parts:
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """One row per sample: axes, panel, unit, flow, t (s), value (segments), measured. Of many flows, one row per bin:
+    `value` is the median of the `n` active flows, between p10 and p90.
+    """
+    firsts = [runs[0] for _, runs in results.configurations if runs[0].has("tcp_info")]
+    if not firsts:
         raise NotDrawable(f"`{results.path}` has no TCP flow\n  hint: try another plot, see `--list`")
+    series = many.lines_of([(run, list(run.tcp_info["flow"].unique())) for run in firsts])
+    if series is None:
+        return pd.concat([_of(run) for run in firsts], ignore_index=True)
+    parts = [_of_many(run, of_run, choice) for run, of_run in zip(firsts, series, strict=True)]
     return pd.concat(parts, ignore_index=True)
+
+
+def _of_many(run: RunFolder, series: many.Series, choice: Choice) -> pd.DataFrame:
+    cells = many.means(run.tcp_info, ("flow", "snd_cwnd"), bins.width_ns(run, choice))
+    found = many.over_flows(cells, series)
+    start, end = (edge / NANOSECONDS for edge in run.window_ns)
+    head = {**run.axes, FLOW: found["series"], "panel": "cwnd", "unit": "segments"}
+    measured = (found["t"] > start) & (found["t"] <= end)
+    return pd.DataFrame({**head, **found.drop(columns="series"), "measured": measured})
 
 
 def _of(run: RunFolder) -> pd.DataFrame:
@@ -37,6 +54,7 @@ def _of(run: RunFolder) -> pd.DataFrame:
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+    many.band(axes, rows, look.colour)
     axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), color=look.colour, linewidth=0.8)
 
 
@@ -44,16 +62,17 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != FLOW]
     panels = (*choice.facet, *(axis for axis in varying if axis not in choice.facet))
-    shown = lines.Panels(_paint, scale, "Time (s)", "cwnd (segments)", height="value")
+    shown = lines.Panels(_paint, scale, "Time (s)", "cwnd (segments)", height=many.top(table), band=many.BAND)
     return lines.draw(table, shown, replace(choice, colour=FLOW, facet=panels))
 
 
 def scale(axes: Axes, table: pd.DataFrame) -> None:
     """Sets the limits of one panel: time, and values up to a little more than is measured."""
     measured = table.loc[table["measured"], "value"].to_numpy(dtype=np.float64)
-    highest = float(table["value"].max())
+    tops = many.tops(table)
+    highest = float(tops.max())
     if len(measured):
-        highest = min(highest, OVERSHOOT * float(measured.max()))
+        highest = min(highest, OVERSHOOT * float(tops[table["measured"]].max()))
     style.scale(axes, measured, highest)
     axes.set_xlim(0, float(table["t"].max()))
 

@@ -154,6 +154,19 @@ def find(part: pd.DataFrame, wanted: Mapping[str | None, str | None]) -> pd.Data
     return part
 
 
+def parted(part: pd.DataFrame, axes: Sequence[str | None]) -> dict[tuple[str | None, ...], pd.DataFrame]:
+    """The rows with each combination of values of these axes; the value of an axis that is not given is None."""
+    named = [part[axis].astype(str) for axis in axes if axis is not None]
+    if not named:
+        return {(None,) * len(axes): part} if len(part) else {}
+    groups = part.groupby(named, sort=False)
+    found: dict[tuple[str | None, ...], pd.DataFrame] = {}
+    for key, rows in groups:
+        values = iter(key if isinstance(key, tuple) else (key,))
+        found[tuple(None if axis is None else str(next(values)) for axis in axes)] = rows
+    return found
+
+
 def facets(table: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, pd.DataFrame]]:
     """The parts of `table` for each panel, with their titles."""
     if not columns:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from tailback.plots import layout, style
+from tailback.plots import layout, many, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Axes_, Choice, Look, Roles
 
@@ -98,10 +98,10 @@ def on(
 ) -> None:  # fmt: skip
     """Draws the configurations of one panel on `axes`."""
     values, shown = grid or (layout.axes_of(part), layout.line_roles(layout.axes_of(part)))
-    for (colour, hatch), look in layout.looks(values, shown).items():
-        rows = layout.find(part, {shown.colour: colour, shown.hatch: hatch})
-        if len(rows):
-            paint(axes, rows, look)
+    found = layout.parted(part, (shown.colour, shown.hatch))
+    for each, look in layout.looks(values, shown).items():
+        if each in found:
+            paint(axes, found[each], look)
 
 
 def _size(across: int, down: int) -> tuple[float, float]:
@@ -120,8 +120,8 @@ def _name_axes(grid: list[Axes], shape: tuple[int, int], panels: Panels) -> None
 
 
 def _has_bands(table: pd.DataFrame) -> bool:
-    """Whether there are intervals, which need several repetitions."""
-    return "low" in table and bool(table["low"].notna().any())
+    """Whether there are intervals, which need several repetitions, or percentiles over flows."""
+    return many.summarised(table) or ("low" in table and bool(table["low"].notna().any()))
 
 
 def _legend(figure: Figure, values: Axes_, shown: Roles, panels: Panels) -> None:

@@ -1,6 +1,6 @@
 """Numbers of a summary for figures: title, unit, and path in the summary."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,14 +36,27 @@ class Quantity:
         """Its value in the summary of a run; `None` if it is not known."""
         if self.read_by is not None:
             return self.read_by(summary)
-        value = flatten(summary).get(self.key)
-        return float(value) if isinstance(value, int | float) else None
+        value = _at(summary, self.key)
+        return None if value is None else float(value)
 
     @property
     def label(self) -> str:
         """For an axis: `TCP RTT (ms)`, `Drops`; names of variables of the kernel stay small: `cwnd (segments)`."""
         title = self.title if self.title.startswith(VARIABLES) else self.title[:1].upper() + self.title[1:]
         return f"{title} ({self.unit})" if self.unit else title
+
+
+def _at(summary: Mapping[str, Any], path: str) -> float | None:
+    """The number at `path`, which `flatten` would give it; a key may contain dots (`goodput_mbps.flows.upload.1`)."""
+    value = summary.get(path)
+    if isinstance(value, int | float):
+        return value
+    for place in (place for place, letter in enumerate(path) if letter == "."):
+        inside = summary.get(path[:place])
+        found = _at(inside, path[place + 1 :]) if isinstance(inside, Mapping) else None
+        if found is not None:
+            return found
+    return None
 
 
 def of_key(key: str) -> Quantity:
@@ -69,13 +82,12 @@ def goodput(results: Results) -> tuple[Quantity, ...]:
 
 def chosen(results: Results, choice: Choice, without: Sequence[Quantity]) -> list[Quantity]:
     """The quantity of `--metric`; else those of `without` that the results have."""
-    there = _paths(results)
     if choice.metric is None:
-        found = [quantity for quantity in without if quantity.key in there]
+        found = [quantity for quantity in without if _has(results, quantity.key)]
         if found:
             return found
         raise NotDrawable(f"`{results.path}` has neither goodput nor RTT\n  hint: name a number with `--metric`")
-    if choice.metric in there and any(number.key == choice.metric for _, number in registry.numbers()):
+    if _has(results, choice.metric) and any(number.key == choice.metric for _, number in registry.numbers()):
         return [of_key(choice.metric)]
     named = _named(choice.metric)
     if named is None or not any(named.read(run.summary) is not None for run in results.runs):
@@ -94,6 +106,11 @@ def _named(words: str) -> Quantity | None:
     if column.key and column.label is None and column.title == column.key:
         return of_key(column.key)
     return Quantity(column.key, column.label or column.title, column.unit, column.read, column.least, column.most)
+
+
+def _has(results: Results, path: str) -> bool:
+    """Whether a summary has a number at this path."""
+    return any(_at(run.summary, path) is not None for run in results.runs)
 
 
 def _paths(results: Results) -> set[str]:

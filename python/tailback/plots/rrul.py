@@ -1,18 +1,20 @@
 """The RRUL test as Flent draws it: TCP download, TCP upload, and ping over time, in three rows.
 
 Each flow and each ping has a line, and their mean is black. Columns are configurations, with common scales; the figure
-shows one repetition of each. Any experiment with flows in both directions and pings can be drawn so.
+shows one repetition of each. Any experiment with flows in both directions and pings can be drawn so. A row of many
+flows or pings has their median and a band instead (`plots.many`).
 [flent]
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from tailback.plots import bins, layout, style
+from tailback.plots import bins, layout, many, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results, RunFolder
@@ -26,12 +28,18 @@ MAX_SERIES = len(style.PALETTE)
 
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per sample: the axes, panel, unit, series (a flow, a ping, or `mean`), t (s), value."""
+    """One row per sample: the axes, panel, unit, series (a flow, a ping, or `mean`), t (s), value. Of many flows in a
+    direction, one row per bin: `value` is the median of the `n` active flows, between p10 and p90.
+    """
     firsts = [runs[0] for _, runs in results.configurations]
     if len(firsts) > MAX_RUNS:
         hint = f"choose some with `--where AXIS=VALUE`; the axes are {', '.join(results.axes)}"
         raise NotDrawable(f"{len(firsts)} configurations are too many, at most {MAX_RUNS} fit\n  hint: {hint}")
-    parts = [part for run in firsts for part in _of(run, choice)]
+    lines = {panel: many.lines_of([(run, names(run)) for run in firsts], kind) for panel, (names, kind) in READ.items()}
+    parts = []
+    for place, run in enumerate(firsts):
+        of_run = {panel: each[place] for panel, each in lines.items() if each is not None}
+        parts += _of(run, choice, of_run)
     if not parts:
         raise NotDrawable(
             f"`{results.path}` has neither TCP flows nor pings\n  hint: it needs `preset: rrul` or the like"
@@ -39,18 +47,47 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _of(run: RunFolder, choice: Choice) -> list[pd.DataFrame]:
+def _towards(run: RunFolder, way: str) -> list[str]:
+    """The flows in this direction that have received something."""
+    directions = run.manifest["measure"]["directions"]
+    flows = run.flows["flow"].unique() if run.has("flows") else ()
+    return [flow for flow in flows if directions.get(flow) == way]
+
+
+def _pings(run: RunFolder) -> list[str]:
+    return list(run.ping.loc[run.ping["rtt_ms"].notna(), "ping"].unique()) if run.has("ping") else []
+
+
+READ: Mapping[str, tuple[Callable[[RunFolder], list[str]], str]] = {
+    **{panel: (partial(_towards, way=way), "flows") for way, panel in WAYS.items()},
+    PING: (_pings, "pings"),
+}
+"""What is drawn in each row, and its name in the plural."""
+
+
+def _of(run: RunFolder, choice: Choice, lines: Mapping[str, many.Series]) -> list[pd.DataFrame]:
     found = []
     if run.has("flows") and not run.flows.empty:
-        table = bins.goodput(run, choice)
-        ways = table["flow"].map(run.manifest["measure"]["directions"])
         for way, panel in WAYS.items():
-            rows = table[(ways == way).to_numpy()]
-            found += _series(run, panel, rows.rename(columns={"flow": "series", "mbps": "value"}))
-    if run.has("ping"):
+            flows = _towards(run, way)
+            if panel in lines:
+                found += _over(run, panel, many.goodput(run, choice, flows), lines[panel])
+            else:
+                rows = bins.goodput(run, choice, flows)
+                found += _series(run, panel, rows.rename(columns={"flow": "series", "mbps": "value"}))
+    if PING in lines and run.has("ping"):
+        found += _over(run, PING, many.means(run.ping, ("ping", "rtt_ms"), bins.width_ns(run, choice)), lines[PING])
+    elif run.has("ping"):
         answered = run.ping[run.ping["rtt_ms"].notna()].rename(columns={"ping": "series", "rtt_ms": "value"})
         found += _series(run, PING, answered)
     return found
+
+
+def _over(run: RunFolder, panel: str, cells: many.Cells, lines: many.Series) -> list[pd.DataFrame]:
+    """The medians and bands of many flows or pings."""
+    found = many.over_flows(cells, lines)
+    head = {**run.axes, "panel": panel, "unit": UNITS[panel]}
+    return [pd.DataFrame({**head, **{column: found[column] for column in ("series", "t", many.MIDDLE, *many.BESIDE)}})]
 
 
 def _series(run: RunFolder, panel: str, rows: pd.DataFrame) -> list[pd.DataFrame]:
@@ -87,15 +124,16 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
                 axes = grid[row, column]
                 for name, rows in part[part["panel"] == panel].groupby("series", sort=False):
                     mean: float = 1.2 if name == MEAN else 0.7
+                    many.band(axes, rows, looks[str(name)])
                     axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), color=looks[str(name)], linewidth=mean)
                 axes.set_xlim(0, float(table["t"].max()))
         for row, panel in enumerate(panels):
-            highest = float(table.loc[table["panel"] == panel, "value"].max())
+            highest = float(many.tops(table)[table["panel"] == panel].max())
             grid[row, 0].set_ylim(0, highest * 1.08 if highest > 0 else 1)
             grid[row, 0].set_ylabel(f"{panel} ({UNITS[panel]})")
         figure.suptitle(layout.title(values))
         handles = [mpl.lines.Line2D([], [], color=colour, label=name) for name, colour in looks.items()]
-        style.legend(figure, handles)
+        style.legend(figure, [*handles, *((many.key(),) if many.summarised(table) else ())])
         figure.align_ylabels()
     return figure
 

@@ -3,9 +3,11 @@
 A group is the `group` of an entry of `traffic`, else the entry (`upload` for `upload.3`); if there is one group only,
 each flow is shown. In bins of 1 s, or a twentieth of a run of less than 20 s, as means over the repetitions, with the
 95 % interval of that mean as a band. An upload and a download do not share, so each direction has its own panel where
-there are downloads.
+there are downloads. Of many flows of one group, or of many groups, the median of their shares and a band from the 10th
+to the 90th percentile (`plots.many`), over all repetitions.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,33 +18,49 @@ from matplotlib.figure import Figure
 from tailback.analysis import t_interval
 from tailback.analysis.parts import group_of
 from tailback.analysis.wifi import DOWN, UP
-from tailback.plots import bins, layout, lines
+from tailback.plots import bins, layout, lines, many
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
 
 GROUP, WAY = "flows", "direction"
+PANEL = "Share of goodput"
 
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per configuration, direction, group and bin: axes, panel, unit, n (repetitions), t, mean, low, high."""
-    parts = [part for axes, runs in results.configurations for part in _of(axes, runs, choice)]
+    """One row per configuration, direction, group and bin: axes, panel, unit, n (repetitions), t, mean, low, high. Of
+    many that share, one row per bin: `value` is the median of the `n` active ones, between p10 and p90.
+    """
+    tables = [(axes, _table(runs, choice)) for axes, runs in results.configurations]
+    sharing = [(axes, each) for axes, table in tables for each in _sharing(table)]
+    if max((rows[GROUP].nunique() for _, (_, rows) in sharing), default=0) > many.MOST_LINES:
+        parts = _over_all(sharing)
+    else:
+        parts = [_shares({**axes, WAY: way}, rows) for axes, (way, rows) in sharing]
     if not parts:
         raise NotDrawable(f"`{results.path}` has no flows that share\n  hint: it needs two flows in one direction")
     table = pd.concat(parts, ignore_index=True)
     return table if table[WAY].nunique() > 1 else table.drop(columns=WAY)
 
 
-def _of(axes: dict[str, str], runs: list[RunFolder], choice: Choice) -> list[pd.DataFrame]:
+def _table(runs: list[RunFolder], choice: Choice) -> pd.DataFrame:
+    """The goodput of each flow in each bin: flow, group, direction, repetition, t, mbps."""
     each = [_bins(run, choice).assign(repetition=run.repetition) for run in runs if run.has("flows")]
-    table = pd.concat(each or [_NONE])
+    return pd.concat(each or [_NONE])
+
+
+Sharing = tuple[str, pd.DataFrame]
+"""A direction, and the goodput of those that share it, which are groups, or the flows of one group."""
+
+
+def _sharing(table: pd.DataFrame) -> list[Sharing]:
     if DOWN not in set(table[WAY]):
         table = table.assign(**{WAY: UP})
     found = []
     for way, rows in table.groupby(WAY, sort=True):
         group = rows["flow"] if rows[GROUP].nunique() == 1 else rows[GROUP]
         if group.nunique() > 1:
-            found.append(_shares({**axes, WAY: str(way)}, rows.assign(**{GROUP: group})))
+            found.append((str(way), rows.assign(**{GROUP: group})))
     return found
 
 
@@ -52,10 +70,37 @@ _NONE = pd.DataFrame({"flow": [], "t": [], "mbps": [], GROUP: [], WAY: [], "repe
 def _bins(run: RunFolder, choice: Choice) -> pd.DataFrame:
     if run.flows.empty:
         return _NONE
-    table = bins.goodput(run, choice)
     measure = run.manifest["measure"]
-    ways = table["flow"].map(lambda flow: measure["directions"].get(flow, "across"))
-    return table.assign(**{WAY: ways, GROUP: table["flow"].map(lambda flow: group_of(flow, measure))})
+    table = _goodput(run, choice)
+    flows = table["flow"].unique()
+    ways = {flow: measure["directions"].get(flow, "across") for flow in flows}
+    groups = {flow: group_of(flow, measure) for flow in flows}
+    return table.assign(**{WAY: table["flow"].map(ways), GROUP: table["flow"].map(groups)})
+
+
+def _goodput(run: RunFolder, choice: Choice) -> pd.DataFrame:
+    """The goodput of each flow in each bin: t (s), flow, mbps; of many flows, only in those in which it is active."""
+    if run.flows["flow"].nunique() <= many.MOST_LINES:
+        return bins.goodput(run, choice)
+    cells = many.goodput(run, choice)
+    names = np.array(cells.flows, dtype=object)[cells.of]
+    return pd.DataFrame({"t": cells.ends(cells.bins), "flow": names, "mbps": cells.values})
+
+
+def _over_all(sharing: Sequence[tuple[dict[str, str], Sharing]]) -> list[pd.DataFrame]:
+    """The median and the band of the shares of many."""
+    sizes: dict[str, list[int]] = {}
+    for _, (way, rows) in sharing:
+        sizes.setdefault(way, []).append(rows[GROUP].nunique())
+    parts = []
+    for axes, (way, rows) in sharing:
+        kind = "flows" if rows[GROUP].equals(rows["flow"]) else "groups"
+        each = rows.groupby(["repetition", "t", GROUP], sort=False)["mbps"].sum()
+        share = (each / each.groupby(level=["repetition", "t"]).transform("sum")).dropna()
+        found = many.by_time(share.index.get_level_values("t").to_numpy(), share.to_numpy())
+        head = {**axes, WAY: way, GROUP: many.label("all", sizes[way], kind), "panel": PANEL, "unit": ""}
+        parts.append(pd.DataFrame({**head, **found}))
+    return parts
 
 
 def _shares(head: dict[str, str], rows: pd.DataFrame) -> pd.DataFrame:
@@ -69,13 +114,17 @@ def _shares(head: dict[str, str], rows: pd.DataFrame) -> pd.DataFrame:
         ends = np.array([t_interval(values.to_numpy(np.float64), 0.0, 1.0) for _, values in each]).reshape(-1, 2)
         mean = each.mean()
         columns = {"n": each.size().to_numpy(), "t": mean.index.to_numpy(), "mean": mean.to_numpy()}
-        named = {**head, GROUP: str(group), "panel": "Share of goodput", "unit": ""}
+        named = {**head, GROUP: str(group), "panel": PANEL, "unit": ""}
         parts.append(pd.DataFrame({**named, **columns, "low": ends[:, 0], "high": ends[:, 1]}))
     return pd.concat(parts, ignore_index=True)
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     t = rows["t"].to_numpy()
+    if many.summarised(rows):
+        many.band(axes, rows, look.colour)
+        axes.plot(t, rows[many.MIDDLE].to_numpy(), color=look.colour, linewidth=1.1)
+        return
     axes.fill_between(t, rows["low"].to_numpy(), rows["high"].to_numpy(), color=look.colour, alpha=0.2, linewidth=0)
     axes.plot(t, rows["mean"].to_numpy(), color=look.colour, linestyle=look.line, linewidth=1.1)
 
@@ -84,10 +133,11 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != GROUP]
     panels = (*choice.facet, *(axis for axis in varying if axis not in choice.facet))
-    shown = lines.Panels(_paint, _scale, "Time (s)", "Share of goodput", band=lines.INTERVAL)
+    band = many.BAND if many.summarised(table) else lines.INTERVAL
+    shown = lines.Panels(_paint, _scale, "Time (s)", PANEL, band=band)
     return lines.draw(table, shown, replace(choice, colour=GROUP, facet=panels))
 
 
 def _scale(axes: Axes, table: pd.DataFrame) -> None:
-    axes.set_ylim(0, 1)
+    axes.set_ylim(0, float(many.tops(table).max()) * 1.08 if many.summarised(table) else 1)
     axes.set_xlim(0, float(table["t"].max()))

@@ -87,10 +87,11 @@ def on(axes: Axes, part: pd.DataFrame, painter: Painter, grid: tuple[Axes_, Role
     ticks = values[shown.x] if shown.x else [""]
     side_by_side = layout.looks(values, shown)
     width = STICK / len(side_by_side)
+    found = layout.parted(part, (shown.x, shown.colour, shown.hatch))
     for (colour, hatch), look in side_by_side.items():
         for tick, value in enumerate(ticks):
-            rows = layout.find(part, {shown.x: value, shown.colour: colour, shown.hatch: hatch})
-            if len(rows):
+            rows = found.get((value if shown.x else None, colour, hatch))
+            if rows is not None:
                 centre = tick + (look.place - (len(side_by_side) - 1) / 2) * width
                 painter.paint(axes, rows.iloc[0], (centre, width * 0.84), look)
     axes.set_xticks(range(len(ticks)), ticks)

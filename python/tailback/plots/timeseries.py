@@ -1,21 +1,25 @@
 """Time series: RTT (TCP and ping), congestion window and goodput of one run, in rows.
 
 Columns are configurations, with common scales. The figure shows one repetition of each, because time series of
-different runs have no meaningful average. It has the form of figures 6 and 7 of `access21`.
+different runs have no meaningful average. It has the form of figures 6 and 7 of `access21`. Of many flows or pings, it
+has their median and a band (`plots.many`).
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from msgspec import Struct
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, style
+from tailback.plots import bins, many, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.plots.offered import one_of
@@ -46,7 +50,8 @@ COLUMNS = ("panel", "unit", "series", "t", "value", WINDOW)
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per sample: the axes and repetition, panel, unit, series (a flow, `ping` or `total`), t (s), value.
-    Several pings are `ping EF`, ...; with flows in both directions, the totals are `total up` and `total down`.
+    Several pings are `ping EF`, ...; with flows in both directions, the totals are `total up` and `total down`. Of many
+    flows, one row per bin: `value` is the median of the `n` active flows, between p10 and p90.
     """
     runs = _one_of_each(results.runs)
     if len(runs) > MAX_RUNS:
@@ -55,7 +60,11 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
             f"{len(runs)} configurations are too many for time series, at most {MAX_RUNS} fit\n"
             f"  hint: choose some with `--where AXIS=VALUE`; the axes are {axes}"
         )
-    table = pd.concat([_of_run(run, choice) for run in runs], ignore_index=True)
+    flows = many.lines_of([(run, _flows(run)) for run in runs])
+    pings = many.lines_of([(run, _pings(run)) for run in runs], "pings")
+    none = [None] * len(runs)
+    read = [Read(run, choice, *lines) for run, *lines in zip(runs, flows or none, pings or none, strict=True)]
+    table = pd.concat(map(_of_run, read), ignore_index=True)
     if choice.metric is None:
         return table
     panel = one_of(choice.metric, METRICS, "time series")
@@ -72,8 +81,30 @@ def _one_of_each(runs: Sequence[RunFolder]) -> list[RunFolder]:
     return list(first.values())
 
 
-def _of_run(run: RunFolder, choice: Choice) -> pd.DataFrame:
-    parts = [*_rtt(run), *_cwnd(run), *_goodput(run, choice)]
+class Read(Struct, frozen=True):
+    """What is read of a run."""
+
+    run: RunFolder
+    choice: Choice
+    flows: many.Series | None
+    """The line of each of many flows; None if each flow is a line."""
+    pings: many.Series | None
+
+
+def _flows(run: RunFolder) -> list[str]:
+    """The flows that have sent or received something."""
+    tables = [run.tcp_info] if run.has("tcp_info") else []
+    tables += [run.flows] if run.has("flows") else []
+    return list(dict.fromkeys(flow for table in tables for flow in table["flow"].unique()))
+
+
+def _pings(run: RunFolder) -> list[str]:
+    return list(run.ping.loc[run.ping["rtt_ms"].notna(), "ping"].unique()) if run.has("ping") else []
+
+
+def _of_run(read: Read) -> pd.DataFrame:
+    run = read.run
+    parts = [*_rtt(read), *_cwnd(read), *_goodput(read)]
     if not parts:
         raise NotDrawable(f"`{run.path}` has nothing to draw over time\n  hint: it needs a TCP flow or a ping")
     table = pd.concat(parts, ignore_index=True)
@@ -85,14 +116,21 @@ def _of_run(run: RunFolder, choice: Choice) -> pd.DataFrame:
     return table
 
 
-def _rtt(run: RunFolder) -> list[pd.DataFrame]:
-    parts = []
+def _rtt(read: Read) -> list[pd.DataFrame]:
+    run, parts = read.run, []
     if run.has("tcp_info"):
         known = run.tcp_info[run.tcp_info["rtt"] > 0]
-        parts.append(_series(RTT, known["flow"], known["t"], known["rtt"] / 1e3))
+        if read.flows is None:
+            parts.append(_series(RTT, known["flow"], known["t"], known["rtt"] / 1e3))
+        else:
+            samples = {"flow": known["flow"], "t": known["t"], "ms": known["rtt"] / 1e3}
+            parts.append(_over(RTT, _means(read, samples, "flow", "ms"), read.flows))
     if run.has("ping"):
         answered = run.ping[run.ping["rtt_ms"].notna()]
-        parts.append(_series(RTT, _ping_names(answered["ping"]), answered["t"], answered["rtt_ms"]))
+        if read.pings is None:
+            parts.append(_series(RTT, _ping_names(answered["ping"]), answered["t"], answered["rtt_ms"]))
+        else:
+            parts.append(_over(RTT, _means(read, answered, "ping", "rtt_ms"), read.pings))
     return parts
 
 
@@ -104,28 +142,49 @@ def _ping_names(names: "pd.Series[str]") -> "pd.Series[str]":
     return marks.where(marks == PING, f"{PING} " + marks)
 
 
-def _cwnd(run: RunFolder) -> list[pd.DataFrame]:
+def _cwnd(read: Read) -> list[pd.DataFrame]:
+    run = read.run
     if not run.has("tcp_info"):
         return []
+    if read.flows is not None:
+        return [_over(CWND, _means(read, run.tcp_info, "flow", "snd_cwnd"), read.flows)]
     return [_series(CWND, run.tcp_info["flow"], run.tcp_info["t"], run.tcp_info["snd_cwnd"])]
 
 
-def _goodput(run: RunFolder, choice: Choice) -> list[pd.DataFrame]:
+def _means(read: Read, samples: Any, name: str, column: str) -> many.Cells:
+    return many.means(samples, (name, column), bins.width_ns(read.run, read.choice))
+
+
+def _over(panel: str, cells: many.Cells, lines: many.Series) -> pd.DataFrame:
+    """The median and the band of many flows or pings."""
+    found = many.over_flows(cells, lines)
+    part = _series(panel, found["series"], found["t"], found[many.MIDDLE])
+    return part.assign(**{column: found[column] for column in many.BESIDE})
+
+
+def _goodput(read: Read) -> list[pd.DataFrame]:
+    run = read.run
     if not run.has("flows") or run.flows.empty:
         return []
-    table = bins.goodput(run, choice)
+    if read.flows is not None:
+        cells = many.goodput(run, read.choice)
+        ways = _ways(run, cells.flows)
+        totals = [_series(GOODPUT, name, *cells.total(ways == name)) for name in dict.fromkeys(ways)]
+        return [_over(GOODPUT, cells, read.flows), *totals]
+    table = bins.goodput(run, read.choice)
     parts = [_series(GOODPUT, table["flow"], table["t"], table["mbps"])]
     if table["flow"].nunique() > 1:
-        names = _totals(run, table)
+        names = pd.Series(_ways(run, table["flow"]), index=table.index)
         parts += [_total(name, table[(names == name).to_numpy()]) for name in names.unique()]
     return parts
 
 
-def _totals(run: RunFolder, table: pd.DataFrame) -> "pd.Series[str]":
+def _ways(run: RunFolder, flows: Iterable[str]) -> npt.NDArray[np.object_]:
     """The total that each flow belongs to: one for each direction, because different directions share no link."""
     directions = run.manifest["measure"]["directions"]
-    ways = table["flow"].map(lambda flow: directions.get(flow, "across"))
-    return pd.Series(TOTAL, index=table.index) if ways.nunique() == 1 else f"{TOTAL} " + ways
+    ways = [directions.get(flow, "across") for flow in flows]
+    alone = len(set(ways)) == 1
+    return np.array([TOTAL if alone else f"{TOTAL} {way}" for way in ways], dtype=object)
 
 
 def _total(name: str, table: pd.DataFrame) -> pd.DataFrame:
@@ -140,7 +199,7 @@ def _series(panel: str, names: Any, t: Any, values: Any) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
-    axes = [str(column) for column in table if column not in (*COLUMNS, "repetition")]
+    axes = [str(column) for column in table if column not in (*COLUMNS, *many.BESIDE, "repetition")]
     varying = [axis for axis in axes if table[axis].nunique() > 1]
     runs = [(", ".join(_values(part, varying)), part) for _, part in table.groupby([*axes, "repetition"], sort=False)]
     panels = [panel for panel in UNITS if (table["panel"] == panel).any()]
@@ -158,7 +217,7 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
                 _shade_outside(grid[row, column], part)
         for row, panel in enumerate(panels):
             _finish_row(grid[row], table[table["panel"] == panel])
-        _legend(figure, looks)
+        _legend(figure, looks, (many.key(),) if many.summarised(table) else ())
         figure.align_ylabels()
     return figure
 
@@ -178,9 +237,10 @@ def _looks(table: pd.DataFrame) -> dict[str, Look]:
     """The style of each series: flows as lines, pings as dots, the total as a black line."""
     flows = [name for name in sorted(table["series"].unique(), key=_natural) if _is_flow(name)]
     looks: dict[str, Look] = {}
+    alike = len(flows) > MAX_FLOWS and not many.summarised(table)
     for place, flow in enumerate(flows):
-        many = len(flows) > MAX_FLOWS
-        looks[flow] = {"color": style.PALETTE[0 if many else place], "linewidth": 0.4 if many else 0.8}
+        colour = style.PALETTE[0 if alike else place % len(style.PALETTE)]
+        looks[flow] = {"color": colour, "linewidth": 0.4 if alike else 0.8}
     others = [name for name in table["series"].unique() if not _is_flow(name)]
     for line, name in zip(itertools.cycle(style.LINES), (name for name in others if _is(TOTAL, name)), strict=False):
         looks[name] = {"color": style.BLACK, "linewidth": 1.1, "linestyle": line}
@@ -210,9 +270,11 @@ def _natural(name: str) -> tuple[str, int]:
 def _draw_panel(axes: Axes, part: pd.DataFrame, looks: Mapping[str, Look]) -> None:
     # A bin is a step that ends at its `t`; the other panels show samples.
     drawstyle = "steps-pre" if (part["panel"] == GOODPUT).any() else "default"
+    rows = {str(name): of_series for name, of_series in part.groupby("series", sort=False)}
     for name, look in looks.items():
-        series = part[part["series"] == name]
-        if not series.empty:
+        series = rows.get(name)
+        if series is not None:
+            many.band(axes, series, look["color"], "pre" if drawstyle == "steps-pre" else None)
             axes.plot(series["t"].to_numpy(), series["value"].to_numpy(), **{**look, "drawstyle": drawstyle})
 
 
@@ -228,22 +290,24 @@ def _shade_outside(axes: Axes, run: pd.DataFrame) -> None:
 
 def _finish_row(row: Sequence[Axes], rows: pd.DataFrame) -> None:
     measured = rows.loc[rows[WINDOW], "value"].to_numpy(dtype=np.float64)
-    highest = float(rows["value"].max())
+    tops = many.tops(rows)
+    highest = float(tops.max())
     if len(measured):
-        highest = min(highest, OVERSHOOT * float(measured.max()))
+        highest = min(highest, OVERSHOOT * float(tops[rows[WINDOW]].max()))
     for axes in row:
         style.scale(axes, measured, highest)
     row[0].set_ylabel(f"{rows['panel'].iloc[0]} ({rows['unit'].iloc[0]})")
 
 
-def _legend(figure: Figure, looks: Mapping[str, Look]) -> None:
+def _legend(figure: Figure, looks: Mapping[str, Look], bands: Sequence[Artist]) -> None:
     flows = [name for name in looks if _is_flow(name)]
     shown = dict(looks)
-    if len(flows) > MAX_FLOWS:
+    alike = len(flows) > MAX_FLOWS and not bands
+    if alike:
         shown = {name: look for name, look in looks.items() if name not in flows[1:]}
-    labels = [f"{len(flows)} flows" if name in flows and len(flows) > MAX_FLOWS else name for name in shown]
+    labels = [f"{len(flows)} flows" if alike and name == flows[0] else name for name in shown]
     handles = [
         mpl.lines.Line2D([], [], **{**look, "markersize": 4}, label=label)
         for look, label in zip(shown.values(), labels, strict=True)
     ]
-    style.legend(figure, handles)
+    style.legend(figure, [*handles, *bands])

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from counted import calls_per_item
 from tailback.analysis.divergence import (
     AT_EACH_ACK,
     AT_INTERVALS,
@@ -166,3 +167,13 @@ def test_events_of_the_flow_in_that_time_are_found() -> None:
         }
     )
     assert events_between(events, "upload", (2.0, 2.1))["reason"].to_list() == ["2", "4"]
+
+
+def test_divergences_of_many_flows_take_a_few_calls_for_each_further_flow() -> None:
+    def of_flows(flows: int) -> Traces:
+        both = pd.concat([trace(f"upload.{number}", 5) for number in range(flows)], ignore_index=True)
+        return traces(both, changed(both, 2, snd_cwnd=400).assign(unacked=both["unacked"] + 100))
+
+    known = {flows: of_flows(flows) for flows in (100, 400)}
+    assert len(first_divergences(aligned(known[100]), AT_INTERVALS)) == 101
+    assert calls_per_item(lambda flows: first_divergences(aligned(known[flows]), AT_INTERVALS)) < 20

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tailback.analysis.active import active
 from tailback.formats.errors import NotExportable
 from tailback.formats.flent import applications
 from tailback.formats.flent.air import MEASURES, Air, airs
 from tailback.formats.flent.names import TESTS, WITHOUT_IDLE, Named, carries_data, named
-from tailback.formats.flent.reader import FlentFile
+from tailback.formats.flent.reader import MAX_VALUES, FlentFile
 from tailback.resolved import Observed, Page, Tcp, Traffic
 from tailback.results import RunFolder
 from tailback.results.provenance import tailback_version
@@ -79,6 +80,11 @@ def export(run: RunFolder, experiment: str, test: str | None = None) -> tuple[st
     directions = run.manifest["measure"]["directions"]
     words = named(run.scenario.traffic, directions, test)
     clock = _Clock(run, words)
+    if len(words.series) * len(clock.grid) > MAX_VALUES:
+        raise NotExportable(
+            f"{len(words.series)} series with a value each {clock.step:g} s are too many for a file of Flent\n"
+            "  hint: `export --csv` writes all tables"
+        )
     raw = {**_flows(run, words, clock), **_pings(run, words, clock), **_samples(run, words, clock)}
     if not any(raw.values()):
         raise NotExportable(f"`{run.path}` has no samples that Flent could draw\n  hint: it needs a flow or a ping")
@@ -108,13 +114,21 @@ class _Clock:
         self.began = datetime.datetime.fromisoformat(str(run.manifest["started"])).timestamp()
         self.grid = [round(place * self.step, 9) for place in range(round(self.total / self.step) + 1)]
 
+    def inside(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The rows in the time of the file, sorted."""
+        x = rows["t"] - self.start
+        return rows[(x >= 0) & (x <= self.total)].sort_values("t", kind="stable")
+
     def stamped(self, rows: pd.DataFrame) -> Rows:
         """`rows` (column `t` in time of the run) with absolute times, sorted, without unknown values."""
-        x = rows["t"] - self.start
-        inside = rows[(x >= 0) & (x <= self.total)].sort_values("t", kind="stable")
+        inside = self.inside(rows)
         absolute = (inside["t"] + self.began).round(6)
-        records = inside.assign(t=absolute).to_dict("records")
-        return [{str(key): _plain(value) for key, value in row.items() if pd.notna(value)} for row in records]
+        columns = inside.assign(t=absolute)
+        names = [str(name) for name in columns]
+        records = zip(*(_plain(columns[name]) for name in names), strict=True)
+        return [
+            {name: value for name, value in zip(names, record, strict=True) if value is not None} for record in records
+        ]
 
     def at(self, seconds: float) -> str:
         """A time of the run in Flent's format."""
@@ -122,36 +136,44 @@ class _Clock:
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _plain(value: Any) -> int | float:
-    number = float(value)
-    return int(number) if number.is_integer() and abs(number) < 1e15 else number
+def _plain(column: "pd.Series[Any]") -> list[int | float | None]:
+    """Its values; whole numbers without a fraction, unknown ones as None."""
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    whole = ((values == np.floor(values)) & (np.abs(values) < 1e15)).tolist()
+    known = (~np.isnan(values)).tolist()
+    numbers = zip(values.tolist(), whole, known, strict=True)
+    return [None if not here else int(value) if integer else value for value, integer, here in numbers]
 
 
 def _flows(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
     """The throughput and socket rows of each flow."""
-    found = {}
-    info = run.tcp_info if run.has("tcp_info") else pd.DataFrame(columns=["flow"])
-    for flow in run.scenario.traffic:
-        name = flow.name
-        if name not in words.series or not carries_data(flow):
-            continue
-        socket = info[info["flow"] == name]
-        columns = {ours: theirs for ours, theirs in SOCKET.items() if ours in socket}
-        sampled = {theirs: socket[ours].astype(np.float64) * unit for ours, (theirs, unit) in columns.items()}
-        rates = _throughput(run.flows[run.flows["flow"] == name], clock.step) if run.has("flows") else pd.DataFrame()
-        rows = pd.concat([rates, pd.DataFrame({"t": socket["t"], **sampled})] if len(socket) else [rates])
-        found[words.series[name]] = clock.stamped(rows) if len(rows) else []
-    return found
+    parts = []
+    if run.has("flows"):
+        parts.append(_throughput(run.flows[run.flows["flow"].isin(words.series)], clock.step))
+    if run.has("tcp_info"):
+        info = run.tcp_info[run.tcp_info["flow"].isin(words.series)]
+        columns = {ours: theirs for ours, theirs in SOCKET.items() if ours in info}
+        sampled = {theirs: info[ours].astype(np.float64) * unit for ours, (theirs, unit) in columns.items()}
+        parts.append(pd.DataFrame({"t": info["t"], "flow": info["flow"], **sampled}))
+    rows = clock.inside(pd.concat([_NOTHING, *parts]))
+    flows = [flow.name for flow in run.scenario.traffic if flow.name in words.series and carries_data(flow)]
+    found: dict[str, Rows] = {flow: [] for flow in flows}
+    for flow, row in zip(rows["flow"], clock.stamped(rows.drop(columns="flow")), strict=True):
+        if flow in found:
+            found[flow].append(row)
+    return {words.series[flow]: each for flow, each in found.items()}
 
 
-def _throughput(flow: pd.DataFrame, step: float) -> pd.DataFrame:
-    """Throughput in Mbit/s per bin; empty bins between the first and the last are 0."""
-    if flow.empty:
-        return pd.DataFrame(columns=["t", "val", "dur"])
-    places = np.rint(flow["t"].to_numpy(np.float64) / step).astype(int)
-    received = np.bincount(places - places.min(), weights=flow["bytes"].to_numpy(np.float64))
-    times = (places.min() + np.arange(len(received))) * step
-    return pd.DataFrame({"t": times, "val": received * MEGABITS / step, "dur": step})
+_NOTHING = pd.DataFrame({"t": np.empty(0), "flow": np.empty(0, dtype=object)})
+
+
+def _throughput(received: pd.DataFrame, step: float) -> pd.DataFrame:
+    """Throughput of each flow in Mbit/s per bin; empty bins between the first and the last are 0."""
+    places = np.rint(received["t"].to_numpy(np.float64) / step).astype(np.int64)
+    flow, names = pd.factorize(received["flow"])
+    found = active(flow, places, received["bytes"].to_numpy(np.float64))
+    head = {"t": found.bins * step, "flow": np.array(names, dtype=object)[found.of]}
+    return pd.DataFrame({**head, "val": found.sums * MEGABITS / step, "dur": step})
 
 
 def _pings(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:

@@ -58,7 +58,8 @@ def named(traffic: Sequence[Traffic], directions: Mapping[str, str], wanted: str
     up, down = ([flow for flow in tcp if directions.get(flow) == way] for way in ("up", "down"))
     data = {flow.name: carries_data(flow) for flow in traffic}
     pings = [name for name, carried in data.items() if not carried]
-    udp = [name for name, carried in data.items() if carried and name not in tcp]
+    of_tcp = frozenset(tcp)
+    udp = [name for name, carried in data.items() if carried and name not in of_tcp]
     media = [flow.name for flow in traffic if isinstance(flow, Udp) and flow.media is not None]
     call = next((name for name in media if directions.get(name) != "down"), None)
     pages = any(isinstance(flow, Page) for flow in traffic)

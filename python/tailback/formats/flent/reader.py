@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tailback.formats.errors import NotReadable
 from tailback.limits import Damaged, FileRefused, open_unpacked
 
@@ -88,8 +90,9 @@ def write(found: FlentFile) -> bytes:
         "raw_values": {name: list(rows) for name, rows in found.raw_values.items()},
         "metadata": dict(found.metadata),
     }
-    text = json.dumps(document, indent=2, sort_keys=True, allow_nan=False)
-    return gzip.compress(text.encode(), mtime=0)
+    text = json.dumps(document, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    # `json` takes ten times as long to write indented lines.
+    return gzip.compress(msgspec.json.format(text.encode(), indent=2), mtime=0)
 
 
 def _checked(document: Any, path: Path) -> FlentFile:
