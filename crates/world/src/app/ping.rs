@@ -6,6 +6,7 @@ use tailback_record::PingRow;
 use tailback_units::{SimTime, Span};
 
 use super::{Application, Conversation, Kind, Place, TimerId, TrafficPath, does_not_fit, tos};
+use crate::BuildError;
 use crate::build::Builder;
 use crate::check::{ensure, positive};
 use crate::syscalls::Syscalls;
