@@ -23,8 +23,9 @@ pub use self::sending::Next;
 use crate::config::{TCP_HEADER, TIMESTAMP_OPTION};
 use crate::receiver::Receiver;
 use crate::sender::{Sender, SenderConfig};
-use crate::sending_half::{Expired, SendingHalf};
+use crate::sending_half::SendingHalf;
 use crate::silent::Silent;
+use crate::state::timer::Expired;
 use crate::{Agreement, EndpointConfig, ReceiverConfig, Txhash};
 
 /// Wake-ups that the socket requests for its application or its host.

@@ -17,6 +17,7 @@ use crate::scoreboard::Counting;
 use crate::sender::Sender;
 use crate::state::gate::Transmitted;
 use crate::state::peer::PeerWindow;
+use crate::state::timer::Expired;
 
 /// How a connection opens, as the handshake found it.
 #[derive(Clone, Copy, Debug)]
@@ -29,15 +30,6 @@ pub struct Opening {
     pub(crate) begins_with_one: bool,
     /// What earlier connections to the peer have left.
     pub(crate) saved: Metrics,
-}
-
-/// Which deadline of a sending half passed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Expired {
-    /// That of a retransmission: everything in flight is lost, and is sent again.
-    Retransmission,
-    /// Another, or one after which there was nothing to send again.
-    Another,
 }
 
 /// What the other parts of a socket ask of its sending half, and what they tell it: [`Sender`] or `Silent`.

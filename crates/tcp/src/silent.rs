@@ -19,9 +19,10 @@ use crate::metrics::Ended;
 use crate::output::Outgoing;
 use crate::receiver::Receiver;
 use crate::rtt::{RTO_INITIAL, RttEstimator};
-use crate::sending_half::{Expired, Opening, SendingHalf};
+use crate::sending_half::{Opening, SendingHalf};
 use crate::state::gate::Transmitted;
 use crate::state::peer::PeerWindow;
+use crate::state::timer::Expired;
 
 /// The sequence number of the first byte: all that it has ever sent is a SYN-ACK.
 const FIRST: u64 = 1;

@@ -16,9 +16,8 @@ use crate::info::{HeldBy, Note};
 use crate::one_word::OneWord;
 use crate::rtt::{RTO_INITIAL, RTO_MAX, RTO_MIN, in_jiffies};
 use crate::sender::Sender;
-use crate::sending_half::Expired;
 use crate::state::gate::{Pass, Retransmit};
-use crate::state::timer::TimerKind;
+use crate::state::timer::{Expired, TimerKind};
 
 /// Least delay of a probe or reordering timer: two jiffies, at least 2 ms. [linux-6.12 tcp.h TCP_TIMEOUT_MIN_US]
 pub(crate) const TIMEOUT_MIN: Span = Span::from_millis(2);

@@ -54,7 +54,7 @@ SYSCTLS: tuple[Sysctl, ...] = (
     ),
     Sysctl(
         "net.core.txrehash", "flag", "1",
-        "after a timeout, the packets of a socket go to another queue of fq_codel, fq_pie, cake, fq or mac80211",
+        "a timeout draws another hash of the socket, and its packets go to another queue",
     ),
 )  # fmt: skip
 

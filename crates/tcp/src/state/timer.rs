@@ -5,6 +5,15 @@ use tailback_units::SimTime;
 use crate::clock::Deadline;
 use crate::one_word::OneWord;
 
+/// Which deadline of a sending half passed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expired {
+    /// That of a retransmission: everything in flight is lost, and is sent again.
+    Retransmission,
+    /// Another, or one after which there was nothing to send again.
+    Another,
+}
+
 /// What the timer is armed for. [linux-6.12 inet_connection_sock.h ICSK_TIME_*]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TimerKind {
