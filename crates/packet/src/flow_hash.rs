@@ -34,7 +34,7 @@ impl Packet {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
+    use std::collections::BTreeSet;
 
     use super::*;
 
@@ -48,7 +48,7 @@ mod tests {
     fn the_hashes_of_a_socket_after_timeouts_are_spread_evenly() {
         let hashes: Vec<u32> =
             std::iter::successors(Some(0), |&hash| Some(redrawn_hash(hash))).take(16_384).collect();
-        assert_eq!(hashes.iter().collect::<HashSet<_>>().len(), hashes.len());
+        assert_eq!(hashes.iter().collect::<BTreeSet<_>>().len(), hashes.len());
         let mut queues = [0_u32; 64];
         for hash in hashes {
             queues[(hash >> 26) as usize] += 1;
