@@ -1,8 +1,10 @@
 //! Hashes of flows, which stand for those of Linux: of the headers of a packet, and of a socket.
 //!
 //! headers: SplitMix64's output function over both ends [steele2014]; constant, as that of a flow dissector with one key
-//! socket:  begins as that of its headers; after a timeout the next of a sequence, which stands for a random number
-//!          [linux-6.12 sock.h sk_rethink_txhash]
+//! socket:  begins as that of its headers; after a timeout the next of a sequence, which stands for the random number
+//!          of Linux [linux-6.12 sock.h sk_rethink_txhash]: the last step of MurmurHash3, of it plus 2³²/φ [appleby]
+//!
+//! Deviation: the hash of a new socket is random in Linux, too; a discipline mixes it with a secret of the run instead.
 
 use crate::{Packet, SocketId};
 

@@ -22,7 +22,7 @@ impl FlowHash {
         mix(packet.flow_hash ^ self.secret(context))
     }
 
-    /// A hash of the packet's headers, for disciplines that dissect them.
+    /// A hash of the packet's headers, for disciplines that dissect them. [linux-6.12 skbuff.h skb_get_hash_perturb]
     #[inline]
     pub fn of_headers(&mut self, packet: &Packet, context: &mut Context<'_>) -> u32 {
         mix(packet.headers_hash() ^ self.secret(context))

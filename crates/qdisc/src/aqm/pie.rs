@@ -15,8 +15,8 @@
 //! kernel's timer wheel since 4.8, which turns a tupdate of 15 jiffies into 16.
 //!
 //! Updates by the timer are computed at the next arrival or departure, where they first have an effect.
-//! Deviation: jiffies are 1 ms. The queue was created before the run, so that updates go on at its start: a whole number of
-//! periods before the one that would be the first, 500 ms into the run, of a queue created then.
+//! The queue exists before the run, so that its updates are going on when the run begins.
+//! Deviation: jiffies are 1 ms; the updates have the phase of a queue that was created a whole number of periods earlier.
 
 use rand_core::Rng;
 use tailback_units::{ParameterError, Parameters, SimTime, Span, TimerRounding, expiry};
@@ -410,6 +410,7 @@ fn ticks(span: Span) -> i64 {
     (span.as_nanos() >> TICK_SHIFT) as i64
 }
 
+/// The first update of the run: that of a queue which was created at its start, brought forward by whole periods.
 fn first_update(settings: &PieSettings) -> SimTime {
     let timer = |now, span| settings.generation.timer(now, span);
     let first = timer(SimTime::ZERO, FIRST_UPDATE);
