@@ -288,13 +288,18 @@ const WAITING: c_int = 128;
 
 /// Listens at an address.
 pub fn listen(address: SocketAddr, port: Port) -> io::Result<OwnedFd> {
+    listen_with(address, port, WAITING)
+}
+
+/// The same with a queue of another length: one connection more may wait to be accepted.
+pub fn listen_with(address: SocketAddr, port: Port, waiting: c_int) -> io::Result<OwnedFd> {
     let listener = socket(family_of(address.ip()), libc::SOCK_STREAM, 0)?;
     if port == Port::Reused {
         set_option(&listener, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1 as c_int)?;
     }
     bind(&listener, address)?;
     // SAFETY: no pointers.
-    checked(unsafe { libc::listen(listener.as_raw_fd(), WAITING) })?;
+    checked(unsafe { libc::listen(listener.as_raw_fd(), waiting) })?;
     Ok(listener)
 }
 

@@ -97,10 +97,12 @@ impl Application for RunningFlow {
         }
         let Some(sender) = self.sender.clone() else { return Ok(()) };
         let (flow, failure, lifetime) = (self.flow.clone(), self.failure.clone(), self.lifetime.clone());
+        let stop = Arc::new(AtomicBool::default());
+        let stopped = stop.clone();
         spawn(move || {
             clock.sleep_until(flow.start_ns);
             locked(&lifetime).began_ns = Some(clock.now_ns());
-            match send(&flow, &sender) {
+            match send(&flow, &sender, &stopped) {
                 Ok(()) if receiver_has_all(&sender) => {
                     locked(&lifetime).completed_ns = Some(clock.now_ns());
                 }
@@ -111,6 +113,7 @@ impl Application for RunningFlow {
         let (Some(stop_ns), Some(sender)) = (self.flow.stop_ns, self.sender.clone()) else { return Ok(()) };
         spawn(move || {
             clock.sleep_until(stop_ns);
+            stop.store(true, Ordering::Relaxed);
             sys::shut_down_sending(&sender);
         })
     }
@@ -248,8 +251,13 @@ pub fn connect(flow: &Flow, socket: &OwnedFd) -> io::Result<()> {
     flow.token.as_ref().map_or(Ok(()), |token| sys::send(socket, token.as_bytes()).map(drop))
 }
 
-fn send(flow: &Flow, socket: &OwnedFd) -> io::Result<()> {
-    connect(flow, socket)?;
+/// Sends until all is sent or `stopped`, which may also be before the first answer: each SYN was lost.
+fn send(flow: &Flow, socket: &OwnedFd, stopped: &AtomicBool) -> io::Result<()> {
+    match connect(flow, socket) {
+        // [linux-6.12 af_inet.c inet_shutdown]
+        Err(_) if stopped.load(Ordering::Relaxed) => return Ok(()),
+        outcome => outcome?,
+    }
     let data = vec![0; WRITE];
     let mut left = flow.bytes.unwrap_or(u64::MAX);
     while left > 0 {
@@ -342,14 +350,37 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_receiver_accepts_only_connections_with_the_token_of_the_run() {
+    fn flow_to(address: SocketAddr) -> Flow {
         let job = r#"{"name": "f", "from": 0, "to": 0, "address": "127.0.0.1", "port": 0, "start_ns": 0, "stop_ns": null,
             "bytes": null, "congestion_control": "cubic", "pacing_shift": null, "max_pacing_rate_bps": null,
-            "sndbuf": null, "rcvbuf": null, "rcvlowat": 1, "notsent_lowat": null, "mss": null, "token": "abcd"}"#;
-        let flow: Flow = serde_json::from_str(job).unwrap();
+            "sndbuf": null, "rcvbuf": null, "rcvlowat": 1, "notsent_lowat": null, "mss": null, "token": null}"#;
+        Flow { address: address.ip(), port: address.port(), ..serde_json::from_str(job).unwrap() }
+    }
+
+    #[test]
+    fn a_flow_that_stops_before_it_is_connected_has_not_failed() {
+        // A listener whose queue is full ignores SYNs.
+        let listener = sys::listen_with("127.0.0.1:0".parse().unwrap(), sys::Port::Fresh, 0).unwrap();
+        let address = std::net::TcpListener::from(listener.try_clone().unwrap()).local_addr().unwrap();
+        let _first = std::net::TcpStream::connect(address).unwrap();
+        let flow = flow_to(address);
+        let socket = Arc::new(sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0).unwrap());
+        let (stop, closing) = (Arc::new(AtomicBool::default()), socket.clone());
+        let stopped = stop.clone();
+        let sending = thread::spawn(move || send(&flow, &socket, &stopped));
+        stop.store(true, Ordering::Relaxed);
+        while !sending.is_finished() {
+            sys::shut_down_sending(&closing);
+            thread::yield_now();
+        }
+        assert!(sending.join().unwrap().is_ok());
+    }
+
+    #[test]
+    fn a_receiver_accepts_only_connections_with_the_token_of_the_run() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
+        let flow = Flow { token: Some("abcd".into()), ..flow_to(address) };
         let listener = Arc::new(OwnedFd::from(listener));
         let mut strangers: Vec<_> = (0..3).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
         strangers[1].write_all(b"abcx").unwrap();
