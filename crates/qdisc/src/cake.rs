@@ -9,6 +9,7 @@
 //! flow:     DRR++; quantum = rate/4096, clamped to 300 … MTU, divided by the bulk flows of the busier of its two hosts
 //! head:     COBALT passes, marks or drops it (`aqm/cobalt.rs`), but never drops the last packet of a queue
 //! memory:   over `memlimit` (4 · bandwidth · rtt, at least 4 MiB) the head of the longest queue is dropped
+//! trains:   `split-gso` queues the segments of a packet that has several
 //! acks:     `ack-filter` drops the oldest pure ACK of a flow if two later ones make it redundant
 //!
 //! Per tin: target = max(1.5 packet times, rtt/20), interval = max(rtt + target − rtt/20, 2 · target).
@@ -16,7 +17,7 @@
 //! and 1/4 of the rate; diffserv4 adds Video with 1/2; each of the eight of diffserv8 and precedence has 7/8 of the
 //! rate of the one before.
 //!
-//! Deviations: no `nat`; no `autorate-ingress`; no firewall marks (`fwmark`); trains are not split; the tins of
+//! Deviations: no `nat`; no `autorate-ingress`; no firewall marks (`fwmark`); the tins of
 //! diffserv8 follow RFC 4594's classes.
 
 mod ack_filter;
@@ -121,6 +122,10 @@ impl Qdisc for Cake {
             own_lost |= self.drop_from_longest(context) == Some((tin, flow));
         }
         if own_lost { Enqueued::Congestion } else { Enqueued::Queued }
+    }
+
+    fn queues_segments(&self, _train: &Packet) -> bool {
+        self.settings.split_gso
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
@@ -430,6 +435,7 @@ impl Cake {
 mod tests {
     use super::*;
     use crate::testing::{Rig, packet};
+    use crate::{Class, Filter, Fits};
     use tailback_packet::{Ecn, HostId};
 
     const TEN_MBIT: (&str, u64) = ("bandwidth", 10_000_000);
@@ -588,5 +594,31 @@ mod tests {
         };
         let order: Vec<u32> = (0..40).map(|_| sent(rig.dequeue())).collect();
         assert!(order.chunks(2).all(|pair| pair[0] != pair[1]), "{order:?}");
+    }
+
+    #[test]
+    fn trains_are_segmented_unless_told_otherwise_wherever_cake_is_the_leaf() {
+        let train = Packet { segments: 4, ..packet(0, 6056) };
+        assert!(!Rig::of("cake", &[("split_gso", 0)]).qdisc.queues_segments(&train));
+        assert!(Rig::of("cake", &[]).qdisc.queues_segments(&train));
+        let class =
+            |minor| Class { minor, parent: 0, parameters: Parameters::default(), child: Some(cake()) };
+        let filters = vec![Filter { fits: Fits::From(vec![train.from]), class: 1 }];
+        let over_child = [
+            ("htb", vec![("rate", 1_000_000)]),
+            ("tbf", vec![("rate", 1_000_000), ("burst", 9_000), ("limit", 1)]),
+        ];
+        for (kind, given) in over_child {
+            assert!(Rig::over(kind, &given, Some(cake())).qdisc.queues_segments(&train), "{kind}");
+        }
+        for kind in ["prio", "drr", "mq"] {
+            let inner = Inner { child: None, classes: vec![class(1)], filters: filters.clone() };
+            let given: &[(&str, u64)] = if kind == "mq" { &[("queues", 1)] } else { &[] };
+            assert!(Rig::over_classes(kind, given, inner).qdisc.queues_segments(&train), "{kind}");
+        }
+    }
+
+    fn cake() -> Box<dyn Qdisc> {
+        Rig::of("cake", &[]).qdisc
     }
 }

@@ -74,9 +74,7 @@ fn build(_given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<d
 impl Qdisc for Drr {
     fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
-        let chosen = filtered(&self.filters, &packet);
-        let place = self.classes.iter().position(|class| Some(class.minor) == chosen);
-        let Some(place) = place else {
+        let Some(place) = self.classify(&packet) else {
             self.ledger.drop(&packet);
             context.refuse(packet, DropReason::Unclassified);
             return Enqueued::Dropped;
@@ -90,6 +88,10 @@ impl Qdisc for Drr {
             self.round.push_back(place);
         }
         answer
+    }
+
+    fn queues_segments(&self, train: &Packet) -> bool {
+        self.classify(train).is_some_and(|place| self.classes[place].child.queues_segments(train))
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
@@ -126,6 +128,11 @@ impl Qdisc for Drr {
 }
 
 impl Drr {
+    fn classify(&self, packet: &Packet) -> Option<usize> {
+        let chosen = filtered(&self.filters, packet);
+        self.classes.iter().position(|class| Some(class.minor) == chosen)
+    }
+
     fn next(&mut self, context: &mut Context<'_>) -> Dequeued {
         let (mut wake, mut blocked) = (SimTime::NEVER, 0);
         while let Some(&place) = self.round.front() {

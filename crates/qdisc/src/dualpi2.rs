@@ -9,7 +9,7 @@
 //!           w_C = 10 %
 //!
 //! With k = 2 a classic and a scalable flow of equal RTT get equal rates. Below a backlog of 2 MTU only the step marks.
-//! [linux-6.17 sch_dualpi2.c]. Deviations: `split_gso` has no effect; updates by the timer are computed at the next
+//! [linux-6.17 sch_dualpi2.c]. Deviation: updates by the timer are computed at the next
 //! arrival or departure.
 
 use rand_core::Rng;
@@ -135,7 +135,11 @@ const PARAMETERS: &[Parameter] = &[
         (1, 255 * 256),
         "gain of the change of the delay; default: 3.2 Hz",
     ),
-    Parameter::flag("split_gso", true, "without effect"),
+    Parameter::flag(
+        "split_gso",
+        true,
+        "queue the segments of a packet that has several, so that other flows wait less",
+    ),
 ];
 
 struct DualPi2 {
@@ -158,6 +162,7 @@ struct Settings {
     min_qlen_step: u32,
     drop_on_overload: bool,
     at_enqueue: bool,
+    split_gso: bool,
     classic_weight: i64,
     target: Span,
     tupdate: Span,
@@ -231,6 +236,7 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
         min_qlen_step: value("min_qlen_step")? as u32,
         drop_on_overload: value("drop_on_overload")? == 1,
         at_enqueue: value("drop_enqueue")? == 1,
+        split_gso: value("split_gso")? == 1,
         classic_weight: value("classic_protection")? as i64,
         target: span("target")?,
         tupdate: span("tupdate")?,
@@ -254,6 +260,10 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
 }
 
 impl Qdisc for DualPi2 {
+    fn queues_segments(&self, _train: &Packet) -> bool {
+        self.settings.split_gso
+    }
+
     fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         self.catch_up(context.now);
         let service = service_of(packet.ecn);

@@ -176,6 +176,11 @@ impl Qdisc for Htb {
         answer
     }
 
+    fn queues_segments(&self, train: &Packet) -> bool {
+        let leaf = self.classify(train).and_then(|place| self.classes[place].leaf.as_ref());
+        leaf.is_some_and(|leaf| leaf.child.queues_segments(train))
+    }
+
     #[inline]
     fn closed_until(&self) -> SimTime {
         match self.classes.as_slice() {

@@ -241,6 +241,11 @@ pub enum PartKind {
 pub trait Qdisc: Send {
     /// Enqueues a packet, or drops it or another one by the context. The discipline sets `packet.enqueued`.
     fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued;
+    /// Whether it queues the segments of this packet of several segments, not the packet: the device then segments it
+    /// and enqueues one after the other.
+    fn queues_segments(&self, _train: &Packet) -> bool {
+        false
+    }
     /// Whether a packet bypasses the discipline while it is empty and the device can send. The device counts such packets
     /// and tells it by [`Qdisc::count_bypassed`]. [linux-6.12 TCQ_F_CAN_BYPASS]
     fn can_bypass(&self) -> bool {

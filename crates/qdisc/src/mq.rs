@@ -53,14 +53,24 @@ fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dy
     Ok(Box::new(Mq { queues, turn: 0, ledger: Ledger::default() }))
 }
 
+impl Mq {
+    fn queue_of(&self, packet: &Packet) -> usize {
+        ((u64::from(packet.flow_hash) * self.queues.len() as u64) >> 32) as usize
+    }
+}
+
 impl Qdisc for Mq {
     fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
-        let queue = (u64::from(packet.flow_hash) * self.queues.len() as u64) >> 32;
+        let queue = self.queue_of(&packet);
         self.ledger.arrive(&packet);
         let before = context.effects.dropped.len();
-        let answer = self.queues[queue as usize].enqueue(packet, context);
+        let answer = self.queues[queue].enqueue(packet, context);
         self.ledger.drop_since(before, &context.effects.dropped);
         answer
+    }
+
+    fn queues_segments(&self, train: &Packet) -> bool {
+        self.queues[self.queue_of(train)].queues_segments(train)
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {

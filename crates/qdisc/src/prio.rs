@@ -56,16 +56,26 @@ fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dy
     Ok(Box::new(Prio { bands, priomap, filters: inner.filters, ledger: Ledger::default() }))
 }
 
+impl Prio {
+    fn band_of(&self, packet: &Packet) -> usize {
+        let chosen = filtered(&self.filters, packet).map(|class| usize::from(class).wrapping_sub(1));
+        let band = chosen.filter(|band| *band < self.bands.len());
+        band.unwrap_or_else(|| self.priomap.band_of(packet.tos))
+    }
+}
+
 impl Qdisc for Prio {
     fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
-        let chosen = filtered(&self.filters, &packet).map(|class| usize::from(class).wrapping_sub(1));
-        let band = chosen.filter(|band| *band < self.bands.len());
-        let band = band.unwrap_or_else(|| self.priomap.band_of(packet.tos));
+        let band = self.band_of(&packet);
         self.ledger.arrive(&packet);
         let before = context.effects.dropped.len();
         let answer = self.bands[band].enqueue(packet, context);
         self.ledger.drop_since(before, &context.effects.dropped);
         answer
+    }
+
+    fn queues_segments(&self, train: &Packet) -> bool {
+        self.bands[self.band_of(train)].queues_segments(train)
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {

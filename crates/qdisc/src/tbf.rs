@@ -5,8 +5,8 @@
 //! limit:   of a `bfifo`: as given, or rate · latency + burst (with a peak rate at most peakrate · latency + mtu)
 //!
 //! Unlike `htb` it never goes into debt: with a burst of one frame, frames leave exactly L/rate apart. A packet longer
-//! than the bucket could never leave and is dropped on arrival. `overlimits` counts the waits.
-//! [linux-6.12 sch_tbf.c] [tc q_tbf.c]. Deviation: a train longer than the bucket is dropped, not segmented.
+//! than the bucket could never leave: it is segmented on arrival, or dropped if it is one segment. `overlimits` counts
+//! the waits. [linux-6.12 sch_tbf.c] [tc q_tbf.c]
 
 use tailback_packet::{DropReason, Packet};
 use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate, SimTime, Span};
@@ -35,7 +35,7 @@ const PARAMETERS: &[Parameter] = &[
         "burst",
         ParameterUnit::Bytes,
         (1, u32::MAX as u64),
-        "size of the bucket; longer packets are dropped",
+        "size of the bucket; longer packets are segmented or dropped",
     ),
     Parameter::new(
         "limit",
@@ -164,6 +164,10 @@ impl Qdisc for Tbf {
         let answer = self.child.enqueue(packet, context);
         self.ledger.drop_since(before, &context.effects.dropped);
         answer
+    }
+
+    fn queues_segments(&self, train: &Packet) -> bool {
+        u64::from(train.frame_length()) > self.longest || self.child.queues_segments(train)
     }
 
     #[inline]
@@ -343,5 +347,13 @@ mod tests {
             rig.advance(Span::from_millis(1));
         }
         assert_eq!(order, (0..20).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_train_longer_than_the_bucket_is_segmented() {
+        let tbf = Rig::of("tbf", &[("rate", 1_000_000), ("burst", 5_000), ("limit", 100_000)]).qdisc;
+        let train = |segments, length| Packet { segments, ..packet(0, length) };
+        assert!(!tbf.queues_segments(&train(3, 4_542)));
+        assert!(tbf.queues_segments(&train(4, 6_056)));
     }
 }

@@ -223,10 +223,33 @@ impl Device {
     #[inline(never)]
     fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
         let Some(Root::Other(root)) = &mut self.root else { return self.enqueue_by_default(packet, context) };
+        if packet.segments != 1 && root.queues_segments(&packet) {
+            return self.enqueue_segments(*packet, context);
+        }
         let outcome = root.enqueue(packet, &mut context.effects.context(context.now, &mut self.draws));
         self.process_effects(context);
         self.go_on(context);
         outcome
+    }
+
+    /// Enqueues the segments of a packet before any of them leaves. The outcome is the worst of theirs, but the packet
+    /// counts as dropped only if all of them were. [linux-6.12 sch_cake.c cake_enqueue, sch_tbf.c tbf_segment]
+    #[cold]
+    #[inline(never)]
+    fn enqueue_segments(&mut self, train: Packet, context: &mut Context) -> Enqueued {
+        let mut outcomes = Vec::new();
+        for segment in self.segments_of(train, context) {
+            let segment = context.in_box(segment);
+            outcomes.push(self.enqueue_only(segment, context));
+        }
+        self.go_on(context);
+        let any = |outcome| outcomes.contains(&outcome);
+        match () {
+            () if any(Enqueued::Congestion) => Enqueued::Congestion,
+            () if any(Enqueued::Queued) => Enqueued::Queued,
+            () if any(Enqueued::Lost) => Enqueued::Lost,
+            () => Enqueued::Dropped,
+        }
     }
 
     /// The same for the kernel's default discipline.
@@ -463,14 +486,19 @@ impl Device {
     /// [linux-6.12 dev.c validate_xmit_skb]
     #[cold]
     fn xmit_segments(&mut self, train: Packet, context: &mut Context) {
+        for segment in self.segments_of(train, context) {
+            let segment = context.in_box(segment);
+            self.start_xmit(segment, context);
+        }
+    }
+
+    /// The segments of a packet, which its sender is charged for.
+    fn segments_of(&self, train: Packet, context: &mut Context) -> Vec<Packet> {
         context.enters(&train, u32::from(train.segments) - 1);
         if train.charged {
             context.segmented.push((train.from, train.memory_to_segment()));
         }
-        for segment in train.into_segments() {
-            let segment = context.in_box(segment);
-            self.start_xmit(segment, context);
-        }
+        train.into_segments()
     }
 
     /// [linux-6.12 ndo_start_xmit]

@@ -42,7 +42,11 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter::flag("ingress", false, "charge dropped packets, since the bottleneck is before this shaper"),
     Parameter::flag("nat", false, "no effect: there is no address translation here"),
     Parameter::flag("wash", false, "clear the code point of each packet after its tin is selected"),
-    Parameter::flag("split_gso", true, "without effect"),
+    Parameter::flag(
+        "split_gso",
+        true,
+        "queue the segments of a packet that has several, so that other flows wait less",
+    ),
     Parameter::new(
         "fwmark",
         ParameterUnit::Number,
@@ -88,6 +92,7 @@ pub(super) struct Settings {
     pub(super) overhead: u32,
     pub(super) undercharge: u32,
     pub(super) wash: bool,
+    pub(super) split_gso: bool,
     pub(super) raw: bool,
     pub(super) mpu: u32,
     pub(super) framing: u64,
@@ -122,6 +127,7 @@ impl Settings {
             overhead: value("overhead")? as u32,
             undercharge: value("undercharge")? as u32,
             wash: value("wash")? == 1,
+            split_gso: value("split_gso")? == 1,
             raw: value("raw")? == 1,
             mpu: value("mpu")? as u32,
             framing: value("framing")?,

@@ -317,6 +317,31 @@ fn behind_a_shaper_of_10_mbit_a_flow_gets_9_56_mbit() {
 }
 
 #[test]
+fn cake_and_a_short_bucket_of_tbf_queue_the_segments_of_a_train() {
+    let frames = |root: &str| {
+        let mut scenario = chain(TCP_200_KB);
+        for host in &mut scenario.hosts {
+            host.offloads = crate::scenario::Offloads::On;
+        }
+        scenario.links[0].rate_bps = [None; 2];
+        scenario.qdiscs = attached(root);
+        let world = ran_in_one_interval(scenario);
+        assert!(world.ledger().balances() && world.ledger().inside == 0, "{:?}", world.ledger());
+        assert_eq!(bytes_read(&world, 0), 200_000);
+        world.ledger().created
+    };
+    let whole = frames(r#"{"kind": "cake", "options": {"bandwidth": 10000000, "split_gso": 0}}"#);
+    let split = frames(r#"{"kind": "cake", "options": {"bandwidth": 10000000}}"#);
+    // 139 segments, at least half as many ACKs, and the handshake.
+    assert!(split > 139 * 3 / 2 && whole < 139, "{split}, {whole}");
+    let tbf = |burst| {
+        let options = format!(r#"{{"rate": 10000000, "burst": {burst}, "limit": 1000000}}"#);
+        frames(&format!(r#"{{"kind": "tbf", "options": {options}}}"#))
+    };
+    assert!(tbf(2_000) > 139 * 3 / 2 && tbf(100_000) < 139);
+}
+
+#[test]
 fn with_drops_everywhere_every_byte_still_arrives_and_every_packet_is_accounted_for() {
     let mut scenario = chain(TCP_200_KB);
     scenario.traffic = (0..5).flat_map(|_| scenario.traffic.clone()).collect();
