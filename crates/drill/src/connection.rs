@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use tailback_packet::{Ecn, HostId, IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
 use tailback_script::player;
-use tailback_tcp::{Agreement, EcnUse, Endpoint, EndpointConfig, SmallQueueLimit};
+use tailback_tcp::{Agreement, Endpoint, EndpointConfig, Offers, SmallQueueLimit};
 use tailback_units::SimTime;
 
-use crate::host::{EcnPolicy, Host};
+use crate::host::Host;
 use crate::script::{EcnSpec, Flags, OptionsSpec, SegmentSpec, TcpOption};
 use crate::skbs::Skbs;
 use crate::stamping::Stamping;
@@ -106,14 +106,6 @@ pub(crate) struct Counted {
     pub(crate) sent: u64,
 }
 
-/// What this side offers in its SYN.
-#[derive(Clone, Copy, Debug)]
-struct Offers {
-    timestamps: bool,
-    sack: bool,
-    window_scaling: bool,
-}
-
 /// The script's initial sequence numbers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Origin {
@@ -179,7 +171,8 @@ impl Connection {
 
     fn new(mut endpoint: Endpoint, phase: Phase, (host, options): (&Host, &SocketOptions)) -> Self {
         endpoint.set_send_buffer(SNDBUF_UNBOUNDED);
-        let (timestamps, sack, window_scaling) = (host.timestamps, host.sack, host.window_scaling);
+        let offers = host.tcp.offers;
+        let Offers { timestamps, sack, window_scaling } = offers;
         let agreement = Agreement { peer_mss: MSS_DEFAULT, timestamps, sack, window_scaling };
         Connection {
             endpoint,
@@ -204,7 +197,7 @@ impl Connection {
             segments: Counted::default(),
             finished: false,
             closes_last: false,
-            offers: Offers { timestamps, sack, window_scaling },
+            offers,
             origin: Origin::default(),
             echoes: Echoes::default(),
         }
@@ -269,12 +262,6 @@ impl Connection {
 fn config(host: &Host, options: &SocketOptions) -> EndpointConfig {
     let mut settings = host.tcp.clone();
     settings.gso_max_segs = if host.builds_trains() { GSO_MAX_SEGS } else { 1 };
-    settings.mtu_probing = host.mtu_probing();
-    settings.ecn = match host.ecn {
-        EcnPolicy::Off => EcnUse::Never,
-        EcnPolicy::Requests => EcnUse::Always,
-        EcnPolicy::Accepts => EcnUse::WhenAsked,
-    };
     if let Some(mss) = options.mss {
         settings.mtu = settings.mtu.min(mss + settings.ip.header() + TCP_HEADER);
         settings.advmss = settings.advmss.map(|advmss| advmss.min(mss));

@@ -605,7 +605,7 @@ impl Kernel {
     /// The socket's own `TCP_NOTSENT_LOWAT`, or the host's. [linux-6.12 tcp.h tcp_notsent_lowat]
     fn notsent_lowat(&self, index: usize) -> u64 {
         match self.connections[index].notsent_lowat {
-            0 => self.host.notsent_lowat,
+            0 => self.host.tcp.notsent_lowat,
             own => own,
         }
     }

@@ -184,7 +184,10 @@ mod tests {
                        echo 0 > /sys/module/tcp_cubic/parameters/hystart\nethtool -K tun0 tso off gso off";
         let host = after(command).expect("all of it is modelled");
         assert_eq!(host.tcp.rmem, [4096, 100_000, 2 * 1024 * 1024]);
-        assert_eq!((host.discipline, host.sack, host.segmentation_offload), (Discipline::Fq, false, false));
+        assert_eq!(
+            (host.discipline, host.tcp.offers.sack, host.segmentation_offload),
+            (Discipline::Fq, false, false)
+        );
         assert_eq!(host.parameters["cubic"].given("hystart"), Some(0));
         assert!(
             after("./set_sysctls.py /proc/sys/net/ipv4/tcp_min_tso_segs=10")

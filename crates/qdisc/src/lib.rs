@@ -317,6 +317,9 @@ pub struct Attachment {
     pub queue_length: u32,
     /// Speed of the device; unlimited for a veth.
     pub rate: Rate,
+    /// Its kernel starts the timer of adaptive RED. Linux since 5.7 does not: `tc` passes the flags in an attribute, and
+    /// the kernel looks for this one where they were before. [linux-5.7 sch_red.c __red_change]
+    pub adapts_red: bool,
 }
 
 impl Attachment {
@@ -329,7 +332,7 @@ impl Attachment {
 impl Default for Attachment {
     /// A veth with the MTU of Ethernet.
     fn default() -> Self {
-        Attachment { mtu: 1514, queue_length: 1000, rate: Rate::UNLIMITED }
+        Attachment { mtu: 1514, queue_length: 1000, rate: Rate::UNLIMITED, adapts_red: false }
     }
 }
 

@@ -7,7 +7,8 @@
 //! defaults: max = 3 · min or limit/4 · min = max/3 · burst = (2 · min + max) / (3 · avpkt) · probability 2 %
 //!
 //! [floyd1993] [linux-6.12 sch_red.c] [tc q_red.c]. The default child is `bfifo limit`; packets that it drops count as
-//! `pdrop`. Deviation: the decay in idle times is by `bandwidth`, never by the speed of the device.
+//! `pdrop`. `adaptive` changes nothing on Linux since 5.7, which starts no timer for it ([`Attachment::adapts_red`]).
+//! Deviation: the decay in idle times is by `bandwidth`, never by the speed of the device.
 
 use tailback_packet::{DropReason, Packet};
 use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate};
@@ -121,7 +122,7 @@ fn derive(given: &mut Parameters, _device: &Attachment) -> Result<(), ParameterE
     Ok(())
 }
 
-fn build(given: &Parameters, _device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
     let value = |name| given.require(name);
     let (min, packet) = (value("min")?, value("avpkt")?);
     let weight = weight_for(min, value("burst")?, packet).unwrap_or(1);
@@ -138,7 +139,7 @@ fn build(given: &Parameters, _device: &Attachment, inner: Inner) -> Result<Box<d
             harddrop: value("harddrop")? == 1,
             nodrop: value("nodrop")? == 1,
         },
-        adaptive: value("adaptive")? == 1,
+        adaptive: value("adaptive")? == 1 && device.adapts_red,
         child,
         ledger: Ledger::default(),
         marked: 0,

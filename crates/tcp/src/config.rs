@@ -7,6 +7,7 @@ use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_units::{Rate, Span, TimerRounding};
 
 use crate::metrics::SavedMetrics;
+use crate::rtt::RTO_MIN;
 use crate::stack::{LINUX_6_12, Stack, Txhash};
 
 /// Initial window in segments. [rfc6928] [linux-6.12 tcp.h TCP_INIT_CWND]
@@ -72,15 +73,61 @@ pub enum MtuProbing {
     /// 0: never.
     Off,
     /// 1: after a black hole is suspected.
-    AfterBlackHole {
-        /// `net.ipv4.tcp_base_mss`.
-        base_mss: u32,
-    },
+    AfterBlackHole,
     /// 2: from the start.
-    Always {
-        /// `net.ipv4.tcp_base_mss`.
-        base_mss: u32,
-    },
+    Always,
+}
+
+/// What a TCP offers in its SYN: an option is used if both sides offer it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Offers {
+    /// `net.ipv4.tcp_timestamps`.
+    pub timestamps: bool,
+    /// `net.ipv4.tcp_sack`.
+    pub sack: bool,
+    /// `net.ipv4.tcp_window_scaling`.
+    pub window_scaling: bool,
+}
+
+impl Offers {
+    /// What both offer.
+    #[must_use]
+    pub fn and(self, peer: Offers) -> Self {
+        Offers {
+            timestamps: self.timestamps && peer.timestamps,
+            sack: self.sack && peer.sack,
+            window_scaling: self.window_scaling && peer.window_scaling,
+        }
+    }
+
+    /// Bytes of the options of a SYN that offers these, and the MSS. [linux-6.12 tcp_output.c tcp_options_write]
+    pub(crate) fn length(self) -> u32 {
+        let stamps_or_sack = match self {
+            Offers { timestamps: true, .. } => TIMESTAMP_OPTION,
+            Offers { sack, .. } => 4 * u32::from(sack),
+        };
+        4 + stamps_or_sack + 4 * u32::from(self.window_scaling)
+    }
+}
+
+/// Bits of `net.ipv4.tcp_recovery`: how RACK detects losses. [linux-6.12 tcp.h TCP_RACK_LOSS_DETECTION]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LossDetection {
+    /// Not bit 2: RACK's reordering window grows with DSACKs.
+    pub adapts_window: bool,
+    /// Not bit 4: without reordering, RACK does not wait once as many segments are SACKed as the degree of reordering.
+    pub uses_threshold: bool,
+}
+
+/// When a receiver sends fewer ACKs than out-of-order segments. [linux-6.12 tcp_input.c __tcp_ack_snd_check]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CompressionLimits {
+    /// `net.ipv4.tcp_comp_sack_nr`: maximum number of ACKs that become one.
+    pub acks: u8,
+    /// `net.ipv4.tcp_comp_sack_delay_ns`: maximum delay.
+    pub delay: Span,
+    /// `net.ipv4.tcp_comp_sack_slack_ns`: how much later the timer may fire.
+    pub slack: Span,
 }
 
 /// How a host uses ECN. [linux-6.12 sysctl_net_ipv4.c tcp_ecn]
@@ -105,6 +152,34 @@ pub struct Settings {
     pub advmss: Option<u32>,
     /// `net.ipv4.tcp_mtu_probing`.
     pub mtu_probing: MtuProbing,
+    /// `net.ipv4.tcp_base_mss`: payload of a segment with which the search for the MTU begins.
+    pub base_mss: u32,
+    /// The options of its SYN.
+    pub offers: Offers,
+    /// `net.ipv4.tcp_dsack`: data that arrives twice is reported.
+    pub dsack: bool,
+    /// `net.ipv4.tcp_recovery`.
+    pub loss_detection: LossDetection,
+    /// `net.ipv4.tcp_frto` is not 0: F-RTO looks for spurious timeouts.
+    pub frto: bool,
+    /// `net.ipv4.tcp_reordering`: degree of reordering assumed at the start, in segments.
+    pub reordering: u32,
+    /// `net.ipv4.tcp_max_reordering`: largest degree of reordering.
+    pub max_reordering: u32,
+    /// `net.ipv4.tcp_rto_min_us`: least retransmission timeout above the RTT.
+    pub rto_min: Span,
+    /// `net.ipv4.tcp_min_rtt_wlen`: the time for which a minimum RTT is remembered.
+    pub min_rtt_window: Span,
+    /// `net.ipv4.tcp_retries2`: timeouts after which a connection is aborted.
+    pub retries: u32,
+    /// `net.ipv4.tcp_thin_linear_timeouts`: the timeout of a flow with few segments in flight is not doubled at first.
+    pub thin_linear_timeouts: bool,
+    /// `net.ipv4.tcp_autocorking`: a short write waits for a transmit completion.
+    pub autocorking: bool,
+    /// `net.ipv4.tcp_notsent_lowat`, for sockets without `TCP_NOTSENT_LOWAT`.
+    pub notsent_lowat: u64,
+    /// `net.ipv4.tcp_comp_sack_*`.
+    pub compression: CompressionLimits,
     /// Version of IP, whose header is part of the MTU.
     pub ip: IpVersion,
     /// Length of a jiffy: 1/HZ.
@@ -202,6 +277,24 @@ impl Default for Settings {
             mtu: 1500,
             advmss: None,
             mtu_probing: MtuProbing::Off,
+            base_mss: 1024,
+            offers: Offers { timestamps: true, sack: true, window_scaling: true },
+            dsack: true,
+            loss_detection: LossDetection { adapts_window: true, uses_threshold: true },
+            frto: true,
+            reordering: 3,
+            max_reordering: 300,
+            rto_min: RTO_MIN,
+            min_rtt_window: Span::from_secs(300),
+            retries: 15,
+            thin_linear_timeouts: false,
+            autocorking: true,
+            notsent_lowat: u64::from(u32::MAX),
+            compression: CompressionLimits {
+                acks: 44,
+                delay: Span::from_millis(1),
+                slack: Span::from_micros(100),
+            },
             ip: IpVersion::V4,
             jiffy: Span::from_millis(1),
             pacing_ss_ratio: 200,
@@ -248,6 +341,18 @@ impl Agreement {
     /// What both sides agree on by default; `mss` is the payload of a full segment.
     pub(crate) fn usual(mss: u32) -> Self {
         Agreement { peer_mss: mss + TIMESTAMP_OPTION, timestamps: true, sack: true, window_scaling: true }
+    }
+
+    /// What both sides agree on if the peer has the settings `peer`.
+    pub fn between(own: &Settings, options: &SocketOptions, peer: &Settings) -> Self {
+        let Offers { timestamps, sack, window_scaling } = own.offers.and(peer.offers);
+        Agreement { timestamps, sack, window_scaling, ..Agreement::usual(own.mss(options)) }
+    }
+
+    /// The options in use, which a SYN-ACK carries.
+    pub(crate) fn offers(&self) -> Offers {
+        let Agreement { timestamps, sack, window_scaling, .. } = *self;
+        Offers { timestamps, sack, window_scaling }
     }
 
     /// Bytes of the timestamp option in each segment.

@@ -15,7 +15,6 @@ use crate::stack::SlowStartGrowth;
 use crate::state::clocks::Chrono;
 use crate::state::gate::{Pass, Retransmit};
 use crate::state::rate::{AckKind, SampleInProgress};
-use crate::state::recovery::INITIAL_REORDERING;
 
 /// The state of the sender before an ACK, to compute what the ACK changed.
 #[derive(Clone, Copy, Debug)]
@@ -363,14 +362,13 @@ impl Sender {
         }
         sample.rtt = control_rtt;
         let Some(rtt) = rtt else { return false };
-        let jiffy = self.flow.jiffy;
         if let Some(control_rtt) = control_rtt {
             let inflated = flags.maybe_delayed && self.flow.min_rtt.is_some_and(|min| control_rtt > min);
-            if !inflated && self.rtt.sample_minimum(control_rtt, self.flow.now, jiffy) {
+            if !inflated && self.rtt.sample_minimum(control_rtt, self.flow.now, &self.settings) {
                 self.flow.min_rtt = self.rtt.minimum();
             }
         }
-        self.rtt.sample(rtt, self.flow.snd_una, self.flow.snd_nxt, jiffy);
+        self.rtt.sample(rtt, self.flow.snd_una, self.flow.snd_nxt, &self.settings);
         self.flow.srtt_us8 = self.rtt.srtt_us8();
         true
     }
@@ -435,8 +433,8 @@ impl Sender {
                 self.reduce_cwnd(delivered, progress);
             }
             Control::Window(control) => {
-                let progress =
-                    flags.data_acked || (self.recovery.reordering > INITIAL_REORDERING && flags.data_sacked);
+                let progress = flags.data_acked
+                    || (self.recovery.reordering > self.settings.reordering && flags.data_sacked);
                 if progress {
                     let by_acks = self.settings.stack.slow_start_growth == SlowStartGrowth::Acks;
                     let acked = if by_acks && self.window.in_slow_start() { 1 } else { delivered };

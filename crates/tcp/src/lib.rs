@@ -49,6 +49,7 @@ mod silent;
 mod small_queue;
 mod stack;
 mod state;
+mod sysctl;
 mod timers;
 mod tso;
 mod tun;
@@ -56,8 +57,8 @@ mod undo;
 mod window;
 
 pub use config::{
-    Agreement, Arrival, EcnUse, EndpointConfig, MtuProbing, ReceiverConfig, Settings, SmallQueueLimit,
-    SocketOptions, WindowShrinking,
+    Agreement, Arrival, CompressionLimits, EcnUse, EndpointConfig, LossDetection, MtuProbing, Offers,
+    ReceiverConfig, Settings, SmallQueueLimit, SocketOptions, WindowShrinking,
 };
 #[cfg(feature = "fuzzing")]
 pub use endpoint::operations::fuzz;
@@ -68,8 +69,9 @@ pub use sender::Sender;
 pub use sending_half::SendingHalf;
 pub use silent::Silent;
 pub use stack::{
-    FREEBSD_9, LINUX_3_10, LINUX_4_14, LINUX_5_10, LINUX_6_6, LINUX_6_12, STACKS, SsthreshMetric, Stack,
-    Txhash,
+    FREEBSD_9, LINUX_3_10, LINUX_4_14, LINUX_5_10, LINUX_6_6, LINUX_6_12, RedTimer, STACKS, SsthreshMetric,
+    Stack, Txhash,
 };
 pub use state::gate::{Transmitted, Written};
 pub use state::path::MtuProbes;
+pub use sysctl::{SYSCTLS, Sysctl};

@@ -49,12 +49,12 @@ pub(crate) enum MtuStep {
 impl Sender {
     /// The handshake is complete. [linux-6.12 tcp_output.c tcp_mtup_init]
     pub(crate) fn begin_mtu_search(&mut self) {
-        let (base_mss, since) = match self.settings.mtu_probing {
+        let since = match self.settings.mtu_probing {
             MtuProbing::Off => return,
-            MtuProbing::AfterBlackHole { base_mss } => (base_mss, None),
-            MtuProbing::Always { base_mss } => (base_mss, Some(self.flow.now)),
+            MtuProbing::AfterBlackHole => None,
+            MtuProbing::Always => Some(self.flow.now),
         };
-        let (low, high) = (self.mtu_of(base_mss), self.mss_clamp() + self.headers());
+        let (low, high) = (self.mtu_of(self.settings.base_mss), self.mss_clamp() + self.headers());
         let search = MtuSearch { low, high, since, probe: None, probes: MtuProbes::default() };
         self.path.search = Some(Box::new(search));
         self.routine = false;
@@ -215,18 +215,11 @@ impl Sender {
             None => search.since = Some(self.flow.now),
             Some(_) => {
                 let half = self.mss_of(search.low) / 2;
-                search.low = self.mtu_of(half.min(self.base_mss()).max(MSS_FLOOR));
+                search.low = self.mtu_of(half.min(self.settings.base_mss).max(MSS_FLOOR));
             }
         }
         self.path.search = Some(Box::new(search));
         self.synchronise_mss(self.path.known);
-    }
-
-    fn base_mss(&self) -> u32 {
-        match self.settings.mtu_probing {
-            MtuProbing::Off => u32::MAX,
-            MtuProbing::AfterBlackHole { base_mss } | MtuProbing::Always { base_mss } => base_mss,
-        }
     }
 
     /// Because of a retransmission, the outstanding probe gives no result.

@@ -29,11 +29,12 @@ impl Sender {
     }
 
     fn reordering_window(&self) -> Span {
-        if self.recovery.reord_seen == 0
-            && (self.flow.ca_state >= CaState::Recovery
-                || self.scoreboard.sacked_out() >= self.recovery.reordering)
-        {
-            return Span::ZERO;
+        if self.recovery.reord_seen == 0 {
+            let enough = self.scoreboard.sacked_out() >= self.recovery.reordering;
+            let threshold = enough && self.settings.loss_detection.uses_threshold;
+            if threshold || self.flow.ca_state >= CaState::Recovery {
+                return Span::ZERO;
+            }
         }
         let quarter = Span::from_micros(self.flow.min_rtt.map_or(0, |min| min.as_micros() >> 2));
         (quarter * u64::from(self.rack.steps)).min(self.rtt.srtt())

@@ -20,9 +20,11 @@ use crate::one_word::OneWord;
 use crate::stack::{PushedSegment, ReceiveCharge, ReceiveRatio, SameTickEcho};
 
 /// Ratio of payload to memory assumed at the start. [linux-6.12 tcp.h TCP_DEFAULT_SCALING_RATIO]
-const RATIO_DEFAULT: u64 = 128;
+const RATIO_DEFAULT: u32 = 128;
 /// Segment size assumed before data. [linux-6.12 tcp_input.c tcp_initialize_rcv_mss]
 const RCV_MSS_DEFAULT: u32 = 536;
+/// [linux-6.12 tcp.h TCP_MIN_MSS]
+const MSS_MIN: u32 = 88;
 /// Space that TCP reserves for headers in an skb. [linux-5.10 tcp.h MAX_TCP_HEADER]
 const MAX_TCP_HEADER: u64 = 320;
 /// `sk_buff` and shared info, aligned. [linux-5.10 skbuff.h SKB_TRUESIZE]
@@ -44,7 +46,10 @@ pub(crate) struct ReceiveWindow {
     /// Memory of a received segment in addition to its payload.
     head: u32,
     rcv_mss: u32,
-    ratio: u64,
+    /// Size of the last segment if it was shorter but may be a full one; 0: it was not.
+    shorter: u32,
+    /// Payload that a byte of memory holds, in 1/256.
+    ratio: u32,
     rcvbuf: u64,
     tcp_rmem_max: u64,
     tuning: Tuning,
@@ -142,7 +147,7 @@ impl ReceiveWindow {
         let rcvbuf = options.rcvbuf.map_or(settings.rmem[1], |asked| (2 * asked).max(2 * CLAMP_MIN));
         let full_mss = u64::from(mss + TIMESTAMP_OPTION);
         // The SYN's window is a whole number of segments: 64240 for an Ethernet MTU. FreeBSD offers the whole buffer.
-        let space = rcvbuf * RATIO_DEFAULT / 256;
+        let space = rcvbuf * u64::from(RATIO_DEFAULT) / 256;
         let whole_segments = settings.stack.receive_charge == ReceiveCharge::Buffers && space > full_mss;
         let window = if whole_segments { space / full_mss * full_mss } else { space };
         // With a fixed buffer, no larger window is ever advertised. [linux-6.12 tcp_output.c tcp_select_initial_window]
@@ -155,6 +160,7 @@ impl ReceiveWindow {
             advmss: mss,
             head: settings.stack.skb_overhead,
             rcv_mss: RCV_MSS_DEFAULT.min(mss),
+            shorter: 0,
             ratio: RATIO_DEFAULT,
             rcvbuf,
             tcp_rmem_max: settings.rmem[2],
@@ -236,7 +242,7 @@ impl ReceiveWindow {
 
     /// Payload that fits into `space` bytes of memory. [linux-6.12 tcp.h tcp_win_from_space]
     fn usable(&self, space: u64) -> u64 {
-        space * self.ratio / 256
+        space * u64::from(self.ratio) / 256
     }
 
     pub(crate) fn rcv_mss(&self) -> u32 {
@@ -281,8 +287,9 @@ impl ReceiveWindow {
     pub(crate) fn measure_mss(&mut self, segment: &Segment, truesize: u32) -> bool {
         let length = segment.length.min(u32::from(segment.mss));
         if length < self.rcv_mss {
-            return true;
+            return !self.takes_shorter_mss(segment, length);
         }
+        self.shorter = 0;
         if length != self.rcv_mss {
             self.head = truesize.saturating_sub(segment.length);
             self.measure_ratio(u64::from(segment.length), u64::from(truesize));
@@ -292,9 +299,30 @@ impl ReceiveWindow {
         at_once && segment.flags.contains(SegmentFlags::PSH)
     }
 
+    /// Two segments of one size, in turn, that are shorter than the estimated MSS, but not so short that they must end a
+    /// write, are full ones of a smaller MSS. True at the second of them. [linux-6.12 tcp_input.c tcp_measure_rcv_mss]
+    #[inline(never)]
+    fn takes_shorter_mss(&mut self, segment: &Segment, length: u32) -> bool {
+        let before = std::mem::take(&mut self.shorter);
+        let sacks = segment.sack.as_slice().len() as u32;
+        let size = length + if sacks == 0 { 0 } else { 4 + 8 * sacks };
+        let ends = [SegmentFlags::PSH, SegmentFlags::FIN].iter().any(|&flag| segment.flags.contains(flag));
+        let options = if segment.tsval.time().is_some() { TIMESTAMP_OPTION } else { 0 };
+        let least = if ends { RCV_MSS_DEFAULT } else { MSS_MIN };
+        if size + options < least {
+            return false;
+        }
+        self.shorter = size;
+        if size == before {
+            self.forget_known();
+            self.rcv_mss = size;
+        }
+        size == before
+    }
+
     #[cold]
     fn measure_ratio(&mut self, length: u64, truesize: u64) {
-        let ratio = (length * 256 / truesize).max(1);
+        let ratio = (length * 256 / truesize).max(1) as u32;
         if ratio == self.ratio || self.receive_ratio == ReceiveRatio::Half {
             return;
         }
@@ -455,7 +483,7 @@ impl ReceiveWindow {
     /// fixed ratio. [linux-6.12 tcp.h tcp_space_from_win] [linux-5.10 tcp_input.c]
     fn memory_for(&self, window: u64) -> u64 {
         match self.receive_ratio {
-            ReceiveRatio::Measured => window * 256 / self.ratio,
+            ReceiveRatio::Measured => window * 256 / u64::from(self.ratio),
             ReceiveRatio::Half => {
                 let mss = u64::from(self.advmss);
                 let min = mss + MAX_TCP_HEADER + SKB_STRUCTURES;

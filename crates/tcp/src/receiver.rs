@@ -6,6 +6,8 @@
 mod ack_timing;
 mod sack_list;
 
+use std::sync::Arc;
+
 use tailback_packet::{IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags, Timestamp};
 use tailback_units::{SimTime, Span, TimerRounding};
 
@@ -37,13 +39,15 @@ pub struct Receiver {
     data: Reassembly,
     sacks: SackList,
     ts_recent: Timestamp,
+    /// Both sides send timestamps.
+    timestamps: bool,
     /// Maximum number of SACK blocks in an ACK.
     blocks: u8,
     ack: AckEngine,
     compression: Compression,
     /// When an unacceptable segment was last acknowledged.
     answered_unacceptable: OneWord<SimTime>,
-    invalid_ratelimit: Span,
+    settings: Arc<Settings>,
     /// Smoothed RTT (×8, µs) of the sender of this socket, which limits the compression delay.
     pub(crate) srtt_us8: u32,
     pub(crate) rto: Span,
@@ -71,19 +75,20 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) fn new(settings: &Settings, options: &SocketOptions) -> Self {
+    pub(crate) fn new(settings: &Arc<Settings>, options: &SocketOptions) -> Self {
         Receiver {
             rcv_nxt: 0,
             window: ReceiveWindow::new(settings, options),
             fin_at: u64::MAX,
             data: Reassembly::default(),
-            sacks: SackList::default(),
+            sacks: SackList::new(settings.dsack),
             ts_recent: Timestamp::NONE,
+            timestamps: true,
             blocks: SACKS_SENT,
             ack: AckEngine::default(),
             compression: Compression::default(),
             answered_unacceptable: OneWord::NONE,
-            invalid_ratelimit: settings.invalid_ratelimit,
+            settings: Arc::clone(settings),
             srtt_us8: 0,
             rto: RTO_INITIAL,
             jiffy: settings.jiffy,
@@ -109,6 +114,7 @@ impl Receiver {
     /// Sets what the SYNs negotiated; `mss` is the payload of a full segment.
     pub(crate) fn agree(&mut self, agreement: &Agreement, mss: u32) {
         self.window.agree(mss, agreement.window_scaling);
+        self.timestamps = agreement.timestamps;
         self.blocks = match (agreement.sack, agreement.timestamps) {
             (false, _) => 0,
             (true, true) => SACKS_SENT,
@@ -120,7 +126,7 @@ impl Receiver {
     pub(crate) fn synchronise(&mut self, syn: &Segment, now: SimTime) {
         // Data of a SYN without a Fast Open cookie is ignored. [linux-6.12 tcp_minisocks.c tcp_create_openreq_child]
         self.rcv_nxt = syn.seq + 1;
-        self.ts_recent = syn.tsval;
+        self.ts_recent = if self.timestamps { syn.tsval } else { Timestamp::NONE };
         self.window.establish(self.rcv_nxt, now);
     }
 
@@ -178,7 +184,9 @@ impl Receiver {
     /// tcp_send_challenge_ack, __tcp_oow_rate_limited]
     #[cold]
     pub(crate) fn challenge(&mut self, now: SimTime) {
-        let soon = |last: SimTime| now.ticks(self.jiffy) < (last + self.invalid_ratelimit).ticks(self.jiffy);
+        let soon = |last: SimTime| {
+            now.ticks(self.jiffy) < (last + self.settings.invalid_ratelimit).ticks(self.jiffy)
+        };
         if self.answered_unacceptable.get().is_some_and(soon) {
             return;
         }

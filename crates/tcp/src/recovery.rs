@@ -17,7 +17,6 @@ use crate::one_word::OneWord;
 use crate::sender::{AckFlags, Sender};
 use crate::stack::PrrProgress;
 use crate::state::gate::Retransmit;
-use crate::state::recovery::INITIAL_REORDERING;
 use crate::state::timer::TimerKind;
 
 /// The bound of PRR below ssthresh.
@@ -310,15 +309,16 @@ impl Sender {
         self.window.cwnd = Segs(self.in_flight() + 1);
         self.window.cwnd_cnt = 0;
         self.usage.stamp = self.flow.now;
-        if self.flow.ca_state == CaState::Disorder && self.scoreboard.sacked_out() >= INITIAL_REORDERING {
-            self.recovery.reordering = self.recovery.reordering.min(INITIAL_REORDERING);
+        let initial = self.settings.reordering;
+        if self.flow.ca_state == CaState::Disorder && self.scoreboard.sacked_out() >= initial {
+            self.recovery.reordering = self.recovery.reordering.min(initial);
         }
         self.set_ca_state(CaState::Loss);
         self.ecn.reduced();
         self.recovery.high_seq = self.flow.snd_nxt;
         // The timeout has already reduced cwnd for the probe: an ACK of it must not reduce it again.
         self.tlp.high_seq = OneWord::NONE;
-        self.recovery.frto = new_recovery || self.recovery.retransmits > 0;
+        self.recovery.frto = self.settings.frto && (new_recovery || self.recovery.retransmits > 0);
     }
 
     /// Marks all but segments too young to be lost. [linux-6.12 tcp_input.c tcp_timeout_mark_lost]

@@ -13,7 +13,9 @@
 use tailback_cc::filters::WindowedMin;
 use tailback_units::{SimTime, Span};
 
-/// `TCP_RTO_MIN`. [linux-6.12 tcp.h]
+use crate::config::Settings;
+
+/// `TCP_RTO_MIN`, which `net.ipv4.tcp_rto_min_us` replaces in most places. [linux-6.12 tcp.h]
 pub(crate) const RTO_MIN: Span = Span::from_millis(200);
 /// `TCP_RTO_MAX`. [linux-6.12 tcp.h]
 pub(crate) const RTO_MAX: Span = Span::from_secs(120);
@@ -21,8 +23,6 @@ pub(crate) const RTO_MAX: Span = Span::from_secs(120);
 pub(crate) const RTO_INITIAL: Span = Span::from_secs(1);
 /// `TCP_TIMEOUT_FALLBACK`: after a handshake that gave no sample. [rfc6298 §5.7]
 const RTO_FALLBACK: Span = Span::from_secs(3);
-/// `net.ipv4.tcp_min_rtt_wlen`.
-const MIN_RTT_WINDOW: Span = Span::from_secs(300);
 
 /// Rounds up to whole jiffies, as the kernel does when it turns µs into a timer.
 pub(crate) fn in_jiffies(span: Span, jiffy: Span) -> Span {
@@ -79,7 +79,7 @@ impl RttEstimator {
         self.rto
     }
 
-    /// The minimum RTT of the last 300 s.
+    /// The minimum RTT of the last time that `net.ipv4.tcp_min_rtt_wlen` says, 300 s.
     pub(crate) fn minimum(&self) -> Option<Span> {
         self.minimum.map(|filter| Span::from_micros(filter.get()))
     }
@@ -87,6 +87,19 @@ impl RttEstimator {
     /// Doublings of the timeout since the last sample.
     pub(crate) fn backoff(&self) -> u32 {
         self.backoff
+    }
+
+    /// One timeout more of a thin flow: RTO is that of the last sample. [linux-6.12 tcp_timer.c tcp_retransmit_timer]
+    pub(crate) fn stay_linear(&mut self, settings: &Settings) {
+        self.backoff = 0;
+        self.rto = self.computed(settings).max(settings.rto_min);
+    }
+
+    /// RTO without doublings.
+    #[inline(always)]
+    fn computed(&self, settings: &Settings) -> Span {
+        let rto = self.srtt() + Span::from_micros(u64::from(self.rttvar_us));
+        in_jiffies(rto, settings.jiffy).min(RTO_MAX)
     }
 
     /// One timeout more: RTO doubles.
@@ -104,37 +117,38 @@ impl RttEstimator {
 
     /// An earlier connection had this RTT, times eight, in µs: the first RTO allows for it if that of the handshake is
     /// smaller. [linux-5.4 tcp_metrics.c tcp_init_metrics]
-    pub(crate) fn begin_with(&mut self, rtt_us8: u32, jiffy: Span) {
+    pub(crate) fn begin_with(&mut self, rtt_us8: u32, settings: &Settings) {
         if rtt_us8 > self.srtt_us8 {
+            let jiffy = settings.jiffy;
             let micros = u64::from(rtt_us8 >> 3);
             let rtt = jiffy * (Span::from_micros(micros).as_nanos() / jiffy.as_nanos());
-            self.rto = rtt + (rtt * 2).max(RTO_MIN);
+            self.rto = rtt + (rtt * 2).max(settings.rto_min);
         }
     }
 
     /// A sample for srtt and RTO; `una` and `nxt` delimit round trips.
     #[inline(always)]
-    pub(crate) fn sample(&mut self, rtt: Span, una: u64, nxt: u64, jiffy: Span) {
+    pub(crate) fn sample(&mut self, rtt: Span, una: u64, nxt: u64, settings: &Settings) {
+        let rto_min_us = settings.rto_min.as_micros() as u32;
         let m = rtt.as_micros().min(u64::from(u32::MAX >> 4)) as i64;
         if self.srtt_us8 == 0 {
-            self.first(m, nxt);
+            self.first(m, nxt, rto_min_us);
         } else {
-            self.next(m, una, nxt);
+            self.next(m, una, nxt, rto_min_us);
         }
-        let rto = self.srtt() + Span::from_micros(u64::from(self.rttvar_us));
-        self.rto = in_jiffies(rto, jiffy).min(RTO_MAX);
+        self.rto = self.computed(settings);
         self.backoff = 0;
     }
 
-    fn first(&mut self, m: i64, nxt: u64) {
+    fn first(&mut self, m: i64, nxt: u64, rto_min_us: u32) {
         self.srtt_us8 = ((m << 3) as u32).max(1);
         self.mdev_us4 = (m << 1) as u32;
-        self.rttvar_us = self.mdev_us4.max(RTO_MIN.as_micros() as u32);
+        self.rttvar_us = self.mdev_us4.max(rto_min_us);
         self.mdev_max_us = self.rttvar_us;
         self.rtt_seq = nxt;
     }
 
-    fn next(&mut self, m: i64, una: u64, nxt: u64) {
+    fn next(&mut self, m: i64, una: u64, nxt: u64, rto_min_us: u32) {
         let error = m - i64::from(self.srtt_us8 >> 3);
         self.srtt_us8 = (i64::from(self.srtt_us8) + error).max(1) as u32;
         let mdev = i64::from(self.mdev_us4);
@@ -150,35 +164,36 @@ impl RttEstimator {
                 self.rttvar_us -= (self.rttvar_us - self.mdev_max_us) >> 2;
             }
             self.rtt_seq = nxt;
-            self.mdev_max_us = RTO_MIN.as_micros() as u32;
+            self.mdev_max_us = rto_min_us;
         }
     }
 
     /// A sample for the minimum. True if that may have changed.
     #[inline(always)]
-    pub(crate) fn sample_minimum(&mut self, rtt: Span, now: SimTime, jiffy: Span) -> bool {
+    pub(crate) fn sample_minimum(&mut self, rtt: Span, now: SimTime, settings: &Settings) -> bool {
         let is_above = self.minimum.is_some_and(|filter| rtt.as_micros() > filter.worst());
         if is_above && now < self.settled_until {
-            debug_assert!(self.would_keep_minimum(rtt, now, jiffy));
+            debug_assert!(self.would_keep_minimum(rtt, now, settings));
             return false;
         }
-        self.take_minimum(rtt, now, jiffy);
+        self.take_minimum(rtt, now, settings);
         true
     }
 
     #[inline(never)]
-    fn take_minimum(&mut self, rtt: Span, now: SimTime, jiffy: Span) {
+    fn take_minimum(&mut self, rtt: Span, now: SimTime, settings: &Settings) {
+        let jiffy = settings.jiffy;
         let rtt = if rtt.is_zero() { jiffy } else { rtt }.as_micros();
-        let (time, window) = (now.ticks(jiffy), MIN_RTT_WINDOW.as_nanos() / jiffy.as_nanos());
+        let (time, window) = (now.ticks(jiffy), settings.min_rtt_window.as_nanos() / jiffy.as_nanos());
         let filter = self.minimum.get_or_insert_with(|| WindowedMin::new(time, rtt));
         filter.update(window, time, rtt);
         let until = (filter.settled_until(window) + 1).saturating_mul(jiffy.as_nanos());
         self.settled_until = SimTime::from_nanos(until);
     }
 
-    fn would_keep_minimum(&self, rtt: Span, now: SimTime, jiffy: Span) -> bool {
+    fn would_keep_minimum(&self, rtt: Span, now: SimTime, settings: &Settings) -> bool {
         let mut other = self.clone();
-        other.take_minimum(rtt, now, jiffy);
+        other.take_minimum(rtt, now, settings);
         other.minimum == self.minimum
     }
 }
@@ -187,12 +202,15 @@ impl RttEstimator {
 mod tests {
     use super::*;
 
-    const JIFFY: Span = Span::from_millis(1);
+    /// With jiffies of 1 ms.
+    fn settings() -> Settings {
+        Settings::default()
+    }
 
     fn fed(samples: impl IntoIterator<Item = u64>) -> RttEstimator {
         let mut rtt = RttEstimator::new();
         for (round, ms) in samples.into_iter().enumerate() {
-            rtt.sample(Span::from_millis(ms), round as u64 * 10 + 1, round as u64 * 10 + 10, JIFFY);
+            rtt.sample(Span::from_millis(ms), round as u64 * 10 + 1, round as u64 * 10 + 10, &settings());
         }
         rtt
     }
@@ -213,7 +231,7 @@ mod tests {
         let mut rtt = fed(std::iter::repeat_n(100, 500));
         let mut before = rtt.rto();
         for round in 0..500 {
-            rtt.sample(Span::from_millis(20), 10_000 + round, 10_001 + round, JIFFY);
+            rtt.sample(Span::from_millis(20), 10_000 + round, 10_001 + round, &settings());
             assert!(rtt.rto() <= before, "{} after {before}", rtt.rto());
             before = rtt.rto();
         }
@@ -224,7 +242,7 @@ mod tests {
     fn after_a_step_to(ms: u64) -> Vec<u64> {
         let mut rtt = RttEstimator::new();
         let mut sample = |number: u64, ms| {
-            rtt.sample(Span::from_millis(ms), number * 100, number * 100 + 2000, JIFFY);
+            rtt.sample(Span::from_millis(ms), number * 100, number * 100 + 2000, &settings());
             rtt.rto().as_millis()
         };
         for number in 0..400 {
@@ -267,7 +285,7 @@ mod tests {
             rtt.back_off();
         }
         assert_eq!(rtt.rto(), RTO_MAX);
-        rtt.sample(Span::from_millis(100), 1, 2, JIFFY);
+        rtt.sample(Span::from_millis(100), 1, 2, &settings());
         assert_eq!(rtt.rto(), Span::from_millis(300));
     }
 
@@ -275,12 +293,12 @@ mod tests {
     fn the_minimum_forgets_a_sample_after_300_s() {
         let mut rtt = RttEstimator::new();
         let at = |s: u64| SimTime::from_nanos(s * 1_000_000_000);
-        rtt.sample_minimum(Span::from_millis(10), at(0), JIFFY);
+        rtt.sample_minimum(Span::from_millis(10), at(0), &settings());
         for s in 1..=300 {
-            rtt.sample_minimum(Span::from_millis(20), at(s), JIFFY);
+            rtt.sample_minimum(Span::from_millis(20), at(s), &settings());
         }
         assert_eq!(rtt.minimum(), Some(Span::from_millis(10)));
-        rtt.sample_minimum(Span::from_millis(20), at(301), JIFFY);
+        rtt.sample_minimum(Span::from_millis(20), at(301), &settings());
         assert_eq!(rtt.minimum(), Some(Span::from_millis(20)));
     }
 }

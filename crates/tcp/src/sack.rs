@@ -104,7 +104,8 @@ impl Sender {
         if u64::from(self.recovery.dsack_dups) > self.sent.total_retrans {
             return 0;
         }
-        self.rack.dsack_seen |= self.recovery.reord_seen > 0 && !flags.dsack_of_probe;
+        let widens = self.settings.loss_detection.adapts_window && self.recovery.reord_seen > 0;
+        self.rack.dsack_seen |= widens && !flags.dsack_of_probe;
         flags.dsack = true;
         count
     }
@@ -214,6 +215,6 @@ impl Sender {
         let highest = self.highest_sack_seq();
         let Some(low) = low.filter(|&low| low < highest) else { return };
         let mss = u64::from(self.mss());
-        self.recovery.note_reordering(highest - low, mss);
+        self.recovery.note_reordering(highest - low, mss, self.settings.max_reordering);
     }
 }

@@ -158,7 +158,7 @@ impl Sender {
             rtt: RttEstimator::new(),
             rack: Rack::default(),
             rate: DeliveryRate::default(),
-            recovery: Recovery::default(),
+            recovery: Recovery::new(settings.reordering),
             ignores_acks: control.hooks().ignores_acks(),
             control,
             ecn: EcnState::new(settings.ecn, needs_ecn),
@@ -166,8 +166,8 @@ impl Sender {
             sent: SentTotals::default(),
             clocks: BusyClocks::default(),
             path: PathMtu::new(settings.mtu),
+            options: SendingOptions::of(&options, &settings),
             settings,
-            options: SendingOptions::of(&options),
             #[cfg(test)]
             shortcuts: Shortcuts::Taken,
         }

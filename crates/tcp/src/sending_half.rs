@@ -236,8 +236,8 @@ impl SendingHalf for Sender {
         self.usage.stamp = now;
         match opening.rtt {
             Some(rtt) => {
-                self.rtt.sample(rtt, 1, 1, self.flow.jiffy);
-                self.rtt.sample_minimum(rtt, now, self.flow.jiffy);
+                self.rtt.sample(rtt, 1, 1, &self.settings);
+                self.rtt.sample_minimum(rtt, now, &self.settings);
                 self.flow.srtt_us8 = self.rtt.srtt_us8();
                 self.flow.min_rtt = self.rtt.minimum();
             }

@@ -128,7 +128,7 @@ impl SendingHalf for Silent {
         self.peer.open(opening.window);
         let mut estimator = RttEstimator::new();
         match opening.rtt {
-            Some(rtt) => estimator.sample(rtt, FIRST, FIRST, self.settings.jiffy),
+            Some(rtt) => estimator.sample(rtt, FIRST, FIRST, &self.settings),
             None => estimator.fall_back(),
         }
         (self.srtt_us8, self.rto) = (estimator.srtt_us8(), estimator.rto());

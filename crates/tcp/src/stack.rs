@@ -14,11 +14,12 @@
 //! | TSO deferral | awaits an ACK within srtt/2 | and within 1 ms [linux-6.12 tcp_output.c] |
 //! | HyStart's rounds begin | after the ACK is examined | before, at any window [linux-6.12 tcp_cubic.c hystart_update] |
 //! | data out of order | does not change the estimated MSS | is measured like any [linux-6.12 tcp_input.c tcp_data_queue_ofo] |
+//! | delayed ACK, at most | 200 ms | and below `tcp_rto_min_us` [linux-6.11 tcp_output.c tcp_delack_max] |
 //! | a last, short segment with FIN | leaves beyond cwnd | waits for cwnd [linux-6.10 tcp_output.c] |
 //!
 //! `linux-6.6` is 6.12 without later changes: the small queue lets data through only with nothing unacknowledged, an
 //! echo within a tick is an RTT of one tick, skbs stay as filled, TSO deferral waits for srtt/2, HyStart's rounds begin
-//! above its low window [linux-5.16 tcp_cubic.c hystart_update], and the last two lines are as in 5.10.
+//! above its low window [linux-5.16 tcp_cubic.c hystart_update], and the last three lines are as in 5.10.
 //!
 //! | | 4.14 | 5.0, 5.4 | freebsd-9 |
 //! |---|---|---|---|
@@ -31,6 +32,7 @@
 //! | HyStart counts milliseconds | yes | yes [linux-5.4 tcp_cubic.c hystart_update] | |
 //! | additive increase of BIC, Scalable TCP, Veno and YeAH counts ACKs | yes | yes [linux-5.4 tcp_yeah.c] | |
 //! | a host that saves metrics saves ssthresh | yes | yes [linux-5.4 tcp_metrics.c] | |
+//! | `red adaptive` adapts | yes | yes: until 5.7 [linux-5.7 sch_red.c __red_change] | |
 //! | initial window | | | 3 segments [rfc3390] |
 //! | ACKs of data out of order | one each: compressed since 4.18 [linux-4.18 tcp_input.c] | | one each |
 //! | delayed ACK | | | each second segment, 100 ms, none quick [freebsd-9 tcp(4)] |
@@ -165,6 +167,15 @@ pub enum DelayedAck {
     EverySecond,
 }
 
+/// What bounds the delay of an ACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DelayedAckBound {
+    /// 200 ms.
+    Fixed,
+    /// 200 ms, and a jiffy less than `net.ipv4.tcp_rto_min_us`, which the stack has.
+    BelowRtoMin,
+}
+
 /// How many ACKs report data out of order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SackCompression {
@@ -267,6 +278,15 @@ pub enum Txhash {
     Redrawn,
 }
 
+/// Whether `red adaptive` adapts. [linux-5.7 sch_red.c __red_change]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RedTimer {
+    /// Each half second.
+    Runs,
+    /// `tc` passes its flags in an attribute; the kernel looks for `adaptive` among those of old, and starts no timer.
+    NeverStarts,
+}
+
 /// One version of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stack {
@@ -296,6 +316,8 @@ pub struct Stack {
     pub skb_room: SkbRoom,
     /// When in-order data is acknowledged.
     pub delayed_ack: DelayedAck,
+    /// What bounds the delay of an ACK.
+    pub delayed_ack_bound: DelayedAckBound,
     /// How many ACKs report data out of order.
     pub sack_compression: SackCompression,
     /// What counts against the receive buffer.
@@ -322,6 +344,8 @@ pub struct Stack {
     pub ssthresh_metric: SsthreshMetric,
     /// The hash of a socket after a timeout.
     pub txhash: Txhash,
+    /// Whether `red adaptive` adapts on this host.
+    pub red_timer: RedTimer,
 }
 
 impl Stack {
@@ -342,6 +366,7 @@ impl Stack {
             ack_aggregation,
             skb_room,
             delayed_ack,
+            delayed_ack_bound,
             sack_compression,
             receive_charge,
             initial_window,
@@ -355,6 +380,7 @@ impl Stack {
             last_fin,
             ssthresh_metric,
             txhash,
+            red_timer,
         } = *self;
         vec![
             ("skb_overhead", skb_overhead.to_string()),
@@ -369,6 +395,7 @@ impl Stack {
             ("ack_aggregation", format!("{ack_aggregation:?}")),
             ("skb_room", format!("{skb_room:?}")),
             ("delayed_ack", format!("{delayed_ack:?}")),
+            ("delayed_ack_bound", format!("{delayed_ack_bound:?}")),
             ("sack_compression", format!("{sack_compression:?}")),
             ("receive_charge", format!("{receive_charge:?}")),
             ("initial_window", initial_window.to_string()),
@@ -382,6 +409,7 @@ impl Stack {
             ("last_fin", format!("{last_fin:?}")),
             ("ssthresh_metric", format!("{ssthresh_metric:?}")),
             ("txhash", format!("{txhash:?}")),
+            ("red_timer", format!("{red_timer:?}")),
         ]
     }
 
@@ -421,6 +449,7 @@ pub const LINUX_6_12: Stack = Stack {
     ack_aggregation: AckAggregation::Compensated,
     skb_room: SkbRoom::PacingShift,
     delayed_ack: DelayedAck::Adaptive,
+    delayed_ack_bound: DelayedAckBound::BelowRtoMin,
     sack_compression: SackCompression::Timed,
     receive_charge: ReceiveCharge::Buffers,
     initial_window: 10,
@@ -434,6 +463,7 @@ pub const LINUX_6_12: Stack = Stack {
     last_fin: LastFin::Waits,
     ssthresh_metric: SsthreshMetric::OnRequest,
     txhash: Txhash::Redrawn,
+    red_timer: RedTimer::NeverStarts,
 };
 
 /// The long-term version before it, for which most packetdrill scripts were written.
@@ -446,6 +476,7 @@ pub const LINUX_6_6: Stack = Stack {
     hystart_rounds: HyStartRounds::FromLowWindow,
     out_of_order_mss: OutOfOrderMss::Ignored,
     last_fin: LastFin::Exempt,
+    delayed_ack_bound: DelayedAckBound::Fixed,
     ..LINUX_6_12
 };
 
@@ -464,6 +495,7 @@ pub const LINUX_5_10: Stack = Stack {
     ack_aggregation: AckAggregation::Compensated,
     skb_room: SkbRoom::PacingShift,
     delayed_ack: DelayedAck::Adaptive,
+    delayed_ack_bound: DelayedAckBound::Fixed,
     sack_compression: SackCompression::Timed,
     receive_charge: ReceiveCharge::Buffers,
     initial_window: 10,
@@ -477,6 +509,7 @@ pub const LINUX_5_10: Stack = Stack {
     last_fin: LastFin::Exempt,
     ssthresh_metric: SsthreshMetric::OnRequest,
     txhash: Txhash::Redrawn,
+    red_timer: RedTimer::NeverStarts,
 };
 
 /// The Linux of the `ton22` paper.
@@ -486,6 +519,7 @@ pub const LINUX_5_4: Stack = Stack {
     hystart_clock: HyStartClock::Milliseconds,
     stretch_acks: StretchAcks::CountOnce,
     ssthresh_metric: SsthreshMetric::Saved,
+    red_timer: RedTimer::Runs,
     ..LINUX_5_10
 };
 

@@ -9,7 +9,7 @@
 //! ```
 
 use tailback_cc::CaState;
-use tailback_units::{SimTime, Span, expiry};
+use tailback_units::{Segs, SimTime, Span, expiry};
 
 use crate::clock::{Deadline, micros_since};
 use crate::info::{HeldBy, Note};
@@ -29,8 +29,10 @@ const PROBE_BACKOFF_MAX: u32 = 10;
 
 /// `net.ipv4.tcp_retries1`: timeouts after which a black hole is suspected.
 const RETRIES1: u32 = 3;
-/// `net.ipv4.tcp_retries2`: timeouts after which a connection is aborted.
-const RETRIES: u32 = 15;
+/// Timeouts of a thin flow that are not doubled. [linux-6.12 tcp.h TCP_THIN_LINEAR_RETRIES]
+const THIN_LINEAR_RETRIES: u32 = 6;
+/// A flow with fewer segments in flight is thin. [linux-6.12 tcp.h tcp_stream_is_thin]
+const THIN: u32 = 4;
 
 /// Total time of `retries` timeouts that double from RTO_MIN up to RTO_MAX. [linux-6.12 tcp_timer.c tcp_model_timeout]
 fn total_timeout(retries: u32) -> Span {
@@ -106,7 +108,7 @@ impl Sender {
     #[inline(always)]
     fn allows_loss_probe(&self) -> bool {
         let calm = matches!(self.flow.ca_state, CaState::Open | CaState::Cwr);
-        calm && self.settings.tail_loss_probe && self.scoreboard.packets_out() > 0
+        calm && self.settings.tail_loss_probe && self.agreement.sack && self.scoreboard.packets_out() > 0
     }
 
     /// True if the transmit loop, which has just sent something, will arm a loss probe at its end, so that no other
@@ -125,7 +127,8 @@ impl Sender {
         let mut timeout = RTO_INITIAL;
         if self.rtt.srtt_us8() > 0 {
             let two_rtt = Span::from_micros(u64::from(self.rtt.srtt_us8() >> 2));
-            timeout = two_rtt + if self.scoreboard.packets_out() == 1 { RTO_MIN } else { TIMEOUT_MIN };
+            timeout = two_rtt
+                + if self.scoreboard.packets_out() == 1 { self.settings.rto_min } else { TIMEOUT_MIN };
         }
         let left = match rto {
             Rto::Restarting => Some(self.rto()),
@@ -270,8 +273,8 @@ impl Sender {
         if self.has_timed_out_after(total_timeout(RETRIES1)) {
             self.suspect_black_hole();
         }
-        if self.has_timed_out_after(self.options.user_timeout.get().unwrap_or_else(|| total_timeout(RETRIES)))
-        {
+        let patience = self.options.user_timeout.get();
+        if self.has_timed_out_after(patience.unwrap_or_else(|| total_timeout(self.settings.retries))) {
             self.abort();
             return Expired::Another;
         }
@@ -302,10 +305,20 @@ impl Sender {
             self.arm(TimerKind::Retransmission, RESOURCE_PROBE_INTERVAL);
             return;
         }
-        self.rtt.back_off();
+        if self.stays_linear() {
+            self.rtt.stay_linear(&self.settings);
+        } else {
+            self.rtt.back_off();
+        }
         let rto = self.rto();
         let left = self.user_timeout_left(self.recovery.retrans_stamp.get());
         self.arm(TimerKind::Retransmission, left.map_or(rto, |left| rto.min(left.max(self.settings.jiffy))));
+    }
+
+    /// The timeout is not doubled. [linux-6.12 tcp_timer.c tcp_retransmit_timer]
+    fn stays_linear(&self) -> bool {
+        let thin = self.scoreboard.packets_out() < THIN && self.window.ssthresh < Segs::INFINITE;
+        thin && self.settings.thin_linear_timeouts && self.recovery.retransmits <= THIN_LINEAR_RETRIES
     }
 
     /// The peer's window is closed, or the device refused the only packet. [linux-6.12 tcp_timer.c tcp_probe_timer]
@@ -361,7 +374,7 @@ mod tests {
 
     #[test]
     fn fifteen_timeouts_from_200_ms_take_924_seconds_and_three_take_three() {
-        assert_eq!(total_timeout(RETRIES), Span::from_millis(924_600));
+        assert_eq!(total_timeout(15), Span::from_millis(924_600));
         assert_eq!(total_timeout(RETRIES1), Span::from_secs(3));
     }
 }

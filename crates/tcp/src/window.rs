@@ -379,6 +379,9 @@ impl Sender {
 
     /// True if a short write waits for a transmit completion. [linux-6.12 tcp.c tcp_should_autocork]
     pub(crate) fn autocorked(&mut self) -> bool {
+        if !self.settings.autocorking {
+            return false;
+        }
         if self.builds_trains() {
             let corked = self.tail_autocorked();
             self.below.throttled |= corked;

@@ -102,7 +102,7 @@ impl<'a> Builder<'a> {
         let of_host = |(index, host)| sysctl::settings(host, &format!("hosts[{index}]"));
         let settings = scenario.hosts.iter().enumerate().map(of_host).collect::<Result<_, _>>()?;
         let topology = Topology::of(scenario);
-        let captures = capture::captures(scenario, &topology);
+        let captures = capture::captures(scenario, &topology)?;
         let sockets = scenario.conversations().map(|numbered| numbered.sockets().count()).sum();
         let mut world = World {
             end: SimTime::from_nanos(scenario.duration_ns),

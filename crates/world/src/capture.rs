@@ -13,6 +13,7 @@ use tailback_packet::{
     ETHERNET_HEADER, Ecn, HostId, IPV4_HEADER, Packet, Payload, Segment, SegmentFlags, SocketId,
 };
 use tailback_pcapng::{Passage, Pcapng};
+use tailback_tcp::Offers;
 use tailback_units::SimTime;
 
 use crate::DeviceId;
@@ -32,6 +33,18 @@ struct Tap {
     interface: u32,
 }
 
+/// What the packets of a socket do not tell.
+#[derive(Debug)]
+pub(crate) struct CapturedSocket {
+    pub(crate) host: HostId,
+    /// The options of its SYN or SYN-ACK.
+    pub(crate) syn: Offers,
+    /// The options that both use.
+    pub(crate) agreed: Offers,
+    /// The shift of its windows.
+    pub(crate) scale: u8,
+}
+
 /// All captures of a run; empty if the scenario has none.
 #[derive(Debug, Default)]
 pub(crate) struct Captures {
@@ -39,12 +52,12 @@ pub(crate) struct Captures {
     /// By device.
     taps: Vec<Option<Tap>>,
     /// By socket: the host it is on, and the shift of the windows it advertises.
-    sockets: Vec<(HostId, u8)>,
+    sockets: Vec<CapturedSocket>,
 }
 
 impl Captures {
-    /// A capture without packets, of this many devices; `sockets`: the host of each and the shift of its windows.
-    pub(crate) fn new(devices: usize, sockets: Vec<(HostId, u8)>) -> Self {
+    /// A capture without packets, of this many devices and of these sockets.
+    pub(crate) fn new(devices: usize, sockets: Vec<CapturedSocket>) -> Self {
         Captures { files: Vec::new(), taps: vec![None; devices], sockets }
     }
 
@@ -102,7 +115,7 @@ impl Captures {
 
     /// The headers of a packet; its payload is left out.
     fn frame(&self, (sender, receiver): (DeviceId, DeviceId), packet: &Packet) -> Vec<u8> {
-        let addresses = [self.sockets[packet.from.0 as usize].0, packet.destination].map(address);
+        let addresses = [self.sockets[packet.from.0 as usize].host, packet.destination].map(address);
         let above = match &packet.payload {
             Payload::Tcp(segment) => self.tcp(packet, segment, &addresses),
             Payload::EchoRequest { seq } => icmp(8, packet, *seq),
@@ -122,8 +135,9 @@ impl Captures {
 
     fn tcp(&self, packet: &Packet, segment: &Segment, addresses: &[[u8; 4]; 2]) -> Vec<u8> {
         let syn = segment.flags.contains(SegmentFlags::SYN);
-        let shift = self.sockets[packet.from.0 as usize].1;
-        let options = if syn { syn_options(segment, shift) } else { options(segment, first(packet.to)) };
+        let socket = &self.sockets[packet.from.0 as usize];
+        let shift = if socket.agreed.window_scaling { socket.scale } else { 0 };
+        let options = if syn { syn_options(segment, socket) } else { options(segment, first(packet.to)) };
         let (source, target) = ports(packet.from, packet.to);
         let window = if syn { segment.window } else { segment.window >> shift };
         let acknowledges = segment.flags.contains(SegmentFlags::ACK);
@@ -200,13 +214,25 @@ fn payload_length(packet: &Packet) -> u32 {
     }
 }
 
-/// MSS, SACK permitted, timestamps, window scale. [rfc9293 §3.2, rfc2018 §2, rfc7323 §2.2, §3.2]
-fn syn_options(segment: &Segment, shift: u8) -> Vec<u8> {
+/// MSS, SACK permitted, timestamps, window scale, aligned as in Linux. [rfc9293 §3.2, rfc2018 §2, rfc7323 §2.2, §3.2]
+/// [linux-6.12 tcp_output.c tcp_options_write]
+fn syn_options(segment: &Segment, socket: &CapturedSocket) -> Vec<u8> {
     let mut options = vec![2, 4];
     options.extend(segment.mss.to_be_bytes());
-    options.extend([4, 2]);
-    options.extend(timestamps(segment).unwrap_or([1; 10]));
-    options.extend([1, 3, 3, shift]);
+    let stamps = timestamps(segment);
+    match socket.syn.sack {
+        true => options.extend([4, 2]),
+        false if stamps.is_some() => options.extend([1, 1]),
+        false => {}
+    }
+    match stamps {
+        Some(stamps) => options.extend(stamps),
+        None if socket.syn.sack => options.extend([1, 1]),
+        None => {}
+    }
+    if socket.syn.window_scaling {
+        options.extend([1, 3, 3, socket.scale]);
+    }
     options
 }
 

@@ -7,7 +7,8 @@ use tailback_cc::{Control, Row};
 use tailback_engine::{Alarm, Draws, Streams};
 use tailback_packet::{HostId, SocketId, conversation_hash};
 use tailback_tcp::{
-    Endpoint, EndpointConfig, ReceiverConfig, SendingHalf, Settings, SmallQueueLimit, SocketOptions, Wakeup,
+    Agreement, Endpoint, EndpointConfig, ReceiverConfig, SendingHalf, Settings, SmallQueueLimit,
+    SocketOptions, Wakeup,
 };
 use tailback_units::{Bytes, Parameters, SimTime};
 
@@ -172,8 +173,9 @@ impl Planned {
         }
     }
 
-    fn socket<S: SendingHalf>(&self, endpoint: Endpoint<S>, side: Side, draws: Draws) -> TcpSocket<S> {
-        let end = self.end(side);
+    fn socket<S: SendingHalf>(&self, mut endpoint: Endpoint<S>, side: Side, draws: Draws) -> TcpSocket<S> {
+        let (end, peer) = (self.end(side), self.end(side.other()));
+        endpoint.agree(Agreement::between(&end.settings, &end.options, &peer.settings));
         TcpSocket {
             endpoint,
             host: end.host,

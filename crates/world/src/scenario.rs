@@ -96,6 +96,16 @@ pub enum SysctlValue {
     Triple([u64; 3]),
 }
 
+impl SysctlValue {
+    /// Its numbers.
+    pub fn numbers(&self) -> &[u64] {
+        match self {
+            SysctlValue::Number(number) => std::slice::from_ref(number),
+            SysctlValue::Triple(numbers) => numbers,
+        }
+    }
+}
+
 /// A full-duplex link between two hosts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -14,6 +14,7 @@ from tailback.algorithms import Registry
 from tailback.qdiscs import series
 from tailback.resolved import Device, Qdisc, rates_of, shaped_rate
 from tailback.scenario.check import window_of
+from tailback.scenario.defaults import STACK
 from tailback.scenario.document import Node, nearest
 from tailback.scenario.errors import Where
 from tailback.scenario.experiment import Configuration, Experiment
@@ -23,6 +24,7 @@ from tailback.scenario.network import Network
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.resolve import devices
 from tailback.scenario.schema import Keys
+from tailback.scenario.stacks import stacks
 from tailback.scenario.traffic import Flow
 from tailback.scenario.traffic.ping import Echo
 from tailback.scenario.traffic.tcp import Bulk
@@ -108,6 +110,11 @@ WARNINGS: Mapping[str, str] = {
     "large-skbs": (
         "At a low rate, an skb of 64 KB occupies the link for many milliseconds, and every other packet waits for it. "
         "Testbeds turn offloads off at such rates."
+    ),
+    "adaptive-without-effect": (
+        "Since Linux 5.7 `red adaptive` does not adapt: `tc` passes the flags in a new attribute, and the kernel looks "
+        "for this one where flags were before. The probability stays as given, on kernels and in the simulator. Give "
+        "the host of the queue an older stack to simulate adaptive RED."
     ),
 }
 """What each code of a warning means, for `tailback explain`."""
@@ -220,7 +227,8 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
         assert root is not None
         yield from _short_queue(case, device, root)
         yield from _long_burst(case, device, root)
-        yield from _large_skbs(case, device)
+        yield from _large_skbs(case, device, root)
+        yield from _idle_adaptation(case, device, root)
         yield from _netem_at_sender(case, device, root)
         yield from _netem_limit(case, device, root)
     yield from _bbr_on_plain_queue(case)
@@ -430,12 +438,37 @@ def _leaf(root: Qdisc) -> Qdisc:
     return root if root.child is None else _leaf(root.child)
 
 
-def _large_skbs(case: _Case, device: str) -> Iterator[_Warning]:
+def _idle_adaptation(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
+    host = (case.keys.hosts or {}).get(direction(device).source)
+    name = host.stack if host is not None else STACK
+    adapts = next(stack for stack in stacks() if stack.name == name).values["red_timer"] == "Runs"
+    if not adapts and any(each.options.get("adaptive") == 1 for each in _all(root)):
+        text = "`adaptive` of `red` changes nothing since Linux 5.7: its probability stays as given"
+        remedy = (
+            f"leave it out, or simulate an older kernel: `hosts: {{{direction(device).source}: {{stack: linux-5.4}}}}`"
+        )
+        yield _Warning("adaptive-without-effect", "warning", ("qdiscs", device), text, remedy)
+
+
+def _all(root: Qdisc) -> Iterator[Qdisc]:
+    """A discipline and all below it."""
+    yield root
+    for _, child in root.children:
+        yield from _all(child)
+
+
+def _is_split(case: _Case, root: Qdisc) -> bool:
+    """Skbs that are too large leave the queue as segments. [linux-6.12 sch_cake.c, sch_tbf.c]"""
+    burst = case.option(root, "burst") if root.kind == "tbf" else None
+    return case.option(_leaf(root), "split_gso") == 1 or (burst is not None and burst < LARGEST_SKB)
+
+
+def _large_skbs(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
     rate = case.rate(device)
     host = direction(device).source
     offloads = offloads_of(case.keys, host)
     own = any(flow.direction.source == host for flow in case.through(device))
-    if rate is None or not (offloads == "on" or (offloads == "gso" and own)):
+    if rate is None or not (offloads == "on" or (offloads == "gso" and own)) or _is_split(case, root):
         return
     time = LARGEST_SKB * 8 * 10**9 // rate
     if case.through(device) and time > LONG_SKB_NS:

@@ -1,6 +1,6 @@
 """The sysctls of a host, with their units and meanings in Linux 6.12.
 
-The list is that of the simulator (`crates/world/src/build/sysctl.rs`). Other sysctls are refused, because they would
+The list is that of the simulator (`crates/tcp/src/sysctl.rs`). Other sysctls are refused, because they would
 have no effect. Values are numbers without units, as in `sysctl -w`.
 [linux-6.12 Documentation/networking/ip-sysctl.rst]
 """
@@ -56,16 +56,83 @@ SYSCTLS: tuple[Sysctl, ...] = (
         "net.core.txrehash", "flag", "1",
         "a timeout draws another hash of the socket, and its packets go to another queue",
     ),
+    Sysctl("net.ipv4.tcp_sack", "flag", "1", "selective acknowledgements, if both ends have them"),
+    Sysctl("net.ipv4.tcp_dsack", "flag", "1", "data that arrives twice is reported"),
+    Sysctl("net.ipv4.tcp_timestamps", "0–2", "1", "time stamps, if both ends have them: 0 off, 1 and 2 on", max=2),
+    Sysctl("net.ipv4.tcp_window_scaling", "flag", "1", "windows above 64 KiB, if both ends have them"),
+    Sysctl(
+        "net.ipv4.tcp_recovery", "bits", "1",
+        "1: RACK detects losses; 2 more: its window does not grow with DSACKs; 4 more: it ignores the number of SACKs",
+        min=1, max=7,
+    ),
+    Sysctl("net.ipv4.tcp_early_retrans", "0–4", "3", "tail loss probes: 3 and 4 on, others off", max=4),
+    Sysctl("net.ipv4.tcp_frto", "0–2", "2", "F-RTO undoes spurious timeouts: 0 off, 1 and 2 on", max=2),
+    Sysctl("net.ipv4.tcp_reordering", "segments", "3", "degree of reordering assumed at first", 1, 1000),
+    Sysctl("net.ipv4.tcp_max_reordering", "segments", "300", "largest degree of reordering", 1, 100_000),
+    Sysctl(
+        "net.ipv4.tcp_rto_min_us", "µs", "200000", "least retransmission timeout above the RTT; since Linux 6.11",
+        1, 120_000_000,
+    ),
+    Sysctl("net.ipv4.tcp_min_rtt_wlen", "s", "300", "time for which a minimum RTT is remembered", max=86_400),
+    Sysctl("net.ipv4.tcp_retries2", "timeouts", "15", "timeouts after which a connection is aborted", 1, 255),
+    Sysctl("net.ipv4.tcp_syn_retries", "SYNs", "6", "SYNs sent again, after the first four", 1, 127),
+    Sysctl("net.ipv4.tcp_synack_retries", "SYN-ACKs", "5", "SYN-ACKs sent again", max=255),
+    Sysctl(
+        "net.ipv4.tcp_thin_linear_timeouts", "flag", "0",
+        "the first six timeouts of a flow with fewer than four segments in flight are not doubled",
+    ),
+    Sysctl("net.ipv4.tcp_comp_sack_nr", "ACKs", "44", "duplicate ACKs that become one, at most", max=255),
+    Sysctl(
+        "net.ipv4.tcp_comp_sack_delay_ns", "ns", "1000000", "delay of duplicate ACKs, at most", max=1_000_000_000
+    ),
+    Sysctl(
+        "net.ipv4.tcp_comp_sack_slack_ns", "ns", "100000", "how much later their timer may fire", max=1_000_000_000
+    ),
+    Sysctl(
+        "net.ipv4.tcp_moderate_rcvbuf", "flag", "1", "the receive buffer grows with what the application reads"
+    ),
+    Sysctl("net.ipv4.tcp_shrink_window", "flag", "0", "a window may shrink if memory is short"),
+    Sysctl(
+        "net.ipv4.tcp_notsent_lowat", "B", "4294967295",
+        "unsent bytes up to which an application may write, without the socket option", max=2**32 - 1,
+    ),
+    Sysctl("net.ipv4.tcp_autocorking", "flag", "1", "a short write waits for a transmit completion"),
+    Sysctl(
+        "net.ipv4.tcp_tso_win_divisor", "share", "3", "the share of the window for which an skb is not deferred",
+        max=_LARGE,
+    ),
+    Sysctl("net.ipv4.tcp_min_tso_segs", "segments", "2", "least number of segments of an skb", 1, 255),
+    Sysctl(
+        "net.ipv4.tcp_tso_rtt_log", "log2 µs", "9",
+        "skbs are larger at a minimum RTT below 2 to this power of µs; 0: they do not depend on it; since Linux 5.18",
+        max=31,
+    ),
+    Sysctl(
+        "net.ipv4.tcp_mtu_probing", "0–2", "0", "search for the path MTU: 0 never, 1 after a black hole, 2 always", max=2
+    ),
+    Sysctl("net.ipv4.tcp_base_mss", "B", "1024", "size of segments with which that search begins", 48, 32_767),
+    Sysctl(
+        "net.ipv4.tcp_invalid_ratelimit", "ms", "500", "least time between ACKs of unacceptable segments", max=_LARGE
+    ),
 )  # fmt: skip
 
 _BY_NAME = {row.name: row for row in SYSCTLS}
+
+# Sysctls for which experiments have keys of their own.
+_ELSEWHERE = {
+    "net.ipv4.tcp_congestion_control": "write `cc`, for the experiment or an entry of `traffic`",
+    "net.core.default_qdisc": "write `qdiscs`, for each device",
+    "net.core.rmem_max": "not needed: `rcvbuf` of an entry of `traffic` is not limited by it",
+    "net.core.wmem_max": "not needed: `sndbuf` of an entry of `traffic` is not limited by it",
+}
 
 
 def sysctl(name: str, value: object) -> int | tuple[int, ...]:
     """Reads the value of a sysctl: an integer, or three for a buffer."""
     row = _BY_NAME.get(name)
     if row is None:
-        raise WordError(f"`{shown(name)}` is not a known sysctl", nearest_hint(name, list(_BY_NAME)))
+        hint = _ELSEWHERE.get(name) or nearest_hint(name, list(_BY_NAME))
+        raise WordError(f"`{shown(name)}` is not a known sysctl", hint)
     numbers = [_number(word, row) for word in _words(value)]
     if len(numbers) != row.count:
         raise _refusal(value, row)

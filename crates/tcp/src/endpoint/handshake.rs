@@ -14,6 +14,7 @@ use tailback_units::{SimTime, Span, expiry};
 use super::segments::ACK_TRUESIZE;
 use super::{Endpoint, State};
 use crate::clock::{Deadline, Micros, TIMESTAMP_CLOCK, micros_since, timestamp};
+use crate::config::Offers;
 use crate::one_word::OneWord;
 use crate::rtt::{RTO_INITIAL, RTO_MAX};
 use crate::sending_half::{Opening, SendingHalf};
@@ -158,11 +159,22 @@ impl<S: SendingHalf> Endpoint<S> {
             window: self.receiver.window.carried(flags),
             flags,
             mss: self.sender.settings().offered_mss() as u16,
-            tsval: Timestamp::at(timestamp(now)),
+            tsval: match self.handshake_options().timestamps {
+                true => Timestamp::at(timestamp(now)),
+                false => Timestamp::NONE,
+            },
             tsecr: self.receiver.timestamp_echo(),
             sack: SackBlocks::NONE,
         };
         self.packet(segment, ACK_TRUESIZE, now)
+    }
+
+    /// The options of the SYN, or of the SYN-ACK.
+    pub(super) fn handshake_options(&self) -> Offers {
+        match self.state {
+            State::SynReceived => self.sender.agreement().offers(),
+            _ => self.sender.settings().offers,
+        }
     }
 
     /// The SYN or SYN-ACK is sent again, or the connection is given up. [linux-6.12 tcp_timer.c tcp_write_timeout]

@@ -6,7 +6,6 @@ use super::{Endpoint, State};
 use crate::metrics::{Destination, Ended, Metrics};
 use crate::sender::Sender;
 use crate::sending_half::SendingHalf;
-use crate::state::recovery::INITIAL_REORDERING;
 
 impl<S: SendingHalf> Endpoint<S> {
     fn destination(&self) -> Destination {
@@ -46,7 +45,7 @@ impl Sender {
         if let Some(reordering) = saved.reordering {
             self.recovery.reordering = reordering;
         }
-        self.rtt.begin_with(saved.rtt_us8, self.flow.jiffy);
+        self.rtt.begin_with(saved.rtt_us8, &self.settings);
     }
 
     /// How this connection ends.
@@ -57,7 +56,7 @@ impl Sender {
             cwnd: self.window.cwnd,
             ssthresh: self.window.ssthresh.min(Segs::INFINITE),
             state: self.flow.ca_state,
-            reordering: Some(self.recovery.reordering).filter(|&degree| degree != INITIAL_REORDERING),
+            reordering: Some(self.recovery.reordering).filter(|&degree| degree != self.settings.reordering),
         }
     }
 }

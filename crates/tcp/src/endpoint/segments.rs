@@ -8,8 +8,6 @@ use crate::clock::timestamp;
 use crate::output::Outgoing;
 use crate::sending_half::SendingHalf;
 
-/// Bytes of the options of a SYN: MSS 4, SACK permitted 2, timestamps 10, window scale 3, padding 1.
-const SYN_OPTIONS: u32 = 20;
 /// Truesize of a pure ACK, which is charged only at its receiver.
 pub(super) const ACK_TRUESIZE: u32 = 768;
 
@@ -123,7 +121,8 @@ impl<S: SendingHalf> Endpoint<S> {
         let segments = segment.count();
         self.write_over(&mut packet, segment, segments, truesize, departure);
         if carries_syn {
-            packet.ip_length += SYN_OPTIONS - self.timestamp_option();
+            packet.ip_length += self.handshake_options().length();
+            packet.ip_length -= self.timestamp_option();
         }
         packet
     }

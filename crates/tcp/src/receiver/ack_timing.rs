@@ -4,7 +4,8 @@
 //! at once:    more than one full segment is unacknowledged, in quick-ack mode (the first 16 segments, and each that makes
 //!             the window grow), when the last hole is filled, for the first three out-of-order segments
 //! compressed: later out-of-order segments, one ACK per min(1 ms, RTT/20), at most 44 ACKs; since Linux 4.18
-//! delayed:    otherwise, by `ato`: 40 ms at first, then by the gaps between segments, at most 200 ms
+//! delayed:    otherwise, by `ato`: 40 ms at first, then by the gaps between segments, at most 200 ms, and since Linux
+//!             6.11 less than the least retransmission timeout
 //! ```
 //!
 //! FreeBSD 9: at once each second segment, by its read after the first of the next two (an ACK leaves before its segment is
@@ -18,9 +19,10 @@ use tailback_units::{SimTime, Span, expiry};
 
 use super::Receiver;
 use crate::clock::Deadline;
+use crate::config::Settings;
 use crate::ecn::Reaction;
 use crate::one_word::OneWord;
-use crate::stack::{DelayedAck, SackCompression};
+use crate::stack::{DelayedAck, DelayedAckBound, SackCompression};
 
 /// Minimum and usual delayed-ACK time. [linux-6.12 tcp.h TCP_ATO_MIN, TCP_DELACK_MIN]
 pub(super) const ATO_MIN: Span = Span::from_millis(40);
@@ -34,12 +36,18 @@ const QUICKACKS_MAX: u64 = 16;
 const QUICKACKS_OF_MARK: u64 = 2;
 /// Duplicate ACKs that are never compressed. [linux-6.12 tcp.h TCP_FASTRETRANS_THRESH]
 const DUPACKS_UNCOMPRESSED: u32 = 3;
-/// `net.ipv4.tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`, `tcp_comp_sack_slack_ns`.
-const COMPRESSED_MAX: u32 = 44;
-const COMPRESSION_DELAY: Span = Span::from_millis(1);
-const COMPRESSION_SLACK: Span = Span::from_micros(100);
 /// A change of this SACK block or a later one is reported at once. [linux-6.12 tcp_input.c TCP_SACK_BLOCKS_EXPECTED]
 const SACK_BLOCKS_EXPECTED: usize = 2;
+
+/// Maximum time for which an ACK is delayed. [linux-6.12 tcp_output.c tcp_delack_max]
+fn delack_max(settings: &Settings) -> Span {
+    match settings.stack.delayed_ack_bound {
+        DelayedAckBound::Fixed => DELACK_MAX,
+        DelayedAckBound::BelowRtoMin => {
+            DELACK_MAX.min(settings.rto_min.max(settings.jiffy * 2) - settings.jiffy)
+        }
+    }
+}
 
 /// State of delayed and quick ACKs. [linux-6.12 inet_connection_sock.h icsk_ack]
 #[derive(Clone, Debug, Default)]
@@ -71,8 +79,8 @@ pub(super) struct Compression {
 impl Compression {
     /// The soft expiry has passed.
     #[inline]
-    fn is_due(&self, now: SimTime) -> bool {
-        self.latest.is_over(now + COMPRESSION_SLACK)
+    fn is_due(&self, now: SimTime, settings: &Settings) -> bool {
+        self.latest.is_over(now + settings.compression.slack)
     }
 }
 
@@ -222,18 +230,19 @@ impl Receiver {
             self.ack_due = true;
             return;
         }
-        if self.compression.count >= COMPRESSED_MAX {
+        if self.compression.count >= u32::from(self.settings.compression.acks) {
             self.ack_due = true;
             return;
         }
         self.compression.count += 1;
         if !self.compression.latest.is_set() {
+            let limits = self.settings.compression;
             let mut rtt8 = u64::from(self.window.rtt_us8());
             if self.srtt_us8 > 0 {
                 rtt8 = rtt8.min(u64::from(self.srtt_us8));
             }
-            let delay = Span::from_nanos(rtt8 * (1_000 / 8) / 20).min(COMPRESSION_DELAY);
-            self.compression.latest = Deadline::at(now + delay + COMPRESSION_SLACK);
+            let delay = Span::from_nanos(rtt8 * (1_000 / 8) / 20).min(limits.delay);
+            self.compression.latest = Deadline::at(now + delay + limits.slack);
         }
     }
 
@@ -250,7 +259,7 @@ impl Receiver {
             ato = ato.min(max);
         }
         let ato = match self.delayed_ack {
-            DelayedAck::Adaptive => ato.min(DELACK_MAX),
+            DelayedAck::Adaptive => ato.min(delack_max(&self.settings)),
             DelayedAck::EverySecond => DELACK_FREEBSD,
         };
         if self.ack.timeout.is_over(now + ato / 4) {
@@ -270,7 +279,7 @@ impl Receiver {
     /// A deadline passed.
     pub(crate) fn expire(&mut self, now: SimTime) {
         self.forget_ack();
-        if self.compression.is_due(now) {
+        if self.compression.is_due(now, &self.settings) {
             self.compression.latest = Deadline::NONE;
             if self.compression.count > 0 {
                 self.ack_due = true;
@@ -289,7 +298,7 @@ impl Receiver {
 
     /// The timer of compressed ACKs fires at the first interrupt after its soft expiry.
     pub(crate) fn interrupt(&mut self, now: SimTime) {
-        if self.compression.is_due(now) {
+        if self.compression.is_due(now, &self.settings) {
             self.expire(now);
         }
     }

@@ -13,6 +13,8 @@ pub(super) struct SackList {
     /// Number of blocks.
     count: u8,
     has_duplicate: bool,
+    /// Duplicates are not reported (`net.ipv4.tcp_dsack` is 0).
+    omits_duplicates: bool,
 }
 
 #[derive(Debug, Default)]
@@ -39,8 +41,16 @@ impl SackList {
         self.blocks().iter().position(touches).unwrap_or(usize::from(self.count))
     }
 
+    /// An empty list; `reports_duplicates`: `net.ipv4.tcp_dsack`.
+    pub(super) fn new(reports_duplicates: bool) -> Self {
+        SackList { omits_duplicates: !reports_duplicates, ..SackList::default() }
+    }
+
     /// These bytes arrived twice.
     pub(super) fn set_duplicate(&mut self, block: SackBlock) {
+        if self.omits_duplicates {
+            return;
+        }
         self.held.get_or_insert_default().duplicate = block;
         self.has_duplicate = true;
     }

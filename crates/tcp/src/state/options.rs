@@ -2,7 +2,7 @@
 
 use tailback_units::{Rate, Span};
 
-use crate::config::SocketOptions;
+use crate::config::{Settings, SocketOptions};
 use crate::one_word::OneWord;
 
 /// What [`SocketOptions`] say about sending, without those that only determine the initial state.
@@ -10,17 +10,17 @@ use crate::one_word::OneWord;
 pub(crate) struct SendingOptions {
     /// `Rate::UNLIMITED` unless it was set.
     pub(crate) max_pacing_rate: Rate,
-    /// The kernel's default, `UINT_MAX`, unless it was set. [linux-6.12 tcp_ipv4.c tcp_sk_init]
+    /// That of the host unless it was set.
     pub(crate) notsent_lowat: u64,
     pub(crate) user_timeout: OneWord<Span>,
     pub(crate) mss: Option<u32>,
 }
 
 impl SendingOptions {
-    pub(crate) fn of(options: &SocketOptions) -> Self {
+    pub(crate) fn of(options: &SocketOptions, settings: &Settings) -> Self {
         SendingOptions {
             max_pacing_rate: options.max_pacing_rate.unwrap_or(Rate::UNLIMITED),
-            notsent_lowat: options.notsent_lowat.unwrap_or(u64::from(u32::MAX)),
+            notsent_lowat: options.notsent_lowat.unwrap_or(settings.notsent_lowat),
             user_timeout: options.user_timeout.into(),
             mss: options.mss,
         }

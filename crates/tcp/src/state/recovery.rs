@@ -4,11 +4,6 @@ use tailback_units::{Segs, SimTime};
 
 use crate::one_word::OneWord;
 
-/// Degree of reordering assumed at the start (`net.ipv4.tcp_reordering`).
-pub(crate) const INITIAL_REORDERING: u32 = 3;
-/// Largest degree of reordering (`net.ipv4.tcp_max_reordering`).
-const REORDERING_MAX: u64 = 300;
-
 /// State of loss recovery. [linux-6.12 tcp_sock prr_*, undo_*]
 #[derive(Clone, Debug)]
 pub(crate) struct Recovery {
@@ -34,8 +29,9 @@ pub(crate) struct Recovery {
     pub(crate) dsack_dups: u32,
 }
 
-impl Default for Recovery {
-    fn default() -> Self {
+impl Recovery {
+    /// At the start; `reordering` is the degree of reordering that is assumed.
+    pub(crate) fn new(reordering: u32) -> Self {
         Recovery {
             high_seq: 0,
             prr_delivered: 0,
@@ -46,14 +42,12 @@ impl Default for Recovery {
             retrans_stamp: OneWord::NONE,
             frto: false,
             retransmits: 0,
-            reordering: INITIAL_REORDERING,
+            reordering,
             reord_seen: 0,
             dsack_dups: 0,
         }
     }
-}
 
-impl Recovery {
     /// A reduction begins at `snd_nxt`.
     pub(crate) fn begin_reduction(&mut self, snd_nxt: u64) {
         self.high_seq = snd_nxt;
@@ -72,10 +66,11 @@ impl Recovery {
         self.undo_marker.is_some() && self.undo_retrans == Some(0)
     }
 
-    /// Data arrived `metric` bytes behind data that was sent later. [linux-6.12 tcp_input.c tcp_check_sack_reordering]
-    pub(crate) fn note_reordering(&mut self, metric: u64, mss: u64) {
+    /// Data arrived `metric` bytes behind data that was sent later; the degree of reordering is at most `max`.
+    /// [linux-6.12 tcp_input.c tcp_check_sack_reordering]
+    pub(crate) fn note_reordering(&mut self, metric: u64, mss: u64, max: u32) {
         if metric > u64::from(self.reordering) * mss {
-            self.reordering = metric.div_ceil(mss).min(REORDERING_MAX) as u32;
+            self.reordering = metric.div_ceil(mss).min(u64::from(max)) as u32;
         }
         self.reord_seen += 1;
     }

@@ -1,13 +1,15 @@
-//! Prepares the captures of a scenario: their files, their interfaces, and what a packet does not carry, the window
-//! scale of each socket.
+//! Prepares the captures of a scenario: their files, their interfaces, and what a packet does not carry, the options of
+//! the SYN of each socket.
 
 use tailback_packet::HostId;
+use tailback_tcp::Offers;
 
 use super::radio;
+use super::sysctl::settings;
 use super::topology::Topology;
-use crate::DeviceId;
-use crate::capture::Captures;
+use crate::capture::{CapturedSocket, Captures};
 use crate::scenario::{Scenario, SysctlValue};
+use crate::{BuildError, DeviceId};
 
 /// `net.ipv4.tcp_rmem[2]`. [linux-6.12 tcp.c tcp_init]
 const MAX_BUFFER: u64 = 6_291_456;
@@ -15,15 +17,15 @@ const MAX_BUFFER: u64 = 6_291_456;
 const MAX_SCALE: u8 = 14;
 
 /// The captures of the scenario.
-pub(super) fn captures(scenario: &Scenario, topology: &Topology) -> Captures {
+pub(super) fn captures(scenario: &Scenario, topology: &Topology) -> Result<Captures, BuildError> {
     if scenario.record.pcap.is_empty() {
-        return Captures::default();
+        return Ok(Captures::default());
     }
-    let mut captures = Captures::new(topology.devices(), sockets(scenario));
+    let mut captures = Captures::new(topology.devices(), sockets(scenario)?);
     for &host in &scenario.record.pcap {
         captures.add(&scenario.hosts[usize::from(host)].name, interfaces(scenario, topology, host));
     }
-    captures
+    Ok(captures)
 }
 
 /// The devices of a host, and what each sends towards: a neighbour, or a cell.
@@ -43,10 +45,23 @@ fn interfaces<'a>(
     wires.map(|(device, peer)| (device, scenario.hosts[peer].name.as_str())).chain(radios)
 }
 
-/// Host and window scale of each socket, in the order of their numbers.
-fn sockets(scenario: &Scenario) -> Vec<(HostId, u8)> {
-    let of_host = |(_, host)| (host, window_scale(scenario, host));
-    scenario.conversations().flat_map(|conversation| conversation.sockets()).map(of_host).collect()
+/// Each socket, in the order of their numbers.
+fn sockets(scenario: &Scenario) -> Result<Vec<CapturedSocket>, BuildError> {
+    let offers: Vec<Offers> = scenario
+        .hosts
+        .iter()
+        .enumerate()
+        .map(|(number, host)| settings(host, &format!("hosts[{number}]")).map(|settings| settings.offers))
+        .collect::<Result<_, _>>()?;
+    let offered = |host: HostId| offers[usize::from(host.0)];
+    let all: Vec<_> = scenario.conversations().flat_map(|conversation| conversation.sockets()).collect();
+    let pairs = all.chunks_exact(2).flat_map(|pair| {
+        let [client, server] = [pair[0].1, pair[1].1];
+        let agreed = offered(client).and(offered(server));
+        let socket = |host, syn| CapturedSocket { host, syn, agreed, scale: window_scale(scenario, host) };
+        [socket(client, offered(client)), socket(server, agreed)]
+    });
+    Ok(pairs.collect())
 }
 
 /// The shift with which the largest receive buffer fits into 16 bits. [linux-6.12 tcp_output.c tcp_select_initial_window]

@@ -2,12 +2,13 @@
 
 use tailback_packet::{ETHERNET_HEADER, HostId};
 use tailback_qdisc::{Attachment, Class, Filter, Fits, Inner, Qdisc, Root, Series};
+use tailback_tcp::{RedTimer, STACKS};
 use tailback_units::{Parameters, Rate};
 
 use super::topology::Topology;
 use crate::app::Kind;
 use crate::error::parameter_error;
-use crate::scenario::{AttachedQdisc, ClassSpec, FilterSpec, FitsSpec, QdiscSpec, Scenario};
+use crate::scenario::{AttachedQdisc, ClassSpec, FilterSpec, FitsSpec, Host, QdiscSpec, Scenario};
 use crate::{BuildError, DeviceId};
 
 /// `txqueuelen` of every device. [linux-6.12 DEFAULT_TX_QUEUE_LEN]
@@ -42,6 +43,7 @@ pub(super) fn root(
         mtu: device.mtu + ETHERNET_HEADER,
         queue_length: QUEUE_LENGTH,
         rate: device.rate.map_or(Rate::UNLIMITED, Rate::from_bits_per_sec),
+        adapts_red: adapts_red(&scenario.hosts[usize::from(device.host)]),
     };
     let this = |attached: &AttachedQdisc| topology.device_of(attached.host, attached.link) == Some(device.id);
     let built = match scenario.qdiscs.iter().position(this) {
@@ -55,6 +57,11 @@ pub(super) fn root(
         None => return Ok(None),
     };
     Ok(Some(Root::new(built?, &attachment)))
+}
+
+/// Whether the kernel of a host starts the timer of adaptive RED.
+fn adapts_red(host: &Host) -> bool {
+    STACKS.iter().any(|stack| stack.name == host.stack && stack.red_timer == RedTimer::Runs)
 }
 
 /// [linux-6.12 net.core.default_qdisc, as compiled]

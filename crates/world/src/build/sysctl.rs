@@ -1,94 +1,14 @@
-//! Sysctls of a host: which are known, and the TCP settings that follow from them.
+//! The TCP settings that follow from the sysctls of a host.
 
 use std::collections::BTreeMap;
 
-use tailback_tcp::{EcnUse, STACKS, SavedMetrics, Settings, SsthreshMetric, Txhash};
+use tailback_tcp::{STACKS, SYSCTLS, Settings, SsthreshMetric, Sysctl};
 
 use crate::BuildError;
 use crate::scenario::{Host, Offloads, SysctlValue};
 
 /// Most segments of an skb that a device takes. [linux-6.12 netdevice.h GSO_MAX_SEGS]
 const GSO_MAX_SEGS: u32 = 65_535;
-
-/// How a sysctl changes the settings of TCP; `None` if its value is not one it takes.
-type Apply = fn(&mut Settings, SysctlValue) -> Option<()>;
-
-/// One sysctl.
-struct Row {
-    name: &'static str,
-    takes: &'static str,
-    apply: Apply,
-}
-
-/// Every sysctl that a scenario may set.
-const ROWS: &[Row] = &[
-    Row {
-        name: "net.ipv4.tcp_pacing_ca_ratio",
-        takes: "a whole number of percent from 1 to 1000",
-        apply: |settings, value| percent(value).map(|percent| settings.pacing_ca_ratio = percent),
-    },
-    Row {
-        name: "net.ipv4.tcp_pacing_ss_ratio",
-        takes: "a whole number of percent from 1 to 1000",
-        apply: |settings, value| percent(value).map(|percent| settings.pacing_ss_ratio = percent),
-    },
-    Row {
-        name: "net.ipv4.tcp_limit_output_bytes",
-        takes: "a number of bytes",
-        apply: |settings, value| number(value).map(|bytes| settings.limit_output_bytes = bytes),
-    },
-    Row {
-        name: "net.ipv4.tcp_slow_start_after_idle",
-        takes: "0 or 1",
-        apply: |settings, value| flag(value).map(|flag| settings.slow_start_after_idle = flag),
-    },
-    Row {
-        name: "net.ipv4.tcp_no_metrics_save",
-        takes: "0 (connections leave metrics to later ones) or 1",
-        apply: |settings, value| {
-            let saves = !flag(value)?;
-            settings.saved_metrics = saves.then(SavedMetrics::default);
-            Some(())
-        },
-    },
-    Row {
-        name: "net.ipv4.tcp_no_ssthresh_metrics_save",
-        takes: "0 (ssthresh is among the saved metrics) or 1; before Linux 5.6 leave it out, for ssthresh is always",
-        apply: |settings, value| {
-            let by_request = settings.stack.ssthresh_metric == SsthreshMetric::OnRequest;
-            settings.saves_ssthresh = !flag(value).filter(|_| by_request)?;
-            Some(())
-        },
-    },
-    Row {
-        name: "net.core.txrehash",
-        takes: "0 (a socket keeps its hash) or 1 (a timeout draws another); leave it out on stacks that keep it",
-        apply: |settings, value| {
-            let redraws = flag(value).filter(|_| settings.stack.txhash == Txhash::Redrawn)?;
-            settings.txhash = if redraws { Txhash::Redrawn } else { Txhash::Kept };
-            Some(())
-        },
-    },
-    Row {
-        name: "net.ipv4.tcp_ecn",
-        takes: "0 (never), 1 (ask and answer) or 2 (answer)",
-        apply: |settings, value| {
-            let uses = [EcnUse::Never, EcnUse::Always, EcnUse::WhenAsked];
-            let chosen = number(value).and_then(|number| uses.get(usize::try_from(number).ok()?));
-            chosen.map(|&chosen| settings.ecn = chosen)
-        },
-    },
-    Row {
-        name: "net.ipv4.tcp_rmem",
-        takes: "three numbers of bytes that do not decrease: least, default, largest",
-        apply: |settings, value| triple(value).map(|bytes| settings.rmem = bytes),
-    },
-    Row {
-        name: "net.ipv4.tcp_wmem",
-        takes: "three numbers of bytes that do not decrease: least, default, largest",
-        apply: |settings, value| triple(value).map(|bytes| settings.wmem = bytes),
-    },
-];
 
 /// The settings of TCP on `host`, whose key in the scenario is `path`.
 pub(crate) fn settings(host: &Host, path: &str) -> Result<Settings, BuildError> {
@@ -118,17 +38,17 @@ fn apply(
     sysctl: &BTreeMap<String, SysctlValue>,
     path: &str,
 ) -> Result<Settings, BuildError> {
-    for (name, &value) in sysctl {
+    for (name, value) in sysctl {
         let path = format!("{path}[\"{name}\"]");
-        let Some(row) = ROWS.iter().find(|row| row.name == name) else {
-            let known = ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
+        let Some(row) = Sysctl::find(name) else {
+            let known = SYSCTLS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
             return Err(BuildError::new(
                 path,
                 "not a sysctl the simulator has",
                 format!("write one of: {known}"),
             ));
         };
-        (row.apply)(&mut settings, value).ok_or_else(|| {
+        row.set(&mut settings, value.numbers()).ok_or_else(|| {
             BuildError::new(
                 path,
                 format!("{value:?} is not its kind of value"),
@@ -139,30 +59,10 @@ fn apply(
     Ok(settings)
 }
 
-fn number(value: SysctlValue) -> Option<u64> {
-    match value {
-        SysctlValue::Number(number) => Some(number),
-        SysctlValue::Triple(_) => None,
-    }
-}
-
-fn flag(value: SysctlValue) -> Option<bool> {
-    number(value).filter(|&flag| flag <= 1).map(|flag| flag == 1)
-}
-
-fn percent(value: SysctlValue) -> Option<u32> {
-    number(value).and_then(|number| u32::try_from(number).ok()).filter(|percent| (1..=1000).contains(percent))
-}
-
-fn triple(value: SysctlValue) -> Option<[u64; 3]> {
-    match value {
-        SysctlValue::Triple(values) => Some(values).filter(|values| values.is_sorted()),
-        SysctlValue::Number(_) => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use tailback_tcp::Txhash;
+
     use super::*;
 
     fn host(stack: &str, name: &str, value: SysctlValue) -> Host {

@@ -1,0 +1,342 @@
+//! The sysctls of a host's TCP: their names, the values that each takes, and the settings that follow from them.
+//!
+//! [linux-6.12 sysctl_net_ipv4.c] [linux-6.12 ip-sysctl.rst]. Deviation: `tcp_recovery` without RACK is refused.
+
+use tailback_units::Span;
+
+use crate::config::{EcnUse, LossDetection, MtuProbing, Settings, WindowShrinking};
+use crate::metrics::SavedMetrics;
+use crate::stack::{DelayedAckBound, STACKS, SsthreshMetric, Txhash};
+
+/// How values change the settings; `None` if they are not values of this sysctl.
+type Set = fn(&mut Settings, &[u64]) -> Option<()>;
+
+/// One sysctl.
+pub struct Sysctl {
+    /// Its full name.
+    pub name: &'static str,
+    /// The values that it takes, for messages.
+    pub takes: &'static str,
+    set: Set,
+}
+
+impl Sysctl {
+    /// The sysctl of this name.
+    pub fn find(name: &str) -> Option<&'static Sysctl> {
+        SYSCTLS.iter().find(|sysctl| sysctl.name == name)
+    }
+
+    /// Sets it; `None` if `values` are not values that it takes with the stack of `settings`.
+    pub fn set(&self, settings: &mut Settings, values: &[u64]) -> Option<()> {
+        (self.set)(settings, values)
+    }
+}
+
+const FLAG: &str = "0 or 1";
+const SECOND_NS: u64 = 1_000_000_000;
+/// Largest value of a sysctl that is an `int`.
+const INT_MAX: u64 = i32::MAX as u64;
+
+/// Every sysctl that is modelled.
+pub const SYSCTLS: &[Sysctl] = &[
+    Sysctl {
+        name: "net.ipv4.tcp_pacing_ca_ratio",
+        takes: "a whole number of percent from 1 to 1000",
+        set: |settings, values| Some(settings.pacing_ca_ratio = within(values, 1, 1000)? as u32),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_pacing_ss_ratio",
+        takes: "a whole number of percent from 1 to 1000",
+        set: |settings, values| Some(settings.pacing_ss_ratio = within(values, 1, 1000)? as u32),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_limit_output_bytes",
+        takes: "a number of bytes",
+        set: |settings, values| Some(settings.limit_output_bytes = within(values, 0, INT_MAX)?),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_slow_start_after_idle",
+        takes: FLAG,
+        set: |settings, values| Some(settings.slow_start_after_idle = flag(values)?),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_no_metrics_save",
+        takes: "0 (connections leave metrics to later ones) or 1",
+        set: |settings, values| {
+            let saves = !flag(values)?;
+            settings.saved_metrics = saves.then(SavedMetrics::default);
+            Some(())
+        },
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_no_ssthresh_metrics_save",
+        takes: "0 (ssthresh is among the saved metrics) or 1; before Linux 5.6 leave it out, for ssthresh is always",
+        set: |settings, values| {
+            let by_request = settings.stack.ssthresh_metric == SsthreshMetric::OnRequest;
+            settings.saves_ssthresh = !flag(values).filter(|_| by_request)?;
+            Some(())
+        },
+    },
+    Sysctl {
+        name: "net.core.txrehash",
+        takes: "0 (a socket keeps its hash) or 1 (a timeout draws another); leave it out on stacks that keep it",
+        set: |settings, values| {
+            let redraws = flag(values).filter(|_| settings.stack.txhash == Txhash::Redrawn)?;
+            settings.txhash = if redraws { Txhash::Redrawn } else { Txhash::Kept };
+            Some(())
+        },
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_ecn",
+        takes: "0 (never), 1 (ask and answer) or 2 (answer)",
+        set: |settings, values| {
+            let uses = [EcnUse::Never, EcnUse::Always, EcnUse::WhenAsked];
+            Some(settings.ecn = uses[within(values, 0, 2)? as usize])
+        },
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_rmem",
+        takes: "three numbers of bytes that do not decrease: least, default, largest",
+        set: |settings, values| Some(settings.rmem = triple(values)?),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_wmem",
+        takes: "three numbers of bytes that do not decrease: least, default, largest",
+        set: |settings, values| Some(settings.wmem = triple(values)?),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_moderate_rcvbuf",
+        takes: FLAG,
+        set: |settings, values| Some(settings.moderate_rcvbuf = flag(values)?),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_shrink_window",
+        takes: FLAG,
+        set: |settings, values| {
+            let shrinks = flag(values)?;
+            settings.window_shrinking =
+                if shrinks { WindowShrinking::WhenScaled } else { WindowShrinking::Never };
+            Some(())
+        },
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_notsent_lowat",
+        takes: "a number of bytes",
+        set: |settings, values| Some(settings.notsent_lowat = within(values, 0, u64::from(u32::MAX))?),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_autocorking",
+        takes: FLAG,
+        set: |settings, values| Some(settings.autocorking = flag(values)?),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_timestamps",
+        takes: "0 (off), 1 or 2 (on)",
+        set: |settings, values| Some(settings.offers.timestamps = within(values, 0, 2)? > 0),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_sack",
+        takes: FLAG,
+        set: |settings, values| Some(settings.offers.sack = flag(values)?),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_window_scaling",
+        takes: FLAG,
+        set: |settings, values| Some(settings.offers.window_scaling = flag(values)?),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_dsack",
+        takes: FLAG,
+        set: |settings, values| Some(settings.dsack = flag(values)?),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_recovery",
+        takes: "1 (RACK), 3, 5 or 7: 2 more for a window that does not grow with DSACKs, 4 more for one that ignores \
+                the number of SACKs",
+        set: |settings, values| {
+            let bits = within(values, 0, 7).filter(|bits| bits & 1 != 0)?;
+            settings.loss_detection =
+                LossDetection { adapts_window: bits & 2 == 0, uses_threshold: bits & 4 == 0 };
+            Some(())
+        },
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_early_retrans",
+        takes: "0 to 4: tail loss probes with 3 and 4",
+        set: |settings, values| Some(settings.tail_loss_probe = within(values, 0, 4)? >= 3),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_frto",
+        takes: "0 (off), 1 or 2 (on)",
+        set: |settings, values| Some(settings.frto = within(values, 0, 2)? > 0),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_reordering",
+        takes: "a number of segments from 1 to 1000",
+        set: |settings, values| Some(settings.reordering = within(values, 1, 1000)? as u32),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_max_reordering",
+        takes: "a number of segments from 1 to 100000",
+        set: |settings, values| Some(settings.max_reordering = within(values, 1, 100_000)? as u32),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_rto_min_us",
+        takes: "a number of µs from 1 to 120000000; leave it out before Linux 6.11, which introduced it",
+        set: |settings, values| {
+            let has = settings.stack.delayed_ack_bound == DelayedAckBound::BelowRtoMin;
+            let micros = within(values, 1, 120_000_000).filter(|_| has)?;
+            Some(settings.rto_min = Span::from_micros(micros))
+        },
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_min_rtt_wlen",
+        takes: "a number of seconds from 0 to 86400",
+        set: |settings, values| Some(settings.min_rtt_window = Span::from_secs(within(values, 0, 86_400)?)),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_retries2",
+        takes: "a number of timeouts from 1 to 255",
+        set: |settings, values| Some(settings.retries = within(values, 1, 255)? as u32),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_syn_retries",
+        takes: "a number from 1 to 127",
+        set: |settings, values| Some(settings.syn_retries = within(values, 1, 127)? as u32),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_synack_retries",
+        takes: "a number from 0 to 255",
+        set: |settings, values| Some(settings.synack_retries = within(values, 0, 255)? as u32),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_thin_linear_timeouts",
+        takes: FLAG,
+        set: |settings, values| Some(settings.thin_linear_timeouts = flag(values)?),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_comp_sack_nr",
+        takes: "a number of ACKs from 0 to 255",
+        set: |settings, values| Some(settings.compression.acks = within(values, 0, 255)? as u8),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_comp_sack_delay_ns",
+        takes: "a number of nanoseconds up to a second",
+        set: |settings, values| {
+            Some(settings.compression.delay = Span::from_nanos(within(values, 0, SECOND_NS)?))
+        },
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_comp_sack_slack_ns",
+        takes: "a number of nanoseconds up to a second",
+        set: |settings, values| {
+            Some(settings.compression.slack = Span::from_nanos(within(values, 0, SECOND_NS)?))
+        },
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_tso_win_divisor",
+        takes: "a number",
+        set: |settings, values| Some(settings.tso_win_divisor = within(values, 0, INT_MAX)? as u32),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_min_tso_segs",
+        takes: "a number of segments from 1 to 255",
+        set: |settings, values| Some(settings.min_tso_segs = within(values, 1, 255)? as u32),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_tso_rtt_log",
+        takes: "a number from 0 (skbs do not depend on the RTT) to 31; leave it out before Linux 5.18",
+        set: |settings, values| {
+            let log = within(values, 0, 31).filter(|_| knows_rtt_log(settings))? as u32;
+            settings.stack.tso_rtt_log = (log > 0).then_some(log);
+            Some(())
+        },
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_mtu_probing",
+        takes: "0 (never), 1 (after a black hole) or 2 (always)",
+        set: |settings, values| {
+            let searches = [MtuProbing::Off, MtuProbing::AfterBlackHole, MtuProbing::Always];
+            Some(settings.mtu_probing = searches[within(values, 0, 2)? as usize])
+        },
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_base_mss",
+        takes: "a number of bytes from 48 to 32767",
+        set: |settings, values| Some(settings.base_mss = within(values, 48, 32_767)? as u32),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_invalid_ratelimit",
+        takes: "a number of milliseconds",
+        set: |settings, values| {
+            Some(settings.invalid_ratelimit = Span::from_millis(within(values, 0, INT_MAX)?))
+        },
+    },
+];
+
+/// Its stack sizes skbs by the RTT, unless told otherwise.
+fn knows_rtt_log(settings: &Settings) -> bool {
+    STACKS.iter().any(|stack| stack.name == settings.stack.name && stack.tso_rtt_log.is_some())
+}
+
+fn within(values: &[u64], least: u64, most: u64) -> Option<u64> {
+    match values {
+        &[value] if (least..=most).contains(&value) => Some(value),
+        _ => None,
+    }
+}
+
+fn flag(values: &[u64]) -> Option<bool> {
+    within(values, 0, 1).map(|value| value == 1)
+}
+
+fn triple(values: &[u64]) -> Option<[u64; 3]> {
+    values.try_into().ok().filter(|values: &[u64; 3]| values.is_sorted())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stack::LINUX_5_10;
+
+    fn set(settings: &mut Settings, name: &str, values: &[u64]) -> Option<()> {
+        Sysctl::find(name).unwrap().set(settings, values)
+    }
+
+    #[test]
+    fn each_name_is_there_once() {
+        let mut names: Vec<_> = SYSCTLS.iter().map(|sysctl| sysctl.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), SYSCTLS.len());
+    }
+
+    #[test]
+    fn a_value_outside_of_its_range_is_refused_and_changes_nothing() {
+        let mut settings = Settings::default();
+        let before = format!("{settings:?}");
+        for sysctl in SYSCTLS {
+            assert!(sysctl.set(&mut settings, &[]).is_none(), "{}", sysctl.name);
+            assert!(sysctl.set(&mut settings, &[u64::MAX]).is_none(), "{}", sysctl.name);
+            assert!(sysctl.set(&mut settings, &[3, 2, 1]).is_none(), "{}", sysctl.name);
+        }
+        assert_eq!(format!("{settings:?}"), before);
+    }
+
+    #[test]
+    fn bits_of_recovery_are_read_one_by_one_and_only_rack_detects_losses() {
+        let mut settings = Settings::default();
+        assert_eq!(set(&mut settings, "net.ipv4.tcp_recovery", &[5]), Some(()));
+        assert!(settings.loss_detection.adapts_window && !settings.loss_detection.uses_threshold);
+        assert_eq!(set(&mut settings, "net.ipv4.tcp_recovery", &[0]), None);
+    }
+
+    #[test]
+    fn a_sysctl_that_the_stack_does_not_have_is_refused() {
+        let mut settings = Settings { stack: LINUX_5_10, ..Settings::default() };
+        for (name, value) in [("net.ipv4.tcp_rto_min_us", 5000), ("net.ipv4.tcp_tso_rtt_log", 9)] {
+            assert_eq!(set(&mut settings, name, &[value]), None, "{name}");
+        }
+        assert_eq!(set(&mut Settings::default(), "net.ipv4.tcp_rto_min_us", &[5000]), Some(()));
+    }
+}
