@@ -31,6 +31,7 @@ from tailback.results import (
     open_results,
     run_name,
 )
+from tailback.results.identity import HASH_LENGTH, digest
 from tailback.results.store import Finished
 from tailback.sweep import Sweep, run_all
 
@@ -63,6 +64,21 @@ def test_a_run_folder_holds_manifest_summary_and_tables(tmp_path: Path) -> None:
     assert {"tailback", "python", "pyarrow"} <= set(manifest["versions"])
     assert manifest["started"] == "2026-01-01T00:00:00Z"
     assert json.loads((folder / "summary.json").read_text()) == {"retransmits": 3}
+
+
+def test_the_identity_of_a_run_is_the_digest_of_what_it_depends_on() -> None:
+    whole = {"scenario": to_json(RUN.scenario), "measure": RUN.measure, "axes": dict(RUN.axes), "backend": "sim"}
+    assert RUN.identity("sim") == digest({**whole, "fingerprint": RUN.fingerprint})
+    assert RUN.name.endswith(digest(to_json(RUN.scenario))[:HASH_LENGTH])
+
+
+def test_the_files_of_a_run_are_indented_as_python_does(tmp_path: Path) -> None:
+    odd = {"é": [1e-05, 1e22, {}, []], "nothing": None, "text": 'a "b" \u2028 \x01'}
+    with claim(tmp_path / "x", PLAN) as store:
+        folder = store.write(RUN, structs.replace(finished(), summary=odd))
+    for name in ("manifest.json", "summary.json", "../../experiment.json"):
+        text = (folder / name).read_text()
+        assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
 
 
 def test_tables_keep_their_units_and_are_compressed(tmp_path: Path) -> None:
