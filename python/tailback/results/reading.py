@@ -3,11 +3,12 @@
 import functools
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from tailback import _core
 from tailback.resolved import Scenario, ScenarioUnreadable, of_json
 from tailback.results import soundness, store, tables
 from tailback.results.errors import NotResults, RunDamaged
@@ -15,6 +16,8 @@ from tailback.results.errors import NotResults, RunDamaged
 if TYPE_CHECKING:
     import pandas as pd
     import polars
+
+T = TypeVar("T")
 
 REPETITION = "repetition"
 """Column with the number of the repetition, in addition to the axes."""
@@ -113,6 +116,13 @@ class RunFolder(Tables):
 
     def table(self, name: str) -> "pd.DataFrame":
         """The table `name` of `docs/contracts.md`; raises `NotResults` if the run does not have it."""
+        return self._read(name, tables.from_parquet)
+
+    def columns(self, name: str, wanted: Sequence[str]) -> _core.Table:
+        """As `table`, those of the columns `wanted` that it has, without pandas; for many runs at a time."""
+        return self._read(name, lambda content: tables.columns_from_parquet(content, wanted))
+
+    def _read(self, name: str, read: Callable[[bytes], T]) -> T:
         path = self.path / f"{name}{tables.SUFFIX}"
         if not path.is_file():
             there = ", ".join(sorted(f"`{file.stem}`" for file in self.path.glob(f"*{tables.SUFFIX}")))
@@ -122,7 +132,7 @@ class RunFolder(Tables):
         import pyarrow as pa
 
         try:
-            return tables.from_parquet(content)
+            return read(content)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise RunDamaged(self.path, f"`{path.name}` is not a complete Parquet file") from error
 

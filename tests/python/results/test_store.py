@@ -24,6 +24,7 @@ from tailback.results import (
     FolderTaken,
     NotResults,
     ResultsUnwritable,
+    RunDamaged,
     Store,
     claim,
     default_folder,
@@ -94,6 +95,20 @@ def test_tables_keep_their_units_and_are_compressed(tmp_path: Path) -> None:
     assert {column.path_in_schema: written_as(column) for column in columns} == {
         "t": "BYTE_STREAM_SPLIT", "flow": "RLE_DICTIONARY", "bytes": "DELTA_BINARY_PACKED",
     }  # fmt: skip
+
+
+def test_some_columns_are_read_as_those_of_the_whole_table(tmp_path: Path) -> None:
+    with claim(tmp_path / "x", PLAN) as store:
+        folder = store.write(RUN, finished())
+    run = open_results(folder).runs[0]
+    some, whole = run.columns("tcp_info", ("t", "flow", "rtt", "nothing")), run.tcp_info
+    assert some.names == ["t", "flow", "rtt"]
+    assert some.to_arrow().to_pandas().equals(whole[["t", "flow", "rtt"]])
+    with pytest.raises(NotResults, match="has no table `nothing`"):
+        run.columns("nothing", ("t",))
+    (folder / "tcp_info.parquet").write_bytes(b"PAR1 nothing else PAR1")
+    with pytest.raises(RunDamaged, match="has changed"):
+        run.columns("tcp_info", ("t",))
 
 
 def test_a_long_table_is_compressed_more() -> None:
