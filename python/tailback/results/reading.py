@@ -253,7 +253,7 @@ def open_results(path: Path | str) -> Results:
         return Results(path, run.manifest["title"], {axis: [value] for axis, value in run.axes.items()}, [run])
     head = store.read_head(path)
     if head is None and not (path / store.EXPERIMENT).exists() and not (path / store.RUNS).is_dir():
-        raise NotResults(f"`{path}` contains no results\n  hint: give a folder that `tailback run` has written")
+        raise _no_results(path)
     names = [run["name"] for run in head["runs"]] if head is not None else _run_names(path)
     runs, damaged = _open_runs([path / store.RUNS / name for name in names])
     if head is None:
@@ -265,6 +265,19 @@ def open_results(path: Path | str) -> Results:
     if head is None:
         return Results(path, str(runs[0].manifest["title"]), _axes(runs), runs, damaged)
     return Results(path, head["title"], head["axes"], runs, damaged)
+
+
+def _no_results(path: Path) -> NotResults:
+    """What is there instead, and a folder of results inside, if there is one."""
+    hint = "give a folder that `tailback run` has written"
+    if not path.is_dir():
+        what = "is a file, and no results" if path.exists() else "does not exist"
+        return NotResults(f"`{path}` {what}\n  hint: {hint}")
+    try:
+        inside = sorted(each for each in path.iterdir() if (each / store.EXPERIMENT).is_file())
+    except OSError:
+        inside = []
+    return NotResults(f"`{path}` contains no results\n  hint: {hint}" + (f", as `{inside[0]}` is" if inside else ""))
 
 
 def _run_names(path: Path) -> list[str]:

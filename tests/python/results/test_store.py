@@ -397,6 +397,12 @@ def test_results_are_frames_with_axes_in_front(tmp_path: Path) -> None:
 def test_a_folder_without_results_says_so(tmp_path: Path) -> None:
     with pytest.raises(NotResults, match="contains no results"):
         open_results(tmp_path)
+    with pytest.raises(NotResults, match="nowhere` does not exist"):
+        open_results(tmp_path / "nowhere")
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "experiment.json").touch()
+    with pytest.raises(NotResults, match=r"has written, as `.*inside` is"):
+        open_results(tmp_path)
     with claim(tmp_path / "x", PLAN):
         pass
     with pytest.raises(NotResults, match="no complete run"):

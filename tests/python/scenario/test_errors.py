@@ -502,6 +502,17 @@ def test_the_usual_word_for_a_key_leads_to_the_key(instead_of: str, written: str
     assert [each.startswith(hint) for each in found] == [True]
 
 
+def test_a_variable_as_in_a_shell_leads_to_its_braces() -> None:
+    file = GOOD.replace("htb rate 100mbit", "htb rate $rate").replace("title: TSQ", "let: {rate: 100mbit}")
+    with pytest.raises(ScenarioError) as refused:
+        loads(file)
+    [finding] = refused.value.findings
+    assert (finding.path, finding.hint) == ("qdiscs.client -> router", "write the variable as `${rate}`")
+    with pytest.raises(ScenarioError) as unknown:
+        loads(file.replace("$rate", "$speed"))
+    assert "${" not in unknown.value.findings[0].hint
+
+
 def test_every_key_that_a_word_may_mean_is_one() -> None:
     tags = [(section, 0, tag) for section, tags in (("links", LINK_TAGS), ("traffic", traffic_tags())) for tag in tags]
     places = [(), ("hosts", "a"), ("measure",), ("links", 0, "<link>", "schedule", 0), ("links", 0, "<wifi>", "wifi")]
