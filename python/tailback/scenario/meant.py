@@ -73,6 +73,24 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
 """What to do instead where no key is meant, by the section and the words."""
 
 
+_PATHS: Mapping[str, str] = {
+    "rate bandwidth bw capacity speed": "links[0].rate",
+    "delay latency rtt base_rtt": "links[0].delay",
+    "loss packet_loss plr loss_rate": "links[0].loss",
+    "flows streams connections": "traffic[0].flows",
+    "warmup warm_up": "measure.warmup",
+    "interval": "measure.interval",
+}
+"""The paths of keys that are not at the top of a file, for `--set` and `vary`."""
+
+
+def path_hint(word: str, known: Sequence[str]) -> str:
+    """The hint for `word`, which `--set` or `vary` has as a key, and which is none of the `known` names."""
+    plain = word.lower().replace("-", "_")
+    path = next((path for words, path in _PATHS.items() if plain in words.split()), None)
+    return hint((), word, known) if path is None else f"write the path of a key, such as `{path}`"
+
+
 def hint(parent: Loc, word: str, known: Sequence[str]) -> str:
     """The hint for the unknown key `word` in `parent`, where the keys `known` are."""
     plain = word.lower().replace("-", "_")

@@ -45,7 +45,7 @@ def _applied(tree: Node, key: str, value: Node) -> Node:
     loc = axes.target(key, tree)
     if loc is None:
         names = [*(vary.entries() if vary is not None else []), *axes.known_names(tree)]
-        raise WordError(f"`{key}` names no key", meant.hint((), key, names))
+        raise WordError(f"`{key}` names no key", meant.path_hint(key, names))
     if _lists_controls(key, value):
         axis_of_controls = {**(vary.entries() if vary is not None else {}), key: value}
         return replace(tree, value={**tree.entries(), "vary": Node(axis_of_controls, value.where)})

@@ -102,8 +102,9 @@ def _write(paths: dict[Path, str], words: dict[str, str]) -> list[Path]:
 
 
 def _remedy(path: Path) -> str:
-    there = path.parent.is_dir()
-    return "choose another folder, in which you may write" if there else f"make its folder first: mkdir -p {path.parent}"
+    if path.parent.is_dir():
+        return "choose another folder, in which you may write"
+    return f"make its folder first: mkdir -p {path.parent}"
 
 
 _COMMAND = re.compile(r"(?P<command>#   tailback .*?) {2,}(?P<remark># .*)")

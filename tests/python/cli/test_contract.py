@@ -135,7 +135,7 @@ def test_sweep_is_run(file: Path) -> None:
         (["check", "nowhere.yaml"], "nowhere.yaml"),
         (["plot", "nowhere"], "`nowhere` does not exist"),
         (["report", "small.yaml"], "`small.yaml` is a file, and no results"),
-        (["run", "small.yaml", "--set", "bandwidth=3mbit"], "give it to a link: links: ["),
+        (["run", "small.yaml", "--set", "bandwidth=3mbit"], "write the path of a key, such as `links[0].rate`"),
         (["list", "cars"], "cars"),
         (["explain", "fq_coddel"], "fq_codel"),
         (["explain", "fq_codel limit -3"], "limit"),

@@ -83,6 +83,7 @@ def test_a_sweep_answers_questions(swept: Path) -> None:
         (("plot", "out", "-p", "heatmap", "--metric", "goodputt"), "did you mean `goodput`? there is"),
         (("plot", "out", "-p", "heatmap", "--where", "cc=reno"), "needs two axes that vary, and there is `tsq`"),
         (("plot", "out", "-p", "bar", "--x", "tsqs"), "did you mean `tsq`? there is"),
+        (("compare", "out", "out", "--tolerance", "goodput"), "write --tolerance goodput=3%"),
         (("export", "out"), "--flent or --csv is missing"),
         (("export", "out", "--csv", "--flent"), "--flent and --csv exclude each other"),
     ],

@@ -502,6 +502,15 @@ def test_the_usual_word_for_a_key_leads_to_the_key(instead_of: str, written: str
     assert [each.startswith(hint) for each in found] == [True]
 
 
+def test_an_axis_is_the_path_of_a_key() -> None:
+    with pytest.raises(ScenarioError) as refused:
+        loads(f"{GOOD}vary: {{bandwidth: [1mbit, 2mbit]}}")
+    assert refused.value.findings[0].hint.startswith("write the path of a key, such as `links[0].rate`; an axis of ")
+    with pytest.raises(ScenarioError) as set_:
+        loads(GOOD, ["rtt=20ms"])
+    assert set_.value.findings[0].hint == "write the path of a key, such as `links[0].delay`"
+
+
 def test_a_variable_as_in_a_shell_leads_to_its_braces() -> None:
     file = GOOD.replace("htb rate 100mbit", "htb rate $rate").replace("title: TSQ", "let: {rate: 100mbit}")
     with pytest.raises(ScenarioError) as refused:
