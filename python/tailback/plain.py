@@ -63,6 +63,15 @@ def listed(names: Sequence[str]) -> str:
     return shown if len(names) <= MAX_LISTED else f"{shown} and {len(names) - MAX_LISTED} more"
 
 
+def meant(word: str, known: Sequence[str]) -> str:
+    """The beginning of a hint: the known name that an unknown one resembles most; empty if it resembles none."""
+    # Few commands end so.
+    import difflib
+
+    close = difflib.get_close_matches(shortened(word).lower(), known, n=1)
+    return f"did you mean `{close[0]}`? " if close else ""
+
+
 def _escaped(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -27,7 +27,7 @@ at most one in twenty is expected to be due to chance, however many configuratio
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,24 +137,47 @@ def paired_metrics(pairs: Iterable[SummaryPair]) -> "pd.DataFrame":
 
 def differences(paired: "pd.DataFrame") -> "pd.DataFrame":
     """One row per configuration and metric of `paired_metrics`: `title`, `unit`, the fields of `Difference`, `q`."""
-    rows = [_row(group) for _, group in paired.groupby(["configuration", "metric"], sort=False)]
+    groups = [_group(rows) for _, rows in paired.groupby(["configuration", "metric"], sort=False)]
+    p = _chances(groups)
+    rows = [_row(group, p.get(place)) for place, group in enumerate(groups)]
     columns = ["configuration", "metric", "title", "unit", *Difference.__struct_fields__]
     table = frame(rows, columns=columns)
     return table.assign(q=_discovery_rates(table["p"].to_numpy(np.float64)))
 
 
-def difference(reference: Values, candidate: Values, by: Test = "permutation") -> Difference:
-    """The difference of paired values; pairs with an unknown value do not count."""
-    known = ~(np.isnan(reference) | np.isnan(candidate))
-    if not known.any():
+class _Group(Struct, frozen=True):
+    """The pairs of a metric of a configuration."""
+
+    configuration: int
+    metric: str
+    reference: Values
+    candidate: Values
+
+    @property
+    def test(self) -> Test:
+        """The test of its differences."""
+        return METRICS[self.metric].number.test or "permutation"
+
+
+def _group(rows: "pd.DataFrame") -> _Group:
+    sides = (rows[side].to_numpy(np.float64) for side in ("reference", "candidate"))
+    return _Group(int(rows["configuration"].iloc[0]), str(rows["metric"].iloc[0]), *sides)
+
+
+def difference(reference: Values, candidate: Values, by: Test = "permutation", p: float | None = None) -> Difference:
+    """The difference of paired values; pairs with an unknown value do not count. `p` is that of `chance`, if it is
+    known.
+    """
+    theirs, ours = _known(reference, candidate)
+    if not len(ours):
         return Difference(0, _mean(reference), _mean(candidate), NAN, NAN, NAN, NAN, NAN, NAN, NAN, None, NAN, NAN)
-    ours, theirs = candidate[known], reference[known]
     mean, low, high = float(np.mean(ours - theirs)), *interval(ours - theirs)
     base = _mean(theirs)
     relative = mean / abs(base) if base else NAN
-    p = chance(theirs, ours, by)
+    if p is None:
+        p = chance(theirs, ours, by)
     return Difference(
-        int(known.sum()),
+        len(ours),
         base,
         _mean(ours),
         mean,
@@ -167,6 +190,12 @@ def difference(reference: Values, candidate: Values, by: Test = "permutation") -
         p,
         paired_chance(ours - theirs) if by == "permutation" else NAN,
     )
+
+
+def _known(reference: Values, candidate: Values) -> tuple[Values, Values]:
+    """The pairs of which both values are known."""
+    known = ~(np.isnan(reference) | np.isnan(candidate))
+    return reference[known], candidate[known]
 
 
 def interval(values: Values) -> tuple[float, float]:
@@ -198,11 +227,40 @@ def chance(reference: Values, candidate: Values, by: Test) -> float:
         # By permutation: with ties, the normal approximation would call three against three significant.
         permutations = stats.PermutationMethod(n_resamples=RESAMPLES, rng=np.random.default_rng(SEED))
         return float(stats.mannwhitneyu(candidate, reference, method=permutations).pvalue)
+    return float(_by_permutation(reference, candidate))
+
+
+AT_ONCE = 50
+"""Tests by permutation at once: of seven values on each side, they need 20 MB."""
+
+
+def _chances(groups: Sequence[_Group]) -> dict[int, float]:
+    """`chance` by all permutations, by the place of the group. Tests of equally many values take together hardly more
+    time than one of them; one by one, they are a tenth of the comparison of a large grid.
+    """
+    alike: dict[int, list[tuple[int, Values, Values]]] = {}
+    for place, group in enumerate(groups):
+        theirs, ours = _known(group.reference, group.candidate)
+        exact = len(ours) >= 2 and math.comb(2 * len(ours), len(ours)) <= RESAMPLES
+        if exact and group.test == "permutation" and np.ptp(np.concatenate([theirs, ours])) > 0:
+            alike.setdefault(len(ours), []).append((place, theirs, ours))
+    found: dict[int, float] = {}
+    for tests in alike.values():
+        for first in range(0, len(tests), AT_ONCE):
+            places, references, candidates = zip(*tests[first : first + AT_ONCE], strict=True)
+            found |= zip(places, _by_permutation(np.array(references), np.array(candidates)).tolist(), strict=True)
+    return found
+
+
+def _by_permutation(reference: Values, candidate: Values) -> Values:
+    """Two-sided p of the difference of means along the last axis."""
+    from scipy import stats
+
     found = stats.permutation_test(
-        (candidate, reference), _difference_of_means, vectorized=True, n_resamples=RESAMPLES,
+        (candidate, reference), _difference_of_means, vectorized=True, n_resamples=RESAMPLES, axis=-1,
         rng=np.random.default_rng(SEED),
     )  # fmt: skip
-    return float(found.pvalue)
+    return np.asarray(found.pvalue, dtype=np.float64)
 
 
 def paired_chance(apart: Values) -> float:
@@ -248,10 +306,8 @@ def _mean(values: Values) -> float:
     return float(np.mean(known)) if len(known) else NAN
 
 
-def _row(group: "pd.DataFrame") -> dict[str, Any]:
-    key = str(group["metric"].iloc[0])
-    compared = METRICS[key]
-    sides = (group["reference"].to_numpy(np.float64), group["candidate"].to_numpy(np.float64))
-    found = difference(*sides, compared.number.test or "permutation")
-    head = {"configuration": int(group["configuration"].iloc[0]), "metric": key}
+def _row(group: _Group, p: float | None) -> dict[str, Any]:
+    compared = METRICS[group.metric]
+    found = difference(group.reference, group.candidate, group.test, p)
+    head = {"configuration": group.configuration, "metric": group.metric}
     return {**head, "title": compared.title, "unit": compared.metric.unit, **asdict(found)}

@@ -13,13 +13,13 @@ look at what happens *at* the first divergence, not at how far apart the traces 
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 from msgspec import Struct
 
-from tailback.analysis.table import Mask, Values
+from tailback.analysis.table import Columns, Mask, Places, Table, Values
 from tailback.analysis.window import NANOSECONDS, nanoseconds
 
 Sampling = Literal["interval", "ack"]
@@ -62,10 +62,10 @@ def default_threshold(sampling: Sampling) -> Threshold:
 
 
 class Traces(Struct, frozen=True):
-    """`TCP_INFO` of one run on both sides, and how it was sampled."""
+    """`TCP_INFO` of one run on both sides, and how it was sampled. `aligned` needs frames."""
 
-    reference: pd.DataFrame
-    candidate: pd.DataFrame
+    reference: Columns
+    candidate: Columns
     sampling: Sampling
     interval_ns: int
 
@@ -74,7 +74,7 @@ def aligned(traces: Traces) -> pd.DataFrame:
     """The samples of both sides, joined: index `flow`, `place` (number of the sample, or of the ACK), columns
     `COLUMN reference`, `COLUMN candidate`. A sample that one side lacks is not a number there.
     """
-    sides = [_placed(_signed(_needed(table)), traces) for table in (traces.reference, traces.candidate)]
+    sides = [_placed(_signed(_needed(_frame(table))), traces) for table in (traces.reference, traces.candidate)]
     common = [column for column in (TIME, *JUDGED, *CONTEXT) if all(column in side for side in sides)]
     named = [
         part[common].rename(columns={column: of_side(column, side) for column in common})
@@ -114,6 +114,62 @@ def first_divergences(samples: pd.DataFrame, threshold: Threshold) -> pd.DataFra
     return table.sort_values(["flow", "t", "place", "order"]).drop(columns="order").reset_index(drop=True)
 
 
+First: TypeAlias = tuple[str, str, int, float, float, float]
+"""A row of `first_divergences`."""
+
+
+def firsts(traces: Traces, threshold: Threshold) -> list[First]:
+    """The rows of `first_divergences(aligned(traces), threshold)`. Samples at intervals are compared column by column,
+    without the joined table: a comparison of two sweeps has a thousand pairs of runs.
+    """
+    if traces.sampling == "ack":
+        return [tuple(row) for row in first_divergences(aligned(traces), threshold).itertuples(index=False)]
+    names, (reference, candidate) = _samples_of(traces)
+    common, left, right = np.intersect1d(reference.keys, candidate.keys, assume_unique=True, return_indices=True)
+    sides = reference.table.where(reference.rows[left]), candidate.table.where(candidate.rows[right])
+    flows, places = common // MOST_SAMPLES, common % MOST_SAMPLES
+    found = []
+    for order, column in enumerate(column for column in JUDGED if all(column in side for side in sides)):
+        values = sides[0].numbers(column), sides[1].numbers(column)
+        rows = np.flatnonzero(_apart(*values, column, threshold))
+        rows = rows[np.unique(flows[rows], return_index=True)[1]]
+        times = np.fmin(sides[0].numbers(TIME)[rows], sides[1].numbers(TIME)[rows]).tolist()
+        columns = flows[rows].tolist(), places[rows].tolist(), times, *(side[rows].tolist() for side in values)
+        found += [(flow, t, place, order, column, *pair) for flow, place, t, *pair in zip(*columns, strict=True)]
+    return [(names[flow], column, place, t, *pair) for flow, t, place, _, column, *pair in sorted(found)]
+
+
+MOST_SAMPLES = 2**40
+"""More than a flow has at intervals: the key of a sample is the place of its flow times this, and its own place."""
+
+
+class _Sampled(Struct, frozen=True):
+    """The samples at intervals of one side: a row of the table for each key, in ascending order of keys."""
+
+    table: Table
+    keys: Places
+    rows: Places
+
+
+def _samples_of(traces: Traces) -> tuple[list[str], tuple[_Sampled, _Sampled]]:
+    """The names of the flows in alphabetical order, and the samples of both sides, as `_placed` has them."""
+    tables = Table.of(traces.reference), Table.of(traces.candidate)
+    names = sorted({name for table in tables for name in table.words("flow").known})
+    numbers = {name: number for number, name in enumerate(names)}
+    reference, candidate = (_sampled(table, numbers, traces.interval_ns) for table in tables)
+    return names, (reference, candidate)
+
+
+def _sampled(table: Table, numbers: Mapping[str, int], interval_ns: int) -> _Sampled:
+    words = table.words("flow")
+    flows = np.array([numbers[name] for name in words.known], dtype=np.int64)[words.codes]
+    places = np.rint(table.t_ns / interval_ns).astype(np.int64)
+    keys = flows * MOST_SAMPLES + places
+    ordered = np.lexsort((np.abs(table.t_ns - places * interval_ns), keys))
+    found, first = np.unique(keys[ordered], return_index=True)
+    return _Sampled(table, found, ordered[first])
+
+
 def around(samples: pd.DataFrame, flow: str, place: int, rows: int = ROWS_AROUND) -> pd.DataFrame:
     """The samples of `flow` up to `rows` before and after `place`, with `place` as a column."""
     of_flow = _of_flow(samples, flow)
@@ -137,6 +193,12 @@ def events_between(events: pd.DataFrame, flow: str, between: tuple[float, float]
     theirs = inside[inside["flow"] == flow] if "flow" in inside else inside
     columns = [column for column in ("t", "what", "where", "reason", "value") if column in theirs]
     return theirs[columns].reset_index(drop=True)
+
+
+def _frame(table: Columns) -> pd.DataFrame:
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError("samples are joined as frames of pandas")
+    return table
 
 
 def _needed(table: pd.DataFrame) -> pd.DataFrame:
@@ -193,7 +255,10 @@ def _numbers(samples: pd.DataFrame, column: str) -> tuple[Values, Values]:
 
 def _differs(samples: pd.DataFrame, column: str, threshold: Threshold) -> Mask:
     """Whether each value differs. A value that is unknown on one side (infinite ssthresh) differs from a known one."""
-    reference, candidate = _numbers(samples, column)
+    return _apart(*_numbers(samples, column), column, threshold)
+
+
+def _apart(reference: Values, candidate: Values, column: str, threshold: Threshold) -> Mask:
     allowed = np.maximum(np.abs(reference) * threshold.share, threshold.slack[column])
     with np.errstate(invalid="ignore"):
         away = np.abs(candidate - reference) > allowed

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
+_OF_SAMPLES = ("mean", "min", *(f"p{percent}" for percent in PERCENTILES), "max")
+"""The keys of `percentiles` besides `n`; one word for all flows, of which there may be 100,000."""
+
 BITS = 8
 MEGA = 1e6
 MICROSECONDS_PER_MS = 1e3
@@ -126,16 +129,13 @@ def percentiles(samples: Samples) -> dict[str, float] | None:
     """n, mean, min, percentiles and max of `samples`, in their unit; `None` if there are none."""
     if len(samples) == 0:
         return None
+    if len(samples) == 1:
+        return {"n": 1, **dict.fromkeys(_OF_SAMPLES, rounded(samples.item(0)))}
     ordered = np.sort(samples)
-    found = zip(PERCENTILES, _of_ordered(ordered, PERCENTILES), strict=True)
-    return {
-        "n": len(samples),
-        # Of the samples as they are: in another order, the sum may differ in its last bit.
-        "mean": rounded(samples.sum() / len(samples)),
-        "min": rounded(samples.min()),
-        **{f"p{share}": rounded(value) for share, value in found},
-        "max": rounded(ordered[-1]),
-    }
+    # The mean is of the samples as they are: in another order, the sum may differ in its last bit.
+    mean = samples.sum() / len(samples)
+    found = (mean, samples.min(), *_of_ordered(ordered, PERCENTILES), ordered[-1])
+    return {"n": len(samples), **dict(zip(_OF_SAMPLES, map(rounded, found), strict=True))}
 
 
 def jain_index(shares: Sequence[float]) -> float | None:

@@ -5,6 +5,7 @@ with a statistic if that has many samples (`ping p99`, by default the median), o
 (`tcp_rtt_ms.p90`). Upper and lower case are the same, except in paths.
 """
 
+from tailback import plain
 from tailback.analysis.metric import Column, Metric, at
 from tailback.analysis.metrics import PERCENTILES
 from tailback.analysis.registry import METRICS, numbers, of_key, unit_of
@@ -23,7 +24,7 @@ def quantity(words: str) -> Column:
     if found is None:
         known = ", ".join(names())
         hint = f"use one of {known}, with {', '.join(STATISTICS)} for samples; or a path in `summary.json`: ping_ms.p99"
-        raise WrongBound(f"`{words}` is not a quantity\n  hint: {hint}")
+        raise WrongBound(f"`{words}` is not a quantity\n  hint: {plain.meant(text, names())}{hint}")
     return found
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tailback import _core
 from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Unsuitable
 from tailback.backends.own_controls import OwnControls
-from tailback.resolved import Scenario, to_json
+from tailback.resolved import Scenario, to_text
 
 if TYPE_CHECKING:
     from tailback.backends.modules import Module
@@ -51,7 +51,7 @@ class Sim:
 
             modules.check(scenario, found)
         try:
-            _core.check(json.dumps(to_json(scenario)), *_given(controls))
+            _core.check(to_text(scenario).decode(), *_given(controls))
         except ValueError as error:
             hint = "remove what the message names, or choose another backend"
             raise Unsuitable(f"the simulator cannot run this: {error}\n  hint: {hint}") from error
@@ -95,7 +95,7 @@ def _found(
     scenario: Scenario, progress: _core.Progress, controls: OwnControls, made: "Mapping[str, Module]"
 ) -> Mapping[str, Any]:
     """What the simulator gives back; with kernel modules it runs in a process of its own."""
-    text = json.dumps(to_json(scenario))
+    text = to_text(scenario).decode()
     if not made:
         return _core.run(text, progress, *_given(controls))
     from tailback.backends import modules

@@ -20,7 +20,7 @@ def of_validation(words: Sequence[str], threshold: str | None) -> Criteria:
 
 
 def _criteria(words: Sequence[str], threshold: str | None, defaults: Mapping[str, Tolerance]) -> Criteria:
-    given = failures.pairs(words, "--tolerance")
+    given = failures.pairs(words, "--tolerance", "goodput=3%")
     return Criteria(tolerances(given, defaults), None if threshold is None else _threshold(threshold))
 
 

@@ -80,16 +80,18 @@ def interruptible() -> Iterator[None]:
 def one_of(switches: Mapping[str, bool]) -> None:
     """Raises `WrongInput` unless exactly one of the switches is set."""
     if sum(switches.values()) != 1:
-        raise WrongInput(f"choose one\n  hint: {' or '.join(switches)}")
+        given = [switch for switch, is_set in switches.items() if is_set]
+        wrong = f"{' and '.join(given)} exclude each other" if given else f"{' or '.join(switches)} is missing"
+        raise WrongInput(f"{wrong}\n  hint: give one of {', '.join(switches)}")
 
 
-def pairs(words: Sequence[str], option: str) -> dict[str, str]:
-    """Parses `["cc=bbr"]` to `{"cc": "bbr"}`."""
+def pairs(words: Sequence[str], option: str, example: str = "cc=bbr") -> dict[str, str]:
+    """Parses `["cc=bbr"]` to `{"cc": "bbr"}`; raises `WrongInput` with an example."""
     found = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not (key and equals and value):
-            raise WrongInput(f"{option}: `{word}` is not a pair\n  hint: write {option} cc=bbr")
+            raise WrongInput(f"{option}: `{word}` is not a pair\n  hint: write {option} {example}")
         found[key.strip()] = value.strip()
     return found
 

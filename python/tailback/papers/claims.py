@@ -18,8 +18,10 @@ from tailback.papers.errors import UnknownPaper
 Kind = Literal["value", "order", "rank", "shape"]
 """A number in the text; an order of magnitude; a ranking; behaviour over time."""
 
-Reason = Literal["given", "default", "inferred"]
-"""Given by the paper; the default of the kernel or device that it names; inferred from its results."""
+Reason = Literal["given", "default", "inferred", "assumed"]
+"""Given by the paper; the default of the kernel or device that it names; inferred from its results by a search; assumed
+by us, with a value that no source gives and no search of today compares.
+"""
 
 
 class _Model(BaseModel):
@@ -86,7 +88,7 @@ class Condition(_Model):
     """The assumption in words."""
     reason: Reason
     because: str
-    """Where it is given, whose default it is, or why it was inferred."""
+    """Where it is given, whose default it is, or why it was inferred or assumed."""
     let: Values
     """The variables of the experiments that express it."""
     grid: Mapping[str, Values] = {}

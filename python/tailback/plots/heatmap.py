@@ -101,7 +101,11 @@ def _sides(values: layout.Axes_, choice: Choice) -> tuple[str, str, tuple[str, .
     free = sorted((axis for axis in varying if axis not in chosen), key=lambda axis: -len(values[axis]))
     x, y = (*chosen, *free, None, None)[:2]
     if x is None or y is None:
-        raise NotDrawable("a heat map needs two axes that vary\n  hint: try `-p bar`")
+        there = ", ".join(f"`{axis}`" for axis in varying) or "none"
+        raise NotDrawable(
+            f"a heat map needs two axes that vary, and there is {there}\n"
+            "  hint: try `-p bar`, or vary something else, too: vary: {cc: [cubic, bbr], tsq: [1ms, off]}"
+        )
     return x, y, tuple(axis for axis in values if axis in {*varying, *choice.facet} - {x, y})
 
 

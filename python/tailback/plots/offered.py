@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TypeVar
 
+from tailback import plain
 from tailback.analysis import quantities
 from tailback.plots.errors import NotDrawable
 
@@ -14,5 +15,6 @@ def one_of(words: str, rows: Mapping[str, Row], kind: str) -> Row:
     metric = quantities.metric(words)
     by_metric = {quantities.metric(name): row for name, row in rows.items()}
     if metric is None or metric not in by_metric:
-        raise NotDrawable(f"`{words}` is not a metric of {kind}\n  hint: --metric is one of {', '.join(rows)}")
+        near = plain.meant(words, list(rows))
+        raise NotDrawable(f"`{words}` is not a metric of {kind}\n  hint: {near}--metric is one of {', '.join(rows)}")
     return by_metric[metric]

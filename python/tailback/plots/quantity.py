@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tailback import plain
 from tailback.analysis import quantities, registry, t_interval
 from tailback.analysis.metric import Read, Summary
 from tailback.plots.errors import NotDrawable
@@ -92,7 +93,8 @@ def chosen(results: Results, choice: Choice, without: Sequence[Quantity]) -> lis
     named = _named(choice.metric)
     if named is None or not any(named.read(run.summary) is not None for run in results.runs):
         raise NotDrawable(
-            f"no summary of `{results.path}` has `{choice.metric}`\n  hint: there is {_near(choice.metric, results)}"
+            f"no summary of `{results.path}` has `{choice.metric}`\n"
+            f"  hint: {plain.meant(choice.metric, quantities.names())}there is {_near(choice.metric, results)}"
         )
     return [named]
 

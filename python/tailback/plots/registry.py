@@ -10,6 +10,7 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
+from tailback import plain
 from tailback.plots import (
     aggregates,
     air,
@@ -59,8 +60,7 @@ class Plot:
             raise NotDrawable(f"`{self.name}` takes no --metric, and there is `{choice.metric}`\n  hint: {hint}")
         for axis in filter(None, (choice.x, choice.colour, *choice.facet)):
             if axis not in results.axes:
-                known = ", ".join(f"`{each}`" for each in results.axes) or "none"
-                raise NotDrawable(f"`{axis}` is not an axis of `{results.path}`\n  hint: there is {known}")
+                raise NotDrawable(f"`{axis}` is not an axis of `{results.path}`\n  hint: {_axes_of(results, axis)}")
         return self.data(results, choice)
 
 
@@ -169,11 +169,18 @@ SAYS = {".png": "Description", ".pdf": "Subject", ".svg": "Description"}
 """The metadata field that holds the command that drew the figure."""
 
 
+def _axes_of(results: Results, word: str) -> str:
+    """The hint for a word that is none of the axes."""
+    if not results.axes:
+        return "it has none: vary something in the experiment file, such as vary: {cc: [cubic, bbr]}"
+    return plain.meant(word, list(results.axes)) + "there is " + ", ".join(f"`{axis}`" for axis in results.axes)
+
+
 def find_plot(name: str) -> Plot:
     """The plot called `name`."""
     if name not in PLOTS:
         known = ", ".join(f"`{known}`" for known in PLOTS)
-        raise NotDrawable(f"`{name}` is not a plot\n  hint: there are {known}")
+        raise NotDrawable(f"`{name}` is not a plot\n  hint: {plain.meant(name, list(PLOTS))}there are {known}")
     return PLOTS[name]
 
 

@@ -50,8 +50,9 @@ COLUMNS = ("panel", "unit", "series", "t", "value", WINDOW)
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per sample: the axes and repetition, panel, unit, series (a flow, `ping` or `total`), t (s), value.
-    Several pings are `ping EF`, ...; with flows in both directions, the totals are `total up` and `total down`. Of many
-    flows, one row per bin: `value` is the median of the `n` active flows, between p10 and p90.
+    Several pings are `ping EF`, ...; with flows in both directions, the totals are `total up` and `total down`, each if
+    it is of several flows. Of many flows, one row per bin: `value` is the median of the `n` active flows, between p10
+    and p90.
     """
     runs = _one_of_each(results.runs)
     if len(runs) > MAX_RUNS:
@@ -173,9 +174,10 @@ def _goodput(read: Read) -> list[pd.DataFrame]:
         return [_over(GOODPUT, cells, read.flows), *totals]
     table = bins.goodput(run, read.choice)
     parts = [_series(GOODPUT, table["flow"], table["t"], table["mbps"])]
-    if table["flow"].nunique() > 1:
-        names = pd.Series(_ways(run, table["flow"]), index=table.index)
-        parts += [_total(name, table[(names == name).to_numpy()]) for name in names.unique()]
+    for name, theirs in table.groupby(_ways(run, table["flow"]), sort=False):
+        # The total of one flow would cover its line.
+        if theirs["flow"].nunique() > 1:
+            parts.append(_total(str(name), theirs))
     return parts
 
 

@@ -3,7 +3,7 @@
 `tailback.scenario` creates it from an experiment file; backends run it, results store it, analysis reads it.
 """
 
-from tailback.resolved.codec import ScenarioUnreadable, of_json, to_json
+from tailback.resolved.codec import ScenarioUnreadable, of_json, to_json, to_text
 from tailback.resolved.devices import Device, mean_rate, rate_of, rates_of, shaped_rate
 from tailback.resolved.links import Change, Link, Route, Trace
 from tailback.resolved.paths import Path, Paths
@@ -81,4 +81,5 @@ __all__ = [
     "rates_of",
     "shaped_rate",
     "to_json",
+    "to_text",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from tailback.resolved import Scenario, to_json
+from tailback.resolved import Scenario, to_text
 
 HASH_LENGTH = 8
 """Hexadecimal digits of the scenario's digest in a folder name."""
@@ -41,21 +41,33 @@ class RunPlan(Struct, frozen=True):
 
     def identity(self, backend: str) -> str:
         """Digest of everything that tables and summary depend on."""
-        parts = {"scenario": to_json(self.scenario), "measure": self.measure, "axes": dict(self.axes)}
-        return digest({**parts, "backend": backend, "fingerprint": self.fingerprint})
+        parts = {"measure": self.measure, "axes": dict(self.axes), "backend": backend, "fingerprint": self.fingerprint}
+        # `scenario` is the last of these keys, and its text is made without the objects of Python.
+        found = hashlib.sha256(_compact(parts)[:-1] + b',"scenario":')
+        found.update(scenario_text(self.scenario))
+        found.update(b"}")
+        return found.hexdigest()
 
 
 def digest(document: Any) -> str:
     """SHA-256 of a JSON document, independent of key order."""
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_compact(document)).hexdigest()
+
+
+def scenario_text(scenario: Scenario) -> bytes:
+    """The text of a scenario that `digest` reads of its JSON document."""
+    return to_text(scenario, "alphabetical")
+
+
+def _compact(document: Any) -> bytes:
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def run_name(axes: Mapping[str, str], repetition: int, scenario: Scenario) -> str:
     """The name of a run: axis values, repetition, digits of the scenario's digest (`L10M-cubic-r1-3f2a9c01`)."""
     label = "-".join(_plain(value) for value in axes.values())[:LONGEST_LABEL]
     parts = [label] if label else []
-    return "-".join([*parts, f"r{repetition}", digest(to_json(scenario))[:HASH_LENGTH]])
+    return "-".join([*parts, f"r{repetition}", hashlib.sha256(scenario_text(scenario)).hexdigest()[:HASH_LENGTH]])
 
 
 def _plain(value: str) -> str:

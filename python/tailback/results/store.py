@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct, field
 
 from tailback import _core
-from tailback.resolved import to_json
+from tailback.resolved import Scenario, to_text
 from tailback.results import durable, provenance, soundness, tables
 from tailback.results.errors import FolderTaken, ResultsUnwritable, RunDamaged
 from tailback.results.identity import RunPlan, digest
@@ -179,7 +179,7 @@ class Store(Struct, frozen=True):
             "status": "ok",
             **self._of(run),
             "measure": run.measure,
-            "scenario": to_json(run.scenario),
+            "scenario": run.scenario,
             "versions": provenance.versions(),
             "host": provenance.host(),
             "kernel": provenance.kernel(),
@@ -336,8 +336,22 @@ def _json(document: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> bytes:
     """A document with indented lines. Python's encoder is in C only without indentation, so msgspec indents its text,
     in a sixth of the time; what is not a number, which standard JSON does not have, it does not read.
     """
-    text = json.dumps(document, ensure_ascii=False)
+    return _indented(_on_one_line(document)) + b"\n"
+
+
+def _indented(text: bytes) -> bytes:
     try:
-        return msgspec.json.format(text, indent=INDENT).encode() + b"\n"
+        return msgspec.json.format(text, indent=INDENT)
     except msgspec.DecodeError:
-        return (json.dumps(document, indent=INDENT, ensure_ascii=False) + "\n").encode()
+        return json.dumps(json.loads(text), indent=INDENT, ensure_ascii=False).encode()
+
+
+def _on_one_line(document: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> bytes:
+    if not isinstance(document, Mapping):
+        return _encoded(document)
+    return b"{" + b",".join(b"%b:%b" % (_encoded(key), _encoded(value)) for key, value in document.items()) + b"}"
+
+
+def _encoded(value: Any) -> bytes:
+    """A value as JSON; a scenario may have 100,000 flows, of which `to_text` makes no objects."""
+    return to_text(value) if isinstance(value, Scenario) else json.dumps(value, ensure_ascii=False).encode()

@@ -24,12 +24,12 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tailback.scenario import defaults, paths
+from tailback.scenario import defaults, meant, paths
 from tailback.scenario.document import Node, at, is_one_value, put, without, words
 from tailback.scenario.errors import Finding
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys
-from tailback.tc.errors import WordError, nearest_hint
+from tailback.tc.errors import WordError
 from tailback.tc.units import shown
 
 #: More configurations than this are taken for a mistake, and refused before they use up the memory.
@@ -186,7 +186,8 @@ def _labelled(name: str, values: Node, *, by_name: bool, tree: Node) -> list[tup
     if isinstance(values.value, dict):
         return list(values.value.items())
     if by_name:
-        hint = f"{nearest_hint(name, known_names(tree))}; an axis of your own needs labels: {{A: {{cc: bbr}}, B: ...}}"
+        near = meant.path_hint(name, known_names(tree))
+        hint = f"{near}; an axis of your own needs labels: {{A: {{cc: bbr}}, B: ...}}"
         raise _refused(name, values, f"`{name}` names no key and no variable", hint)
     labels = [_label(name, value) for value in values.items()]
     for label, count in Counter(labels).items():

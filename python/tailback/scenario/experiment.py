@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from tailback.algorithms import CoreRegistry, Registry
 from tailback.resolved import Scenario
-from tailback.scenario import axes, check, findings, resolve, sets
+from tailback.scenario import axes, check, findings, resolve, sets, variables
 from tailback.scenario.axes import Variant
 from tailback.scenario.document import Node, at, plain, without
 from tailback.scenario.errors import Finding, ScenarioError
@@ -170,12 +170,15 @@ class _Reading:
         self.registry = registry
         self.folder = folder
         self.findings = list(wrong)
+        self.variables: Collection[str] = ()
+        """The variables of the configuration that is read."""
 
     def configurations(self, variants: Iterable[Variant]) -> Iterator[Configuration]:
         for variant in variants:
             substitution = Substitution(variant.tree.entries().get("let"), tuple(Keys.model_fields))
             tree = substitution.apply(without(without(variant.tree, ("let",)), ("vary",)))
             self.findings.extend(substitution.findings)
+            self.variables = substitution.names
             expansion = Expansion()
             tree = expansion.apply(tree)
             if expansion.findings:
@@ -213,7 +216,7 @@ class _Reading:
         return Keys.model_validate(plain(tree), context={"registry": self.registry, "folder": self.folder})
 
     def _note(self, wrong: Iterable[Problem], tree: Node) -> None:
-        self.findings.extend(findings.located(problem, tree) for problem in wrong)
+        self.findings.extend(findings.located(variables.braced(problem, self.variables), tree) for problem in wrong)
 
 
 def _asks_for(problem: Problem, removed: Collection[Loc]) -> bool:

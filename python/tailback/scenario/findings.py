@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from tailback.scenario import meant
 from tailback.scenario.document import Node, nearest
 from tailback.scenario.errors import Finding
 from tailback.scenario.network import Problem
@@ -60,7 +61,7 @@ def _word(details: ErrorDetails) -> tuple[str, str]:
 def _unknown_key(details: ErrorDetails) -> tuple[str, str]:
     *parent, key = details["loc"]
     known = keys_at(tuple(parent))
-    return f"there is no key `{shown(key)}` here", nearest_hint(str(key), known)
+    return f"there is no key `{shown(key)}` here", meant.hint(tuple(parent), str(key), known)
 
 
 def _missing(details: ErrorDetails) -> tuple[str, str]:

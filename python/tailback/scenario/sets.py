@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from tailback.scenario import axes, own_controls, paths
+from tailback.scenario import axes, meant, own_controls, paths
 from tailback.scenario.document import Node, at, words
 from tailback.scenario.errors import Finding, ScenarioError, Where
 from tailback.scenario.reader import OVERRIDE, read_value
@@ -45,7 +45,7 @@ def _applied(tree: Node, key: str, value: Node) -> Node:
     loc = axes.target(key, tree)
     if loc is None:
         names = [*(vary.entries() if vary is not None else []), *axes.known_names(tree)]
-        raise WordError(f"`{key}` names no key", nearest_hint(key, names))
+        raise WordError(f"`{key}` names no key", meant.path_hint(key, names))
     if _lists_controls(key, value):
         axis_of_controls = {**(vary.entries() if vary is not None else {}), key: value}
         return replace(tree, value={**tree.entries(), "vary": Node(axis_of_controls, value.where)})

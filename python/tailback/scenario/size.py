@@ -1,7 +1,8 @@
-"""A lower bound on the memory of a run, from the rows that it will certainly record.
+"""A lower bound on the memory of a run, from the rows that it will certainly record and from its flows.
 
-The rows of samples and of pings are certain. Rows of events (drops, PPDUs, ACKs) and packets in flight are not; for
-them the simulator has a limit (`crates/world/src/world.rs held`).
+The rows of samples and of pings are certain, and so is what each flow takes, however short it is; of `arrivals` the
+expected number counts. Rows of events (drops, PPDUs, ACKs) and packets in flight are not certain; for them the
+simulator has a limit (`crates/world/src/world.rs held`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,12 @@ INTERVAL: Loc = ("measure", "interval")
 ROUTE_BYTES = 8
 """Bytes of the next hop of a pair of hosts. [crates/world/src/route.rs Routes]"""
 
+FLOW_BYTES = 1400
+"""Memory of a flow besides its samples, in the measure of rows, of which the peak is `fitting.memory.COPIES` times as
+much: 7 kB per flow were measured for 15,000 and 6 kB for 60,000 flows of 30 kB: their entries, JSON, sockets, rows of
+`flows` and `events`, and summary.
+"""
+
 RowBytes = Mapping[str, int]
 """Bytes of a row by table."""
 
@@ -47,7 +54,7 @@ class Part(Struct, frozen=True):
 
 
 class Size(Struct, frozen=True):
-    """Lower bounds on the rows of a run and on their memory."""
+    """Lower bounds on the rows of a run, and on the memory of rows and flows."""
 
     rows: int
     size: int
@@ -55,9 +62,10 @@ class Size(Struct, frozen=True):
 
 
 def size_of(keys: Keys, row_bytes: RowBytes) -> Size:
-    """The certain rows of a run, and their memory."""
+    """The certain rows of a run, and the memory of these and of its flows."""
     found = parts(keys)
-    return Size(sum(sum(part.rows.values()) for part in found), sum(part.bytes(row_bytes) for part in found))
+    of_flows = FLOW_BYTES * sum(flow.opens for flow in flows(keys))
+    return Size(sum(sum(part.rows.values()) for part in found), sum(part.bytes(row_bytes) for part in found) + of_flows)
 
 
 def parts(keys: Keys) -> list[Part]:
@@ -66,7 +74,9 @@ def parts(keys: Keys) -> list[Part]:
 
 
 def refuse_larger(experiment: Experiment, limit: int, row_bytes: RowBytes) -> None:
-    """Raises `ScenarioError` if the certain rows of a run need more than `limit` bytes, for each interval to change."""
+    """Raises `ScenarioError` if the certain rows of a run need more than `limit` bytes, for each interval to change, or
+    if its flows do, for the entry that opens most.
+    """
     wrong = [finding for each in experiment.configurations for finding in _too_large(each, limit, row_bytes)]
     if wrong:
         raise ScenarioError(wrong)
@@ -97,6 +107,7 @@ def _too_large(configuration: Configuration, limit: int, row_bytes: RowBytes) ->
         message = f"the routes of {hosts} hosts need {memory_word(ROUTE_BYTES * hosts**2)} of memory"
         hint = f"a run may use {memory_word(limit)} here: connect at most {math.isqrt(limit // ROUTE_BYTES)} hosts"
         yield Finding(nearest(configuration.tree, ("links",)).where, "links", message, hint)
+    yield from _too_many_flows(configuration, limit)
     found = parts(keys)
     total = sum(part.bytes(row_bytes) for part in found)
     if total <= limit:
@@ -115,6 +126,19 @@ def _too_large(configuration: Configuration, limit: int, row_bytes: RowBytes) ->
             enough = time_word(_rounded_up(-(-part.interval_ns * size // max(share, 1))))
             hint = f"give {enough} or more, a `duration` of at most {shortest}, or run fewer at a time: --jobs 1"
             yield Finding(nearest(configuration.tree, part.loc).where, show(part.loc), message, hint)
+
+
+def _too_many_flows(configuration: Configuration, limit: int) -> Iterator[Finding]:
+    found = flows(configuration.keys)
+    count = sum(flow.opens for flow in found)
+    if FLOW_BYTES * count <= limit:
+        return
+    most = max(found, key=lambda flow: flow.opens)
+    message = f"about {count:,} flows need {memory_word(FLOW_BYTES * count)} of memory, "
+    message += f"but a run may use {memory_word(limit)} here; this entry opens {most.opens:,}"
+    hint = f"have at most {limit // FLOW_BYTES:,} flows: fewer arrivals or `flows`, or a shorter `duration`; "
+    hint += "or run fewer at a time: --jobs 1"
+    yield Finding(nearest(configuration.tree, most.loc).where, show(most.loc), message, hint)
 
 
 def memory_word(count: int) -> str:

@@ -8,11 +8,13 @@ limited, because a few variables that repeat each other ten times would exhaust 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from msgspec.structs import replace
 
 from tailback.scenario.document import Node
 from tailback.scenario.errors import Finding
+from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc, show
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown
@@ -25,6 +27,7 @@ LONGEST_TOGETHER = 10_000_000
 DEEPEST = 50
 
 _USE = re.compile(r"\$\{([^}]*)\}")
+_UNBRACED = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -52,6 +55,11 @@ class Substitution:
         except WordError as error:
             self.findings.append(Finding(node.where, show(loc), error.message, error.hint))
             return node
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of the variables."""
+        return self._variables.keys()
 
     def _declare(self, let: Node, known_keys: tuple[str, ...]) -> None:
         if not isinstance(let.value, dict):
@@ -114,3 +122,10 @@ class Substitution:
             inner = isinstance(variable.value, str) and "${" in variable.value
             self._values[name] = self._replaced(variable, (*using, name)) if inner else variable
         return self._values[name]
+
+
+def braced(problem: Problem, names: Collection[str]) -> Problem:
+    """The problem, with another hint if its value has a variable as a shell would have it: `$rate`."""
+    used = (found[1] for found in _UNBRACED.finditer(problem.message) if found[1] in names)
+    name = next(used, None)
+    return problem if name is None else Problem(problem.loc, problem.message, f"write the variable as `${{{name}}}`")

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from msgspec import Struct, field
 
 from tailback import qdiscs
 from tailback.qdiscs import series
-from tailback.resolved import ControlSource
+from tailback.resolved import Control, ControlSource
 from tailback.tc import options as tc
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.rows import Parameter, Row
@@ -56,7 +57,7 @@ class Class(Struct, frozen=True):
     child: Algorithm | None
 
 
-class Algorithm(Struct, frozen=True):
+class Algorithm(Struct, frozen=True, dict=True):
     """An algorithm with the given options in base units; a discipline may have a child or classes."""
 
     kind: str
@@ -74,6 +75,11 @@ class Algorithm(Struct, frozen=True):
         """The disciplines directly below."""
         own = () if self.child is None else (self.child,)
         return own + tuple(each.child for each in self.classes if each.child is not None)
+
+    @cached_property
+    def control(self) -> Control:
+        """The congestion control of a resolved scenario, which all flows of an entry share."""
+        return Control(name=self.kind, options=dict(self.options), parameters=dict(self.parameters))
 
 
 def discipline(text: object, rows: Sequence[Row]) -> Algorithm:

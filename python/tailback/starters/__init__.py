@@ -94,8 +94,17 @@ def _write(paths: dict[Path, str], words: dict[str, str]) -> list[Path]:
             raise NotStarted(f"{path} exists\n  hint: choose another name, or remove it")
     for path, template in paths.items():
         text = (FOLDER / template).read_text(encoding="utf-8")
-        path.write_text(_aligned(Template(text).safe_substitute(words)), encoding="utf-8")
+        try:
+            path.write_text(_aligned(Template(text).safe_substitute(words)), encoding="utf-8")
+        except OSError as error:
+            raise NotStarted(f"cannot write {path}: {error.strerror}\n  hint: {_remedy(path)}") from error
     return list(paths)
+
+
+def _remedy(path: Path) -> str:
+    if path.parent.is_dir():
+        return "choose another folder, in which you may write"
+    return f"make its folder first: mkdir -p {path.parent}"
 
 
 _COMMAND = re.compile(r"(?P<command>#   tailback .*?) {2,}(?P<remark># .*)")

@@ -1,24 +1,27 @@
 """Computes the tables of a comparison from paired runs."""
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
 
 from tailback.analysis import Window, cwnd_samples, tcp_rtt_samples
 from tailback.analysis.differences import SummaryPair, paired_metrics
 from tailback.analysis.distances import SamplePair, distances
 from tailback.analysis.divergence import (
+    JUDGED,
+    TIME,
     Threshold,
     Traces,
     aligned,
     around,
     default_threshold,
     events_between,
-    first_divergences,
+    firsts,
     interval_before,
 )
 from tailback.analysis.equivalence import undecided
@@ -26,6 +29,7 @@ from tailback.analysis.matrix import deviations
 from tailback.analysis.metric import Summary
 from tailback.analysis.metrics import Samples, by_reason, counted, counted_at_radios, drops_by_counters
 from tailback.analysis.rows import with_axes
+from tailback.analysis.table import Columns
 from tailback.analysis.tolerances import NONE, Tolerance, judged, share_within
 from tailback.results import Pairing, RunFolder, RunPair
 from tailback.results.pairing import CANDIDATE, REFERENCE, Side
@@ -112,13 +116,53 @@ class Divergence:
 def compare(pairing: Pairing, criteria: Criteria) -> Comparison:
     """Compares paired runs by the given criteria."""
     pairs = [SummaryPair(pair.configuration, *_counted_alike(pair)) for pair in pairing.pairs]
+    sampled = [_sampled(pair, criteria) for pair in pairing.pairs if _has_samples(pair)]
     return Comparison(
         pairing,
         criteria,
         judged=judged(paired_metrics(pairs), criteria.tolerances),
-        distances=distances(_samples(pairing)),
-        divergences=_divergences(pairing, criteria),
+        distances=distances(_pooled(sampled)),
+        divergences=pd.DataFrame([row for each in sampled for row in each.divergences], columns=list(DIVERGENCES)),
     )
+
+
+class _Sampled(Struct, frozen=True):
+    """What a comparison needs of the samples of the sockets of two runs."""
+
+    configuration: int
+    samples: Mapping[str, tuple[Samples, Samples]]
+    """RTT and cwnd in the window, of all flows."""
+    divergences: Sequence[tuple[Any, ...]]
+    """Rows of `DIVERGENCES`."""
+
+
+def _sampled(pair: RunPair, criteria: Criteria) -> _Sampled:
+    """Reads the samples of a pair. No table is kept, because a comparison may have thousands of pairs."""
+    found = _traces(pair, None if _at_each_ack(pair) else (TIME, "flow", "rtt", *JUDGED))
+    windows = [Window(*run.window_ns) for run in _runs(pair)]
+    sides = list(zip((found.reference, found.candidate), windows, strict=True))
+    reference, candidate = ((tcp_rtt_samples(*side), _cwnd(*side)) for side in sides)
+    rows = firsts(found, criteria.threshold or default_threshold(found.sampling))
+    return _Sampled(
+        pair.configuration,
+        {"tcp_rtt_ms": (reference[0], candidate[0]), "cwnd_segments": (reference[1], candidate[1])},
+        [(pair.configuration, pair.repetition, *row) for row in rows],
+    )
+
+
+def _cwnd(tcp_info: Columns, window: Window) -> Samples:
+    return np.concatenate([np.empty(0), *cwnd_samples(tcp_info, window).values()])
+
+
+def _pooled(sampled: Sequence[_Sampled]) -> Iterator[SamplePair]:
+    """RTT and cwnd of all flows and repetitions of each configuration."""
+    by_configuration: dict[int, list[_Sampled]] = {}
+    for each in sampled:
+        by_configuration.setdefault(each.configuration, []).append(each)
+    for configuration, group in sorted(by_configuration.items()):
+        for quantity, unit in (("tcp_rtt_ms", "ms"), ("cwnd_segments", "segments")):
+            sides = zip(*(each.samples[quantity] for each in group), strict=True)
+            yield SamplePair(configuration, quantity, unit, *map(np.concatenate, sides))
 
 
 def _counted_alike(pair: RunPair) -> tuple[Summary, Summary]:
@@ -161,11 +205,10 @@ def divergence(comparison: Comparison, configuration: int) -> Divergence | None:
     pair = comparison.pairing.of(configuration)[0]
     table = comparison.divergences
     found = table[(table["configuration"] == configuration) & (table["repetition"] == pair.repetition)]
-    traces = _traces(pair)
-    if found.empty or traces is None:
+    if found.empty:
         return None
     first = found.sort_values("t", kind="stable").iloc[0]
-    samples, flow, place = aligned(traces), str(first["flow"]), int(first["place"])
+    samples, flow, place = aligned(_traces(pair)), str(first["flow"]), int(first["place"])
     between = interval_before(samples, flow, place)
     sides = {REFERENCE: pair.reference, CANDIDATE: pair.candidate}
     return Divergence(
@@ -180,60 +223,25 @@ def divergence(comparison: Comparison, configuration: int) -> Divergence | None:
     )
 
 
-def _samples(pairing: Pairing) -> Iterator[SamplePair]:
-    """RTT and cwnd of all flows and repetitions of each configuration."""
-    for configuration in range(len(pairing.configurations)):
-        pairs = [pair for pair in pairing.of(configuration) if _traces(pair) is not None]
-        for quantity, unit, read in (("tcp_rtt_ms", "ms", _rtt), ("cwnd_segments", "segments", _cwnd)):
-            sides = [_pooled(read(run) for run in runs) for runs in zip(*map(_runs, pairs), strict=True)]
-            if sides:
-                yield SamplePair(configuration, quantity, unit, *sides)
-
-
 def _runs(pair: RunPair) -> tuple[RunFolder, RunFolder]:
     return pair.reference, pair.candidate
 
 
-def _pooled(parts: Iterator[Samples]) -> Samples:
-    return np.concatenate(list(parts))
+def _has_samples(pair: RunPair) -> bool:
+    return all(run.has("tcp_info") for run in _runs(pair))
 
 
-def _rtt(run: RunFolder) -> Samples:
-    return tcp_rtt_samples(run.tcp_info, Window(*run.window_ns))
-
-
-def _cwnd(run: RunFolder) -> Samples:
-    flows = cwnd_samples(run.tcp_info, Window(*run.window_ns)).values()
-    return np.concatenate([np.empty(0), *flows])
-
-
-def _divergences(pairing: Pairing, criteria: Criteria) -> pd.DataFrame:
-    parts = [found for pair in pairing.pairs if (found := _of_pair(pair, criteria)) is not None]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(DIVERGENCES))
-
-
-def _of_pair(pair: RunPair, criteria: Criteria) -> pd.DataFrame | None:
-    traces = _traces(pair)
-    if traces is None:
-        return None
-    threshold = criteria.threshold or default_threshold(traces.sampling)
-    found = first_divergences(aligned(traces), threshold)
-    found.insert(0, "configuration", pair.configuration)
-    found.insert(1, "repetition", pair.repetition)
-    return found if len(found) else None
-
-
-def _traces(pair: RunPair) -> Traces | None:
-    """The traces of both runs; `None` if a side has no `tcp_info`."""
-    if not (pair.reference.has("tcp_info") and pair.candidate.has("tcp_info")):
-        return None
-    records = [run.scenario.record for run in _runs(pair)]
-    return Traces(
-        pair.reference.tcp_info,
-        pair.candidate.tcp_info,
-        sampling="ack" if all(record.tcp_info == "ack" for record in records) else "interval",
-        interval_ns=max(record.interval_ns for record in records),
+def _traces(pair: RunPair, columns: Sequence[str] | None = None) -> Traces:
+    """The traces of both runs: these columns, or frames with all of them."""
+    reference, candidate = (
+        run.tcp_info if columns is None else run.columns("tcp_info", columns) for run in _runs(pair)
     )
+    interval_ns = max(run.scenario.record.interval_ns for run in _runs(pair))
+    return Traces(reference, candidate, "ack" if _at_each_ack(pair) else "interval", interval_ns)
+
+
+def _at_each_ack(pair: RunPair) -> bool:
+    return all(run.scenario.record.tcp_info == "ack" for run in _runs(pair))
 
 
 def _events(run: RunFolder, flow: str, between: tuple[float, float]) -> pd.DataFrame:

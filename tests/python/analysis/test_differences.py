@@ -114,6 +114,25 @@ def test_the_p_value_is_that_of_a_permutation_test() -> None:
     assert difference(values(1, 2), values(8, 9)).p == pytest.approx(1 / 3)
 
 
+def test_tests_of_a_whole_table_are_those_of_each_metric() -> None:
+    random = np.random.default_rng(1)
+
+    def summary() -> dict[str, object]:
+        return {**SUMMARY, "goodput_mbps": {"total": float(random.choice([8, 9, 9.5, random.normal(9, 1)]))}}
+
+    sizes = {0: 1, 1: 2, 2: 3, 3: 5, 4: 5, 5: 7, 6: 9, **dict.fromkeys(range(7, 70), 4)}
+    pairs = [SummaryPair(number, summary(), summary()) for number, count in sizes.items() for _ in range(count)]
+    pairs.append(SummaryPair(3, {"goodput_mbps": {}}, summary()))
+    paired = paired_metrics(pairs)
+    found = differences(paired)
+    for row in found.to_dict("records"):
+        rows = paired[(paired["configuration"] == row["configuration"]) & (paired["metric"] == row["metric"])]
+        reference, candidate = (rows[side].to_numpy(np.float64) for side in ("reference", "candidate"))
+        alone = difference(reference, candidate, METRICS[row["metric"]].number.test or "permutation")
+        assert row["pairs"] == alone.pairs
+        assert repr([row["p"], row["low"], row["effect"]]) == repr([alone.p, alone.low, alone.effect])
+
+
 def test_counts_are_tested_by_ranks_so_that_one_burst_does_not_decide() -> None:
     calm, burst = values(3, 1, 4, 2, 5), values(6, 7, 8, 9, 9000)
     assert difference(calm, burst, "Mann–Whitney").p == pytest.approx(2 / 252)

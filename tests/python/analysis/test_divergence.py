@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from counted import calls_per_item
+from tailback.analysis import divergence
 from tailback.analysis.divergence import (
     AT_EACH_ACK,
     AT_INTERVALS,
@@ -52,7 +53,33 @@ def traces(reference: pd.DataFrame, candidate: pd.DataFrame, sampling: Sampling 
 
 def firsts(found: Traces, threshold: Threshold = AT_INTERVALS) -> list[tuple[object, ...]]:
     table = first_divergences(aligned(found), threshold)
+    assert_same_rows(divergence.firsts(found, threshold), table)
     return [tuple(row) for row in table[["flow", "column", "place", "t"]].itertuples(index=False)]
+
+
+def assert_same_rows(rows: list[divergence.First], table: pd.DataFrame) -> None:
+    """Rows that were found column by column are those of the joined table, to the bit."""
+    columns = ["flow", "column", "place", "t", "reference", "candidate"]
+    assert list(table.columns) == columns
+    pd.testing.assert_frame_equal(
+        pd.DataFrame(rows, columns=columns), pd.DataFrame([*table.itertuples(index=False)], columns=columns),
+        check_exact=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_samples_at_intervals_are_compared_as_in_the_joined_table(seed: int) -> None:
+    random = np.random.default_rng(seed)
+
+    def side(flows: list[str]) -> pd.DataFrame:
+        rows = random.integers(1, 80)
+        numbers = {name: random.choice([0.0, 5.0, 5.4, 100.0, np.nan], rows) for name in divergence.JUDGED}
+        times = np.sort(random.integers(0, 40, rows) / 10 + random.choice([0, 6e-5, 0.03], rows))
+        return pd.DataFrame({"t": times, "flow": random.choice(flows, rows), **numbers})
+
+    reference, candidate = side(["b", "a", "c"]), side(["d", "c", "a"]).drop(columns="unacked")
+    for threshold in (AT_INTERVALS, AT_EACH_ACK):
+        firsts(traces(reference, candidate), threshold)
 
 
 def test_equal_traces_do_not_diverge() -> None:
@@ -176,4 +203,4 @@ def test_divergences_of_many_flows_take_a_few_calls_for_each_further_flow() -> N
 
     known = {flows: of_flows(flows) for flows in (100, 400)}
     assert len(first_divergences(aligned(known[100]), AT_INTERVALS)) == 101
-    assert calls_per_item(lambda flows: first_divergences(aligned(known[flows]), AT_INTERVALS)) < 20
+    assert calls_per_item(lambda flows: divergence.firsts(known[flows], AT_INTERVALS)) < 20

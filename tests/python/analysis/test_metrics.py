@@ -101,6 +101,12 @@ def test_percentiles_interpolate_linearly_between_order_statistics() -> None:
     assert halfway["p50"] == 1.5
 
 
+def test_a_single_sample_is_its_own_mean_and_percentiles() -> None:
+    one, same = percentiles(np.array([0.1 + 0.2])), percentiles(np.array([0.1 + 0.2, 0.1 + 0.2]))
+    assert one is not None and same is not None
+    assert list(one.items()) == [*{**same, "n": 1}.items()]
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 10, 99, 100, 101, 5000])
 @pytest.mark.parametrize("digits", [0, 3, 17])
 def test_quantiles_are_those_of_numpy_to_the_bit(count: int, digits: int) -> None:

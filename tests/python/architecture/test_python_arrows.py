@@ -25,11 +25,11 @@ BELOW: dict[str, set[str]] = {
     "backends": {"_core", "tc", "qdiscs", "kernel", "testbed", "resolved"},
     "drill": {"_core", "backends", "limits"},
     "results": {"_core", "resolved"},
-    "analysis": {"_core", "resolved"},
+    "analysis": {"_core", "plain", "resolved"},
     "fitting": {"_core", "resolved", "scenario", "backends"},
     "sweep": {"resolved", "scenario", "backends", "fitting", "results", "analysis"},
     "advice": {"results", "analysis"},
-    "plots": {"results", "analysis", "advice"},
+    "plots": {"plain", "results", "analysis", "advice"},
     "report": {"scenario", "results", "analysis", "plots"},
     "formats": {
         "_core",

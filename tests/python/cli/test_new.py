@@ -61,6 +61,10 @@ def test_an_experiment_is_written_by_its_name(tmp_path: Path) -> None:
     done = in_process("new", "home-link", tmp_path / "mine.yaml")
     assert done.stdout.strip() == str(tmp_path / "mine.yaml")
     assert "exists" in in_process("new", "home-link", tmp_path / "mine.yaml", status=2).stderr
+    told = in_process("new", "home-link", tmp_path / "no" / "mine.yaml", status=2).stderr
+    assert told.endswith(f"No such file or directory\n  hint: make its folder first: mkdir -p {tmp_path}/no\n")
+    told = in_process("new", "home-link", tmp_path / "mine.yaml" / "x.yaml", status=2).stderr
+    assert "mine.yaml/x.yaml: Not a directory" in told
 
 
 def test_remarks_behind_commands_stand_in_one_column(tmp_path: Path) -> None:

@@ -76,7 +76,16 @@ def test_a_sweep_answers_questions(swept: Path) -> None:
             ("sensitivity", "out", "--where", "cc=reno", "--where", "tsq=off"),
             "no axis of `out` has more than one value",
         ),
-        (("pareto", "two.yaml"), "contains no results"),
+        (("pareto", "two.yaml"), "`two.yaml` is a file, and no results"),
+        (("recommend", "out", "--best", "goodputt"), "did you mean `goodput`? use one of"),
+        (("plot", "out", "-p", "cdff"), "did you mean `cdf`? there are"),
+        (("plot", "out", "-p", "cdf", "--metric", "pingg"), "did you mean `ping`? --metric is one of"),
+        (("plot", "out", "-p", "heatmap", "--metric", "goodputt"), "did you mean `goodput`? there is"),
+        (("plot", "out", "-p", "heatmap", "--where", "cc=reno"), "needs two axes that vary, and there is `tsq`"),
+        (("plot", "out", "-p", "bar", "--x", "tsqs"), "did you mean `tsq`? there is"),
+        (("compare", "out", "out", "--tolerance", "goodput"), "write --tolerance goodput=3%"),
+        (("export", "out"), "--flent or --csv is missing"),
+        (("export", "out", "--csv", "--flent"), "--flent and --csv exclude each other"),
     ],
 )
 def test_a_question_without_an_answer_is_reported(swept: Path, words: tuple[str, ...], told: str) -> None:

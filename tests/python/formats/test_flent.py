@@ -24,7 +24,7 @@ from tailback.formats import NotExportable, NotReadable, export_csv, export_flen
 from tailback.formats.flent import FlentFile, read, write
 from tailback.formats.flent.names import named
 from tailback.resolved import Observed, to_json
-from tailback.results import Results, combined
+from tailback.results import Results, RunFolder, combined
 from waiting import GENEROUS_S
 
 FLENT = shutil.which("flent")
@@ -269,6 +269,29 @@ def test_the_metadata_contains_the_whole_experiment(nup: Results, tmp_path: Path
     held = json.loads(said[said.index("[") : said.rindex("]") + 1])[0]["TAILBACK"]
     assert held["manifest"]["scenario"] == to_json(nup.runs[0].scenario)
     assert held["manifest"]["seed"] == nup.runs[0].seed
+
+
+def test_the_rows_of_a_queue_are_its_counters_and_what_they_grew_by(nup: Results, tmp_path: Path) -> None:
+    run = nup.runs[0]
+    rows = read(export_flent(nup, tmp_path, None)[0]).raw_values["qdisc_stats_router-to-server"]
+    roots = run.qdisc[(run.qdisc["device"] == "router -> server") & (run.qdisc["depth"] == 0)]
+    assert len(rows) == len(roots) > 100
+    assert [row["sent_bytes"] for row in rows] == roots["sent_bytes"].to_list()
+    dropped = roots["dropped"].astype(np.float64)
+    assert [row["dropped"] for row in rows] == dropped.diff().fillna(dropped).to_list()
+    departed = roots["sent_bytes"].astype(np.float64).diff()
+    delays = (roots["backlog_bytes"] / departed * 0.1 * 1e3).where(departed > 0, 0.0)
+    assert [row["delay"] for row in rows] == delays.to_list()
+
+
+def test_a_file_of_flows_and_pings_is_made_without_frames(
+    nup: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(_run: RunFolder, name: str) -> pd.DataFrame:
+        raise AssertionError(f"a sweep has a thousand tables like {name}")
+
+    monkeypatch.setattr(RunFolder, "table", made)
+    assert export_flent(nup, tmp_path, None)
 
 
 def test_an_exported_file_can_be_imported(nup: Results, tmp_path: Path) -> None:

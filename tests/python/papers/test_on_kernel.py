@@ -11,7 +11,7 @@ from tailback import scenario
 from tailback.backends.uml import suitable
 from tailback.kernel import Kernel
 from tailback.kernel.cache import Manifest
-from tailback.papers import UnknownPaper, Wanted, beside, load_paper, papers, score
+from tailback.papers import UnknownPaper, Wanted, beside, kernel_document, load_paper, papers, score
 from tailback.papers.figures import DRAWINGS
 from tailback.papers.on_kernel import configurations, folder_of, in_words
 from tailback.papers.reproduction import experiment_file, variables_of
@@ -76,6 +76,28 @@ def test_a_control_that_should_be_there_and_is_not_makes_a_claim_unmeasured() ->
     without = results(upload("bbr", 50.0), upload("nv", 50.0))
     (row,) = score(TON22, claims, {"tsq": without}, frozenset({"bbr2"}))
     assert row.status == "skipped"
+
+
+def test_a_claim_has_a_table_with_a_row_for_each_quantity_and_a_column_for_each_side() -> None:
+    claims = [claim for claim in TON22.claims if claim.id == "ton22-f5a-low"]
+    left_out = frozenset({"bbr2"})
+    (there,), (here,) = (score(TON22, claims, {"tsq": uploads(goodput)}, left_out) for goodput in (50.0, 90.0))
+    says, _, goodput, ping, *_ = kernel_document.claims([(there, here)])
+    assert says.startswith("**`f5a-low` holds on the simulator, does not hold on the kernel:** with ath9k ")
+    within, outside = (f"*{{}}:* {words}" for words in ("51.5 ± 6.4 Mbit/s", "91.5 ± 6.4 Mbit/s (!)"))
+    sides = ["<br>".join(map(words.format, SLOW)) for words in (within, outside)]
+    assert goodput == f"| goodput | 30 … 80 Mbit/s | {' | '.join(sides)} |"
+    assert ping.startswith("| ping | 1.2 … 3.2 ms | *bbr:* 2 ms<br>")
+    assert next(kernel_document.claims([(here, here)])).startswith("**`f5a-low` holds on neither side:** ")
+
+
+def test_the_committed_page_has_the_tables_of_today() -> None:
+    page = kernel_document.PAGE.read_text(encoding="utf-8")
+    assert page.startswith(kernel_document.INTRODUCTION)
+    said = [claim for claim in TON22.claims if f":** {claim.says}. *Measured:* {claim.measure}.\n\n" in page]
+    assert len(said) == page.count("| quantity | expected | simulator | kernel |\n|---|---|---|---|\n") == 10
+    for claim in said:
+        assert all(f"\n| {quantity} | {bound} | " in page for quantity, bound in claim.expected.items())
 
 
 def test_both_sides_of_a_configuration_are_means_over_its_repetitions() -> None:

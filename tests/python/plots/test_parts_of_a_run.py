@@ -72,6 +72,16 @@ def test_both_directions_are_drawn_apart_with_the_pings_below(results: Results) 
     assert len(PLOTS["rrul"].draw(table).axes) == 3
 
 
+def test_a_total_is_drawn_of_several_flows_and_never_over_the_line_of_one(results: Results, tmp_path: Path) -> None:
+    table = PLOTS["timeseries"].table(results)
+    goodput = table[table["panel"] == "Goodput"]
+    assert list(goodput["series"].unique()) == ["back", "new", "old.1", "old.2", "total up"]
+    (tmp_path / "one.yaml").write_text(FILE)
+    lone = "traffic=[{tcp: a -> b}]"
+    in_process("run", tmp_path / "one.yaml", "--set", lone, "--set", "duration=2s", "--out", tmp_path / "out")
+    assert set(PLOTS["timeseries"].table(open_results(tmp_path / "out"))["series"]) == {"upload"}
+
+
 def test_a_total_of_both_directions_is_not_in_the_table(folder: Path, results: Results) -> None:
     titles = [column.title for column in headline_of(run.summary for run in results.runs)]
     assert titles[:2] == ["goodput up", "goodput down"]

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tailback import resolved
-from tailback.resolved import Fits, Observed, Scenario, ScenarioUnreadable, Tcp, of_json, to_json
+from tailback.resolved import Fits, Observed, Scenario, ScenarioUnreadable, Tcp, of_json, to_json, to_text
 from tailback.scenario import load
 
 HOSTS = [{"name": "a", "stack": "linux-6.12", "sysctl": {}, "offloads": "off"},
@@ -128,6 +128,24 @@ def test_a_scenario_of_another_process_has_the_same_json() -> None:
     found = pickle.loads(pickle.dumps(scenario))
     assert found == scenario
     assert json.dumps(to_json(found)) == json.dumps(to_json(scenario))
+
+
+CONTROL = {"name": "mine", "language": "python", "sha256": "00", "text": "# \u00e9\u2028\n\t\x7f\x01"}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"traffic": [TCP, UDP, PING], "title": 'é \u2028 \\ " \x01'},
+        {"controls": [CONTROL],
+         "traffic": [{**TCP, "cc": {"name": "mine", "options": {}, "parameters": {"b": 1e-05, "a": 1e22, "c": 0.5}}}]},
+    ],
+)  # fmt: skip
+def test_the_text_of_a_scenario_is_that_of_its_json_as_python_writes_it(changed: dict[str, Any]) -> None:
+    whole = document(**changed)
+    words = {"ensure_ascii": False, "separators": (",", ":")}
+    assert to_text(of_json(whole)).decode() == json.dumps(to_json(of_json(whole)), **words)  # type: ignore[arg-type]
+    assert to_text(of_json(whole), "alphabetical").decode() == json.dumps(whole, sort_keys=True, **words)  # type: ignore[arg-type]
 
 
 def test_a_changed_copy_is_another_scenario() -> None:

@@ -24,6 +24,7 @@ from tailback.results import (
     FolderTaken,
     NotResults,
     ResultsUnwritable,
+    RunDamaged,
     Store,
     claim,
     default_folder,
@@ -31,6 +32,7 @@ from tailback.results import (
     open_results,
     run_name,
 )
+from tailback.results.identity import HASH_LENGTH, digest
 from tailback.results.store import Finished
 from tailback.sweep import Sweep, run_all
 
@@ -65,6 +67,21 @@ def test_a_run_folder_holds_manifest_summary_and_tables(tmp_path: Path) -> None:
     assert json.loads((folder / "summary.json").read_text()) == {"retransmits": 3}
 
 
+def test_the_identity_of_a_run_is_the_digest_of_what_it_depends_on() -> None:
+    whole = {"scenario": to_json(RUN.scenario), "measure": RUN.measure, "axes": dict(RUN.axes), "backend": "sim"}
+    assert RUN.identity("sim") == digest({**whole, "fingerprint": RUN.fingerprint})
+    assert RUN.name.endswith(digest(to_json(RUN.scenario))[:HASH_LENGTH])
+
+
+def test_the_files_of_a_run_are_indented_as_python_does(tmp_path: Path) -> None:
+    odd = {"é": [1e-05, 1e22, {}, []], "nothing": None, "text": 'a "b" \u2028 \x01'}
+    with claim(tmp_path / "x", PLAN) as store:
+        folder = store.write(RUN, structs.replace(finished(), summary=odd))
+    for name in ("manifest.json", "summary.json", "../../experiment.json"):
+        text = (folder / name).read_text()
+        assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
+
+
 def test_tables_keep_their_units_and_are_compressed(tmp_path: Path) -> None:
     with claim(tmp_path / "x", PLAN) as store:
         folder = store.write(RUN, finished())
@@ -78,6 +95,20 @@ def test_tables_keep_their_units_and_are_compressed(tmp_path: Path) -> None:
     assert {column.path_in_schema: written_as(column) for column in columns} == {
         "t": "BYTE_STREAM_SPLIT", "flow": "RLE_DICTIONARY", "bytes": "DELTA_BINARY_PACKED",
     }  # fmt: skip
+
+
+def test_some_columns_are_read_as_those_of_the_whole_table(tmp_path: Path) -> None:
+    with claim(tmp_path / "x", PLAN) as store:
+        folder = store.write(RUN, finished())
+    run = open_results(folder).runs[0]
+    some, whole = run.columns("tcp_info", ("t", "flow", "rtt", "nothing")), run.tcp_info
+    assert some.names == ["t", "flow", "rtt"]
+    assert some.to_arrow().to_pandas().equals(whole[["t", "flow", "rtt"]])
+    with pytest.raises(NotResults, match="has no table `nothing`"):
+        run.columns("nothing", ("t",))
+    (folder / "tcp_info.parquet").write_bytes(b"PAR1 nothing else PAR1")
+    with pytest.raises(RunDamaged, match="has changed"):
+        run.columns("tcp_info", ("t",))
 
 
 def test_a_long_table_is_compressed_more() -> None:
@@ -365,6 +396,12 @@ def test_results_are_frames_with_axes_in_front(tmp_path: Path) -> None:
 
 def test_a_folder_without_results_says_so(tmp_path: Path) -> None:
     with pytest.raises(NotResults, match="contains no results"):
+        open_results(tmp_path)
+    with pytest.raises(NotResults, match="nowhere` does not exist"):
+        open_results(tmp_path / "nowhere")
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "experiment.json").touch()
+    with pytest.raises(NotResults, match=r"has written, as `.*inside` is"):
         open_results(tmp_path)
     with claim(tmp_path / "x", PLAN):
         pass

@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tailback.scenario import Registry, ScenarioError, loads
+from tailback.scenario import Registry, ScenarioError, loads, meant
+from tailback.scenario.schema import keys_at, traffic_tags
+from tailback.scenario.schema.keys import LINK_TAGS
 
 Refusal = Callable[..., str]
 
@@ -459,3 +461,75 @@ def test_names_of_flow_style_need_a_space_behind_the_colon(refusal: Refusal) -> 
     message = refusal("title: t\nhosts: {C:, R:}\n")
     assert "access21.yaml:2: hosts.C:: `C:` is not a name" in message
     assert "a colon needs a space behind it: {client: , router: }" in message
+
+
+@pytest.mark.parametrize(
+    ("instead_of", "written", "hint"),
+    [
+        ("title: TSQ", "name: TSQ", "did you mean `title`?"),
+        ("duration: 40s", "length: 40s", "did you mean `duration`?"),
+        ("duration: 40s", "time: 40s", "did you mean `duration`?"),
+        ("duration: 40s", "duration: 40s\ncongestion_control: bbr", "did you mean `cc`?"),
+        ("duration: 40s", "duration: 40s\nsweep: {cc: [bbr, cubic]}", "did you mean `vary`?"),
+        ("duration: 40s", "duration: 40s\nruns: 5", "did you mean `repeat`?"),
+        ("duration: 40s", "duration: 40s\nrtt: 20ms", "give the delay of one direction to a link, half of the RTT: "),
+        ("duration: 40s", "duration: 40s\nbandwidth: 10mbit", "give it to a link: links: ["),
+        ("duration: 40s", "duration: 40s\npcap: [client]", "write it in `measure`: measure: {"),
+        ("duration: 40s", "duration: 40s\ntcp: client -> server", "list it in `traffic`: traffic: [{tcp: "),
+        ("duration: 40s", "duration: 40s\nsysctl: {}", "give it to a host: hosts: {client: "),
+        ("qdiscs:", "queues:", "did you mean `qdiscs`?"),
+        ("hosts:", "nodes:", "did you mean `hosts`?"),
+        ("traffic:", "flows:", "did you mean `traffic`?"),
+        ("rate: 1gbit", "bandwidth: 1gbit", "did you mean `rate`?"),
+        ("rate: 1gbit", "bw: 1gbit", "did you mean `rate`?"),
+        ("delay: 50us", "latency: 50us", "did you mean `delay`?"),
+        ("delay: 50us", "rtt: 50us", "give the delay of one direction to a link, half of the RTT: "),
+        ("delay: 50us", "queue: fq_codel", "disciplines are beside the links: qdiscs: {"),
+        ("ends: [", "hosts: [", "did you mean `ends`?"),
+        ("flows: 4", "streams: 4", "did you mean `flows`?"),
+        ("flows: 4", "cca: bbr", "did you mean `cc`?"),
+        ("stop: 35s", "end: 35s", "did you mean `stop`?"),
+        ("stop: 35s", "duration: 35s", "give the time at which it ends: stop: 35s"),
+        ("flows: 4", "to: server", "write sender and receiver as the value of the kind: {tcp: client -> server}"),
+        ("warmup: 5s", "warm-up: 5s", "did you mean `warmup`?"),
+    ],
+)
+def test_the_usual_word_for_a_key_leads_to_the_key(instead_of: str, written: str, hint: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        loads(GOOD.replace(instead_of, written, 1))
+    word = written.splitlines()[-1].partition(":")[0]
+    found = [finding.hint for finding in refused.value.findings if f"there is no key `{word}` here" in finding.message]
+    assert [each.startswith(hint) for each in found] == [True]
+
+
+def test_an_axis_is_the_path_of_a_key() -> None:
+    with pytest.raises(ScenarioError) as refused:
+        loads(f"{GOOD}vary: {{bandwidth: [1mbit, 2mbit]}}")
+    assert refused.value.findings[0].hint.startswith("write the path of a key, such as `links[0].rate`; an axis of ")
+    with pytest.raises(ScenarioError) as set_:
+        loads(GOOD, ["rtt=20ms"])
+    assert set_.value.findings[0].hint == "write the path of a key, such as `links[0].delay`"
+
+
+def test_a_variable_as_in_a_shell_leads_to_its_braces() -> None:
+    file = GOOD.replace("htb rate 100mbit", "htb rate $rate").replace("title: TSQ", "let: {rate: 100mbit}")
+    with pytest.raises(ScenarioError) as refused:
+        loads(file)
+    [finding] = refused.value.findings
+    assert (finding.path, finding.hint) == ("qdiscs.client -> router", "write the variable as `${rate}`")
+    with pytest.raises(ScenarioError) as unknown:
+        loads(file.replace("$rate", "$speed"))
+    assert "${" not in unknown.value.findings[0].hint
+
+
+def test_every_key_that_a_word_may_mean_is_one() -> None:
+    tags = [(section, 0, tag) for section, tags in (("links", LINK_TAGS), ("traffic", traffic_tags())) for tag in tags]
+    places = [(), ("hosts", "a"), ("measure",), ("links", 0, "<link>", "schedule", 0), ("links", 0, "<wifi>", "wifi")]
+    known = {key for place in [*places, *tags] for key in keys_at(place)}
+    assert {key for keys in meant._MEANT for key in keys} <= known
+
+
+def test_a_word_that_is_a_key_here_is_never_taken_for_another() -> None:
+    assert meant.hint((), "bandwidth", ("width", "rate")) == "did you mean `width`?"
+    assert meant.hint(("links", 0, "<link>"), "bandwidth", keys_at(("links", 0, "<link>"))) == "did you mean `rate`?"
+    assert meant.hint(("measure",), "bandwidth", keys_at(("measure",))).startswith("use one of: warmup")

@@ -3,6 +3,7 @@
 import pytest
 
 from tailback import _core, scenario
+from tailback.scenario.size import FLOW_BYTES, parts
 
 FILE = """\
 links: [{ends: [client, server], rate: 100mbit, delay: 1ms}]
@@ -28,8 +29,38 @@ def refused(most: int, *settings: str) -> list[scenario.Finding]:
 
 def test_only_samples_of_sockets_and_disciplines_and_pings_are_certain_rows() -> None:
     found = scenario.size_of(loaded().configurations[0].keys, ROWS)
-    # Two sockets and two disciplines, each 100 ms for 10 s; a ping each 10 ms.
-    assert found == scenario.Size(rows=200 + 200 + 1000, size=200 * 100 + 200 * 50 + 1000 * 10)
+    # Two sockets and two disciplines, each 100 ms for 10 s; a ping each 10 ms; three flows.
+    rows = 200 * 100 + 200 * 50 + 1000 * 10
+    assert found == scenario.Size(rows=200 + 200 + 1000, size=rows + 3 * FLOW_BYTES)
+
+
+@pytest.mark.parametrize(
+    ("entry", "flows"),
+    [
+        ("tcp: client -> server, flows: 7", 7),
+        ("tcp: client -> server, size: 10kb, arrivals: poisson 1000/s", 10_000),
+        ("tcp: client -> server, size: 10kb, arrivals: poisson 1000/s, start: 2s, stop: 5s", 3000),
+        ("tcp: client -> server, size: 10kb, arrivals: onoff 1000/s on 1s off 3s", 2500),
+        ("page: client -> server, every: 2s", 5),
+        ("request: client -> server, answer: 1kb, connections: 4", 4),
+        ("request: client -> server, answer: 1kb, every: 100ms, think: 0s", 100),
+    ],
+)
+def test_flows_count_and_so_do_arrivals_as_many_as_are_expected(entry: str, flows: int) -> None:
+    keys = loaded(f"traffic=[{{{entry}}}]", "qdiscs={}").configurations[0].keys
+    rows = sum(part.bytes(_core.row_bytes()) for part in parts(keys))
+    assert scenario.size_of(keys, _core.row_bytes()).size == rows + flows * FLOW_BYTES
+
+
+def test_more_flows_than_there_is_memory_for_are_refused() -> None:
+    arriving = "traffic=[{tcp: client -> server, size: 10kb, arrivals: periodic 1000/s}]"
+    scenario.refuse_larger(loaded(arriving), 10_000 * FLOW_BYTES, ROWS)
+    [finding] = refused(10_000 * FLOW_BYTES - 1, arriving)
+    assert finding.path == "traffic[0]"
+    assert finding.message == (
+        "about 10,000 flows need 14 MB of memory, but a run may use 14 MB here; this entry opens 10,000"
+    )
+    assert finding.hint.startswith("have at most 9,999 flows: fewer arrivals or `flows`, or a shorter `duration`")
 
 
 def test_an_experiment_that_fits_is_not_refused() -> None:

@@ -7,7 +7,7 @@ import pytest
 from fake_backend import Nobody
 from tailback import scenario
 from tailback.backends.sim import Sim
-from tailback.fitting import memory
+from tailback.fitting import memory, runs_at_once
 from tailback.results import claim
 from tailback.sweep import Outcome, Request, Sweep, run_all, run_experiment
 from tailback.sweep.plan import plan_of
@@ -18,6 +18,13 @@ traffic: [{ping: client -> server, interval: 10ms}]
 duration: 1s
 vary:
   traffic[0].interval: [100ms, 10us]
+"""
+
+
+MANY_FLOWS = """\
+links: [{ends: [client, server], rate: 1gbit, delay: 1ms}]
+traffic: [{tcp: client -> server, size: 30kb, arrivals: poisson 1000/s}]
+duration: 60s
 """
 
 
@@ -64,6 +71,13 @@ def test_fewer_runs_go_side_by_side_where_memory_is_short(tmp_path: Path, monkey
     monkeypatch.setattr("tailback.sweep.session.run_all", noted)
     run_experiment(scenario.loads(FILE), Request(out=tmp_path / "x"), Nobody())
     assert seen == [5]
+
+
+def test_a_run_of_many_short_flows_goes_alone_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tailback.fitting.memory.available", lambda: 10**9)
+    monkeypatch.setattr("tailback.fitting.jobs.cores", lambda: 64)
+    assert runs_at_once(scenario.loads(MANY_FLOWS), Sim()) == 1
+    assert runs_at_once(scenario.loads(MANY_FLOWS, ["duration=6s"]), Sim()) == 19
 
 
 def test_the_available_memory_is_the_minimum_of_machine_control_group_and_limit(

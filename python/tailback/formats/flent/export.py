@@ -11,13 +11,15 @@ manifest.
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
 
 from tailback.analysis.active import active
+from tailback.analysis.table import Places, Table, Values
 from tailback.formats.errors import NotExportable
 from tailback.formats.flent import applications
 from tailback.formats.flent.air import MEASURES, Air, airs
@@ -114,21 +116,21 @@ class _Clock:
         self.began = datetime.datetime.fromisoformat(str(run.manifest["started"])).timestamp()
         self.grid = [round(place * self.step, 9) for place in range(round(self.total / self.step) + 1)]
 
-    def inside(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """The rows in the time of the file, sorted."""
-        x = rows["t"] - self.start
-        return rows[(x >= 0) & (x <= self.total)].sort_values("t", kind="stable")
+    def inside(self, t: Values) -> Places:
+        """The places of the times (s of the run) in the time of the file, in order of time."""
+        x = t - self.start
+        places = np.flatnonzero((x >= 0) & (x <= self.total))
+        return places[np.argsort(t[places], kind="stable")]
 
-    def stamped(self, rows: pd.DataFrame) -> Rows:
-        """`rows` (column `t` in time of the run) with absolute times, sorted, without unknown values."""
-        inside = self.inside(rows)
-        absolute = (inside["t"] + self.began).round(6)
-        columns = inside.assign(t=absolute)
-        names = [str(name) for name in columns]
-        records = zip(*(_plain(columns[name]) for name in names), strict=True)
-        return [
-            {name: value for name, value in zip(names, record, strict=True) if value is not None} for record in records
-        ]
+    def stamped(self, columns: "Mapping[str, Any] | pd.DataFrame") -> Rows:
+        """Rows of these columns (`t` in time of the run) with absolute times, sorted, without unknown values."""
+        values = {str(name): np.asarray(column, dtype=np.float64) for name, column in columns.items()}
+        inside = self.inside(values["t"])
+        return _rows({**{name: each[inside] for name, each in values.items()}, "t": self.stamps(values["t"][inside])})
+
+    def stamps(self, t: Values) -> Values:
+        """Absolute times of times of the run."""
+        return np.round(t + self.began, 6)
 
     def at(self, seconds: float) -> str:
         """A time of the run in Flent's format."""
@@ -136,58 +138,108 @@ class _Clock:
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _plain(column: "pd.Series[Any]") -> list[int | float | None]:
+def _rows(columns: Mapping[str, Values]) -> Rows:
+    """The rows of these columns; each lacks the values that are unknown."""
+    names = list(columns)
+    records = zip(*map(_plain, columns.values()), strict=True)
+    return [{name: value for name, value in zip(names, record, strict=True) if value is not None} for record in records]
+
+
+def _plain(values: Values) -> list[int | float | None]:
     """Its values; whole numbers without a fraction, unknown ones as None."""
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     whole = ((values == np.floor(values)) & (np.abs(values) < 1e15)).tolist()
     known = (~np.isnan(values)).tolist()
     numbers = zip(values.tolist(), whole, known, strict=True)
     return [None if not here else int(value) if integer else value for value, integer, here in numbers]
 
 
+def _table(run: RunFolder, name: str, columns: Sequence[str]) -> Table:
+    """These columns of a table of the run, without a frame of pandas: a sweep has thousands of tables."""
+    return Table.of(run.columns(name, columns))
+
+
 def _flows(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
     """The throughput and socket rows of each flow."""
     parts = []
     if run.has("flows"):
-        parts.append(_throughput(run.flows[run.flows["flow"].isin(words.series)], clock.step))
+        parts.append(_throughput(_table(run, "flows", ("t", "flow", "bytes")), words, clock.step))
     if run.has("tcp_info"):
-        info = run.tcp_info[run.tcp_info["flow"].isin(words.series)]
-        columns = {ours: theirs for ours, theirs in SOCKET.items() if ours in info}
-        sampled = {theirs: info[ours].astype(np.float64) * unit for ours, (theirs, unit) in columns.items()}
-        parts.append(pd.DataFrame({"t": info["t"], "flow": info["flow"], **sampled}))
-    rows = clock.inside(pd.concat([_NOTHING, *parts]))
+        parts.append(_sockets(_table(run, "tcp_info", ("t", "flow", *SOCKET)), words))
+    rows = _joined(parts)
+    inside = clock.inside(rows.t)
+    columns = {name: values[inside] for name, values in rows.values.items()}
     flows = [flow.name for flow in run.scenario.traffic if flow.name in words.series and carries_data(flow)]
     found: dict[str, Rows] = {flow: [] for flow in flows}
-    for flow, row in zip(rows["flow"], clock.stamped(rows.drop(columns="flow")), strict=True):
+    stamped = _rows({"t": clock.stamps(rows.t[inside]), **columns})
+    for place, row in zip(inside.tolist(), stamped, strict=True):
+        flow = rows.flows[place]
         if flow in found:
             found[flow].append(row)
     return {words.series[flow]: each for flow, each in found.items()}
 
 
-_NOTHING = pd.DataFrame({"t": np.empty(0), "flow": np.empty(0, dtype=object)})
+class _OfFlows(Struct, frozen=True):
+    """Rows of flows: time of the run and flow of each, and their other columns."""
+
+    t: Values
+    flows: list[str]
+    values: dict[str, Values]
 
 
-def _throughput(received: pd.DataFrame, step: float) -> pd.DataFrame:
+def _joined(parts: Sequence[_OfFlows]) -> _OfFlows:
+    """All rows; the columns that a part lacks are unknown there."""
+    names = dict.fromkeys(name for part in parts for name in part.values)
+    lacking = [np.full(len(part.t), np.nan) for part in parts]
+    return _OfFlows(
+        np.concatenate([np.empty(0), *(part.t for part in parts)]),
+        [flow for part in parts for flow in part.flows],
+        {
+            name: np.concatenate([part.values.get(name, unknown) for part, unknown in zip(parts, lacking, strict=True)])
+            for name in names
+        },
+    )
+
+
+def _throughput(received: Table, words: Named, step: float) -> _OfFlows:
     """Throughput of each flow in Mbit/s per bin; empty bins between the first and the last are 0."""
-    places = np.rint(received["t"].to_numpy(np.float64) / step).astype(np.int64)
-    flow, names = pd.factorize(received["flow"])
-    found = active(flow, places, received["bytes"].to_numpy(np.float64))
-    head = {"t": found.bins * step, "flow": np.array(names, dtype=object)[found.of]}
-    return pd.DataFrame({**head, "val": found.sums * MEGABITS / step, "dur": step})
+    theirs = received.where(received.words("flow").among(words.series))
+    flow = theirs.words("flow")
+    places = np.rint(theirs.numbers("t") / step).astype(np.int64)
+    found = active(flow.ranks(), places, theirs.numbers("bytes"))
+    names = flow.present()
+    values = {"val": found.sums * MEGABITS / step, "dur": np.full(len(found.of), step)}
+    times = np.asarray(found.bins * step, dtype=np.float64)
+    return _OfFlows(times, [names[number] for number in found.of.tolist()], values)
+
+
+def _sockets(tcp_info: Table, words: Named) -> _OfFlows:
+    """The samples of the sockets of each flow."""
+    theirs = tcp_info.where(tcp_info.words("flow").among(words.series))
+    columns = {ours: named for ours, named in SOCKET.items() if ours in tcp_info}
+    values = {name: theirs.numbers(ours) * unit for ours, (name, unit) in columns.items()}
+    return _OfFlows(theirs.numbers("t"), [str(flow) for flow in theirs.words("flow").plain()], values)
 
 
 def _pings(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
     """The replies, at the time of their arrival; lost ones are missing in `seq`."""
     if not run.has("ping"):
         return {}
-    ping, found = run.ping, {}
-    for name, replies in ping.dropna(subset=["rtt_ms"]).groupby("ping", sort=False):
-        if str(name) in words.series:
-            back = pd.DataFrame(
-                {"t": replies["t"] + replies["rtt_ms"] / 1e3, "val": replies["rtt_ms"], "seq": replies["seq"]}
-            )
-            found[words.series[str(name)]] = clock.stamped(back)
+    answered = _table(run, "ping", ("t", "ping", "rtt_ms", "seq")).known("rtt_ms")
+    found = {}
+    for name, replies in _in_turn(answered, "ping"):
+        if name in words.series:
+            t, rtt_ms = replies.numbers("t"), replies.numbers("rtt_ms")
+            back = {"t": t + rtt_ms / 1e3, "val": rtt_ms, "seq": replies.numbers("seq")}
+            found[words.series[name]] = clock.stamped(back)
     return found
+
+
+def _in_turn(table: Table, by: str) -> Iterator[tuple[str, Table]]:
+    """The rows of each name in the column `by`, in the order in which the names first appear."""
+    words = table.words(by)
+    for code in dict.fromkeys(words.codes.tolist()):
+        if code >= 0:
+            yield words.known[code], table.where(words.codes == code)
 
 
 def _samples(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
@@ -212,18 +264,29 @@ def _queues(run: RunFolder, clock: _Clock) -> dict[str, Rows]:
     """Counters of the root discipline of each device."""
     if not run.has("qdisc"):
         return {}
-    roots, found = run.qdisc[run.qdisc["depth"] == 0], {}
-    for device, rows in roots.groupby("device", sort=False):
-        kept = rows[["t", *QUEUE]].rename(columns=QUEUE)
-        for ours, theirs in PER_INTERVAL.items():
-            kept[theirs] = rows[ours].astype(np.float64).diff().fillna(rows[ours].astype(np.float64))
-        departed = rows["sent_bytes"].astype(np.float64).diff()
+    qdisc = _table(run, "qdisc", ("t", "device", "depth", *QUEUE, *PER_INTERVAL))
+    roots = qdisc.where(qdisc.numbers("depth") == 0)
+    return {
+        f"qdisc_stats_{_host(device)}": clock.stamped(_queue(rows, clock)) for device, rows in _in_turn(roots, "device")
+    }
+
+
+def _queue(rows: Table, clock: _Clock) -> dict[str, Values]:
+    kept = {"t": rows.numbers("t"), **{theirs: rows.numbers(ours) for ours, theirs in QUEUE.items()}}
+    for ours, theirs in PER_INTERVAL.items():
+        counted = rows.numbers(ours)
+        grown = _grown(counted)
+        kept[theirs] = np.where(np.isnan(grown), counted, grown)
+    departed = _grown(kept["sent_bytes"])
+    with np.errstate(divide="ignore", invalid="ignore"):
         # Little's law, as in `analysis.queues.sojourn_samples`.
-        kept["delay"] = (rows["backlog_bytes"] / departed.where(departed > 0) * clock.step * 1e3).where(
-            departed > 0, 0.0
-        )
-        found[f"qdisc_stats_{_host(str(device))}"] = clock.stamped(kept)
-    return found
+        delay = kept["backlog_bytes"] / departed * clock.step * 1e3
+    return {**kept, "delay": np.where(departed > 0, delay, 0.0)}
+
+
+def _grown(counter: Values) -> Values:
+    """By how much a counter grew since the sample before; unknown at the first."""
+    return np.diff(counter, prepend=np.nan)
 
 
 def _shares(found: Sequence[Air], clock: _Clock) -> dict[str, Rows]:

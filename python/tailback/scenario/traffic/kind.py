@@ -64,6 +64,11 @@ class Flow(Struct, frozen=True, kw_only=True):
         """The minimum duration of a flow that has a stop; 0 for others."""
         return max(0, (self.stop_ns or 0) - self.start_ns - self.jitter_ns)
 
+    @property
+    def opens(self) -> int:
+        """The number of flows that it opens in a run; the expected number if it depends on the seed."""
+        return len(self.names)
+
     def opened(self, seed: int) -> Iterator[tuple[str, Flow]]:
         """The flows of a run with this seed: the name of each, and this entry with its own values."""
         del seed  # It matters for kinds that draw their flows.

@@ -119,6 +119,11 @@ class Loads(Flow, frozen=True, kw_only=True):
         """When loads begin."""
         return range(self.start_ns, self.stop_ns, self.every_ns or max(1, self.stop_ns - self.start_ns))
 
+    @property
+    def opens(self) -> int:
+        """One load, or one per interval."""
+        return len(self.names) if self.every_ns is None else len(self.times)
+
     def opened(self, seed: int) -> Iterator[tuple[str, Flow]]:
         """NAME, or NAME.1, NAME.2, ... with an interval."""
         if self.every_ns is None:
@@ -152,7 +157,7 @@ def _resolved(flow: Loads, at: Resolved) -> resolved.Page:
     return resolved.Page(
         name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, size=flow.size, objects=flow.objects,
         connections=flow.connections, multiplexing=flow.multiplexing,
-        cc=resolved.Control(name=flow.cc.kind, options=dict(flow.cc.options)),
+        cc=flow.cc.control,
         tsq=flow.tsq, socket=PLAIN_SOCKET, dscp=flow.dscp,
     )  # fmt: skip
 

@@ -130,6 +130,11 @@ class Requests(Flow, frozen=True, kw_only=True):
     answers: tuple[int, ...] = ()
     pauses_ns: tuple[int, ...] = ()
 
+    @property
+    def opens(self) -> int:
+        """The connections, or one probe per interval."""
+        return len(self.names) if self.every_ns is None else len(self.times)
+
     def opened(self, seed: int) -> Iterator[tuple[str, Flow]]:
         """The connections with their answers and pauses."""
         if self.every_ns is not None:
@@ -177,7 +182,7 @@ def _resolved(flow: Requests, at: Resolved) -> resolved.Request:
     return resolved.Request(
         name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns, size=flow.size,
         answers=flow.answers, pauses_ns=flow.pauses_ns, count=flow.count,
-        cc=resolved.Control(name=flow.cc.kind, options=dict(flow.cc.options)),
+        cc=flow.cc.control,
         tsq=flow.tsq, socket=PLAIN_SOCKET, dscp=flow.dscp,
     )  # fmt: skip
 

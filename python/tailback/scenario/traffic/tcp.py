@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
@@ -109,6 +110,13 @@ class Bulk(Flow, frozen=True, kw_only=True):
     size: arrivals.Sizes | None = None
     arrivals: arrivals.Arrivals | None = None
 
+    @property
+    def opens(self) -> int:
+        """One flow per name, or per arrival, of which this is the expected number."""
+        if self.arrivals is None:
+            return len(self.names)
+        return max(len(self.arrivals.flows), math.ceil(self.arrivals.mean_rate * self.lasts_ns / arrivals.SECOND_NS))
+
     def opened(self, seed: int) -> Iterator[tuple[str, Flow]]:
         """One flow per name, or per arrival: NAME.1, NAME.2, ..."""
         if self.arrivals is None:
@@ -178,7 +186,7 @@ def _socket(entry: Tcp) -> SocketOptions:
 def _resolved(flow: Bulk, at: Resolved) -> resolved.Tcp:
     return resolved.Tcp(
         name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns, bytes=flow.bytes,
-        cc=resolved.Control(name=flow.cc.kind, options=dict(flow.cc.options), parameters=dict(flow.cc.parameters)),
+        cc=flow.cc.control,
         tsq=flow.tsq, socket=flow.socket,
         ip=flow.ip, dscp=flow.dscp,
     )  # fmt: skip
@@ -211,9 +219,8 @@ def _arriving(flow: Bulk, every: arrivals.Arrivals) -> Iterator[Problem]:
     if flow.jitter_ns:
         hint = "remove it: the seed draws the arrivals"
         yield Problem((*flow.loc, "jitter"), "`jitter` cannot be combined with `arrivals`", hint)
-    count = max(len(every.flows), every.mean_rate * flow.lasts_ns / arrivals.SECOND_NS)
-    if count > MAX_ARRIVALS:
-        message = f"about {count:,.0f} connections arrive, and a run may have {MAX_ARRIVALS:,} per entry"
+    if flow.opens > MAX_ARRIVALS:
+        message = f"about {flow.opens:,} connections arrive, and a run may have {MAX_ARRIVALS:,} per entry"
         yield Problem((*flow.loc, "arrivals"), message, "give a lower rate, an earlier `stop` or a shorter `duration`")
 
 

@@ -95,7 +95,7 @@ def _resolved(flow: Played, at: Resolved) -> resolved.Video:
     return resolved.Video(
         name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns, size=flow.size,
         ladder_bps=flow.ladder, segment_ns=flow.segment_ns, buffer_ns=flow.buffer_ns, startup_ns=flow.startup_ns,
-        rule=flow.rule, cc=resolved.Control(name=flow.cc.kind, options=dict(flow.cc.options)),
+        rule=flow.rule, cc=flow.cc.control,
         tsq=flow.tsq, socket=PLAIN_SOCKET, dscp=flow.dscp,
     )  # fmt: skip
 
