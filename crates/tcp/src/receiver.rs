@@ -43,7 +43,6 @@ pub struct Receiver {
     compression: Compression,
     /// When an unacceptable segment was last acknowledged.
     answered_unacceptable: OneWord<SimTime>,
-    invalid_ratelimit: Span,
     /// Smoothed RTT (×8, µs) of the sender of this socket, which limits the compression delay.
     pub(crate) srtt_us8: u32,
     pub(crate) rto: Span,
@@ -83,7 +82,6 @@ impl Receiver {
             ack: AckEngine::default(),
             compression: Compression::default(),
             answered_unacceptable: OneWord::NONE,
-            invalid_ratelimit: settings.invalid_ratelimit,
             srtt_us8: 0,
             rto: RTO_INITIAL,
             jiffy: settings.jiffy,
@@ -162,9 +160,9 @@ impl Receiver {
 
     /// Acknowledges an unacceptable segment; without data, with a rate limit. [linux-6.12 tcp_input.c tcp_send_dupack]
     #[cold]
-    pub(crate) fn answer_unacceptable(&mut self, segment: &Segment, now: SimTime) {
+    pub(crate) fn answer_unacceptable(&mut self, segment: &Segment, now: SimTime, settings: &Settings) {
         if segment.end() == segment.seq {
-            return self.challenge(now);
+            return self.challenge(now, settings);
         }
         self.forget_ack();
         if segment.seq < self.rcv_nxt {
@@ -177,8 +175,9 @@ impl Receiver {
     /// A challenge ACK; at most one per [`Settings::invalid_ratelimit`]. [rfc5961 §7] [linux-6.12 tcp_input.c
     /// tcp_send_challenge_ack, __tcp_oow_rate_limited]
     #[cold]
-    pub(crate) fn challenge(&mut self, now: SimTime) {
-        let soon = |last: SimTime| now.ticks(self.jiffy) < (last + self.invalid_ratelimit).ticks(self.jiffy);
+    pub(crate) fn challenge(&mut self, now: SimTime, settings: &Settings) {
+        let soon =
+            |last: SimTime| now.ticks(self.jiffy) < (last + settings.invalid_ratelimit).ticks(self.jiffy);
         if self.answered_unacceptable.get().is_some_and(soon) {
             return;
         }

@@ -105,14 +105,14 @@ impl<S: SendingHalf> Endpoint<S> {
         self.receiver.interrupt(now);
         if segment.flags.contains(SegmentFlags::SYN) {
             // The handshake's last ACK was lost. [rfc5961 §4.2]
-            self.receiver.challenge(now);
+            self.receiver.challenge(now, self.sender.settings());
             return;
         }
         let outdated =
             self.receiver.outdated_by(segment).is_some_and(|age| !self.is_late_duplicate(segment, age));
         if outdated || !self.receiver.is_acceptable(segment) {
             // For example a window probe, which repeats a byte, or an ACK that a later one has overtaken.
-            self.receiver.answer_unacceptable(segment, now);
+            self.receiver.answer_unacceptable(segment, now, self.sender.settings());
             return;
         }
         let carries = segment.length > 0 || segment.flags.contains(SegmentFlags::FIN);
@@ -243,7 +243,7 @@ impl<S: SendingHalf> Endpoint<S> {
     fn discard(&mut self, segment: &Segment) {
         let closing = self.closed || self.receiver.at_end();
         if closing || segment.ack < self.sender.snd_una() {
-            self.receiver.challenge(self.sender.now());
+            self.receiver.challenge(self.sender.now(), self.sender.settings());
         }
     }
 
