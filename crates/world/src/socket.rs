@@ -2,11 +2,12 @@
 
 mod udp;
 
-use tailback_engine::{Alarm, Draws};
+use tailback_engine::Alarm;
 use tailback_packet::{HostId, SocketId};
-use tailback_tcp::{Endpoint, Sender, SendingHalf, Silent, Wakeup};
+use tailback_tcp::{Endpoint, Sender, Silent, Wakeup};
 use tailback_units::{Bytes, SimTime};
 
+use crate::kind::Kind;
 use crate::timers::Place;
 use crate::{ConversationId, DeviceId};
 
@@ -33,9 +34,11 @@ pub(crate) enum Transport {
     Ended,
 }
 
-/// A TCP socket, aligned to a cache line. One that only receives has no [`Sender`] but a [`Silent`].
-#[repr(align(64))]
-pub(crate) struct TcpSocket<S = Sender> {
+/// A TCP socket. One that only receives has no [`Sender`] but a [`Silent`].
+///
+/// It begins with a cache line, because jemalloc aligns all that is larger than 256 bytes so. An alignment that is asked
+/// for takes several times the instructions.
+pub(crate) struct TcpSocket<S: Kind = Sender> {
     pub(crate) endpoint: Endpoint<S>,
     pub(crate) host: HostId,
     /// The device its packets leave by.
@@ -43,7 +46,7 @@ pub(crate) struct TcpSocket<S = Sender> {
     pub(crate) alarm: Alarm,
     /// Its deadline among those of other sockets.
     pub(crate) timer: Place,
-    pub(crate) draws: Draws,
+    pub(crate) draws: S::Draws,
     /// Wake-ups of its application that are not yet processed.
     pub(crate) woken: Wakeup,
     /// What was read in the place of its application, which has not counted it yet.
@@ -59,7 +62,7 @@ pub(crate) struct TcpSocket<S = Sender> {
     pub(crate) sends: bool,
 }
 
-impl<S: SendingHalf> TcpSocket<S> {
+impl<S: Kind> TcpSocket<S> {
     /// Reads the bytes that [`Endpoint::take_to_read`] took, in the place of an application that only counts them.
     #[inline(always)]
     pub(crate) fn read_taken(&mut self, bytes: u32, now: SimTime) {
