@@ -11,8 +11,7 @@ use tailback_tcp::{
 };
 use tailback_units::{Bytes, SimTime};
 
-use crate::kind::{Kind, NoDraws};
-use crate::socket::{TcpSocket, Transport};
+use crate::socket::{Drawing, NoDraws, TcpSocket, Transport};
 use crate::{DeviceId, timers};
 
 /// Which end of a connection.
@@ -170,7 +169,7 @@ impl Planned {
 
     /// Inlined, so that the endpoint is copied only once.
     #[inline(always)]
-    fn socket<S: Kind>(&self, endpoint: Endpoint<S>, side: Side, draws: S::Draws) -> Box<TcpSocket<S>> {
+    fn socket<S: Drawing>(&self, endpoint: Endpoint<S>, side: Side, draws: S::Draws) -> Box<TcpSocket<S>> {
         let end = self.end(side);
         Box::new(TcpSocket {
             endpoint,

@@ -1,22 +1,15 @@
 //! What a host does differently for a TCP socket that may send data and for one that only receives.
 
-use std::convert::Infallible;
-
-use rand_core::{Rng, TryRng};
-use tailback_engine::Draws;
 use tailback_packet::SocketId;
-use tailback_tcp::{Sender, SendingHalf, Silent};
+use tailback_tcp::{Sender, Silent};
 
 use crate::context::Context;
 use crate::scenario::TcpInfoRows;
-use crate::socket::{Sockets, TcpSocket};
+use crate::socket::{Drawing, Sockets, TcpSocket};
 use crate::world::World;
 
 /// The kinds of TCP socket, by their sending half.
-pub(crate) trait Kind: SendingHalf {
-    /// Random numbers of its congestion control.
-    type Draws: Rng;
-
+pub(crate) trait Kind: Drawing {
     /// A socket that is known to be of this kind.
     fn find(sockets: &mut Sockets, id: SocketId) -> &mut TcpSocket<Self>;
 
@@ -31,8 +24,6 @@ pub(crate) trait Kind: SendingHalf {
 }
 
 impl Kind for Sender {
-    type Draws = Draws;
-
     #[inline(always)]
     fn find(sockets: &mut Sockets, id: SocketId) -> &mut TcpSocket {
         sockets.tcp(id)
@@ -58,28 +49,7 @@ impl Kind for Sender {
     }
 }
 
-/// Those of a socket without a congestion control, of which none is ever drawn.
-pub(crate) struct NoDraws;
-
-impl TryRng for NoDraws {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        unreachable!("a socket that only receives draws nothing")
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        unreachable!("a socket that only receives draws nothing")
-    }
-
-    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Infallible> {
-        unreachable!("a socket that only receives draws nothing")
-    }
-}
-
 impl Kind for Silent {
-    type Draws = NoDraws;
-
     #[inline(always)]
     fn find(sockets: &mut Sockets, id: SocketId) -> &mut TcpSocket<Silent> {
         sockets.receiver(id)

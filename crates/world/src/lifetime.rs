@@ -13,8 +13,7 @@
 use tailback_packet::SocketId;
 
 use crate::ConversationId;
-use crate::kind::Kind;
-use crate::socket::{TcpSocket, Transport, for_tcp};
+use crate::socket::{Drawing, TcpSocket, Transport, for_tcp};
 use crate::world::World;
 
 impl World {
@@ -67,7 +66,7 @@ impl World {
     }
 }
 
-fn rests<S: Kind>(socket: &TcpSocket<S>) -> bool {
+fn rests<S: Drawing>(socket: &TcpSocket<S>) -> bool {
     let rests = socket.endpoint.deadline().is_none() && !socket.endpoint.wants_to_send();
     rests && socket.woken.is_none() && !socket.awaits_credit
 }

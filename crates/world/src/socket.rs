@@ -1,5 +1,6 @@
 //! Sockets on their hosts: the conversation of each, and its state on the host.
 
+mod draws;
 mod udp;
 
 use tailback_engine::Alarm;
@@ -7,10 +8,10 @@ use tailback_packet::{HostId, SocketId};
 use tailback_tcp::{Endpoint, Sender, Silent, Wakeup};
 use tailback_units::{Bytes, SimTime};
 
-use crate::kind::Kind;
 use crate::timers::Place;
 use crate::{ConversationId, DeviceId};
 
+pub(crate) use draws::{Drawing, NoDraws};
 pub(crate) use udp::{SEND_BUFFER, UdpSocket};
 
 /// One end of a conversation.
@@ -38,7 +39,7 @@ pub(crate) enum Transport {
 ///
 /// It begins with a cache line, because jemalloc aligns all that is larger than 256 bytes so. An alignment that is asked
 /// for takes several times the instructions.
-pub(crate) struct TcpSocket<S: Kind = Sender> {
+pub(crate) struct TcpSocket<S: Drawing = Sender> {
     pub(crate) endpoint: Endpoint<S>,
     pub(crate) host: HostId,
     /// The device its packets leave by.
@@ -62,7 +63,7 @@ pub(crate) struct TcpSocket<S: Kind = Sender> {
     pub(crate) sends: bool,
 }
 
-impl<S: Kind> TcpSocket<S> {
+impl<S: Drawing> TcpSocket<S> {
     /// Reads the bytes that [`Endpoint::take_to_read`] took, in the place of an application that only counts them.
     #[inline(always)]
     pub(crate) fn read_taken(&mut self, bytes: u32, now: SimTime) {
@@ -196,4 +197,4 @@ pub(crate) fn not_of_kind(id: SocketId, kind: &str) -> ! {
 }
 
 // A run may have tens of thousands of them.
-const _: () = assert!(size_of::<TcpSocket>() <= 28 * 64 && size_of::<TcpSocket<Silent>>() <= 11 * 64);
+const _: () = assert!(size_of::<TcpSocket>() <= 28 * 64 && size_of::<TcpSocket<Silent>>() <= 10 * 64);
