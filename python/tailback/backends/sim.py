@@ -51,7 +51,7 @@ class Sim:
 
             modules.check(scenario, found)
         try:
-            _core.check(json.dumps(to_json(scenario)), *_given(controls))
+            _core.check(_text(scenario), *_given(controls))
         except ValueError as error:
             hint = "remove what the message names, or choose another backend"
             raise Unsuitable(f"the simulator cannot run this: {error}\n  hint: {hint}") from error
@@ -95,7 +95,7 @@ def _found(
     scenario: Scenario, progress: _core.Progress, controls: OwnControls, made: "Mapping[str, Module]"
 ) -> Mapping[str, Any]:
     """What the simulator gives back; with kernel modules it runs in a process of its own."""
-    text = json.dumps(to_json(scenario))
+    text = _text(scenario)
     if not made:
         return _core.run(text, progress, *_given(controls))
     from tailback.backends import modules
@@ -103,6 +103,11 @@ def _found(
     texts = {source.name: source.text for source in scenario.controls}
     found = modules.run({"scenario": text, "texts": texts}, progress, made)
     return {**found, "notes": modules.summary(made, found.get("log", ()))}
+
+
+def _text(scenario: Scenario) -> str:
+    """What the simulator reads, without spaces, which it would have to skip."""
+    return json.dumps(to_json(scenario), separators=(",", ":"))
 
 
 def _given(controls: OwnControls) -> tuple[OwnControls, ...]:
