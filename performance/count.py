@@ -93,11 +93,16 @@ def program() -> Runner:
     return Runner([str(Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / "release" / "run-scenario")])
 
 
+def text_of(scenario: Mapping[str, Any]) -> str:
+    """What users give the simulator to read (tailback.backends.sim)."""
+    return json.dumps(scenario, separators=(",", ":"))
+
+
 def count(runner: Runner, scenario: Mapping[str, Any], *, caches: bool = False) -> Counted:
     """Runs the scenario below callgrind, some fifty times slower than by itself."""
     with tempfile.TemporaryDirectory() as folder:
         file, out = Path(folder) / "scenario.json", Path(folder) / "callgrind.out"
-        file.write_text(json.dumps(scenario))
+        file.write_text(text_of(scenario))
         words = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *runner.flags]
         words += ["--cache-sim=yes"] if caches else []
         done = subprocess.run([*words, *runner.words, file], capture_output=True, text=True, check=True)
@@ -125,7 +130,7 @@ def spend(runner: Runner, scenario: Mapping[str, Any]) -> Spent:
     """Runs the scenario as users do. Of the extension only the run itself counts, of the program the whole process."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scenario.json"
-        file.write_text(json.dumps(scenario))
+        file.write_text(text_of(scenario))
         with subprocess.Popen([*runner.words, file], stdout=subprocess.PIPE, text=True) as running:
             assert running.stdout is not None
             output = running.stdout.read()

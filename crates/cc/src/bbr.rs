@@ -35,7 +35,7 @@ use tailback_units::{Parameter, ParameterError, Parameters};
 
 use self::v1::{Bbr, SkbRoom, Variant};
 use crate::module_param::flag;
-use crate::{Control, Row};
+use crate::{Prototype, Row};
 
 /// Whether cwnd makes room for bursts of ACKs.
 const ACK_AGGREGATION: Parameter =
@@ -62,10 +62,10 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
     let ack_aggregation = given.get(ACK_AGGREGATION.name, PARAMETERS)? != 0;
     let skb_room = skb_room(given, PARAMETERS)?;
-    Ok(Control::Model(Box::new(Bbr::of(Variant { ack_aggregation, skb_room, ..Variant::default() }))))
+    Ok(Prototype::model(Bbr::of(Variant { ack_aggregation, skb_room, ..Variant::default() })))
 }
 
 /// The value of [`SKB_ROOM`], one of the parameters `known`.

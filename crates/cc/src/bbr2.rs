@@ -28,7 +28,7 @@ use tailback_units::{Parameter, ParameterError, Parameters};
 use crate::bbr::bandwidth::Gain;
 use crate::bbr::model::{CWND_GAIN, DRAIN_GAIN, Gains, HIGH_GAIN};
 use crate::bbr::v2::{Bbr2, ProbeEnd, Profile, parameters, tuning};
-use crate::{Control, Row};
+use crate::{Prototype, Row};
 
 /// Module parameters with their defaults. [bbr-v2 module_param]
 pub(crate) const PARAMETERS: &[Parameter] = &parameters(8);
@@ -45,8 +45,8 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Model(Box::new(Bbr2::new(VERSION_2, tuning(given, PARAMETERS)?))))
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
+    Ok(Prototype::model(Bbr2::new(VERSION_2, tuning(given, PARAMETERS)?)))
 }
 
 /// [bbr-v2 bbr_high_gain, bbr_drain_gain, bbr_pacing_gain]

@@ -22,7 +22,7 @@ use tailback_units::{Parameter, ParameterError, Parameters};
 use crate::bbr::bandwidth::Gain;
 use crate::bbr::model::{CWND_GAIN, DRAIN_GAIN, Gains};
 use crate::bbr::v2::{Bbr2, ProbeEnd, Profile, parameters, tuning};
-use crate::{Control, Row};
+use crate::{Prototype, Row};
 
 /// The constants that may be set, by their names in version 2. [bbr-v3 tcp_bbr.c]
 pub(crate) const PARAMETERS: &[Parameter] = &parameters(6);
@@ -48,8 +48,8 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Model(Box::new(Bbr2::new(VERSION_3, tuning(given, PARAMETERS)?))))
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
+    Ok(Prototype::model(Bbr2::new(VERSION_3, tuning(given, PARAMETERS)?)))
 }
 
 #[cfg(test)]

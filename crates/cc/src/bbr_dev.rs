@@ -13,7 +13,7 @@ use tailback_units::{Parameter, ParameterError, Parameters};
 
 use crate::bbr::v1::{Bbr, Variant};
 use crate::bbr::{SKB_ROOM, skb_room};
-use crate::{Control, Row};
+use crate::{Prototype, Row};
 
 const PARAMETERS: &[Parameter] = &[SKB_ROOM];
 
@@ -29,7 +29,7 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
     let skb_room = skb_room(given, PARAMETERS)?;
-    Ok(Control::Model(Box::new(Bbr::of(Variant { skb_room, ..Variant::default() }))))
+    Ok(Prototype::model(Bbr::of(Variant { skb_room, ..Variant::default() })))
 }

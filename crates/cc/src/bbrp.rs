@@ -15,7 +15,7 @@ use tailback_units::{Parameter, ParameterError, Parameters};
 use crate::bbr::v1::{Bbr, Variant};
 use crate::bbr::{SKB_ROOM, skb_room};
 use crate::module_param::number;
-use crate::{Control, Row};
+use crate::{Prototype, Row};
 
 const PARAMETERS: &[Parameter] =
     &[number("pacing_scale", 200, 1, 10_000, "factor of the pacing gains of PROBE_BW, in percent"), SKB_ROOM];
@@ -32,8 +32,8 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
     let cycle_percent = given.get("pacing_scale", PARAMETERS)? as u32;
     let skb_room = skb_room(given, PARAMETERS)?;
-    Ok(Control::Model(Box::new(Bbr::of(Variant { cycle_percent, skb_room, ..Variant::default() }))))
+    Ok(Prototype::model(Bbr::of(Variant { cycle_percent, skb_room, ..Variant::default() })))
 }

@@ -20,7 +20,7 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::{STRETCH_ACKS, flag, number, packets};
-use crate::{AckSample, CaState, Control, Counted, Flow, Hooks, Row, Window, WindowControl};
+use crate::{AckSample, CaState, Counted, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Unit of β, per one. [linux-6.12 tcp_bic.c BICTCP_BETA_SCALE]
 const BETA_UNIT: u64 = 1024;
@@ -58,8 +58,8 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Window(Box::new(Bic::new(tuning(given)?))))
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
+    Ok(Prototype::window(Bic::new(tuning(given)?)))
 }
 
 fn tuning(given: &Parameters) -> Result<Tuning, ParameterError> {

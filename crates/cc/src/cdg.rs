@@ -19,7 +19,7 @@ use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::{flag, number};
 use crate::random::RandomNumbers;
-use crate::{AckSample, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
+use crate::{AckSample, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
 
 /// Largest gap within an ACK train, in µs. [linux-6.12 tcp_cdg.c tcp_cdg_hystart_update]
 const TRAIN_GAP_US: u64 = 3_000;
@@ -67,8 +67,8 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Window(Box::new(Cdg::new(tuning(given)?))))
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
+    Ok(Prototype::window(Cdg::new(tuning(given)?)))
 }
 
 fn tuning(given: &Parameters) -> Result<Tuning, ParameterError> {

@@ -94,6 +94,26 @@ impl Control {
     }
 }
 
+/// A control with its parameters, before any connection: connections with the same parameters have copies of it.
+pub struct Prototype(Box<dyn Fn() -> Control + Send + Sync>);
+
+impl Prototype {
+    /// That of a window control.
+    pub fn window(control: impl WindowControl + Clone + Sync + 'static) -> Self {
+        Prototype(Box::new(move || Control::Window(Box::new(control.clone()))))
+    }
+
+    /// That of a model control.
+    pub fn model(control: impl ModelControl + Clone + Sync + 'static) -> Self {
+        Prototype(Box::new(move || Control::Model(Box::new(control.clone()))))
+    }
+
+    /// The control of one connection.
+    pub fn control(&self) -> Control {
+        (self.0)()
+    }
+}
+
 impl fmt::Debug for Control {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -22,7 +22,7 @@ use tailback_units::{Parameter, ParameterError, Parameters, Segs, Span};
 
 use crate::hystart::{Clock, HyStart, RoundStart, Settings};
 use crate::module_param::{flag, number, packets};
-use crate::{AckSample, CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl};
+use crate::{AckSample, CaState, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Unit of β, per one. [linux-6.12 tcp_cubic.c BICTCP_BETA_SCALE]
 const BETA_UNIT: u64 = 1024;
@@ -82,8 +82,8 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Window(Box::new(Cubic::new(tuning(given)?))))
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
+    Ok(Prototype::window(Cubic::new(tuning(given)?)))
 }
 
 fn tuning(given: &Parameters) -> Result<Tuning, ParameterError> {

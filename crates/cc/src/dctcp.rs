@@ -15,7 +15,7 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::number;
-use crate::{AckPath, CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
+use crate::{AckPath, CaState, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
 
 /// α if all segments are marked. [linux-6.12 tcp_dctcp.c DCTCP_MAX_ALPHA]
 const MAX_ALPHA: u64 = 1024;
@@ -42,10 +42,10 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
     let shift = given.get("dctcp_shift_g", PARAMETERS)? as u32;
     let alpha = given.get("dctcp_alpha_on_init", PARAMETERS)?;
-    Ok(Control::Window(Box::new(Dctcp::new(shift, alpha))))
+    Ok(Prototype::window(Dctcp::new(shift, alpha)))
 }
 
 /// State of DCTCP.

@@ -11,7 +11,7 @@
 
 use tailback_units::{ParameterError, Parameters, Segs};
 
-use crate::{Control, Flow, Hooks, Row, Window, WindowControl};
+use crate::{Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Windows and their cuts in 1/256. [rfc3649 appendix B] [linux-6.12 tcp_highspeed.c hstcp_aimd_vals]
 const TABLE: [(u32, u32); 72] = [
@@ -105,8 +105,8 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(_: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Window(Box::new(HighSpeed::default())))
+fn build(_: &Parameters) -> Result<Prototype, ParameterError> {
+    Ok(Prototype::window(HighSpeed::default()))
 }
 
 /// State of HighSpeed TCP: the row of the table.

@@ -16,7 +16,7 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs, Span};
 
 use crate::module_param::flag;
-use crate::{AckSample, CaState, Control, Flow, Hooks, Row, Window, WindowControl};
+use crate::{AckSample, CaState, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Fraction bits of α and β. [linux-6.12 tcp_htcp.c ALPHA_BASE]
 const SHIFT: u32 = 7;
@@ -53,12 +53,12 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
     let tuning = Tuning {
         rtt_scaling: given.get("use_rtt_scaling", PARAMETERS)? != 0,
         bandwidth_switch: given.get("use_bandwidth_switch", PARAMETERS)? != 0,
     };
-    Ok(Control::Window(Box::new(Htcp::new(tuning))))
+    Ok(Prototype::window(Htcp::new(tuning)))
 }
 
 /// The module parameters.

@@ -16,7 +16,7 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::number;
-use crate::{CaState, Control, Flow, Hooks, Row, Window, WindowControl, reno};
+use crate::{CaState, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
 
 /// 2^(i/8) in 1/128. [linux-6.12 tcp_hybla.c hybla_fraction]
 const EIGHTH_POWERS: [u64; 8] = [128, 139, 152, 165, 181, 197, 215, 234];
@@ -44,8 +44,8 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Window(Box::new(Hybla::new(given.get("rtt0", PARAMETERS)?))))
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
+    Ok(Prototype::window(Hybla::new(given.get("rtt0", PARAMETERS)?)))
 }
 
 /// State of Hybla.

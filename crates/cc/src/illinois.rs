@@ -17,7 +17,7 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::{number, packets};
-use crate::{AckSample, CaState, Control, Flow, Hooks, Row, Window, WindowControl};
+use crate::{AckSample, CaState, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Fraction bits of α. [linux-6.12 tcp_illinois.c ALPHA_SHIFT]
 const ALPHA_BITS: u32 = 7;
@@ -56,10 +56,10 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
     let small = Segs(given.get("win_thresh", PARAMETERS)? as u32);
     let theta = given.get("theta", PARAMETERS)? as u32;
-    Ok(Control::Window(Box::new(Illinois::new(small, theta))))
+    Ok(Prototype::window(Illinois::new(small, theta)))
 }
 
 /// State of Illinois.

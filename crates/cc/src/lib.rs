@@ -44,7 +44,7 @@ pub mod westwood;
 mod window;
 pub mod yeah;
 
-pub use control::{AckPath, Control, Hooks, ModelControl, WindowControl};
+pub use control::{AckPath, Control, Hooks, ModelControl, Prototype, WindowControl};
 pub use flow::{
     CaState, CwndEvent, Flow, GSO_LEGACY_MAX_SIZE, GSO_MAX_SIZE, MAX_TCP_HEADER, PacingStatus, Timestamps,
 };

@@ -22,7 +22,7 @@ use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::flag;
 use crate::random::RandomNumbers;
-use crate::{AckSample, Control, Flow, Hooks, Row, Window, WindowControl, reno};
+use crate::{AckSample, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
 
 /// Ticks per second of the timestamp option. [linux-6.12 tcp.h TCP_TS_HZ]
 const TIMESTAMP_HZ: u64 = 1_000;
@@ -54,9 +54,9 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
     let offset = given.get("timestamp_offset", PARAMETERS)? != 0;
-    Ok(Control::Window(Box::new(Lp { has_offset: offset, ..Lp::default() })))
+    Ok(Prototype::window(Lp { has_offset: offset, ..Lp::default() }))
 }
 
 /// State of TCP-LP; times in ticks of the timestamp option.

@@ -14,7 +14,7 @@
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::number;
-use crate::{CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
+use crate::{CaState, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
 
 /// Sysctls with FreeBSD's defaults. [freebsd-9 tcp_input.c]
 const PARAMETERS: &[Parameter] = &[number(
@@ -37,9 +37,9 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
     let max_per_ack = Segs(given.get("abc_l_var", PARAMETERS)? as u32);
-    Ok(Control::Window(Box::new(NewReno { max_per_ack, timed_out: false })))
+    Ok(Prototype::window(NewReno { max_per_ack, timed_out: false }))
 }
 
 /// State of NewReno.

@@ -18,7 +18,7 @@ use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::{number, packets};
 use crate::random::RandomNumbers;
-use crate::{AckSample, CaState, Control, Flow, Hooks, Row, Window, WindowControl};
+use crate::{AckSample, CaState, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// 100 bit/s in one byte per µs. [linux-6.12 tcp_nv.c tcpnv_acked]
 const RATE_UNITS: u64 = 80_000;
@@ -72,8 +72,8 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Window(Box::new(Nv::new(tuning(given)?))))
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
+    Ok(Prototype::window(Nv::new(tuning(given)?)))
 }
 
 fn tuning(given: &Parameters) -> Result<Tuning, ParameterError> {

@@ -73,7 +73,7 @@ pub fn build(name: &str, parameters: &Parameters) -> Result<Control, BuildError>
     })?;
     let refuse = |error| BuildError::Parameter { name: row.name, error };
     parameters.check(row.parameters).map_err(refuse)?;
-    (row.build)(parameters).map_err(refuse)
+    (row.build)(parameters).map(|prototype| prototype.control()).map_err(refuse)
 }
 
 /// The opening `//!` comment of a source file, without its marks.

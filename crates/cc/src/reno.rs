@@ -8,7 +8,7 @@
 
 use tailback_units::{ParameterError, Parameters, Segs};
 
-use crate::{Control, Flow, Hooks, Row, Window, WindowControl};
+use crate::{Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Smallest slow-start threshold, in segments. [rfc5681 §3.1 eq. 4]
 const MIN_SSTHRESH: u32 = 2;
@@ -25,8 +25,8 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(_: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Window(Box::new(Reno)))
+fn build(_: &Parameters) -> Result<Prototype, ParameterError> {
+    Ok(Prototype::window(Reno))
 }
 
 /// Reno has no state of its own.

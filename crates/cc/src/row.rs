@@ -2,7 +2,7 @@
 
 use tailback_units::{Parameter, ParameterError, Parameters};
 
-use crate::Control;
+use crate::Prototype;
 
 /// One row of the registry, for one file of this crate.
 pub struct Row {
@@ -20,6 +20,6 @@ pub struct Row {
     pub wants_pacing: bool,
     /// It enables ECN regardless of the sysctl (`TCP_CONG_NEEDS_ECN`).
     pub needs_ecn: bool,
-    /// Builds the control.
-    pub build: fn(&Parameters) -> Result<Control, ParameterError>,
+    /// Builds the control that those of all connections with these parameters are copies of.
+    pub build: fn(&Parameters) -> Result<Prototype, ParameterError>,
 }

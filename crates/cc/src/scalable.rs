@@ -14,7 +14,7 @@
 use tailback_units::{ParameterError, Parameters, Segs};
 
 use crate::module_param::STRETCH_ACKS;
-use crate::{Control, Counted, Flow, Hooks, Row, Window, WindowControl};
+use crate::{Counted, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Acknowledgements per segment of growth at most: 1/a with a = 0.01. [linux-6.12 tcp_scalable.c TCP_SCALABLE_AI_CNT]
 pub(crate) const MAX_CNT: u32 = 100;
@@ -38,8 +38,8 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Window(Box::new(Scalable { counted: Counted::of(given)? })))
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
+    Ok(Prototype::window(Scalable { counted: Counted::of(given)? }))
 }
 
 /// Scalable TCP has no state of its own.

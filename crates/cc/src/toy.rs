@@ -8,7 +8,7 @@
 
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Segs};
 
-use crate::{Control, Flow, Hooks, Row, Window, WindowControl};
+use crate::{Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// The registry row.
 pub const ROW: Row = Row {
@@ -28,13 +28,13 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
     let mut given = given.clone();
     given.fill(ROW.parameters);
-    Ok(Control::Window(Box::new(Toy { segments: Segs(given.require("segments")? as u32) })))
+    Ok(Prototype::window(Toy { segments: Segs(given.require("segments")? as u32) }))
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Toy {
     segments: Segs,
 }
@@ -56,7 +56,7 @@ mod tests {
     use tailback_units::Span;
 
     use super::*;
-    use crate::{BuildError, build as by_name};
+    use crate::{BuildError, Control, build as by_name};
 
     fn built(segments: u64) -> Result<Control, BuildError> {
         by_name("toy", &Parameters::new([("segments".to_owned(), segments)].into()))

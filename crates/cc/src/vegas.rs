@@ -16,7 +16,7 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::packets;
-use crate::{AckSample, CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
+use crate::{AckSample, CaState, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
 
 /// Stands for an RTT that was not measured, in µs. [linux-6.12 tcp_vegas.c vegas_enable]
 const NO_RTT_US: u64 = 0x7fff_ffff;
@@ -44,10 +44,10 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
     let get = |name| given.get(name, PARAMETERS);
     let queue = Queue { alpha: get("alpha")?, beta: get("beta")?, gamma: get("gamma")? };
-    Ok(Control::Window(Box::new(Vegas { queue, rtts: RoundTrips::default() })))
+    Ok(Prototype::window(Vegas { queue, rtts: RoundTrips::default() }))
 }
 
 /// Thresholds of the number of segments in the queue.

@@ -16,7 +16,9 @@ use rand_core::Rng;
 use tailback_units::{ParameterError, Parameters, Segs};
 
 use crate::module_param::STRETCH_ACKS;
-use crate::{AckSample, CaState, Control, Counted, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
+use crate::{
+    AckSample, CaState, Counted, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl, reno,
+};
 
 /// Stands for an RTT that was not measured, in µs. [linux-6.12 tcp_veno.c veno_enable]
 const NO_RTT_US: u64 = 0x7fff_ffff;
@@ -39,8 +41,8 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Window(Box::new(Veno::new(Counted::of(given)?))))
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
+    Ok(Prototype::window(Veno::new(Counted::of(given)?)))
 }
 
 /// State of Veno; RTTs in µs.

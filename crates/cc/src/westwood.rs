@@ -15,7 +15,7 @@
 use rand_core::Rng;
 use tailback_units::{ParameterError, Parameters, Segs, Span};
 
-use crate::{AckPath, AckSample, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
+use crate::{AckPath, AckSample, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
 
 /// Minimum length of a bandwidth sample. [linux-6.12 tcp_westwood.c TCP_WESTWOOD_RTT_MIN]
 const SHORTEST_SAMPLE: Span = Span::from_millis(50);
@@ -36,8 +36,8 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(_: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Window(Box::new(Westwood::default())))
+fn build(_: &Parameters) -> Result<Prototype, ParameterError> {
+    Ok(Prototype::window(Westwood::default()))
 }
 
 /// State of Westwood+; times in jiffies.

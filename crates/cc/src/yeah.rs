@@ -22,7 +22,7 @@ use tailback_units::{ParameterError, Parameters, Segs};
 use crate::module_param::STRETCH_ACKS;
 use crate::scalable::MAX_CNT;
 use crate::vegas::RoundTrips;
-use crate::{AckSample, CaState, Control, Counted, CwndEvent, Flow, Hooks, Row, Window, WindowControl};
+use crate::{AckSample, CaState, Counted, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Longest queue in segments. [linux-6.12 tcp_yeah.c TCP_YEAH_ALPHA]
 const LONGEST_QUEUE: u64 = 80;
@@ -51,8 +51,8 @@ pub const ROW: Row = Row {
     build,
 };
 
-fn build(given: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Window(Box::new(Yeah::new(Counted::of(given)?))))
+fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
+    Ok(Prototype::window(Yeah::new(Counted::of(given)?)))
 }
 
 /// State of YeAH.

@@ -1,7 +1,6 @@
 //! Names of the experiment file, stored once; rows have their index.
 
-use std::hash::{BuildHasherDefault, DefaultHasher};
-
+use fnv::FnvBuildHasher;
 use indexmap::IndexSet;
 
 /// A flow, a ping, a device or a host of this run, as an index into [`Names`].
@@ -10,7 +9,7 @@ pub struct Name(u32);
 
 /// The names of one run.
 #[derive(Debug, Default)]
-pub struct Names(IndexSet<String, BuildHasherDefault<DefaultHasher>>);
+pub struct Names(IndexSet<String, FnvBuildHasher>);
 
 impl Names {
     /// The index of `text`, the same each time it is given.

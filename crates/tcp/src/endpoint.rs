@@ -119,6 +119,7 @@ impl Endpoint {
         let receiver = Receiver::new(&settings, &options);
         let headers = settings.ip.header() + TCP_HEADER + TIMESTAMP_OPTION;
         let (control, needs_ecn, sndbuf_factor) = (config.control, config.needs_ecn, config.sndbuf_factor);
+        let addresses = Addresses { socket, peer, peer_host, flow_hash };
         let sender = Sender::new(SenderConfig {
             settings,
             small_queue,
@@ -128,7 +129,6 @@ impl Endpoint {
             pacing,
             sndbuf_factor,
         });
-        let addresses = Addresses { socket, peer, peer_host, flow_hash };
         Endpoint::of(addresses, headers, state, sender, receiver)
     }
 }
@@ -146,6 +146,8 @@ impl Endpoint<Silent> {
 }
 
 impl<S: SendingHalf> Endpoint<S> {
+    /// Inlined, so that neither half is copied.
+    #[inline(always)]
     fn of(addresses: Addresses, headers: u32, state: State, sender: S, receiver: Receiver) -> Self {
         Endpoint {
             addresses,

@@ -9,7 +9,7 @@ mod sack_list;
 use std::sync::Arc;
 
 use tailback_packet::{IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags, Timestamp};
-use tailback_units::{SimTime, Span, TimerRounding};
+use tailback_units::{SimTime, Span};
 
 use ack_timing::{ATO_MIN, AckEngine, Compression};
 use sack_list::{SACKS_KEPT, SackList};
@@ -51,10 +51,8 @@ pub struct Receiver {
     /// Smoothed RTT (×8, µs) of the sender of this socket, which limits the compression delay.
     pub(crate) srtt_us8: u32,
     pub(crate) rto: Span,
-    jiffy: Span,
     /// A segment that comes so soon after the one before is within half of [`ack_timing::ATO_MIN`] also in whole jiffies.
     soon: Span,
-    timer_rounding: TimerRounding,
     rcvlowat: u64,
     delayed_ack: DelayedAck,
     sack_compression: SackCompression,
@@ -91,9 +89,7 @@ impl Receiver {
             settings: Arc::clone(settings),
             srtt_us8: 0,
             rto: RTO_INITIAL,
-            jiffy: settings.jiffy,
             soon: (ATO_MIN / 2).saturating_sub(settings.jiffy),
-            timer_rounding: settings.timer_rounding,
             rcvlowat: options.rcvlowat,
             delayed_ack: settings.stack.delayed_ack,
             sack_compression: settings.stack.sack_compression,
@@ -185,7 +181,8 @@ impl Receiver {
     #[cold]
     pub(crate) fn challenge(&mut self, now: SimTime) {
         let soon = |last: SimTime| {
-            now.ticks(self.jiffy) < (last + self.settings.invalid_ratelimit).ticks(self.jiffy)
+            now.ticks(self.settings.jiffy)
+                < (last + self.settings.invalid_ratelimit).ticks(self.settings.jiffy)
         };
         if self.answered_unacceptable.get().is_some_and(soon) {
             return;

@@ -21,7 +21,6 @@ use tailback_units::{SimTime, Span};
 
 use crate::app::{Numbered, Place, TrafficPath, tos};
 use crate::check::check;
-use crate::connection::Planned;
 use crate::context::Context;
 use crate::device::{Device, Segmentation, Way};
 use crate::event_count::EventCount;
@@ -90,10 +89,10 @@ pub(crate) struct Builder<'a> {
     settings: Vec<Settings>,
     /// The settings of sockets, by host, MTU and the length of the IP header.
     shared_settings: BTreeMap<(u16, u32, u32), Arc<Settings>>,
+    /// The last two hosts that were found to reach each other.
+    connected: Option<[u16; 2]>,
     /// That of the last connection.
     last_blueprint: Option<SharedBlueprint>,
-    /// The connections of the present conversation.
-    planned: Vec<Planned>,
     world: World,
 }
 
@@ -113,6 +112,7 @@ impl<'a> Builder<'a> {
             schedule: Vec::new(),
             sockets: Sockets::with_room(sockets),
             conversations: Vec::with_capacity(scenario.traffic.len()),
+            planned: Vec::new(),
             present: Vec::new(),
             streams: Streams::new(scenario.seed),
             growing: Vec::new(),
@@ -134,8 +134,8 @@ impl<'a> Builder<'a> {
             streams: world.streams,
             settings,
             shared_settings: BTreeMap::new(),
+            connected: None,
             last_blueprint: None,
-            planned: Vec::new(),
             world,
         })
     }
@@ -269,11 +269,12 @@ impl<'a> Builder<'a> {
         let journal = &mut self.world.context.journal;
         let name = journal.record.names.give(numbered.traffic.name());
         journal.sockets.extend(numbered.sockets().map(|_| name));
+        let planned = self.world.next_planned();
         let application = numbered.traffic.build(&place, self)?;
         if application.held().is_some() {
             self.world.growing.push(place.conversation);
         }
-        let planned: Box<[Planned]> = self.planned.drain(..).collect();
+        let planned = planned..self.world.next_planned();
         if planned.is_empty() {
             self.world.present.push(place.conversation);
         }
@@ -322,9 +323,14 @@ impl<'a> Builder<'a> {
     }
 
     /// Refuses hosts that do not reach each other.
-    pub(crate) fn check_path(&self, [from, to]: [u16; 2], path: TrafficPath) -> Result<(), BuildError> {
-        self.first_hop(from, to, path)?;
-        self.first_hop(to, from, path).map(drop)
+    pub(crate) fn check_path(&mut self, ends: [u16; 2], path: TrafficPath) -> Result<(), BuildError> {
+        if self.connected != Some(ends) {
+            let [from, to] = ends;
+            self.first_hop(from, to, path)?;
+            self.first_hop(to, from, path)?;
+            self.connected = Some(ends);
+        }
+        Ok(())
     }
 
     pub(crate) fn host_name(&self, host: u16) -> &str {

@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
-use tailback_cc::{Control, Row};
+use tailback_cc::{Control, Prototype};
 use tailback_engine::{Alarm, Draws, Streams};
 use tailback_packet::{HostId, SocketId, conversation_hash};
 use tailback_tcp::{
-    Agreement, Endpoint, EndpointConfig, ReceiverConfig, SendingHalf, Settings, SmallQueueLimit,
-    SocketOptions, Wakeup,
+    Agreement, Endpoint, EndpointConfig, ReceiverConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup,
 };
-use tailback_units::{Bytes, Parameters, SimTime};
+use tailback_units::{Bytes, SimTime};
 
-use crate::socket::{TcpSocket, Transport};
+use crate::socket::{Drawing, NoDraws, TcpSocket, Transport};
 use crate::{DeviceId, timers};
 
 /// Which end of a connection.
@@ -75,8 +74,8 @@ pub(crate) struct Sending {
 
 /// How the congestion control of an end is made.
 pub(crate) enum Recipe {
-    /// By its row, which has accepted these parameters.
-    Row(&'static Row, Parameters),
+    /// As a copy of that of its row.
+    Copied(Prototype),
     /// The user's source has built it; for the only connection of this blueprint.
     Built,
 }
@@ -84,9 +83,7 @@ pub(crate) enum Recipe {
 impl Recipe {
     fn make(&self) -> Control {
         match self {
-            Recipe::Row(row, parameters) => {
-                (row.build)(parameters).expect("the row has accepted these parameters")
-            }
+            Recipe::Copied(prototype) => prototype.control(),
             Recipe::Built => unreachable!("a control of the user is handed to its socket before the run"),
         }
     }
@@ -105,33 +102,30 @@ impl Planned {
     /// Its sockets; `name` is that of its conversation, and `built` the control of the client if the user wrote it.
     pub(crate) fn sockets(&self, name: &str, streams: Streams, built: Option<Control>) -> [Transport; 2] {
         let Blueprint { client_sends, server_sends, .. } = &*self.blueprint;
+        let draws = streams.stream(name, "cc");
         let client = Endpoint::connect(self.config(Side::Client, client_sends, built), self.start);
-        let client = self.sending_socket(client, Side::Client, client_sends, streams.stream(name, "cc"));
-        let draws = streams.stream(&[name, "/receiver"].concat(), "cc");
+        let client = self.sending_socket(client, Side::Client, client_sends, draws);
         let server = match server_sends {
             Some(sending) => {
+                let draws = streams.stream(&[name, "/receiver"].concat(), "cc");
                 let server = Endpoint::listen(self.config(Side::Server, sending, None));
                 self.sending_socket(server, Side::Server, sending, draws)
             }
             None => {
                 let receiver = Endpoint::pure_receiver(self.receiver_config());
-                Transport::Receiver(Box::new(self.socket(receiver, Side::Server, draws)))
+                Transport::Receiver(self.socket(receiver, Side::Server, NoDraws))
             }
         };
         [client, server]
     }
 
-    fn sending_socket(
-        &self,
-        mut endpoint: Endpoint,
-        side: Side,
-        sending: &Sending,
-        draws: Draws,
-    ) -> Transport {
+    #[inline(always)]
+    fn sending_socket(&self, endpoint: Endpoint, side: Side, sending: &Sending, draws: Draws) -> Transport {
+        let mut socket = self.socket(endpoint, side, draws);
         if sending.paced_below {
-            endpoint.leave_pacing_to_fq();
+            socket.endpoint.leave_pacing_to_fq();
         }
-        Transport::Tcp(Box::new(self.socket(endpoint, side, draws)))
+        Transport::Tcp(socket)
     }
 
     fn end(&self, side: Side) -> &End {
@@ -173,10 +167,17 @@ impl Planned {
         }
     }
 
-    fn socket<S: SendingHalf>(&self, mut endpoint: Endpoint<S>, side: Side, draws: Draws) -> TcpSocket<S> {
+    /// Inlined, so that the endpoint is copied only once.
+    #[inline(always)]
+    fn socket<S: Drawing>(
+        &self,
+        mut endpoint: Endpoint<S>,
+        side: Side,
+        draws: S::Draws,
+    ) -> Box<TcpSocket<S>> {
         let (end, peer) = (self.end(side), self.end(side.other()));
         endpoint.agree(Agreement::between(&end.settings, &end.options, &peer.settings));
-        TcpSocket {
+        Box::new(TcpSocket {
             endpoint,
             host: end.host,
             device: end.device,
@@ -189,6 +190,6 @@ impl Planned {
             awaits_credit: false,
             tos: self.blueprint.tos,
             sends: side == Side::Client,
-        }
+        })
     }
 }

@@ -1,15 +1,15 @@
 //! What a host does differently for a TCP socket that may send data and for one that only receives.
 
 use tailback_packet::SocketId;
-use tailback_tcp::{Sender, SendingHalf, Silent};
+use tailback_tcp::{Sender, Silent};
 
 use crate::context::Context;
 use crate::scenario::TcpInfoRows;
-use crate::socket::{Sockets, TcpSocket};
+use crate::socket::{Drawing, Sockets, TcpSocket};
 use crate::world::World;
 
 /// The kinds of TCP socket, by their sending half.
-pub(crate) trait Kind: SendingHalf {
+pub(crate) trait Kind: Drawing {
     /// A socket that is known to be of this kind.
     fn find(sockets: &mut Sockets, id: SocketId) -> &mut TcpSocket<Self>;
 

@@ -11,10 +11,9 @@
 //! [linux-6.12 tcp_minisocks.c tcp_time_wait]; here nothing can arrive any more.
 
 use tailback_packet::SocketId;
-use tailback_tcp::SendingHalf;
 
 use crate::ConversationId;
-use crate::socket::{TcpSocket, Transport, for_tcp};
+use crate::socket::{Drawing, TcpSocket, Transport, for_tcp};
 use crate::world::World;
 
 impl World {
@@ -26,7 +25,7 @@ impl World {
             return;
         }
         let name = self.context.journal.record.names.text(conversation.name);
-        for connection in &planned {
+        for connection in &self.planned[planned.start as usize..planned.end as usize] {
             let made = connection.sockets(name, self.streams, None);
             for (socket, made) in connection.sockets.into_iter().zip(made) {
                 self.sockets.get_mut(socket).transport = made;
@@ -67,7 +66,7 @@ impl World {
     }
 }
 
-fn rests<S: SendingHalf>(socket: &TcpSocket<S>) -> bool {
+fn rests<S: Drawing>(socket: &TcpSocket<S>) -> bool {
     let rests = socket.endpoint.deadline().is_none() && !socket.endpoint.wants_to_send();
     rests && socket.woken.is_none() && !socket.awaits_credit
 }

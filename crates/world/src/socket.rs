@@ -1,15 +1,17 @@
 //! Sockets on their hosts: the conversation of each, and its state on the host.
 
+mod draws;
 mod udp;
 
-use tailback_engine::{Alarm, Draws};
+use tailback_engine::Alarm;
 use tailback_packet::{HostId, SocketId};
-use tailback_tcp::{Endpoint, Sender, SendingHalf, Silent, Wakeup};
+use tailback_tcp::{Endpoint, Sender, Silent, Wakeup};
 use tailback_units::{Bytes, SimTime};
 
 use crate::timers::Place;
 use crate::{ConversationId, DeviceId};
 
+pub(crate) use draws::{Drawing, NoDraws};
 pub(crate) use udp::{SEND_BUFFER, UdpSocket};
 
 /// One end of a conversation.
@@ -33,9 +35,11 @@ pub(crate) enum Transport {
     Ended,
 }
 
-/// A TCP socket, aligned to a cache line. One that only receives has no [`Sender`] but a [`Silent`].
-#[repr(align(64))]
-pub(crate) struct TcpSocket<S = Sender> {
+/// A TCP socket. One that only receives has no [`Sender`] but a [`Silent`].
+///
+/// It begins with a cache line, because jemalloc aligns all that is larger than 256 bytes so. An alignment that is asked
+/// for takes several times the instructions.
+pub(crate) struct TcpSocket<S: Drawing = Sender> {
     pub(crate) endpoint: Endpoint<S>,
     pub(crate) host: HostId,
     /// The device its packets leave by.
@@ -43,7 +47,7 @@ pub(crate) struct TcpSocket<S = Sender> {
     pub(crate) alarm: Alarm,
     /// Its deadline among those of other sockets.
     pub(crate) timer: Place,
-    pub(crate) draws: Draws,
+    pub(crate) draws: S::Draws,
     /// Wake-ups of its application that are not yet processed.
     pub(crate) woken: Wakeup,
     /// What was read in the place of its application, which has not counted it yet.
@@ -59,7 +63,7 @@ pub(crate) struct TcpSocket<S = Sender> {
     pub(crate) sends: bool,
 }
 
-impl<S: SendingHalf> TcpSocket<S> {
+impl<S: Drawing> TcpSocket<S> {
     /// Reads the bytes that [`Endpoint::take_to_read`] took, in the place of an application that only counts them.
     #[inline(always)]
     pub(crate) fn read_taken(&mut self, bytes: u32, now: SimTime) {
@@ -193,4 +197,4 @@ pub(crate) fn not_of_kind(id: SocketId, kind: &str) -> ! {
 }
 
 // A run may have tens of thousands of them.
-const _: () = assert!(size_of::<TcpSocket>() <= 28 * 64 && size_of::<TcpSocket<Silent>>() <= 11 * 64);
+const _: () = assert!(size_of::<TcpSocket>() <= 28 * 64 && size_of::<TcpSocket<Silent>>() <= 10 * 64);

@@ -1,11 +1,12 @@
 //! The system calls of applications.
 
+use std::ops::Range;
+
 use tailback_packet::{Packet, Payload, SocketId};
 use tailback_record::{Name, Record};
 use tailback_units::{Bytes, SimTime};
 
 use crate::app::Application;
-use crate::connection::Planned;
 use crate::socket::{Transport, for_tcp, not_of_kind};
 use crate::world::World;
 use crate::{ConversationId, Event, TimerId};
@@ -15,8 +16,8 @@ pub(crate) struct Conversation {
     pub(crate) name: Name,
     /// `None` while it is being called, and after it is over.
     pub(crate) application: Option<Box<dyn Application>>,
-    /// Connections whose sockets are made when it starts.
-    pub(crate) planned: Box<[Planned]>,
+    /// Connections whose sockets are made when it starts, by their place in [`World::planned`].
+    pub(crate) planned: Range<u32>,
 }
 
 /// The calls of one application.

@@ -3,13 +3,14 @@
 //! For `serde(tag = "kind")` serde reads the whole object into a tree first, because `kind` may be its last key. The front
 //! end writes it first, and then the other keys are read directly.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use serde::Deserializer;
 use serde::de::value::{EnumAccessDeserializer, MapAccessDeserializer, MapDeserializer};
 use serde::de::{
     DeserializeSeed, EnumAccess, Error, IgnoredAny, MapAccess, Unexpected, VariantAccess, Visitor,
 };
+use serde::{Deserialize, Deserializer};
 
 const KIND: &str = "kind";
 
@@ -35,19 +36,24 @@ impl<'de, T: Tagged> Visitor<'de> for ByKind<T> {
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<T, M::Error> {
         let mut others = serde_json::Map::new();
-        while let Some(key) = map.next_key::<String>()? {
+        while let Some(Key(key)) = map.next_key()? {
             if key == KIND && others.is_empty() {
                 return T::variant(EnumAccessDeserializer::new(AfterKind(map)));
             }
-            if others.contains_key(&key) {
+            if others.contains_key(&*key) {
                 return Err(M::Error::custom(format!("duplicate field `{key}`")));
             }
-            others.insert(key, map.next_value()?);
+            others.insert(key.into_owned(), map.next_value()?);
         }
         let kind = others.remove_entry(KIND).ok_or_else(|| M::Error::missing_field(KIND))?;
         by_kind(MapDeserializer::new(std::iter::once(kind).chain(others))).map_err(M::Error::custom)
     }
 }
+
+/// A key of an object, not copied unless it has escapes.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// The rest of an object: the value of `kind`, then all other keys.
 struct AfterKind<M>(M);

@@ -17,6 +17,7 @@ use tailback_packet::{Packet, SocketId};
 use tailback_units::{Bytes, SimTime, Span};
 
 use crate::channel::RadioChannel;
+use crate::connection::Planned;
 use crate::context::Context;
 use crate::device::Device;
 use crate::event::Received;
@@ -88,6 +89,8 @@ pub struct World {
     pub(crate) schedule: Vec<Change>,
     pub(crate) sockets: Sockets,
     pub(crate) conversations: Vec<Conversation>,
+    /// The connections of all conversations, in their order.
+    pub(crate) planned: Vec<Planned>,
     /// Those that have begun and are not over; also those without sockets of TCP. [`World::sample`] sorts them by number.
     pub(crate) present: Vec<ConversationId>,
     /// The random streams of sockets that are still to be made.
@@ -128,6 +131,11 @@ impl World {
         let inside =
             self.devices.iter().map(Device::packets).sum::<usize>() + self.context.backlog.len() + on_air;
         Ledger { inside: inside as u64, ..self.context.ledger }
+    }
+
+    /// Where the next planned connection will be.
+    pub(crate) fn next_planned(&self) -> u32 {
+        u32::try_from(self.planned.len()).expect("fewer than four billion connections")
     }
 
     /// Processes one event after the other until the end.
@@ -375,7 +383,7 @@ impl World {
         self.devices.iter_mut().for_each(Device::count_bypassed);
         let disciplines = self.qdisc_stats();
         // The tables are written where the network was.
-        drop((self.sockets, self.conversations, self.devices));
+        drop((self.sockets, self.conversations, self.planned, self.devices));
         let Context { journal, captures, cost, .. } = self.context;
         Outcome { tables: journal.record.finish(), disciplines, captures: captures.finish(), cost }
     }

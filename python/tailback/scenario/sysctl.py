@@ -108,7 +108,8 @@ SYSCTLS: tuple[Sysctl, ...] = (
         max=31,
     ),
     Sysctl(
-        "net.ipv4.tcp_mtu_probing", "0–2", "0", "search for the path MTU: 0 never, 1 after a black hole, 2 always", max=2
+        "net.ipv4.tcp_mtu_probing", "0–2", "0", "search for the path MTU: 0 never, 1 after a black hole, 2 always",
+        max=2,
     ),
     Sysctl("net.ipv4.tcp_base_mss", "B", "1024", "size of segments with which that search begins", 48, 32_767),
     Sysctl(

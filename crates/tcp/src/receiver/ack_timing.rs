@@ -153,7 +153,8 @@ impl Receiver {
     #[inline(never)]
     fn adapt_ato_after_pause(&mut self, ato: Span, now: SimTime) {
         let pause = Span::from_nanos(
-            (now.ticks(self.jiffy) - self.ack.last_received.ticks(self.jiffy)) * self.jiffy.as_nanos(),
+            (now.ticks(self.settings.jiffy) - self.ack.last_received.ticks(self.settings.jiffy))
+                * self.settings.jiffy.as_nanos(),
         );
         if pause <= ATO_MIN / 2 {
             self.ack.ato = ato / 2 + ATO_MIN / 2;
@@ -265,7 +266,7 @@ impl Receiver {
         if self.ack.timeout.is_over(now + ato / 4) {
             self.ack_due = true;
         } else {
-            let timeout = expiry(now, ato, (self.jiffy, self.timer_rounding));
+            let timeout = expiry(now, ato, (self.settings.jiffy, self.settings.timer_rounding));
             self.ack.timeout = self.ack.timeout.or(Deadline::at(timeout));
         }
     }

@@ -68,7 +68,7 @@ impl Builder<'_> {
             for id in connection.sockets {
                 self.push_socket(id, place, Transport::Planned);
             }
-            self.planned.push(planned);
+            self.world.planned.push(planned);
             return Ok(());
         }
         for (id, socket) in
@@ -167,10 +167,10 @@ impl Builder<'_> {
             None => false,
         };
         let parameters = control_parameters(row, cc, host);
-        let control = parameters.check(row.parameters).and_then(|()| (row.build)(&parameters));
-        control.map_err(|error| parameter_error(error, &format!("{path}.cc.options")))?;
+        let prototype = parameters.check(row.parameters).and_then(|()| (row.build)(&parameters));
+        let prototype = prototype.map_err(|error| parameter_error(error, &format!("{path}.cc.options")))?;
         Ok(Chosen {
-            recipe: Recipe::Row(row, parameters),
+            recipe: Recipe::Copied(prototype),
             built: None,
             wants_pacing: row.wants_pacing,
             needs_ecn: row.needs_ecn || peer_needs_ecn,

@@ -1,0 +1,40 @@
+//! The random numbers of sockets: the congestion control draws them, and a socket that only receives has none.
+
+use std::convert::Infallible;
+
+use rand_core::{Rng, TryRng};
+use tailback_engine::Draws;
+use tailback_tcp::{Sender, SendingHalf, Silent};
+
+/// A sending half, with what it draws.
+pub(crate) trait Drawing: SendingHalf {
+    /// Random numbers of its congestion control.
+    type Draws: Rng;
+}
+
+impl Drawing for Sender {
+    type Draws = Draws;
+}
+
+impl Drawing for Silent {
+    type Draws = NoDraws;
+}
+
+/// Those of a socket without a congestion control, of which none is ever drawn.
+pub(crate) struct NoDraws;
+
+impl TryRng for NoDraws {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        unreachable!("a socket that only receives draws nothing")
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        unreachable!("a socket that only receives draws nothing")
+    }
+
+    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Infallible> {
+        unreachable!("a socket that only receives draws nothing")
+    }
+}
