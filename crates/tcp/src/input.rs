@@ -236,7 +236,7 @@ impl Sender {
     ) {
         let cleaned = self.remove_acked(flags, sample);
         if self.is_reno() {
-            self.flow.delivered += u64::from(self.scoreboard.take_duplicates(cleaned.packets));
+            self.remove_duplicates(cleaned.packets);
         }
         flags.sack_reneging = self.scoreboard.is_reneged();
         if self.scoreboard.is_empty() {

@@ -4,13 +4,15 @@
 //! duplicate ACK:    sacked_out += 1, at most packets_out − max(lost_out, 1)
 //! head lost:        before recovery when sacked_out ≥ reordering;  in recovery at each partial ACK
 //! n segments acked: one filled the hole, the others were counted: sacked_out −= n − 1
+//! more duplicates than that: the path reorders, by as many segments as are out (and were acked)
 //! ```
 //! Recovery lasts until data above its end is acknowledged. [rfc6582] [linux-6.12 tcp_input.c
-//! tcp_add_reno_sack, tcp_remove_reno_sacks, tcp_newreno_mark_lost, tcp_limit_reno_sacked]
+//! tcp_add_reno_sack, tcp_remove_reno_sacks, tcp_newreno_mark_lost, tcp_check_reno_reordering]
 
 use tailback_cc::CaState;
 
 use crate::queue::Tags;
+use crate::scoreboard::Counted;
 use crate::sender::{AckFlags, Sender};
 
 impl Sender {
@@ -26,17 +28,39 @@ impl Sender {
         if flags.una_advanced && self.flow.ca_state < CaState::Recovery {
             self.scoreboard.forget_duplicates();
         }
-        if flags.una_advanced || flags.not_duplicate() || flags.dsack {
-            return;
+        if flags.is_duplicate() {
+            self.add_duplicate();
         }
-        self.flow.delivered += u64::from(self.scoreboard.count_duplicate());
+    }
+
+    /// One segment more has arrived. [tcp_add_reno_sack]
+    pub(crate) fn add_duplicate(&mut self) {
+        let counted = self.scoreboard.count_duplicate();
+        self.flow.delivered += u64::from(counted.fresh);
+        self.note_duplicates(counted, 0);
+    }
+
+    /// `acked` segments were acknowledged. [tcp_remove_reno_sacks]
+    pub(crate) fn remove_duplicates(&mut self, acked: u32) {
+        let counted = self.scoreboard.take_duplicates(acked);
+        self.flow.delivered += u64::from(counted.fresh);
+        self.note_duplicates(counted, acked);
+    }
+
+    /// More duplicates than segments beside the holes: the path reorders. [tcp_check_reno_reordering]
+    fn note_duplicates(&mut self, counted: Counted, acked: u32) {
+        if counted.limited {
+            let degree = self.scoreboard.packets_out() + acked;
+            self.recovery.reordering = degree.min(self.settings.max_reordering);
+            self.recovery.reord_seen += 1;
+        }
     }
 
     /// Marks the head lost after enough duplicates, or at a partial ACK.
     pub(crate) fn newreno_mark_lost(&mut self, una_advanced: bool) {
         let enough = self.flow.ca_state < CaState::Recovery
             && self.scoreboard.sacked_out() >= self.recovery.reordering;
-        let partial = self.flow.ca_state >= CaState::Recovery && una_advanced;
+        let partial = self.flow.ca_state == CaState::Recovery && una_advanced;
         let head = self.scoreboard.queue().head();
         if (enough || partial) && !self.scoreboard.get(head).tags.has(Tags::LOST) {
             self.mark_lost(head);

@@ -42,8 +42,8 @@ impl Sender {
         }
         if self.flow.ca_state == CaState::Open {
             self.recovery.retrans_stamp = OneWord::NONE;
-        } else if self.flow.snd_una >= self.recovery.high_seq {
-            self.leave_at_high_seq();
+        } else if self.flow.snd_una >= self.recovery.high_seq && self.stays_at_the_end() {
+            return Retransmit::Nothing;
         }
         match self.flow.ca_state {
             CaState::Recovery => self.in_recovery(prior_una, flags),
@@ -52,22 +52,26 @@ impl Sender {
         }
     }
 
-    /// The window in which recovery began is acknowledged.
-    fn leave_at_high_seq(&mut self) {
+    /// The window in which recovery began is acknowledged. True if recovery is not over nonetheless.
+    fn stays_at_the_end(&mut self) -> bool {
         match self.flow.ca_state {
             // CWR lasts until data above high_seq is acknowledged.
             CaState::Cwr if self.flow.snd_una != self.recovery.high_seq => {
                 self.end_cwnd_reduction();
                 self.set_ca_state(CaState::Open);
             }
-            // Without SACK a late duplicate would start another recovery.
-            CaState::Recovery if self.is_reno() && self.flow.snd_una == self.recovery.high_seq => {}
             CaState::Recovery => {
-                self.try_undo_recovery();
+                if self.is_reno() {
+                    self.scoreboard.forget_duplicates();
+                }
+                if self.try_undo_recovery() {
+                    return true;
+                }
                 self.end_cwnd_reduction();
             }
             _ => {}
         }
+        false
     }
 
     fn in_recovery(&mut self, prior_una: u64, flags: &mut AckFlags) -> Retransmit {
@@ -275,7 +279,7 @@ impl Sender {
                 return Retransmit::Nothing;
             }
             if self.flow.snd_nxt > self.recovery.high_seq {
-                if flags.data_sacked || !(flags.una_advanced || flags.not_duplicate() || flags.dsack) {
+                if flags.data_sacked || flags.is_duplicate() {
                     self.recovery.frto = false;
                 }
             } else if flags.una_advanced && !recovered {
@@ -289,6 +293,14 @@ impl Sender {
         if recovered {
             self.try_undo_recovery();
             return Retransmit::Nothing;
+        }
+        if self.is_reno() {
+            // New data of F-RTO has arrived, and clocks out retransmissions.
+            if self.flow.snd_nxt > self.recovery.high_seq && flags.is_duplicate() {
+                self.add_duplicate();
+            } else if flags.una_advanced {
+                self.scoreboard.forget_duplicates();
+            }
         }
         Retransmit::Lost
     }

@@ -29,6 +29,15 @@ pub(crate) enum Counting {
     Duplicates,
 }
 
+/// What an ACK tells without SACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Counted {
+    /// Segments delivered that were not counted before.
+    pub(crate) fresh: u32,
+    /// There were more duplicates than segments that can have caused them.
+    pub(crate) limited: bool,
+}
+
 /// The retransmit queue with its counters.
 #[derive(Debug)]
 #[repr(C)]
@@ -424,32 +433,34 @@ impl Scoreboard {
         self.counting = counting;
     }
 
-    /// A duplicate ACK; returns by how much `sacked_out` grew. [linux-6.12 tcp_input.c tcp_add_reno_sack]
-    pub(crate) fn count_duplicate(&mut self) -> u32 {
+    /// A duplicate ACK; fresh is by how much `sacked_out` grew. [linux-6.12 tcp_input.c tcp_add_reno_sack]
+    pub(crate) fn count_duplicate(&mut self) -> Counted {
         let before = self.sacked_out;
         self.sacked_out += 1;
-        self.limit_duplicates();
-        self.sacked_out.saturating_sub(before)
+        let limited = self.limit_duplicates();
+        Counted { fresh: self.sacked_out.saturating_sub(before), limited }
     }
 
-    /// `acked` segments were acknowledged: one filled the hole, the others were counted by duplicate ACKs. Returns how
-    /// many were not counted. [linux-6.12 tcp_input.c tcp_remove_reno_sacks]
-    pub(crate) fn take_duplicates(&mut self, acked: u32) -> u32 {
-        if acked == 0 {
-            return 0;
+    /// `acked` segments were acknowledged: one filled the hole, the others were counted by duplicate ACKs. Fresh
+    /// are those that were not counted. [linux-6.12 tcp_input.c tcp_remove_reno_sacks]
+    pub(crate) fn take_duplicates(&mut self, acked: u32) -> Counted {
+        let mut fresh = 0;
+        if acked > 0 {
+            fresh = acked.saturating_sub(self.sacked_out).max(1);
+            self.sacked_out = self.sacked_out.saturating_sub(acked - 1);
         }
-        let fresh = acked.saturating_sub(self.sacked_out).max(1);
-        self.sacked_out = self.sacked_out.saturating_sub(acked - 1);
-        self.limit_duplicates();
-        fresh
+        Counted { fresh, limited: self.limit_duplicates() }
     }
 
-    /// There cannot be more duplicates than segments beside the holes. [linux-6.12 tcp_input.c tcp_limit_reno_sacked]
-    pub(crate) fn limit_duplicates(&mut self) {
+    /// There cannot be more duplicates than segments beside the holes. True if there were. [linux-6.12 tcp_input.c
+    /// tcp_limit_reno_sacked]
+    pub(crate) fn limit_duplicates(&mut self) -> bool {
         let packets_out = self.packets_out();
-        let holes = self.lost_out.max(1).min(packets_out);
-        self.sacked_out = self.sacked_out.min(packets_out - holes);
+        let most = packets_out - self.lost_out.max(1).min(packets_out);
+        let limited = self.sacked_out > most;
+        self.sacked_out = self.sacked_out.min(most);
         self.check();
+        limited
     }
 
     /// Resets the count of duplicate ACKs.
@@ -581,7 +592,7 @@ mod tests {
     fn duplicates_are_never_more_than_the_segments_beside_the_hole() {
         let mut scoreboard = sent(3);
         scoreboard.count(Counting::Duplicates);
-        let grown: Vec<u32> = (0..4).map(|_| scoreboard.count_duplicate()).collect();
+        let grown: Vec<u32> = (0..4).map(|_| scoreboard.count_duplicate().fresh).collect();
         assert_eq!((grown, counters(&scoreboard)), (vec![1, 1, 0, 0], [3, 2, 0, 0, 1]));
     }
 

@@ -54,6 +54,11 @@ impl AckFlags {
         self.carries_data || self.window_update || self.data_acked
     }
 
+    /// The ACK is a pure duplicate.
+    pub(crate) fn is_duplicate(&self) -> bool {
+        !(self.una_advanced || self.not_duplicate() || self.dsack)
+    }
+
     /// Any of these must be processed by loss recovery.
     pub(crate) fn alert(&self) -> bool {
         self.data_sacked || self.ece || self.dsack

@@ -14,8 +14,9 @@ impl Sender {
     fn packet_was_delayed(&self) -> bool {
         match self.recovery.retrans_stamp.get() {
             Some(stamp) => self.echoed.time().is_some_and(|echo| echo < stamp),
-            // Nothing was retransmitted yet, and una advanced: the segment was only late.
-            None => true,
+            // Nothing was retransmitted yet, and una advanced: the segment was only late. Without SACK the time is also
+            // forgotten at the end of the recovery.
+            None => !self.is_reno() || self.flow.snd_una < self.recovery.high_seq,
         }
     }
 
@@ -38,14 +39,28 @@ impl Sender {
         self.notes.push(Note::Undo);
     }
 
-    /// At the end of recovery, undoes it if it was spurious. [tcp_try_undo_recovery]
-    pub(crate) fn try_undo_recovery(&mut self) {
+    /// Without SACK a recovery lasts until data above its end is acknowledged: a late duplicate would begin another one.
+    /// [rfc6582 §3.2] [tcp_is_non_sack_preventing_reopen]
+    fn stays_at_high_seq(&mut self) -> bool {
+        let stays = self.is_reno() && self.flow.snd_una == self.recovery.high_seq;
+        if stays && !self.scoreboard.any_retransmission_done() {
+            self.recovery.retrans_stamp = OneWord::NONE;
+        }
+        stays
+    }
+
+    /// At the end of recovery, undoes it if it was spurious. True if its state stays. [tcp_try_undo_recovery]
+    pub(crate) fn try_undo_recovery(&mut self) -> bool {
         if self.may_undo() {
             self.undo(Unmark::Nothing);
         } else {
             self.rack.count_recovery();
         }
+        if self.stays_at_high_seq() {
+            return true;
+        }
         self.set_ca_state(CaState::Open);
+        false
     }
 
     /// Undoes a reduction if every retransmission was a duplicate. [tcp_try_undo_dsack]
@@ -65,7 +80,9 @@ impl Sender {
         }
         self.undo(Unmark::Losses);
         self.recovery.retransmits = 0;
-        self.set_ca_state(CaState::Open);
+        if !self.stays_at_high_seq() && (by_frto || !self.is_reno()) {
+            self.set_ca_state(CaState::Open);
+        }
         true
     }
 
