@@ -24,6 +24,7 @@ FILES: Mapping[str, int] = {
     "many": 5,
     "applications": 10,
     "ipv6": 10,
+    "sysctls": 10,
     "wired": 5,
     "matrix": 5,
 }
@@ -37,7 +38,9 @@ MORE: Mapping[str, int] = {
     "reno, tail drops, 10 Mbit/s": 40, "reordering, bbr": 40, "reordering on a link with a rate, bbr": 40,
     "codel ce_threshold, cubic": 20, "corruption of 1 %": 40, "requests and arrivals over pfifo": 40,
     "requests and arrivals over fq_codel": 40, "requests and arrivals of reno over a short pfifo": 40,
-    "probes": 40, "bbr, 100 Mbit/s": 40,
+    "probes": 40, "bbr, 100 Mbit/s": 40, "no SACK, loss": 40, "no timestamps, loss": 40,
+    "no SACK, reordering": 40, "no DSACK, reordering": 40, "RACK with a static window, reordering": 40,
+    "degree of reordering": 40, "short flows without loss probes": 60, "thin flows": 60,
     "cubic-L10M-pfifo-std-n4": 15, "R10M, cake, 10ms, reno, 1ms": 20, "R100M, fq_codel, 100ms, reno, off": 15,
     "R100M, pfifo_fast, 10ms, cdg, 1ms": 20, "R100M, pfifo_fast, 1ms, bbr, 1ms": 40,
 }  # fmt: skip
@@ -56,8 +59,11 @@ KINDS: Mapping[str, Sequence[str]] = {
     "jitter": ("jitter",),
     "changes during the run": ("schedule", "schedule of jitter", "down for 2 s"),
     "LANs, routes, chains": ("lan", "routes", "chain"),
-    "MTU 576 and 9000": ("short packets", "long packets"),
-    "skbs of several segments": ("whole skbs", "cut skbs"),
+    "MTU 576 and 9000": ("short packets", "long packets", "segments of 524 bytes"),
+    "skbs of several segments": (
+        "whole skbs", "cut skbs", "skbs that cake splits", "skbs longer than the bucket",
+    ),
+    "RED": ("red adaptive", "red adaptive, one flow"),
     "short flows": ("short flows",),
     "small buffers, paced flows": ("sockets",),
     "requests and flows that arrive": (
@@ -81,6 +87,7 @@ KINDS: Mapping[str, Sequence[str]] = {
 
 SAMPLES: Mapping[str, str] = {
     "ipv6": "TCP over IPv6",
+    "sysctls": "sysctls of TCP",
     "wired": "wired links, a random sample",
     "matrix": "the matrix, a random sample",
 }

@@ -60,6 +60,14 @@ impl Sender {
         self.routine = false;
     }
 
+    /// The side that has connected begins with the small segments of the search; the other one with full ones.
+    /// [linux-6.12 tcp_input.c tcp_rcv_synsent_state_process, tcp_init_transfer]
+    pub(crate) fn start_from_base_mss(&mut self) {
+        if self.path.search.is_some() {
+            self.synchronise_mss(self.path.known);
+        }
+    }
+
     /// The MSS follows the MTU of the route. [linux-6.12 tcp_output.c tcp_current_mss]
     pub(crate) fn refresh_mss(&mut self) {
         if self.path.route != self.path.known {

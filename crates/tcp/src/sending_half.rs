@@ -260,6 +260,7 @@ impl SendingHalf for Sender {
     }
 
     fn connected(&mut self) {
+        self.start_from_base_mss();
         self.buffer.writable = true;
     }
 
