@@ -7,11 +7,12 @@ use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_units::{Rate, Span, TimerRounding};
 
 use crate::metrics::SavedMetrics;
-use crate::rtt::RTO_MIN;
 use crate::stack::{LINUX_6_12, Stack, Txhash};
 
 /// Initial window in segments. [rfc6928] [linux-6.12 tcp.h TCP_INIT_CWND]
 pub(crate) const INITIAL_WINDOW: u32 = 10;
+/// `TCP_RTO_MIN`, which `net.ipv4.tcp_rto_min_us` replaces in most places. [linux-6.12 tcp.h]
+pub(crate) const RTO_MIN: Span = Span::from_millis(200);
 /// Bytes of a TCP segment that are not payload: IPv4 and TCP headers with the timestamp option.
 pub(crate) const TCP_HEADER: u32 = 20;
 /// Bytes of the timestamp option, aligned. [rfc7323 §3.2]
@@ -176,7 +177,8 @@ pub struct Settings {
     pub thin_linear_timeouts: bool,
     /// `net.ipv4.tcp_autocorking`: a short write waits for a transmit completion.
     pub autocorking: bool,
-    /// `net.ipv4.tcp_notsent_lowat`, for sockets without `TCP_NOTSENT_LOWAT`.
+    /// `net.ipv4.tcp_notsent_lowat`, for sockets without `TCP_NOTSENT_LOWAT`: `UINT_MAX` unless it is set. [linux-6.12
+    /// tcp_ipv4.c tcp_sk_init]
     pub notsent_lowat: u64,
     /// `net.ipv4.tcp_comp_sack_*`.
     pub compression: CompressionLimits,

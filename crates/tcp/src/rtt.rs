@@ -15,8 +15,6 @@ use tailback_units::{SimTime, Span};
 
 use crate::config::Settings;
 
-/// `TCP_RTO_MIN`, which `net.ipv4.tcp_rto_min_us` replaces in most places. [linux-6.12 tcp.h]
-pub(crate) const RTO_MIN: Span = Span::from_millis(200);
 /// `TCP_RTO_MAX`. [linux-6.12 tcp.h]
 pub(crate) const RTO_MAX: Span = Span::from_secs(120);
 /// `TCP_TIMEOUT_INIT`: before any sample. [rfc6298 §2.1]

@@ -12,9 +12,10 @@ use tailback_cc::CaState;
 use tailback_units::{Segs, SimTime, Span, expiry};
 
 use crate::clock::{Deadline, micros_since};
+use crate::config::RTO_MIN;
 use crate::info::{HeldBy, Note};
 use crate::one_word::OneWord;
-use crate::rtt::{RTO_INITIAL, RTO_MAX, RTO_MIN, in_jiffies};
+use crate::rtt::{RTO_INITIAL, RTO_MAX, in_jiffies};
 use crate::sender::Sender;
 use crate::state::gate::{Pass, Retransmit};
 use crate::state::timer::{Expired, TimerKind};

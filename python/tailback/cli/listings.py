@@ -20,6 +20,7 @@ def listed(kind: str | None) -> Listing:
         "qdisc": ("queue disciplines", lambda: [(row.name, row.summary) for row in CoreRegistry().qdiscs]),
         "driver": ("Wi-Fi drivers", lambda: [(row.name, row.summary) for row in CoreRegistry().drivers]),
         "stack": ("network stacks", _stacks),
+        "sysctl": ("sysctls of hosts, with the default of Linux 6.12", _sysctls),
         "preset": ("tests of Flent, for `traffic`", _presets),
         "metric": ("metrics of a run", _metrics),
         "plot": ("figures", _plots),
@@ -48,6 +49,12 @@ def _count(stack: "Stack") -> str:
     if stack.name == STACK:
         return ""
     return f"; differs from {STACK} in {len(stacks.from_the_modelled(stack))} points"
+
+
+def _sysctls() -> Listing:
+    from tailback.scenario.sysctl import SYSCTLS
+
+    return [(row.name, f"{row.default}: {row.meaning}") for row in SYSCTLS]
 
 
 def _plots() -> Listing:

@@ -115,3 +115,4 @@ def test_without_a_kind_all_kinds_are_listed() -> None:
     listed = in_process("list").stdout
     assert [line.split()[0] for line in listed.splitlines()] == list(completions.KINDS)
     assert "A FIFO at the bottleneck" in in_process("list", "warning").stdout
+    assert "net.ipv4.tcp_sack" in in_process("list", "sysctl").stdout

@@ -198,3 +198,26 @@ def test_a_trace_shorter_than_the_run_is_reported(tmp_path: Path) -> None:
     found = lint(loads(text, file=str(tmp_path / "x.yaml")))
     assert [(warning.code, warning.severity) for warning in found] == [("trace-repeats", "info")]
     assert "is played 3.0 times" in found[0].text
+
+
+RED = "red limit 1mb min 100kb max 300kb avpkt 1000b burst 200 bandwidth 100mbit adaptive"
+
+
+def test_red_adapts_only_on_a_router_with_an_old_kernel() -> None:
+    file = SOUND.replace("pfifo limit 1000", RED)
+    (warning,) = lint(loads(file, registry=CoreRegistry(), file="fig.yaml"))
+    assert str(warning.code) == "adaptive-without-effect"
+    assert warning.remedy.endswith("`hosts: {client: {stack: linux-5.4}}`")
+    old = file + "hosts: {client: {stack: linux-5.4}, router: , server: }\n"
+    assert lint(loads(old, registry=CoreRegistry())) == []
+
+
+@pytest.mark.parametrize("qdisc", ["cake bandwidth 10mbit", "tbf rate 10mbit burst 10kb latency 200ms"])
+def test_a_queue_that_segments_large_skbs_makes_nobody_wait_for_them(qdisc: str) -> None:
+    def codes(text: str) -> list[str]:
+        return [warning.code for warning in lint(loads(text, registry=CoreRegistry()))]
+
+    shaped = SOUND.replace("htb rate 100mbit burst 1600b | pfifo limit 1000", qdisc) + "offloads: on\n"
+    assert "large-skbs" not in codes(shaped)
+    whole = shaped.replace("10mbit", "10mbit no-split-gso") if "cake" in qdisc else shaped.replace("10kb", "100kb")
+    assert "large-skbs" in codes(whole)

@@ -39,12 +39,20 @@ def test_hints_know_the_keys_of_every_place() -> None:
     assert keys_at(("nowhere",)) == ()
 
 
+STUDIED = {
+    "paths": {"adaptive-without-effect", "slow-start-measured"},
+    "sysctls": {"few-pings", "large-skbs", "queue-below-bdp", "slow-start-measured"},
+}
+"""Warnings about what files of conformance compare with a kernel on purpose."""
+
+
 @pytest.mark.parametrize("path", sorted(EXPERIMENTS.rglob("*.yaml")), ids=lambda path: path.stem)
 def test_the_experiments_of_the_library_are_sound(path: Path) -> None:
     experiment = load(path)
     assert experiment.runs()
     assert title_of(path) == experiment.title
-    assert [str(warning) for warning in lint(experiment) if warning.severity == "warning"] == []
+    found = [warning for warning in lint(experiment) if warning.severity == "warning"]
+    assert [str(warning) for warning in found if warning.code not in STUDIED.get(path.stem, ())] == []
 
 
 def test_the_grid_of_access21_is_complete(registry: Registry) -> None:

@@ -211,6 +211,12 @@ def test_a_buffer_is_three_numbers_in_a_list_or_in_words() -> None:
             "did you mean `net.ipv4.tcp_pacing_ss_ratio`?",
         ),
         (
+            "net.ipv4.tcp_congestion_control",
+            "bbr",
+            "`net.ipv4.tcp_congestion_control` is not a known sysctl",
+            "write `cc`, for the experiment or an entry of `traffic`",
+        ),
+        (
             "net.ipv4.tcp_pacing_ca_ratio",
             "120%",
             "`120%` is not a value of `net.ipv4.tcp_pacing_ca_ratio`",

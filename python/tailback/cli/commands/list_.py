@@ -12,7 +12,8 @@ def list_(
         str | None,
         typer.Argument(
             metavar="[KIND]",
-            help="cc, qdisc, driver, stack, preset, metric, plot, experiment, backend, warning, word; default: these.",
+            help="cc, qdisc, driver, stack, sysctl, preset, metric, plot, experiment, backend, warning, word; "
+            "default: these.",
             show_default=False,
             autocompletion=completions.kinds,
         ),
