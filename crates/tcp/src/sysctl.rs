@@ -42,22 +42,22 @@ pub const SYSCTLS: &[Sysctl] = &[
     Sysctl {
         name: "net.ipv4.tcp_pacing_ca_ratio",
         takes: "a whole number of percent from 1 to 1000",
-        set: |settings, values| Some(settings.pacing_ca_ratio = within(values, 1, 1000)? as u32),
+        set: |settings, values| put(&mut settings.pacing_ca_ratio, within_u32(values, 1, 1000)),
     },
     Sysctl {
         name: "net.ipv4.tcp_pacing_ss_ratio",
         takes: "a whole number of percent from 1 to 1000",
-        set: |settings, values| Some(settings.pacing_ss_ratio = within(values, 1, 1000)? as u32),
+        set: |settings, values| put(&mut settings.pacing_ss_ratio, within_u32(values, 1, 1000)),
     },
     Sysctl {
         name: "net.ipv4.tcp_limit_output_bytes",
         takes: "a number of bytes",
-        set: |settings, values| Some(settings.limit_output_bytes = within(values, 0, INT_MAX)?),
+        set: |settings, values| put(&mut settings.limit_output_bytes, within(values, 0, INT_MAX)),
     },
     Sysctl {
         name: "net.ipv4.tcp_slow_start_after_idle",
         takes: FLAG,
-        set: |settings, values| Some(settings.slow_start_after_idle = flag(values)?),
+        set: |settings, values| put(&mut settings.slow_start_after_idle, flag(values)),
     },
     Sysctl {
         name: "net.ipv4.tcp_no_metrics_save",
@@ -91,23 +91,23 @@ pub const SYSCTLS: &[Sysctl] = &[
         takes: "0 (never), 1 (ask and answer) or 2 (answer)",
         set: |settings, values| {
             let uses = [EcnUse::Never, EcnUse::Always, EcnUse::WhenAsked];
-            Some(settings.ecn = uses[within(values, 0, 2)? as usize])
+            put(&mut settings.ecn, within(values, 0, 2).map(|value| uses[value as usize]))
         },
     },
     Sysctl {
         name: "net.ipv4.tcp_rmem",
         takes: "three numbers of bytes that do not decrease: least, default, largest",
-        set: |settings, values| Some(settings.rmem = triple(values)?),
+        set: |settings, values| put(&mut settings.rmem, triple(values)),
     },
     Sysctl {
         name: "net.ipv4.tcp_wmem",
         takes: "three numbers of bytes that do not decrease: least, default, largest",
-        set: |settings, values| Some(settings.wmem = triple(values)?),
+        set: |settings, values| put(&mut settings.wmem, triple(values)),
     },
     Sysctl {
         name: "net.ipv4.tcp_moderate_rcvbuf",
         takes: FLAG,
-        set: |settings, values| Some(settings.moderate_rcvbuf = flag(values)?),
+        set: |settings, values| put(&mut settings.moderate_rcvbuf, flag(values)),
     },
     Sysctl {
         name: "net.ipv4.tcp_shrink_window",
@@ -122,32 +122,34 @@ pub const SYSCTLS: &[Sysctl] = &[
     Sysctl {
         name: "net.ipv4.tcp_notsent_lowat",
         takes: "a number of bytes",
-        set: |settings, values| Some(settings.notsent_lowat = within(values, 0, u64::from(u32::MAX))?),
+        set: |settings, values| put(&mut settings.notsent_lowat, within(values, 0, u64::from(u32::MAX))),
     },
     Sysctl {
         name: "net.ipv4.tcp_autocorking",
         takes: FLAG,
-        set: |settings, values| Some(settings.autocorking = flag(values)?),
+        set: |settings, values| put(&mut settings.autocorking, flag(values)),
     },
     Sysctl {
         name: "net.ipv4.tcp_timestamps",
         takes: "0 (off), 1 or 2 (on)",
-        set: |settings, values| Some(settings.offers.timestamps = within(values, 0, 2)? > 0),
+        set: |settings, values| {
+            put(&mut settings.offers.timestamps, within(values, 0, 2).map(|value| value > 0))
+        },
     },
     Sysctl {
         name: "net.ipv4.tcp_sack",
         takes: FLAG,
-        set: |settings, values| Some(settings.offers.sack = flag(values)?),
+        set: |settings, values| put(&mut settings.offers.sack, flag(values)),
     },
     Sysctl {
         name: "net.ipv4.tcp_window_scaling",
         takes: FLAG,
-        set: |settings, values| Some(settings.offers.window_scaling = flag(values)?),
+        set: |settings, values| put(&mut settings.offers.window_scaling, flag(values)),
     },
     Sysctl {
         name: "net.ipv4.tcp_dsack",
         takes: FLAG,
-        set: |settings, values| Some(settings.dsack = flag(values)?),
+        set: |settings, values| put(&mut settings.dsack, flag(values)),
     },
     Sysctl {
         name: "net.ipv4.tcp_recovery",
@@ -163,22 +165,24 @@ pub const SYSCTLS: &[Sysctl] = &[
     Sysctl {
         name: "net.ipv4.tcp_early_retrans",
         takes: "0 to 4: tail loss probes with 3 and 4",
-        set: |settings, values| Some(settings.tail_loss_probe = within(values, 0, 4)? >= 3),
+        set: |settings, values| {
+            put(&mut settings.tail_loss_probe, within(values, 0, 4).map(|level| level >= 3))
+        },
     },
     Sysctl {
         name: "net.ipv4.tcp_frto",
         takes: "0 (off), 1 or 2 (on)",
-        set: |settings, values| Some(settings.frto = within(values, 0, 2)? > 0),
+        set: |settings, values| put(&mut settings.frto, within(values, 0, 2).map(|value| value > 0)),
     },
     Sysctl {
         name: "net.ipv4.tcp_reordering",
         takes: "a number of segments from 1 to 1000",
-        set: |settings, values| Some(settings.reordering = within(values, 1, 1000)? as u32),
+        set: |settings, values| put(&mut settings.reordering, within_u32(values, 1, 1000)),
     },
     Sysctl {
         name: "net.ipv4.tcp_max_reordering",
         takes: "a number of segments from 1 to 100000",
-        set: |settings, values| Some(settings.max_reordering = within(values, 1, 100_000)? as u32),
+        set: |settings, values| put(&mut settings.max_reordering, within_u32(values, 1, 100_000)),
     },
     Sysctl {
         name: "net.ipv4.tcp_rto_min_us",
@@ -186,62 +190,66 @@ pub const SYSCTLS: &[Sysctl] = &[
         set: |settings, values| {
             let has = settings.stack.delayed_ack_bound == DelayedAckBound::BelowRtoMin;
             let micros = within(values, 1, 120_000_000).filter(|_| has)?;
-            Some(settings.rto_min = Span::from_micros(micros))
+            put(&mut settings.rto_min, Some(Span::from_micros(micros)))
         },
     },
     Sysctl {
         name: "net.ipv4.tcp_min_rtt_wlen",
         takes: "a number of seconds from 0 to 86400",
-        set: |settings, values| Some(settings.min_rtt_window = Span::from_secs(within(values, 0, 86_400)?)),
+        set: |settings, values| {
+            put(&mut settings.min_rtt_window, within(values, 0, 86_400).map(Span::from_secs))
+        },
     },
     Sysctl {
         name: "net.ipv4.tcp_retries2",
         takes: "a number of timeouts from 1 to 255",
-        set: |settings, values| Some(settings.retries = within(values, 1, 255)? as u32),
+        set: |settings, values| put(&mut settings.retries, within_u32(values, 1, 255)),
     },
     Sysctl {
         name: "net.ipv4.tcp_syn_retries",
         takes: "a number from 1 to 127",
-        set: |settings, values| Some(settings.syn_retries = within(values, 1, 127)? as u32),
+        set: |settings, values| put(&mut settings.syn_retries, within_u32(values, 1, 127)),
     },
     Sysctl {
         name: "net.ipv4.tcp_synack_retries",
         takes: "a number from 0 to 255",
-        set: |settings, values| Some(settings.synack_retries = within(values, 0, 255)? as u32),
+        set: |settings, values| put(&mut settings.synack_retries, within_u32(values, 0, 255)),
     },
     Sysctl {
         name: "net.ipv4.tcp_thin_linear_timeouts",
         takes: FLAG,
-        set: |settings, values| Some(settings.thin_linear_timeouts = flag(values)?),
+        set: |settings, values| put(&mut settings.thin_linear_timeouts, flag(values)),
     },
     Sysctl {
         name: "net.ipv4.tcp_comp_sack_nr",
         takes: "a number of ACKs from 0 to 255",
-        set: |settings, values| Some(settings.compression.acks = within(values, 0, 255)? as u8),
+        set: |settings, values| {
+            put(&mut settings.compression.acks, within(values, 0, 255).map(|acks| acks as u8))
+        },
     },
     Sysctl {
         name: "net.ipv4.tcp_comp_sack_delay_ns",
         takes: "a number of nanoseconds up to a second",
         set: |settings, values| {
-            Some(settings.compression.delay = Span::from_nanos(within(values, 0, SECOND_NS)?))
+            put(&mut settings.compression.delay, within(values, 0, SECOND_NS).map(Span::from_nanos))
         },
     },
     Sysctl {
         name: "net.ipv4.tcp_comp_sack_slack_ns",
         takes: "a number of nanoseconds up to a second",
         set: |settings, values| {
-            Some(settings.compression.slack = Span::from_nanos(within(values, 0, SECOND_NS)?))
+            put(&mut settings.compression.slack, within(values, 0, SECOND_NS).map(Span::from_nanos))
         },
     },
     Sysctl {
         name: "net.ipv4.tcp_tso_win_divisor",
         takes: "a number",
-        set: |settings, values| Some(settings.tso_win_divisor = within(values, 0, INT_MAX)? as u32),
+        set: |settings, values| put(&mut settings.tso_win_divisor, within_u32(values, 0, INT_MAX as u32)),
     },
     Sysctl {
         name: "net.ipv4.tcp_min_tso_segs",
         takes: "a number of segments from 1 to 255",
-        set: |settings, values| Some(settings.min_tso_segs = within(values, 1, 255)? as u32),
+        set: |settings, values| put(&mut settings.min_tso_segs, within_u32(values, 1, 255)),
     },
     Sysctl {
         name: "net.ipv4.tcp_tso_rtt_log",
@@ -257,19 +265,19 @@ pub const SYSCTLS: &[Sysctl] = &[
         takes: "0 (never), 1 (after a black hole) or 2 (always)",
         set: |settings, values| {
             let searches = [MtuProbing::Off, MtuProbing::AfterBlackHole, MtuProbing::Always];
-            Some(settings.mtu_probing = searches[within(values, 0, 2)? as usize])
+            put(&mut settings.mtu_probing, within(values, 0, 2).map(|value| searches[value as usize]))
         },
     },
     Sysctl {
         name: "net.ipv4.tcp_base_mss",
         takes: "a number of bytes from 48 to 32767",
-        set: |settings, values| Some(settings.base_mss = within(values, 48, 32_767)? as u32),
+        set: |settings, values| put(&mut settings.base_mss, within_u32(values, 48, 32_767)),
     },
     Sysctl {
         name: "net.ipv4.tcp_invalid_ratelimit",
         takes: "a number of milliseconds",
         set: |settings, values| {
-            Some(settings.invalid_ratelimit = Span::from_millis(within(values, 0, INT_MAX)?))
+            put(&mut settings.invalid_ratelimit, within(values, 0, INT_MAX).map(Span::from_millis))
         },
     },
 ];
@@ -279,11 +287,21 @@ fn knows_rtt_log(settings: &Settings) -> bool {
     STACKS.iter().any(|stack| stack.name == settings.stack.name && stack.tso_rtt_log.is_some())
 }
 
+/// Writes a value into its setting, if there is one.
+fn put<T>(setting: &mut T, value: Option<T>) -> Option<()> {
+    *setting = value?;
+    Some(())
+}
+
 fn within(values: &[u64], least: u64, most: u64) -> Option<u64> {
     match values {
         &[value] if (least..=most).contains(&value) => Some(value),
         _ => None,
     }
+}
+
+fn within_u32(values: &[u64], least: u32, most: u32) -> Option<u32> {
+    within(values, least.into(), most.into()).map(|value| value as u32)
 }
 
 fn flag(values: &[u64]) -> Option<bool> {
