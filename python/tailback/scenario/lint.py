@@ -418,8 +418,18 @@ def _slow_start(case: _Case) -> Iterator[_Warning]:
     over = first + max(queued, SLOW_START_ROUND_TRIPS * longest)
     start, _ = case.window
     if start < over:
-        text = f"the measurement window begins {time_word(start - first)} after the flows, during slow start"
-        remedy = f"set `measure.warmup` to {time_word(over - first)} or more"
+        begins = (
+            f"{time_word(start - first)} after the flows, during slow start"
+            if start >= first
+            else f"{time_word(first - start)} before the flows that last"
+        )
+        measure = case.keys.measure
+        remedy = (
+            f"set `measure.warmup` to {time_word(over - (start - measure.warmup))} or more"
+            if measure.window is None
+            else f"begin `measure.window` at {time_word(over)} or later"
+        )
+        text = f"the measurement window begins {begins}"
         yield _Warning("slow-start-measured", "warning", ("measure", "window"), text, remedy)
 
 

@@ -80,6 +80,19 @@ def test_a_sound_file_has_no_warnings(registry: Registry) -> None:
             "[slow-start-measured]\n  hint: set `measure.warmup` to 1s or more",
         ),
         (
+            "warmup: 5s",
+            "window: [1500ms, 30s]",
+            "fig.yaml:10: measure: warning: the measurement window begins 500ms after the flows, during slow start "
+            "[slow-start-measured]\n  hint: begin `measure.window` at 2s or later",
+        ),
+        (
+            "duration: 30s\nmeasure: {warmup: 5s}",
+            "  - {tcp: client -> server, name: few, size: 10kb, arrivals: poisson 1/s}\nduration: 30s\n"
+            "measure: {warmup: 500ms}",
+            "fig.yaml:11: measure: warning: the measurement window begins 500ms before the flows that last "
+            "[slow-start-measured]\n  hint: set `measure.warmup` to 2s or more",
+        ),
+        (
             ", jitter: 10ms",
             "",
             "fig.yaml:11: repeat: warning: repetitions hardly differ, because all flows start at the same times "
