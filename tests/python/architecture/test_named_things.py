@@ -34,7 +34,7 @@ OF_OTHERS = {
 
 OF_USERS = {
     "experiment.yaml", "first.yaml", "my.yaml", "testbed.yaml", "two.yaml", "x.pkt", "mine", "mine.py", "mine.yaml",
-    "test_mine.py", "aimd.py", "tcp_mine.c", "regression.yaml",
+    "test_mine.py", "aimd.py", "tcp_mine.c", "regression.yaml", "random.yaml",
 }  # fmt: skip
 """Files that somebody else has, in examples."""
 
