@@ -6,15 +6,18 @@
 //!           fast path, which marks nothing
 //! dequeue:  the fast path first; flows whose time has come join the old ones; bands share by `weights`; in a band, new
 //!           flows go before old ones, each with a quantum of credit; a head that is not due throttles its flow
+//! defect:   a flow joins the new ones of the band of its packet before. One that never had a packet joins those of band
+//!           0, and under load waits until the credit of the other bands is used up                   [fq_enqueue]
 //! maxrate:  after a packet its flow waits L / rate; without a departure time and above `low_rate_threshold`, it waits
 //!           max(L, quantum) / rate once its credit is used up; a late packet shortens the next wait by at most half
 //!
 //! TCP gives each packet its earliest departure time. Above `fq`, TCP sets no pacing timer, whatever its control; `fq`
 //! holds the packets.                                                      [linux-6.12 sch_fq.c] [rfc8290 §4.2]
 //!
-//! Deviations: local packets that are not charged to a socket (pure ACKs, pings) are classified by hash; a flow idle
-//! for 3 s is not garbage-collected but gets the credit of a new flow; no `SO_MAX_PACING_RATE` per socket;
-//! `timer_slack`, `buckets` and `offload_horizon` are accepted and have no effect; no packet leaves before its time.
+//! Deviations: local packets that are not charged to a socket (pure ACKs, pings) are classified by hash; flows
+//! are not garbage-collected, which Linux does if one has been idle for 3 s and another is looked up in the same of
+//! `buckets` trees; no `SO_MAX_PACING_RATE` per socket; `timer_slack`, `buckets` and `offload_horizon` are accepted and
+//! have no effect; no packet leaves before its time.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -49,8 +52,6 @@ const BANDS: usize = 3;
 const LONGEST_GAP: u64 = SECOND;
 /// The fast path holds fewer packets than this.
 const FAST_PATH: usize = 8;
-/// A flow idle for this long counts as a new one. [linux-6.12 FQ_GC_AGE]
-const FORGOTTEN: Span = Span::from_secs(3);
 
 const PARAMETERS: &[Parameter] = &[
     Parameter::new(
@@ -217,6 +218,7 @@ struct Flow {
     credit: i64,
     next: SimTime,
     place: Place,
+    /// Of its newest packet, at first 0: whose lists it joins next.
     band: usize,
 }
 
@@ -423,17 +425,15 @@ impl Fq {
     fn append(&mut self, index: u32, band: usize, item: (SimTime, Box<Packet>), now: SimTime) {
         let flow = &mut self.flows[index as usize];
         if let Place::Detached { since } = flow.place {
-            let idle = now.since(since);
-            if idle > FORGOTTEN {
-                (flow.credit, flow.next) = (self.settings.initial_quantum, SimTime::ZERO);
-            } else if idle > self.settings.refill_delay {
+            if now.since(since) > self.settings.refill_delay {
                 flow.credit = flow.credit.max(self.settings.quantum);
             }
-            (flow.place, flow.band) = (Place::Listed, band);
-            self.bands[band].new.push_back(&mut self.links, index);
+            flow.place = Place::Listed;
+            self.bands[flow.band].new.push_back(&mut self.links, index);
             self.ready += 1;
         }
-        self.bands[flow.band].packets += 1;
+        flow.band = band;
+        self.bands[band].packets += 1;
         self.active += u32::from(flow.queue.is_empty());
         let place = match flow.queue.back() {
             Some((last, _)) if *last > item.0 => flow.queue.partition_point(|(other, _)| *other <= item.0),
@@ -482,7 +482,8 @@ impl Fq {
             if flow.credit <= 0 {
                 flow.credit += self.settings.quantum;
                 list.pop_front(&self.links);
-                lists.old.push_back(&mut self.links, index);
+                let joins = flow.band;
+                self.bands[joins].old.push_back(&mut self.links, index);
                 continue;
             }
             let Some((due, _)) = flow.queue.front() else {
@@ -500,13 +501,13 @@ impl Fq {
     }
 
     fn emptied(&mut self, index: u32, band: usize, from_new: bool, now: SimTime) {
-        let lists = &mut self.bands[band];
         if from_new {
-            lists.new.pop_front(&self.links);
-            lists.old.push_back(&mut self.links, index);
+            self.bands[band].new.pop_front(&self.links);
+            let joins = self.flows[index as usize].band;
+            self.bands[joins].old.push_back(&mut self.links, index);
             return;
         }
-        lists.old.pop_front(&self.links);
+        self.bands[band].old.pop_front(&self.links);
         self.flows[index as usize].place = Place::Detached { since: now };
         self.ready -= 1;
     }
@@ -530,7 +531,7 @@ impl Fq {
         }
         let length = i64::from(packet.frame_length());
         flow.credit -= length;
-        self.bands[band].packets -= 1;
+        self.bands[self.settings.priomap.band_of(packet.tos)].packets -= 1;
         self.bands[band].credit -= length;
         self.pace(index, &packet, now);
         Some(packet)

@@ -199,7 +199,7 @@ impl<S: SendingHalf> Endpoint<S> {
     }
 
     /// After a timeout, the packets of the socket go to another queue, unless its stack keeps its hash.
-    /// [linux-6.12 tcp_timer.c tcp_write_timeout, tcp_output.c tcp_rtx_synack]
+    /// [linux-6.12 tcp_timer.c tcp_write_timeout]
     fn redraw_hash(&mut self) {
         if self.sender.settings().txhash == Txhash::Redrawn {
             self.addresses.flow_hash = redrawn_hash(self.addresses.flow_hash);

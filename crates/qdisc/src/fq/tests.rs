@@ -140,7 +140,7 @@ fn a_flow_back_after_the_refill_delay_has_a_quantum_again() {
     for (idle_ms, in_its_turn) in [(30, 1), (50, 2)] {
         let given = [("maxrate", 30_000_000_000), ("pacing", 0), ("initial_quantum", 1)];
         let mut rig = Rig::of("fq", &given);
-        rig.enqueue(charged(0, 1515));
+        [0, 1].iter().for_each(|&flow| rig.fill(1, &charged(flow, 1515)));
         departures(&mut rig);
         rig.advance(Span::from_millis(idle_ms));
         [0, 1].iter().for_each(|&flow| rig.fill(4, &charged(flow, 1515)));
@@ -148,4 +148,23 @@ fn a_flow_back_after_the_refill_delay_has_a_quantum_again() {
         let together = left.iter().take_while(|(flow, _)| *flow == 0).count();
         assert_eq!(together, in_its_turn, "after {idle_ms} ms");
     }
+}
+
+#[test]
+fn a_flow_that_never_had_a_packet_waits_for_the_credit_of_its_band_but_later_does_not() {
+    let mut rig = Rig::of("fq", &[("flow_limit", 1000)]);
+    // Flow 0 is new, too: it sends from the fast path and its initial quantum before it joins band 1.
+    rig.fill(400, &charged(0, 1514));
+    (0..8 + 10).for_each(|_| assert!(rig.next_number().is_some()));
+    let before_flow_1 = |rig: &mut Rig| {
+        rig.enqueue(charged(1, 100));
+        let next = || match rig.dequeue() {
+            Dequeued::Packet(packet) => Some(packet.from.0),
+            Dequeued::NotBefore(_) | Dequeued::Empty => None,
+        };
+        std::iter::from_fn(next).take_while(|flow| *flow == 0).count()
+    };
+    assert_eq!(rig.next_number(), Some(0));
+    assert_eq!(before_flow_1(&mut rig), 196_608_usize.div_ceil(1514) - 1);
+    assert!(before_flow_1(&mut rig) <= 2);
 }

@@ -133,14 +133,18 @@ impl<S: SendingHalf> Endpoint<S> {
 
     #[cold]
     pub(super) fn handshake_packet(&mut self, now: SimTime) -> Packet {
+        let answers = self.state == State::SynReceived;
         match self.handshake.first_sent() {
             None => self.handshake.first_sent = now,
             Some(_) => {
                 self.handshake.retransmits += 1;
                 self.sender.handshake_repeated();
+                // Also that of a SYN-ACK which answers another SYN. [linux-6.12 tcp_output.c tcp_rtx_synack]
+                if answers {
+                    self.redraw_hash();
+                }
             }
         }
-        let answers = self.state == State::SynReceived;
         // The SYN-ACK's timeout doubles from the first time on. [linux-6.12 request_sock.h reqsk_timeout]
         let linear = if answers { 0 } else { SYN_LINEAR_TIMEOUTS };
         let doublings = u32::from(self.handshake.timeouts).saturating_sub(linear).min(7);
@@ -199,7 +203,9 @@ impl<S: SendingHalf> Endpoint<S> {
         }
         self.handshake.timeouts += 1;
         self.handshake.due = true;
-        self.redraw_hash();
+        if self.state == State::SynSent {
+            self.redraw_hash();
+        }
     }
 
     /// SYNs are answered by cookies: the SYN-ACK is not sent again, and its acknowledgement is no RTT sample.

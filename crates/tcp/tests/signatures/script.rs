@@ -158,12 +158,23 @@ impl Script {
 
     /// Is connected to.
     pub fn listen(setup: Setup) -> Self {
-        let (rtt, window) = (setup.rtt, setup.window);
-        let mut script = Script::new(Endpoint::listen(setup.endpoint_config()), rtt, window);
-        script.inject(script.peer_segment(0, 0, SegmentFlags::SYN));
+        let mut script = Script::answering(setup);
         script.now = START;
         script.inject(script.peer_segment(1, 0, SegmentFlags::ACK));
         script
+    }
+
+    /// A SYN arrived one round trip before the clock shows zero.
+    pub fn answering(setup: Setup) -> Self {
+        let (rtt, window) = (setup.rtt, setup.window);
+        let mut script = Script::new(Endpoint::listen(setup.endpoint_config()), rtt, window);
+        script.syn();
+        script
+    }
+
+    /// A SYN arrives, perhaps again.
+    pub fn syn(&mut self) {
+        self.inject(self.peer_segment(0, 0, SegmentFlags::SYN));
     }
 
     fn new(endpoint: Endpoint, rtt: Span, window: u64) -> Self {

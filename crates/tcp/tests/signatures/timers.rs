@@ -175,6 +175,20 @@ fn a_syn_that_is_sent_again_has_another_hash_too() {
 }
 
 #[test]
+fn a_syn_ack_that_answers_another_syn_has_another_hash_and_so_have_the_acks_after_it() {
+    let mut script = Script::answering(Setup::new(control("cubic"), ms(100)));
+    let first = script.flow_hash;
+    script.at(ms(700));
+    script.syn();
+    let second = script.flow_hash;
+    assert_eq!(script.acks().len(), 2);
+    assert_ne!(second, first);
+    script.at(ms(800));
+    script.data(0);
+    assert_eq!(script.flow_hash, second);
+}
+
+#[test]
 fn with_txrehash_at_zero_and_before_linux_4_9_the_hash_stays() {
     let setup = Setup::new(window_control(10, 10, |cwnd| cwnd / 2), ms(100));
     let settings = Settings { txhash: Txhash::Kept, ..setup.settings.clone() };
