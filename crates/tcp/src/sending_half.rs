@@ -26,10 +26,22 @@ pub struct Opening {
     pub(crate) window: u64,
     /// The RTT of the handshake, if it could be measured.
     pub(crate) rtt: Option<Span>,
-    /// SYN or SYN-ACK was lost more than once: the first window is one segment.
-    pub(crate) begins_with_one: bool,
+    /// The first window and the first pacing rate.
+    pub(crate) begins: Begins,
     /// What earlier connections to the peer have left.
     pub(crate) saved: Metrics,
+}
+
+/// The first window and the first pacing rate of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Begins {
+    /// The initial window, paced as such.
+    WithInitialWindow,
+    /// A SYN timed out, which left a cwnd of one segment, and its answer set the pacing rate before cwnd became the
+    /// initial window. The next ACK sets it again. [linux-6.12 tcp_input.c tcp_rcv_synsent_state_process]
+    PacedAsOneSegment,
+    /// SYN or SYN-ACK was lost more than once.
+    WithOneSegment,
 }
 
 /// What the other parts of a socket ask of its sending half, and what they tell it: [`Sender`] or `Silent`.
@@ -244,13 +256,17 @@ impl SendingHalf for Sender {
             None => self.rtt.fall_back(),
         }
         self.begin_with(&opening.saved);
-        if opening.begins_with_one {
+        let initial_window = self.window.cwnd;
+        if opening.begins != Begins::WithInitialWindow {
             self.window.cwnd = Segs::ONE;
         }
         self.begin_mtu_search();
         self.expand_sndbuf();
         if self.window_control() {
             self.update_pacing_rate();
+        }
+        if opening.begins == Begins::PacedAsOneSegment {
+            self.window.cwnd = initial_window;
         }
         self.refresh_flow();
         self.flow.ecn_ok = self.ecn.agreed();

@@ -5,7 +5,9 @@
 //! transmission. After more than one retransmission and a timeout that was not spurious the connection begins with one
 //! segment. [rfc5681 §3.1] [rfc7323 §4] [linux-6.12 tcp_input.c tcp_init_transfer, tcp_try_undo_spurious_syn]
 //!
-//! Known deviation: a SYN cookie's timestamp carries no options, and the ACK that completes it gives no RTT.
+//! Known deviations: a SYN cookie's timestamp carries no options, and the ACK that completes it gives no RTT. After a SYN
+//! that timed out, the first pacing rate always has the ratio of slow start; on Linux it has that of congestion avoidance if
+//! the ssthresh which the control gave for the lost SYN is below four segments.
 
 use rand_core::Rng;
 use tailback_packet::{Packet, SackBlocks, Segment, SegmentFlags, Timestamp};
@@ -17,7 +19,7 @@ use crate::clock::{Deadline, Micros, TIMESTAMP_CLOCK, micros_since, timestamp};
 use crate::config::Offers;
 use crate::one_word::OneWord;
 use crate::rtt::{RTO_INITIAL, RTO_MAX};
-use crate::sending_half::{Opening, SendingHalf};
+use crate::sending_half::{Begins, Opening, SendingHalf};
 
 /// SYN timeouts that are not doubled (`net.ipv4.tcp_syn_linear_timeouts`).
 const SYN_LINEAR_TIMEOUTS: u32 = 4;
@@ -95,12 +97,11 @@ impl<S: SendingHalf> Endpoint<S> {
     /// `answer` completes the handshake: first RTT sample, first window, the control starts.
     /// [linux-6.12 tcp_input.c tcp_init_transfer]
     pub(super) fn establish(&mut self, answer: &Segment, draws: &mut dyn Rng) {
+        let (rtt, begins) = (self.handshake_rtt(answer), self.begins(answer));
         self.state = State::Established;
         self.handshake.deadline = Deadline::NONE;
-        let rtt = self.handshake_rtt(answer);
-        let begins_with_one = self.begins_with_one_segment(answer);
         self.receiver.begin_receiving(self.sender.now());
-        let opening = Opening { window: answer.window, rtt, begins_with_one, saved: self.saved_metrics() };
+        let opening = Opening { window: answer.window, rtt, begins, saved: self.saved_metrics() };
         self.sender.open(opening, draws);
         self.sync_receiver();
     }
@@ -119,12 +120,17 @@ impl<S: SendingHalf> Endpoint<S> {
         }
     }
 
-    fn begins_with_one_segment(&self, answer: &Segment) -> bool {
+    fn begins(&self, answer: &Segment) -> Begins {
         let Handshake { retransmits, timeouts, .. } = self.handshake;
         let first_sent = self.handshake.first_sent();
         let answers_the_first =
             self.echo_of(answer).is_some_and(|echo| first_sent.map(timestamp) == Some(echo));
-        retransmits > 1 && timeouts > 0 && !answers_the_first
+        match self.state {
+            _ if timeouts == 0 => Begins::WithInitialWindow,
+            _ if retransmits > 1 && !answers_the_first => Begins::WithOneSegment,
+            State::SynSent => Begins::PacedAsOneSegment,
+            _ => Begins::WithInitialWindow,
+        }
     }
 
     fn echo_of(&self, answer: &Segment) -> Option<SimTime> {

@@ -32,6 +32,25 @@ fn an_unpaced_control_sends_its_window_back_to_back_and_still_knows_a_pacing_rat
 }
 
 #[test]
+fn after_a_lost_syn_the_initial_window_is_paced_as_one_segment_until_the_next_ack() {
+    let mut script = Script::connecting(Setup::new(control("cubic"), ms(100)));
+    script.at(ms(950));
+    assert_eq!(script.acks().len(), 2, "the SYN was sent again");
+    script.answer_syn();
+    let windows_per_round_trip = |script: &Script| {
+        let info = script.info();
+        info.pacing_rate.bytes_per_sec() as f64 * info.rtt.as_secs_f64() / MSS as f64
+    };
+    assert_eq!(script.cwnd(), 10);
+    assert!((windows_per_round_trip(&script) - 2.0).abs() < 0.01, "{}", windows_per_round_trip(&script));
+    script.write(100);
+    assert_eq!(script.sent().len(), 10);
+    script.advance(ms(100));
+    script.ack(1);
+    assert!((windows_per_round_trip(&script) - 22.0).abs() < 0.01, "{}", windows_per_round_trip(&script));
+}
+
+#[test]
 fn a_paced_control_sends_ten_segments_at_once_and_then_one_by_one() {
     let mut script = paced(control("bbr"), ms(100));
     script.write(100);
