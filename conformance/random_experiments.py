@@ -81,9 +81,9 @@ class Draw:
         """True in this share of cases."""
         return self.source.random() < share
 
-    def discipline(self, rate: str) -> str:
-        """A kind with options, for this rate."""
-        kind, options = self.one(DISCIPLINES)
+    def discipline(self, rate: str, kinds: Sequence[tuple[str, Sequence[str]]]) -> str:
+        """One of these kinds with options, for this rate."""
+        kind, options = self.one(kinds)
         return f"{kind} {self.one(options)}".strip().replace("${rate}", rate)
 
 
@@ -93,13 +93,13 @@ def case(draw: Draw) -> dict[str, Any]:
     rate, back = f"{kbit}kbit", f"{max(kbit // draw.one((1, 1, 4, 10)), 100)}kbit"
     at_router = draw.happens(0.6)
     there, here = ("router -> server", "server -> router") if at_router else ("client -> router", "router -> client")
-    shaped = f"htb rate {rate} | {draw.discipline(rate)}"
+    shaped = f"htb rate {rate} | {draw.discipline(rate, DISCIPLINES)}"
     if draw.happens(0.2):
         shaped = f"tbf rate {rate} burst 10kb latency {draw.one(('20ms', '50ms', '200ms'))}"
     control = draw.one(CONTROLS)
     found: dict[str, Any] = {
         "links": [{"ends": ["client", "router"]}, link(draw)],
-        "qdiscs": {there: shaped, here: f"htb rate {back} | {draw.discipline(back)}"},
+        "qdiscs": {there: shaped, here: f"htb rate {back} | {draw.discipline(back, DISCIPLINES)}"},
         "traffic": traffic(draw, control),
         "cc": control,
         "offloads": draw.one(("off", "off", "on", "gso")),
