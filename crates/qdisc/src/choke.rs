@@ -167,6 +167,10 @@ impl Qdisc for Choke {
         Dequeued::Packet(packet)
     }
 
+    fn dequeues_when_peeked(&self) -> bool {
+        false
+    }
+
     fn backlog(&self) -> Backlog {
         self.ledger.backlog()
     }

@@ -246,6 +246,11 @@ pub trait Qdisc: Send {
     fn queues_segments(&self, _train: &Packet) -> bool {
         false
     }
+    /// Whether a parent that peeks first, as `tbf` does, dequeues it. `false`: it has a look of its own at its head, and is
+    /// not told that it is empty. [linux-6.12 qdisc_peek_dequeued, red_peek]
+    fn dequeues_when_peeked(&self) -> bool {
+        true
+    }
     /// Whether a packet bypasses the discipline while it is empty and the device can send. The device counts such packets
     /// and tells it by [`Qdisc::count_bypassed`]. [linux-6.12 TCQ_F_CAN_BYPASS]
     fn can_bypass(&self) -> bool {

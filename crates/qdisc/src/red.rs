@@ -3,7 +3,9 @@
 //! enqueue: RED hits packets by the average backlog (`aqm/red.rs`). A packet that is hit is marked if `ecn` allows it,
 //!          else dropped, with congestion returned to the sender. With `harddrop` it is dropped above `max` in any
 //!          case; with `nodrop` it is enqueued if it cannot be marked
-//! dequeue: from the child; idle time starts when the queue is empty
+//! dequeue: from the child; idle time starts when the queue is found empty. `htb`, `drr` and `tbf` never ask an empty
+//!          queue: below them the average does not decay in idle times, and after a burst whose packets were all hit
+//!          the next ones are, too, until each arrival has lowered it a little
 //! defaults: max = 3 · min or limit/4 · min = max/3 · burst = (2 · min + max) / (3 · avpkt) · probability 2 %
 //!
 //! [floyd1993] [linux-6.12 sch_red.c] [tc q_red.c]. The default child is `bfifo limit`; packets that it drops count as
@@ -179,10 +181,11 @@ impl Qdisc for RedQueue {
             Dequeued::Packet(packet) => self.ledger.leave(packet),
             _ => self.law.ran_empty(context.now),
         }
-        if self.child.backlog().packets == 0 {
-            self.law.ran_empty(context.now);
-        }
         answer
+    }
+
+    fn dequeues_when_peeked(&self) -> bool {
+        false
     }
 
     fn backlog(&self) -> Backlog {
@@ -231,6 +234,10 @@ mod tests {
     use super::*;
     use crate::testing::{Rig, packet};
     use tailback_packet::Ecn;
+    use tailback_units::Span;
+
+    const MBIT: u64 = 1_000_000;
+    const TBF: &[(&str, u64)] = &[("rate", 10 * MBIT), ("burst", 10_000), ("limit", 400_000)];
 
     /// A queue kept at `held` full frames, for `arrivals` arrivals.
     fn arrivals(rig: &mut Rig, held: u32, arrivals: u32, like: &Packet) -> u32 {
@@ -292,5 +299,28 @@ mod tests {
         let message =
             crate::registry::resolve("red", &given, &Attachment::default()).unwrap_err().to_string();
         assert!(message.contains("`min` (5000) is above `max` (4000)"), "{message}");
+    }
+
+    #[test]
+    fn the_average_decays_while_the_device_finds_the_queue_empty_but_not_below_a_shaper() {
+        let given = [("limit", 400_000), ("avpkt", 1000), ("burst", 55), ("min", 10_000), ("max", 30_000)];
+        let shapers: [(&str, &[(&str, u64)]); 2] = [("htb", &[("rate", 10 * MBIT)]), ("tbf", TBF)];
+        let accepted = |mut rig: Rig| {
+            rig.fill(400, &packet(0, 1514));
+            loop {
+                match rig.dequeue() {
+                    Dequeued::Packet(_) => rig.advance(Span::from_millis(2)),
+                    Dequeued::NotBefore(at) => rig.now = at,
+                    Dequeued::Empty => break,
+                }
+            }
+            rig.advance(Span::from_secs(10));
+            rig.enqueue(packet(0, 1514)) == Enqueued::Queued
+        };
+        assert!(accepted(Rig::of("red", &given)));
+        for (shaper, options) in shapers {
+            let red = Rig::of("red", &given).qdisc;
+            assert!(!accepted(Rig::over(shaper, options, Some(red))), "{shaper}");
+        }
     }
 }

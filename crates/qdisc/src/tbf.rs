@@ -173,6 +173,9 @@ impl Qdisc for Tbf {
     #[inline]
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         if self.head.is_none() {
+            if !self.child.dequeues_when_peeked() && self.child.backlog().packets == 0 {
+                return Dequeued::Empty;
+            }
             let before = context.effects.dropped.len();
             let answer = self.child.dequeue(context);
             self.ledger.drop_since(before, &context.effects.dropped);
