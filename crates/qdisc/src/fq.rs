@@ -1,6 +1,7 @@
 //! `fq`: a FIFO per socket, served by DRR++; each packet is held until its departure time.
 //!
-//! classify: a local packet by its socket, others by hash & `orphan_mask`; the band by the type of service
+//! classify: a packet of a local connected socket by the socket, others by hash & `orphan_mask`, as do pings and SYN-ACKs;
+//!           the band by the type of service
 //! enqueue:  drop over `limit` per band, over `flow_limit` per flow, or if due later than `horizon`; else insert in the
 //!           order of departure times; if due now and no flow holds packets that may leave, append to the
 //!           fast path, which marks nothing
@@ -14,14 +15,13 @@
 //! TCP gives each packet its earliest departure time. Above `fq`, TCP sets no pacing timer, whatever its control; `fq`
 //! holds the packets.                                                      [linux-6.12 sch_fq.c] [rfc8290 §4.2]
 //!
-//! Deviations: local packets that are not charged to a socket (pure ACKs, pings) are classified by hash; flows
-//! are not garbage-collected, which Linux does if one has been idle for 3 s and another is looked up in the same of
-//! `buckets` trees; no `SO_MAX_PACING_RATE` per socket; `timer_slack`, `buckets` and `offload_horizon` are accepted and
-//! have no effect; no packet leaves before its time.
+//! Deviations: flows are not garbage-collected, which Linux does if one has been idle for 3 s and another is looked up in
+//! the same of `buckets` trees; no `SO_MAX_PACING_RATE` per socket; `timer_slack`, `buckets` and `offload_horizon` are
+//! accepted and have no effect; no packet leaves before its time.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use tailback_packet::{DropReason, Packet};
+use tailback_packet::{DropReason, HostId, Packet, Payload, Segment, SegmentFlags};
 use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate, SimTime, Span};
 
 use crate::index_list::{IndexList, NONE};
@@ -202,6 +202,7 @@ struct Settings {
     horizon: Span,
     caps: bool,
     priomap: Priomap,
+    host: HostId,
 }
 
 #[derive(Default)]
@@ -248,7 +249,7 @@ fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterEr
     priority::check(given.require("priomap")?, BANDS as u64)
 }
 
-fn build(given: &Parameters, _device: &Attachment, _inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
     let value = |name| given.require(name);
     let span = |name| given.require(name).map(Span::from_nanos);
     let weights = [value("weight_0")?, value("weight_1")?, value("weight_2")?];
@@ -268,6 +269,7 @@ fn build(given: &Parameters, _device: &Attachment, _inner: Inner) -> Result<Box<
             horizon: span("horizon")?,
             caps: value("horizon_action")? == 1,
             priomap: Priomap(value("priomap")?),
+            host: device.host,
         },
         flows: Vec::new(),
         links: Vec::new(),
@@ -398,8 +400,18 @@ impl Fq {
         self.ledger.backlog().packets == 1 || (self.active == 0 && self.fast.len() < FAST_PATH && none_due)
     }
 
+    /// [linux-6.12 sch_fq.c fq_classify]
+    fn has_socket(&self, packet: &Packet) -> bool {
+        let is_syn_ack =
+            |segment: &Segment| segment.flags.contains(SegmentFlags::SYN.with(SegmentFlags::ACK));
+        match &packet.payload {
+            Payload::Tcp(segment) => packet.source == self.settings.host && !is_syn_ack(segment),
+            _ => packet.charged,
+        }
+    }
+
     fn flow_of(&mut self, packet: &Packet, now: SimTime) -> u32 {
-        let known = if packet.charged {
+        let known = if self.has_socket(packet) {
             let key = packet.from.0 as usize;
             if self.by_socket.len() <= key {
                 self.by_socket.resize(key + 1, NONE);

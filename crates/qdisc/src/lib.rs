@@ -325,6 +325,8 @@ pub struct Attachment {
     /// Its kernel starts the timer of adaptive RED. Linux since 5.7 does not: `tc` passes the flags in an attribute, and
     /// the kernel looks for this one where they were before. [linux-5.7 sch_red.c __red_change]
     pub adapts_red: bool,
+    /// Whose device it is: packets that come from it are not forwarded.
+    pub host: HostId,
 }
 
 impl Attachment {
@@ -337,7 +339,13 @@ impl Attachment {
 impl Default for Attachment {
     /// A veth with the MTU of Ethernet.
     fn default() -> Self {
-        Attachment { mtu: 1514, queue_length: 1000, rate: Rate::UNLIMITED, adapts_red: false }
+        Attachment {
+            mtu: 1514,
+            queue_length: 1000,
+            rate: Rate::UNLIMITED,
+            adapts_red: false,
+            host: HostId(u16::MAX),
+        }
     }
 }
 

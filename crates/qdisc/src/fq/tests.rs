@@ -1,3 +1,5 @@
+use tailback_packet::{SackBlocks, Timestamp};
+
 use super::*;
 use crate::testing::{Rig, numbered, packet};
 
@@ -167,4 +169,39 @@ fn a_flow_that_never_had_a_packet_waits_for_the_credit_of_its_band_but_later_doe
     assert_eq!(rig.next_number(), Some(0));
     assert_eq!(before_flow_1(&mut rig), 196_608_usize.div_ceil(1514) - 1);
     assert!(before_flow_1(&mut rig) <= 2);
+}
+
+/// A segment without data of a socket on host 0.
+fn bare(flags: SegmentFlags) -> Packet {
+    let segment = Segment {
+        seq: 1,
+        length: 0,
+        ack: 1,
+        window: 65_535,
+        flags,
+        mss: 0,
+        tsval: Timestamp::NONE,
+        tsecr: Timestamp::NONE,
+        sack: SackBlocks::NONE,
+    };
+    at(1000, Packet { payload: Payload::Tcp(segment), ..packet(0, 66) })
+}
+
+#[test]
+fn all_packets_of_a_local_connection_share_a_flow_except_its_syn_ack() {
+    let flows = |host: HostId, flags: [SegmentFlags; 3]| {
+        let device = Attachment { host, ..Attachment::default() };
+        let fq = crate::registry::build("fq", &Parameters::default(), &device, None);
+        let mut rig = Rig { qdisc: fq.unwrap(), ..Rig::of("fq", &[]) };
+        flags.iter().for_each(|flags| rig.fill(1, &bare(*flags)));
+        rig.counter("flows")
+    };
+    let syn_ack = SegmentFlags::SYN.with(SegmentFlags::ACK);
+    assert_eq!(flows(HostId(0), [SegmentFlags::SYN, SegmentFlags::ACK, SegmentFlags::FIN]), 1);
+    assert_eq!(flows(HostId(0), [syn_ack, SegmentFlags::ACK, SegmentFlags::ACK]), 2);
+    assert_eq!(
+        flows(HostId(5), [syn_ack, SegmentFlags::ACK, SegmentFlags::ACK]),
+        1,
+        "of another host, by its hash"
+    );
 }

@@ -44,6 +44,7 @@ pub(super) fn root(
         queue_length: QUEUE_LENGTH,
         rate: device.rate.map_or(Rate::UNLIMITED, Rate::from_bits_per_sec),
         adapts_red: adapts_red(&scenario.hosts[usize::from(device.host)]),
+        host: HostId(device.host),
     };
     let this = |attached: &AttachedQdisc| topology.device_of(attached.host, attached.link) == Some(device.id);
     let built = match scenario.qdiscs.iter().position(this) {
