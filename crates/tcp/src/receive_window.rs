@@ -387,6 +387,13 @@ impl ReceiveWindow {
         0
     }
 
+    /// An echo that the segment before had, perhaps one without data, is no sample for the next.
+    /// [linux-6.12 tcp_input.c tcp_rcv_established]
+    #[inline(always)]
+    pub(crate) fn know_echo(&mut self, echo: Timestamp) {
+        self.rtt.last_echo = echo;
+    }
+
     /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure_ts, tcp_rtt_tsopt_us]
     #[inline(always)]
     pub(crate) fn rtt_by_timestamp(&mut self, segment: &Segment, now: SimTime) {

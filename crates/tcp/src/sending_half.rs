@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use tailback_packet::Segment;
+use tailback_packet::{Segment, Timestamp};
 use tailback_units::{Segs, SimTime, Span};
 
 use crate::clock::{Deadline, Micros};
@@ -53,6 +53,8 @@ pub trait SendingHalf: Sized + Debug {
 
     /// The oldest byte that is not acknowledged.
     fn snd_una(&self) -> u64;
+    /// The timestamp that the segment before echoed, whatever it carried.
+    fn echoed(&self) -> Timestamp;
     /// The next new byte to be sent.
     fn snd_nxt(&self) -> u64;
     /// The window of the peer.
@@ -172,6 +174,11 @@ impl SendingHalf for Sender {
     #[inline(always)]
     fn snd_una(&self) -> u64 {
         self.flow.snd_una
+    }
+
+    #[inline(always)]
+    fn echoed(&self) -> Timestamp {
+        self.echoed
     }
 
     #[inline(always)]

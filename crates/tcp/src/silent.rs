@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use tailback_packet::Segment;
+use tailback_packet::{Segment, Timestamp};
 use tailback_units::{SimTime, Span};
 
 use crate::clock::Deadline;
@@ -68,6 +68,11 @@ impl SendingHalf for Silent {
     #[inline(always)]
     fn snd_una(&self) -> u64 {
         FIRST
+    }
+
+    #[inline(always)]
+    fn echoed(&self) -> Timestamp {
+        Timestamp::NONE
     }
 
     #[inline(always)]

@@ -116,6 +116,9 @@ impl<S: SendingHalf> Endpoint<S> {
             return;
         }
         let carries = segment.length > 0 || segment.flags.contains(SegmentFlags::FIN);
+        if carries {
+            self.know_echo();
+        }
         match self.sender.judge_ack(segment.ack, u64::from(self.first_acked)) {
             AckRange::Unsent | AckRange::TooOld => return self.discard(segment),
             // A late segment must not update the timestamp to echo.
@@ -151,6 +154,15 @@ impl<S: SendingHalf> Endpoint<S> {
         }
     }
 
+    /// Before data is taken by a side that has sent some: the receiver samples an RTT from an echo only once, and ACKs of
+    /// what was sent have echoes, too. The handshake's do not count.
+    #[inline(always)]
+    fn know_echo(&mut self) {
+        if self.sender.snd_una() > 1 {
+            self.receiver.window.know_echo(self.sender.echoed());
+        }
+    }
+
     /// True for data that follows what was received, in a segment that says nothing else: nearly all data that a pure
     /// receiver gets. [linux-6.12 tcp_input.c tcp_rcv_established, header prediction]
     #[inline(always)]
@@ -173,6 +185,7 @@ impl<S: SendingHalf> Endpoint<S> {
     #[inline(never)]
     fn take_predicted_data(&mut self, segment: &Segment, ecn: Ecn, truesize: u32) -> ToSend {
         let now = self.sender.now();
+        self.know_echo();
         self.receiver.note_timestamp_in_turn(segment);
         self.sender.take_window_of_data(segment);
         let mark = Mark { state: self.sender.ecn_mut(), code_point: ecn };
@@ -206,6 +219,7 @@ impl<S: SendingHalf> Endpoint<S> {
         }
         debug_assert!(self.is_predicted_data(segment));
         self.sender.set_now(now);
+        self.know_echo();
         self.receiver.note_timestamp_in_turn(segment);
         self.sender.take_window_of_data(segment);
         self.receiver.take_to_read(segment, truesize, now);
