@@ -324,6 +324,11 @@ impl Sender {
         }
         self.buffer.app_blocked = accepted < bytes;
         self.buffer.look_again();
+        if self.buffer.app_blocked && self.wmem_queued() >= self.buffer.sndbuf {
+            // Each full skb leaves while the next is written: when the application blocks, no transmission is left that
+            // would look for room. The next ACK does.
+            self.buffer.found_full(self.flow.now);
+        }
         let pass = match ending {
             _ if self.buffer.app_blocked => Pass::Push,
             Pass::Normal if self.ends_short_after_full_segments() => Pass::Autocork,

@@ -227,6 +227,23 @@ fn a_new_connection_has_a_send_buffer_of_87040_bytes() {
 }
 
 #[test]
+fn an_application_that_fills_the_buffer_while_all_of_it_leaves_waits_for_an_ack_whatever_cwnd_allows() {
+    let setup = Setup::new(window_control(100, 200, |cwnd| cwnd / 2), ms(100));
+    let mut script = Script::connect(Setup { settings: Settings::default(), ..setup });
+    let written = script.write_what_fits(200 * MSS);
+    let sent = script.sent().len() as u64;
+    assert_eq!(written, sent * MSS, "each full segment left while the next was written");
+    assert!(sent < 50, "{sent}");
+    script.at(ms(100));
+    script.ack(1);
+    assert_eq!(
+        script.write_what_fits(200 * MSS - written),
+        200 * MSS - written,
+        "the buffer has grown with cwnd"
+    );
+}
+
+#[test]
 fn slow_start_ends_at_ssthresh() {
     let mut script = Script::connect(Setup::new(window_control(10, 13, |cwnd| cwnd / 2), ms(100)));
     script.write(100);
