@@ -681,6 +681,16 @@ mod tests {
     }
 
     #[test]
+    fn an_echo_that_an_ack_had_before_is_no_sample() {
+        let mut window = ReceiveWindow::new(&Settings::default(), &SocketOptions::default());
+        window.know_echo(Timestamp::at(at(40)));
+        window.rtt_by_timestamp(&data(at(40)), at(45));
+        assert_eq!(window.rtt_us8(), 0);
+        window.rtt_by_timestamp(&data(at(44)), at(50));
+        assert_eq!(window.rtt_us8() >> 3, 6_000);
+    }
+
+    #[test]
     fn a_repeated_echo_is_measured_once() {
         assert_eq!(rtt_us(LINUX_6_12, &[(41, 40), (60, 40)]), 1_000);
     }
