@@ -66,7 +66,9 @@ KINDS: Mapping[str, Sequence[str]] = {
         "whole skbs", "cut skbs", "skbs that cake splits", "skbs longer than the bucket",
     ),
     "RED": ("red adaptive", "red adaptive, one flow", "pauses over red"),
-    "short flows": ("short flows", "new flows over a loaded fq", "new flows over a local fq", "paced flows whose SYNs are lost"),
+    "short flows": (
+        "short flows", "new flows over a loaded fq", "new flows over a local fq", "paced flows whose SYNs are lost",
+    ),
     "small buffers, paced flows": ("sockets",),
     "requests and flows that arrive": (
         "requests and arrivals over pfifo", "requests and arrivals over fq_codel",
