@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,11 +146,11 @@ def experiment(seed: int, number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def main() -> None:
-    """Prints a file."""
+def print_drawn(draw: Callable[[int, int], dict[str, Any]]) -> None:
+    """Prints the file that `draw` draws for the seed and the number of cases on the command line."""
     seed, number = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 24
-    print(yaml.safe_dump(experiment(seed, number), sort_keys=False, width=120), end="")
+    print(yaml.safe_dump(draw(seed, number), sort_keys=False, width=120), end="")
 
 
 if __name__ == "__main__":
-    main()
+    print_drawn(experiment)

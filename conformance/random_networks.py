@@ -12,13 +12,10 @@ pages, videos, calls, games, datagrams or pings. The same seed draws the same fi
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import yaml
-
-from conformance.random_experiments import CONTROLS, Draw
+from conformance.random_experiments import CONTROLS, Draw, print_drawn
 
 RATES_KBIT = (2_000, 5_000, 10_000, 20_000, 50_000)
 DISCIPLINES: Sequence[tuple[str, Sequence[str]]] = (
@@ -150,11 +147,5 @@ def experiment(seed: int, number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def main() -> None:
-    """Prints a file."""
-    seed, number = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 24
-    print(yaml.safe_dump(experiment(seed, number), sort_keys=False, width=120), end="")
-
-
 if __name__ == "__main__":
-    main()
+    print_drawn(experiment)
