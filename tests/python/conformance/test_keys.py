@@ -29,7 +29,6 @@ UNTOUCHED = {
     "Measure.pcap": "tests/python/backends/uml/test_captures.py compares packet by packet",
     "Keys.expect": "conditions on the results, the same for every backend",
     "Keys.kernel": "only backends of kernels have it, so that there is nothing to compare",
-    "Tcp.size": "drawn before the run; in applications.yaml each connection has the bytes of a file",
     **dict.fromkeys(
         ["Tcp.group", "Udp.group", "Request.group", "Page.group"], "parts of tables and figures, not of runs"
     ),
