@@ -143,6 +143,10 @@ impl Qdisc for Cake {
         Dequeued::Empty
     }
 
+    fn note_kept(&mut self, length: Option<u32>) {
+        self.ledger.kept = length;
+    }
+
     fn backlog(&self) -> Backlog {
         self.ledger.backlog()
     }

@@ -20,7 +20,7 @@ use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters
 
 use crate::aqm::red::{Red, RedSettings, RedVerdict, weight_for};
 use crate::ledger::Ledger;
-use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Peeked, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "choke",
@@ -167,8 +167,9 @@ impl Qdisc for Choke {
         Dequeued::Packet(packet)
     }
 
-    fn dequeues_when_peeked(&self) -> bool {
-        false
+    fn peek(&mut self, _context: &mut Context<'_>) -> Option<Peeked> {
+        let head = self.queue.front().and_then(Option::as_ref);
+        Some(head.map_or(Peeked::Empty, |packet| Peeked::Frame(packet.frame_length())))
     }
 
     fn backlog(&self) -> Backlog {

@@ -123,6 +123,10 @@ impl Qdisc for CodelQueue {
         Dequeued::Empty
     }
 
+    fn note_kept(&mut self, length: Option<u32>) {
+        self.queue.ledger.kept = length;
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }

@@ -11,11 +11,12 @@ use std::collections::VecDeque;
 use tailback_packet::{DropReason, Packet};
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime};
 
+use crate::children::Peekable;
 use crate::ledger::Ledger;
 use crate::pfifo::Pfifo;
 use crate::{
-    Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Filter, Inner, Part, PartKind, Qdisc, Row,
-    filtered, nothing_derived,
+    Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Filter, Inner, Part, PartKind, Peeked, Qdisc,
+    Row, filtered, nothing_derived,
 };
 
 pub(crate) const ROW: Row = Row {
@@ -49,9 +50,7 @@ struct Turn {
     quantum: i64,
     deficit: i64,
     listed: bool,
-    /// A packet that waits until the deficit of its class is large enough.
-    head: Option<Box<Packet>>,
-    child: Box<dyn Qdisc>,
+    child: Peekable,
 }
 
 fn build(_given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
@@ -60,8 +59,7 @@ fn build(_given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<d
         quantum: class.parameters.given("quantum").unwrap_or(u64::from(device.mtu)) as i64,
         deficit: 0,
         listed: false,
-        head: None,
-        child: class.child.unwrap_or_else(|| Box::new(Pfifo::new(device.queue_length))),
+        child: Peekable::new(class.child.unwrap_or_else(|| Box::new(Pfifo::new(device.queue_length)))),
     };
     Ok(Box::new(Drr {
         classes: inner.classes.into_iter().map(turn).collect(),
@@ -99,6 +97,10 @@ impl Qdisc for Drr {
         let answer = self.next(context);
         self.ledger.settle(&answer, &context.effects.dropped[before..]);
         answer
+    }
+
+    fn note_kept(&mut self, length: Option<u32>) {
+        self.ledger.kept = length;
     }
 
     fn backlog(&self) -> Backlog {
@@ -140,41 +142,31 @@ impl Drr {
                 return Dequeued::NotBefore(wake);
             }
             let class = &mut self.classes[place];
-            match class.peek(context) {
-                Dequeued::Packet(packet) if i64::from(packet.frame_length()) <= class.deficit => {
-                    class.deficit -= i64::from(packet.frame_length());
+            match class.child.peek(context) {
+                Peeked::Frame(length) if i64::from(length) <= class.deficit => {
+                    class.deficit -= i64::from(length);
+                    let taken = class.child.dequeue(context);
                     if class.child.backlog().packets == 0 {
                         class.listed = false;
                         self.round.pop_front();
                     }
-                    return Dequeued::Packet(packet);
+                    return taken;
                 }
-                Dequeued::Packet(packet) => {
-                    class.head = Some(packet);
+                Peeked::Frame(_) => {
                     class.deficit += class.quantum;
                     self.round.rotate_left(1);
                 }
-                Dequeued::NotBefore(at) => {
+                Peeked::NotBefore(at) => {
                     (wake, blocked) = (wake.min(at), blocked + 1);
                     self.round.rotate_left(1);
                 }
-                Dequeued::Empty => {
+                Peeked::Empty => {
                     class.listed = false;
                     self.round.pop_front();
                 }
             }
         }
         Dequeued::Empty
-    }
-}
-
-impl Turn {
-    /// Its next packet.
-    fn peek(&mut self, context: &mut Context<'_>) -> Dequeued {
-        match self.head.take() {
-            Some(packet) => Dequeued::Packet(packet),
-            None => self.child.dequeue(context),
-        }
     }
 }
 

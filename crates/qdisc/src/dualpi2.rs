@@ -313,6 +313,10 @@ impl Qdisc for DualPi2 {
         Dequeued::Empty
     }
 
+    fn note_kept(&mut self, length: Option<u32>) {
+        self.classic.ledger.kept = length;
+    }
+
     fn backlog(&self) -> Backlog {
         let (classic, low_latency) = (self.classic.backlog(), self.low_latency.backlog());
         Backlog { packets: classic.packets + low_latency.packets, bytes: classic.bytes + low_latency.bytes }

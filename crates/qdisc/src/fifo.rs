@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tailback_packet::{DropReason, Packet};
 
 use crate::ledger::Ledger;
-use crate::{Backlog, Context, Counters, Dequeued, Enqueued};
+use crate::{Backlog, Context, Counters, Dequeued, Enqueued, Peeked};
 
 /// Packets in order of arrival. The buffer grows to the largest backlog and is then reused.
 #[derive(Default)]
@@ -66,6 +66,11 @@ impl Fifo {
         self.ledger.leave(&packet);
         debug_assert_eq!(self.packets.len(), self.backlog().packets as usize, "a packet is unaccounted for");
         Dequeued::Packet(packet)
+    }
+
+    /// A look at the oldest packet.
+    pub fn peek(&self) -> Peeked {
+        self.head().map_or(Peeked::Empty, |packet| Peeked::Frame(packet.frame_length()))
     }
 
     #[inline]

@@ -334,6 +334,10 @@ impl Qdisc for Fq {
         }
     }
 
+    fn note_kept(&mut self, length: Option<u32>) {
+        self.ledger.kept = length;
+    }
+
     fn backlog(&self) -> Backlog {
         self.ledger.backlog()
     }

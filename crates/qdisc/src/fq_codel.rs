@@ -193,6 +193,10 @@ impl Qdisc for FqCodel {
         Dequeued::Empty
     }
 
+    fn note_kept(&mut self, length: Option<u32>) {
+        self.packets.ledger.kept = length;
+    }
+
     fn backlog(&self) -> Backlog {
         self.packets.ledger.backlog()
     }

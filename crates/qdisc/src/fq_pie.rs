@@ -196,6 +196,10 @@ impl Qdisc for FqPie {
         Dequeued::Empty
     }
 
+    fn note_kept(&mut self, length: Option<u32>) {
+        self.ledger.kept = length;
+    }
+
     fn backlog(&self) -> Backlog {
         self.ledger.backlog()
     }

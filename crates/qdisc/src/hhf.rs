@@ -228,6 +228,10 @@ impl Qdisc for Hhf {
         }
     }
 
+    fn note_kept(&mut self, length: Option<u32>) {
+        self.ledger.kept = length;
+    }
+
     fn backlog(&self) -> Backlog {
         self.ledger.backlog()
     }

@@ -29,6 +29,8 @@ impl Tally {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ledger {
     waiting: Tally,
+    /// Frame length of a packet that left for a look of the parent and still counts as waiting.
+    pub kept: Option<u32>,
     /// Frame bytes of the packets that left.
     bytes_left: u64,
     segments_left: u64,
@@ -109,7 +111,10 @@ impl Ledger {
 
     #[inline]
     pub fn backlog(&self) -> Backlog {
-        Backlog { packets: self.waiting.packets as u32, bytes: self.waiting.bytes }
+        Backlog {
+            packets: self.waiting.packets as u32 + u32::from(self.kept.is_some()),
+            bytes: self.waiting.bytes + u64::from(self.kept.unwrap_or(0)),
+        }
     }
 
     pub fn counters(&self) -> Counters {

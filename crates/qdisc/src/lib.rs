@@ -156,6 +156,17 @@ pub enum Dequeued {
     Empty,
 }
 
+/// What a look at the next packet finds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Peeked {
+    /// A packet whose frame has this length.
+    Frame(u32),
+    /// No packet may leave before this time.
+    NotBefore(SimTime),
+    /// No packet is queued.
+    Empty,
+}
+
 /// Present occupancy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Backlog {
@@ -246,11 +257,14 @@ pub trait Qdisc: Send {
     fn queues_segments(&self, _train: &Packet) -> bool {
         false
     }
-    /// Whether a parent that peeks first, as `tbf` does, dequeues it. `false`: it has a look of its own at its head, and is
-    /// not told that it is empty. [linux-6.12 qdisc_peek_dequeued, red_peek]
-    fn dequeues_when_peeked(&self) -> bool {
-        true
+    /// Looks at the packet that the next `dequeue` returns, for a parent that must know its length first, as `tbf`.
+    /// `None`: this kind cannot; who wants to look must dequeue the packet and keep it. [linux-6.12 qdisc_peek_dequeued]
+    fn peek(&mut self, _context: &mut Context<'_>) -> Option<Peeked> {
+        None
     }
+    /// Notes the frame length of the packet that a parent has dequeued for a look and still keeps: it counts as queued
+    /// here until `None` is noted. [linux-6.12 qdisc_dequeue_peeked]
+    fn note_kept(&mut self, _length: Option<u32>) {}
     /// Whether a packet bypasses the discipline while it is empty and the device can send. The device counts such packets
     /// and tells it by [`Qdisc::count_bypassed`]. [linux-6.12 TCQ_F_CAN_BYPASS]
     fn can_bypass(&self) -> bool {

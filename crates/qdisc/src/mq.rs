@@ -76,7 +76,7 @@ impl Qdisc for Mq {
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         let (before, count) = (context.effects.dropped.len(), self.queues.len());
         let in_turn = (0..count).map(|step| (self.turn + step) % count);
-        let (answer, queue) = dequeue_first(&mut self.queues, in_turn, context);
+        let (answer, queue) = dequeue_first(in_turn, |queue| self.queues[queue].dequeue(context));
         self.turn = queue.map_or(self.turn, |queue| queue + 1);
         self.ledger.settle(&answer, &context.effects.dropped[before..]);
         answer

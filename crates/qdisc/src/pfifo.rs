@@ -10,7 +10,7 @@ use tailback_packet::Packet;
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
 
 use crate::fifo::Fifo;
-use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Peeked, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "pfifo",
@@ -66,6 +66,10 @@ impl Qdisc for Pfifo {
     #[inline]
     fn dequeue(&mut self, _context: &mut Context<'_>) -> Dequeued {
         self.queue.take()
+    }
+
+    fn peek(&mut self, _context: &mut Context<'_>) -> Option<Peeked> {
+        Some(self.queue.peek())
     }
 
     fn backlog(&self) -> Backlog {

@@ -20,7 +20,7 @@ use tailback_units::{ParameterError, Parameters, SimTime};
 use crate::ledger::Ledger;
 use crate::priority::{self, Priomap};
 use crate::{
-    Attachment, Backlog, Bypassed, Context, Counters, Dequeued, Effects, Enqueued, Inner, Qdisc, Row,
+    Attachment, Backlog, Bypassed, Context, Counters, Dequeued, Effects, Enqueued, Inner, Peeked, Qdisc, Row,
     nothing_derived,
 };
 
@@ -107,6 +107,11 @@ impl Qdisc for PfifoFast {
     #[inline]
     fn dequeue(&mut self, _context: &mut Context<'_>) -> Dequeued {
         self.take().map_or(Dequeued::Empty, Dequeued::Packet)
+    }
+
+    fn peek(&mut self, _context: &mut Context<'_>) -> Option<Peeked> {
+        let next = self.bands.iter().find_map(|band| band.packets.front());
+        Some(next.map_or(Peeked::Empty, |packet| Peeked::Frame(packet.frame_length())))
     }
 
     fn backlog(&self) -> Backlog {

@@ -157,6 +157,10 @@ impl Qdisc for PieQueue {
         taken
     }
 
+    fn note_kept(&mut self, length: Option<u32>) {
+        self.queue.ledger.kept = length;
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }

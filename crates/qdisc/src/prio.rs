@@ -8,12 +8,12 @@
 use tailback_packet::Packet;
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
 
-use crate::children::dequeue_first;
+use crate::children::{Peekable, dequeue_first, peek_first};
 use crate::ledger::Ledger;
 use crate::pfifo::Pfifo;
 use crate::priority::{self, PRIOMAP, Priomap};
 use crate::{
-    Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Filter, Inner, Qdisc, Row, filtered,
+    Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Filter, Inner, Peeked, Qdisc, Row, filtered,
 };
 
 pub(crate) const ROW: Row = Row {
@@ -31,7 +31,7 @@ pub(crate) const ROW: Row = Row {
 };
 
 struct Prio {
-    bands: Vec<Box<dyn Qdisc>>,
+    bands: Vec<Peekable>,
     priomap: Priomap,
     filters: Vec<Filter>,
     ledger: Ledger,
@@ -42,15 +42,15 @@ fn derive(given: &mut Parameters, _device: &Attachment) -> Result<(), ParameterE
 }
 
 fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
-    let plain = || Box::new(Pfifo::new(device.queue_length)) as Box<dyn Qdisc>;
-    let mut bands: Vec<Box<dyn Qdisc>> = (0..given.require("bands")?).map(|_| plain()).collect();
+    let plain = || Peekable::new(Box::new(Pfifo::new(device.queue_length)));
+    let mut bands: Vec<Peekable> = (0..given.require("bands")?).map(|_| plain()).collect();
     for class in inner.classes {
         let place = usize::from(class.minor).checked_sub(1).and_then(|band| bands.get_mut(band));
         let Some(band) = place else {
             let why = format!("are too few for class {}", class.minor);
             return Err(ParameterError::Conflict { name: "bands", why });
         };
-        *band = class.child.unwrap_or_else(plain);
+        *band = class.child.map_or_else(plain, Peekable::new);
     }
     let priomap = Priomap(given.require("priomap")?);
     Ok(Box::new(Prio { bands, priomap, filters: inner.filters, ledger: Ledger::default() }))
@@ -80,9 +80,16 @@ impl Qdisc for Prio {
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         let (before, count) = (context.effects.dropped.len(), self.bands.len());
-        let (answer, _) = dequeue_first(&mut self.bands, 0..count, context);
+        let (answer, _) = dequeue_first(0..count, |band| self.bands[band].dequeue(context));
         self.ledger.settle(&answer, &context.effects.dropped[before..]);
         answer
+    }
+
+    fn peek(&mut self, context: &mut Context<'_>) -> Option<Peeked> {
+        let before = context.effects.dropped.len();
+        let found = peek_first(self.bands.iter_mut(), context);
+        self.ledger.drop_since(before, &context.effects.dropped);
+        Some(found)
     }
 
     fn backlog(&self) -> Backlog {

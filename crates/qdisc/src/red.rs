@@ -17,8 +17,9 @@ use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters
 
 use crate::aqm::red::{Red, RedSettings, RedVerdict, weight_for};
 use crate::bfifo::Bfifo;
+use crate::children::Peekable;
 use crate::ledger::Ledger;
-use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Peeked, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "red",
@@ -86,7 +87,7 @@ struct RedQueue {
     settings: RedSettings,
     action: Action,
     adaptive: bool,
-    child: Box<dyn Qdisc>,
+    child: Peekable,
     ledger: Ledger,
     marked: u64,
     early: u64,
@@ -129,10 +130,10 @@ fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dy
     let (min, packet) = (value("min")?, value("avpkt")?);
     let weight = weight_for(min, value("burst")?, packet).unwrap_or(1);
     let sample = Rate::from_bits_per_sec(value("bandwidth")?).time_for(Bytes(packet));
-    let child = match inner.child {
+    let child = Peekable::new(match inner.child {
         Some(child) => child,
         None => Box::new(Bfifo::new(value("limit")?)),
-    };
+    });
     Ok(Box::new(RedQueue {
         law: Red::new(value("probability")?),
         settings: RedSettings::new(min, value("max")?, weight, sample),
@@ -184,8 +185,11 @@ impl Qdisc for RedQueue {
         answer
     }
 
-    fn dequeues_when_peeked(&self) -> bool {
-        false
+    fn peek(&mut self, context: &mut Context<'_>) -> Option<Peeked> {
+        let before = context.effects.dropped.len();
+        let found = self.child.peek(context);
+        self.ledger.drop_since(before, &context.effects.dropped);
+        Some(found)
     }
 
     fn backlog(&self) -> Backlog {

@@ -293,6 +293,10 @@ impl Qdisc for Sfq {
         Dequeued::Empty
     }
 
+    fn note_kept(&mut self, length: Option<u32>) {
+        self.ledger.kept = length;
+    }
+
     fn backlog(&self) -> Backlog {
         self.ledger.backlog()
     }

@@ -12,9 +12,10 @@ use tailback_packet::{DropReason, Packet};
 use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate, SimTime, Span};
 
 use crate::bfifo::Bfifo;
+use crate::children::Peekable;
 use crate::framing::{self, Framing};
 use crate::ledger::Ledger;
-use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Peeked, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "tbf",
@@ -77,9 +78,7 @@ struct Tbf {
     checkpoint: SimTime,
     /// Maximum length of a packet.
     longest: u64,
-    /// A packet from the child that waits for tokens.
-    head: Option<Box<Packet>>,
-    child: Box<dyn Qdisc>,
+    child: Peekable,
     ledger: Ledger,
 }
 
@@ -135,17 +134,16 @@ fn build(given: &Parameters, _device: &Attachment, inner: Inner) -> Result<Box<d
     let charged = |size: u64| u64::from(framing.charged(size.min(MAX_FRAMED) as u32)).max(size);
     let bucket = Bucket::full(given.require("rate")?, charged(burst));
     let peak = given.given("peakrate").map(|rate| Bucket::full(rate, charged(mtu)));
-    let child = match inner.child {
+    let child = Peekable::new(match inner.child {
         Some(child) => child,
         None => Box::new(Bfifo::new(given.require("limit")?)),
-    };
+    });
     Ok(Box::new(Tbf {
         bucket,
         peak,
         framing,
         checkpoint: SimTime::ZERO,
         longest: burst.min(mtu),
-        head: None,
         child,
         ledger: Ledger::default(),
     }))
@@ -172,30 +170,27 @@ impl Qdisc for Tbf {
 
     #[inline]
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
-        if self.head.is_none() {
-            if !self.child.dequeues_when_peeked() && self.child.backlog().packets == 0 {
-                return Dequeued::Empty;
-            }
-            let before = context.effects.dropped.len();
-            let answer = self.child.dequeue(context);
-            self.ledger.drop_since(before, &context.effects.dropped);
-            match answer {
-                Dequeued::Packet(packet) => self.head = Some(packet),
-                other => return other,
-            }
+        let before = context.effects.dropped.len();
+        let looked = self.child.peek(context);
+        self.ledger.drop_since(before, &context.effects.dropped);
+        let length = match looked {
+            Peeked::Frame(length) => length,
+            Peeked::NotBefore(at) => return Dequeued::NotBefore(at),
+            Peeked::Empty => return Dequeued::Empty,
+        };
+        if let Some(wait) = self.pay(self.framing.charged(length), context.now) {
+            self.ledger.overlimits += 1;
+            return Dequeued::NotBefore(context.now + wait);
         }
-        let Some(packet) = self.head.take() else { return Dequeued::Empty };
-        match self.pay(self.framing.charged(packet.frame_length()), context.now) {
-            None => {
-                self.ledger.leave(&packet);
-                Dequeued::Packet(packet)
-            }
-            Some(wait) => {
-                self.head = Some(packet);
-                self.ledger.overlimits += 1;
-                Dequeued::NotBefore(context.now + wait)
-            }
+        let answer = self.child.dequeue(context);
+        if let Dequeued::Packet(packet) = &answer {
+            self.ledger.leave(packet);
         }
+        answer
+    }
+
+    fn note_kept(&mut self, length: Option<u32>) {
+        self.ledger.kept = length;
     }
 
     fn backlog(&self) -> Backlog {

@@ -4,7 +4,8 @@
 //!                  s = 1/2048 … 1 in steps of p; above 10 % a step is at most 2 %; 2 % more while q > 250 ms
 //!                  p decays while the queue is idle; then the burst allowance is renewed
 //! at arrival:      pass while the burst allowance lasts, if q < target/2 and p < 20 %, or if backlog < 2 MTU; else
-//!                  drop with probability p, de-randomised: never before Σp = 0.85, always at Σp = 8.5
+//!                  drop or mark with probability p, de-randomised: never before Σp = 0.85, always at Σp = 8.5;
+//!                  Σp begins anew after each packet that chance has chosen, and after each drop
 //! delay q:         sojourn of the last departure, or backlog / departure rate measured over busy periods
 //!
 //! Three generations: RFC 8033, as in Linux since 5.5; Linux 3.14 to 5.0; the module of July 2013, which testbeds used
@@ -310,7 +311,14 @@ impl Pie {
         if self.accumulated < one / 100 * 85 {
             return false;
         }
-        self.accumulated >= one / 2 * 17 || (draws.next_u64() >> 8) < probability
+        if self.accumulated >= one / 2 * 17 {
+            return true;
+        }
+        let chosen = (draws.next_u64() >> 8) < probability;
+        if chosen {
+            self.accumulated = 0;
+        }
+        chosen
     }
 
     fn update(&mut self, backlog: u64, settings: &PieSettings) {
