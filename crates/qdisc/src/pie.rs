@@ -271,6 +271,22 @@ mod tests {
     }
 
     #[test]
+    fn marks_keep_a_distance_as_drops_do() {
+        let mut rig = Rig::of("pie", &[("ecn", 1)]);
+        rig.now += Span::from_secs(2);
+        let capable = Packet { ecn: Ecn::Ect0, ..packet(0, 1514) };
+        rig.fill(20, &capable);
+        let mut sum = 0.0;
+        while rig.counter("prob") < u64::from(u32::MAX) / 11 {
+            rig.enqueue(capable.clone());
+            sum += rig.counter("prob") as f64 / f64::from(u32::MAX);
+            rig.serve(10_000_000);
+        }
+        let marks = rig.counter("ecn_mark");
+        assert!(marks > 20 && (marks as f64) < sum / 0.85, "{marks} marks of a sum of {sum}");
+    }
+
+    #[test]
     fn the_generations_differ_in_their_defaults() {
         for (generation, expected) in [
             (0, [1000, 15_000_000, 15_000_000]),

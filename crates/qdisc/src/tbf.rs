@@ -4,9 +4,10 @@
 //! dequeue: N' = min(N + d, burst/rate) − L/rate, P' likewise; both ≥ 0: send and keep them, else wait max(−N', −P')
 //! limit:   of a `bfifo`: as given, or rate · latency + burst (with a peak rate at most peakrate · latency + mtu)
 //!
-//! Unlike `htb` it never goes into debt: with a burst of one frame, frames leave exactly L/rate apart. A packet longer
-//! than the bucket could never leave: it is segmented on arrival, or dropped if it is one segment. `overlimits` counts
-//! the waits. [linux-6.12 sch_tbf.c] [tc q_tbf.c]
+//! A packet that waits for tokens stays in the queue below and counts against its limit; below `prio` or `pfifo_fast` a
+//! more urgent one overtakes it. Unlike `htb` it never goes into debt: with a burst of one frame, frames leave exactly
+//! L/rate apart. A packet longer than the bucket could never leave: it is segmented on arrival, or dropped if it is one
+//! segment. `overlimits` counts the waits. [linux-6.12 sch_tbf.c] [tc q_tbf.c]
 
 use tailback_packet::{DropReason, Packet};
 use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate, SimTime, Span};
@@ -249,7 +250,7 @@ impl Bucket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Rig, packet};
+    use crate::testing::{Rig, numbered, packet};
 
     const TEN_MBIT: u64 = 10_000_000;
 
@@ -296,6 +297,39 @@ mod tests {
         let all = Parameters::new(given.iter().map(|(name, value)| ((*name).into(), *value)).collect());
         let resolved = crate::registry::resolve("tbf", &all, &Attachment::default()).unwrap();
         assert_eq!(resolved.given("limit"), Some(67_620));
+    }
+
+    #[test]
+    fn a_packet_that_waits_for_tokens_still_fills_the_queue() {
+        let mut rig = Rig::of("tbf", &[("rate", TEN_MBIT), ("burst", 1514), ("limit", 3028)]);
+        rig.enqueue(packet(0, 1514));
+        assert!(matches!(rig.dequeue(), Dequeued::Packet(_)));
+        let mut offer = || {
+            let answer = rig.enqueue(packet(0, 1514));
+            assert!(matches!(rig.dequeue(), Dequeued::NotBefore(_)));
+            answer
+        };
+        assert_eq!([offer(), offer(), offer()], [Enqueued::Queued, Enqueued::Queued, Enqueued::Dropped]);
+    }
+
+    #[test]
+    fn an_urgent_packet_overtakes_one_that_waits_unless_that_had_to_be_dequeued_for_a_look() {
+        for (kind, expected) in [("prio", [2, 1]), ("pfifo_fast", [2, 1]), ("fq_codel", [1, 2])] {
+            let given = crate::testing::required(crate::registry::find(kind).unwrap());
+            let child = crate::registry::build(kind, &given, &Attachment::default(), None).unwrap();
+            let given = [("rate", TEN_MBIT), ("burst", 1514), ("limit", 100_000)];
+            let mut rig = Rig::over("tbf", &given, Some(child));
+            rig.enqueue(numbered(0, 0));
+            rig.dequeue();
+            for (n, tos) in [(1, 0), (2, 0x10)] {
+                rig.enqueue(Packet { tos, ..numbered(0, n) });
+                assert!(matches!(rig.dequeue(), Dequeued::NotBefore(_)));
+            }
+            rig.now += Span::from_secs(1);
+            let first = rig.next_number().unwrap();
+            rig.now += Span::from_secs(1);
+            assert_eq!([first, rig.next_number().unwrap()], expected, "{kind}");
+        }
     }
 
     #[test]
