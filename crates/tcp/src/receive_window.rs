@@ -102,6 +102,15 @@ impl Tuning {
     }
 }
 
+/// Which memory of a segment counts for the window's slow start. [linux-6.12 tcp_input.c truesize_adjust]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Counted {
+    /// That of its payload, if it is stored apart from the head: the segment is in order, or was merged.
+    WithoutHead,
+    /// All: the segment is out of order, in an skb of its own.
+    All,
+}
+
 /// What the application read in the last round trip. [linux-6.12 tcp.h rcvq_space]
 #[derive(Debug, Default)]
 struct Space {
@@ -336,7 +345,7 @@ impl ReceiveWindow {
 
     /// The window's slow start. True if it grew. [linux-6.12 tcp_input.c tcp_grow_window]
     #[inline(always)]
-    pub(crate) fn grow(&mut self, length: u32, truesize: u32) -> bool {
+    pub(crate) fn grow(&mut self, length: u32, truesize: u32, counted: Counted) -> bool {
         if self.rmem_alloc >= self.known.grown_from {
             debug_assert_eq!(self.room_to_grow(), 0);
             return false;
@@ -346,7 +355,7 @@ impl ReceiveWindow {
             self.known.grown_from = self.rmem_alloc;
             return false;
         }
-        self.grow_within(room, length, truesize)
+        self.grow_within(room, length, truesize, counted)
     }
 
     /// How far the threshold is below what fits into the buffer; it does not rise while more memory is used.
@@ -357,14 +366,14 @@ impl ReceiveWindow {
     }
 
     #[inline(never)]
-    fn grow_within(&mut self, room: u64, length: u32, truesize: u32) -> bool {
-        let payload_memory = u64::from(match self.arrival {
+    fn grow_within(&mut self, room: u64, length: u32, truesize: u32, counted: Counted) -> bool {
+        let memory = u64::from(match (self.arrival, counted) {
             // The head of the buffer does not depend on the payload.
-            Arrival::Card => truesize.saturating_sub(self.head).max(length),
-            Arrival::Tun => truesize,
+            (Arrival::Card, Counted::WithoutHead) => truesize.saturating_sub(self.head).max(length),
+            (Arrival::Tun, _) | (_, Counted::All) => truesize,
         });
-        let efficient = self.usable(payload_memory) <= u64::from(length);
-        let step = if efficient { 2 * self.advmss } else { self.cautious_step(payload_memory, length) };
+        let efficient = self.usable(memory) <= u64::from(length);
+        let step = if efficient { 2 * self.advmss } else { self.cautious_step(memory, length) };
         if step == 0 {
             return false;
         }
@@ -666,6 +675,19 @@ mod tests {
             window.rtt_by_timestamp(&data(at(echo)), at(now));
         }
         window.rtt_us8() >> 3
+    }
+
+    #[test]
+    fn the_head_of_an_skb_counts_if_it_is_out_of_order_and_apart() {
+        let settings = Settings::default();
+        let mut window = ReceiveWindow::new(&settings, &SocketOptions::default());
+        window.agree(1448, true);
+        let train = Segment { length: 7240, mss: 1448, ..data(SimTime::ZERO) };
+        window.measure_mss(&train, 7240 + 960);
+        window.ssthresh = window.usable(window.tcp_rmem_max) / 2 + 1;
+        (window.rcvbuf, window.clamp) = (u64::MAX >> 16, u64::MAX >> 16);
+        assert!(!window.grow(1448, 1448 + 960, Counted::All));
+        assert!(window.grow(1448, 1448 + 960, Counted::WithoutHead));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::config::{Agreement, Arrival, Settings, SocketOptions};
 use crate::ecn::Mark;
 use crate::one_word::OneWord;
 use crate::reassembly::{Reassembly, Skb};
-use crate::receive_window::ReceiveWindow;
+use crate::receive_window::{Counted, ReceiveWindow};
 use crate::rtt::RTO_INITIAL;
 use crate::stack::{DelayedAck, OutOfOrderMss, ReceiveCharge, SackCompression};
 use crate::tun::TunBuffer;
@@ -413,7 +413,7 @@ impl Receiver {
     /// The window's slow start by an in-order segment, which is its last step.
     #[inline(always)]
     fn grow_window(&mut self, segment: &Segment, truesize: u32) {
-        if segment.length >= 128 && self.window.grow(segment.length, truesize) {
+        if segment.length >= 128 && self.window.grow(segment.length, truesize, Counted::WithoutHead) {
             self.ack.quick |= 1;
         }
     }
@@ -446,18 +446,25 @@ impl Receiver {
             self.sacks.set_duplicate(block);
             block = run;
         } else {
-            if is_last {
-                block = self.data.insert_last(block, self.skb_of(segment, segment.length, truesize));
-            } else {
-                let payload = SackBlock { start: segment.seq, end: segment.seq + u64::from(segment.length) };
-                let known = self.data.waiting_in(payload) as u32;
-                block = self.data.insert(block, self.skb_of(segment, segment.length - known, truesize));
+            let payload = SackBlock { start: segment.seq, end: segment.seq + u64::from(segment.length) };
+            let known = if is_last { 0 } else { self.data.waiting_in(payload) as u32 };
+            let skb = self.skb_of(segment, segment.length - known, truesize);
+            let apart = self.data.truesize + skb.truesize();
+            block = match is_last {
+                true => self.data.insert_last(block, skb),
+                false => self.data.insert(block, skb),
+            };
+            // A segment that was not merged is charged after the window has grown.
+            let merged = self.data.truesize < apart;
+            let counted = if merged { Counted::WithoutHead } else { Counted::All };
+            if merged {
+                self.charge();
             }
-            self.charge();
             // Without SACK the window must not change, so that the peer gets duplicate ACKs.
-            if self.blocks > 0 && self.window.grow(segment.length, truesize) {
+            if self.blocks > 0 && self.window.grow(segment.length, truesize, counted) {
                 self.ack.quick |= 1;
             }
+            self.charge();
         }
         self.sacks.put_first(block);
     }
