@@ -1,8 +1,8 @@
 //! Received data as the kernel stores it: skbs in order, and ranges of skbs beyond a hole.
 //!
-//! A segment that follows the last one is merged into its skb, up to 17 fragments, and then needs no head. A single
-//! segment is one fragment; a train has one for each page of 32 KiB that it touches. This matters because the receive
-//! buffer is adjusted after each *skb* that the application reads.
+//! A segment that follows the last one is merged into its skb, up to 17 fragments, and then needs no head. A segment or
+//! train has one fragment for each page of 32 KiB that it touches. This matters because the receive buffer is adjusted
+//! after each *skb* that the application reads.
 //! [linux-6.12 tcp_input.c tcp_try_coalesce, tcp_ofo_queue]
 
 use std::ops::Range;
@@ -38,15 +38,11 @@ enum Place {
 }
 
 impl Skb {
-    /// A segment as it arrived, with all its memory.
-    pub(crate) fn of_segment(bytes: u32, truesize: u32) -> Self {
-        Skb { bytes, read: 0, fragments: 1, memory: truesize.saturating_sub(bytes), place: Place::Fragments }
-    }
-
-    /// The last `fresh` bytes of a train that begins at `seq`: its fragments are pages of the sender's stream.
-    pub(crate) fn of_train(seq: u64, bytes: u32, fresh: u32, truesize: u32) -> Self {
-        let last = seq + u64::from(bytes) - 1;
-        let fragments = (last / PAGE_FRAGMENT - seq / PAGE_FRAGMENT) as u32 + 1;
+    /// The last `fresh` bytes of a segment or a train of `bytes` from `seq` on: its fragments are pages of the sender's
+    /// stream, whose first byte is 1.
+    pub(crate) fn of_stream(seq: u64, bytes: u32, fresh: u32, truesize: u32) -> Self {
+        let page = |byte: u64| byte.saturating_sub(1) / PAGE_FRAGMENT;
+        let fragments = (page(seq + u64::from(bytes) - 1) - page(seq)) as u32 + 1;
         let memory = truesize.saturating_sub(fresh);
         Skb { bytes: fresh, read: 0, fragments, memory, place: Place::Fragments }
     }
@@ -422,7 +418,8 @@ mod tests {
     use super::*;
 
     fn segment(number: u64) -> (SackBlock, Skb) {
-        (SackBlock { start: number * 100, end: (number + 1) * 100 }, Skb::of_segment(100, 1060))
+        let block = SackBlock { start: number * 100, end: (number + 1) * 100 };
+        (block, Skb::of_stream(block.start, 100, 100, 1060))
     }
 
     #[test]
@@ -444,7 +441,7 @@ mod tests {
         }
         let (block, skb) = segment(3);
         assert_eq!(data.insert(block, skb), SackBlock { start: 100, end: 600 });
-        data.push(Skb::of_segment(100, 1060));
+        data.push(Skb::of_stream(1, 100, 100, 1060));
         assert_eq!(data.join(100), 600);
         assert!(data.in_order());
         let read: u32 = std::iter::from_fn(|| data.take(u64::MAX)).sum();
@@ -458,7 +455,7 @@ mod tests {
             let (block, skb) = segment(number);
             data.insert(block, skb);
         }
-        data.push(Skb::of_train(0, 550, 550, 1510));
+        data.push(Skb::of_stream(1, 550, 550, 1510));
         assert_eq!(data.join(550), 600);
         let read: u32 = std::iter::from_fn(|| data.take(u64::MAX)).sum();
         assert_eq!((read, data.truesize), (600, 0));
@@ -488,9 +485,10 @@ mod tests {
     }
 
     #[test]
-    fn a_train_is_a_fragment_per_page_of_the_stream() {
-        let fragments = |seq, bytes| Skb::of_train(seq, bytes, bytes, bytes + 960).fragments;
+    fn a_segment_or_train_is_a_fragment_per_page_of_the_stream() {
+        let fragments = |seq, bytes| Skb::of_stream(seq, bytes, bytes, bytes + 960).fragments;
         assert_eq!((fragments(1, 2896), fragments(32_000, 2896), fragments(1, 65_160)), (1, 2, 2));
+        assert_eq!((fragments(31_857, 912), fragments(31_857, 1448), fragments(32_769, 1448)), (1, 2, 1));
     }
 
     #[test]
@@ -500,7 +498,7 @@ mod tests {
             let (block, skb) = segment(number);
             data.insert(block, skb);
         }
-        data.push(Skb::of_segment(100, 1060));
+        data.push(Skb::of_stream(1, 100, 100, 1060));
         data.join(100);
         assert_eq!(data.take(u64::MAX), Some(100));
         assert_eq!(data.take(u64::MAX), Some(1700));

@@ -306,7 +306,8 @@ impl Receiver {
     /// The `bytes` of the segment that was taken to be read are not read now.
     #[cold]
     pub(crate) fn leave_taken(&mut self, bytes: u32) {
-        self.data.push(Skb::of_segment(bytes, self.window.rmem_alloc as u32));
+        let start = self.rcv_nxt - u64::from(bytes);
+        self.data.push(Skb::of_stream(start, bytes, bytes, self.window.rmem_alloc as u32));
         debug_assert_eq!(self.data.truesize, self.window.rmem_alloc);
         self.readable = true;
     }
@@ -671,10 +672,9 @@ impl Receiver {
     #[inline]
     fn skb_of(&self, segment: &Segment, fresh: u32, truesize: u32) -> Skb {
         let known = segment.length - fresh;
-        match (self.arrival, segment.count()) {
-            (Arrival::Tun, _) => Skb::of_tun(fresh, TunBuffer::of(segment, self.ip)),
-            (Arrival::Card, 1) => Skb::of_segment(fresh, truesize - known),
-            (Arrival::Card, _) => Skb::of_train(segment.seq, segment.length, fresh, truesize - known),
+        match self.arrival {
+            Arrival::Tun => Skb::of_tun(fresh, TunBuffer::of(segment, self.ip)),
+            Arrival::Card => Skb::of_stream(segment.seq, segment.length, fresh, truesize - known),
         }
     }
 }
