@@ -1,8 +1,9 @@
 //! Airtime fairness of mac80211: selects the station to serve.
 //!
 //! ```text
-//! head of the list:  deficit < 0  →  deficit += 256 µs, to the end, look again
-//!                    else         →  take it off the list and serve it
+//! head of the list:  deficit < 0             →  deficit += 256 µs, to the end, look again
+//!                    firmware has enough (AQL) →  to the end, look again, until all were looked at
+//!                    else                     →  take it off the list and serve it
 //! packets for a station that is not on the list, or left after it was served:  it goes to the head
 //! without packets:   it goes to the end while its deficit is negative and it was active within 100 ms
 //! after a transmission:  deficit −= its airtime, retries included, if it was active within 100 ms
@@ -71,22 +72,33 @@ impl AirtimeScheduler {
         }
     }
 
+    /// Stations on the list.
+    pub fn listed(&self) -> usize {
+        self.list.len()
+    }
+
     /// Removes the station to serve from the list; [`activate`](Self::activate) or [`emptied`](Self::emptied) returns
-    /// it.
-    pub fn take_turn(&mut self) -> Option<u16> {
+    /// it. Those that may not send keep their turns.
+    pub fn take_turn(&mut self, may_send: impl Fn(u16) -> bool) -> Option<u16> {
+        let (mut first, mut found) = (None, false);
         loop {
             let station = *self.list.front()?;
+            if first == Some(station) && !std::mem::take(&mut found) {
+                return None;
+            }
+            first.get_or_insert(station);
+            let eligible = may_send(station);
+            found |= eligible;
             let account = &mut self.stations[usize::from(station)];
-            if !self.fair || account.deficit_us >= 0 {
+            let in_deficit = self.fair && account.deficit_us < 0;
+            if eligible && !in_deficit {
                 account.listed = false;
                 return self.list.pop_front();
             }
-            account.deficit_us += WEIGHT_US;
-            // A station that is alone has all turns, in which nothing moves.
-            if self.list.len() > 1 {
-                self.list.pop_front();
-                self.list.push_back(station);
+            if in_deficit {
+                account.deficit_us += WEIGHT_US;
             }
+            self.list.rotate_left(1);
         }
     }
 
@@ -120,7 +132,7 @@ mod tests {
         scheduler.activate(0, NOW);
         scheduler.activate(1, NOW);
         for _ in 0..10_000 {
-            let station = scheduler.take_turn().unwrap();
+            let station = scheduler.take_turn(|_| true).unwrap();
             let span = airtime_us[usize::from(station)];
             used[usize::from(station)] += span;
             scheduler.charge(station, Span::from_micros(span), NOW);
@@ -146,13 +158,24 @@ mod tests {
         scheduler.activate(0, NOW);
         scheduler.activate(1, NOW);
         scheduler.activate(2, NOW);
-        assert_eq!(scheduler.take_turn(), Some(2));
+        assert_eq!(scheduler.take_turn(|_| true), Some(2));
         // In deficit it goes to the end, with 256 µs more.
         scheduler.charge(2, Span::from_micros(300), NOW);
         scheduler.activate(2, NOW);
-        assert_eq!(scheduler.take_turn(), Some(1));
-        assert_eq!(scheduler.take_turn(), Some(0));
-        assert_eq!(scheduler.take_turn(), Some(2));
+        assert_eq!(scheduler.take_turn(|_| true), Some(1));
+        assert_eq!(scheduler.take_turn(|_| true), Some(0));
+        assert_eq!(scheduler.take_turn(|_| true), Some(2));
+    }
+
+    #[test]
+    fn a_station_that_may_not_send_keeps_its_place_behind_the_one_that_was_served() {
+        let mut scheduler = AirtimeScheduler::new(2, true);
+        scheduler.activate(0, NOW);
+        scheduler.activate(1, NOW);
+        assert_eq!(scheduler.take_turn(|station| station == 0), Some(0));
+        scheduler.activate(0, NOW);
+        assert_eq!(scheduler.take_turn(|_| false), None);
+        assert_eq!((scheduler.take_turn(|_| true), scheduler.take_turn(|_| true)), (Some(0), Some(1)));
     }
 
     #[test]
@@ -161,11 +184,11 @@ mod tests {
         let mut scheduler = AirtimeScheduler::new(2, true);
         scheduler.charge(0, Span::from_millis(1), at(0));
         scheduler.activate(0, at(0));
-        assert_eq!(scheduler.take_turn(), Some(0));
+        assert_eq!(scheduler.take_turn(|_| true), Some(0));
         scheduler.charge(0, Span::from_millis(1), at(101));
         scheduler.activate(1, at(101));
         scheduler.activate(0, at(101));
-        assert_eq!(scheduler.take_turn(), Some(0), "neither millisecond was charged");
+        assert_eq!(scheduler.take_turn(|_| true), Some(0), "neither millisecond was charged");
     }
 
     #[test]
@@ -173,17 +196,17 @@ mod tests {
         let served_first = |emptied_ms: u64| {
             let mut scheduler = AirtimeScheduler::new(2, true);
             scheduler.activate(0, NOW);
-            scheduler.take_turn();
+            scheduler.take_turn(|_| true);
             scheduler.charge(0, Span::from_micros(700), NOW);
             scheduler.emptied(0, NOW + Span::from_millis(emptied_ms));
             // Before station 1 has its turn, station 0 is looked at twice, if it is on the list.
             scheduler.activate(1, NOW);
             scheduler.charge(1, Span::from_micros(768), NOW);
-            while scheduler.take_turn() != Some(1) {}
+            while scheduler.take_turn(|_| true) != Some(1) {}
             scheduler.activate(1, NOW);
             scheduler.charge(1, Span::from_micros(256), NOW);
             scheduler.activate(0, NOW);
-            scheduler.take_turn()
+            scheduler.take_turn(|_| true)
         };
         assert_eq!(served_first(50), Some(0));
         assert_eq!(served_first(150), Some(1), "its deficit is still negative");

@@ -68,14 +68,35 @@ pub struct AirtimeLimits {
     pub high: Span,
     /// Total.
     pub device: Span,
+    /// Whether the stations of a category are also limited together.
+    pub together: StationsTogether,
     /// Unit in which the airtime of a packet is counted, rounded down.
     pub step: Span,
+}
+
+/// Whether AQL limits the stations of a category together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StationsTogether {
+    /// Linux 5.5 to 5.19.
+    Unlimited,
+    /// Since Linux 6.0: to `high` for one station with packets, and half of `low` for each more. Otherwise the host could
+    /// serve all stations, however far in deficit, up to their own limits. [linux-6.12 net/mac80211/tx.c
+    /// ieee80211_txq_schedule_airtime_check]
+    Limited,
 }
 
 impl AirtimeLimits {
     /// True if a station with this airtime pending, of this total, gets no more frames.
     pub fn refuse(&self, pending: Span, all: Span) -> bool {
         pending >= self.low && (all >= self.device || pending >= self.high)
+    }
+
+    /// True if a category with this airtime pending, in which so many stations have packets, gets no more frames.
+    pub fn refuse_category(&self, pending: Span, stations: usize) -> bool {
+        let more = stations.saturating_sub(1) as u64;
+        self.together == StationsTogether::Limited
+            && pending.saturating_sub(self.high).as_nanos() >= more * self.low.as_nanos() / 2
+            && pending >= self.high
     }
 }
 
@@ -156,6 +177,7 @@ const AQL: AirtimeLimits = AirtimeLimits {
     low: Span::from_millis(5),
     high: Span::from_millis(12),
     device: Span::from_millis(24),
+    together: StationsTogether::Limited,
     step: AIRTIME_STEP,
 };
 /// An skb has 10 bits for its airtime. [linux-6.12 include/net/mac80211.h ieee80211_info_set_tx_time_est]
@@ -313,6 +335,14 @@ impl Profile {
         self
     }
 
+    /// As before Linux 6.0: AQL limits each station, but not those of a category together.
+    pub fn before_aql_of_categories(mut self) -> Profile {
+        if let Below::Firmware { airtime: Some(limits), .. } = &mut self.below {
+            limits.together = StationsTogether::Unlimited;
+        }
+        self
+    }
+
     /// As before Linux 6.8: three bits of a code point choose the access category.
     pub fn before_uses_of_code_points(mut self) -> Profile {
         self.code_points = CodePoints::ByClass;
@@ -360,12 +390,13 @@ fn given_airtime(own: Option<AirtimeLimits>, given: &Parameters) -> Option<Airti
     if own.is_none() && [high, low, device, step].iter().all(Option::is_none) {
         return None;
     }
-    let unlimited = AirtimeLimits { low: Span::ZERO, high: Span::MAX, device: Span::MAX, step: AIRTIME_STEP };
+    let unlimited = AirtimeLimits { low: Span::ZERO, high: Span::MAX, device: Span::MAX, ..AQL };
     let own = own.unwrap_or(unlimited);
     Some(AirtimeLimits {
         low: low.unwrap_or(own.low),
         high: high.unwrap_or(own.high),
         device: device.unwrap_or(own.device),
+        together: own.together,
         step: step.unwrap_or(own.step),
     })
 }

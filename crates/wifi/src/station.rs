@@ -81,6 +81,8 @@ struct CategoryState {
     sessions: Vec<Session>,
     /// Stations with frames in firmware, in turn.
     firmware_turns: VecDeque<u16>,
+    /// Expected airtime of its packets in firmware, until their status is known.
+    pending: Span,
 }
 
 /// The session between a radio and another one in one access category.
@@ -113,6 +115,7 @@ impl Station {
             hardware: VecDeque::new(),
             sessions: links.iter().map(|link| Session::new(link.as_ref())).collect(),
             firmware_turns: VecDeque::new(),
+            pending: Span::ZERO,
         };
         Station {
             profile,
@@ -390,9 +393,11 @@ impl Station {
     }
 
     fn settle(&mut self, category: usize, to: StationId, settled: &Acknowledged) -> u64 {
-        let session = &mut self.categories[category].sessions[to.index()];
+        let state = &mut self.categories[category];
+        let session = &mut state.sessions[to.index()];
         if matches!(self.profile.below, Below::Firmware { .. }) {
             session.pending = session.pending.saturating_sub(settled.estimate);
+            state.pending = state.pending.saturating_sub(settled.estimate);
             self.pending = self.pending.saturating_sub(settled.estimate);
             self.in_firmware -= settled.packets;
         }

@@ -7,6 +7,11 @@ use tailback_tcp::STACKS;
 /// Linux before 5.5 does not bound what firmware holds by its air. [linux-5.5 net/mac80211/tx.c]
 pub(crate) const STACKS_WITHOUT_AQL: [&str; 4] = ["linux-3.10", "linux-4.14", "linux-5.0", "linux-5.4"];
 
+/// Linux before 6.0 bounds the air that firmware holds by station and in all, but not by category.
+/// [linux-6.0 net/mac80211/tx.c ieee80211_txq_schedule_airtime_check]
+pub(crate) const STACKS_WITHOUT_AQL_OF_CATEGORIES: [&str; 5] =
+    ["linux-3.10", "linux-4.14", "linux-5.0", "linux-5.4", "linux-5.10"];
+
 /// Since Linux 6.8 mac80211 knows the uses of code points. [linux-6.8 net/wireless/util.c cfg80211_classify8021d]
 pub(crate) const STACKS_WITH_CODE_POINTS_BY_USE: [&str; 1] = ["linux-6.12"];
 
@@ -18,6 +23,8 @@ pub fn stacks() -> Vec<(&'static str, Values)> {
     let row = |name, mut values: Values| {
         let bounded = !STACKS_WITHOUT_AQL.contains(&name);
         values.insert("airtime_queue_limit", bounded.to_string());
+        let together = !STACKS_WITHOUT_AQL_OF_CATEGORIES.contains(&name);
+        values.insert("airtime_queue_limit_of_categories", together.to_string());
         let by_use = STACKS_WITH_CODE_POINTS_BY_USE.contains(&name);
         values.insert("code_points", if by_use { "ByUse" } else { "ByClass" }.to_owned());
         (name, values)

@@ -60,7 +60,7 @@ impl Station {
             return self.fill_slots_from_source(category, slots, context.now);
         };
         while self.categories[category].hardware.len() < slots as usize {
-            let Some(turn) = self.categories[category].turns.take_turn() else { break };
+            let Some(turn) = self.categories[category].turns.take_turn(|_| true) else { break };
             let to = StationId(turn);
             let number = queue_number(to, category);
             self.expect(&mut queues, number, to);
@@ -191,15 +191,18 @@ impl Station {
         let Some(mut queues) = self.queues.take() else {
             return self.fill_firmware_from_source(category, frames);
         };
-        let mut full = Vec::new();
         while self.in_firmware < frames {
-            let Some(turn) = self.categories[category].turns.take_turn() else { break };
-            let to = StationId(turn);
-            let pending = self.categories[category].sessions[to.index()].pending;
-            if airtime.is_some_and(|limits| limits.refuse(pending, self.pending)) {
-                full.push(turn);
-                continue;
+            let (all, state) = (self.pending, &mut self.categories[category]);
+            if airtime.is_some_and(|limits| limits.refuse_category(state.pending, state.turns.listed())) {
+                break;
             }
+            let sessions = &state.sessions;
+            let may_send = |station: u16| {
+                let pending = sessions[usize::from(station)].pending;
+                airtime.is_none_or(|limits| !limits.refuse(pending, all))
+            };
+            let Some(turn) = state.turns.take_turn(may_send) else { break };
+            let to = StationId(turn);
             if let Some(packet) = queues.dequeue(queue_number(to, category), context) {
                 self.hand_to_firmware(category, to, packet);
             }
@@ -207,7 +210,6 @@ impl Station {
                 self.categories[category].turns.activate(turn, context.now);
             }
         }
-        full.into_iter().for_each(|turn| self.categories[category].turns.activate(turn, context.now));
         self.queues = Some(queues);
     }
 
@@ -218,6 +220,7 @@ impl Station {
         let state = &mut self.categories[category];
         let session = &mut state.sessions[to.index()];
         session.pending += frame.estimate;
+        state.pending += frame.estimate;
         self.pending += frame.estimate;
         session.firmware.push_back(frame);
         self.in_firmware += 1;

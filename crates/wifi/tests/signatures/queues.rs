@@ -148,14 +148,14 @@ fn an_aggregate_of_1360_us_costs_a_station_six_turns() {
     let now = SimTime::ZERO;
     let mut scheduler = AirtimeScheduler::new(2, true);
     scheduler.activate(0, now);
-    assert_eq!(scheduler.take_turn(), Some(0));
+    assert_eq!(scheduler.take_turn(|_| true), Some(0));
     // The first 256 us are free: a deficit begins there.
     scheduler.charge(0, Span::from_micros(256 + 1_360), now);
     scheduler.activate(0, now);
     scheduler.activate(1, now);
     let mut turns = 0;
     loop {
-        let station = scheduler.take_turn().unwrap();
+        let station = scheduler.take_turn(|_| true).unwrap();
         if station == 0 {
             break;
         }

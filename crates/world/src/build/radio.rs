@@ -21,7 +21,7 @@ use crate::moderation::Moderation;
 use crate::radio::Radio;
 use crate::route::Routes;
 use crate::scenario::{self, Scenario};
-use crate::stacks::{STACKS_WITH_CODE_POINTS_BY_USE, STACKS_WITHOUT_AQL};
+use crate::stacks::{STACKS_WITH_CODE_POINTS_BY_USE, STACKS_WITHOUT_AQL, STACKS_WITHOUT_AQL_OF_CATEGORIES};
 
 /// Between two beacons.
 const BEACON_INTERVAL_US: u64 = 102_400;
@@ -377,12 +377,16 @@ fn profile(driver: &scenario::Driver, path: &str, stack: &str) -> Result<Profile
             format!("write one of: {known}"),
         ));
     };
-    let profile = if STACKS_WITHOUT_AQL.contains(&stack) { profile.before_aql() } else { *profile };
-    let profile = if STACKS_WITH_CODE_POINTS_BY_USE.contains(&stack) {
-        profile
-    } else {
-        profile.before_uses_of_code_points()
-    };
+    let mut profile = *profile;
+    if STACKS_WITHOUT_AQL.contains(&stack) {
+        profile = profile.before_aql();
+    }
+    if STACKS_WITHOUT_AQL_OF_CATEGORIES.contains(&stack) {
+        profile = profile.before_aql_of_categories();
+    }
+    if !STACKS_WITH_CODE_POINTS_BY_USE.contains(&stack) {
+        profile = profile.before_uses_of_code_points();
+    }
     let given = Parameters::new(driver.options.clone());
     profile.with(&given).map_err(|error| parameter_error(error, &format!("{path}.options")))
 }
