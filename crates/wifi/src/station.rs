@@ -299,6 +299,7 @@ impl Station {
             self.categories[category].turns.activate(to.0, context.now);
         }
         self.serve_from_firmware(category, to);
+        self.form_what_fits(context.now);
         self.pull_what_fits(category, context);
         if let Some(next) = self.categories[category].hardware.front_mut() {
             next.at_head = context.now;

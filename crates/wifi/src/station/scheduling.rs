@@ -35,6 +35,13 @@ impl Station {
         }
     }
 
+    /// Firmware forms the next aggregates of what it holds, before its host knows that there is room for more.
+    pub(super) fn form_what_fits(&mut self, now: SimTime) {
+        if let Below::Firmware { slots, .. } = self.profile.below {
+            (0..CATEGORIES).for_each(|category| self.form_in_firmware(category, slots, now));
+        }
+    }
+
     /// Moves packets from above into the space below.
     #[inline]
     pub(super) fn pull(&mut self, category: usize, context: &mut QdiscContext<'_>) {
