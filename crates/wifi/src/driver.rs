@@ -95,8 +95,8 @@ impl AirtimeLimits {
     pub fn refuse_category(&self, pending: Span, stations: usize) -> bool {
         let more = stations.saturating_sub(1) as u64;
         self.together == StationsTogether::Limited
-            && pending.saturating_sub(self.high).as_nanos() >= more * self.low.as_nanos() / 2
             && pending >= self.high
+            && pending.saturating_sub(self.high).as_nanos() >= more * self.low.as_nanos() / 2
     }
 }
 
@@ -474,6 +474,18 @@ mod tests {
         let mut given = Parameters::default();
         given.set(name, value);
         given
+    }
+
+    #[test]
+    fn the_stations_of_a_category_share_a_limit_that_grows_with_their_number() {
+        let us = Span::from_micros;
+        for (stations, limit) in [(1, 12_000), (2, 14_500), (5, 22_000)] {
+            assert!(
+                !AQL.refuse_category(us(limit - 1), stations) && AQL.refuse_category(us(limit), stations)
+            );
+        }
+        let before = AirtimeLimits { together: StationsTogether::Unlimited, ..AQL };
+        assert!(!before.refuse_category(Span::from_secs(1), 2));
     }
 
     #[test]

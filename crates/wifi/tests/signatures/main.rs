@@ -10,7 +10,7 @@ use rand_core::{Rng, SeedableRng};
 use rig::{Plan, ht, vht};
 use tailback_units::{SimTime, Span};
 use tailback_wifi::aggregate::Limits;
-use tailback_wifi::driver::Below;
+use tailback_wifi::driver::{self, Below};
 use tailback_wifi::phy::{Format, Guard, LegacyRate};
 use tailback_wifi::{Band, Mode, StationId};
 
@@ -261,6 +261,20 @@ fn airtime_fairness_gives_a_slow_station_half_of_the_air_and_not_most_of_it() {
     let unfair = plan.build().saturate_downlink(&[1, 2], 20);
     within(unfair.mbps_to(1), 104.4, 0.03);
     within(unfair.mbps_to(2), 3.26, 0.03);
+}
+
+/// As mac80211 of Linux 6.12 above the same air. [uml:wifi, experiments/conformance/wifi-airtime.yaml]
+#[test]
+fn above_firmware_airtime_fairness_works_by_the_limit_of_all_stations_together() {
+    let modes = vec![ht(40, 15, Guard::Ns400), ht(40, 0, Guard::Ns400)];
+    let mut plan = Plan { modes, profile: *driver::find("mt76").unwrap(), ..Plan::downlink(2) };
+    let fair = plan.build().saturate_downlink(&[1, 2], 20);
+    within(fair.mbps_to(1), 107.0, 0.02);
+    within(fair.mbps_to(2), 7.61, 0.02);
+    plan.profile = plan.profile.before_aql_of_categories();
+    let unfair = plan.build().saturate_downlink(&[1, 2], 20);
+    within(unfair.mbps_to(1), 69.5, 0.02);
+    within(unfair.mbps_to(2), 9.93, 0.02);
 }
 
 #[test]
