@@ -144,6 +144,11 @@ impl EcnState {
         self.cwr_due = self.agreed;
     }
 
+    /// The reduction was undone. [linux-6.12 tcp_input.c tcp_ecn_withdraw_cwr]
+    pub(crate) fn withdraw_reduction(&mut self) {
+        self.cwr_due = false;
+    }
+
     /// A delayed ACK must leave before data with this mark is taken.
     pub(crate) fn must_flush_before(&self, mark: Ecn) -> bool {
         self.agreed && self.is_accurate && mark != Ecn::NotEct && (mark == Ecn::Ce) != self.ce_before
@@ -195,6 +200,16 @@ mod tests {
         server.take_syn(client.handshake_flags(SegmentFlags::SYN));
         client.take_syn_ack(server.handshake_flags(SegmentFlags::SYN.with(SegmentFlags::ACK)));
         (client, server)
+    }
+
+    #[test]
+    fn a_reduction_that_is_undone_is_not_confirmed() {
+        let (mut client, _) = negotiated(EcnUse::Always, EcnUse::Always);
+        client.reduced();
+        client.withdraw_reduction();
+        assert_eq!(client.confirm(SegmentFlags::ACK), SegmentFlags::ACK);
+        client.reduced();
+        assert!(client.confirm(SegmentFlags::ACK).contains(SegmentFlags::CWR));
     }
 
     #[test]

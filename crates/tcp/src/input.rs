@@ -24,6 +24,7 @@ struct Before {
     sacked: u32,
     delivered: u64,
     lost: u64,
+    reneged: bool,
 }
 
 /// The result of removing acknowledged segments.
@@ -218,6 +219,7 @@ impl Sender {
             sacked: self.scoreboard.sacked_out(),
             delivered: self.flow.delivered,
             lost: self.flow.lost,
+            reneged: self.recovery.sack_reneged,
         }
     }
 
@@ -235,9 +237,6 @@ impl Sender {
         sample: &mut SampleInProgress,
     ) {
         let cleaned = self.remove_acked(flags, sample);
-        if self.is_reno() {
-            self.remove_duplicates(cleaned.packets);
-        }
         flags.sack_reneging = self.scoreboard.is_reneged();
         if self.scoreboard.is_empty() {
             self.stop_clock(Chrono::Busy);
@@ -264,8 +263,13 @@ impl Sender {
         if flags.data_acked {
             flags.set_timer = true;
             self.take_mtu_probe_ack(self.flow.snd_una);
-            let reordered = cleaned.reordered_from.filter(|&low| low < before.highest_sack);
-            self.check_reordering(reordered);
+            if self.is_reno() {
+                self.remove_duplicates(cleaned.packets);
+                // Without SACK, nothing tells which of them arrived before the retransmission.
+                flags.orig_sack_acked &= !flags.retrans_data_acked;
+            } else {
+                self.check_reordering(cleaned.reordered_from.filter(|&low| low < before.highest_sack));
+            }
         } else if let (true, Some(sack_rtt), Some(head)) = (sampled, sack_rtt, self.scoreboard.front()) {
             // Rearm only for data sent after the head, or recovery could delay the timeout indefinitely.
             flags.set_timer |= sack_rtt > micros_since(self.flow.now, head.sent_at);
@@ -397,7 +401,7 @@ impl Sender {
         if flags.ece {
             self.flow.delivered_ce += u64::from(delivered);
         }
-        let kind = AckKind { maybe_delayed: flags.maybe_delayed, reneging: flags.sack_reneging };
+        let kind = AckKind { maybe_delayed: flags.maybe_delayed, reneging: before.reneged };
         let measured = self.measure_rate(sample, delivered, kind, now);
         let in_reduction = self.in_cwnd_reduction();
         match &mut self.control {

@@ -83,7 +83,8 @@ impl Sender {
         if self.agreement.timestamps { TIMESTAMP_OPTION } else { 0 }
     }
 
-    fn mss_clamp(&self) -> u32 {
+    /// Payload of a segment that the peer takes, less its options. [linux-6.12 rx_opt.mss_clamp]
+    pub(crate) fn mss_clamp(&self) -> u32 {
         self.agreement.peer_mss.min(self.options.mss.unwrap_or(u32::MAX))
     }
 
@@ -169,6 +170,11 @@ impl Sender {
         if let Some(search) = &mut self.path.search {
             search.probe = Some(MtuProbe { size, start: end - u64::from(length), end });
         }
+    }
+
+    /// A probe was sent and is neither acknowledged nor lost.
+    pub(crate) fn mtu_probe_is_out(&self) -> bool {
+        self.path.search.as_ref().is_some_and(|search| search.probe.is_some())
     }
 
     /// Everything before `una` is acknowledged, perhaps including the probe.

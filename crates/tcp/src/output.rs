@@ -441,7 +441,7 @@ impl Sender {
             self.probe_sent(Probe::NewData);
             return None;
         }
-        let could_send = self.has_unsent() && self.flow.snd_nxt + u64::from(self.mss()) <= self.window_end();
+        let could_send = self.has_unsent() && self.window_allows_next();
         let last = self
             .scoreboard
             .queue()

@@ -142,14 +142,19 @@ impl Sender {
 
     /// Enters Open or Disorder, by what is outstanding, or CWR after ECE. [linux-6.12 tcp_input.c tcp_try_to_open]
     fn try_to_open(&mut self, flags: &AckFlags) {
-        if !self.scoreboard.any_retransmission_done() {
-            self.recovery.retrans_stamp = OneWord::NONE;
-        }
+        self.forget_retrans_stamp();
         if flags.ece {
             self.enter_cwr();
         }
         if self.flow.ca_state != CaState::Cwr {
             self.try_keep_open();
+        }
+    }
+
+    /// Forgets when the first retransmission was sent, once none is outstanding. [tcp_retrans_stamp_cleanup]
+    pub(crate) fn forget_retrans_stamp(&mut self) {
+        if !self.scoreboard.any_retransmission_done() {
+            self.recovery.retrans_stamp = OneWord::NONE;
         }
     }
 
@@ -179,6 +184,7 @@ impl Sender {
 
     /// Enters fast recovery; a reduction in progress (CWR) continues. [tcp_enter_recovery]
     pub(crate) fn enter_recovery(&mut self, ece: bool) {
+        self.forget_retrans_stamp();
         self.recovery.prior_ssthresh = None;
         self.init_undo();
         if !self.in_cwnd_reduction() {
@@ -330,7 +336,8 @@ impl Sender {
         self.recovery.high_seq = self.flow.snd_nxt;
         // The timeout has already reduced cwnd for the probe: an ACK of it must not reduce it again.
         self.tlp.high_seq = OneWord::NONE;
-        self.recovery.frto = self.settings.frto && (new_recovery || self.recovery.retransmits > 0);
+        let first = new_recovery || self.recovery.retransmits > 0;
+        self.recovery.frto = self.settings.frto && first && !self.mtu_probe_is_out();
     }
 
     /// Marks all but segments too young to be lost. [linux-6.12 tcp_input.c tcp_timeout_mark_lost]
@@ -340,6 +347,7 @@ impl Sender {
         }
         let reneged = self.scoreboard.is_reneged();
         if reneged {
+            self.recovery.sack_reneged = true;
             self.scoreboard.forget_sacks();
         }
         let (head, end) = (self.scoreboard.queue().head(), self.scoreboard.queue().end());

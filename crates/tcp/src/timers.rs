@@ -20,7 +20,7 @@ use crate::sender::Sender;
 use crate::state::gate::{Pass, Retransmit};
 use crate::state::timer::{Expired, TimerKind};
 
-/// Least delay of a probe or reordering timer: two jiffies, at least 2 ms. [linux-6.12 tcp.h TCP_TIMEOUT_MIN_US]
+/// Added to the delay of a probe or reordering timer. [linux-6.12 tcp.h TCP_TIMEOUT_MIN_US]
 pub(crate) const TIMEOUT_MIN: Span = Span::from_millis(2);
 /// Retry after the device refused a retransmission. [linux-6.12 tcp.h TCP_RESOURCE_PROBE_INTERVAL]
 pub(crate) const RESOURCE_PROBE_INTERVAL: Span = Span::from_millis(500);
@@ -154,8 +154,9 @@ impl Sender {
     fn arm_window_probe(&mut self) {
         let min = self.rto().max(RTO_MIN);
         let span = (min * (1 << self.timer.probe_backoff.min(PROBE_BACKOFF_MAX))).min(RTO_MAX);
-        let left =
-            self.user_timeout_left(self.timer.probing_since.get()).map_or(span, |left| left.max(TIMEOUT_MIN));
+        let left = self
+            .user_timeout_left(self.timer.probing_since.get())
+            .map_or(span, |left| left.max(self.user_timeout_min()));
         self.arm_behind_pacing(TimerKind::WindowProbe, span.min(left));
     }
 
@@ -188,7 +189,9 @@ impl Sender {
     /// The device refused a window probe: the next one is due soon, and the interval is not doubled.
     /// [linux-6.12 tcp_output.c tcp_send_probe0]
     fn retry_window_probe(&mut self) {
-        let left = self.user_timeout_left(self.timer.probing_since.get()).map(|left| left.max(TIMEOUT_MIN));
+        let left = self
+            .user_timeout_left(self.timer.probing_since.get())
+            .map(|left| left.max(self.user_timeout_min()));
         let span = left.map_or(RESOURCE_PROBE_INTERVAL, |left| left.min(RESOURCE_PROBE_INTERVAL));
         self.arm_behind_pacing(TimerKind::WindowProbe, span);
     }
@@ -214,7 +217,7 @@ impl Sender {
     }
 
     fn go_on_probing(&mut self) {
-        if self.flow.snd_nxt + u64::from(self.mss()).min(self.unsent()) > self.window_end() {
+        if !self.window_allows_next() {
             self.arm_window_probe();
             return;
         }
@@ -223,6 +226,16 @@ impl Sender {
         if self.armed_for(TimerKind::WindowProbe) {
             self.timer.disarm();
         }
+    }
+
+    /// The next segment fits into the peer's window. [linux-6.12 tcp_output.c tcp_snd_wnd_test]
+    pub(crate) fn window_allows_next(&self) -> bool {
+        self.flow.snd_nxt + u64::from(self.mss()).min(self.unsent()) <= self.window_end()
+    }
+
+    /// Least time until a timer that a user timeout brings forward. [linux-6.12 tcp.h TCP_TIMEOUT_MIN]
+    fn user_timeout_min(&self) -> Span {
+        self.settings.jiffy * 2
     }
 
     /// The timer fired.
@@ -329,7 +342,8 @@ impl Sender {
         }
         // ACKs that keep the window closed do not reset it.
         let since = self.timer.probing_since.get_or_set(crate::clock::timestamp(self.flow.now));
-        if self.user_timeout_left(Some(since)) == Some(Span::ZERO) {
+        let unanswered = self.timer.probes_out() >= self.settings.retries;
+        if unanswered || self.user_timeout_left(Some(since)) == Some(Span::ZERO) {
             return self.abort();
         }
         self.gate.agenda.begin(Pass::WindowProbe);

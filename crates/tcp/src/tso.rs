@@ -161,9 +161,6 @@ impl Sender {
     fn should_defer(&mut self, head: u32, max_segs: u32) -> bool {
         let mss = u64::from(self.mss());
         let (cwnd, in_flight) = (self.window.cwnd.0, self.in_flight());
-        if self.stream.ends_record(self.flow.snd_nxt + u64::from(head)) {
-            return false;
-        }
         let recovering = self.flow.ca_state >= tailback_cc::CaState::Recovery;
         if recovering || self.flow.now.since(self.flow.departure) > RECENTLY || in_flight >= cwnd {
             return false;
@@ -179,7 +176,8 @@ impl Sender {
         if limit >= u64::from(max_segs) * mss || whole || limit >= worth || !self.ack_is_near() {
             return false;
         }
-        self.note_limit(congestion, window, head) || !self.fin_follows(head)
+        let end = self.flow.snd_nxt + u64::from(head);
+        self.note_limit(congestion, window, head) || !(self.fin_follows(head) || self.stream.ends_record(end))
     }
 
     /// Records that the deferral is a limit of cwnd or of the peer's window; true if it is.

@@ -31,7 +31,10 @@ impl Sender {
         }
         if let Some(prior) = self.recovery.prior_ssthresh {
             self.window.cwnd = self.control_undo_cwnd();
-            self.window.ssthresh = self.window.ssthresh.max(prior);
+            if prior > self.window.ssthresh {
+                self.window.ssthresh = prior;
+                self.ecn.withdraw_reduction();
+            }
         }
         self.usage.stamp = self.flow.now;
         self.recovery.undo_marker = OneWord::NONE;
@@ -43,8 +46,8 @@ impl Sender {
     /// [rfc6582 §3.2] [tcp_is_non_sack_preventing_reopen]
     fn stays_at_high_seq(&mut self) -> bool {
         let stays = self.is_reno() && self.flow.snd_una == self.recovery.high_seq;
-        if stays && !self.scoreboard.any_retransmission_done() {
-            self.recovery.retrans_stamp = OneWord::NONE;
+        if stays {
+            self.forget_retrans_stamp();
         }
         stays
     }
@@ -60,6 +63,7 @@ impl Sender {
             return true;
         }
         self.set_ca_state(CaState::Open);
+        self.recovery.sack_reneged = false;
         false
     }
 
@@ -82,6 +86,7 @@ impl Sender {
         self.recovery.retransmits = 0;
         if !self.stays_at_high_seq() && (by_frto || !self.is_reno()) {
             self.set_ca_state(CaState::Open);
+            self.recovery.sack_reneged = false;
         }
         true
     }
@@ -96,9 +101,7 @@ impl Sender {
         if self.scoreboard.retrans_out() > 0 {
             return true;
         }
-        if !self.scoreboard.any_retransmission_done() {
-            self.recovery.retrans_stamp = OneWord::NONE;
-        }
+        self.forget_retrans_stamp();
         self.undo(Unmark::Losses);
         self.try_keep_open();
         false

@@ -159,7 +159,7 @@ impl Receiver {
         if pause <= ATO_MIN / 2 {
             self.ack.ato = ato / 2 + ATO_MIN / 2;
         } else if pause < ato {
-            self.ack.ato = (ato / 2 + pause).min(self.rto);
+            self.ack.ato = (ato / 2 + pause).min(self.rto).min(DELACK_MAX);
         } else if pause > self.rto {
             self.quick_ack(QUICKACKS_MAX);
         }
@@ -290,7 +290,7 @@ impl Receiver {
             self.ack.timeout = Deadline::NONE;
             if self.ack.scheduled {
                 let interactive = std::mem::take(&mut self.ack.pingpong);
-                let longer = (self.ack.ato * 2).min(self.rto);
+                let longer = (self.ack.ato * 2).min(self.rto).min(DELACK_MAX);
                 self.ack.ato = if interactive { ATO_MIN } else { longer };
                 self.ack_due = true;
             }

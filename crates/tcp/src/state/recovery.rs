@@ -17,6 +17,9 @@ pub(crate) struct Recovery {
     pub(crate) undo_retrans: Option<u32>,
     /// When the first retransmission of this episode was sent.
     pub(crate) retrans_stamp: OneWord<SimTime>,
+    /// The peer has discarded SACKed data: from the timeout that found it to the end of this recovery. An ACK gives no
+    /// rate sample then. [linux-6.12 tcp_sock is_sack_reneg]
+    pub(crate) sack_reneged: bool,
     /// F-RTO is checking whether the timeout was spurious. [rfc5682]
     pub(crate) frto: bool,
     /// Timeouts in a row.
@@ -40,6 +43,7 @@ impl Recovery {
             undo_marker: OneWord::NONE,
             undo_retrans: None,
             retrans_stamp: OneWord::NONE,
+            sack_reneged: false,
             frto: false,
             retransmits: 0,
             reordering,

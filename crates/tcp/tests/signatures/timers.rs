@@ -238,6 +238,22 @@ fn without_an_older_echo_f_rto_finds_the_timeout_spurious_when_data_sent_once_is
     assert_eq!((script.cwnd(), script.ssthresh(), script.info().ca_state), (10, 10, CaState::Open));
 }
 
+/// The same without SACK: what was acknowledged beside the retransmission may have arrived after it.
+#[test]
+fn without_sack_an_ack_of_the_retransmission_and_more_does_not_make_a_timeout_spurious() {
+    use tailback_tcp::Agreement;
+    let mut script = Script::connecting(Setup::new(control("reno"), ms(100)));
+    let (timestamps, sack, window_scaling) = (true, false, true);
+    script.endpoint.agree(Agreement { peer_mss: 1460, timestamps, sack, window_scaling });
+    script.at(ms(0));
+    script.answer_syn();
+    script.write(30);
+    script.at(ms(550));
+    assert_eq!((script.info().ca_state, script.cwnd()), (CaState::Loss, 1));
+    script.ack(3);
+    assert_eq!((script.info().ca_state, script.ssthresh()), (CaState::Loss, 5));
+}
+
 #[test]
 fn f_rto_sends_new_data_before_it_accepts_the_loss() {
     let mut script = flight_of_ten(ms(100));
@@ -315,6 +331,21 @@ fn a_user_timeout_counts_from_the_first_retransmission_and_aborts_the_connection
     // Timers of this length fire on a grid of 64 ms at most.
     script.at(first + ms(3_070));
     assert!(script.endpoint.is_aborted());
+}
+
+/// `net.ipv4.tcp_retries2`. [linux-6.12 tcp_timer.c tcp_probe_timer]
+#[test]
+fn after_fifteen_window_probes_without_an_answer_the_connection_is_aborted() {
+    let mut script = Script::connect(Setup::new(control("cubic"), ms(100)));
+    script.window = 0;
+    script.write(1);
+    script.at(ms(100));
+    script.ack(1);
+    script.write(1);
+    script.forget();
+    script.at(ms(3_000_000));
+    assert!(script.endpoint.is_aborted());
+    assert_eq!(script.sent().len(), 0, "the window is closed");
 }
 
 #[test]
