@@ -36,8 +36,8 @@ MODULES = {".c": "module", ".py": "python"}
 AGAINST = "against"
 
 TITLE = "one flow of each control against one of each other"
-"""The title of every duel. It is part of a run, so it does not name the controls: duels of other controls can then reuse
-the runs of the pairs that they have in common.
+"""The title of every duel. It is part of a run, so it does not name the controls: duels of other controls can then
+reuse the runs of the pairs that they have in common.
 """
 
 

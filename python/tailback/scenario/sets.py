@@ -36,6 +36,11 @@ def apply(tree: Node, override: str) -> Node:
         raise ScenarioError([Finding(where, key.strip(), error.message, error.hint)]) from None
 
 
+def labels(text: str) -> list[str]:
+    """The labels of the values in a list, `[cubic, {python: mine.py}]`, as an axis of them has."""
+    return [words(element) for element in read_value(text, text).items()]
+
+
 def _applied(tree: Node, key: str, value: Node) -> Node:
     vary = at(tree, ("vary",))
     axis = vary.entries().get(key) if vary is not None else None
