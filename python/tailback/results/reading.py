@@ -214,11 +214,11 @@ class Results(Tables):
         """The runs with these values of these axes (or of `repetition`): one value, `cc="bbr"`, or one of several,
         `buffer=[20, 100]`. Raises `NotResults` for unknown ones.
         """
-        wanted = {axis: _texts(value) for axis, value in values.items()}
-        for axis, texts in wanted.items():
-            for text in texts:
+        wanted = {axis: texts(value) for axis, value in values.items()}
+        for axis, each in wanted.items():
+            for text in each:
                 self._check(axis, text)
-        runs = [run for run in self.runs if all(run.labels[axis] in texts for axis, texts in wanted.items())]
+        runs = [run for run in self.runs if all(run.labels[axis] in each for axis, each in wanted.items())]
         axes = {
             axis: [value for value in known if value in wanted.get(axis, known)] for axis, known in self.axes.items()
         }
@@ -374,10 +374,11 @@ def _open_run(path: Path) -> RunFolder:
     return RunFolder(path, found.manifest, found.summary)
 
 
-def _texts(value: Wanted) -> list[str]:
+def texts(value: Wanted) -> list[str]:
     """The values that are wanted of an axis, as the axis has them: as text."""
-    several = isinstance(value, Sequence) and not isinstance(value, str)
-    return [str(each) for each in value] if several else [str(value)]
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [str(each) for each in value]
+    return [str(value)]
 
 
 def _first(values: Sequence[str]) -> str:
