@@ -35,6 +35,11 @@ MODULES = {".c": "module", ".py": "python"}
 
 AGAINST = "against"
 
+TITLE = "one flow of each control against one of each other"
+"""The title of every duel. It is part of a run, so it does not name the controls: duels of other controls can then
+reuse the runs of the pairs that they have in common.
+"""
+
 
 class WrongDuel(Exception):
     """These controls cannot duel; the message says why."""
@@ -95,7 +100,7 @@ def text_of(controls: Mapping[str, str], path: Bottleneck, length: Length) -> st
         for one, other in itertools.combinations_with_replacement(controls, 2)
     )
     return f"""\
-title: duels of {", ".join(controls)}
+title: {TITLE}
 hosts:                                # socket buffers that do not limit the flows
   left: &large {{sysctl: {{net.ipv4.tcp_wmem: [4096, 16384, 100000000], net.ipv4.tcp_rmem: [4096, 131072, 100000000]}}}}
   right: *large

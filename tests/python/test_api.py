@@ -51,6 +51,23 @@ def test_results_give_tables_figures_frames_of_polars_and_a_report(tmp_path: Pat
     assert "<html" in tailback.write_report(results, tmp_path / "report.html").read_text()
 
 
+def test_runs_are_selected_by_one_or_several_values_of_an_axis_numbers_too(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(
+        EXPERIMENT.replace(
+            "duration: 1s",
+            "duration: 1s\nlet: {buffer: 20}\nqdiscs: {client -> server: 'htb rate 10mbit | pfifo limit ${buffer}'}",
+        ).replace("{cc: [cubic, reno]}", "{buffer: [20, 100, 400]}")
+    )
+    results = tailback.run(file, out=tmp_path / "out")
+    assert [run.axes["buffer"] for run in results.select(buffer=100).runs] == ["100"]
+    assert dict(results.select(buffer=[400, "20"]).axes) == {"buffer": ["20", "400"]}
+    with pytest.raises(tailback.results.NotResults, match="`buffer` is never `7`"):
+        results.select(buffer=[20, 7])
+    assert repr(results) == f"<Results `small` in {tmp_path / 'out'}: 3 runs; buffer: 20, 100, 400>"
+    assert len(repr(results.runs[0])) < 300
+
+
 def test_results_are_compared_with_each_other(tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
     file.write_text(EXPERIMENT)
@@ -64,7 +81,7 @@ def test_results_are_compared_with_each_other(tmp_path: Path) -> None:
 def test_an_experiment_is_validated_against_another_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends, "_BACKENDS", STAND_INS)
     file = tmp_path / "small.yaml"
-    file.write_text(EXPERIMENT)
+    file.write_text(EXPERIMENT.replace("name: upload", "name: upload, jitter: 10ms"))
     done = tailback.validate(file, against="slower", out=tmp_path / "out", ping="1ms")
     assert done.comparison is not None
     assert done.comparison.criteria.tolerances["ping"].absolute == 1

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from tailback.resolved import (
+    Connection,
     Control,
     Host,
     Link,
@@ -20,7 +21,6 @@ from tailback.resolved import (
     Scenario,
     SmallQueue,
     SocketOptions,
-    Tcp,
     Traffic,
     shaped_rate,
     to_json,
@@ -63,6 +63,7 @@ def _path(scenario: Scenario) -> str:
         traffic=tuple(_without_socket(entry) for entry in scenario.traffic),
         record=NO_RECORD,
         kernel=None,
+        controls=(),
     )
     return json.dumps([to_json(path), emulated], sort_keys=True)
 
@@ -72,7 +73,7 @@ def _without_nic(link: Link) -> Link:
 
 
 def _without_socket(entry: Traffic) -> Traffic:
-    if not isinstance(entry, Tcp):
+    if not isinstance(entry, Connection):
         return entry
     return replace(entry, cc=NO_CONTROL, tsq=NO_SMALL_QUEUE, socket=NO_OPTIONS)
 

@@ -117,7 +117,12 @@ class Difference(Struct, frozen=True):
 
 def fewest() -> int:
     """The number of repetitions from which p can be below the level of significance."""
-    return next(n for n in itertools.count(2) if 2 / math.comb(2 * n, n) < SIGNIFICANT)
+    return next(n for n in itertools.count(2) if least_p(n) < SIGNIFICANT)
+
+
+def least_p(repetitions: int) -> float:
+    """The smallest p of the permutation test of so many repetitions on each side."""
+    return 2 / math.comb(2 * repetitions, repetitions)
 
 
 def paired_metrics(pairs: Iterable[SummaryPair]) -> "pd.DataFrame":

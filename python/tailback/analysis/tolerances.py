@@ -168,6 +168,10 @@ def _excess(difference: float, allowed: float) -> float:
     return difference / allowed if allowed else math.copysign(math.inf, difference)
 
 
+LEAST_EXCESS = 0.1
+"""The smallest excess that a verdict prints; with one digit, a smaller one is 0."""
+
+
 def in_words(row: Mapping[str, Any]) -> str:
     """The verdict on one metric of one configuration, as text."""
     if row["outcome"] == "unknown":
@@ -180,7 +184,8 @@ def _judgement(row: Mapping[str, Any]) -> str:
         return ""
     if row["outcome"] == "within":
         return "within tolerance"
-    times = f"×{abs(row['excess']):.1f}" if math.isfinite(row["excess"]) else ""
+    excess = abs(row["excess"])
+    times = f"×{excess:.1f}" if LEAST_EXCESS <= excess < math.inf else ""
     return " ".join(filter(None, (row["outcome"], times)))
 
 
@@ -207,9 +212,13 @@ def _strength(row: Mapping[str, Any]) -> str:
     size = abs(row["effect"])
     few = f"needs {fewest()} repetitions" if row["pairs"] < fewest() else ""
     paired = "" if math.isnan(row["paired_p"]) else f"paired p {_probability(row['paired_p'])}"
-    # Repetitions that do not vary have no effect size.
-    name = "" if math.isnan(size) else next(name for least, name in EFFECTS if size >= least)
+    # Repetitions that do not vary have no effect size; that of a difference printed as 0 would mislead.
+    name = "" if math.isnan(size) or _printed_as_zero(row) else next(name for least, name in EFFECTS if size >= least)
     return ", ".join(filter(None, (f"p {_probability(row['p'])}", few, paired, f"{name} effect" if name else "")))
+
+
+def _printed_as_zero(row: Mapping[str, Any]) -> bool:
+    return not any(digit in amount(row, [row["difference"]]) for digit in "123456789")
 
 
 def _probability(p: float) -> str:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 PIPE_WIDTH = 1000
 """Width of tables that are not printed to a terminal, so that nothing is truncated or wrapped."""
 
+MAX_NAMED = 5
+"""Maximum number of configurations in a remark."""
+
 
 def line(text: object) -> None:
     """Prints a line to stdout."""

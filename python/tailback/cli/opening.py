@@ -24,7 +24,27 @@ def selected(selection: Selection, beside: Sequence[Path] = ()) -> Results:
     found = opened(selection.folder)
     if beside:
         found = results.combined([found, *map(opened, beside)])
-    return found.select(**failures.pairs(selection.where or [], "--where"))
+    return found.select(**_wanted(selection.where or []))
+
+
+def _wanted(words: Sequence[str]) -> dict[str, list[str]]:
+    """The values that `--where` names, by axis: `cc=cubic cc=bbr` or `cc=[cubic, bbr]`."""
+    wanted: dict[str, list[str]] = {}
+    for word in words:
+        for axis, text in failures.pairs([word], "--where").items():
+            wanted.setdefault(axis, []).extend(_values(text) if text.startswith("[") else [text])
+    return wanted
+
+
+def _values(text: str) -> list[str]:
+    """The labels of a list of values."""
+    from tailback import scenario
+
+    try:
+        return scenario.labels(text)
+    except scenario.ScenarioError:
+        message = f"--where: `{text}` is not a list of values\n  hint: write --where 'cc=[cubic, bbr]'"
+        raise failures.WrongInput(message) from None
 
 
 def over_undamaged(found: Results, use: Callable[[Results], Made]) -> Made:

@@ -18,7 +18,7 @@ from tailback.analysis.registry import headline, headline_of
 from tailback.analysis.repetitions import Configuration, Mean, means
 from tailback.analysis.warmup import unsettled
 from tailback.analysis.window import Window
-from tailback.cli.console import PIPE_WIDTH, counted, emit, line, stderr, stdout
+from tailback.cli.console import MAX_NAMED, PIPE_WIDTH, counted, emit, line, stderr, stdout
 from tailback.cli.show import duration
 from tailback.results.layout import ASIDE
 
@@ -88,10 +88,6 @@ def set_aside(done: SweepResult) -> None:
     for name, what in done.damaged.items():
         text = f"damaged: run {name}: {what}; it was repeated, and the old files are in {done.folder / ASIDE}"
         stderr().print(text, markup=False)
-
-
-MAX_NAMED = 5
-"""Maximum number of configurations in a remark."""
 
 
 def _unsteady(done: SweepResult) -> None:

@@ -1,7 +1,7 @@
 """Prints comparisons. Separate from `show`, because it imports plotting and statistics."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,13 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from tailback.analysis.differences import METRICS, SIGNIFICANT, fewest
+from tailback.analysis.differences import METRICS, fewest, least_p
 from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.rows import records
-from tailback.cli.console import counted, emit, stderr
+from tailback.cli.console import MAX_NAMED, counted, emit, stderr
 from tailback.duels import sentences
 from tailback.results.pairing import CANDIDATE, REFERENCE
-from tailback.validation import Comparison, Twin, Validated, divergence
+from tailback.validation import Comparison, LeftOut, Twin, Validated, divergence
 from tailback.validation.report import number, percent
 from tailback.validation.twin import Distance
 
@@ -32,9 +32,7 @@ def comparison(compared: Comparison) -> None:
 
 def validated(done: Validated) -> None:
     """Prints the verdicts of a validation, the first divergence of each configuration, the share within tolerance."""
-    for refusal in done.left_out:
-        where = ", ".join(refusal.axes.values()) or "this experiment"
-        stderr().print(f"left out, {refusal.backend} cannot run it: {where}: {refusal.reason}")
+    _left_out(done.left_out)
     if done.comparison is None:
         return
     judged = done.comparison.judged
@@ -63,9 +61,7 @@ def _share_of(row: Mapping[str, Any]) -> str:
 
 def beside(found: Twin) -> None:
     """Prints the distance of each configuration from one run of a kernel."""
-    for refusal in found.left_out:
-        where = ", ".join(refusal.axes.values()) or "this experiment"
-        stderr().print(f"left out, {refusal.backend} cannot run it: {where}: {refusal.reason}")
+    _left_out(found.left_out)
     titles = list(dict.fromkeys(each.title for each in found.distances))
     cells: dict[tuple[str, ...], dict[str, Distance]] = {}
     for each in found.distances:
@@ -79,6 +75,17 @@ def beside(found: Twin) -> None:
     for place, row in cells.items():
         table.add_row(*map(Text, (*place, *(_apart(row.get(title)) for title in titles))))
     emit(table, Text(_agreement(found)))
+
+
+def _left_out(refusals: Sequence[LeftOut]) -> None:
+    """Reports on stderr what was left out, grouped by reason."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for refusal in refusals:
+        where = ", ".join(refusal.axes.values()) or "this experiment"
+        alike.setdefault((refusal.backend, refusal.reason), []).append(where)
+    for (backend, reason), places in alike.items():
+        more = f"; and {len(places) - MAX_NAMED} more" if len(places) > MAX_NAMED else ""
+        stderr().print(f"left out, {backend} cannot run it: {'; '.join(places[:MAX_NAMED])}{more}: {reason}")
 
 
 def _agreement(found: Twin) -> str:
@@ -161,11 +168,18 @@ def _sides(compared: Comparison) -> None:
     for side, runs in pairing.unpaired.items():
         if runs:
             stderr().print(f"not compared: {counted(len(runs), 'run')} that only the {side} has")
-    common = max(len(pairing.of(place)) for place in range(len(pairing.configurations)))
+    if compared.alike:
+        of = f" of {counted(len(compared.alike), 'configuration')}" if len(pairing.configurations) > 1 else ""
+        stderr().print(
+            f"the repetitions{of} are alike and count as one: no interval, no p\n"
+            "  hint: spread the starts: `jitter: 100ms` in a traffic entry"
+        )
+    counts = [len(pairing.of(place)) for place in range(len(pairing.configurations)) if place not in compared.alike]
+    common = max(counts, default=0)
     if common == 1:
         stderr().print("one repetition: no intervals; `--repeat 5` gives them")
-    elif common < fewest():
+    elif 1 < common < fewest() and compared.differ:
         stderr().print(
-            f"{common} repetitions: p cannot fall below {SIGNIFICANT}, so no difference can be shown; "
+            f"{common} repetitions: p is at least {least_p(common):.2g}, so no difference can be shown; "
             f"`--repeat {fewest()}` or more decides"
         )

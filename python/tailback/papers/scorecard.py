@@ -14,6 +14,7 @@ from tailback.papers.claims import Claim, Paper
 from tailback.papers.sample import Evaluator, Sample
 from tailback.results import NotResults, Results
 from tailback.results.provenance import tailback_version
+from tailback.results.reading import Wanted, texts
 
 Status = Literal["pass", "fail", "skipped"]
 EVALUATORS: Mapping[str, Mapping[str, Evaluator]] = {
@@ -121,8 +122,8 @@ class _Present(Results):
 
     left_out: Set[str] = frozenset()
 
-    def select(self, **values: str) -> Results:
-        if self.left_out.isdisjoint(values.values()):
+    def select(self, **values: Wanted) -> Results:
+        if self.left_out.isdisjoint(text for value in values.values() for text in texts(value)):
             return super().select(**values)
         return Results(self.path, self.title, self.axes, [], self.damaged)
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tailback import _core
 from tailback.resolved import Scenario, ScenarioUnreadable, of_json
@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+Wanted: TypeAlias = str | float | Sequence[str | float]
+"""A value of an axis, or several of which any will do."""
+
 REPETITION = "repetition"
 """Column with the number of the repetition, in addition to the axes."""
+
+MAX_SHOWN = 8
+"""Maximum number of values of an axis in the line that stands for results."""
 
 
 class Tables(ABC):
@@ -63,6 +69,10 @@ class RunFolder(Tables):
     path: Path
     manifest: Mapping[str, Any]
     summary: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        axes = "".join(f", {axis}: {value}" for axis, value in self.axes.items())
+        return f"<RunFolder {self.path}: repetition {self.repetition}{axes}>"
 
     @property
     def name(self) -> str:
@@ -194,12 +204,24 @@ class Results(Tables):
             groups.setdefault(tuple(run.axes.items()), []).append(run)
         return [(dict(axes), runs) for axes, runs in groups.items()]
 
-    def select(self, **values: str) -> "Results":
-        """The runs with these values of these axes (or of `repetition`); raises `NotResults` for unknown ones."""
-        for axis, value in values.items():
-            self._check(axis, value)
-        runs = [run for run in self.runs if values.items() <= run.labels.items()]
-        axes = {axis: [values[axis]] if axis in values else known for axis, known in self.axes.items()}
+    def __repr__(self) -> str:
+        axes = "".join(f"; {axis}: {_first(values)}" for axis, values in self.axes.items())
+        damaged = f", {len(self.damaged)} damaged" if self.damaged else ""
+        runs = "1 run" if len(self.runs) == 1 else f"{len(self.runs)} runs"
+        return f"<Results `{self.title}` in {self.path}: {runs}{damaged}{axes}>"
+
+    def select(self, **values: Wanted) -> "Results":
+        """The runs with these values of these axes (or of `repetition`): one value, `cc="bbr"`, or one of several,
+        `buffer=[20, 100]`. Raises `NotResults` for unknown ones.
+        """
+        wanted = {axis: texts(value) for axis, value in values.items()}
+        for axis, each in wanted.items():
+            for text in each:
+                self._check(axis, text)
+        runs = [run for run in self.runs if all(run.labels[axis] in each for axis, each in wanted.items())]
+        axes = {
+            axis: [value for value in known if value in wanted.get(axis, known)] for axis, known in self.axes.items()
+        }
         return Results(self.path, self.title, axes, runs, self.damaged)
 
     def without(self, damaged: RunDamaged) -> "Results":
@@ -350,6 +372,19 @@ def flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def _open_run(path: Path) -> RunFolder:
     found = soundness.read(path, "sizes")
     return RunFolder(path, found.manifest, found.summary)
+
+
+def texts(value: Wanted) -> list[str]:
+    """The values that are wanted of an axis, as the axis has them: as text."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [str(each) for each in value]
+    return [str(value)]
+
+
+def _first(values: Sequence[str]) -> str:
+    """The first values of an axis, for a line of text."""
+    more = f" and {len(values) - MAX_SHOWN} more" if len(values) > MAX_SHOWN else ""
+    return ", ".join(values[:MAX_SHOWN]) + more
 
 
 def _known(names: Mapping[str, Any] | Sequence[str]) -> str:

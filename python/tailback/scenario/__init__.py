@@ -11,6 +11,7 @@ from tailback.scenario.experiment import Configuration, Experiment, Run, expande
 from tailback.scenario.lint import LintWarning, lint
 from tailback.scenario.ready import file_of, ready, title_of
 from tailback.scenario.schema import json_schema
+from tailback.scenario.sets import labels
 from tailback.scenario.size import Size, refuse_larger, size_of
 from tailback.scenario.sysctl import SYSCTLS, Sysctl
 from tailback.tc.rows import Parameter, Row, rows
@@ -33,6 +34,7 @@ __all__ = [
     "expanded",
     "file_of",
     "json_schema",
+    "labels",
     "lint",
     "load",
     "loads",

@@ -123,8 +123,10 @@ def loads(
 ) -> Experiment:
     """As `load`, from a text; error messages call it `file`."""
     algorithms = registry if registry is not None else CoreRegistry()
-    tree = _overridden(_top(read_yaml(text, file)), overrides)
+    trees = list(_overridden(_top(read_yaml(text, file)), overrides))
+    tree = trees[-1]
     grid, wrong = axes.axes(tree)
+    wrong = [*wrong, *sets.without_effect(overrides, trees, grid)]
     reading = _Reading(algorithms, Path(file).parent, wrong)
     configurations = tuple(reading.configurations(axes.variants(tree, grid)))
     if reading.findings:
@@ -141,16 +143,18 @@ def _top(tree: Node) -> Node:
     raise ScenarioError([Finding(tree.where, "", message, "write keys and values: duration: 40s")])
 
 
-def _overridden(tree: Node, overrides: Iterable[str]) -> Node:
+def _overridden(tree: Node, overrides: Iterable[str]) -> Iterator[Node]:
+    """The file, and the file after each of the overrides."""
+    yield tree
     wrong: list[Finding] = []
     for override in overrides:
         try:
             tree = sets.apply(tree, override)
         except ScenarioError as error:
             wrong.extend(error.findings)
+        yield tree
     if wrong:
         raise ScenarioError(wrong)
-    return tree
 
 
 def expanded(configuration: Configuration) -> str:

@@ -8,12 +8,14 @@ file of a control is relative to the working directory here, and relative to the
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from tailback.scenario import axes, meant, own_controls, paths
-from tailback.scenario.document import Node, at, words
+from tailback.scenario.document import Node, at, without, words
 from tailback.scenario.errors import Finding, ScenarioError, Where
 from tailback.scenario.reader import OVERRIDE, read_value
 from tailback.tc.errors import WordError, nearest_hint
@@ -34,6 +36,37 @@ def apply(tree: Node, override: str) -> Node:
         return _applied(tree, paths.canonical(key), value)
     except WordError as error:
         raise ScenarioError([Finding(where, key.strip(), error.message, error.hint)]) from None
+
+
+def without_effect(overrides: Sequence[str], trees: Sequence[Node], grid: Sequence[axes.Axis]) -> Iterator[Finding]:
+    """The overrides that change no configuration, because an axis sets the same key after them. `trees` are the file
+    before the first override and after each of them.
+    """
+    for override, (before, after) in zip(overrides, itertools.pairwise(trees), strict=True):
+        if without(before, ("vary",)) == without(after, ("vary",)):
+            # It chose among the values of an axis.
+            continue
+        for axis in grid:
+            if all(_hides(choice, before, after) for choice in axis.choices):
+                key = override.partition("=")[0].strip()
+                one = axis.choices[0].label
+                hint = f"choose among its values, --set {axis.name}={one}, or change them in `vary`"
+                message = f"has no effect, because every value of the axis `{axis.name}` sets it afterwards"
+                yield Finding(Where(f"{OVERRIDE}{override}"), key, message, hint)
+
+
+def _hides(choice: axes.Choice, before: Node, after: Node) -> bool:
+    """Whether the file with this value of an axis is the same before and after an override."""
+    try:
+        return choice.apply(before) == choice.apply(after)
+    except WordError:
+        # The override made the place where the axis sets its value.
+        return False
+
+
+def labels(text: str) -> list[str]:
+    """The labels of the values in a list, `[cubic, {python: mine.py}]`, as an axis of them has."""
+    return [words(element) for element in read_value(text, text).items()]
 
 
 def _applied(tree: Node, key: str, value: Node) -> Node:

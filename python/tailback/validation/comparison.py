@@ -61,6 +61,10 @@ class Comparison:
     """A row per configuration and quantity (`analysis.distances`)."""
     divergences: pd.DataFrame
     """A row per pair of runs, flow and column that differs (`analysis.divergence`)."""
+    alike: frozenset[int]
+    """The configurations of which a side has one run repeated: all its repetitions have the same numbers. They count as
+    one repetition, because equal runs say nothing about chance.
+    """
 
     @functools.cached_property
     def deviations(self) -> pd.DataFrame:
@@ -83,9 +87,14 @@ class Comparison:
         return int((self.judged["outcome"] == "off").sum())
 
     @property
+    def differ(self) -> bool:
+        """Whether any metric differs in any repetition."""
+        return bool((self.judged[["low", "high"]].fillna(0) != 0).any(axis=None))
+
+    @property
     def undecided(self) -> set[int]:
         """The configurations with a cell that further repetitions could decide."""
-        return undecided(self.judged)
+        return undecided(self.judged) - self.alike
 
     def names(self) -> dict[Side, str]:
         """Names of the two sides: their backends, or their folders if the backends are the same."""
@@ -117,13 +126,40 @@ def compare(pairing: Pairing, criteria: Criteria) -> Comparison:
     """Compares paired runs by the given criteria."""
     pairs = [SummaryPair(pair.configuration, *_counted_alike(pair)) for pair in pairing.pairs]
     sampled = [_sampled(pair, criteria) for pair in pairing.pairs if _has_samples(pair)]
+    alike = _alike(pairs)
     return Comparison(
         pairing,
         criteria,
-        judged=judged(paired_metrics(pairs), criteria.tolerances),
+        judged=judged(paired_metrics(_once(pairs, alike)), criteria.tolerances),
         distances=distances(_pooled(sampled)),
         divergences=pd.DataFrame([row for each in sampled for row in each.divergences], columns=list(DIVERGENCES)),
+        alike=alike,
     )
+
+
+def _alike(pairs: Sequence[SummaryPair]) -> frozenset[int]:
+    """The configurations of which a side has several repetitions, all with the same numbers."""
+    sides: dict[tuple[int, Side], list[Summary]] = {}
+    for each in pairs:
+        sides.setdefault((each.configuration, REFERENCE), []).append(_numbers(each.reference))
+        sides.setdefault((each.configuration, CANDIDATE), []).append(_numbers(each.candidate))
+    return frozenset(
+        place for (place, _), runs in sides.items() if len(runs) > 1 and all(run == runs[0] for run in runs)
+    )
+
+
+def _numbers(summary: Summary) -> Summary:
+    """A summary without what the run cost, which is never the same twice."""
+    return {name: value for name, value in summary.items() if name != "cost"}
+
+
+def _once(pairs: Sequence[SummaryPair], alike: frozenset[int]) -> Iterator[SummaryPair]:
+    """The first pair of a configuration whose repetitions are alike, and all pairs of the others."""
+    seen: set[int] = set()
+    for each in pairs:
+        if each.configuration not in seen or each.configuration not in alike:
+            yield each
+        seen.add(each.configuration)
 
 
 class _Sampled(Struct, frozen=True):

@@ -131,3 +131,13 @@ def test_the_share_within_counts_only_what_was_judged() -> None:
     assert (table["off"]["all"], table["undecided"]["all"]) == (1, 0)
     assert (table["alike"]["all"], table["ceiling"]["all"]) == (pytest.approx(2 / 3), 1)
     assert "drops" not in table.index
+
+
+def test_a_small_excess_and_the_effect_of_a_difference_that_prints_as_zero_are_left_out() -> None:
+    reference = [summary(rtt=20 + spread) for spread in (0, 8, 3)]
+    near = [summary(rtt=20 + spread, goodput=100 - 0.001 - share) for spread, share in ((0.1, 0), (8, 1e-4), (3, 0))]
+    found = verdicts(reference, near)
+    assert str(found["tcp_rtt_ms.p50"]["verdict"]).startswith("undecided; ")
+    goodput = str(found["goodput_mbps.total"]["verdict"])
+    assert "−0.00 %" in goodput
+    assert "effect" not in goodput

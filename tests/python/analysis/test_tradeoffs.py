@@ -1,6 +1,7 @@
 """Pareto fronts, bounds in words, the best setting under a bound, and the axes that may be chosen."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -216,3 +217,25 @@ def test_axes_of_the_path_are_given_and_the_others_can_be_chosen(axis: str, give
     varied = list(experiment.axes)
     found = conditions(varied, [(run.axes, run.scenario) for run in experiment.runs()])
     assert found == ([varied[0]] if given else [])
+
+
+CONNECTIONS = {
+    "request": "{request: a -> b, answer: 50kb}",
+    "page": "{page: a -> b, shape: mobile}",
+    "video": "{video: a -> b}",
+}
+
+
+@pytest.mark.parametrize("entry", CONNECTIONS.values(), ids=list(CONNECTIONS))
+@pytest.mark.parametrize("axis", ["cc: [cubic, bbr]", "tsq: [1ms, off]"])
+def test_the_control_and_the_small_queue_of_any_connection_can_be_chosen(entry: str, axis: str) -> None:
+    experiment = scenario.loads(
+        f"links:\n  - {{ends: [a, b], rate: 10mbit, delay: 1ms}}\ntraffic: [{entry}]\nduration: 1s\nvary: {{{axis}}}\n"
+    )
+    assert conditions(list(experiment.axes), [(run.axes, run.scenario) for run in experiment.runs()]) == []
+
+
+def test_a_control_of_the_users_own_leaves_the_axis_one_that_can_be_chosen(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("class Mine:\n    pass\n")
+    experiment = scenario.loads(f"{PATHS}  cc: [cubic, {{python: {tmp_path / 'mine.py'}}}]\n")
+    assert conditions(list(experiment.axes), [(run.axes, run.scenario) for run in experiment.runs()]) == []

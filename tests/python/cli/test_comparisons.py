@@ -76,7 +76,7 @@ def test_compare_says_in_words_what_differs(
     printed = capsys.readouterr()
     table = printed.out
     assert "needs 4 repetitions" in table
-    assert "2 repetitions: p cannot fall below 0.05" in printed.err
+    assert "2 repetitions: p is at least 0.33" in printed.err
     assert "higher: +" in table
     assert "the same in every repetition" in table
     assert table.count("ping p50") == 4
@@ -95,6 +95,35 @@ def test_one_repetition_has_no_interval_and_a_note_says_so(
     assert not any(
         {"interval", "alike", "ceiling", "effect", "test", "p", "paired_p", "q"} & set(metric)
         for metric in metrics.values()
+    )
+
+
+def test_the_same_results_need_no_repetitions(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    assert tailback(monkeypatch, "compare", two[0], two[0]) == 0
+    assert "repetitions" not in capsys.readouterr().err
+
+
+def test_configurations_left_out_for_one_reason_are_one_remark(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    words: list[str | Path] = ["validate", file, "--against", "twin", "--set", "vary.cc=[reno, bbr]", "--most", "1"]
+    assert tailback(monkeypatch, *words) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("left out")]
+    assert told == ["left out, twin cannot run it: bbr, 1ms; bbr, off: the twin has no bbr"]
+
+
+def test_of_one_run_repeated_no_interval_is_printed_and_jitter_is_named(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    file.write_text(EXPERIMENT.replace(", jitter: 10ms", ""))
+    words: list[str | Path] = ["validate", file, "--against", "slower", "--set", "cc=reno", "--set", "tsq=1ms"]
+    assert tailback(monkeypatch, *words) == 0
+    printed = capsys.readouterr()
+    assert "; p " not in printed.out
+    assert "the repetitions are alike and count as one: no interval, no p\n  hint: spread the starts: `jitter" in (
+        printed.err
     )
 
 

@@ -1,5 +1,6 @@
 """`tailback duel`: each control against each other."""
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -37,6 +38,23 @@ def test_a_control_of_the_user_duels_under_the_name_of_its_file(
     in_process("new", "cc", "--python", "mine")
     said = in_process("duel", "mine.py", "reno", *SHORT).stdout
     assert "against mine" in said
+
+
+def test_a_duel_of_other_controls_takes_the_next_folder_and_reuses_the_runs_that_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    in_process("duel", "cubic", "bbr", *SHORT)
+    said = in_process("duel", "cubic", "reno", *SHORT).stdout
+    assert "results/duel-2/plots/duel.png" in said
+    taken = [
+        run.name
+        for run in Path("results/duel-2/runs").iterdir()
+        if "taken_from" in json.loads((run / "manifest.json").read_text())
+    ]
+    assert len(taken) == 2
+    assert all(name.startswith("cubic_against_cubic") for name in taken)
+    assert "results/duel/plots/duel.png" in in_process("duel", "cubic", "bbr", *SHORT).stdout
 
 
 @pytest.mark.parametrize(

@@ -451,3 +451,21 @@ def test_a_wrong_setting_of_one_host_is_the_only_error(override: str, message: s
         load(DEMO, [override])
     assert len(refused.value.findings) == 1
     assert f"--set {override}: {message}" in str(refused.value)
+
+
+PAIR = 'vary: {p: {a: {"links[0].delay": 2ms}, b: {"links[0].delay": 3ms%s}}}'
+
+
+def test_an_override_that_every_value_of_an_axis_sets_again_is_refused(refusal: Refusal) -> None:
+    text = refusal(BASE + PAIR % "", "links[0].delay=9ms")
+    assert "--set links[0].delay=9ms: links[0].delay: has no effect, because every value of the axis `p` sets" in text
+    assert "--set p=a" in text
+    assert "axis `p`" in refusal(BASE + "vary: {p: {a: {qdisc: fq_codel}, b: {qdisc: sfq}}}", "qdisc=codel")
+    assert "axis `cc`" in refusal(BASE + "vary: {cc: [reno, bbr]}", "traffic[0].cc=cubic")
+
+
+def test_an_override_that_some_configurations_keep_is_not_refused(runs: Any) -> None:
+    some = 'vary: {p: {a: {"links[0].delay": 2ms}, b: {"links[1].delay": 3ms}}}'
+    found = runs(some, "links[0].delay=9ms")
+    assert [to_json(run.scenario)["links"][0]["delay_ns"][0] for run in found] == [2_000_000, 9_000_000]
+    assert len(runs(PAIR % ', "links[1].delay": 1ms', "links[1].delay=9ms", "p=a")) == 1

@@ -13,6 +13,7 @@ from tailback.analysis.tolerances import FIDELITY
 from tailback.backends import UnknownBackend, Unsuitable
 from tailback.results import open_results
 from tailback.validation import Comparison, Criteria, Request, Validated
+from validation.conftest import EXPERIMENT
 
 
 def validated(file: Path, against: str, *settings: str, out: Path | None = None, most: int = 1) -> Validated:
@@ -183,3 +184,21 @@ def test_every_control_and_discipline_of_the_registries_enters_the_matrix() -> N
 def test_the_matrices_can_be_run(name: str) -> None:
     path = Path(__file__).parents[3] / "experiments" / "conformance" / f"{name}.yaml"
     assert {"bottleneck", "qdisc", "rtt", "cc", "tsq"} == set(scenario.load(path).axes)
+
+
+def test_one_run_repeated_counts_as_one_repetition_and_is_not_repeated_further(file: Path) -> None:
+    file.write_text(EXPERIMENT.replace(", jitter: 10ms", ""))
+    found = compared(validated(file, "slower", "tsq=1ms", "repeat=1", most=20))
+    # Of five equal runs on each side, a permutation test would make p = 0.008.
+    assert len(found.pairing.pairs) == 5
+    assert found.alike == {0}
+    assert not found.undecided
+    ping = next(row for row in records(found.judged) if row["metric"] == "ping_ms.p50")
+    assert ping["pairs"] == 1
+    assert pd.isna([ping[name] for name in ("low", "high", "p", "paired_p", "effect")]).all()
+
+
+def test_repetitions_that_differ_all_count(file: Path) -> None:
+    found = compared(validated(file, "slower", "tsq=1ms"))
+    assert found.alike == frozenset()
+    assert next(row for row in records(found.judged) if row["metric"] == "ping_ms.p50")["pairs"] == 2

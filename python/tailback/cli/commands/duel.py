@@ -32,7 +32,9 @@ class Runs(Struct, frozen=True):
     sets: Set = None
     backend: Annotated[str, backend_name("The backend: sim, uml, uml:KERNEL or netns.")] = "sim"
     jobs: Jobs = None
-    out: Annotated[Path, out_folder("Results folder, with duel.png and duel.csv.")] = Path("results/duel")
+    out: Annotated[
+        Path | None, out_folder("Results folder; the figure is in plots/duel.png.", default="results/duel")
+    ] = None
 
 
 def duel(

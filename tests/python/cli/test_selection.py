@@ -1,0 +1,37 @@
+"""`--where`: the runs that a command uses."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import EXPERIMENT
+from command import in_process
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of three controls."""
+    folder = tmp_path_factory.mktemp("swept")
+    (folder / "small.yaml").write_text(EXPERIMENT)
+    in_process("run", folder / "small.yaml", "--out", folder / "out", "--set", "vary.cc=[cubic, reno, bbr]")
+    return folder / "out"
+
+
+def controls(swept: Path, *words: str) -> set[str]:
+    out = swept.parent / "csv"
+    in_process("export", swept, "--csv", "--out", out, *words)
+    with (out / "summary.csv").open() as lines:
+        return {row["cc"] for row in csv.DictReader(lines)}
+
+
+@pytest.mark.parametrize("words", [("--where", "cc=cubic", "--where", "cc=bbr"), ("--where", "cc=[cubic, bbr]")])
+def test_of_several_values_of_one_axis_any_will_do(swept: Path, words: tuple[str, ...]) -> None:
+    assert controls(swept, *words, "--where", "tsq=off") == {"cubic", "bbr"}
+
+
+def test_a_value_that_no_run_has_and_a_list_that_is_none_are_refused(swept: Path) -> None:
+    assert (
+        "`cc` is never `vegas`" in in_process("export", swept, "--csv", "--where", "cc=[cubic, vegas]", status=2).stderr
+    )
+    assert "--where 'cc=[cubic, bbr]'" in in_process("export", swept, "--csv", "--where", "cc=[cubic", status=2).stderr
