@@ -53,7 +53,9 @@ KINDS: Mapping[str, Sequence[str]] = {
     "UDP beside TCP, DSCP, filters": ("flood", "datagrams", "filters"),
     "ECN, `ce_threshold`": (
         "marks", "codel ce_threshold, cubic", "fq ce_threshold, cubic", "fq_codel ce_threshold, dctcp",
+        "ECN through pie", "ECN through fq_pie",
     ),
+    "token buckets": ("a tbf of a few packets", "a tbf over prio"),
     "loss, corruption, duplicates": ("impairments", "corruption of 1 %", "loss of 1 %"),
     "reordering": (
         "reordering", "reordering, bbr", "reordering, cubic", "reordering on a link with a rate, bbr",

@@ -10,9 +10,9 @@ from command import in_process
 from tailback import duels
 from tailback.scenario import ScenarioError
 
-SHORT = ["--rate", "10mbit", "--duration", "6s", "--warmup", "2s", "--repeat", "2"]
+SHORT = ["--rate", "10mbit", "--duration", "6s", "--warmup", "2s", "--repeat", "3"]
 PATH = duels.Bottleneck("10mbit", "20ms", 1)
-LENGTH = duels.Length("6s", "2s", 2)
+LENGTH = duels.Length("6s", "2s", 3)
 
 
 def test_the_matrix_has_both_sides_of_each_pair_and_they_add_up(
@@ -52,7 +52,7 @@ def test_a_duel_of_other_controls_takes_the_next_folder_and_reuses_the_runs_that
         for run in Path("results/duel-2/runs").iterdir()
         if "taken_from" in json.loads((run / "manifest.json").read_text())
     ]
-    assert len(taken) == 2
+    assert len(taken) == 3
     assert all(name.startswith("cubic_against_cubic") for name in taken)
     assert "results/duel/plots/duel.png" in in_process("duel", "cubic", "bbr", *SHORT).stdout
 
