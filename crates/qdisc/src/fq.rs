@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tailback_packet::{DropReason, HostId, Packet, Payload, Segment, SegmentFlags};
 use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate, SimTime, Span};
 
+use crate::flow_hash::FlowHash;
 use crate::index_list::{IndexList, NONE};
 use crate::ledger::Ledger;
 use crate::priority::{self, PRIOMAP, Priomap};
@@ -52,6 +53,9 @@ const BANDS: usize = 3;
 const LONGEST_GAP: u64 = SECOND;
 /// The fast path holds fewer packets than this.
 const FAST_PATH: usize = 8;
+
+/// [linux-6.12 pkt_sched.h FQ_MIN_WEIGHT]
+const MIN_WEIGHT: u64 = 16_384;
 
 const PARAMETERS: &[Parameter] = &[
     Parameter::new(
@@ -148,17 +152,23 @@ const PARAMETERS: &[Parameter] = &[
         "weight_0",
         ParameterUnit::Bytes,
         Some(589_824),
-        (1, 1 << 30),
+        (MIN_WEIGHT, 1 << 30),
         "bytes of band 0 per round",
     ),
     Parameter::new(
         "weight_1",
         ParameterUnit::Bytes,
         Some(196_608),
-        (1, 1 << 30),
+        (MIN_WEIGHT, 1 << 30),
         "bytes of band 1 per round",
     ),
-    Parameter::new("weight_2", ParameterUnit::Bytes, Some(65_536), (1, 1 << 30), "bytes of band 2 per round"),
+    Parameter::new(
+        "weight_2",
+        ParameterUnit::Bytes,
+        Some(65_536),
+        (MIN_WEIGHT, 1 << 30),
+        "bytes of band 2 per round",
+    ),
     PRIOMAP,
     Parameter::new(
         "offload_horizon",
@@ -184,6 +194,7 @@ struct Fq {
     ready: u32,
     /// Those of them that hold packets.
     active: u32,
+    hash: FlowHash,
     ledger: Ledger,
     own: OwnCounters,
 }
@@ -281,6 +292,7 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
         throttled: BTreeSet::new(),
         ready: 0,
         active: 0,
+        hash: FlowHash::default(),
         ledger: Ledger::default(),
         own: OwnCounters::default(),
     }))
@@ -305,7 +317,7 @@ impl Qdisc for Fq {
             self.fast.push_back(packet);
             return Enqueued::Queued;
         }
-        let flow = self.flow_of(&packet, context.now);
+        let flow = self.flow_of(&packet, context);
         if self.flows[flow as usize].queue.len() >= self.settings.flow_limit {
             self.own.flow_limit_drops += 1;
             return self.refuse(packet, DropReason::FlowFull, context);
@@ -414,7 +426,7 @@ impl Fq {
         }
     }
 
-    fn flow_of(&mut self, packet: &Packet, now: SimTime) -> u32 {
+    fn flow_of(&mut self, packet: &Packet, context: &mut Context<'_>) -> u32 {
         let known = if self.has_socket(packet) {
             let key = packet.from.0 as usize;
             if self.by_socket.len() <= key {
@@ -422,7 +434,8 @@ impl Fq {
             }
             &mut self.by_socket[key]
         } else {
-            self.by_hash.entry(packet.flow_hash & self.settings.orphan_mask).or_insert(NONE)
+            let hash = self.hash.of(packet, context);
+            self.by_hash.entry(hash & self.settings.orphan_mask).or_insert(NONE)
         };
         if *known == NONE {
             *known = self.flows.len() as u32;
@@ -431,7 +444,7 @@ impl Fq {
                 queue: VecDeque::new(),
                 credit: self.settings.initial_quantum,
                 next: SimTime::ZERO,
-                place: Place::Detached { since: now },
+                place: Place::Detached { since: context.now },
                 band: 0,
             });
         }
@@ -532,7 +545,8 @@ impl Fq {
         self.own.throttled += 1;
         self.ready -= 1;
         self.active -= 1;
-        self.flows[index as usize].place = Place::Throttled;
+        let flow = &mut self.flows[index as usize];
+        (flow.place, flow.next) = (Place::Throttled, at);
         self.throttled.insert((at, index));
     }
 
@@ -541,7 +555,9 @@ impl Fq {
         let (due, mut packet) = flow.queue.pop_front()?;
         self.active -= u32::from(flow.queue.is_empty());
         let late = now.since(due.max(flow.next));
-        if self.settings.ce_threshold.is_some_and(|threshold| late > threshold) && packet.mark() {
+        if self.settings.ce_threshold.is_some_and(|threshold| late > threshold) {
+            // It counts, capable of ECN or not.
+            packet.mark();
             self.own.ce_marks += 1;
             self.ledger.marked += 1;
         }
@@ -561,12 +577,14 @@ impl Fq {
             return;
         }
         let mut charged = u64::from(packet.frame_length());
-        if rate <= settings.low_rate {
-            flow.credit = 0;
-        } else if packet.departure == SimTime::ZERO {
-            charged = charged.max(settings.quantum as u64);
-            if flow.credit > 0 {
-                return;
+        if packet.departure == SimTime::ZERO {
+            if rate <= settings.low_rate {
+                flow.credit = 0;
+            } else {
+                charged = charged.max(settings.quantum as u64);
+                if flow.credit > 0 {
+                    return;
+                }
             }
         }
         let mut gap = rate.time_for(Bytes(charged)).as_nanos();

@@ -1,3 +1,4 @@
+use rand_core::Rng;
 use tailback_packet::{SackBlocks, Timestamp};
 
 use super::*;
@@ -97,6 +98,35 @@ fn below_550_kbit_each_packet_is_paced() {
     rig.fill(5, &charged(0, 1514));
     let left = departures(&mut rig);
     assert!(left.windows(2).all(|pair| pair[1].1 - pair[0].1 == 24_224), "{left:?}");
+}
+
+#[test]
+fn a_packet_that_waited_for_its_departure_time_does_not_halve_the_next_gap() {
+    let mut rig = Rig::of("fq", &[("maxrate", 10_000_000)]);
+    [1, 2_000, 2_001].iter().for_each(|&us| drop(rig.enqueue(at(us, charged(0, 1514)))));
+    let times: Vec<u64> = departures(&mut rig).into_iter().map(|(_, us)| us).collect();
+    assert_eq!(times[2] - times[1], 1_211, "the time of 1514 bytes at 10 Mbit/s: {times:?}");
+}
+
+#[test]
+fn late_packets_count_as_marked_whether_they_can_carry_a_mark_or_not() {
+    let mut rig = Rig::of("fq", &[("ce_threshold", 1_000_000)]);
+    rig.fill(2, &at(1_000, charged(0, 1514)));
+    rig.advance(Span::from_millis(5));
+    departures(&mut rig);
+    assert_eq!(rig.counter("ce_mark"), 2);
+}
+
+#[test]
+fn which_packets_of_no_socket_share_a_queue_depends_on_the_secret_of_the_run() {
+    let together = |secrets_before: u32| {
+        let mut rig = Rig::of("fq", &[("orphan_mask", 1)]);
+        (0..secrets_before).for_each(|_| drop(rig.draws.next_u32()));
+        [0, 1].iter().for_each(|&flow| rig.fill(1, &at(1000, packet(flow, 100))));
+        rig.counter("flows") == 1
+    };
+    let shared = (0..64).filter(|&before| together(before)).count();
+    assert!((16..48).contains(&shared), "{shared} of 64");
 }
 
 #[test]
