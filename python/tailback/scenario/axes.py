@@ -17,6 +17,7 @@ axes (`document.merge`). `--set AXIS=LABEL` keeps one value of an axis, `--set A
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -25,7 +26,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tailback.scenario import defaults, meant, paths
-from tailback.scenario.document import Node, at, is_one_value, put, without, words
+from tailback.scenario.document import Node, at, is_one_value, plain, put, without, words
 from tailback.scenario.errors import Finding
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys
@@ -192,8 +193,17 @@ def _labelled(name: str, values: Node, *, by_name: bool, tree: Node) -> list[tup
     labels = [_label(name, value) for value in values.items()]
     for label, count in Counter(labels).items():
         if count > 1:
-            raise _refused(name, values, f"has the value `{label}` twice", "remove one of the two")
+            same = [value for value in values.items() if _label(name, value) == label]
+            raise _refused(name, values, f"has the value `{label}` twice", _remedy(name, same))
     return list(zip(labels, values.items(), strict=True))
+
+
+def _remedy(name: str, same: list[Node]) -> str:
+    """What to do about values with one label: they may be different files of one name."""
+    if all(plain(value) == plain(same[0]) for value in same):
+        return "remove one of the two"
+    old, new = (json.dumps(plain(value)).replace('"', "") for value in same[:2])
+    return f"give them labels: {name}: {{old: {old}, new: {new}}}"
 
 
 def _label(name: str, value: Node) -> str:
