@@ -102,7 +102,7 @@ def _from_here(value: Node, key: str) -> Node:
         value = own_controls.as_mapping(value)
     if not value.entries():
         return value
-    # Of a control, `{old: v1/mine.py, new: v2/mine.py}` are labels with values.
+    # A mapping under `cc` that is not a control has labels and their controls.
     labelled = _is_control(key) and not is_one_value("cc", value)
     entries = {name: _from_here(child, key if labelled else name) for name, child in value.entries().items()}
     for name in own_controls.KEYS:
