@@ -6,6 +6,7 @@
       bottleneck:                             a name that is neither: each label patches several keys at once
         L10M: {qdiscs: {client -> router: htb rate 10mbit}}
         R10M: {qdiscs: {router -> server: htb rate 10mbit}}
+        none: {}                              the file as it is
 
 `cc`, `tsq` and `offloads` as an axis (or in `--set`) apply to every flow and host, even to those with their own
 setting; otherwise an axis could silently change nothing. To vary a single flow, name it: `traffic[0].cc`.
@@ -214,8 +215,9 @@ def _label(name: str, value: Node) -> str:
 
 
 def _named(path: str, label: str, value: Node, tree: Node) -> Choice:
-    if not value.entries():
-        raise _refused(path, value, "sets no key", f"write the keys it sets: {label}: {{cc: bbr}}")
+    if not isinstance(value.value, dict):
+        hint = f"write the keys it sets: {label}: {{cc: bbr}}; the file as it is: {label}: {{}}"
+        raise _refused(path, value, "sets no key", hint)
     return Choice(label, tuple(_patch(f"{path}.{key}", key, child, tree) for key, child in value.entries().items()))
 
 
