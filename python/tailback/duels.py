@@ -23,19 +23,16 @@ from tailback import plots, scenario
 from tailback.analysis.intervals import t_interval
 from tailback.plots import heatmap, style
 from tailback.results import Results, RunFolder
-from tailback.scenario import Experiment
+from tailback.scenario import CoreRegistry, Experiment, own_controls
 from tailback.tc import units
 from tailback.tc.errors import WordError
 
 FRAME = 1514
 """Bytes of a full frame with an Ethernet header, which a FIFO counts."""
 
-MODULES = {".c": "module", ".py": "python"}
-"""Keys of controls that are files, by suffix."""
-
 AGAINST = "against"
 
-TITLE = "one flow of each control against one of each other"
+TITLE = "each control against each other"
 """The title of every duel. It is part of a run, so it does not name the controls: duels of other controls can then
 reuse the runs of the pairs that they have in common.
 """
@@ -78,7 +75,11 @@ class Length:
 
 
 def experiment(controls: Sequence[str], path: Bottleneck, length: Length, settings: Sequence[str] = ()) -> Experiment:
-    """The experiment of all duels. A control is a word (`cubic`, `bbr`) or a file (`tcp_mine.c`, `mine.py`)."""
+    """The experiment of all duels. A control is a word (`cubic`, `bbr`) or a file (`tcp_mine.c`, `mine.py`), with its
+    parameters: `cubic hystart 0`, `mine.py beta 0.7`.
+    """
+    for control in controls:
+        _check(control)
     names = [name_of(control) for control in controls]
     if len(set(names)) < len(names):
         raise WrongDuel("two controls have the same name\n  hint: name each once; rename one of the files")
@@ -88,8 +89,17 @@ def experiment(controls: Sequence[str], path: Bottleneck, length: Length, settin
 
 
 def name_of(control: str) -> str:
-    """The name of a control in the matrix: the word, or the name of the file without its suffix."""
-    return Path(control).stem if _key(control) else control
+    """The name of a control in the matrix: its words, of a file the name without suffix: `mine beta 0.7`."""
+    first, *rest = control.split()
+    return " ".join([Path(first).stem if own_controls.in_words(control) else first, *rest])
+
+
+def _check(control: str) -> None:
+    """Raises `WrongDuel` for what is not a control: the user has no file with a line to be named."""
+    try:
+        own_controls.read(control, Path(), CoreRegistry().congestion_controls)
+    except WordError as error:
+        raise WrongDuel(f"{error.message}\n  hint: {error.hint}") from None
 
 
 def text_of(controls: Mapping[str, str], path: Bottleneck, length: Length) -> str:
@@ -126,13 +136,13 @@ vary:
 """
 
 
-def _key(control: str) -> str | None:
-    return MODULES.get(Path(control).suffix)
-
-
 def _value(control: str) -> str:
-    key = _key(control)
-    return json.dumps(control) if key is None else f"{{{key}: {json.dumps(str(Path(control).resolve()))}}}"
+    """The control in the experiment, with the whole path of its file."""
+    own = own_controls.in_words(control)
+    if own is None:
+        return json.dumps(control)
+    file = next(iter(own))
+    return json.dumps({**own, file: str(Path(str(own[file])).resolve())})
 
 
 def matrix(results: Results) -> pd.DataFrame:

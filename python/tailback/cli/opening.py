@@ -27,6 +27,28 @@ def selected(selection: Selection, beside: Sequence[Path] = ()) -> Results:
     return found.select(**_wanted(selection.where or []))
 
 
+def two(words: Sequence[str], where: Sequence[str]) -> tuple[Results, Results]:
+    """The undamaged runs of two folders, `before after`, or of two values of one, `DIR cc=cubic cc=bbr`."""
+    places, parts = [word for word in words if not _is_part(word)], [word for word in words if _is_part(word)]
+    match len(places), len(parts):
+        case 2, 0:
+            chosen = [(place, list(where)) for place in places]
+        case 1, 2:
+            chosen = [(places[0], [*where, part]) for part in parts]
+        case _:
+            raise failures.WrongInput(
+                "two sides are compared\n  hint: name two folders, tailback compare before after, "
+                "or two values of an axis of one: tailback compare results/first cc=cubic cc=bbr"
+            )
+    reference, candidate = (selected(Selection(Path(place), words)) for place, words in chosen)
+    return reference, candidate
+
+
+def _is_part(word: str) -> bool:
+    """Whether a word is `AXIS=VALUE`, and not a folder with this name."""
+    return "=" in word and not Path(word).exists()
+
+
 def _wanted(words: Sequence[str]) -> dict[str, list[str]]:
     """The values that `--where` names, by axis: `cc=cubic cc=bbr` or `cc=[cubic, bbr]`."""
     wanted: dict[str, list[str]] = {}

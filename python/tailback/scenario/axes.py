@@ -6,6 +6,7 @@
       bottleneck:                             a name that is neither: each label patches several keys at once
         L10M: {qdiscs: {client -> router: htb rate 10mbit}}
         R10M: {qdiscs: {router -> server: htb rate 10mbit}}
+        none: {}                              the file as it is
 
 `cc`, `tsq` and `offloads` as an axis (or in `--set`) apply to every flow and host, even to those with their own
 setting; otherwise an axis could silently change nothing. To vary a single flow, name it: `traffic[0].cc`.
@@ -17,6 +18,7 @@ axes (`document.merge`). `--set AXIS=LABEL` keeps one value of an axis, `--set A
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -25,7 +27,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tailback.scenario import defaults, meant, paths
-from tailback.scenario.document import Node, at, is_one_value, put, without, words
+from tailback.scenario.document import Node, at, is_one_value, plain, put, without, words
 from tailback.scenario.errors import Finding
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys
@@ -192,8 +194,17 @@ def _labelled(name: str, values: Node, *, by_name: bool, tree: Node) -> list[tup
     labels = [_label(name, value) for value in values.items()]
     for label, count in Counter(labels).items():
         if count > 1:
-            raise _refused(name, values, f"has the value `{label}` twice", "remove one of the two")
+            same = [value for value in values.items() if _label(name, value) == label]
+            raise _refused(name, values, f"has the value `{label}` twice", _remedy(name, same))
     return list(zip(labels, values.items(), strict=True))
+
+
+def _remedy(name: str, same: list[Node]) -> str:
+    """What to do about values with one label: they may be different files of one name."""
+    if all(plain(value) == plain(same[0]) for value in same):
+        return "remove one of the two"
+    old, new = (json.dumps(plain(value)).replace('"', "") for value in same[:2])
+    return f"give them labels: {name}: {{old: {old}, new: {new}}}"
 
 
 def _label(name: str, value: Node) -> str:
@@ -204,8 +215,9 @@ def _label(name: str, value: Node) -> str:
 
 
 def _named(path: str, label: str, value: Node, tree: Node) -> Choice:
-    if not value.entries():
-        raise _refused(path, value, "sets no key", f"write the keys it sets: {label}: {{cc: bbr}}")
+    if not isinstance(value.value, dict):
+        hint = f"write the keys it sets: {label}: {{cc: bbr}}; the file as it is: {label}: {{}}"
+        raise _refused(path, value, "sets no key", hint)
     return Choice(label, tuple(_patch(f"{path}.{key}", key, child, tree) for key, child in value.entries().items()))
 
 

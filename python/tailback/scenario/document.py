@@ -23,6 +23,8 @@ Scalar = str | int | float | bool | None
 #: Keys whose mapping with a `name`, or with the file of a control, is one value.
 NAMED = ("cc", "driver")
 NAMES = ("name", "python", "module")
+#: The suffixes of the files of controls.
+SUFFIXES = (".py", ".c")
 
 
 class Node(Struct, frozen=True):
@@ -85,10 +87,12 @@ def merge(base: Node | None, patch: Node) -> Node:
 
 def words(node: Node) -> str:
     """A value as labels show it: the text of a scalar; `cubic hystart 0` for a mapping with a name; `mine.py beta 0.7`
-    for a control of the user."""
+    for a control of the user, also for one in words, `./mine.py beta 0.7`.
+    """
     naming = _naming(node)
     if naming is None:
-        return node.text
+        first, *rest = node.text.split(" ")
+        return " ".join([PurePath(first).name, *rest]) if first.endswith(SUFFIXES) else node.text
     options = [f"{key} {child.text}" for key, child in node.entries().items() if key != naming]
     text = node.entries()[naming].text
     return " ".join([text if naming == "name" else PurePath(text).name, *options])

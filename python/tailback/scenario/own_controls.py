@@ -1,5 +1,7 @@
 """Congestion controls that the user wrote: `cc: {python: mine.py, beta: 0.7}`, `cc: {module: tcp_mine.c, beta: 717}`.
 
+In words: `cc: mine.py beta 0.7`.
+
 The text of the file becomes part of the resolved scenario, so that results keep it and another text is another run.
 Reading an experiment does not execute it.
 """
@@ -8,15 +10,21 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
+
+from msgspec.structs import replace
 
 from tailback.limits import FileRefused, read_regular
 from tailback.plain import has_control
 from tailback.resolved import ControlSource
+from tailback.scenario import words
+from tailback.scenario.document import Node
 from tailback.scenario.words import Algorithm
 from tailback.tc.errors import WordError
+from tailback.tc.rows import Row
 from tailback.tc.units import shown
 
 #: The keys that name the file, with the suffix and the language of the file.
@@ -34,6 +42,45 @@ FILE_HINTS = {
 def is_own(entry: object) -> bool:
     """Whether a value of `cc` is a control that the user wrote."""
     return isinstance(entry, Mapping) and any(key in entry for key in KEYS)
+
+
+def in_words(text: str) -> dict[str, int | float | bool | str] | None:
+    """The mapping that `./mine.py beta 0.7` stands for; None if the first word is not the name of a file."""
+    file, *rest = text.split() or [""]
+    key = next((key for key, (suffix, _) in KEYS.items() if file.endswith(suffix)), None)
+    if key is None:
+        return None
+    if len(rest) % 2:
+        hint = f"write a name and a value for each: {file} beta 0.7"
+        raise WordError(f"the parameter `{shown(rest[-1])}` of `{shown(file)}` has no value", hint)
+    return {key: file, **{name: _value(word) for name, word in zip(rest[::2], rest[1::2], strict=True)}}
+
+
+def as_mapping(node: Node) -> Node:
+    """A control in words, `./mine.py beta 0.7`, as the mapping that it stands for; any other value as it is."""
+    entry = in_words(node.value) if isinstance(node.value, str) else None
+    if entry is None:
+        return node
+    return replace(node, value={key: Node(value, node.where, str(value)) for key, value in entry.items()}, text="")
+
+
+_NUMBER = re.compile(r"[+-]?([0-9]{1,18}\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,2})?")
+
+
+def _value(word: str) -> int | float | bool | str:
+    if word in ("true", "false"):
+        return word == "true"
+    if _NUMBER.fullmatch(word) is None:
+        return word
+    return float(word) if set(word) & set(".e") else int(word)
+
+
+def read(word: object, folder: Path, rows: Sequence[Row]) -> Algorithm:
+    """Reads a value of `cc`: one of the controls of `rows`, or a file relative to `folder`."""
+    entry = in_words(word) if isinstance(word, str) else word
+    if isinstance(entry, Mapping) and is_own(entry):
+        return control(entry, folder)
+    return words.control(word, rows)
 
 
 def control(entry: Mapping[object, object], folder: Path) -> Algorithm:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
@@ -176,9 +176,7 @@ def _algorithm(word: object, info: ValidationInfo, family: Literal["qdiscs", "co
     try:
         if family == "qdiscs":
             return words.discipline(word, registry.qdiscs)
-        if isinstance(word, Mapping) and own_controls.is_own(word):
-            return own_controls.control(word, (info.context or {})["folder"])
-        return words.control(word, registry.congestion_controls)
+        return own_controls.read(word, (info.context or {})["folder"], registry.congestion_controls)
     except WordError as error:
         raise custom(error) from None
 

@@ -120,7 +120,20 @@ def control(text: object, rows: Sequence[Row]) -> Algorithm:
         hint = f"use one of: {_names(rows)}"
         raise WordError(f"`{shown(text)}` is not a congestion control", hint)
     words = text.split()
-    return Algorithm(words[0], _options(words, _table(_known(words[0], rows, "congestion control"))))
+    table = _table(_known(words[0], rows, "congestion control"))
+    return Algorithm(words[0], _options(list(_flags_in_words(words, table)), table))
+
+
+def _flags_in_words(words: Sequence[str], table: tc.Table) -> Iterator[str]:
+    """`hystart 0`, as labels have it and `sysfs` shows it, becomes `nohystart`."""
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        parameter = table.parameter(word)
+        if parameter is not None and parameter.unit == "flag" and rest[:1] in (["0"], ["1"]):
+            yield word if rest.pop(0) == "1" else f"no{word}"
+        else:
+            yield word
 
 
 _CONTROL_HINT = "write its name and its module parameters: {name: cubic, hystart: 0}"

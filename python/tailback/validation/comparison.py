@@ -97,11 +97,16 @@ class Comparison:
         return undecided(self.judged) - self.alike
 
     def names(self) -> dict[Side, str]:
-        """Names of the two sides: their backends, or their folders if the backends are the same."""
+        """Names of the two sides: their backends, their folders if the backends are the same, or the values that tell
+        them apart if the folder is the same.
+        """
         sides = {REFERENCE: self.pairing.reference, CANDIDATE: self.pairing.candidate}
         backends = {side: ", ".join(dict.fromkeys(run.backend for run in found.runs)) for side, found in sides.items()}
         if backends[REFERENCE] != backends[CANDIDATE]:
             return backends
+        if self.pairing.apart and sides[REFERENCE].path == sides[CANDIDATE].path:
+            there, here = (", ".join(values) for values in zip(*self.pairing.apart.values(), strict=True))
+            return {REFERENCE: there, CANDIDATE: here}
         return {side: str(found.path) for side, found in sides.items()}
 
 

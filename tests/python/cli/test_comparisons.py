@@ -98,6 +98,29 @@ def test_one_repetition_has_no_interval_and_a_note_says_so(
     )
 
 
+def test_two_values_of_an_axis_of_one_folder_are_compared(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    assert tailback(monkeypatch, "compare", two[0], "cc=cubic", "cc=reno", "--where", "tsq=off", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["apart"] == {
+        "cc": ["cubic", "reno"],
+    }
+    assert [(each["axes"], each["repetitions"]) for each in found["configurations"]] == [({"tsq": "off"}, [1, 2])]
+    assert tailback(monkeypatch, "compare", two[0], "cc=cubic", "cc=reno") == 0
+    printed = capsys.readouterr()
+    assert printed.out.split()[:5] == ["tsq", "metric", "unit", "cubic", "reno"]
+    assert "cc: cubic in the reference, reno in the candidate" in printed.err
+
+
+@pytest.mark.parametrize("words", [["cc=cubic"], [], ["cc=cubic", "cc=reno", "tsq=off"]])
+def test_other_sides_are_refused_with_both_forms(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed, words: list[str]
+) -> None:
+    assert tailback(monkeypatch, "compare", two[0], *words) == 2
+    assert "tailback compare results/first cc=cubic cc=bbr" in capsys.readouterr().err
+
+
 def test_the_same_results_need_no_repetitions(
     two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:

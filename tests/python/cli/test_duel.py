@@ -19,7 +19,8 @@ def test_the_matrix_has_both_sides_of_each_pair_and_they_add_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    said = in_process("duel", "cubic", "bbr", *SHORT).stdout
+    # Of two repetitions, the interval would contain one half.
+    said = in_process("duel", "cubic", "bbr", *SHORT, "--repeat", "4").stdout
     assert "against cubic" in said
     assert "bbr gets" in said
     rows = pd.read_csv("results/duel/plots/duel.csv").to_dict("records")
@@ -38,6 +39,20 @@ def test_a_control_of_the_user_duels_under_the_name_of_its_file(
     in_process("new", "cc", "--python", "mine")
     said = in_process("duel", "mine.py", "reno", *SHORT).stdout
     assert "against mine" in said
+
+
+def test_controls_duel_with_their_parameters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fixed.py").write_text(
+        "class Fixed:\n    def __init__(self, cwnd): self.cwnd = cwnd\n"
+        "    def on_ack(self, flow, sample): flow.cwnd = self.cwnd\n    def on_loss(self, flow): pass\n"
+    )
+    in_process("duel", "./fixed.py cwnd 4", "fixed.py cwnd 12", "cubic hystart 0", *SHORT)
+    rows = pd.read_csv("results/duel/plots/duel.csv").to_dict("records")
+    shares = {(row["control"], row["against"]): float(row["mean"]) for row in rows}
+    assert len(shares) == 9
+    assert shares["fixed cwnd 12", "fixed cwnd 4"] == pytest.approx(0.75, abs=0.05)
+    assert ("cubic hystart 0", "fixed cwnd 4") in shares
 
 
 def test_a_duel_of_other_controls_takes_the_next_folder_and_reuses_the_runs_that_are_the_same(
@@ -65,13 +80,18 @@ def test_a_duel_of_other_controls_takes_the_next_folder_and_reuses_the_runs_that
         (["cubic", "vegaz"], "vegaz"),
         (["cubic", "reno", "--rate", "fast"], "fast"),
         (["cubic", "nowhere.py"], "nowhere.py"),
+        (["cubic", "nowhere.py beta"], "the parameter `beta` of `nowhere.py` has no value"),
+        (["cubic", "bbr hystart 0"], "`hystart` is not an option of `bbr`"),
     ],
 )
 def test_what_cannot_duel_is_named(
     words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert message in in_process("duel", *words, status=2).stderr
+    said = in_process("duel", *words, status=2).stderr
+    assert message in said
+    assert said.count("hint:") == 1
+    assert "duel.yaml" not in said
     assert not Path("results").exists()
 
 

@@ -123,3 +123,55 @@ def test_a_kernel_module_is_read_as_text(folder: Path) -> None:
     assert run.scenario.tcp[0].cc.parameters == {"beta": 717}
     assert "`mine.py` is not the name of a C file" in refusal(folder, "cc: {module: mine.py}")
     assert "not both" in refusal(folder, "cc: {module: tcp_mine.c, python: mine.py}")
+
+
+def test_a_bare_file_with_its_parameters_stands_for_a_control(folder: Path) -> None:
+    (folder / "tcp_mine.c").write_text("int x;\n")
+    found = runs(folder, "vary: {cc: [cubic, ./tcp_mine.c, mine.py, ./mine.py beta 0.7 n 3 kind fast on true]}")
+    assert [run.axes["cc"] for run in found] == [
+        "cubic", "tcp_mine.c", "mine.py", "mine.py beta 0.7 n 3 kind fast on true"
+    ]  # fmt: skip
+    assert [control(run)["name"] for run in found] == ["cubic", "tcp_mine.c", "mine.py", "mine.py"]
+    assert control(found[3])["parameters"] == {"beta": 0.7, "n": 3, "kind": "fast", "on": True}
+    assert "the parameter `beta` of `mine.py` has no value" in refusal(folder, "cc: mine.py beta")
+
+
+@pytest.mark.parametrize("more", ["", "vary: {cc: [reno]}", "vary: {cc: [mine.py]}"])
+def test_set_takes_a_bare_file_of_the_working_directory(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, more: str
+) -> None:
+    elsewhere = folder / "elsewhere here"
+    elsewhere.mkdir()
+    (elsewhere / "own.py").write_text(TEXT)
+    monkeypatch.chdir(elsewhere)
+    [run] = runs(folder, more, "cc=./own.py beta 0.7")
+    assert (control(run)["name"], control(run)["parameters"]) == ("own.py", {"beta": 0.7})
+    found = runs(folder, more, "cc=[cubic, own.py]")
+    assert [run.axes["cc"] for run in found] == ["cubic", "own.py"]
+    found = runs(folder, more, "traffic[0].cc=own.py") if "cc" not in more else found
+    assert control(found[-1])["name"] == "own.py"
+
+
+def test_set_tells_files_of_one_name_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "b").mkdir()
+    (folder / "b" / "mine.py").write_text(TEXT + "# b\n")
+    monkeypatch.chdir(folder / "b")
+    more = "vary: {cc: [cubic, {python: mine.py}]}"
+    for word, b in (("{python: ./mine.py}", True), ("{python: ../mine.py}", False), ("../mine.py", False),
+                    ("./mine.py", True), ("mine.py", False)):  # fmt: skip
+        [run] = runs(folder, more, f"cc={word}")
+        assert run.scenario.controls[0].text.endswith("# b\n") == b, word
+
+
+def test_a_python_control_is_not_taken_for_the_module_of_its_label(folder: Path) -> None:
+    (folder / "tcp_mine.c").write_text("int x;\n")
+    more = "vary: {cc: [cubic, {module: tcp_mine.c}]}"
+    assert "is not the name of a Python file" in refusal(folder, more, "cc={python: ./tcp_mine.c}")
+    assert "is not the name of a Python file" in refusal(folder, more, "cc=[{python: ./tcp_mine.c}]")
+
+
+def test_labels_are_the_remedy_for_two_files_of_one_name(folder: Path) -> None:
+    text = refusal(folder, "vary: {cc: [{python: mine.py}, {python: b/mine.py}]}")
+    assert "has the value `mine.py` twice" in text
+    assert "give them labels: cc: {old: {python: mine.py}, new: {python: b/mine.py}}" in text
+    assert "remove one of the two" in refusal(folder, "vary: {cc: [mine.py, mine.py]}")

@@ -140,6 +140,13 @@ def test_a_named_axis_patches_several_keys_at_once(runs: Any) -> None:
     assert to_json(found[3].scenario)["links"][1]["rate_bps"] == 10**9
 
 
+def test_a_patch_without_keys_is_the_file_as_it_is(runs: Any) -> None:
+    found = runs("cc: reno\nvary: {queue: {as it is: {}, fair: {qdisc: fq_codel, cc: bbr}}}")
+    assert labels(found) == [("as it is",), ("fair",)]
+    assert [child(run) for run in found] == ["pfifo_fast", "fq_codel"]
+    assert [each["name"] for each in controls(found)] == ["reno", "bbr"]
+
+
 def test_a_patch_may_set_variables(runs: Any) -> None:
     found = runs("vary: {queue: {short: {qdisc: pfifo_fast, cc: reno}, fair: {qdisc: fq_codel}}}")
     assert labels(found) == [("short",), ("fair",)]
@@ -239,7 +246,8 @@ def test_repetitions_share_their_seed_over_all_configurations(runs: Any) -> None
         ),
         (
             "vary: {a: {x: 5}}",
-            "access21.yaml:10: vary.a.x: sets no key\n  hint: write the keys it sets: x: {cc: bbr}",
+            "access21.yaml:10: vary.a.x: sets no key\n  hint: write the keys it sets: x: {cc: bbr}; "
+            "the file as it is: x: {}",
         ),
         (
             "vary: {a: {x: {ccc: 5}}}",

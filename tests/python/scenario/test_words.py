@@ -34,6 +34,8 @@ def test_options_not_given_are_left_to_the_discipline(registry: Registry) -> Non
 
 def test_a_control_takes_its_module_parameters(registry: Registry) -> None:
     assert words.control("cubic nohystart", registry.congestion_controls) == Algorithm("cubic", {"hystart": 0})
+    for text, hystart in (("cubic hystart 0", 0), ("cubic hystart 1", 1), ("cubic hystart", 1)):
+        assert words.control(text, registry.congestion_controls) == Algorithm("cubic", {"hystart": hystart})
     assert words.control("bbr cwnd_gain 200", registry.congestion_controls) == Algorithm("bbr", {"cwnd_gain": 200})
 
 

@@ -1,11 +1,11 @@
-"""`tailback compare`: two results folders, metric by metric."""
+"""`tailback compare`: two results, metric by metric."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tailback.cli.options import Json, Judgement
+from tailback.cli.options import Json, Judgement, Where
 
 if TYPE_CHECKING:
     from tailback.results import Results
@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 
 
 def compare(
-    reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Results folder: before.", show_default=False)],
-    candidate: Annotated[
-        Path, typer.Argument(metavar="CANDIDATE", help="Results folder to compare with it: after.", show_default=False)
+    sides: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="REFERENCE CANDIDATE | DIR AXIS=REFERENCE AXIS=CANDIDATE",
+            help="Two results folders, before and after, or two values of an axis of one folder.",
+            show_default=False,
+        ),
     ],
     judgement: Judgement,
+    where: Where = None,
     out: Annotated[
         Path | None,
         typer.Option("--report", metavar="DIR", help="Write an HTML report with figures there.", show_default=False),
@@ -25,19 +30,19 @@ def compare(
     *,
     as_json: Json = False,
 ) -> None:
-    """Compare two results folders, metric by metric, over their common runs."""
+    """Compare two results folders, or two parts of one, metric by metric, over their common runs."""
     from tailback import results, validation
     from tailback.cli import criteria, opening, show, verdicts
 
     by = criteria.of_comparison(judgement.tolerances or [], judgement.divergence)
-    sides = opening.opened(reference), opening.opened(candidate)
+    left, right = opening.two(sides, where or [])
 
-    def over(left: "Results", right: "Results") -> "tuple[Comparison, Path | None]":
-        found = validation.compare(results.pair(left, right), by)
+    def over(reference: "Results", candidate: "Results") -> "tuple[Comparison, Path | None]":
+        found = validation.compare(results.pair(reference, candidate), by)
         return found, None if out is None else validation.write(found, out)
 
     compared, report = opening.over_undamaged(
-        sides[0], lambda left: opening.over_undamaged(sides[1], lambda right: over(left, right))
+        left, lambda reference: opening.over_undamaged(right, lambda candidate: over(reference, candidate))
     )
     show.result(compared, validation.document, verdicts.comparison, as_json=as_json)
     verdicts.written(report)

@@ -42,7 +42,7 @@ def duel(
         list[str],
         typer.Argument(
             metavar="CC...",
-            help="Controls, or files: cubic bbr ./tcp_mine.c mine.py.",
+            help="Controls, or files: cubic bbr ./tcp_mine.c 'mine.py beta 0.7'.",
             show_default=False,
             autocompletion=completions.of("cc"),
         ),
