@@ -120,8 +120,8 @@ impl<E: Copy> Calendar<E> {
     }
 
     /// Takes the earliest event if it lies before `limit`, which itself is excluded.
-    #[inline]
-    pub fn pop_before(&mut self, limit: SimTime) -> Option<(SimTime, E)> {
+    #[cfg(test)]
+    pub(crate) fn pop_before(&mut self, limit: SimTime) -> Option<(SimTime, E)> {
         self.pop_until(SimTime::from_nanos(limit.as_nanos().checked_sub(1)?))
     }
 

@@ -5,9 +5,9 @@
 //! instant to a machine as `now`, and schedules the events that the machine requests. Events of one instant come out
 //! in the order in which they were scheduled, so a run is a function of its scenario and its seed, to the bit.
 //!
-//! **One event per busy component.** The calendar holds neither packets nor timers. Packets wait in the queue of
-//! their link, whose one event is the arrival of the first of them; a socket has one event for whichever of its
-//! deadlines is next. The calendar is therefore as small as the number of things that are busy, and its cost does
+//! **One event per busy component.** The calendar holds neither packets nor the timers of sockets. Packets wait in
+//! the queue of their link, whose one event is the arrival of the first of them; a socket has one event for whichever
+//! of its deadlines is next. The calendar is therefore as small as the number of things that are busy, and its cost does
 //! not grow with the packets in flight. TCP moves its retransmission deadline later on nearly every ACK; an
 //! [`Alarm`] keeps the event that is already in the calendar and checks the deadline when it fires.
 //!

@@ -75,7 +75,7 @@ pub enum DropReason {
     Overlimit,
     /// The whole discipline was over its memory limit.
     Overmemory,
-    /// The control law dropped it at the head of the queue (CoDel).
+    /// An AQM law dropped it: on arrival, or at the head of the queue.
     Aqm,
     /// It reached a host that has no socket for it.
     NoSocket,
@@ -148,7 +148,7 @@ impl DropReason {
 pub enum Payload {
     /// A TCP segment (or, with offloads, a train of them).
     Tcp(Segment),
-    /// An ICMP echo request: sequence number and the instant it was sent.
+    /// An ICMP echo request.
     EchoRequest {
         /// Sequence number.
         seq: u32,

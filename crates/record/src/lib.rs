@@ -64,7 +64,8 @@ pub struct Record {
 
 impl Record {
     /// All possible tables, in the order of [`Record::finish`].
-    pub fn specs() -> [TableSpec; 11] {
+    #[cfg(test)]
+    fn specs() -> [TableSpec; 11] {
         [
             Flows::spec(),
             TcpInfo::spec(),
@@ -80,7 +81,7 @@ impl Record {
         ]
     }
 
-    /// Memory that a row of each table takes, in the order of [`Record::specs`].
+    /// Memory that a row of each table takes, in the order of [`Record::finish`].
     pub fn row_bytes() -> [(&'static str, usize); 11] {
         [
             (Flows::NAME, Flows::row_bytes()),

@@ -100,7 +100,7 @@ impl Sender {
         true
     }
 
-    /// The same when the loop begins.
+    /// Ends the pass before its first segment if pacing or cwnd holds it. True if so.
     #[inline(never)]
     fn end_if_held_at_once(&mut self, pass: Pass) -> bool {
         debug_assert!(!self.stream.fin_queued && !self.builds_trains(), "these have checks of their own");
@@ -399,7 +399,7 @@ impl Sender {
         self.end_limited_pass(pass, cwnd_limited)
     }
 
-    /// The same where it is known whether cwnd limits the flow.
+    /// Ends the loop as [`Sender::end_pass`] does, where it is known whether cwnd limits the flow.
     #[inline(always)]
     fn end_limited_pass(&mut self, pass: Pass, cwnd_limited: bool) -> Option<Outgoing> {
         let Progress { sent, window_limited, .. } = self.gate.agenda.progress;

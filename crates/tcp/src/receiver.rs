@@ -587,7 +587,7 @@ impl Receiver {
         self.repeats_last_ack
     }
 
-    /// Returns its window.
+    /// Returns the window of the last ACK, which the next segment repeats.
     #[inline]
     pub(crate) fn repeat_ack(&mut self) -> u64 {
         debug_assert!(self.repeats_last_ack && self.would_repeat_last_ack());
@@ -596,7 +596,7 @@ impl Receiver {
         self.last_window
     }
 
-    /// The same where nearly all ACKs without data are written.
+    /// As [`Receiver::acknowledge`], inlined where nearly all ACKs without data are written.
     #[inline(always)]
     pub(crate) fn acknowledge_inlined(&mut self) -> (u64, SackBlocks) {
         if self.repeats_last_ack { self.acknowledge() } else { self.acknowledge_anew_inlined() }

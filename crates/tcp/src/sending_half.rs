@@ -59,11 +59,11 @@ pub trait SendingHalf: Sized + Debug {
     fn snd_nxt(&self) -> u64;
     /// The window of the peer.
     fn peer(&self) -> &PeerWindow;
-    /// The same, to change it.
+    /// The window of the peer, to change it.
     fn peer_mut(&mut self) -> &mut PeerWindow;
     /// The state of ECN, for both halves.
     fn ecn(&self) -> &EcnState;
-    /// The same, to change it.
+    /// The state of ECN, to change it.
     fn ecn_mut(&mut self) -> &mut EcnState;
     /// Sysctls of the host.
     fn settings(&self) -> &Settings;
@@ -126,7 +126,7 @@ pub trait SendingHalf: Sized + Debug {
 
     /// The application is to be woken, since the send buffer has room.
     fn is_writable(&self) -> bool;
-    /// The same, and it is woken now.
+    /// Whether the application is to be woken, since the send buffer has room; clears the request.
     fn take_writable(&mut self) -> bool;
     /// An application waits for room or is woken for it, the transmit loop is to run, or the connection was given up.
     fn is_busy_with_application(&self) -> bool;

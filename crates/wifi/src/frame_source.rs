@@ -11,8 +11,6 @@ use tailback_units::Span;
 use crate::StationId;
 use crate::rate::Chain;
 
-/// Longest MPDU of one packet: 2304 bytes, header of 36, CCMP 16, FCS 4. [ieee80211-2016 §9.2.4.7.1]
-const LONGEST_MPDU: u32 = 2_360;
 /// Bytes of a subframe beside its MPDU: delimiter 4, padding at most 3.
 const BESIDE: u32 = 7;
 
@@ -28,11 +26,6 @@ pub struct Room {
 }
 
 impl Room {
-    /// True if there is room for a frame of any length.
-    pub fn has_some(&self) -> bool {
-        self.frames > 0 && self.bytes >= LONGEST_MPDU.max(self.shortest) + BESIDE
-    }
-
     /// What is left after a frame of so many bytes.
     pub fn without(self, mpdu: u32) -> Room {
         let taken = mpdu.max(self.shortest) + BESIDE;

@@ -51,7 +51,7 @@ pub(crate) enum Way {
     PastIfEmpty,
     /// Past the discipline, which is empty, or there is none.
     Past,
-    /// The same, and straight into the ring of a NIC with a rate: nothing is captured.
+    /// Past the discipline and straight into the ring of a NIC with a rate: nothing is captured.
     IntoRing,
 }
 
@@ -124,7 +124,7 @@ impl Device {
         self.transmit_otherwise(packet, context)
     }
 
-    /// The same for a packet that its host forwards: nearly all of them are at a bottleneck, where they wait.
+    /// Transmits a packet that its host forwards: nearly all of them are at a bottleneck, where they wait.
     #[inline(always)]
     pub(crate) fn forward(&mut self, packet: Box<Packet>, context: &mut Context) {
         context.cost.packets += 1;
@@ -174,7 +174,7 @@ impl Device {
         self.bypass_or_enqueue(packet, context)
     }
 
-    /// The same for a packet that may bypass the discipline.
+    /// As [`Device::transmit_otherwise`] for a packet that may bypass the discipline.
     #[inline(never)]
     fn bypass_or_enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context) -> Enqueued {
         if self.must_enqueue(context) {
@@ -393,7 +393,7 @@ impl Device {
         if self.is_stopped(context) { Waits::ForRoom } else { self.dequeue_while_open(context) }
     }
 
-    /// The same where it is known that the queue is not stopped and that there are no completions.
+    /// As [`Device::run`] where it is known that the queue is not stopped and that there are no completions.
     #[inline(never)]
     fn dequeue(&mut self, context: &mut Context) {
         let waits = self.dequeue_while_open(context);

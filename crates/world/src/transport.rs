@@ -76,7 +76,7 @@ impl World {
         self.return_credits_of(device);
     }
 
-    /// The same for all sockets that send by `device`.
+    /// Returns the credits of all packets that have left `device` to the sockets that send by it.
     #[inline]
     fn return_credits_of(&mut self, device: DeviceId) {
         self.devices[device.index()].process_earlier_completions(&mut self.context);
@@ -99,7 +99,7 @@ impl World {
         }
     }
 
-    /// The same for a socket that only receives.
+    /// As [`World::drain`] for a socket that only receives.
     #[inline(never)]
     pub(crate) fn drain_receiver(&mut self, id: SocketId) {
         let endpoint = &self.sockets.receiver(id).endpoint;
@@ -119,7 +119,7 @@ impl World {
         self.send_inlined(id);
     }
 
-    /// The same where nearly all ACKs arrive.
+    /// As [`World::send`], inlined where nearly all ACKs arrive.
     #[inline(always)]
     pub(crate) fn send_inlined(&mut self, id: SocketId) {
         loop {
@@ -315,7 +315,7 @@ impl World {
         self.drain(id);
     }
 
-    /// The same if nothing else happens at this time.
+    /// The timer of a socket expires, and nothing else happens at this time.
     pub(crate) fn expire_only_timer(&mut self, id: SocketId) {
         if self.sockets.is_receiver(id) {
             return self.expire_timer(id);
@@ -449,7 +449,7 @@ fn wake_application<S: Kind>(
     }
 }
 
-/// The same unless the socket becomes the reader.
+/// Wakes the application of a socket that does not become the reader.
 #[inline(never)]
 fn wake_otherwise<S: Kind>(
     socket: &mut TcpSocket<S>,

@@ -51,12 +51,12 @@ class Sim:
 
             modules.check(scenario, found)
         try:
-            _core.check(to_text(scenario).decode(), *_given(controls))
+            _core.check(to_text(scenario).decode(), *_control_arguments(controls))
         except ValueError as error:
             hint = "remove what the message names, or choose another backend"
             raise Unsuitable(f"the simulator cannot run this: {error}\n  hint: {hint}") from error
         except _core.ControlFailed as failed:
-            raise Unsuitable(_described(controls, failed)) from failed
+            raise Unsuitable(_failure_text(controls, failed)) from failed
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Simulates `scenario`."""
@@ -68,7 +68,7 @@ class Sim:
         controls = OwnControls(scenario)
         made = _modules(scenario)
         try:
-            found = _found(scenario, progress, controls, made)
+            found = _simulate(scenario, progress, controls, made)
         except _core.Cancelled as stopped:
             raise RunCancelled(str(stopped)) from stopped
         except MemoryError as error:
@@ -76,7 +76,7 @@ class Sim:
         except (ValueError, RuntimeError) as error:
             raise RunFailed(str(error)) from error
         except _core.ControlFailed as failed:
-            raise RunFailed(_described(controls, failed)) from failed
+            raise RunFailed(_failure_text(controls, failed)) from failed
         tables = {name: _core.Table(stream) for name, stream in found["tables"].items()}
         stats = of_simulator(scenario, json.loads(found["qdiscs"]))
         return RunResult(tables, found["cost"], found["captures"], found.get("notes", {}), stats)
@@ -91,13 +91,13 @@ def _modules(scenario: Scenario) -> "Mapping[str, Module]":
     return modules.modules(scenario)
 
 
-def _found(
+def _simulate(
     scenario: Scenario, progress: _core.Progress, controls: OwnControls, made: "Mapping[str, Module]"
 ) -> Mapping[str, Any]:
     """What the simulator gives back; with kernel modules it runs in a process of its own."""
     text = to_text(scenario).decode()
     if not made:
-        return _core.run(text, progress, *_given(controls))
+        return _core.run(text, progress, *_control_arguments(controls))
     from tailback.backends import modules
 
     texts = {source.name: source.text for source in scenario.controls}
@@ -105,10 +105,10 @@ def _found(
     return {**found, "notes": modules.summary(made, found.get("log", ()))}
 
 
-def _given(controls: OwnControls) -> tuple[OwnControls, ...]:
+def _control_arguments(controls: OwnControls) -> tuple[OwnControls, ...]:
     """The argument of the simulator that builds controls; none if the scenario has no control of the user."""
     return (controls,) if controls else ()
 
 
-def _described(controls: OwnControls, failed: Exception) -> str:
+def _failure_text(controls: OwnControls, failed: Exception) -> str:
     return f"the congestion control failed: {controls.described(failed.__cause__ or failed)}"

@@ -94,7 +94,9 @@ class Finished(Struct, frozen=True):
 
 
 class Store(Struct, frozen=True):
-    """A locked results folder. Writing different runs from several threads is safe."""
+    """The results folder of a plan. `claim` locks it for writing; without that it may only be read.
+    Writing different runs from several threads is safe.
+    """
 
     path: Path
     plan: ExperimentPlan

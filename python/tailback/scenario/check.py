@@ -162,7 +162,7 @@ def _traffic(keys: Keys, network: Network) -> Iterator[Problem]:
         yield from _unknown_hosts((*flow.loc, key), flow.direction, network)
         yield from _no_path((*flow.loc, key), flow.direction, network)
         yield from _times(flow, keys.duration)
-        yield from _by_kind(flow, network)
+        yield from _packet_sizes(flow, network)
         yield from _duplicate_names(flow, owners)
 
 
@@ -199,7 +199,7 @@ def _times(flow: Flow, duration: int) -> Iterator[Problem]:
         yield Problem((*flow.loc, "jitter"), message, "give less jitter, such as 10ms")
 
 
-def _by_kind(flow: Flow, network: Network) -> Iterator[Problem]:
+def _packet_sizes(flow: Flow, network: Network) -> Iterator[Problem]:
     """Checks that packets fit the MTU of all links on their path, for echoes in both directions (no fragmentation)."""
     kind = traffic.of(flow.kind)
     back = network.links_on(*flow.direction[::-1]) if kind.packets == "there and back" else []

@@ -4,7 +4,7 @@ from tailback.sweep.expectations import Verdict, expected
 from tailback.sweep.local import Audience, Outcome, Silent, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of
 from tailback.sweep.preview import Planned, Preview
-from tailback.sweep.session import Request, SweepResult, look_ahead, report, report_of, run_experiment
+from tailback.sweep.session import Request, SweepResult, look_ahead, report_of, run_experiment
 from tailback.sweep.work import LocalExecutor, SweepEnded, Worker
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "expected",
     "look_ahead",
     "plan_of",
-    "report",
     "report_of",
     "run_all",
     "run_experiment",

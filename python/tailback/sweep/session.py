@@ -135,13 +135,8 @@ def _wide(outcomes: Sequence[Outcome], stopping: Stopping | None) -> list[Mappin
     return [dict(axes) for axes, group in groups.items() if stopping is not None and not stopping.narrow(group)]
 
 
-def report(carried: SweepResult) -> dict[str, Any]:
-    """The JSON document of `--json`: one entry per run, in the order of the plan."""
-    return report_of([carried])
-
-
 def report_of(done: Sequence[SweepResult]) -> dict[str, Any]:
-    """As `report`, for several experiments."""
+    """The JSON document of `--json` for these experiments: one entry per run, in the order of the plans."""
     runs = [_entry(outcome, carried) for carried in done for outcome in carried.outcomes]
     judged = [entry(verdict) for carried in done for verdict in carried.verdicts]
     return {"tailback": tailback_version(), "runs": runs, **({"expectations": judged} if judged else {})}

@@ -205,7 +205,7 @@ impl Agenda {
         self.first.0 |= First::HEAD;
     }
 
-    /// Whether it is; the request is gone then.
+    /// Whether the head is to be retransmitted after a timeout; clears the request.
     pub(crate) fn take_head(&mut self) -> bool {
         self.first.take(First::HEAD)
     }
@@ -215,7 +215,7 @@ impl Agenda {
         self.first.0 |= First::REARM;
     }
 
-    /// Whether it is; the request is gone then.
+    /// Whether the retransmission timer is to be armed unless it is after the retransmissions; clears the request.
     pub(crate) fn take_rearming(&mut self) -> bool {
         self.first.take(First::REARM)
     }

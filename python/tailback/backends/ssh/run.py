@@ -64,7 +64,6 @@ class Measured:
 
     texts: dict[str, list[str]] = field(default_factory=dict)
     """The rows of each table as CSV with heading, one text per machine."""
-    bytes: dict[str, int] = field(default_factory=dict)
 
     def add(self, host: str, table: str, text: str) -> None:
         """Adds rows of a machine."""
