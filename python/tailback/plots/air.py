@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import style
+from tailback.plots import labels, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results, RunFolder
@@ -68,10 +68,10 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
         grid = figure.subplots(len(panels), 1, squeeze=False, sharex=True)[:, 0]
         for axes, panel in zip(grid, panels, strict=True):
             on(axes, table[table["panel"] == panel], senders)
-            axes.set_title(panel, loc="left")
+            axes.set_title(labels.wrapped(panel, labels.panel_width(axes), style.STYLE["axes.titlesize"]), loc="left")
         start = float(table["t"].iloc[0] - table["x"].iloc[0] / 1e3)
         grid[-1].set_xlabel(f"Time (ms after {start:g} s)")
-        style.legend(figure, _handles())
+        labels.legend(figure, _handles())
     return figure
 
 

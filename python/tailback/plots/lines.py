@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from tailback.plots import layout, many, style
+from tailback.plots import labels, layout, many, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Axes_, Choice, Look, Roles
 
@@ -71,8 +71,9 @@ def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
         for panel in grid[len(parts) :]:
             panel.set_visible(False)
         _name_axes(grid, (across, len(parts)), panels)
-        figure.suptitle(layout.title(axes))
+        labels.entitle(figure, layout.title(axes))
         _legend(figure, axes, shown, panels if _has_bands(table) else replace(panels, band=None))
+        labels.grow(figure, labels.fit_titles(figure))
     return figure
 
 
@@ -138,4 +139,4 @@ def _legend(figure: Figure, values: Axes_, shown: Roles, panels: Panels) -> None
         handles.append(Line2D([], [], color=style.GREY, label=style.label(shown.hatch or "", value), **look))
     if panels.band:
         handles.append(Patch(facecolor=style.GREY, alpha=0.3, linewidth=0, label=panels.band))
-    style.legend(figure, handles)
+    labels.legend(figure, handles)

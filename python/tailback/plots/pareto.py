@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tailback.advice import Front, fronts
-from tailback.plots import layout, style
+from tailback.plots import labels, layout, style
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results
 
@@ -64,6 +64,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
         for axes in grid[::across]:
             axes.set_ylabel("Goodput (Mbit/s)")
         _legend(figure, table, styles)
+        labels.grow(figure, labels.fit_titles(figure))
     return figure
 
 
@@ -148,4 +149,4 @@ def _legend(figure: Figure, table: pd.DataFrame, styles: Styles) -> None:
         }
         handles.append(Line2D([], [], color=style.GREY, label=style.label(marker or "", value), **look))
     handles.append(Line2D([], [], color=style.GREY, linewidth=1.0, label="Pareto front"))
-    style.legend(figure, handles)
+    labels.legend(figure, handles)

@@ -10,7 +10,7 @@ from command import in_process
 from tailback.analysis import bin_width_ns
 from tailback.analysis.parts import parts
 from tailback.analysis.registry import headline_of
-from tailback.plots import PLOTS, Choice, NotDrawable, style
+from tailback.plots import PLOTS, Choice, NotDrawable, labels, style
 from tailback.results import Results, open_results
 
 FILE = """\
@@ -138,7 +138,7 @@ def test_a_legend_has_as_many_rows_as_its_labels_need() -> None:
     figure = Figure(figsize=(3.5, 2.0), layout="constrained")
     figure.subplots()
     names = [f"a rather long name of a series {number}" for number in range(4)]
-    style.legend(figure, [Line2D([], [], label=name) for name in names])
+    labels.legend(figure, [Line2D([], [], label=name) for name in names])
     figure.canvas.draw()
     box = figure.legends[0].get_window_extent()
     assert box.x0 >= 0
