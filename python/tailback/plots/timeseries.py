@@ -277,8 +277,20 @@ def _draw_panel(axes: Axes, part: pd.DataFrame, looks: Mapping[str, Look]) -> No
     for name, look in looks.items():
         series = rows.get(name)
         if series is not None:
+            series = _from_start(series, _width(part["t"])) if drawstyle == "steps-pre" else series
             many.band(axes, series, look["color"], "pre" if drawstyle == "steps-pre" else None)
             axes.plot(series["t"].to_numpy(), series["value"].to_numpy(), **{**look, "drawstyle": drawstyle})
+
+
+def _width(ends: "pd.Series[float]") -> float:
+    """The width of bins with these ends; the first bin begins at 0."""
+    return float(np.diff(np.unique([0.0, *ends])).min())
+
+
+def _from_start(series: pd.DataFrame, width: float) -> pd.DataFrame:
+    """The series with the start of its first bin, without which the step to its end would not be drawn."""
+    first = series.iloc[:1]
+    return pd.concat([first.assign(t=first["t"] - width), series])
 
 
 def _shade_outside(axes: Axes, run: pd.DataFrame) -> None:
