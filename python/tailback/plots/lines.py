@@ -80,7 +80,8 @@ def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
 def _order(values: Axes_, columns: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
     """The axes of the panels, the horizontal one last, and the number of columns."""
     if len(columns) == 2:
-        down, across = sorted(columns, key=lambda axis: len(values[axis]))
+        few, more = sorted(columns, key=lambda axis: len(values[axis]))
+        down, across = (few, more) if len(values[more]) <= MAX_ACROSS else (more, few)
         if len(values[across]) <= MAX_ACROSS:
             return (down, across), len(values[across])
     return columns, ACROSS

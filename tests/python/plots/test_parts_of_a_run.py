@@ -3,6 +3,7 @@
 import struct
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from matplotlib.lines import Line2D
 
@@ -160,3 +161,33 @@ def test_the_legend_says_what_boxes_and_whiskers_are(results: Results) -> None:
     figure = PLOTS["box"].draw(PLOTS["box"].table(results))
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == ["25th to 75th percentile", "median", "5th to 95th"]
+
+
+def test_the_first_bin_of_goodput_is_drawn_from_its_start(results: Results) -> None:
+    table = PLOTS["timeseries"].table(results, Choice(metric="goodput"))
+    for line in PLOTS["timeseries"].draw(table).axes[0].lines:
+        t, values = line.get_xdata(), line.get_ydata()
+        assert t[0] == pytest.approx(0.0)
+        assert values[0] == values[1]
+
+
+def windows(control: str, buffer: str, values: list[float]) -> pd.DataFrame:
+    """Rows of the table of `cwnd`."""
+    head = {"cc": control, "buffer": buffer, "flow": "up", "panel": "cwnd", "unit": "segments", "measured": True}
+    return pd.DataFrame({**head, "t": range(len(values)), "value": values})
+
+
+def test_windows_of_all_configurations_have_one_linear_scale() -> None:
+    table = pd.concat([windows("bbr", "20", [100, 4, 100]), windows("cubic", "20", [20, 10, 15])])
+    panels = PLOTS["cwnd"].draw(table).axes
+    assert {(axes.get_yscale(), axes.get_ylim()) for axes in panels} == {("linear", (0, 108))}
+
+
+def test_each_of_two_axes_has_the_rows_or_the_columns_of_panels() -> None:
+    controls = ["cubic", "bbr", "reno", "bic", "nv", "yeah", "vegas"]
+    table = pd.concat([windows(control, buffer, [1, 2]) for control in controls for buffer in ("20", "100")])
+    panels = PLOTS["cwnd"].draw(table).axes
+    rows = [panels[place : place + 2] for place in range(0, len(panels), 2)]
+    expected = [[f"{control}, buffer 20", f"{control}, buffer 100"] for control in controls]
+    assert [[axes.get_title() for axes in row] for row in rows] == expected
+    assert all(left.bbox.y0 == right.bbox.y0 for left, right in rows)
