@@ -63,4 +63,5 @@ def _scale(axes: Axes, table: pd.DataFrame) -> None:
     """Both scales are logarithmic, the same in all panels."""
     size, times = table["x"], table["y"]
     style.logarithmic_x(axes, (float(size.min()) / 1.5, float(size.max()) * 1.5))
+    axes.xaxis.set_major_formatter(style.short_number)
     style.logarithmic_y(axes, (float(times.min()) / 1.5, float(times.max()) * 1.5))

@@ -136,7 +136,9 @@ PLOTS: Mapping[str, Plot] = {
             aggregates.draw_rtt,
             "up, down",
         ),
-        Plot("airtime", "share of each Wi-Fi station in the airtime", aggregates.data_of_airtime, bar.draw),
+        Plot(
+            "airtime", "share of each Wi-Fi station in the airtime", aggregates.data_of_airtime, aggregates.draw_airtime
+        ),
         Plot("air", "each PPDU on the air over 20 ms, or --metric MS", air.data, air.draw, "a number of milliseconds"),
         Plot(
             "queue",

@@ -148,6 +148,11 @@ def spans_decades(values: Values) -> bool:
     return len(positive) > 0 and float(positive.max()) > DECADES * float(positive.min())
 
 
+def short_number(value: float, _place: float) -> str:
+    """`100`, `1k`, `10k`, `1M`: for quantities that span many decades, as sizes in bytes do."""
+    return _with_suffix(value) if abs(value) >= SUFFIXES[-1][0] else f"{value:g}"
+
+
 SUFFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 LONGEST = 1e5
 """Numbers from here on have a suffix: `100k`."""
@@ -157,5 +162,9 @@ def _plain_number(value: float, _place: float) -> str:
     """`0.5`, `100`, `20000`, `1M`."""
     if abs(value) < LONGEST:
         return f"{value:g}"
+    return _with_suffix(value)
+
+
+def _with_suffix(value: float) -> str:
     scale, suffix = next((scale, suffix) for scale, suffix in SUFFIXES if abs(value) >= scale)
     return f"{value / scale:g}{suffix}"

@@ -216,3 +216,10 @@ def test_axes_of_the_path_are_given_and_the_others_can_be_chosen(axis: str, give
     varied = list(experiment.axes)
     found = conditions(varied, [(run.axes, run.scenario) for run in experiment.runs()])
     assert found == ([varied[0]] if given else [])
+
+
+def test_gain_of_less_than_half_a_percent_does_not_put_a_costly_point_on_the_front() -> None:
+    cost = np.array([26.0, 116.0, 130.0])
+    assert list(undominated(cost, np.array([47.80, 47.81, 47.80]))) == [True, False, False]
+    # Small steps add up: what is beaten by less than that does not beat others.
+    assert list(undominated(cost, np.array([100.0, 100.4, 100.8]))) == [True, False, True]

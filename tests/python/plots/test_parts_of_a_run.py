@@ -191,3 +191,35 @@ def test_each_of_two_axes_has_the_rows_or_the_columns_of_panels() -> None:
     expected = [[f"{control}, buffer 20", f"{control}, buffer 100"] for control in controls]
     assert [[axes.get_title() for axes in row] for row in rows] == expected
     assert all(left.bbox.y0 == right.bbox.y0 for left, right in rows)
+
+
+def trade_offs() -> pd.DataFrame:
+    """A table of `pareto`: two equal points, and one that they beat."""
+    head = {"panel": "", "unit": "ping p99 (ms)", "n": 1, "on front": float("nan")}
+    nan = dict.fromkeys(("x low", "x high", "y low", "y high"), float("nan"))
+    points = {"20": (10.0, 5.0, True), "100": (10.0, 5.0, True), "400": (20.0, 4.0, False)}
+    rows = [
+        {"buffer": buffer, "x": x, "y": y, "pareto": pareto, **head, **nan} for buffer, (x, y, pareto) in points.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_the_legend_of_a_front_has_the_hollow_points() -> None:
+    words = [text.get_text() for text in PLOTS["pareto"].draw(trade_offs()).legends[0].get_texts()]
+    assert words[-2:] == ["beaten by another", "Pareto front"]
+    alone = PLOTS["pareto"].draw(trade_offs().iloc[:2])
+    assert "beaten by another" not in [text.get_text() for text in alone.legends[0].get_texts()]
+
+
+def test_of_equal_points_of_a_front_each_is_seen() -> None:
+    lines = PLOTS["pareto"].draw(trade_offs()).axes[0].lines
+    below, above = (line for line in lines if line.get_marker() == "o" and list(line.get_xdata()) == [10.0])
+    assert below.get_markersize() > above.get_markersize() + 2
+    assert below.get_color() != above.get_color()
+
+
+def test_sizes_of_flows_have_suffixes_from_a_thousand_on() -> None:
+    numbers = [style.short_number(value, 0) for value in (100, 1000, 10_000, 100_000, 1e6)]
+    assert numbers == ["100", "1k", "10k", "100k", "1M"]
+    table = pd.DataFrame({"cc": "cubic", "repetition": 1, "series": "a", "x": [900.0, 2e6], "y": [1.0, 2.0]})
+    assert PLOTS["fct"].draw(table).axes[0].xaxis.get_major_formatter()(10_000, 0) == "10k"
