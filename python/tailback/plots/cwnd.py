@@ -1,5 +1,5 @@
-"""The congestion window of each flow over time: one panel per configuration, one repetition of each, all on one linear
-scale, so that panels can be compared and a window that is small for a moment does not flatten the others.
+"""The congestion window of each flow over time: one panel per configuration, one repetition of each, on linear
+scales, so that a window that is small for a moment does not flatten the others.
 
 Of many flows, their median and a band (`plots.many`).
 """
@@ -62,7 +62,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != FLOW]
     panels = (*choice.facet, *(axis for axis in varying if axis not in choice.facet))
-    shown = lines.Panels(_paint, _scale, "Time (s)", "cwnd (segments)", band=many.BAND)
+    shown = lines.Panels(_paint, _scale, "Time (s)", "cwnd (segments)", height=many.top(table), band=many.BAND)
     return lines.draw(table, shown, replace(choice, colour=FLOW, facet=panels))
 
 

@@ -3,6 +3,7 @@
 import struct
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.lines import Line2D
@@ -166,7 +167,7 @@ def test_the_legend_says_what_boxes_and_whiskers_are(results: Results) -> None:
 def test_the_first_bin_of_goodput_is_drawn_from_its_start(results: Results) -> None:
     table = PLOTS["timeseries"].table(results, Choice(metric="goodput"))
     for line in PLOTS["timeseries"].draw(table).axes[0].lines:
-        t, values = line.get_xdata(), line.get_ydata()
+        t, values = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
         assert t[0] == pytest.approx(0.0)
         assert values[0] == values[1]
 
@@ -177,10 +178,23 @@ def windows(control: str, buffer: str, values: list[float]) -> pd.DataFrame:
     return pd.DataFrame({**head, "t": range(len(values)), "value": values})
 
 
-def test_windows_of_all_configurations_have_one_linear_scale() -> None:
+def test_windows_of_close_configurations_have_one_linear_scale() -> None:
     table = pd.concat([windows("bbr", "20", [100, 4, 100]), windows("cubic", "20", [20, 10, 15])])
     panels = PLOTS["cwnd"].draw(table).axes
     assert {(axes.get_yscale(), axes.get_ylim()) for axes in panels} == {("linear", (0, 108))}
+
+
+def test_windows_that_are_far_apart_share_a_scale_with_those_of_the_same_buffer() -> None:
+    tops = {"20": 10.0, "400": 100.0}
+    table = pd.concat(
+        [windows(control, buffer, [1, top + extra]) for control, extra in (("bbr", 0.0), ("cubic", 2.0))
+         for buffer, top in tops.items()]
+    )  # fmt: skip
+    panels = PLOTS["cwnd"].draw(table).axes
+    assert {axes.get_title().partition(", ")[2]: axes.get_ylim()[1] for axes in panels} == {
+        "buffer 20": pytest.approx(12 * 1.08), "buffer 400": pytest.approx(102 * 1.08),
+    }  # fmt: skip
+    assert all(axes.get_yscale() == "linear" for axes in panels)
 
 
 def test_each_of_two_axes_has_the_rows_or_the_columns_of_panels() -> None:
@@ -213,7 +227,7 @@ def test_the_legend_of_a_front_has_the_hollow_points() -> None:
 
 def test_of_equal_points_of_a_front_each_is_seen() -> None:
     lines = PLOTS["pareto"].draw(trade_offs()).axes[0].lines
-    below, above = (line for line in lines if line.get_marker() == "o" and list(line.get_xdata()) == [10.0])
+    below, above = (line for line in lines if line.get_marker() == "o" and 10.0 in np.asarray(line.get_xdata()))
     assert below.get_markersize() > above.get_markersize() + 2
     assert below.get_color() != above.get_color()
 
