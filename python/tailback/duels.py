@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 from tailback import plots, scenario
 from tailback.analysis.intervals import t_interval
-from tailback.plots import heatmap, style
+from tailback.plots import heatmap, labels, style
 from tailback.results import Results, RunFolder
 from tailback.scenario import CoreRegistry, Experiment, own_controls
 from tailback.tc import units
@@ -193,11 +193,14 @@ def draw(table: pd.DataFrame, _choice: plots.Choice = plots.AUTOMATIC) -> Figure
     side = 1.6 + 0.75 * len(names)
     with mpl.rc_context({**style.STYLE, "axes.grid": False}):
         figure = Figure(figsize=(side + 0.8, side), layout="constrained")
+        labels.widen(figure, names)
         axes = figure.subplots()
-        image = heatmap.on(axes, percent, (AGAINST, "control"), Normalize(0, 100))
+        image, along = heatmap.on(axes, percent, (AGAINST, "control"), Normalize(0, 100))
         axes.set_xlabel(AGAINST)
         axes.set_ylabel("share of")
         figure.colorbar(image, ax=axes, shrink=0.9).set_label("Share of the goodput (%)")
+        labels.legend(figure, along.explained())
+        labels.grow(figure, along.height)
     return figure
 
 

@@ -1,8 +1,10 @@
 """Goodput against latency over the configurations of a grid: the Pareto front, and the choice under a bound.
 
 The Pareto front consists of the configurations that no other dominates, that is, has at least as much gain and at most
-as much cost, and is better in one of them. The front is subject to chance: `on front` is the share of bootstrap samples
-(resampled repetitions of each configuration [efron1993 §13.3]) in which a configuration is on it.
+as much cost, and is better in one of them. Gain that is larger by less than half a percent does not justify a higher
+cost: going up in cost, a configuration is on the front if it has half a percent more than those before. The front is
+subject to chance: `on front` is the share of bootstrap samples (resampled repetitions of each configuration [efron1993
+§13.3]) in which a configuration is on it.
 
 A configuration meets bounds *surely* if the whole 95 % interval of each mean does (`analysis.intervals`), and *likely*
 if the means do but an interval does not, or if there is no interval because there is one repetition. Of the sure ones
@@ -29,7 +31,7 @@ RESAMPLES = 999
 SEED = 1
 SIGNIFICANT = 0.05
 RELEVANT = 0.005
-"""Relative differences of the wanted quantity below this are irrelevant."""
+"""Relative differences of the wanted quantity, or of the gain along a front, below this are irrelevant."""
 
 Values = npt.NDArray[np.float64]
 Runs = Sequence[tuple[Mapping[str, str], Summary]]
@@ -50,10 +52,16 @@ def front(runs: Runs, cost: Column, gain: Column) -> pd.DataFrame:
 
 
 def undominated(cost: Values, gain: Values) -> npt.NDArray[np.bool_]:
-    """Which points no other point dominates; equal points do not dominate each other."""
-    no_worse = (cost[:, None] <= cost[None, :]) & (gain[:, None] >= gain[None, :])
-    better = (cost[:, None] < cost[None, :]) | (gain[:, None] > gain[None, :])
-    return np.asarray(~(no_worse & better).any(axis=0))
+    """Which points no other point dominates; equal points do not dominate each other. A point that costs more than
+    another needs a relevant increase of gain.
+    """
+    kept = np.zeros(len(cost), dtype=np.bool_)
+    last = (-np.inf, -np.inf)
+    for place in np.lexsort((-gain, cost)):
+        point = (float(cost[place]), float(gain[place]))
+        if point == last or point[1] > last[1] * (1 + RELEVANT) or np.isneginf(last[1]):
+            kept[place], last = True, point
+    return kept
 
 
 def _samples(runs: Runs, cost: Column, gain: Column) -> list[tuple[Values, Values]]:

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from tailback.analysis import Window, t_interval
 from tailback.analysis.metrics import Samples
 from tailback.analysis.wifi import DOWN, UP, Pair, ampdu_samples
-from tailback.plots import layout, lines, quantity, scatter, style
+from tailback.plots import bar, layout, lines, quantity, scatter, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
@@ -126,3 +126,12 @@ def data_of_airtime(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFra
         raise NotDrawable(f"`{results.path}` has no Wi-Fi station\n  hint: choose results of a Wi-Fi cell")
     wanted = [quantity.Quantity(f"airtime_share.{station}", f"Airtime of {station}", "") for station in stations]
     return quantity.means(results, wanted)
+
+
+def draw_airtime(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
+    """The figure of a table made by `data_of_airtime`: all stations on one scale, because their shares add up."""
+    figure = bar.draw(table, choice)
+    ends = [axes.get_ylim() for axes in figure.axes]
+    for axes in figure.axes:
+        axes.set_ylim(min(low for low, _ in ends), max(high for _, high in ends))
+    return figure

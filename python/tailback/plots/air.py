@@ -1,21 +1,26 @@
 """The PPDUs on the air of a Wi-Fi cell, over a few milliseconds in the middle of the measurement window.
 
 A row per sender, and a box per PPDU from its start to its end, with the number of its MPDUs if there is room. Filled:
-first transmission; hatched: retransmission; black outline: some MPDUs were lost; grey: collision. The line before a box
-is the time at the head of its hardware queue: deferring, backing off, waiting for other stations. Responses (block
-acks) are in the gaps. Shows the first repetition of each configuration; `--metric 50` shows 50 ms.
+first transmission; hatched: retransmission; black outline: some MPDUs were lost; grey: collision. The colour is that of
+the sender, or of the receiver where a sender, as an access point, has several. The line before a box is the time at the
+head of its hardware queue: deferring, backing off, waiting for other stations. Responses (block acks) are in the gaps.
+Shows the first repetition of each configuration; `--metric 50` shows 50 ms.
 """
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import style
+from tailback.plots import labels, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results, RunFolder
@@ -62,25 +67,50 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
         hint = "choose some with `--where AXIS=VALUE`"
         raise NotDrawable(f"{len(panels)} configurations are too many, at most {MAX_PANELS} fit\n  hint: {hint}")
     senders = list(dict.fromkeys(table["ppdu.from"]))
+    looks = _colours(table)
     with mpl.rc_context({**style.STYLE, "axes.grid.axis": "x"}):
         size = (style.PAGE_WIDTH, 0.9 + len(panels) * (0.35 + 0.3 * len(senders)))
         figure = Figure(figsize=size, layout="constrained")
         grid = figure.subplots(len(panels), 1, squeeze=False, sharex=True)[:, 0]
         for axes, panel in zip(grid, panels, strict=True):
-            on(axes, table[table["panel"] == panel], senders)
-            axes.set_title(panel, loc="left")
+            on(axes, table[table["panel"] == panel], senders, looks)
+            axes.set_title(labels.wrapped(panel, labels.panel_width(axes), style.STYLE["axes.titlesize"]), loc="left")
         start = float(table["t"].iloc[0] - table["x"].iloc[0] / 1e3)
         grid[-1].set_xlabel(f"Time (ms after {start:g} s)")
-        style.legend(figure, _handles())
+        labels.legend(figure, [*_receivers(looks), *_handles()])
     return figure
 
 
-def on(axes: Axes, rows: pd.DataFrame, senders: list[str] | None = None) -> None:
+Colours = Mapping[tuple[str, str], str]
+"""The colour of PPDUs from a sender to a receiver."""
+
+
+def _colours(table: pd.DataFrame) -> Colours:
+    pairs = list(dict.fromkeys(zip(table["ppdu.from"], table["ppdu.to"], strict=True)))
+    looks = style.colours(list(dict.fromkeys([*(sender for sender, _ in pairs), *(to for _, to in pairs)])))
+    several = _several(pairs)
+    return {(sender, to): looks[to if sender in several else sender] for sender, to in pairs}
+
+
+def _several(pairs: Iterable[tuple[str, str]]) -> set[str]:
+    """The senders with several receivers."""
+    counts = Counter(sender for sender, _ in pairs)
+    return {sender for sender, count in counts.items() if count > 1}
+
+
+def _receivers(looks: Colours) -> list[Patch]:
+    """The entries of a legend for the receivers that have colours."""
+    several = _several(looks)
+    found = {to: colour for (sender, to), colour in looks.items() if sender in several}
+    return [Patch(facecolor=colour, edgecolor=colour, label=f"to {name}") for name, colour in found.items()]
+
+
+def on(axes: Axes, rows: pd.DataFrame, senders: list[str] | None = None, looks: Colours | None = None) -> None:
     """The PPDUs of one configuration on `axes`."""
     names = senders or list(dict.fromkeys(rows["ppdu.from"]))
-    looks = style.colours(names)
+    colours = looks or _colours(rows)
     for row in rows.to_dict("records"):
-        _box(axes, row, (names.index(row["ppdu.from"]), looks[row["ppdu.from"]]))
+        _box(axes, row, (names.index(row["ppdu.from"]), colours[row["ppdu.from"], row["ppdu.to"]]))
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlim(0, float(rows["share"].iloc[0]) if len(rows) else 1)
@@ -94,7 +124,8 @@ def _box(axes: Axes, row: dict[Any, Any], place: tuple[int, str]) -> None:
     paint = style.GREY if collided else colour
     axes.plot([start - row["ppdu.access_us"] / 1e3, start], [height, height], color=paint, linewidth=0.5, zorder=1)
     look: dict[str, Any] = {"facecolor": "white" if again else paint, "hatch": "//////" if again else None}
-    edge = style.BLACK if lost else paint
+    # The outline would cover a short collided frame, all of which is lost anyway.
+    edge = style.BLACK if lost and not collided else paint
     axes.barh(height, length, HEIGHT, left=start, edgecolor=edge, linewidth=0.7, zorder=2, **look)
     if length > ROOM * row["share"]:
         ink = style.BLACK if again else "white"
@@ -103,11 +134,12 @@ def _box(axes: Axes, row: dict[Any, Any], place: tuple[int, str]) -> None:
         axes.text(middle, height, str(row["ppdu.mpdus"]), color=ink, fontsize=6, **where)
 
 
-def _handles() -> list[Patch]:
+def _handles() -> list[Artist]:
     colour = style.PALETTE[3]
     return [
         Patch(facecolor=colour, edgecolor=colour, label="first time"),
         Patch(facecolor="white", edgecolor=colour, hatch="//////", label="again"),
         Patch(facecolor=colour, edgecolor=style.BLACK, label="some MPDUs lost"),
         Patch(facecolor=style.GREY, edgecolor=style.GREY, label="collided"),
+        Line2D([], [], color=colour, linewidth=0.5, label="waiting for access"),
     ]

@@ -1,11 +1,11 @@
-"""The congestion window of each flow over time: one panel per configuration, one repetition of each.
+"""The congestion window of each flow over time: one panel per configuration, one repetition of each, on linear
+scales, so that a window that is small for a moment does not flatten the others.
 
 Of many flows, their median and a band (`plots.many`).
 """
 
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -62,19 +62,24 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != FLOW]
     panels = (*choice.facet, *(axis for axis in varying if axis not in choice.facet))
-    shown = lines.Panels(_paint, scale, "Time (s)", "cwnd (segments)", height=many.top(table), band=many.BAND)
+    shown = lines.Panels(_paint, _scale, "Time (s)", "cwnd (segments)", height=many.top(table), band=many.BAND)
     return lines.draw(table, shown, replace(choice, colour=FLOW, facet=panels))
 
 
-def scale(axes: Axes, table: pd.DataFrame) -> None:
-    """Sets the limits of one panel: time, and values up to a little more than is measured."""
-    measured = table.loc[table["measured"], "value"].to_numpy(dtype=np.float64)
+def _scale(axes: Axes, table: pd.DataFrame) -> None:
+    """Sets the limits of one panel."""
+    highest = top(table)
+    axes.set_ylim(0, highest * 1.08 if highest > 0 else 1)
+    axes.set_xlim(0, float(table["t"].max()))
+
+
+def top(table: pd.DataFrame) -> float:
+    """The upper end of what is drawn, at most a little more than is measured."""
     tops = many.tops(table)
     highest = float(tops.max())
-    if len(measured):
-        highest = min(highest, OVERSHOOT * float(tops[table["measured"]].max()))
-    style.scale(axes, measured, highest)
-    axes.set_xlim(0, float(table["t"].max()))
+    if table["measured"].any():
+        return min(highest, OVERSHOOT * float(tops[table["measured"]].max()))
+    return highest
 
 
 def on(axes: Axes, table: pd.DataFrame) -> None:

@@ -1,6 +1,6 @@
 """Flow completion time over size: a point per flow, and the medians by size.
 
-A median is that of a third of a decade of sizes.
+A median is that of a third of a decade of sizes. `--colour group` distinguishes the entries of `traffic`.
 """
 
 import numpy as np
@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from tailback.analysis.parts import group_of
 from tailback.analysis.sharing import completion_times, flow_events
 from tailback.analysis.window import Window
 from tailback.plots import lines, style
@@ -15,20 +16,25 @@ from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
 
+GROUP = "group"
+"""The axis of the groups of flows: the `group` of an entry of `traffic`, else the entry."""
+
 PER_DECADE = 3
 """Bins of the medians per decade of sizes."""
 
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per completed flow: axes, repetition, series (flow), x (size, bytes), y (completion time, ms)."""
-    del choice
+    """One row per completed flow: axes, repetition, series (flow), x (size, bytes), y (completion time, ms); and its
+    `group`, if the choice names it.
+    """
     found = pd.concat([_of(run) for run in results.runs], ignore_index=True)
     if found.empty:
         raise NotDrawable(
             f"no flow of `{results.path}` completed in the measurement window\n"
             "  hint: give flows `size` and `arrivals`, or `bytes`"
         )
-    return found
+    named = GROUP in results.axes or GROUP in (choice.colour, *choice.facet)
+    return found if named else found.drop(columns=GROUP)
 
 
 def _of(run: RunFolder) -> pd.DataFrame:
@@ -36,8 +42,9 @@ def _of(run: RunFolder) -> pd.DataFrame:
     events = flow_events({name: run.table(name) for name in ("events", "completions") if run.has(name)})
     times = {} if events is None else completion_times(events, sizes, Window(*run.window_ns))
     head = {**run.axes, "repetition": run.repetition}
+    groups = [group_of(flow, run.manifest["measure"]) for flow in times]
     return pd.DataFrame({
-        **{name: [value] * len(times) for name, value in head.items()},
+        GROUP: groups, **{name: [value] * len(times) for name, value in head.items()},
         "series": list(times),
         "x": [sizes[flow] for flow in times], "y": [1000 * seconds for seconds in times.values()],
     })  # fmt: skip
@@ -63,4 +70,5 @@ def _scale(axes: Axes, table: pd.DataFrame) -> None:
     """Both scales are logarithmic, the same in all panels."""
     size, times = table["x"], table["y"]
     style.logarithmic_x(axes, (float(size.min()) / 1.5, float(size.max()) * 1.5))
+    axes.xaxis.set_major_formatter(style.short_number)
     style.logarithmic_y(axes, (float(times.min()) / 1.5, float(times.max()) * 1.5))

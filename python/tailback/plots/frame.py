@@ -6,7 +6,7 @@ from typing import Literal
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tailback.plots import style
+from tailback.plots import labels, style
 from tailback.plots.errors import NotDrawable
 
 Limits = tuple[float, float]
@@ -40,11 +40,11 @@ class Frame:
     def apply(self, figure: Figure) -> None:
         """Changes the figure."""
         if self.title is not None:
-            figure.suptitle(self.title)
+            labels.entitle(figure, self.title)
         size = self.size or (_of_slide(figure) if self.style == "slides" else None)
         if size is not None:
             figure.set_size_inches(*size)
-            style.fit_legends(figure)
+            labels.refit(figure)
         if self.style == "slides":
             figure.set_dpi(SLIDE_PIXELS / figure.get_figwidth())
             _thicken(figure)

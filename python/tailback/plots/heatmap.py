@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from tailback.analysis.intervals import spread_in_words
-from tailback.plots import layout, quantity, style
+from tailback.plots import labels, layout, quantity, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results
@@ -23,6 +23,9 @@ from tailback.results import Results
 COLOURS = "viridis_r"
 MAX_PANELS = 24
 ACROSS = 4
+Drawn = tuple[AxesImage, labels.Ticks]
+"""The cells, and the labels along x."""
+
 DARK = 0.55
 """Fraction of the colour scale from which text is white."""
 
@@ -45,10 +48,11 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     size = (len(values[x]), len(values[y]))
     with mpl.rc_context({**style.STYLE, "axes.grid": False}):
         figure = Figure(figsize=_size(across, down, size), layout="constrained")
+        labels.widen(figure, values[y])
         grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
         norm = _norm(table)
         for axes, (label, part) in zip(grid, parts, strict=False):
-            image = on(axes, part, (x, y), norm)
+            image, along = on(axes, part, (x, y), norm)
             axes.set_title(label)
         for axes in grid[len(parts) :]:
             axes.set_visible(False)
@@ -61,11 +65,13 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
         bar.ax.minorticks_off()
         bar.ax.yaxis.set_major_formatter(lambda value, _place: f"{value:g}")
         bar.set_label(_label(table))
-        figure.suptitle(layout.title(values))
+        labels.entitle(figure, layout.title(values))
+        labels.legend(figure, along.explained())
+        labels.grow(figure, along.height + labels.fit_titles(figure))
     return figure
 
 
-def on(axes: Axes, part: pd.DataFrame, sides: tuple[str, str], norm: Normalize | None = None) -> AxesImage:
+def on(axes: Axes, part: pd.DataFrame, sides: tuple[str, str], norm: Normalize | None = None) -> Drawn:
     """Draws the cells of `part` on `axes`; `sides` are the axes along x and y."""
     columns, rows = ([str(value) for value in part[side].unique()] for side in sides)
     means = np.full((len(rows), len(columns)), np.nan)
@@ -80,9 +86,9 @@ def on(axes: Axes, part: pd.DataFrame, sides: tuple[str, str], norm: Normalize |
             fontsize=6.5, color="white" if dark else style.BLACK,
         )  # fmt: skip
     axes.tick_params(length=0)
-    axes.set_xticks(range(len(columns)), columns)
-    axes.set_yticks(range(len(rows)), rows)
-    return axes.imshow(means, cmap=COLOURS, norm=norm, aspect="auto", interpolation="none")
+    image = axes.imshow(means, cmap=COLOURS, norm=norm, aspect="auto", interpolation="none")
+    axes.set_yticks(range(len(rows)), [labels.beside(row) for row in rows])
+    return image, labels.along(axes, columns)
 
 
 def _words(mean: float, ends: tuple[float, float]) -> str:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from tailback.plots import layout, many, style
+from tailback.plots import labels, layout, many, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Axes_, Choice, Look, Roles
 
@@ -25,7 +25,7 @@ INTERVAL = "95 % interval"
 """What bands around means over repetitions are."""
 
 APART = 5.0
-"""Ratio between the largest values of panels from which each panel has its own scale."""
+"""Ratio between the largest values of panels from which they do not share a scale."""
 
 
 @dataclass(frozen=True)
@@ -60,36 +60,69 @@ def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
         )
     across = min(across, len(parts))
     down = math.ceil(len(parts) / across)
-    alone = _scales_apart(parts, panels.height)
+    share = _shared(parts, panels.height, across if len(columns) == 2 and across * down == len(parts) else None)
     with mpl.rc_context({**style.STYLE, "axes.grid.axis": "both"}):
         figure = Figure(figsize=_size(across, down), layout="constrained")
-        grid = list(figure.subplots(down, across, squeeze=False, sharex=not alone, sharey=not alone).ravel())
-        for panel, (label, part) in zip(grid, parts, strict=False):
+        together = share == "all"
+        grid = list(figure.subplots(down, across, squeeze=False, sharex=together, sharey=share).ravel())
+        groups = _groups(share, len(parts), across)
+        for panel, (label, part), group in zip(grid, parts, groups, strict=False):
             on(panel, part, panels.paint, (axes, shown))
-            panels.scale(panel, part if alone else table)
+            same = [other for (_, other), its in zip(parts, groups, strict=True) if its == group]
+            panels.scale(panel, table if together else pd.concat(same))
             panel.set_title(label)
         for panel in grid[len(parts) :]:
             panel.set_visible(False)
         _name_axes(grid, (across, len(parts)), panels)
-        figure.suptitle(layout.title(axes))
+        labels.entitle(figure, layout.title(axes))
         _legend(figure, axes, shown, panels if _has_bands(table) else replace(panels, band=None))
+        labels.grow(figure, labels.fit_titles(figure))
     return figure
 
 
 def _order(values: Axes_, columns: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
     """The axes of the panels, the horizontal one last, and the number of columns."""
     if len(columns) == 2:
-        down, across = sorted(columns, key=lambda axis: len(values[axis]))
+        few, more = sorted(columns, key=lambda axis: len(values[axis]))
+        down, across = (few, more) if len(values[more]) <= MAX_ACROSS else (more, few)
         if len(values[across]) <= MAX_ACROSS:
             return (down, across), len(values[across])
     return columns, ACROSS
 
 
-def _scales_apart(parts: list[tuple[str, pd.DataFrame]], height: str | None) -> bool:
+Shared = Literal["all", "row", "col", "none"]
+"""Which panels have the same scale."""
+
+
+def _shared(parts: list[tuple[str, pd.DataFrame]], height: str | None, across: int | None) -> Shared:
+    """All panels share a scale unless their values are far apart. Then those of a row or of a column of `across` panels
+    do, whichever are closer to each other, if rows and columns are two axes.
+    """
     if height is None:
-        return False
+        return "all"
     tops = [float(part[height].max()) for _, part in parts]
-    return max(tops) > APART * max(min(tops), 1e-9)
+    if _ratio(tops) <= APART:
+        return "all"
+    if across is None:
+        return "none"
+    by_row = max(_ratio(tops[start : start + across]) for start in range(0, len(tops), across))
+    by_column = max(_ratio(tops[place::across]) for place in range(across))
+    return "row" if by_row < by_column else "col"
+
+
+def _ratio(tops: list[float]) -> float:
+    return max(tops) / max(min(tops), 1e-9)
+
+
+def _groups(share: Shared, count: int, across: int) -> list[int]:
+    """The panels with the same scale have the same number."""
+    of: dict[Shared, list[int]] = {
+        "all": [0] * count,
+        "row": [place // across for place in range(count)],
+        "col": [place % across for place in range(count)],
+        "none": list(range(count)),
+    }
+    return of[share]
 
 
 def on(
@@ -138,4 +171,4 @@ def _legend(figure: Figure, values: Axes_, shown: Roles, panels: Panels) -> None
         handles.append(Line2D([], [], color=style.GREY, label=style.label(shown.hatch or "", value), **look))
     if panels.band:
         handles.append(Patch(facecolor=style.GREY, alpha=0.3, linewidth=0, label=panels.band))
-    style.legend(figure, handles)
+    labels.legend(figure, handles)

@@ -16,11 +16,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tailback.advice import Front, fronts
-from tailback.plots import layout, style
+from tailback.plots import labels, layout, style
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results
 
 ACROSS = 3
+UNDER = "under"
+"""Column with how many equal points are drawn above a point."""
+
+WIDER = 4.0
+"""Points by which the marker of a point is larger than that of an equal one above it, so that both are seen."""
+
 MAX_NAMED = 6
 """Maximum number of points of a front that have a label."""
 
@@ -64,6 +70,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
         for axes in grid[::across]:
             axes.set_ylabel("Goodput (Mbit/s)")
         _legend(figure, table, styles)
+        labels.grow(figure, labels.fit_titles(figure))
     return figure
 
 
@@ -86,6 +93,7 @@ def on(axes: Axes, rows: pd.DataFrame, styles: Styles | None = None) -> None:
     colour, marker, names = styles or _styles(rows, AUTOMATIC)
     values = layout.axes_of(rows)
     shown = layout.Roles(None, colour, marker, ())
+    rows = rows.assign(**{UNDER: rows.groupby(["x", "y"]).cumcount(ascending=False)})
     if bool(rows["pareto"].any()):
         _stairs(axes, rows[rows["pareto"].astype(bool)])
     for (first, second), look in layout.looks(values, shown).items():
@@ -107,6 +115,7 @@ def _points(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
             f"{name}err": _whisker(row, name) for name in ("x", "y") if not math.isnan(row[f"{name} low"])
         }
         kind: dict[str, Any] = {"markersize": 5 if row["pareto"] else 3.5, "alpha": 1.0 if row["pareto"] else 0.6}
+        kind["markersize"] += WIDER * row[UNDER]
         face = look.colour if row["pareto"] else "white"
         axes.errorbar(
             row["x"], row["y"], fmt=look.marker, color=look.colour, markerfacecolor=face, elinewidth=0.7, zorder=3,
@@ -147,5 +156,8 @@ def _legend(figure: Figure, table: pd.DataFrame, styles: Styles) -> None:
             "markersize": 4,
         }
         handles.append(Line2D([], [], color=style.GREY, label=style.label(marker or "", value), **look))
+    if not table["pareto"].astype(bool).all():
+        hollow: dict[str, Any] = {"marker": "o", "markersize": 3.5, "markerfacecolor": "white", "alpha": 0.6}
+        handles.append(Line2D([], [], color=style.GREY, linestyle="none", label="beaten by another", **hollow))
     handles.append(Line2D([], [], color=style.GREY, linewidth=1.0, label="Pareto front"))
-    style.legend(figure, handles)
+    labels.legend(figure, handles)

@@ -7,6 +7,7 @@ never had more than a packet are left out.
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -62,8 +63,14 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != DEVICE]
     panels = (*choice.facet, *(axis for axis in varying if axis not in choice.facet))
     label = f"Queue ({table['unit'].iloc[0]})"
-    shown = lines.Panels(_paint, cwnd.scale, "Time (s)", label, height="value")
+    shown = lines.Panels(_paint, _scale, "Time (s)", label, height="value")
     return lines.draw(table, shown, replace(choice, colour=DEVICE, facet=panels))
+
+
+def _scale(axes: Axes, table: pd.DataFrame) -> None:
+    """Sets the limits of one panel: time, and lengths up to a little more than is measured."""
+    style.scale(axes, table.loc[table["measured"], "value"].to_numpy(dtype=np.float64), cwnd.top(table))
+    axes.set_xlim(0, float(table["t"].max()))
 
 
 def on(axes: Axes, table: pd.DataFrame) -> None:

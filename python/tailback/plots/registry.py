@@ -50,6 +50,8 @@ class Plot:
     draw: Callable[..., Figure]
     takes: str = ""
     """What `--metric` may be, for hints; empty if the plot takes no metric."""
+    parts: tuple[str, ...] = ()
+    """What distinguishes flows within a run, which `--colour` and `--facet` may name beside the axes."""
 
     def table(self, results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
         """The table of the plot, after a check of the user's choice."""
@@ -59,7 +61,7 @@ class Plot:
             )
             raise NotDrawable(f"`{self.name}` takes no --metric, and there is `{choice.metric}`\n  hint: {hint}")
         for axis in filter(None, (choice.x, choice.colour, *choice.facet)):
-            if axis not in results.axes:
+            if axis not in results.axes and axis not in self.parts:
                 raise NotDrawable(f"`{axis}` is not an axis of `{results.path}`\n  hint: {_axes_of(results, axis)}")
         return self.data(results, choice)
 
@@ -105,7 +107,13 @@ PLOTS: Mapping[str, Plot] = {
             "bar", "means of goodput, median TCP RTT and ping, with 95 % intervals; --metric", bar.data, bar.draw, ANY
         ),
         Plot("cdf", "distribution of TCP RTT, with 95 % bands; --metric ping, goodput", cdf.data, cdf.draw, SAMPLES),
-        Plot("fct", "flow completion time over size: a point per flow, medians by size", fct.data, fct.draw),
+        Plot(
+            "fct",
+            "flow completion time over size: a point per flow, medians by size",
+            fct.data,
+            fct.draw,
+            parts=(fct.GROUP,),
+        ),
         Plot("scatter", "goodput against ping, a point per repetition, with ellipses", scatter.data, scatter.draw, ANY),
         Plot(
             "pareto",
@@ -136,7 +144,9 @@ PLOTS: Mapping[str, Plot] = {
             aggregates.draw_rtt,
             "up, down",
         ),
-        Plot("airtime", "share of each Wi-Fi station in the airtime", aggregates.data_of_airtime, bar.draw),
+        Plot(
+            "airtime", "share of each Wi-Fi station in the airtime", aggregates.data_of_airtime, aggregates.draw_airtime
+        ),
         Plot("air", "each PPDU on the air over 20 ms, or --metric MS", air.data, air.draw, "a number of milliseconds"),
         Plot(
             "queue",

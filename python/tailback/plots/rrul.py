@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from tailback.plots import bins, layout, many, style
+from tailback.plots import bins, labels, layout, many, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results, RunFolder
@@ -131,9 +131,10 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
             highest = float(many.tops(table)[table["panel"] == panel].max())
             grid[row, 0].set_ylim(0, highest * 1.08 if highest > 0 else 1)
             grid[row, 0].set_ylabel(f"{panel} ({UNITS[panel]})")
-        figure.suptitle(layout.title(values))
+        labels.entitle(figure, layout.title(values))
         handles = [mpl.lines.Line2D([], [], color=colour, label=name) for name, colour in looks.items()]
-        style.legend(figure, [*handles, *((many.key(),) if many.summarised(table) else ())])
+        labels.legend(figure, [*handles, *((many.key(),) if many.summarised(table) else ())])
+        labels.grow(figure, labels.fit_titles(figure))
         figure.align_ylabels()
     return figure
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from tailback.plots import layout, style
+from tailback.plots import labels, layout, style
 from tailback.plots.layout import AUTOMATIC, Axes_, Choice, Look, Roles, roles
 
 
@@ -55,16 +55,18 @@ def draw(table: pd.DataFrame, painter: Painter, choice: Choice = AUTOMATIC) -> F
     with mpl.rc_context(style.STYLE):
         figure = Figure(figsize=_size(table, panels, columns), layout="constrained")
         grid = figure.subplots(len(panels), len(columns), squeeze=False, sharex="col", sharey="row")
+        along = labels.Ticks(())
         for row, panel in enumerate(panels):
             for place, (label, part) in enumerate(columns):
-                on(grid[row, place], part[part["panel"] == panel], painter, (axes, shown))
+                along = on(grid[row, place], part[part["panel"] == panel], painter, (axes, shown))
                 if row == 0:
                     grid[row, place].set_title(label)
             _finish_row(grid[row], table[table["panel"] == panel], painter)
         for axis in grid[-1]:
             axis.set_xlabel(shown.x or "")
-        figure.suptitle(layout.title(axes))
-        legend(figure, axes, shown, painter.explained())
+        labels.entitle(figure, layout.title(axes))
+        legend(figure, axes, shown, [*along.explained(), *painter.explained()])
+        labels.grow(figure, along.height + labels.fit_titles(figure))
         figure.align_ylabels()
     return figure
 
@@ -79,9 +81,9 @@ STICK = 0.8
 """Width of a mark as a share of its slot."""
 
 
-def on(axes: Axes, part: pd.DataFrame, painter: Painter, grid: tuple[Axes_, Roles] | None = None) -> None:
-    """Draws the rows of one panel on `axes`: the values of the grid, and which axis is shown by what, follow from the
-    rows where they are not given.
+def on(axes: Axes, part: pd.DataFrame, painter: Painter, grid: tuple[Axes_, Roles] | None = None) -> labels.Ticks:
+    """Draws the rows of one panel on `axes`, and returns its labels along x: the values of the grid, and which axis is
+    shown by what, follow from the rows where they are not given.
     """
     values, shown = grid or (layout.axes_of(part), roles(layout.axes_of(part)))
     ticks = values[shown.x] if shown.x else [""]
@@ -94,13 +96,12 @@ def on(axes: Axes, part: pd.DataFrame, painter: Painter, grid: tuple[Axes_, Role
             if rows is not None:
                 centre = tick + (look.place - (len(side_by_side) - 1) / 2) * width
                 painter.paint(axes, rows.iloc[0], (centre, width * 0.84), look)
-    axes.set_xticks(range(len(ticks)), ticks)
+    along = labels.along(axes, ticks)
     axes.set_xlim(-0.5, len(ticks) - 0.5)
     for border in range(1, len(ticks)):
         axes.axvline(border - 0.5, color="#d9d9d9", linewidth=0.5, zorder=0)
     axes.tick_params(axis="x", length=0)
-    if shown.x and max(map(len, ticks)) * len(ticks) > 60:
-        axes.tick_params(axis="x", rotation=30)
+    return along
 
 
 def _finish_row(row: Sequence[Axes], rows: pd.DataFrame, painter: Painter) -> None:
@@ -130,4 +131,4 @@ def legend(figure: Figure, values: Axes_, shown: Roles, marks: Sequence[Artist] 
                   label=style.label(shown.hatch, value))
             for value, hatch in style.hatches(values[shown.hatch]).items()
         ]  # fmt: skip
-    style.legend(figure, [*handles, *marks])
+    labels.legend(figure, [*handles, *marks])

@@ -9,11 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import TextPath
 from matplotlib.ticker import NullFormatter
 
 PAGE_WIDTH = 7.16
@@ -73,12 +69,6 @@ STYLE: Any = {
     "svg.hashsalt": "tailback",
 }
 
-POINTS = 72
-"""Points of an inch."""
-
-MAX_LEGEND = 8
-"""Maximum number of columns of a legend."""
-
 DECADES = 20
 """Ratio of the largest to the smallest value from which an axis is logarithmic."""
 
@@ -95,36 +85,6 @@ def colours(values: Sequence[str]) -> dict[str, str]:
 def hatches(values: Sequence[str]) -> dict[str, str]:
     """A hatch for each value, none for the first."""
     return {value: HATCHES[place % len(HATCHES)] for place, value in enumerate(values)}
-
-
-def legend(figure: Figure, handles: Sequence[Artist]) -> None:
-    """A legend below the panels, in as many rows as its labels need."""
-    if handles:
-        columns = _columns(figure, handles)
-        figure.legend(handles=list(handles), loc="outside lower center", ncols=columns, handlelength=1.6)
-
-
-def fit_legends(figure: Figure) -> None:
-    """Arranges the legends of a figure anew after its width has changed."""
-    for found in figure.legends:
-        found.set_ncols(_columns(figure, [each for each in found.legend_handles if each is not None]))
-
-
-def _columns(figure: Figure, handles: Sequence[Artist]) -> int:
-    """The largest number of columns of a legend that fits the width of the figure."""
-    size = float(STYLE["legend.fontsize"])
-    font = FontProperties(family=STYLE["font.sans-serif"], size=size)
-    # Beside its label, an entry has a handle, a gap behind it, and a gap to the next column, in font sizes.
-    around = (1.6 + 0.8 + float(STYLE["legend.columnspacing"])) * size
-    labels = [str(each.get_label()) or " " for each in handles]
-    widths = [TextPath((0, 0), text, prop=font).get_extents().width + around for text in labels]
-    room = figure.get_figwidth() * POINTS - 2 * size
-    fitting = (
-        count
-        for count in range(min(len(handles), MAX_LEGEND), 0, -1)
-        if sum(max(part) for part in np.array_split(widths, count)) <= room
-    )
-    return next(fitting, 1)
 
 
 def label(axis: str, value: str) -> str:
@@ -188,6 +148,11 @@ def spans_decades(values: Values) -> bool:
     return len(positive) > 0 and float(positive.max()) > DECADES * float(positive.min())
 
 
+def short_number(value: float, _place: float) -> str:
+    """`100`, `1k`, `10k`, `1M`: for quantities that span many decades, as sizes in bytes do."""
+    return _with_suffix(value) if abs(value) >= SUFFIXES[-1][0] else f"{value:g}"
+
+
 SUFFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 LONGEST = 1e5
 """Numbers from here on have a suffix: `100k`."""
@@ -197,5 +162,9 @@ def _plain_number(value: float, _place: float) -> str:
     """`0.5`, `100`, `20000`, `1M`."""
     if abs(value) < LONGEST:
         return f"{value:g}"
+    return _with_suffix(value)
+
+
+def _with_suffix(value: float) -> str:
     scale, suffix = next((scale, suffix) for scale, suffix in SUFFIXES if abs(value) >= scale)
     return f"{value / scale:g}{suffix}"

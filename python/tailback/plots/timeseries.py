@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from msgspec import Struct
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, many, style
+from tailback.plots import bins, labels, many, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.plots.offered import one_of
@@ -111,8 +111,8 @@ def _of_run(read: Read) -> pd.DataFrame:
     table = pd.concat(parts, ignore_index=True)
     start, end = (edge / NANOSECONDS for edge in run.window_ns)
     table[WINDOW] = (table["t"] >= start) & (table["t"] < end)
-    labels: dict[str, str | int] = {**run.axes, "repetition": run.repetition}
-    for place, (axis, value) in enumerate(labels.items()):
+    places: dict[str, str | int] = {**run.axes, "repetition": run.repetition}
+    for place, (axis, value) in enumerate(places.items()):
         table.insert(place, axis, value)
     return table
 
@@ -210,7 +210,7 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
         grid = figure.subplots(len(panels), len(runs), squeeze=False, sharex=True, sharey="row")
         looks = _looks(table)
         same = [axis for axis in axes if axis not in varying]
-        figure.suptitle(", ".join(_values(table, same)))
+        labels.entitle(figure, ", ".join(_values(table, same)))
         for column, (label, part) in enumerate(runs):
             grid[0, column].set_title(label)
             grid[-1, column].set_xlabel("Time (s)")
@@ -220,6 +220,7 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
         for row, panel in enumerate(panels):
             _finish_row(grid[row], table[table["panel"] == panel])
         _legend(figure, looks, (many.key(),) if many.summarised(table) else ())
+        labels.grow(figure, labels.fit_titles(figure))
         figure.align_ylabels()
     return figure
 
@@ -276,8 +277,20 @@ def _draw_panel(axes: Axes, part: pd.DataFrame, looks: Mapping[str, Look]) -> No
     for name, look in looks.items():
         series = rows.get(name)
         if series is not None:
+            series = _from_start(series, _width(part["t"])) if drawstyle == "steps-pre" else series
             many.band(axes, series, look["color"], "pre" if drawstyle == "steps-pre" else None)
             axes.plot(series["t"].to_numpy(), series["value"].to_numpy(), **{**look, "drawstyle": drawstyle})
+
+
+def _width(ends: "pd.Series[float]") -> float:
+    """The width of bins with these ends; the first bin begins at 0."""
+    return float(np.diff(np.unique([0.0, *ends])).min())
+
+
+def _from_start(series: pd.DataFrame, width: float) -> pd.DataFrame:
+    """The series with the start of its first bin, without which the step to its end would not be drawn."""
+    first = series.iloc[:1]
+    return pd.concat([first.assign(t=first["t"] - width), series])
 
 
 def _shade_outside(axes: Axes, run: pd.DataFrame) -> None:
@@ -307,9 +320,9 @@ def _legend(figure: Figure, looks: Mapping[str, Look], bands: Sequence[Artist]) 
     alike = len(flows) > MAX_FLOWS and not bands
     if alike:
         shown = {name: look for name, look in looks.items() if name not in flows[1:]}
-    labels = [f"{len(flows)} flows" if alike and name == flows[0] else name for name in shown]
+    names = [f"{len(flows)} flows" if alike and name == flows[0] else name for name in shown]
     handles = [
         mpl.lines.Line2D([], [], **{**look, "markersize": 4}, label=label)
-        for look, label in zip(shown.values(), labels, strict=True)
+        for look, label in zip(shown.values(), names, strict=True)
     ]
-    style.legend(figure, [*handles, *bands])
+    labels.legend(figure, [*handles, *bands])

@@ -239,3 +239,10 @@ def test_a_control_of_the_users_own_leaves_the_axis_one_that_can_be_chosen(tmp_p
     (tmp_path / "mine.py").write_text("class Mine:\n    pass\n")
     experiment = scenario.loads(f"{PATHS}  cc: [cubic, {{python: {tmp_path / 'mine.py'}}}]\n")
     assert conditions(list(experiment.axes), [(run.axes, run.scenario) for run in experiment.runs()]) == []
+
+
+def test_gain_of_less_than_half_a_percent_does_not_put_a_costly_point_on_the_front() -> None:
+    cost = np.array([26.0, 116.0, 130.0])
+    assert list(undominated(cost, np.array([47.80, 47.81, 47.80]))) == [True, False, False]
+    # Small steps add up: what is beaten by less than that does not beat others.
+    assert list(undominated(cost, np.array([100.0, 100.4, 100.8]))) == [True, False, True]

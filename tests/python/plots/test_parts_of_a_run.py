@@ -3,6 +3,8 @@
 import struct
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.lines import Line2D
 
@@ -10,7 +12,7 @@ from command import in_process
 from tailback.analysis import bin_width_ns
 from tailback.analysis.parts import parts
 from tailback.analysis.registry import headline_of
-from tailback.plots import PLOTS, Choice, NotDrawable, style
+from tailback.plots import PLOTS, Choice, NotDrawable, labels, style
 from tailback.results import Results, open_results
 
 FILE = """\
@@ -138,7 +140,7 @@ def test_a_legend_has_as_many_rows_as_its_labels_need() -> None:
     figure = Figure(figsize=(3.5, 2.0), layout="constrained")
     figure.subplots()
     names = [f"a rather long name of a series {number}" for number in range(4)]
-    style.legend(figure, [Line2D([], [], label=name) for name in names])
+    labels.legend(figure, [Line2D([], [], label=name) for name in names])
     figure.canvas.draw()
     box = figure.legends[0].get_window_extent()
     assert box.x0 >= 0
@@ -160,3 +162,78 @@ def test_the_legend_says_what_boxes_and_whiskers_are(results: Results) -> None:
     figure = PLOTS["box"].draw(PLOTS["box"].table(results))
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == ["25th to 75th percentile", "median", "5th to 95th"]
+
+
+def test_the_first_bin_of_goodput_is_drawn_from_its_start(results: Results) -> None:
+    table = PLOTS["timeseries"].table(results, Choice(metric="goodput"))
+    for line in PLOTS["timeseries"].draw(table).axes[0].lines:
+        t, values = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+        assert t[0] == pytest.approx(0.0)
+        assert values[0] == values[1]
+
+
+def windows(control: str, buffer: str, values: list[float]) -> pd.DataFrame:
+    """Rows of the table of `cwnd`."""
+    head = {"cc": control, "buffer": buffer, "flow": "up", "panel": "cwnd", "unit": "segments", "measured": True}
+    return pd.DataFrame({**head, "t": range(len(values)), "value": values})
+
+
+def test_windows_of_close_configurations_have_one_linear_scale() -> None:
+    table = pd.concat([windows("bbr", "20", [100, 4, 100]), windows("cubic", "20", [20, 10, 15])])
+    panels = PLOTS["cwnd"].draw(table).axes
+    assert {(axes.get_yscale(), axes.get_ylim()) for axes in panels} == {("linear", (0, 108))}
+
+
+def test_windows_that_are_far_apart_share_a_scale_with_those_of_the_same_buffer() -> None:
+    tops = {"20": 10.0, "400": 100.0}
+    table = pd.concat(
+        [windows(control, buffer, [1, top + extra]) for control, extra in (("bbr", 0.0), ("cubic", 2.0))
+         for buffer, top in tops.items()]
+    )  # fmt: skip
+    panels = PLOTS["cwnd"].draw(table).axes
+    assert {axes.get_title().partition(", ")[2]: axes.get_ylim()[1] for axes in panels} == {
+        "buffer 20": pytest.approx(12 * 1.08), "buffer 400": pytest.approx(102 * 1.08),
+    }  # fmt: skip
+    assert all(axes.get_yscale() == "linear" for axes in panels)
+
+
+def test_each_of_two_axes_has_the_rows_or_the_columns_of_panels() -> None:
+    controls = ["cubic", "bbr", "reno", "bic", "nv", "yeah", "vegas"]
+    table = pd.concat([windows(control, buffer, [1, 2]) for control in controls for buffer in ("20", "100")])
+    panels = PLOTS["cwnd"].draw(table).axes
+    rows = [panels[place : place + 2] for place in range(0, len(panels), 2)]
+    expected = [[f"{control}, buffer 20", f"{control}, buffer 100"] for control in controls]
+    assert [[axes.get_title() for axes in row] for row in rows] == expected
+    assert all(left.bbox.y0 == right.bbox.y0 for left, right in rows)
+
+
+def trade_offs() -> pd.DataFrame:
+    """A table of `pareto`: two equal points, and one that they beat."""
+    head = {"panel": "", "unit": "ping p99 (ms)", "n": 1, "on front": float("nan")}
+    nan = dict.fromkeys(("x low", "x high", "y low", "y high"), float("nan"))
+    points = {"20": (10.0, 5.0, True), "100": (10.0, 5.0, True), "400": (20.0, 4.0, False)}
+    rows = [
+        {"buffer": buffer, "x": x, "y": y, "pareto": pareto, **head, **nan} for buffer, (x, y, pareto) in points.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_the_legend_of_a_front_has_the_hollow_points() -> None:
+    words = [text.get_text() for text in PLOTS["pareto"].draw(trade_offs()).legends[0].get_texts()]
+    assert words[-2:] == ["beaten by another", "Pareto front"]
+    alone = PLOTS["pareto"].draw(trade_offs().iloc[:2])
+    assert "beaten by another" not in [text.get_text() for text in alone.legends[0].get_texts()]
+
+
+def test_of_equal_points_of_a_front_each_is_seen() -> None:
+    lines = PLOTS["pareto"].draw(trade_offs()).axes[0].lines
+    below, above = (line for line in lines if line.get_marker() == "o" and 10.0 in np.asarray(line.get_xdata()))
+    assert below.get_markersize() > above.get_markersize() + 2
+    assert below.get_color() != above.get_color()
+
+
+def test_sizes_of_flows_have_suffixes_from_a_thousand_on() -> None:
+    numbers = [style.short_number(value, 0) for value in (100, 1000, 10_000, 100_000, 1e6)]
+    assert numbers == ["100", "1k", "10k", "100k", "1M"]
+    table = pd.DataFrame({"cc": "cubic", "repetition": 1, "series": "a", "x": [900.0, 2e6], "y": [1.0, 2.0]})
+    assert PLOTS["fct"].draw(table).axes[0].xaxis.get_major_formatter()(10_000, 0) == "10k"

@@ -2,9 +2,10 @@
 
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 
 from fake_backend import FakeBackend, Nobody, grid
-from tailback.plots import PLOTS, Choice, NotDrawable
+from tailback.plots import PLOTS, Choice, NotDrawable, style
 from tailback.results import Results, claim, open_results
 from tailback.sweep import Sweep, run_all
 
@@ -59,3 +60,36 @@ def test_airtime_is_of_each_station(found: Results) -> None:
 def test_unknown_words_are_refused_in_wifi_figures(found: Results, name: str, metric: str, told: str) -> None:
     with pytest.raises(NotDrawable, match=told):
         PLOTS[name].data(found, Choice(metric=metric))
+
+
+def test_airtime_of_all_stations_has_one_scale() -> None:
+    shares = {"phone": 0.1, "tv": 0.5}
+    head = {"unit": "", "n": 1, "low": float("nan"), "high": float("nan")}
+    rows = [{"cc": "cubic", "panel": f"Airtime of {name}", "mean": share, **head} for name, share in shares.items()]
+    limits = [axes.get_ylim() for axes in PLOTS["airtime"].draw(pd.DataFrame(rows)).axes]
+    assert limits == [pytest.approx((0.0, 0.54))] * 2
+
+
+def ppdus(*rows: tuple[str, str, int, int]) -> pd.DataFrame:
+    """A table of `air`: sender, receiver, received MPDUs of two, colliders."""
+    columns = ["ppdu.from", "ppdu.to", "ppdu.received", "ppdu.colliders"]
+    table = pd.DataFrame(rows, columns=columns)
+    rest = {"ppdu.mpdus": 2, "ppdu.duration_us": 10, "ppdu.tries": 0, "ppdu.access_us": 100}
+    return table.assign(panel="x", unit="ms", t=1.0, x=range(len(table)), share=20.0, **rest)
+
+
+def test_ppdus_of_an_access_point_have_the_colours_of_their_stations() -> None:
+    figure = PLOTS["air"].draw(ppdus(("router", "tv", 2, 0), ("router", "phone", 2, 0), ("tv", "router", 2, 0)))
+    to_tv, to_phone, from_tv = (patch.get_facecolor() for patch in figure.axes[0].patches)
+    assert to_tv == from_tv
+    assert to_tv != to_phone
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert words[:2] == ["to tv", "to phone"]
+    assert "waiting for access" in words
+
+
+def test_a_collided_frame_is_grey_to_its_outline() -> None:
+    figure = PLOTS["air"].draw(ppdus(("router", "tv", 0, 1), ("router", "tv", 1, 0)))
+    collided, lost = (patch.get_edgecolor() for patch in figure.axes[0].patches)
+    assert to_hex(collided) == style.GREY
+    assert to_hex(lost) == style.BLACK

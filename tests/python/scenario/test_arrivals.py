@@ -303,3 +303,20 @@ def test_a_flow_that_does_not_end_is_counted(tmp_path: Path) -> None:
     (run,) = tailback.run(file, out=tmp_path / "out").runs
     assert run.summary["flows_unfinished"] == 1
     assert "flow_completion_s" not in run.summary
+
+
+def test_completion_times_are_drawn_by_entry_of_traffic(tmp_path: Path) -> None:
+    entries = ("web, bytes: 100kb", "mail, bytes: 20kb, group: post", "news, bytes: 30kb, group: post")
+    lines = "\n  - ".join(f"{{tcp: server -> client, name: {entry}}}" for entry in entries)
+    file = tmp_path / "x.yaml"
+    file.write_text((FILE % lines).replace("10s", "2s"), encoding="utf-8")
+    results = tailback.run(file, out=tmp_path / "out")
+    fct = plots.find_plot("fct")
+    assert "group" not in fct.table(results)
+    by_group = plots.Choice(colour="group")
+    table = fct.table(results, by_group)
+    assert dict(zip(table["series"], table["group"], strict=True)) == {"web": "web", "mail": "post", "news": "post"}
+    labels = [text.get_text() for text in fct.draw(table, by_group).legends[0].get_texts()]
+    assert sorted(labels) == ["post", "web"]
+    with pytest.raises(plots.NotDrawable, match="not an axis"):
+        plots.find_plot("cdf").table(results, by_group)
