@@ -103,7 +103,9 @@ fn below_550_kbit_each_packet_is_paced() {
 #[test]
 fn a_packet_that_waited_for_its_departure_time_does_not_halve_the_next_gap() {
     let mut rig = Rig::of("fq", &[("maxrate", 10_000_000)]);
-    [1, 2_000, 2_001].iter().for_each(|&us| drop(rig.enqueue(at(us, charged(0, 1514)))));
+    for us in [1, 2_000, 2_001] {
+        rig.enqueue(at(us, charged(0, 1514)));
+    }
     let times: Vec<u64> = departures(&mut rig).into_iter().map(|(_, us)| us).collect();
     assert_eq!(times[2] - times[1], 1_211, "the time of 1514 bytes at 10 Mbit/s: {times:?}");
 }
@@ -121,7 +123,9 @@ fn late_packets_count_as_marked_whether_they_can_carry_a_mark_or_not() {
 fn which_packets_of_no_socket_share_a_queue_depends_on_the_secret_of_the_run() {
     let together = |secrets_before: u32| {
         let mut rig = Rig::of("fq", &[("orphan_mask", 1)]);
-        (0..secrets_before).for_each(|_| drop(rig.draws.next_u32()));
+        for _ in 0..secrets_before {
+            rig.draws.next_u32();
+        }
         [0, 1].iter().for_each(|&flow| rig.fill(1, &at(1000, packet(flow, 100))));
         rig.counter("flows") == 1
     };
