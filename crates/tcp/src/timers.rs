@@ -329,10 +329,12 @@ impl Sender {
         self.arm(TimerKind::Retransmission, left.map_or(rto, |left| rto.min(left.max(self.settings.jiffy))));
     }
 
-    /// The timeout is not doubled. [linux-6.12 tcp_timer.c tcp_retransmit_timer]
+    /// The timeout is not doubled: of a thin flow that this side has not closed. [linux-6.12 tcp_timer.c tcp_retransmit_timer]
     fn stays_linear(&self) -> bool {
         let thin = self.scoreboard.packets_out() < THIN && self.window.ssthresh < Segs::INFINITE;
-        thin && self.settings.thin_linear_timeouts && self.recovery.retransmits <= THIN_LINEAR_RETRIES
+        let established = !self.stream.fin_queued;
+        let linear = thin && established && self.settings.thin_linear_timeouts;
+        linear && self.recovery.retransmits <= THIN_LINEAR_RETRIES
     }
 
     /// The peer's window is closed, or the device refused the only packet. [linux-6.12 tcp_timer.c tcp_probe_timer]

@@ -203,6 +203,27 @@ fn with_txrehash_at_zero_and_before_linux_4_9_the_hash_stays() {
     assert_eq!(kept, ["linux-3.10", "freebsd-9"]);
 }
 
+/// `net.ipv4.tcp_thin_linear_timeouts`. [linux-6.12 tcp_timer.c tcp_retransmit_timer]
+#[test]
+fn the_timeouts_of_a_thin_flow_are_linear_until_its_application_closes() {
+    let gaps = |closes: bool| {
+        let mut setup = Setup::new(window_control(10, 10, |cwnd| cwnd / 2), ms(100));
+        setup.settings.thin_linear_timeouts = true;
+        let mut script = Script::connect(setup);
+        script.write(2);
+        if closes {
+            script.close();
+        }
+        script.at(ms(4_000));
+        let times: Vec<_> =
+            script.transmissions().iter().filter(|sent| sent.number == 0).map(|sent| sent.at).collect();
+        times.windows(2).skip(1).map(|pair| (pair[1] - pair[0]).as_millis()).collect::<Vec<u64>>()
+    };
+    let (linear, doubled) = (gaps(false), gaps(true));
+    assert!(linear.len() >= 5 && linear[..5].iter().all(|gap| gap.abs_diff(linear[0]) <= 40), "{linear:?}");
+    assert!(doubled.len() >= 2 && doubled.windows(2).all(|pair| pair[1] >= 2 * pair[0] - 80), "{doubled:?}");
+}
+
 #[test]
 fn a_timeout_in_the_same_window_cuts_ssthresh_only_once() {
     let mut script = flight_of_ten(ms(100));
