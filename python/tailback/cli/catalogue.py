@@ -41,6 +41,9 @@ def explained(text: str) -> list[Explanation]:
             return _chain(words.control(text, registry.congestion_controls), registry.congestion_controls)
         if kind in {row.name for row in registry.drivers}:
             return _chain(words.driver(text, registry.drivers), registry.drivers)
+        needy = next((row for row in registry.qdiscs if row.name == text.strip() and _requires(row)), None)
+        if needy is not None:
+            return documented(needy)
         if kind in {row.name for row in registry.qdiscs}:
             return _chain(words.discipline(text, registry.qdiscs), registry.qdiscs)
         return _other(text.strip(), registry)
@@ -60,6 +63,11 @@ def _other(word: str, registry: CoreRegistry) -> list[Explanation]:
     if not found:
         raise _unknown(word, registry)
     return found
+
+
+def _requires(row: Row) -> bool:
+    """Whether this algorithm cannot be used without options."""
+    return any(parameter.required for parameter in row.parameters)
 
 
 def documented(row: Row) -> list[Explanation]:

@@ -10,7 +10,9 @@ import pytest
 
 from command import in_process
 from tailback import backends
+from tailback.algorithms import CoreRegistry
 from tailback.cli import completions, topics
+from tailback.cli.catalogue import explained
 from tailback.scenario import flows, lint
 from tailback.scenario.lint import WARNINGS
 from tailback.scenario.schema.traffic import PresetName
@@ -116,3 +118,11 @@ def test_without_a_kind_all_kinds_are_listed() -> None:
     assert [line.split()[0] for line in listed.splitlines()] == list(completions.KINDS)
     assert "A FIFO at the bottleneck" in in_process("list", "warning").stdout
     assert "net.ipv4.tcp_sack" in in_process("list", "sysctl").stdout
+
+
+def test_every_discipline_is_explained_by_its_name_alone_also_if_it_needs_options() -> None:
+    for row in CoreRegistry().qdiscs:
+        first = explained(row.name)[0]
+        assert first.heading == f"{row.name}: {row.summary}"
+        required = {parameter.name for parameter in row.parameters if parameter.required}
+        assert required <= {shown.name for shown in first.parameters if shown.default == "required"}
