@@ -8,6 +8,7 @@ from tailback.qdiscs import forms
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
 from tailback.tc.options import NOT_GIVEN_IF_ZERO, Form, Grammar, Options, Table, Words, keyword, one_of
 from tailback.tc.printing import microseconds, rate, size
+from tailback.tc.units import time_word
 from tailback.tc.writing import Units, word_of
 
 _TINS = ("diffserv3", "besteffort", "diffserv4", "diffserv8", "precedence")
@@ -83,6 +84,28 @@ def _keywords() -> dict[str, Form]:
             found |= one_of(option, *words)
     found |= {name: keyword(rtt=nanoseconds) for name, nanoseconds in _ROUND_TRIPS.items()}
     return found | {name: keyword(**link) for name, link in _LINKS.items()}
+
+
+def _meanings() -> Iterator[tuple[str, str]]:
+    yield "unlimited", "no `bandwidth`"
+    for option, parameter in (("ingress", "egress"), ("split_gso", "no-split-gso")):
+        yield parameter, f"the opposite of `{option}`"
+    yield "split-gso", "the default"
+    for name, nanoseconds in _ROUND_TRIPS.items():
+        yield name, f"rtt {time_word(nanoseconds)}"
+    for name, link in _LINKS.items():
+        if name != "raw":
+            yield name, _meaning_of(link)
+
+
+def _meaning_of(link: Options) -> str:
+    said = {
+        _LINK_OVERHEAD: f"{link.get(_LINK_OVERHEAD)} bytes more of overhead",
+        "overhead": f"overhead {link.get('overhead')}",
+        "mpu": f"mpu {link.get('mpu')}",
+        "framing": _FRAMINGS[link.get("framing", 0)],
+    }
+    return ", ".join(text for name, text in said.items() if name in link) or "nothing to add"
 
 
 def _words(options: Settings, units: Units) -> Iterator[str]:
@@ -173,6 +196,7 @@ ROW = Discipline(
         options=dict.fromkeys(("bandwidth", "rtt", "memlimit"), NOT_GIVEN_IF_ZERO),
         without_keyword=("tins", "isolation", "ack_filter", "framing", "raw", "split_gso", "undercharge"),
         forms=_keywords(),
+        keywords=dict(_meanings()),
         not_modelled={"autorate-ingress": "remove it and give the `bandwidth`"},
         added=_added,
     ),

@@ -87,6 +87,8 @@ class Discipline(Struct, frozen=True):
     """A usable form of it, if the bare kind drops all packets."""
     takes: Literal["any packet", "packets of filters"] = "any packet"
     """The packets that it accepts: any, or only those that a filter assigns to a class."""
+    tree: str = ""
+    """An example of its classes and filters, if it has any."""
     classes_by: str = ""
     """The option that determines its number of predefined classes."""
     above_classes: Sequence[str] = ()

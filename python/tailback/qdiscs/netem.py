@@ -143,6 +143,11 @@ ROW = Discipline(
             "rate": positional(*_RATE, below_zero=_BELOW_ZERO),
             "slot": _slot,
         },
+        keywords={
+            "latency": "the same as `delay`",
+            "drop": "the same as `loss`",
+            "slot": "minimum and maximum time between two delivery slots: slot 1ms 2ms packets 10",
+        },
         companions=((("distribution",), ("jitter",)), (("ecn",), ("loss", "p13", "p"))),
     ),
     writer=_words,

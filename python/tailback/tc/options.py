@@ -75,6 +75,8 @@ class Grammar(Struct, frozen=True):
     """Parameters without their own keyword, which forms set."""
     forms: Mapping[str, Form] = field(default_factory=dict)
     """Readers of the words after a keyword."""
+    keywords: Mapping[str, str] = field(default_factory=dict)
+    """The meaning of each keyword that is neither a parameter nor a value of a choice."""
     once: Sequence[str] = ()
     """Options that `tc` refuses to read twice."""
     companions: Sequence[tuple[Sequence[str], Sequence[str]]] = ()
