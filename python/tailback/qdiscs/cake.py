@@ -191,7 +191,8 @@ ROW = Discipline(
         parts="tins",
         more=_table,
     ),
-    kernel=InKernel(marks_in="tins"),
+    # A kernel without connection tracking refuses even `nonat`. [linux-6.12 sch_cake.c cake_change]
+    kernel=InKernel(left_out=("nat",), marks_in="tins"),
     grammar=Grammar(
         options=dict.fromkeys(("bandwidth", "rtt", "memlimit"), NOT_GIVEN_IF_ZERO),
         without_keyword=("tins", "isolation", "ack_filter", "framing", "raw", "split_gso", "undercharge"),

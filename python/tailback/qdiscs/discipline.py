@@ -61,6 +61,8 @@ class InKernel(Struct, frozen=True):
     comes: Literal["as a module", "with every kernel"] = "as a module"
     refused: Mapping[str, str] = field(default_factory=dict)
     """Options that backends with a kernel refuse, with remedies."""
+    left_out: Sequence[str] = ()
+    """Options without an effect here, which a kernel is not told because it may refuse them."""
     no_device: tuple[str, str] | None = None
     """Why no device with a kernel can have it, and the remedy."""
     refused_by: Literal["the kernel", "Tailback"] = "the kernel"
