@@ -43,8 +43,8 @@ class Shown(Struct, frozen=True):
     """Counters that are fractions from 0 to 1."""
     among_options: Sequence[str] = ()
     """Counters that `tc` has among the options."""
-    values_alone: Sequence[str] = ()
-    """Options that are printed without their name."""
+    words: Callable[[Mapping[str, Any]], Iterator[str]] | None = None
+    """Formats its options for `tc -s`; without it they are names and values."""
     class_counters: Sequence[Line] = ()
     """The counters of a class that are specific to it, by line."""
     units: Mapping[str, Printed] = field(default_factory=dict)

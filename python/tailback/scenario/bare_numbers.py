@@ -64,7 +64,7 @@ def _values_after(word: str, table: Table) -> Sequence[str]:
     if isinstance(form, Positional):
         return form.names
     parameter = table.parameter(table.grammar.aliases.get(word, word))
-    return (parameter.name,) if parameter is not None and form is None else ()
+    return (parameter.name,) if parameter is not None else ()
 
 
 def _of_value(parameter: Parameter, word: str, table: Table) -> Iterator[BareNumber]:
