@@ -120,6 +120,8 @@ def test_tab_offers_all_that_list_lists() -> None:
 
 
 def test_words_of_the_field_and_numbers_of_tables_are_explained() -> None:
+    assert "wan -> router: cake bandwidth 45mbit ingress" in in_process("explain", "ifb").stdout
+    assert in_process("explain", "SQM").stdout.startswith("SQM: a word of the field")
     assert "High latency under load" in in_process("explain", "bufferbloat").stdout
     assert in_process("explain", "A-MPDU").stdout.startswith("A-MPDU: a word of the field")
     said = in_process("explain", "rtt").stdout
