@@ -184,6 +184,11 @@ def driver(text: object, rows: Sequence[Row]) -> Algorithm:
     if not isinstance(text, str) or not text.split():
         raise WordError(f"`{shown(text)}` is not a driver", f"use one of: {_names(rows)}")
     words = text.split()
+    of_chip = [row for row in rows if words[0] in re.findall(r"[\w.]+", row.summary)]
+    if of_chip and words[0] not in (row.name for row in rows):
+        raise WordError(
+            f"`{shown(words[0])}` is not a driver", f"did you mean `{of_chip[0].name}`? {of_chip[0].summary}"
+        )
     return Algorithm(words[0], _options(words, _table(_known(words[0], rows, "driver"))))
 
 
