@@ -402,13 +402,14 @@ def _truncated_jitter(wire: Wire) -> Iterator[_Warning]:
 
 
 def _short_trace(case: _Case, wire: Wire) -> Iterator[_Warning]:
-    for trace in wire.link.trace:
+    there, back = wire.link.ends
+    ways = ("",) if wire.link.trace[0] == wire.link.trace[1] else (f" {there} -> {back}", f" {back} -> {there}")
+    for way, trace in zip(ways, wire.link.trace, strict=False):
         if trace is not None and trace.length_ns < case.keys.duration:
             length, times = time_word(trace.length_ns), case.keys.duration / trace.length_ns
-            text = f"the trace lasts {length} and is played {times:.1f} times"
+            text = f"the trace{way} lasts {length} and is played {times:.1f} times"
             remedy = f"nothing to do, or make `duration` {length}"
             yield _Warning("trace-repeats", "info", (*wire.place, "trace"), text, remedy)
-            return
 
 
 def _late_change(case: _Case, wire: Wire) -> Iterator[_Warning]:

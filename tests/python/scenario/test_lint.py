@@ -250,7 +250,24 @@ def test_a_trace_shorter_than_the_run_is_reported(tmp_path: Path) -> None:
     text = PATH.replace("rate: 10mbit", "trace: [short.trace, null]").replace(", KEYS", "")
     found = lint(loads(text, file=str(tmp_path / "x.yaml")))
     assert [(warning.code, warning.severity) for warning in found] == [("trace-repeats", "info")]
-    assert "is played 3.0 times" in found[0].text
+    assert "the trace router -> server lasts 10s and is played 3.0 times" in found[0].text
+
+
+def test_the_traces_of_two_directions_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "up.trace").write_text("1\n10000\n")
+    (tmp_path / "down.trace").write_text("1\n15000\n")
+    (tmp_path / "long.trace").write_text("1\n40000\n")
+
+    def texts(trace: str) -> list[str]:
+        text = PATH.replace("rate: 10mbit", f"trace: {trace}").replace(", KEYS", "")
+        return [warning.text for warning in lint(loads(text, file=str(tmp_path / "x.yaml")))]
+
+    assert texts("[up.trace, down.trace]") == [
+        "the trace router -> server lasts 10s and is played 3.0 times",
+        "the trace server -> router lasts 15s and is played 2.0 times",
+    ]
+    assert texts("[long.trace, down.trace]") == ["the trace server -> router lasts 15s and is played 2.0 times"]
+    assert texts("up.trace") == ["the trace lasts 10s and is played 3.0 times"]
 
 
 RED = "red limit 1mb min 100kb max 300kb avpkt 1000b burst 200 bandwidth 100mbit adaptive"
