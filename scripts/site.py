@@ -191,11 +191,11 @@ def _algorithm(family: str, row: Row) -> str:
     ]
     for title, explanation in zip(("Parameters", "Of its classes"), catalogue.documented(row), strict=False):
         cells = (
-            f"| `{each.name}` | {each.default} | {each.range} | {_escaped(each.meaning)} |"
+            f"| `{each.name}` | {each.default} | {each.values} | {_escaped(each.meaning)} |"
             for each in explanation.parameters
         )
         if explanation.parameters:
-            parts.append(f"## {title}\n\n| name | default | range | |\n|---|---|---|---|\n" + "\n".join(cells))
+            parts.append(f"## {title}\n\n| name | default | values | |\n|---|---|---|---|\n" + "\n".join(cells))
     return "\n\n".join(parts) + "\n"
 
 

@@ -26,6 +26,7 @@ APART: dict[str, str] = {
     "red limit 400000 min 30000 max 90000 avpkt 1000 probability 1.5": "likewise",
     "netem delay 10ms 2ms distribution uniform": "the manual names it, and no table of it is installed",
     "netem seed 42": _NEWER,
+    "cake bandwidth unlimited": "`tc` prints it and does not read it; we read both",
     "cake autorate-ingress": "not modelled",
     "cake bandwidth 20mbit autorate-ingress": "not modelled",
     "cake nat": _NO_CONNTRACK,

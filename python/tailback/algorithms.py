@@ -37,6 +37,11 @@ class CoreRegistry:
     def qdiscs(self) -> tuple[Row, ...]:
         return rows(_core().qdiscs())
 
+    def named(self, name: str) -> Row | None:
+        """The algorithm with this name, if any."""
+        everything = (*self.congestion_controls, *self.drivers, *self.qdiscs)
+        return next((row for row in everything if row.name == name), None)
+
     @cached_property
     def congestion_controls(self) -> tuple[Row, ...]:
         return rows(_core().congestion_controls())

@@ -337,6 +337,17 @@ mod tests {
     }
 
     #[test]
+    fn a_system_call_that_is_not_modelled_is_reported_beside_other_statements() {
+        let script = parse("0 sendfile(3, 4, 0, 10) = 10\n+0 < U 0:0(0) win 1\n+0 close(3) = 0\n");
+        let found: Vec<String> =
+            script.expect("well formed").unsupported.iter().map(|one| one.to_string()).collect();
+        assert_eq!(
+            found,
+            ["1: the system call `sendfile` is not modelled", "2: urgent data is not modelled"]
+        );
+    }
+
+    #[test]
     fn numbers_that_do_not_fit_are_refused_with_their_line() {
         let finding = parse("\n0 < . 1:1001(999) ack 1 win 5").expect_err("1001 - 1 is not 999");
         assert_eq!(finding.line, LineNumber(2));

@@ -244,7 +244,7 @@ pub const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "mt76",
-        summary: "MediaTek 802.11n to ax: FQ-CoDel per station and airtime fairness above firmware limited by AQL",
+        summary: "MediaTek (as mt7915), 802.11n to ax: FQ-CoDel per station and airtime fairness above firmware limited by AQL",
         below: Below::Firmware { slots: 1, frames: 2_048, airtime: Some(AQL) },
         limits: WHOLE_WINDOW,
         airtime_flags: AIRTIME_USE_TX | AIRTIME_USE_RX,

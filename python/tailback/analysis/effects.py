@@ -6,6 +6,7 @@ beyond the tolerance of the metric in the registry (goodput 3 %, latencies 10 % 
 undecided otherwise. One repetition has no interval, so it gives no findings.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -20,7 +21,7 @@ Runs = Sequence[tuple[Mapping[str, str], Summary]]
 
 LATENCIES = (("ping p50", "rtt"), ("tcp rtt p50", "rtt"))
 """The latency of the findings: the first of these that the runs have. Each has the metric whose tolerance says what is
-unchanged.
+no effect.
 """
 
 APPLICATIONS = (
@@ -57,9 +58,7 @@ class Effect(Struct, frozen=True):
     def words(self, unit: str) -> str:
         """`+112 ms [108, 115] with cubic and pfifo_fast`."""
         where = f" with {' and '.join(self.place)}" if self.place else ""
-        sign = "+" if self.mean > 0 else "−"
-        number = f"{sign}{_digits(abs(self.mean))} {unit}".rstrip()
-        return f"{number} [{_digits(self.low)}, {_digits(self.high)}]{where}"
+        return f"{_signed(self.mean, unit)} [{_digits(self.low)}, {_digits(self.high)}]{where}"
 
 
 class Finding(Struct, frozen=True):
@@ -71,6 +70,8 @@ class Finding(Struct, frozen=True):
     effects: Mapping[str, Sequence[Effect]]
     """By the title of the metric."""
     units: Mapping[str, str]
+    tolerances: Mapping[str, str]
+    """In words, by the title of the metric."""
 
     @property
     def size(self) -> float:
@@ -79,16 +80,21 @@ class Finding(Struct, frozen=True):
 
     def sentence(self) -> str:
         """The finding in words."""
-        parts = [_of_metric(title, found, self.units[title]) for title, found in self.effects.items()]
-        return f"{self.axis} {self.value} instead of {self.reference}: {'; '.join(parts)}"
+        parts = [
+            f"{title} {_of_metric(found, self.units[title], self.tolerances[title])}"
+            for title, found in self.effects.items()
+        ]
+        return f"with {self.axis} {self.value} instead of {self.reference}, {'; '.join(parts)}"
 
 
 def findings(axes: Mapping[str, Sequence[str]], runs: Runs) -> list[Finding]:
     """What the values of each axis change, in the order of the axes; empty without repetitions."""
     columns = _columns(runs)
     varied = {axis: values for axis, values in axes.items() if len(values) > 1}
+    units = {column.title: column.unit for column, _ in columns}
+    tolerances = {column.title: re.sub(r"(\d)([%a-zµ])", r"\1 \2", tolerance.words) for column, tolerance in columns}
     return [
-        Finding(axis, value, values[0], effects, {column.title: column.unit for column, _ in columns})
+        Finding(axis, value, values[0], effects, units, tolerances)
         for axis, values in varied.items() if len(values) <= MOST_VALUES
         for value in values[1:]
         if (effects := _effects(runs, (axis, values[0], value), tuple(varied), columns))
@@ -167,22 +173,47 @@ def _effect(place: tuple[str, ...], before: np.ndarray, after: np.ndarray, allow
     return Effect(place, float(after.mean() - before.mean()), low, high, decision((low, high), allowed))
 
 
-def _of_metric(title: str, found: Sequence[Effect], unit: str) -> str:
+def _of_metric(found: Sequence[Effect], unit: str, tolerance: str) -> str:
     """What happens to one metric: the real effects, then how many combinations show none."""
-    real = sorted((each for each in found if each.decision == "off"), key=lambda each: -abs(each.mean))
+    real = sorted((each for each in found if each.decision == "off"), key=lambda each: abs(each.mean))
     absent = sum(each.decision == "within" for each in found)
     undecided = len(found) - len(real) - absent
     if not real:
-        return f"{title} {'unchanged' if not undecided else _undecided(undecided, len(found))}"
-    named = real if len(real) <= FEW else [real[0], real[-1]]
-    text = f"{title} {(', ' if len(real) <= FEW else ' to ').join(each.words(unit) for each in named)}"
-    text += f", in {len(real)} of {len(found)} cases" if len(real) > FEW else ""
+        return f"within {tolerance}" if not undecided else _undecided(undecided, len(found))
+    few = ", ".join(each.words(unit) for each in reversed(real))
+    text = few if len(real) <= FEW else _range(real, len(found), unit)
     rest = [
         f", {word} in {count} of {len(found)}"
-        for word, count in (("unchanged", absent), ("undecided", undecided))
+        for word, count in ((f"within {tolerance}", absent), ("undecided", undecided))
         if count
     ]
     return text + "".join(rest)
+
+
+def _range(real: Sequence[Effect], total: int, unit: str) -> str:
+    """`rises in all 7 cases, by 3.07 ms (cubic) to 18.4 ms (bbr)`; `real` begins with the smallest."""
+    cases = f"all {total} cases" if len(real) == total else f"{len(real)} of {total} cases"
+    signs = {each.mean > 0 for each in real}
+    if len(signs) == 1:
+        ends = [f"{_with_unit(_digits(abs(each.mean)), unit)}{_at(each)}" for each in (real[0], real[-1])]
+        return f"{'rises' if signs == {True} else 'falls'} in {cases}, by {' to '.join(ends)}"
+    ends = [
+        f"{_signed(each.mean, unit)}{_at(each)}"
+        for each in (min(real, key=lambda each: each.mean), max(real, key=lambda each: each.mean))
+    ]
+    return f"changes in {cases}, by {' to '.join(ends)}"
+
+
+def _at(effect: Effect) -> str:
+    return f" ({', '.join(effect.place)})" if effect.place else ""
+
+
+def _signed(value: float, unit: str) -> str:
+    return _with_unit(f"{'+' if value > 0 else '−'}{_digits(abs(value))}", unit)
+
+
+def _with_unit(number: str, unit: str) -> str:
+    return f"{number} {unit}".rstrip()
 
 
 def _named(axis: str, value: str) -> str:

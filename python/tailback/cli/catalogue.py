@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from tailback import qdiscs
 from tailback.algorithms import ETHERNET_MTU, CoreRegistry
 from tailback.cli.failures import WrongInput
 from tailback.scenario import stacks, words
@@ -18,9 +19,11 @@ class ParameterRow(Struct, frozen=True):
     """A parameter as text."""
 
     name: str
-    here: str
+    as_written: str | None
+    """Its value with the options in the text; None if the text has no options."""
     default: str
-    range: str
+    values: str
+    """The range of a number, or all values of a choice."""
     meaning: str
 
 
@@ -30,11 +33,16 @@ class Explanation(Struct, frozen=True):
     heading: str
     text: str
     parameters: Sequence[ParameterRow]
+    syntax: str = ""
+    """What the table of parameters does not say about how options are written."""
 
 
 def explained(text: str) -> list[Explanation]:
     """Explains the algorithm that `text` names, with the options in it; a discipline is followed by its children."""
     registry = CoreRegistry()
+    bare = registry.named(text.strip())
+    if bare is not None:
+        return documented(bare)
     kind = _kind(text)
     try:
         if kind in {row.name for row in registry.congestion_controls}:
@@ -72,8 +80,8 @@ def _requires(row: Row) -> bool:
 
 def documented(row: Row) -> list[Explanation]:
     """Explains an algorithm without options, and its classes if it has any."""
-    classes = [Explanation(f"a class of {row.name}", "", _parameters(row.classes, {}))] if row.classes else []
-    return [Explanation(f"{row.name}: {row.summary}", row.source, _parameters(row.parameters, {})), *classes]
+    classes = [Explanation(f"a class of {row.name}", "", _parameters(row.classes, None))] if row.classes else []
+    return [_explanation(row, None), *classes]
 
 
 _STATISTIC = re.compile(r" (p\d+|min|max|mean)$")
@@ -139,8 +147,7 @@ def _chain(algorithm: words.Algorithm, rows: Sequence[Row]) -> list[Explanation]
     found: list[Explanation] = []
     row = next((row for row in rows if row.name == algorithm.kind), None)
     if row is not None:
-        values = _resolved(row, algorithm.options)
-        found.append(Explanation(f"{row.name}: {row.summary}", row.source, _parameters(row.parameters, values)))
+        found.append(_explanation(row, _resolved(row, algorithm.options) if algorithm.options else None))
         found += [
             Explanation(f"class 1:{each.minor:x} of {row.name}", "", _parameters(row.classes or (), each.options))
             for each in algorithm.classes
@@ -148,6 +155,11 @@ def _chain(algorithm: words.Algorithm, rows: Sequence[Row]) -> list[Explanation]
         ]
     different = [child for place, child in enumerate(algorithm.children) if child not in algorithm.children[:place]]
     return found + [one for child in different for one in _chain(child, rows)]
+
+
+def _explanation(row: Row, values: Mapping[str, int] | None) -> Explanation:
+    syntax = qdiscs.syntax(row) if row.name in qdiscs.KINDS else ""
+    return Explanation(f"{row.name}: {row.summary}", row.source, _parameters(row.parameters, values), syntax)
 
 
 def _resolved(row: Row, given: Mapping[str, int]) -> Mapping[str, int]:
@@ -165,15 +177,24 @@ def _resolved(row: Row, given: Mapping[str, int]) -> Mapping[str, int]:
         return given
 
 
-def _parameters(table: Sequence[Parameter], values: Mapping[str, int]) -> list[ParameterRow]:
+def _parameters(table: Sequence[Parameter], values: Mapping[str, int] | None) -> list[ParameterRow]:
     return [_parameter(parameter, values) for parameter in table]
 
 
-def _parameter(parameter: Parameter, values: Mapping[str, int]) -> ParameterRow:
+def _parameter(parameter: Parameter, values: Mapping[str, int] | None) -> ParameterRow:
     default = _default(parameter)
-    here = _written(parameter, values[parameter.name]) if parameter.name in values else default
-    bounds = f"{_written(parameter, parameter.min)} – {_written(parameter, parameter.max)}"
-    return ParameterRow(parameter.name, here, default, bounds, parameter.meaning)
+    as_written = None if values is None else default
+    if values is not None and parameter.name in values:
+        as_written = _written(parameter, values[parameter.name])
+    return ParameterRow(parameter.name, as_written, default, _values(parameter), parameter.meaning)
+
+
+def _values(parameter: Parameter) -> str:
+    if parameter.name == "priomap":
+        return "0 – 15 each"
+    if parameter.unit in ("choice", "flag"):
+        return ", ".join(_written(parameter, value) for value in range(parameter.min, parameter.max + 1))
+    return f"{_written(parameter, parameter.min)} – {_written(parameter, parameter.max)}"
 
 
 def _default(parameter: Parameter) -> str:

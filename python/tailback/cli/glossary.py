@@ -36,6 +36,10 @@ WORDS: Mapping[str, str] = {
         "Congestion window: the number of segments that TCP may have in flight. The congestion control sets it; "
         "`ss -ti` prints it."
     ),
+    "docsis": (
+        "The standard of cable modems. A modem counts frames with 18 bytes of overhead and at least 64 bytes: `cake "
+        "docsis`. On the way up it asks for the channel before it sends, which adds delay."
+    ),
     "dscp": (
         "Differentiated services code point: six bits in the IP header that name the class of a packet, such as "
         "EF for calls. Disciplines such as pfifo_fast, cake and Wi-Fi drivers read it."
@@ -47,6 +51,17 @@ WORDS: Mapping[str, str] = {
     "fct": "Flow completion time: from connect() to the last acknowledged byte of a flow of a given size.",
     "gro": "Generic receive offload: the receiver joins segments that arrive together before TCP sees them.",
     "gso": "Generic segmentation offload: TCP hands down buffers of several segments, which are cut before the card.",
+    "ifb": (
+        "Intermediate functional block: a device of Linux through which arriving packets go, so that a discipline "
+        "can shape them (ingress shaping). Here a host before the router does it, on its link to the router:\n\n"
+        "    links:\n"
+        "      - {ends: [laptop, router], rate: 1gbit}\n"
+        "      - {ends: [router, wan]}                              # without a rate: the router's side of the modem\n"
+        "      - {ends: [wan, modem], rate: [10mbit, 50mbit], delay: 8ms}\n"
+        "    qdiscs:\n"
+        "      wan -> modem: cake bandwidth 9mbit dual-srchost      # egress\n"
+        "      wan -> router: cake bandwidth 45mbit ingress dual-dsthost    # what arrives, as on ifb"
+    ),
     "jitter": (
         "Variation of delay: of a link (`jitter` in netem's words), of the start of flows, or of a call's packets."
     ),
@@ -77,6 +92,11 @@ WORDS: Mapping[str, str] = {
     "sack": "Selective acknowledgement: the receiver also names data that it has beyond a gap.",
     "slowdown": "Completion time of a flow divided by the shortest time that its path allows.",
     "sojourn": "The time that a packet spends in a queue. CoDel's law works on it.",
+    "sqm": (
+        "Smart queue management, OpenWrt's name for shaping both directions of an access link a little below its rate, "
+        "so that the queue is in the router, where cake or fq_codel keeps it short. `tailback explain ifb` has an "
+        "experiment with it."
+    ),
     "srtt": "Smoothed round-trip time: TCP's mean of its RTT samples, with weight 1/8 for the newest.",
     "ssthresh": "Slow-start threshold: below it, cwnd doubles each round trip; above it, the control's own law holds.",
     "tlp": (

@@ -53,13 +53,12 @@ def _class(kind: str, each: Entry) -> Iterator[str]:
 
 
 def _options(entry: Entry) -> Iterator[str]:
-    alone = qdiscs.of(entry["kind"]).shown.values_alone
+    own = qdiscs.of(entry["kind"]).shown.words
+    if own is not None:
+        yield from own(entry["options"])
+        return
     for name, value in entry["options"].items():
-        if name in alone:
-            yield str(value)
-        elif isinstance(value, dict):
-            yield " ".join([name, *(number(each) for each in value.values())])
-        elif value is None or value is True:
+        if value is None or value is True:
             yield name
         elif value is not False:
             yield f"{name} {_option(entry['kind'], name, value)}"

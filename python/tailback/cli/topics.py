@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tailback import backends, scenario
+from tailback import backends, qdiscs, scenario
 from tailback.algorithms import CoreRegistry
 from tailback.cli import glossary
 from tailback.cli.catalogue import Explanation
@@ -168,6 +168,10 @@ def _options() -> Mapping[str, list[str]]:
     for row in (*registry.qdiscs, *registry.congestion_controls, *registry.drivers):
         for parameter in row.parameters:
             found.setdefault(parameter.name, []).append(f"{row.name}: {parameter.meaning}")
+    for row in registry.qdiscs:
+        choices = ((word, each.meaning) for each in row.parameters if each.unit == "choice" for word in each.words)
+        for word, meaning in (*choices, *qdiscs.of(row.name).grammar.keywords.items()):
+            found.setdefault(word, []).append(f"{row.name}: {meaning}")
     return found
 
 

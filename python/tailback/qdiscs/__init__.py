@@ -7,5 +7,6 @@ display of results. A kind that is not there is an error.
 
 from tailback.qdiscs.discipline import Discipline, InKernel, Settings, Shown
 from tailback.qdiscs.registry import KINDS, NotListed, of, shown, words_of
+from tailback.qdiscs.syntax import syntax
 
-__all__ = ["KINDS", "Discipline", "InKernel", "NotListed", "Settings", "Shown", "of", "shown", "words_of"]
+__all__ = ["KINDS", "Discipline", "InKernel", "NotListed", "Settings", "Shown", "of", "shown", "syntax", "words_of"]

@@ -8,6 +8,7 @@ from tailback.qdiscs import forms
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
 from tailback.tc.options import NOT_GIVEN_IF_ZERO, Form, Grammar, Options, Table, Words, keyword, one_of
 from tailback.tc.printing import microseconds, rate, size
+from tailback.tc.units import time_word
 from tailback.tc.writing import Units, word_of
 
 _TINS = ("diffserv3", "besteffort", "diffserv4", "diffserv8", "precedence")
@@ -61,11 +62,14 @@ _LINKS: dict[str, Options] = {
 
 
 def _added(found: Options, given: Options) -> Options:
-    """Adds the overheads of several link keywords; an overhead cancels `raw`."""
-    if _LINK_OVERHEAD not in given:
-        return given
-    rest = {name: value for name, value in given.items() if name != _LINK_OVERHEAD}
-    return {**rest, "overhead": found.get("overhead", 0) + given[_LINK_OVERHEAD], "raw": 0}
+    """Adds the overheads of several link keywords. `raw` stays: an overhead after it is added to the frame.
+
+    [iproute2 q_cake.c overhead_override] [linux-6.12 sch_cake.c cake_change]
+    """
+    added = {name: value for name, value in given.items() if name != _LINK_OVERHEAD}
+    if _LINK_OVERHEAD in given:
+        added |= {"overhead": found.get("overhead", 0) + given[_LINK_OVERHEAD], "raw": 0}
+    return {**added, "raw": 1} if found.get("raw") and "raw" in added else added
 
 
 def _overhead(words: Words, table: Table) -> Options:
@@ -76,8 +80,16 @@ def _overhead(words: Words, table: Table) -> Options:
     return {"overhead": table.value("overhead", word), "undercharge": 0, "raw": 0}
 
 
+def _bandwidth(words: Words, table: Table) -> Options:
+    """Reads a rate, or `unlimited`, which `tc` prints there but does not read."""
+    if words.peek() == "unlimited":
+        words.next()
+        return {"bandwidth": 0}
+    return {"bandwidth": table.next_value("bandwidth", words)}
+
+
 def _keywords() -> dict[str, Form]:
-    found: dict[str, Form] = {"unlimited": keyword(bandwidth=0), "overhead": _overhead}
+    found: dict[str, Form] = {"bandwidth": _bandwidth, "unlimited": keyword(bandwidth=0), "overhead": _overhead}
     for option, words in _CHOICES.items():
         if option not in _FLAGS:
             found |= one_of(option, *words)
@@ -85,14 +97,37 @@ def _keywords() -> dict[str, Form]:
     return found | {name: keyword(**link) for name, link in _LINKS.items()}
 
 
+def _meanings() -> Iterator[tuple[str, str]]:
+    yield "unlimited", "no `bandwidth`"
+    for option, parameter in (("ingress", "egress"), ("split_gso", "no-split-gso")):
+        yield parameter, f"the opposite of `{option}`"
+    yield "split-gso", "the default"
+    for name, nanoseconds in _ROUND_TRIPS.items():
+        yield name, f"rtt {time_word(nanoseconds)}"
+    for name, link in _LINKS.items():
+        if name != "raw":
+            yield name, _meaning_of(link)
+
+
+def _meaning_of(link: Options) -> str:
+    said = {
+        _LINK_OVERHEAD: f"{link.get(_LINK_OVERHEAD)} bytes more of overhead",
+        "overhead": f"overhead {link.get('overhead')}",
+        "mpu": f"mpu {link.get('mpu')}",
+        "framing": _FRAMINGS[link.get("framing", 0)],
+    }
+    return ", ".join(text for name, text in said.items() if name in link) or "nothing to add"
+
+
 def _words(options: Settings, units: Units) -> Iterator[str]:
     for name in ("bandwidth", "rtt", "memlimit", "mpu", "fwmark"):
         if name in options:
             yield from (name, word_of(options[name], units[name]))
-    if options.get("raw") or ("overhead" in options and "raw" not in options):
+    overhead = options.get("overhead", 0) - options.get("undercharge", 0)
+    if options.get("raw"):
         yield "raw"
-    if "overhead" in options and not options.get("raw"):
-        yield from ("overhead", str(options["overhead"] - options.get("undercharge", 0)))
+    if "overhead" in options and (overhead or not options.get("raw")):
+        yield from ("overhead", str(overhead))
     for name, choices in _CHOICES.items():
         if name in options:
             yield choices[options[name]]
@@ -115,6 +150,26 @@ def _settings(resolved: Settings) -> Json:
         **({"mpu": resolved["mpu"]} if resolved["mpu"] else {}),
         "fwmark": f"{resolved['fwmark']:#x}" if resolved["fwmark"] else "0",
     }
+
+
+_ACK_FILTERS = {"disabled": "no-ack-filter", "enabled": "ack-filter", "aggressive": "ack-filter-aggressive"}
+
+
+def _shown_words(options: Mapping[str, Any]) -> Iterator[str]:
+    bandwidth = options["bandwidth"]
+    yield f"bandwidth {bandwidth if isinstance(bandwidth, str) else rate(bandwidth)}"
+    yield from ("autorate-ingress",) if options.get("autorate") else ()
+    yield from (options["diffserv"], options["flowmode"])
+    yield from ("nat" if options["nat"] else "nonat", "wash" if options["wash"] else "nowash")
+    yield from ("ingress",) if options["ingress"] else ()
+    yield from (_ACK_FILTERS[options["ack-filter"]], "split-gso" if options["split_gso"] else "no-split-gso")
+    yield f"rtt {microseconds(options['rtt'])}"
+    yield from ("raw",) if options["raw"] else ()
+    yield from (options["atm"],) if "atm" in options else ()
+    yield f"overhead {options['overhead']}"
+    yield from (f"mpu {options['mpu']}",) if options.get("mpu") else ()
+    yield from (f"memlimit {size(options['memlimit'])}",) if options.get("memlimit") else ()
+    yield from (f"fwmark {options['fwmark']}",) if options.get("fwmark", "0") != "0" else ()
 
 
 # -- the table of tins, as printed by `tc -s`
@@ -163,16 +218,17 @@ ROW = Discipline(
     shown=Shown(
         _settings,
         if_given=("memlimit",),
-        values_alone=("diffserv", "flowmode", "autorate", "atm"),
-        units={"bandwidth": "rate", "rtt": "time", "memlimit": "bytes"},
+        words=_shown_words,
         parts="tins",
         more=_table,
     ),
-    kernel=InKernel(marks_in="tins"),
+    # A kernel without connection tracking refuses even `nonat`. [linux-6.12 sch_cake.c cake_change]
+    kernel=InKernel(left_out=("nat",), marks_in="tins"),
     grammar=Grammar(
         options=dict.fromkeys(("bandwidth", "rtt", "memlimit"), NOT_GIVEN_IF_ZERO),
         without_keyword=("tins", "isolation", "ack_filter", "framing", "raw", "split_gso", "undercharge"),
         forms=_keywords(),
+        keywords=dict(_meanings()),
         not_modelled={"autorate-ingress": "remove it and give the `bandwidth`"},
         added=_added,
     ),

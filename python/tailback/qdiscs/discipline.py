@@ -43,8 +43,8 @@ class Shown(Struct, frozen=True):
     """Counters that are fractions from 0 to 1."""
     among_options: Sequence[str] = ()
     """Counters that `tc` has among the options."""
-    values_alone: Sequence[str] = ()
-    """Options that are printed without their name."""
+    words: Callable[[Mapping[str, Any]], Iterator[str]] | None = None
+    """Formats its options for `tc -s`; without it they are names and values."""
     class_counters: Sequence[Line] = ()
     """The counters of a class that are specific to it, by line."""
     units: Mapping[str, Printed] = field(default_factory=dict)
@@ -61,6 +61,8 @@ class InKernel(Struct, frozen=True):
     comes: Literal["as a module", "with every kernel"] = "as a module"
     refused: Mapping[str, str] = field(default_factory=dict)
     """Options that backends with a kernel refuse, with remedies."""
+    left_out: Sequence[str] = ()
+    """Options without an effect here, which a kernel is not told because it may refuse them."""
     no_device: tuple[str, str] | None = None
     """Why no device with a kernel can have it, and the remedy."""
     refused_by: Literal["the kernel", "Tailback"] = "the kernel"
@@ -87,6 +89,8 @@ class Discipline(Struct, frozen=True):
     """A usable form of it, if the bare kind drops all packets."""
     takes: Literal["any packet", "packets of filters"] = "any packet"
     """The packets that it accepts: any, or only those that a filter assigns to a class."""
+    tree: str = ""
+    """An example of its classes and filters, if it has any."""
     classes_by: str = ""
     """The option that determines its number of predefined classes."""
     above_classes: Sequence[str] = ()

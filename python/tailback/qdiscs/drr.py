@@ -7,6 +7,7 @@ ROW = Discipline(
     shown=Shown(nothing),
     kernel=InKernel(),
     alone="drr | pfifo",
+    tree=("drr; class 1 quantum 3000 | fq_codel; class 2 | fq_codel; filter from client flowid 1; filter all flowid 2"),
     takes="packets of filters",
     queue="none",
 )

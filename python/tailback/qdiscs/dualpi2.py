@@ -44,5 +44,10 @@ ROW = Discipline(
             "drop_enqueue": keyword(drop_enqueue=1), "drop_dequeue": keyword(drop_enqueue=0),
             "split_gso": keyword(split_gso=1), "no_split_gso": keyword(split_gso=0),
         },
+        keywords={
+            "overflow": "the opposite of `drop_on_overload`",
+            "drop_dequeue": "the opposite of `drop_enqueue`",
+            "no_split_gso": "the opposite of `split_gso`",
+        },
     ),
 )  # fmt: skip

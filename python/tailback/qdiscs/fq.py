@@ -95,6 +95,13 @@ ROW = Discipline(
             "horizon_cap": keyword(horizon_action=1),
             "defrate": _ignored,
         },
+        keywords={
+            "bands": "bands 3: before `priomap`, as `tc` prints it",
+            "weights": "bytes of each of the three bands per round: weights 589824 196608 65536",
+            "horizon_drop": "drop a packet that is due later than `horizon`; the default",
+            "horizon_cap": "send a packet that is due later than `horizon` at its end",
+            "defrate": "no effect, as in kernels",
+        },
     ),
     writer=_words,
 )  # fmt: skip

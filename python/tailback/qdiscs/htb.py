@@ -41,6 +41,10 @@ ROW = Discipline(
     ),
     writer=forms.with_link_layer,
     above_classes=("default", "r2q", "direct_qlen"),
+    tree=(
+        "htb default 20; class 10 rate 5mbit ceil 9mbit prio 1 | fq_codel; "
+        "class 20 rate 4mbit ceil 9mbit prio 2 | fq_codel; filter dscp EF flowid 10"
+    ),
     shaper="rate",
     class_rates=("ceil", "rate"),
     queue="none",

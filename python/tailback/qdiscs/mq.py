@@ -14,6 +14,7 @@ ROW = Discipline(
         refused_by="Tailback",
         marks=None,
     ),
+    tree="mq queues 2; class 1 | fq_codel; class 2 | pfifo limit 100",
     classes_by="queues",
     queue="none",
 )

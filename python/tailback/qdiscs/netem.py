@@ -1,11 +1,13 @@
 """`netem`: network emulator: delay, loss, corruption, duplication, reordering, rate, slots.  [iproute2 q_netem.c]"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from tailback.qdiscs import forms
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
 from tailback.tc.errors import WordError
 from tailback.tc.options import Grammar, Option, Options, Table, Words, positional
+from tailback.tc.printing import microseconds, rate
 from tailback.tc.writing import Units, plain, positions, word_of
 
 _DELAY = ("delay", "jitter", "delay_correlation")
@@ -113,12 +115,46 @@ def _loss_settings(resolved: Settings) -> Json:
     return {}
 
 
+def _shown_words(options: Mapping[str, Any]) -> Iterator[str]:
+    yield f"limit {options['limit']}"
+    if "delay" in options:
+        delay, jitter, correlation = options["delay"].values()
+        yield f"delay {_time(delay)}" + (f"  {_time(jitter)}" if jitter else "") + _correlation(correlation)
+    for name in ("loss-random", "duplicate", "reorder", "corrupt"):
+        if name in options:
+            value, correlation = options[name].values()
+            yield f"{name.removesuffix('-random')} {_share(value)}{_correlation(correlation)}"
+    for model in _MODELS[1:]:
+        if f"loss-{model}" in options:
+            yield f"loss {model} " + " ".join(f"{name} {_share(p)}" for name, p in options[f"loss-{model}"].items())
+    if "rate" in options:
+        yield f"rate {rate(options['rate']['rate'])}"
+        yield from (f"{name} {value}" for name, value in options["rate"].items() if name != "rate" and value)
+    if "slot" in options:
+        yield f"slot {_time(options['slot']['min-delay'])} {_time(options['slot']['max-delay'])}"
+        yield from (f"{name} {options['slot'][name]}" for name in ("packets", "bytes") if options["slot"].get(name))
+    yield from ("ecn",) if options["ecn"] else ()
+    yield from (f"gap {options['gap']}",) if options["gap"] else ()
+
+
+def _time(seconds: float) -> str:
+    return microseconds(seconds * 1e6)
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:g}%"
+
+
+def _correlation(share: float) -> str:
+    return f" {_share(share)}" if share else ""
+
+
 ROW = Discipline(
     "netem",
     shown=Shown(
         _settings,
         counters=(("delayed", "dropped", "corrupted", "duplicated", "reordered", "ecn_marked"),),
-        units={"limit": "packets"},
+        words=_shown_words,
     ),
     kernel=InKernel(refused={"seed": "remove `seed`: the run has one"}, marks=None),
     grammar=Grammar(
@@ -142,6 +178,11 @@ ROW = Discipline(
             "reorder": positional("reorder", "reorder_correlation"),
             "rate": positional(*_RATE, below_zero=_BELOW_ZERO),
             "slot": _slot,
+        },
+        keywords={
+            "latency": "the same as `delay`",
+            "drop": "the same as `loss`",
+            "slot": "minimum and maximum time between two delivery slots: slot 1ms 2ms packets 10",
         },
         companions=((("distribution",), ("jitter",)), (("ecn",), ("loss", "p13", "p"))),
     ),

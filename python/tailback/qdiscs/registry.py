@@ -8,7 +8,7 @@ import importlib
 from tailback.on_demand import OnDemand
 from tailback.qdiscs.discipline import Discipline, Json, Settings
 from tailback.tc.rows import Row, rows
-from tailback.tc.writing import Units
+from tailback.tc.writing import Units, without
 
 KINDS: OnDemand[Discipline] = OnDemand(
     "tailback.qdiscs",
@@ -54,7 +54,8 @@ def of(kind: str) -> Discipline:
 
 def words_of(kind: str, options: Settings) -> list[str]:
     """The options in the syntax of a kernel's `tc`."""
-    return list(of(kind).writer(options, units_of(kind)))
+    row = of(kind)
+    return list(row.writer(without(options, *row.kernel.left_out), units_of(kind)))
 
 
 def shown(kind: str, resolved: Settings, given: Settings | None = None) -> Json:

@@ -13,9 +13,10 @@ from tailback import qdiscs
 from tailback.algorithms import Registry
 from tailback.qdiscs import series
 from tailback.resolved import Device, Qdisc, rates_of, shaped_rate
+from tailback.scenario.bare_numbers import bare_numbers
 from tailback.scenario.check import window_of
 from tailback.scenario.defaults import STACK
-from tailback.scenario.document import Node, nearest
+from tailback.scenario.document import Node, at, nearest
 from tailback.scenario.errors import Where
 from tailback.scenario.experiment import Configuration, Experiment
 from tailback.scenario.flows import flows, offloads_of
@@ -62,6 +63,10 @@ WARNINGS: Mapping[str, str] = {
     "bytes-per-second": (
         "A rate ends in `bps`, which tc reads as bytes per second: 100mbps is 800mbit. Most people mean megabits and "
         "write mbit."
+    ),
+    "bare-number": (
+        "A time or a rate of a discipline has no unit. tc reads a rate in bit/s, and a time in microseconds or, "
+        "in netem, in nanoseconds: `codel target 5` is 5us. Write the unit."
     ),
     "queue-below-bdp": (
         "A FIFO at the bottleneck holds less than one bandwidth-delay product: rate times round-trip time. After each "
@@ -147,7 +152,7 @@ def lint(experiment: Experiment) -> list[LintWarning]:
     found: dict[LintWarning, None] = {}
     for configuration in experiment.configurations:
         case = _Case(configuration, experiment.registry)
-        for warning in (*_warnings(case), *_bytes_per_second(configuration.tree)):
+        for warning in (*_warnings(case), *_written(configuration.tree, experiment.registry)):
             where = nearest(configuration.tree, warning.loc).where
             path = show(warning.loc)
             found[LintWarning(warning.code, warning.severity, where, path, warning.text, warning.remedy)] = None
@@ -241,6 +246,23 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
         yield from _truncated_jitter(wire)
         yield from _short_trace(case, wire)
         yield from _late_change(case, wire)
+
+
+def _written(tree: Node, registry: Registry) -> Iterator[_Warning]:
+    """Warnings of how values are written."""
+    yield from _bytes_per_second(tree)
+    qdiscs_node = at(tree, ("qdiscs",))
+    for device, root in qdiscs_node.entries().items() if qdiscs_node is not None else ():
+        for stage in root.items() or [root]:
+            yield from _bare_numbers(("qdiscs", device), stage, registry)
+
+
+def _bare_numbers(loc: Loc, stage: Node, registry: Registry) -> Iterator[_Warning]:
+    for bare in bare_numbers(str(stage.value), registry.qdiscs):
+        reads = f"tc reads a {bare.noun} without a unit in {bare.base}"
+        said = f"`{bare.option}` of `{bare.kind}`: `{bare.word}` is {bare.value}, because {reads}"
+        other = f", or {bare.value} if you mean that" if bare.value != bare.likely else ""
+        yield _Warning("bare-number", "warning", loc, said, f"write {bare.likely}{other}")
 
 
 def _bytes_per_second(node: Node, loc: Loc = ()) -> Iterator[_Warning]:
@@ -380,13 +402,14 @@ def _truncated_jitter(wire: Wire) -> Iterator[_Warning]:
 
 
 def _short_trace(case: _Case, wire: Wire) -> Iterator[_Warning]:
-    for trace in wire.link.trace:
+    there, back = wire.link.ends
+    ways = ("",) if wire.link.trace[0] == wire.link.trace[1] else (f" {there} -> {back}", f" {back} -> {there}")
+    for way, trace in zip(ways, wire.link.trace, strict=False):
         if trace is not None and trace.length_ns < case.keys.duration:
             length, times = time_word(trace.length_ns), case.keys.duration / trace.length_ns
-            text = f"the trace lasts {length} and is played {times:.1f} times"
+            text = f"the trace{way} lasts {length} and is played {times:.1f} times"
             remedy = f"nothing to do, or make `duration` {length}"
             yield _Warning("trace-repeats", "info", (*wire.place, "trace"), text, remedy)
-            return
 
 
 def _late_change(case: _Case, wire: Wire) -> Iterator[_Warning]:

@@ -40,6 +40,16 @@ DSCP = {
 _FITS = {"flow": "upload", "from": "client", "to": "server", "dscp": "EF"}
 
 
+_INGRESS = "let a host before it shape what arrives, such as `wan -> router: cake bandwidth 45mbit ingress`"
+
+NOT_MODELLED: Mapping[str, str] = {
+    "noqueue": "remove it: the device of a link without a rate has no discipline",
+    "ingress": f"{_INGRESS}; `tailback explain ifb` has an example",
+    "clsact": f"{_INGRESS}; `tailback explain ifb` has an example",
+}
+"""What to do instead of disciplines that Linux has."""
+
+
 class Filter(Struct, frozen=True):
     """Sends matching packets to a class. `fits`: flow, from, to, dscp or all; `what`: the name or code point."""
 
@@ -88,10 +98,29 @@ def discipline(text: object, rows: Sequence[Row]) -> Algorithm:
         return _series(text, rows)
     if not isinstance(text, str) or not text.strip():
         raise WordError(f"`{shown(text)}` is not a queue discipline", "write it as tc does: fq_codel limit 1000")
-    lines = [line.strip() for line in re.split("[\n;]", text) if line.strip()]
+    lines = lines_of(text)
     if not lines:
         raise WordError(f"`{shown(text)}` is not a queue discipline", "write it as tc does: fq_codel limit 1000")
     return _chain(lines[0], rows) if len(lines) == 1 else _tree(lines, rows)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a discipline, without the device, handle and place that they have in `tc qdisc add` and `show`."""
+    return [_own_words(line) for line in re.split("[\n;]", text) if line.strip()]
+
+
+def _own_words(line: str) -> str:
+    words = line.split()
+    verb = next((word for word in words[:2] if word in ("qdisc", "class", "filter")), None)
+    rest = words[words.index(verb) + 1 :] if verb is not None and words[0] in ("tc", verb) else []
+    if not rest:
+        return " ".join(words)
+    if verb != "qdisc":
+        return " ".join([str(verb), *_without(rest, ("dev",))])
+    kind, *options = _without(rest, ("dev", "parent", "handle", "refcnt")) or [""]
+    # `tc qdisc show` has the handle behind the kind.
+    options = options[1:] if options and options[0].endswith(":") else options
+    return " ".join([kind, *options]) if kind else line
 
 
 def _series(stages: list[object], rows: Sequence[Row]) -> Algorithm:
@@ -168,6 +197,11 @@ def driver(text: object, rows: Sequence[Row]) -> Algorithm:
     if not isinstance(text, str) or not text.split():
         raise WordError(f"`{shown(text)}` is not a driver", f"use one of: {_names(rows)}")
     words = text.split()
+    of_chip = [row for row in rows if words[0] in re.findall(r"[\w.]+", row.summary)]
+    if of_chip and words[0] not in (row.name for row in rows):
+        raise WordError(
+            f"`{shown(words[0])}` is not a driver", f"did you mean `{of_chip[0].name}`? {of_chip[0].summary}"
+        )
     return Algorithm(words[0], _options(words, _table(_known(words[0], rows, "driver"))))
 
 
@@ -196,7 +230,7 @@ def _copies(row: Row, options: dict[str, int]) -> int:
 
 
 def _tree(lines: list[str], rows: Sequence[Row]) -> Algorithm:
-    words = _without(lines[0].split(), ("root", "handle"))
+    words = _without(lines[0].split(), ("handle",))
     row = _known(words[0] if words else "", rows, "queue discipline")
     if row.classes is None:
         holders = ", ".join(other.name for other in rows if other.classes is not None) or "none"
@@ -211,20 +245,20 @@ def _tree(lines: list[str], rows: Sequence[Row]) -> Algorithm:
         elif keyword == "filter":
             filters.append(_filter(rest))
         else:
-            hint = "begin it with `class` or `filter`: class 1:10 parent 1:1 rate 5mbit | fq_codel"
+            hint = "begin it with `class` or `filter`; a child is behind its class: class 1:10 rate 5mbit | fq_codel"
             raise WordError(f"`{shown(line)}` is neither a class nor a filter", hint)
     _check_tree(options, classes, filters)
     return Algorithm(row.name, options, None, tuple(_parents_first(classes)), tuple(filters))
 
 
 def _without(words: list[str], keys: Sequence[str]) -> list[str]:
-    """Removes `qdisc add`, `root` and `handle 1:`, which a tree may have as in `tc`."""
+    """Removes `add`, `root` and the like, and `keys` with their values: `handle 1:`."""
     kept: list[str] = []
     rest = iter(words)
     for word in rest:
-        if word == "handle" and "handle" in keys:
+        if word in keys:
             next(rest, None)
-        elif word not in ("qdisc", "add", "replace", "root"):
+        elif word not in ("add", "replace", "change", "root"):
             kept.append(word)
     return kept
 
@@ -273,6 +307,8 @@ def _filter(words: list[str]) -> Filter:
         case ["flow" | "from" | "to" as kind, name]:
             return Filter(kind, name, tc.minor(number))
     hint = f"write one of: {', '.join(f'{kind} {word}' for kind, word in _FITS.items())}, all"
+    if set(fits) & {"u32", "flower", "match", "dport", "sport", "dst_port", "src_port", "handle", "fw"}:
+        hint += "; for ports, name the traffic (flow NAME) or give it a `dscp`"
     raise WordError(f"`{shown(' '.join(fits))}` is not a match of a filter", hint)
 
 
@@ -320,7 +356,8 @@ def _known(kind: str, rows: Sequence[Row], noun: str) -> Row:
     for row in rows:
         if row.name == kind:
             return row
-    raise WordError(f"`{shown(kind)}` is not a {noun}", nearest_hint(kind, [row.name for row in rows]))
+    hint = NOT_MODELLED.get(kind) or nearest_hint(kind, [row.name for row in rows])
+    raise WordError(f"`{shown(kind)}` is not a {noun}", hint)
 
 
 def _table(row: Row) -> tc.Table:

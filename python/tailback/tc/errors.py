@@ -24,11 +24,25 @@ class WordError(ValueError):
 
 def nearest_hint(word: str, known: Sequence[str]) -> str:
     """The hint for an unknown name: the most similar known one, or all of them."""
-    close = difflib.get_close_matches(plain.shortened(word), _likely(word, known), n=1)
+    likely = _likely(word, known)
+    # What all names begin with says nothing about which of them is meant: 802.11be is not 802.11n.
+    beginning = _common_beginning(likely) if len(likely) > 1 else ""
+    same = beginning if word.startswith(beginning) else ""
+    by_rest = {name.removeprefix(same): name for name in likely}
+    close = [by_rest[rest] for rest in difflib.get_close_matches(_rest(word, same), by_rest, n=1)]
     # A name that differs in its number only is another thing and not a slip: linux-7.0 is not linux-5.0.
     if close and not _differs_in_number(word, close[0]):
         return f"did you mean `{close[0]}`?"
     return f"use one of: {plain.listed(known)}" if known else "there are none"
+
+
+def _common_beginning(names: Sequence[str]) -> str:
+    pairs = zip(min(names), max(names), strict=False)
+    return "".join(one for one, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _rest(word: str, beginning: str) -> str:
+    return plain.shortened(word.removeprefix(beginning))
 
 
 def _differs_in_number(word: str, other: str) -> bool:

@@ -75,6 +75,8 @@ class Grammar(Struct, frozen=True):
     """Parameters without their own keyword, which forms set."""
     forms: Mapping[str, Form] = field(default_factory=dict)
     """Readers of the words after a keyword."""
+    keywords: Mapping[str, str] = field(default_factory=dict)
+    """The meaning of each keyword that is neither a parameter nor a value of a choice."""
     once: Sequence[str] = ()
     """Options that `tc` refuses to read twice."""
     companions: Sequence[tuple[Sequence[str], Sequence[str]]] = ()
@@ -259,7 +261,7 @@ def _bytes(parameter: Parameter, word: str, option: Option) -> int:
 
 
 def _time(_parameter: Parameter, word: str, option: Option) -> int:
-    bare = _decimal(word)
+    bare = decimal(word)
     if bare is not None:
         return int(bare * (1 if option.notation == "nanoseconds" else 1000))
     return units.time(word)
@@ -268,7 +270,7 @@ def _time(_parameter: Parameter, word: str, option: Option) -> int:
 def _rate(_parameter: Parameter, word: str, option: Option) -> int:
     if word.endswith("%"):
         raise WordError(f"`{shown(word)}` is relative to the speed of a device", "write an absolute rate: 100mbit")
-    bare = _decimal(word)
+    bare = decimal(word)
     bits = units.rate(word) if bare is None else int(bare)
     if bits == 0 and option.zero == "a value":
         raise WordError(f"`{word}` is a rate of zero", "give a rate above zero, such as 100mbit")
@@ -276,21 +278,21 @@ def _rate(_parameter: Parameter, word: str, option: Option) -> int:
 
 
 def _percent(_parameter: Parameter, word: str, _option: Option) -> int:
-    share = _decimal(word.removesuffix("%"))
+    share = decimal(word.removesuffix("%"))
     if share is None or share > 100:
         raise WordError(f"`{shown(word)}` is not a percentage", "write 0% to 100%, such as 1% or 0.1%")
     return round(share / 100 * WHOLE)
 
 
 def _fraction(_parameter: Parameter, word: str, _option: Option) -> int:
-    share = _decimal(word)
+    share = decimal(word)
     if share is None or share > 1:
         raise WordError(f"`{shown(word)}` is not a probability", "write a number from 0 to 1, such as 0.02")
     return round(share * WHOLE)
 
 
 def _gain(_parameter: Parameter, word: str, _option: Option) -> int:
-    gain = _decimal(word)
+    gain = decimal(word)
     if gain is None:
         raise WordError(f"`{shown(word)}` is not a gain", "write a number of Hz, such as 0.16")
     return int(gain * 256)
@@ -302,7 +304,7 @@ def _choice(parameter: Parameter, word: str, _option: Option) -> int:
     return parameter.words.index(word)
 
 
-def _decimal(word: str) -> Fraction | None:
+def decimal(word: str) -> Fraction | None:
     """A non-negative number without a unit; None for anything else."""
     plain = re.fullmatch(r"\+?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][+-]?[0-9]{1,2})?", word)
     return Fraction(word.removesuffix(".") if "e" not in word.lower() else str(float(word))) if plain else None
@@ -343,17 +345,19 @@ def minor(word: str) -> int:
 # -- forms
 
 
-def positional(*names: str, below_zero: Mapping[str, str] | None = None) -> Form:
-    """Reads positional values up to the next keyword; the first one is required.
+class Positional(Struct, frozen=True):
+    """Reads positional values up to the next keyword; the first one is required."""
 
-    `below_zero` maps parameters that may be negative to those that store the absolute value of a negative number.
-    """
+    names: Sequence[str]
+    below_zero: Mapping[str, str]
+    """Parameters that may be negative, and those that store the absolute value of a negative number."""
 
-    def read(words: Words, table: Table) -> Options:
-        found = {names[0]: table.next_value(names[0], words)}
-        for name in names[1:]:
+    def __call__(self, words: Words, table: Table) -> Options:
+        """Reads the values."""
+        found = {self.names[0]: table.next_value(self.names[0], words)}
+        for name in self.names[1:]:
             word = words.peek()
-            below = (below_zero or {}).get(name)
+            below = self.below_zero.get(name)
             if word is not None and below is not None and re.fullmatch("-[0-9]{1,9}", word):
                 found[below] = table.value(below, (words.next() or "")[1:])
                 continue
@@ -362,7 +366,10 @@ def positional(*names: str, below_zero: Mapping[str, str] | None = None) -> Form
             found[name] = table.value(name, words.next() or "")
         return found
 
-    return read
+
+def positional(*names: str, below_zero: Mapping[str, str] | None = None) -> Positional:
+    """A reader of these values, in this order."""
+    return Positional(names, below_zero or {})
 
 
 def keyword(**values: int) -> Form:

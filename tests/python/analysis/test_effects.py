@@ -27,9 +27,11 @@ def said(found: Rows) -> list[str]:
 
 def test_a_sentence_names_the_effect_its_interval_and_where_it_is_absent() -> None:
     (of_cc, of_tsq) = said(rows())
-    assert of_tsq.startswith("tsq off instead of 1ms: ping p50 +100 ms [100, 100] with cubic, unchanged in 1 of 2")
-    assert of_tsq.endswith("goodput unchanged")
-    assert of_cc.startswith("cc bbr instead of cubic: ping p50 −100 ms")
+    assert of_tsq.startswith(
+        "with tsq off instead of 1ms, ping p50 +100 ms [100, 100] with cubic, within 10 % or 0.5 ms in 1 of 2"
+    )
+    assert of_tsq.endswith("goodput within 3 %")
+    assert of_cc.startswith("with cc bbr instead of cubic, ping p50 −100 ms")
     assert "with tsq off" in of_cc
 
 
@@ -38,7 +40,7 @@ def test_one_repetition_gives_no_findings() -> None:
 
 
 def test_noise_as_large_as_the_effect_is_undecided_and_not_an_effect() -> None:
-    sentence = next(each for each in said(rows(repetitions=3, noise=100)) if each.startswith("tsq"))
+    sentence = next(each for each in said(rows(repetitions=3, noise=100)) if each.startswith("with tsq"))
     assert "ping p50 undecided in 2 of 2: more repetitions would tell" in sentence
 
 
@@ -52,8 +54,19 @@ def test_many_cases_are_given_by_the_largest_and_the_smallest() -> None:
                 found.append(
                     ({"flows": number, "tsq": tsq}, {"goodput_mbps": {"total": 95.0}, "ping_ms": {"p50": ping}})
                 )
-    sentence = next(each for each in sentences(findings({"flows": flows, "tsq": TSQ}, found)) if each.startswith("tsq"))
-    assert "+50 ms [50, 50] with flows 5 to +10 ms [9.98, 10] with flows 1, in 5 of 5 cases" in sentence
+    sentence = next(each for each in sentences(findings({"flows": flows, "tsq": TSQ}, found)) if "tsq off" in each)
+    assert "ping p50 rises in all 5 cases, by 10 ms (flows 1) to 50 ms (flows 5)" in sentence
+
+
+def test_effects_of_both_signs_are_given_by_the_lowest_and_the_highest() -> None:
+    pings = {"1": 30.0, "2": -5.0, "3": 0.0, "4": 20.0}
+    found: Rows = [
+        ({"flows": number, "tsq": tsq}, {"ping_ms": {"p50": 40 + (added if tsq == "off" else 0) + 0.01 * repetition}})
+        for number, added in pings.items() for tsq in TSQ for repetition in range(3)
+    ]  # fmt: skip
+    sentence = next(one for one in sentences(findings({"flows": list(pings), "tsq": TSQ}, found)) if "tsq off" in one)
+    assert "ping p50 changes in 3 of 4 cases, by −5 ms (flows 2) to +30 ms (flows 1)" in sentence
+    assert sentence.endswith(", within 10 % or 0.5 ms in 1 of 4")
 
 
 def test_a_metric_that_no_run_has_is_not_mentioned() -> None:
@@ -64,7 +77,7 @@ def test_a_metric_that_no_run_has_is_not_mentioned() -> None:
 def test_with_both_directions_their_sum_is_not_mentioned() -> None:
     both = [(axes, {**summary, "goodput_mbps": {"total": 105.0, "up": 10.0, "down": 95.0}}) for axes, summary in rows()]
     (sentence, *_) = said(both)
-    assert "goodput up unchanged; goodput down unchanged" in sentence
+    assert "goodput up within 3 %; goodput down within 3 %" in sentence
 
 
 def test_what_users_of_an_application_notice_comes_first() -> None:
@@ -72,6 +85,6 @@ def test_what_users_of_an_application_notice_comes_first() -> None:
         (axes, {**summary, "page_load_s": {"p50": 1.0 + (axes["tsq"] == "off") + 0.001 * summary["ping_ms"]["p50"]}})
         for axes, summary in rows()
     ]
-    (sentence,) = [each for each in said(pages) if each.startswith("tsq off")]
-    assert sentence.startswith("tsq off instead of 1ms: page load time p50 +1.1 s")
+    (sentence,) = [each for each in said(pages) if each.startswith("with tsq off")]
+    assert sentence.startswith("with tsq off instead of 1ms, page load time p50 +1.1 s")
     assert "; ping p50 +100 ms" in sentence

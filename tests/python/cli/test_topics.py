@@ -16,6 +16,7 @@ from tailback.cli.catalogue import explained
 from tailback.scenario import flows, lint
 from tailback.scenario.lint import WARNINGS
 from tailback.scenario.schema.traffic import PresetName
+from tailback.tc.rows import Row
 
 LINT = Path(lint.__code__.co_filename).read_text("utf-8")
 """The module, whose name in the package is that of its function."""
@@ -47,6 +48,31 @@ def test_a_word_with_several_meanings_has_all() -> None:
     said = in_process("explain", "tsq").stdout
     assert "a key of the file" in said
     assert "Examples: 1ms, off" in said
+
+
+@pytest.mark.parametrize("row", CoreRegistry().qdiscs, ids=lambda row: row.name)
+def test_a_discipline_is_explained_by_its_name_alone_even_if_it_has_required_options(row: Row) -> None:
+    said = in_process("explain", row.name).stdout
+    assert said.startswith(f"{row.name}: {row.summary}")
+    assert all(f" {parameter.name} " in said for parameter in row.parameters)
+    assert "as written" not in said
+
+
+def test_values_as_written_are_shown_if_an_option_was_written() -> None:
+    said = in_process("explain", "htb rate 10mbit | fq_codel").stdout
+    shaper, queue = said.split("fq_codel: ", 1)
+    assert re.search(r"parameter +as written +default +values +meaning", shaper)
+    assert re.search(r"\n rate +10mbit +required ", shaper)
+    assert "as written" not in queue
+
+
+def test_the_values_of_a_choice_and_the_keywords_of_a_link_are_listed() -> None:
+    said = in_process("explain", "cake").stdout
+    assert "triple-isolate – dual-dsthost" not in said
+    assert "diffserv3, besteffort, diffserv4, diffserv8, precedence" in said
+    assert "Example: cake besteffort" in said
+    assert re.search(r"pppoe-ptm +30 bytes more of overhead, ptm", said)
+    assert "cake: 18 bytes more of overhead, mpu 64, noatm" in in_process("explain", "docsis").stdout
 
 
 def test_an_unknown_word_names_the_lists() -> None:
@@ -95,6 +121,8 @@ def test_tab_offers_all_that_list_lists() -> None:
 
 
 def test_words_of_the_field_and_numbers_of_tables_are_explained() -> None:
+    assert "wan -> router: cake bandwidth 45mbit ingress" in in_process("explain", "ifb").stdout
+    assert in_process("explain", "SQM").stdout.startswith("SQM: a word of the field")
     assert "High latency under load" in in_process("explain", "bufferbloat").stdout
     assert in_process("explain", "A-MPDU").stdout.startswith("A-MPDU: a word of the field")
     said = in_process("explain", "rtt").stdout

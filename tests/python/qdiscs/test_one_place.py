@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import tailback
+from command import in_process
 from tailback import _core, qdiscs
 from tailback.backends.linux.job import job_of
 from tailback.backends.linux.suitable import findings
@@ -39,6 +40,26 @@ def test_the_options_in_a_python_file_exist_in_the_core(kind: str) -> None:
     named = {*grammar.options, *grammar.aliases.values(), *grammar.without_keyword, *row.kernel.refused}
     named |= {*row.above_classes, *row.class_rates, *filter(None, (row.classes_by, row.shaper))}
     assert named <= known
+
+
+@pytest.mark.parametrize("row", CoreRegistry().qdiscs, ids=lambda row: row.name)
+def test_a_discipline_with_classes_has_an_example_of_them_that_is_read(row: Row) -> None:
+    example = qdiscs.of(row.name).tree
+    assert bool(example) == (row.classes is not None)
+    if example:
+        tree = words.discipline(example, CoreRegistry().qdiscs)
+        assert tree.kind == row.name
+        assert len(tree.classes) == 2
+        assert example.replace("; ", "\n    ") in in_process("explain", row.name).stdout
+
+
+@pytest.mark.parametrize("row", CoreRegistry().qdiscs, ids=lambda row: row.name)
+def test_every_keyword_of_a_discipline_has_a_meaning(row: Row) -> None:
+    grammar = qdiscs.of(row.name).grammar
+    parameters = (*row.parameters, *(row.classes or ()))
+    known = {name for each in parameters for name in (each.name, *each.words)}
+    # A parameter without a keyword of its own has one of another form, except for choices, whose values are listed.
+    assert set(grammar.keywords) == {word for word in grammar.forms if word not in known}
 
 
 def test_a_kind_without_a_row_is_an_error_that_says_what_to_write() -> None:

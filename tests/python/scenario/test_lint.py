@@ -1,5 +1,6 @@
 """Warnings of classic mistakes, and none for a sound file."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,45 @@ def test_every_classic_mistake_is_reported(old: str, new: str, message: str, reg
     assert [str(warning).replace("measure.window:", "measure:") for warning in found] == [message]
 
 
+@pytest.mark.parametrize(
+    ("discipline", "message"),
+    [
+        (
+            "htb rate 100mbit | codel target 5ms interval 100",
+            "`interval` of `codel`: `100` is 100us, because tc reads a time without a unit in microseconds "
+            "[bare-number]\n  hint: write 100ms, or 100us if you mean that",
+        ),
+        (
+            "htb default 1; class 1 rate 9000 ceil 9mbit prio 1 | codel; filter all flowid 1",
+            "`rate` of `htb`: `9000` is 9kbit, because tc reads a rate without a unit in bit/s [bare-number]\n"
+            "  hint: write 9000kbit, or 9kbit if you mean that",
+        ),
+        (
+            "[netem delay 10ms 2, pfifo limit 1000]",
+            "`jitter` of `netem`: `2` is 2ns, because tc reads a time without a unit in nanoseconds [bare-number]\n"
+            "  hint: write 2ms, or 2ns if you mean that",
+        ),
+        (
+            "tbf rate 1000000 burst 3000 latency 50ms",
+            "`rate` of `tbf`: `1000000` is 1mbit, because tc reads a rate without a unit in bit/s [bare-number]\n"
+            "  hint: write 1mbit",
+        ),
+    ],
+)
+def test_a_time_or_rate_of_a_discipline_without_a_unit_is_reported(discipline: str, message: str) -> None:
+    text = re.sub("router: .*", f"router: {discipline}", SOUND)
+    found = [warning for warning in lint(loads(text, registry=CoreRegistry())) if warning.code == "bare-number"]
+    assert [str(warning).partition("warning: ")[2] for warning in found] == [message]
+
+
+@pytest.mark.parametrize(
+    "discipline", ["codel limit 100 target 5ms", "cake rtt 0 mpu 84", "tbf rate 9mbit burst 5000 lat 50ms"]
+)
+def test_numbers_with_one_meaning_need_no_unit(discipline: str) -> None:
+    text = re.sub("router: .*", f"router: {discipline}", SOUND)
+    assert not [warning for warning in lint(loads(text, registry=CoreRegistry())) if warning.code == "bare-number"]
+
+
 def test_a_queue_on_the_path_of_no_flow_causes_no_warning(registry: Registry) -> None:
     text = SOUND.replace("client -> router: htb", "router -> client: htb").replace("limit 1000", "limit 5")
     assert lint(loads(text, registry=registry)) == []
@@ -210,7 +250,24 @@ def test_a_trace_shorter_than_the_run_is_reported(tmp_path: Path) -> None:
     text = PATH.replace("rate: 10mbit", "trace: [short.trace, null]").replace(", KEYS", "")
     found = lint(loads(text, file=str(tmp_path / "x.yaml")))
     assert [(warning.code, warning.severity) for warning in found] == [("trace-repeats", "info")]
-    assert "is played 3.0 times" in found[0].text
+    assert "the trace router -> server lasts 10s and is played 3.0 times" in found[0].text
+
+
+def test_the_traces_of_two_directions_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "up.trace").write_text("1\n10000\n")
+    (tmp_path / "down.trace").write_text("1\n15000\n")
+    (tmp_path / "long.trace").write_text("1\n40000\n")
+
+    def texts(trace: str) -> list[str]:
+        text = PATH.replace("rate: 10mbit", f"trace: {trace}").replace(", KEYS", "")
+        return [warning.text for warning in lint(loads(text, file=str(tmp_path / "x.yaml")))]
+
+    assert texts("[up.trace, down.trace]") == [
+        "the trace router -> server lasts 10s and is played 3.0 times",
+        "the trace server -> router lasts 15s and is played 2.0 times",
+    ]
+    assert texts("[long.trace, down.trace]") == ["the trace server -> router lasts 15s and is played 2.0 times"]
+    assert texts("up.trace") == ["the trace lasts 10s and is played 3.0 times"]
 
 
 RED = "red limit 1mb min 100kb max 300kb avpkt 1000b burst 200 bandwidth 100mbit adaptive"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tailback.scenario import Registry, lint, loads
+from tailback.scenario import CoreRegistry, Registry, ScenarioError, lint, loads
 
 CELL = """\
 links:
@@ -181,10 +181,19 @@ def test_an_experiment_with_a_cell_has_no_warnings(registry: Registry) -> None:
     assert lint(loads(CELL, registry=registry)) == []
 
 
+def test_a_chip_leads_to_the_driver_whose_summary_names_it() -> None:
+    with pytest.raises(ScenarioError, match=r"`mt7915` is not a driver\n  hint: did you mean `mt76`\? MediaTek"):
+        loads(CELL.replace("phone: ath9k_htc", "phone: mt7915"), registry=CoreRegistry())
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("802.11n", "802.11b", "links[0].standard: `802.11b` is not one of the choices"),
+        (
+            "802.11n",
+            "802.11be",
+            "links[0].standard: `802.11be` is not one of the choices\n  hint: use one of: 802.11n, 802.11ac, 802.11ax",
+        ),
         ("width: 40MHz", "width: 80MHz", "links[0].width: `80MHz` is not a width of 802.11n at 5GHz"),
         ("width: 40MHz", "width: wide", "links[0].width: `wide` is not the width of a channel"),
         ("guard: 400ns", "guard: 1600ns", "links[0].guard: `1600ns` is not a guard interval of 802.11n"),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import asdict
 
-from tailback.scenario import Registry, tsq, words
+from tailback.scenario import CoreRegistry, Registry, tsq, words
 from tailback.scenario.sysctl import SYSCTLS, sysctl
 from tailback.scenario.words import Algorithm
 from tailback.tc.errors import WordError
@@ -26,6 +26,49 @@ def test_a_number_without_a_unit_has_the_meaning_that_it_has_in_tc(registry: Reg
     """Microseconds, bit/s and bytes. [tc(8) PARAMETERS]"""
     assert words.discipline("fq_codel target 5000", registry.qdiscs).options == {"target": 5_000_000}
     assert words.discipline("htb rate 1000000 burst 1600", registry.qdiscs).options == {"rate": 10**6, "burst": 1600}
+
+
+@pytest.mark.parametrize(
+    ("pasted", "own"),
+    [
+        ("tc qdisc add dev eth0 root cake bandwidth 9Mbit", "cake bandwidth 9mbit"),
+        ("tc qdisc replace dev eth0 parent 1:10 handle 10: fq_codel limit 100", "fq_codel limit 100"),
+        (
+            "qdisc cake 8001: root refcnt 2 bandwidth unlimited diffserv3 triple-isolate nonat nowash no-ack-filter "
+            "split-gso rtt 100ms raw overhead 0",
+            "cake unlimited diffserv3 triple-isolate nonat nowash no-ack-filter split-gso rtt 100ms overhead 0 raw",
+        ),
+        ("qdisc fq_codel 0: dev eth0 root refcnt 2 limit 10240p target 5ms ecn", "fq_codel limit 10240 target 5ms ecn"),
+        (
+            "tc qdisc add dev eth0 root handle 1: htb default 10\n"
+            "tc class add dev eth0 parent 1: classid 1:10 htb rate 5mbit | fq_codel",
+            "htb default 10; class 10 rate 5mbit | fq_codel",
+        ),
+    ],
+)
+def test_lines_of_tc_may_be_pasted_with_device_handle_and_place(pasted: str, own: str) -> None:
+    qdiscs = CoreRegistry().qdiscs
+    assert words.discipline(pasted, qdiscs) == words.discipline(own, qdiscs)
+
+
+@pytest.mark.parametrize(
+    ("pasted", "message", "hint"),
+    [
+        ("qdisc noqueue 0: dev lo root refcnt 2", "`noqueue` is not", "a link without a rate has no discipline"),
+        ("tc qdisc add dev eth0 handle ffff: ingress", "`ingress` is not", "cake bandwidth 45mbit ingress`"),
+        ("tc qdisc add dev eth0 root", "`tc` is not a queue discipline", "use one of"),
+        (
+            "htb default 1; class 1 rate 5mbit; tc filter add dev eth0 u32 match ip dport 53 0xffff flowid 1:1",
+            "is not a match of a filter",
+            "for ports, name the traffic (flow NAME) or give it a `dscp`",
+        ),
+    ],
+)
+def test_what_tc_has_and_an_experiment_has_not_is_refused_with_the_remedy(pasted: str, message: str, hint: str) -> None:
+    with pytest.raises(WordError) as refused:
+        words.discipline(pasted, CoreRegistry().qdiscs)
+    assert message in refused.value.message
+    assert hint in refused.value.hint
 
 
 def test_options_not_given_are_left_to_the_discipline(registry: Registry) -> None:

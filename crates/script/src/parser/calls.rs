@@ -1,11 +1,41 @@
 //! System calls: `write(4, ..., 1000) = 1000`.
 
 use crate::lexer::Kind;
-use crate::parser::{Parser, Read};
+use crate::parser::{Parser, Read, unsupported};
 use crate::script::{Call, Value};
 
 /// Maximum nesting of values.
 const DEPTH_MAX: u32 = 32;
+
+/// The calls that a TCP under test has.
+const CALLS: [&str; 26] = [
+    "accept",
+    "accept4",
+    "bind",
+    "close",
+    "connect",
+    "epoll_create",
+    "epoll_ctl",
+    "epoll_wait",
+    "fcntl",
+    "getsockopt",
+    "ioctl",
+    "listen",
+    "poll",
+    "read",
+    "readv",
+    "recv",
+    "recvfrom",
+    "recvmsg",
+    "send",
+    "sendmsg",
+    "sendto",
+    "setsockopt",
+    "shutdown",
+    "socket",
+    "write",
+    "writev",
+];
 
 impl Parser {
     pub(super) fn call(&mut self) -> Read<Call> {
@@ -17,6 +47,9 @@ impl Parser {
         let Some(Kind::Word(name)) = self.kind().cloned() else { return self.wrong("a system call") };
         self.next += 1;
         self.expect('(')?;
+        if !CALLS.contains(&name.as_str()) {
+            return unsupported(format!("the system call `{name}` is not modelled"));
+        }
         let arguments = self.values(')')?;
         self.expect('=')?;
         let result = self.value()?;

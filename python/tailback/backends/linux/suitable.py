@@ -103,7 +103,7 @@ def cells(scenario: Scenario) -> Iterator[Finding]:
     for cell in scenario.cells:
         ap = scenario.hosts[cell.access_point].name
         what = f"Wi-Fi (the cell of `{ap}`)"
-        yield NotAsked(what), "run it on the simulator, --backend sim, or in virtual time, --backend uml"
+        yield NotAsked(what), "run it on the simulator, --backend sim, or in virtual time, --backend uml:wifi"
 
 
 def traces(scenario: Scenario) -> Iterator[Finding]:

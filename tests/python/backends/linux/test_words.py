@@ -35,7 +35,8 @@ def settled(found: words.Algorithm, options: Mapping[str, int]) -> dict[str, int
     """All options except fractions, which are rounded to a decimal."""
     resolved = _core.resolved_qdisc(found.kind, dict(options), 1500)
     shares = [one["name"] for row in _core.qdiscs() for one in row["parameters"] if one["unit"] in SHARES]
-    return {name: value >> 2 if name in shares else value for name, value in resolved.items()}
+    told = {name: value for name, value in resolved.items() if name not in qdiscs.of(found.kind).kernel.left_out}
+    return {name: value >> 2 if name in shares else value for name, value in told.items()}
 
 
 SHARES = ("percent", "fraction")
@@ -49,6 +50,13 @@ def test_every_string_of_tc_goes_to_options_and_back() -> None:
         again = read(" ".join([found.kind, *words_of(found.kind, found.options)]))
         assert again is not None, text
         assert settled(again, again.options) == settled(found, found.options), text
+
+
+def test_no_kernel_is_told_of_address_translation_which_no_host_does() -> None:
+    given = words.discipline("cake bandwidth 9mbit dual-srchost nat wash", QDISCS)
+    assert words_of(given.kind, given.options) == ["bandwidth", "9000000bit", "dual-srchost", "wash"]
+    without = words.discipline("cake nonat", QDISCS)
+    assert words_of(without.kind, without.options) == []
 
 
 TREE: dict[str, Any] = {

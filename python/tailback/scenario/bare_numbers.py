@@ -1,0 +1,75 @@
+"""Finds times and rates of disciplines without a unit, which `tc` reads in a unit that depends on the option."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from tailback import qdiscs
+from tailback.scenario.words import lines_of
+from tailback.tc import options as tc
+from tailback.tc.options import Positional, Table
+from tailback.tc.rows import Parameter, Row
+
+BASE_UNITS = {"time": "microseconds", "rate": "bit/s"}
+"""The units of bare numbers, with exceptions in nanoseconds."""
+
+
+class BareNumber(Struct, frozen=True):
+    """A number without a unit: the value of `option` of `kind`, which means `value`."""
+
+    kind: str
+    option: str
+    word: str
+    value: str
+    noun: str
+    base: str
+
+    @property
+    def likely(self) -> str:
+        """What was probably meant."""
+        if self.noun == "time":
+            return f"{self.word}ms"
+        whole = self.word.partition(".")[0]
+        return f"{self.word}mbit" if len(whole) <= 3 else f"{self.word}kbit" if len(whole) <= 6 else self.value
+
+
+def bare_numbers(text: str, rows: Sequence[Row]) -> Iterator[BareNumber]:
+    """The bare numbers in a valid discipline."""
+    root: Row | None = None
+    for line in lines_of(text):
+        for stage in line.split("|"):
+            first, *words = stage.split() or [""]
+            if first == "class" and root is not None:
+                yield from _of_stage(words, Table(root.name, root.classes or (), qdiscs.of(root.name).grammar))
+            row = next((row for word in (first, *words) for row in rows if row.name == word), None)
+            if row is not None and first not in ("class", "filter"):
+                root = root or row
+                yield from _of_stage(words, Table(row.name, row.parameters, qdiscs.of(row.name).grammar))
+
+
+def _of_stage(words: Sequence[str], table: Table) -> Iterator[BareNumber]:
+    expected: Sequence[str] = ()
+    for word in words:
+        keyword = _values_after(word, table)
+        if not keyword and expected:
+            yield from _of_value(table.require(expected[0]), word, table)
+        expected = keyword or expected[1:]
+
+
+def _values_after(word: str, table: Table) -> Sequence[str]:
+    """The parameters whose values follow a keyword."""
+    form = table.grammar.forms.get(word)
+    if isinstance(form, Positional):
+        return form.names
+    parameter = table.parameter(table.grammar.aliases.get(word, word))
+    return (parameter.name,) if parameter is not None else ()
+
+
+def _of_value(parameter: Parameter, word: str, table: Table) -> Iterator[BareNumber]:
+    if parameter.unit not in BASE_UNITS or not tc.decimal(word):
+        return
+    base = "nanoseconds" if table.option(parameter.name).notation == "nanoseconds" else BASE_UNITS[parameter.unit]
+    value = tc.written(parameter, tc.value_of(parameter, word, table))
+    yield BareNumber(table.kind, parameter.name, word, value, parameter.unit, base)
