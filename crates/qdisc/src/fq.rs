@@ -9,8 +9,10 @@
 //!           flows go before old ones, each with a quantum of credit; a head that is not due throttles its flow
 //! defect:   a flow joins the new ones of the band of its packet before. One that never had a packet joins those of band
 //!           0, and under load waits until the credit of the other bands is used up                   [fq_enqueue]
-//! maxrate:  after a packet its flow waits L / rate; without a departure time and above `low_rate_threshold`, it waits
-//!           max(L, quantum) / rate once its credit is used up; a late packet shortens the next wait by at most half
+//! maxrate:  after a packet its flow waits L / rate. After one without a departure time, up to `low_rate_threshold` its
+//!           turn ends; above it waits max(L, quantum) / rate, once its credit is used up. A late packet shortens
+//!           the next wait by at most half
+//! ce:       a packet that leaves `ce_threshold` late is marked if it can be; `ce_mark` counts it in any case
 //!
 //! TCP gives each packet its earliest departure time. Above `fq`, TCP sets no pacing timer, whatever its control; `fq`
 //! holds the packets.                                                      [linux-6.12 sch_fq.c] [rfc8290 §4.2]
@@ -50,6 +52,8 @@ const LARGEST_MAXRATE: u64 = (u32::MAX as u64 - 1) * 8;
 const BANDS: usize = 3;
 /// Maximum delay of a flow after a packet. [linux-6.12 sch_fq.c fq_dequeue]
 const LONGEST_GAP: u64 = SECOND;
+/// [linux-6.12 pkt_sched.h FQ_MIN_WEIGHT]
+const MIN_WEIGHT: u64 = 16_384;
 /// The fast path holds fewer packets than this.
 const FAST_PATH: usize = 8;
 
@@ -148,17 +152,23 @@ const PARAMETERS: &[Parameter] = &[
         "weight_0",
         ParameterUnit::Bytes,
         Some(589_824),
-        (1, 1 << 30),
+        (MIN_WEIGHT, 1 << 30),
         "bytes of band 0 per round",
     ),
     Parameter::new(
         "weight_1",
         ParameterUnit::Bytes,
         Some(196_608),
-        (1, 1 << 30),
+        (MIN_WEIGHT, 1 << 30),
         "bytes of band 1 per round",
     ),
-    Parameter::new("weight_2", ParameterUnit::Bytes, Some(65_536), (1, 1 << 30), "bytes of band 2 per round"),
+    Parameter::new(
+        "weight_2",
+        ParameterUnit::Bytes,
+        Some(65_536),
+        (MIN_WEIGHT, 1 << 30),
+        "bytes of band 2 per round",
+    ),
     PRIOMAP,
     Parameter::new(
         "offload_horizon",
@@ -214,6 +224,12 @@ struct Band {
     weight: i64,
 }
 
+impl Band {
+    fn may_send(&self) -> bool {
+        self.credit > 0 && !(self.new.is_empty() && self.old.is_empty())
+    }
+}
+
 struct Flow {
     queue: VecDeque<(SimTime, Box<Packet>)>,
     credit: i64,
@@ -234,6 +250,7 @@ enum Place {
 struct OwnCounters {
     fast_path: u64,
     throttled: u64,
+    /// Packets over `ce_threshold`, ECN-capable or not.
     ce_marks: u64,
     flow_limit_drops: u64,
     too_long: u64,
@@ -474,17 +491,12 @@ impl Fq {
         if self.ready == 0 {
             return None;
         }
-        for _ in 0..=2 * BANDS {
-            let band = &mut self.bands[self.band];
-            if band.credit > 0 && !(band.new.is_empty() && band.old.is_empty()) {
-                return Some(self.band);
-            }
+        while !self.bands[self.band].may_send() {
             self.band = (self.band + 1) % BANDS;
             let band = &mut self.bands[self.band];
             band.credit = (band.credit + band.weight).min(band.weight);
         }
-        // All bands are deep in debt after a long train: the first that has flows.
-        (0..BANDS).find(|&band| !(self.bands[band].new.is_empty() && self.bands[band].old.is_empty()))
+        Some(self.band)
     }
 
     /// A packet of the band that may leave now.
@@ -532,7 +544,8 @@ impl Fq {
         self.own.throttled += 1;
         self.ready -= 1;
         self.active -= 1;
-        self.flows[index as usize].place = Place::Throttled;
+        let flow = &mut self.flows[index as usize];
+        (flow.next, flow.place) = (at, Place::Throttled);
         self.throttled.insert((at, index));
     }
 
@@ -541,9 +554,9 @@ impl Fq {
         let (due, mut packet) = flow.queue.pop_front()?;
         self.active -= u32::from(flow.queue.is_empty());
         let late = now.since(due.max(flow.next));
-        if self.settings.ce_threshold.is_some_and(|threshold| late > threshold) && packet.mark() {
+        if self.settings.ce_threshold.is_some_and(|threshold| late > threshold) {
             self.own.ce_marks += 1;
-            self.ledger.marked += 1;
+            self.ledger.marked += u64::from(packet.mark());
         }
         let length = i64::from(packet.frame_length());
         flow.credit -= length;
@@ -561,12 +574,14 @@ impl Fq {
             return;
         }
         let mut charged = u64::from(packet.frame_length());
-        if rate <= settings.low_rate {
-            flow.credit = 0;
-        } else if packet.departure == SimTime::ZERO {
-            charged = charged.max(settings.quantum as u64);
-            if flow.credit > 0 {
-                return;
+        if packet.departure == SimTime::ZERO {
+            if rate <= settings.low_rate {
+                flow.credit = 0;
+            } else {
+                charged = charged.max(settings.quantum as u64);
+                if flow.credit > 0 {
+                    return;
+                }
             }
         }
         let mut gap = rate.time_for(Bytes(charged)).as_nanos();
