@@ -252,7 +252,7 @@ impl Packet {
 
     /// Sets CE if the transport is ECN-capable; false if it is not. [rfc3168 §5]
     pub fn mark(&mut self) -> bool {
-        let capable = self.ecn != Ecn::NotEct;
+        let capable = self.is_markable();
         if capable {
             self.ecn = Ecn::Ce;
         }

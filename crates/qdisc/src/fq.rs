@@ -9,8 +9,10 @@
 //!           flows go before old ones, each with a quantum of credit; a head that is not due throttles its flow
 //! defect:   a flow joins the new ones of the band of its packet before. One that never had a packet joins those of band
 //!           0, and under load waits until the credit of the other bands is used up                   [fq_enqueue]
-//! maxrate:  after a packet its flow waits L / rate; without a departure time and above `low_rate_threshold`, it waits
-//!           max(L, quantum) / rate once its credit is used up; a late packet shortens the next wait by at most half
+//! maxrate:  after a packet its flow waits L / rate. After one without a departure time, up to `low_rate_threshold` its
+//!           turn ends; above it waits max(L, quantum) / rate, once its credit is used up. A late packet shortens
+//!           the next wait by at most half
+//! ce:       a packet that leaves `ce_threshold` late is marked if it can be; `ce_mark` counts it in any case
 //!
 //! TCP gives each packet its earliest departure time. Above `fq`, TCP sets no pacing timer, whatever its control; `fq`
 //! holds the packets.                                                      [linux-6.12 sch_fq.c] [rfc8290 §4.2]
@@ -51,11 +53,10 @@ const LARGEST_MAXRATE: u64 = (u32::MAX as u64 - 1) * 8;
 const BANDS: usize = 3;
 /// Maximum delay of a flow after a packet. [linux-6.12 sch_fq.c fq_dequeue]
 const LONGEST_GAP: u64 = SECOND;
-/// The fast path holds fewer packets than this.
-const FAST_PATH: usize = 8;
-
 /// [linux-6.12 pkt_sched.h FQ_MIN_WEIGHT]
 const MIN_WEIGHT: u64 = 16_384;
+/// The fast path holds fewer packets than this.
+const FAST_PATH: usize = 8;
 
 const PARAMETERS: &[Parameter] = &[
     Parameter::new(
@@ -190,9 +191,7 @@ struct Fq {
     bands: [Band; BANDS],
     band: usize,
     throttled: BTreeSet<(SimTime, u32)>,
-    /// Number of flows on a list of new or old ones. One that has sent its last packet stays there for a round.
-    ready: u32,
-    /// Those of them that hold packets.
+    /// Number of flows on a list of new or old ones that hold packets.
     active: u32,
     hash: FlowHash,
     ledger: Ledger,
@@ -225,6 +224,12 @@ struct Band {
     weight: i64,
 }
 
+impl Band {
+    fn may_send(&self) -> bool {
+        self.credit > 0 && !(self.new.is_empty() && self.old.is_empty())
+    }
+}
+
 struct Flow {
     queue: VecDeque<(SimTime, Box<Packet>)>,
     credit: i64,
@@ -245,6 +250,7 @@ enum Place {
 struct OwnCounters {
     fast_path: u64,
     throttled: u64,
+    /// Packets over `ce_threshold`, ECN-capable or not.
     ce_marks: u64,
     flow_limit_drops: u64,
     too_long: u64,
@@ -290,7 +296,6 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
         bands: weights.map(|weight| Band { weight: weight as i64, credit: weight as i64, ..Band::default() }),
         band: 0,
         throttled: BTreeSet::new(),
-        ready: 0,
         active: 0,
         hash: FlowHash::default(),
         ledger: Ledger::default(),
@@ -332,6 +337,9 @@ impl Qdisc for Fq {
         if let Some(packet) = self.fast.pop_front() {
             self.ledger.leave(&packet);
             return Dequeued::Packet(packet);
+        }
+        if self.ledger.backlog().packets == 0 {
+            return Dequeued::Empty;
         }
         self.wake_throttled(context.now);
         while let Some(band) = self.next_band() {
@@ -459,7 +467,6 @@ impl Fq {
             }
             flow.place = Place::Listed;
             self.bands[flow.band].new.push_back(&mut self.links, index);
-            self.ready += 1;
         }
         flow.band = band;
         self.bands[band].packets += 1;
@@ -477,27 +484,23 @@ impl Fq {
             let flow = &mut self.flows[index as usize];
             flow.place = Place::Listed;
             self.bands[flow.band].old.push_back(&mut self.links, index);
-            self.ready += 1;
             self.active += 1;
         }
     }
 
-    /// The band to serve. [linux-6.12 sch_fq.c fq_dequeue]
+    /// The band to serve. Bands gain credit also if all flows wait for their times. [linux-6.12 sch_fq.c fq_dequeue]
     fn next_band(&mut self) -> Option<usize> {
-        if self.ready == 0 {
-            return None;
-        }
-        for _ in 0..=2 * BANDS {
-            let band = &mut self.bands[self.band];
-            if band.credit > 0 && !(band.new.is_empty() && band.old.is_empty()) {
-                return Some(self.band);
+        let mut idle = 0;
+        while !self.bands[self.band].may_send() {
+            if idle == BANDS {
+                return None;
             }
             self.band = (self.band + 1) % BANDS;
             let band = &mut self.bands[self.band];
             band.credit = (band.credit + band.weight).min(band.weight);
+            idle = if band.credit > 0 { idle + 1 } else { 0 };
         }
-        // All bands are deep in debt after a long train: the first that has flows.
-        (0..BANDS).find(|&band| !(self.bands[band].new.is_empty() && self.bands[band].old.is_empty()))
+        Some(self.band)
     }
 
     /// A packet of the band that may leave now.
@@ -538,12 +541,10 @@ impl Fq {
         }
         self.bands[band].old.pop_front(&self.links);
         self.flows[index as usize].place = Place::Detached { since: now };
-        self.ready -= 1;
     }
 
     fn throttle(&mut self, index: u32, at: SimTime) {
         self.own.throttled += 1;
-        self.ready -= 1;
         self.active -= 1;
         let flow = &mut self.flows[index as usize];
         (flow.place, flow.next) = (Place::Throttled, at);

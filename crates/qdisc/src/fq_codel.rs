@@ -10,7 +10,7 @@
 //! Deviations: each discipline draws the secret of its hash at its first packet, Linux once per boot; no filters, no
 //! `ce_threshold_selector`; a packet that arrives while the device is idle is enqueued and dequeued, not bypassed.
 
-use tailback_packet::{DropReason, Ecn, Packet};
+use tailback_packet::{DropReason, Packet};
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime};
 
 use crate::aqm::codel::Head;
@@ -300,14 +300,14 @@ impl Packets {
         Head {
             enqueued: packet.enqueued,
             backlog_behind: self.ledger.backlog().bytes - u64::from(length),
-            markable: packet.ecn != Ecn::NotEct,
+            markable: packet.is_markable(),
         }
     }
 
     #[inline]
     fn release(&mut self, mut packet: Box<Packet>, length: u32, verdict: Verdict, late: bool) -> Box<Packet> {
         let by_law = verdict == Verdict::Mark;
-        let by_threshold = late && packet.ecn != Ecn::NotEct;
+        let by_threshold = late && packet.is_markable();
         if by_law || by_threshold {
             packet.mark();
             self.ledger.marked += 1;
@@ -337,6 +337,7 @@ impl Packets {
 mod tests {
     use super::*;
     use crate::testing::{Rig, number, numbered, packet};
+    use tailback_packet::Ecn;
     use tailback_units::Span;
 
     const TEN_MBIT: u64 = 10_000_000;

@@ -1,9 +1,9 @@
 //! `netem`: emulates a path: delay, loss, duplication, corruption, reordering and a rate.
 //!
 //! enqueue, in this order: duplicate? · lose? (`ecn`: mark) · end the charge to the socket if there is any delay ·
-//!          corrupt? · over `limit` drop · reorder? (leaves at once, before all others) · else it leaves at
-//!          base + delay + L/rate; with `rate`, base = departure of the previous packet, and the time until then counts
-//!          towards `delay`
+//!          corrupt? · over `limit` drop, without a copy · reorder? (leaves at once, before all others) · else it
+//!          leaves at base + delay + L/rate; with `rate`, base = departure of the previous packet, and the time until
+//!          then counts towards `delay`
 //! dequeue: the packet with the earliest departure time, once that and its slot have come; through the child, if any
 //!
 //! Models of loss are in `netem/loss.rs`, of delay in `netem/delay.rs`. Jitter larger than the gap between packets
@@ -292,19 +292,16 @@ fn slots_of(given: &Parameters) -> Result<Option<Slots>, ParameterError> {
 impl Qdisc for Netem {
     fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
-        let copy = !context.is_copy && self.duplicate.hits(context);
-        if self.is_lost(&mut packet, context) {
-            // The packet was to be duplicated; the loss leaves one of the two.
-            if !copy {
-                self.own.dropped += 1;
-                self.ledger.drop(&packet);
-                context.refuse(packet, DropReason::RandomLoss);
-                return Enqueued::Lost;
-            }
-        } else if copy {
-            self.own.duplicated += 1;
-            context.effects.copies.push(Box::new(Packet { charged: false, ..(*packet).clone() }));
+        let duplicates = !context.is_copy && self.duplicate.hits(context);
+        let is_lost = self.is_lost(&mut packet, context);
+        if is_lost && !duplicates {
+            self.own.dropped += 1;
+            self.ledger.drop(&packet);
+            context.refuse(packet, DropReason::RandomLoss);
+            return Enqueued::Lost;
         }
+        // Of a packet that is duplicated, a loss leaves one of the two.
+        let copy = (duplicates && !is_lost).then(|| Box::new(Packet { charged: false, ..(*packet).clone() }));
         if self.delays() {
             context.release(&mut packet);
         }
@@ -316,6 +313,10 @@ impl Qdisc for Netem {
             self.ledger.drop(&packet);
             context.refuse(packet, DropReason::TailFull);
             return Enqueued::Dropped;
+        }
+        if let Some(copy) = copy {
+            self.own.duplicated += 1;
+            context.effects.copies.push(copy);
         }
         packet.enqueued = context.now;
         self.schedule(packet, context);
@@ -579,6 +580,21 @@ mod tests {
         let early: Vec<u32> =
             left.iter().filter(|(n, at)| (at - f64::from(*n)).abs() < 1e-9).map(|(n, _)| *n).collect();
         assert_eq!(early[..4], [4, 9, 14, 19]);
+    }
+
+    #[test]
+    fn a_packet_over_the_limit_is_not_duplicated() {
+        let mut rig = Rig::of("netem", &[("delay", 10 * MS), ("duplicate", WHOLE), ("limit", 1)]);
+        rig.enqueue(numbered(0, 0));
+        assert_eq!(
+            (rig.counter("duplicated"), rig.effects.dropped.len()),
+            (1, 1),
+            "the copy was over the limit"
+        );
+        let mut context = rig.effects.context(rig.now, &mut rig.draws);
+        assert_eq!(rig.qdisc.enqueue(Box::new(numbered(0, 1)), &mut context), Enqueued::Dropped);
+        assert!(rig.effects.copies.is_empty());
+        assert_eq!((rig.counter("duplicated"), rig.effects.dropped.len()), (1, 2));
     }
 
     #[test]

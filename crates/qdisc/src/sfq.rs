@@ -4,10 +4,13 @@
 //!          the last packet of the longest slot (in packets) is dropped, or the first with `headdrop`
 //! dequeue: from the slot whose turn it is, until its allotment is used up; a new slot joins at the end of the round
 //! perturb: the hash changes at this interval, and all queued packets are classified again
-//! RED:     with `redflowlimit`, RED decides by the bytes of each slot (`aqm/red.rs`)
+//! RED:     with `redflowlimit`, RED decides by the bytes of each slot (`aqm/red.rs`); with `headdrop`, it marks the first
+//!          packet of the slot, or the arriving one if that cannot be marked
+//! headdrop: a packet that RED drops, or one over `depth`, takes the place of the first of its slot, which is dropped; the
+//!          slot keeps its place in the round and its allotment
 //!
-//! [mckenney1990] [linux-6.12 sch_sfq.c]. Bytes are counted in units of 8. New flows have no priority. Packets of more
-//! than `flows` flows at a time are dropped. The timer of `perturb` takes effect at the next arrival or departure.
+//! [mckenney1990] [linux-6.12 sch_sfq.c]. New flows have no priority. Packets of more than `flows` flows at a time are
+//! dropped. The timer of `perturb` takes effect at the next arrival or departure.
 
 use std::collections::VecDeque;
 
@@ -31,8 +34,6 @@ pub(crate) const ROW: Row = Row {
 };
 
 const MAX: u64 = 1 << 30;
-/// Unit of bytes in allotments. [linux-6.12 SFQ_ALLOT_SHIFT]
-const ALLOT_UNIT: u32 = 8;
 /// Maximum number of slots. [linux-6.12 SFQ_MAX_FLOWS]
 const MAX_FLOWS: u64 = 0x1_0000 - 128;
 const NO_SLOT: u32 = u32::MAX;
@@ -203,7 +204,7 @@ fn build(given: &Parameters, _device: &Attachment, _inner: Inner) -> Result<Box<
             depth: value("depth")? as usize,
             headdrop: value("headdrop")? == 1,
         },
-        quantum: allotment(value("quantum")? as u32),
+        quantum: value("quantum")? as i64,
         hash: FlowHash::default(),
         next_perturb: SimTime::ZERO + perturb.unwrap_or(Span::ZERO),
         perturb,
@@ -233,11 +234,6 @@ fn red_of(given: &Parameters) -> Result<Option<SlotRed>, ParameterError> {
     }))
 }
 
-/// Bytes in units of 8, rounded up.
-fn allotment(bytes: u32) -> i64 {
-    i64::from(bytes.div_ceil(ALLOT_UNIT))
-}
-
 impl Qdisc for Sfq {
     fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         self.perturb_if_due(context);
@@ -246,29 +242,20 @@ impl Qdisc for Sfq {
         let Some(slot) = self.slot_of(bucket) else {
             return self.refuse(packet, DropReason::FlowFull, context);
         };
-        let mut answer = Enqueued::Queued;
-        if self.red_hits(slot, &mut packet, context) {
-            if !self.limits.headdrop || self.slots[slot as usize].packets.is_empty() {
-                self.leave_if_empty(slot);
-                return self.refuse(packet, DropReason::Aqm, context);
-            }
-            self.drop_from(slot, DropReason::Aqm, context);
-            answer = Enqueued::Congestion;
-        } else if self.slots[slot as usize].packets.len() >= self.limits.depth {
+        if let Some(reason) = self.congestion(slot, &mut packet, context) {
             if !self.limits.headdrop {
-                return self.refuse(packet, DropReason::FlowFull, context);
+                return self.refuse(packet, reason, context);
             }
-            self.drop_from(slot, DropReason::FlowFull, context);
-            answer = Enqueued::Congestion;
+            return self.replace_head(slot, packet, reason, context);
         }
         packet.enqueued = context.now;
         self.append(slot, packet);
         if self.ledger.backlog().packets > self.limits.packets
             && self.drop_from_longest(context) == Some(slot)
         {
-            answer = Enqueued::Congestion;
+            return Enqueued::Congestion;
         }
-        answer
+        Enqueued::Queued
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
@@ -281,12 +268,7 @@ impl Qdisc for Sfq {
             }
             let Some(packet) = self.take(slot, End::Head) else { break };
             self.ledger.leave(&packet);
-            self.slots[slot as usize].allot -= allotment(packet.frame_length());
-            if let Some(red) =
-                self.slots[slot as usize].red.as_mut().filter(|_| self.round.front() != Some(&slot))
-            {
-                red.ran_empty(context.now);
-            }
+            self.slots[slot as usize].allot -= i64::from(packet.frame_length());
             return Dequeued::Packet(packet);
         }
         debug_assert_eq!(self.backlog().packets, 0, "a packet is unaccounted for");
@@ -391,15 +373,37 @@ impl Sfq {
         Enqueued::Dropped
     }
 
-    /// Drops a packet from a slot, which keeps its place in the round.
-    fn drop_from(&mut self, slot: u32, reason: DropReason, context: &mut Context<'_>) {
-        let queue = &mut self.slots[slot as usize];
-        let Some(packet) = queue.packets.pop_front() else { return };
-        queue.bytes -= u64::from(packet.frame_length());
-        if queue.packets.is_empty() {
-            self.leave_round(slot);
+    /// Why the slot takes a packet only in exchange for its first; `None` if it takes one more.
+    fn congestion(
+        &mut self,
+        slot: u32,
+        packet: &mut Packet,
+        context: &mut Context<'_>,
+    ) -> Option<DropReason> {
+        if self.red_hits(slot, packet, context) {
+            return Some(DropReason::Aqm);
         }
-        self.refuse(packet, reason, context);
+        let full = self.slots[slot as usize].packets.len() >= self.limits.depth;
+        full.then_some(DropReason::FlowFull)
+    }
+
+    /// Appends a packet to a slot and drops its first; the slot keeps its place in the round and its allotment.
+    fn replace_head(
+        &mut self,
+        slot: u32,
+        mut packet: Box<Packet>,
+        reason: DropReason,
+        context: &mut Context<'_>,
+    ) -> Enqueued {
+        packet.enqueued = context.now;
+        let queue = &mut self.slots[slot as usize];
+        queue.bytes += u64::from(packet.frame_length());
+        queue.packets.push_back(packet);
+        if let Some(head) = queue.packets.pop_front() {
+            queue.bytes -= u64::from(head.frame_length());
+            self.refuse(head, reason, context);
+        }
+        Enqueued::Congestion
     }
 
     /// Drops a packet from the longest slot, the one changed last among equals; if no slot holds two, from the
@@ -422,7 +426,7 @@ impl Sfq {
     fn red_hits(&mut self, slot: u32, packet: &mut Packet, context: &mut Context<'_>) -> bool {
         let Some(red) = &self.red else { return false };
         let queue = &mut self.slots[slot as usize];
-        let Some(law) = &mut queue.red else { return false };
+        let Some(law) = queue.red.as_mut().filter(|_| !queue.packets.is_empty()) else { return false };
         let verdict = law.arrive(queue.bytes, &red.settings, context.now, context.draws);
         let (marked, marked_head, dropped) = match verdict {
             RedVerdict::Pass => return false,
@@ -436,14 +440,13 @@ impl Sfq {
         self.ledger.overlimits += 1;
         let spared = red.ecn && !(verdict == RedVerdict::Forced && red.harddrop);
         let head = queue.packets.front_mut().filter(|_| self.limits.headdrop);
-        let (target, counter) = match head {
-            Some(head) => (&mut **head, marked_head),
-            None => (packet, marked),
-        };
-        if spared && target.mark() {
-            *counter += 1;
-            self.ledger.marked += 1;
-            return false;
+        let head = head.map(|head| (&mut **head, marked_head));
+        for (target, counter) in head.into_iter().chain([(packet, marked)]) {
+            if spared && target.mark() {
+                *counter += 1;
+                self.ledger.marked += 1;
+                return false;
+            }
         }
         *dropped += 1;
         true
@@ -534,6 +537,38 @@ mod tests {
             }
             assert_eq!(crate::testing::number(&rig.effects.dropped[0].0), lost);
         }
+    }
+
+    #[test]
+    fn a_packet_costs_its_slot_its_bytes_without_rounding() {
+        let mut rig = Rig::of("sfq", &[("quantum", 144)]);
+        rig.fill(4, &packet(0, 66));
+        rig.fill(4, &packet(1, 66));
+        let order: Vec<u32> = std::iter::from_fn(|| rig.serve(10_000_000)).map(|sent| sent.from.0).collect();
+        assert_eq!(order, [0, 0, 0, 1, 1, 1, 0, 1]);
+    }
+
+    #[test]
+    fn a_slot_whose_only_packet_is_replaced_keeps_its_place_in_the_round() {
+        let mut rig = Rig::of("sfq", &[("depth", 1), ("headdrop", 1)]);
+        for (flow, n) in [(0, 1), (1, 2)] {
+            rig.enqueue(numbered(flow, n));
+        }
+        assert_eq!(rig.enqueue(numbered(0, 3)), Enqueued::Congestion);
+        assert_eq!(crate::testing::number(&rig.effects.dropped[0].0), 1);
+        assert_eq!(rig.drain(), [3, 2]);
+        assert_eq!(rig.qdisc.backlog().bytes, 0);
+    }
+
+    #[test]
+    fn with_headdrop_red_marks_the_arriving_packet_if_the_first_cannot_be_marked() {
+        let mut rig = Rig::of("sfq", &[("redflowlimit", 40_000), ("ecn", 1), ("headdrop", 1)]);
+        rig.enqueue(packet(0, 1514));
+        let capable = Packet { ecn: Ecn::Ect0, ..packet(0, 1514) };
+        rig.fill(100, &capable);
+        let heads = rig.counter("prob_mark_head") + rig.counter("forced_mark_head");
+        assert!(rig.counter("forced_mark") > 10 && heads == 0);
+        assert_eq!((rig.counter("forced_drop"), rig.effects.dropped.len()), (0, 0));
     }
 
     #[test]

@@ -12,7 +12,7 @@
 
 use std::ops::ControlFlow;
 
-use tailback_packet::{DropReason, Ecn, Packet};
+use tailback_packet::{DropReason, Packet};
 use tailback_qdisc::Context as QdiscContext;
 use tailback_qdisc::aqm::Verdict;
 use tailback_qdisc::aqm::codel::{Codel, CodelDequeue, CodelSettings, Head};
@@ -278,7 +278,7 @@ fn judged(
         let head = Head {
             enqueued: packet.enqueued,
             backlog_behind: flows.bytes(flow),
-            markable: packet.ecn != Ecn::NotEct,
+            markable: packet.is_markable(),
         };
         match law.judge(&head) {
             Verdict::Drop => context.refuse(packet, DropReason::Aqm),
@@ -296,6 +296,7 @@ fn judged(
 #[cfg(test)]
 mod tests {
     use rand_core::Rng;
+    use tailback_packet::Ecn;
     use tailback_qdisc::Effects;
 
     use super::*;

@@ -59,7 +59,7 @@ MS = 10**6
             {"limit": 409_600, "avpkt": 1000, "probability": round(0.1 * WHOLE)},
         ),
         ("fq nopacing maxrate 10mbps horizon_cap", {"pacing": 0, "maxrate": 80_000_000, "horizon_action": 1}),
-        ("fq weights 60000 40000 20000", {"weight_0": 60000, "weight_1": 40000, "weight_2": 20000}),
+        ("fq weights 60000 40000 20000", {"weight_0": 60_000, "weight_1": 40_000, "weight_2": 20_000}),
         ("codel limit 5 limit 6", {"limit": 6}),
         ("fq_codel limit 0 quantum 100", {"quantum": 256}),
         ("cake pppoe-ptm ether-vlan", {"overhead": 34, "framing": 2, "raw": 0}),

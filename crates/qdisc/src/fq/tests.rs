@@ -1,5 +1,5 @@
 use rand_core::Rng;
-use tailback_packet::{SackBlocks, Timestamp};
+use tailback_packet::{Ecn, SackBlocks, Timestamp};
 
 use super::*;
 use crate::testing::{Rig, numbered, packet};
@@ -111,15 +111,6 @@ fn a_packet_that_waited_for_its_departure_time_does_not_halve_the_next_gap() {
 }
 
 #[test]
-fn late_packets_count_as_marked_whether_they_can_carry_a_mark_or_not() {
-    let mut rig = Rig::of("fq", &[("ce_threshold", 1_000_000)]);
-    rig.fill(2, &at(1_000, charged(0, 1514)));
-    rig.advance(Span::from_millis(5));
-    departures(&mut rig);
-    assert_eq!(rig.counter("ce_mark"), 2);
-}
-
-#[test]
 fn which_packets_of_no_socket_share_a_queue_depends_on_the_secret_of_the_run() {
     let together = |secrets_before: u32| {
         let mut rig = Rig::of("fq", &[("orphan_mask", 1)]);
@@ -131,6 +122,59 @@ fn which_packets_of_no_socket_share_a_queue_depends_on_the_secret_of_the_run() {
     };
     let shared = (0..64).filter(|&before| together(before)).count();
     assert!((16..48).contains(&shared), "{shared} of 64");
+}
+
+#[test]
+fn below_550_kbit_a_packet_with_a_departure_time_does_not_end_the_turn_of_its_flow() {
+    let mut rig = Rig::of("fq", &[("maxrate", 500_000)]);
+    [0, 1].iter().for_each(|&flow| rig.fill(4, &at(1, charged(flow, 1514))));
+    rig.advance(Span::from_millis(1));
+    let order: Vec<u32> = std::iter::from_fn(|| rig.serve(400_000)).map(|sent| sent.from.0).collect();
+    assert_eq!(order, [0, 0, 0, 0, 1, 1, 1, 1]);
+}
+
+#[test]
+fn a_packet_that_waited_for_its_departure_time_is_not_late_and_leaves_the_next_gap_whole() {
+    let mut rig = Rig::of("fq", &[("maxrate", 1_000_000)]);
+    [10, 50_000, 50_000].iter().for_each(|&us| rig.fill(1, &at(us, charged(0, 1514))));
+    assert_eq!(departures(&mut rig), [(0, 10), (0, 50_000), (0, 62_112)]);
+}
+
+#[test]
+fn packets_that_cannot_be_marked_count_as_marked_too() {
+    let given = [("maxrate", 30_000_000_000), ("pacing", 0), ("ce_threshold", 1_000_000)];
+    let mut rig = Rig::of("fq", &given);
+    rig.fill(3, &Packet { ecn: Ecn::Ect0, ..charged(0, 100) });
+    rig.fill(2, &charged(0, 100));
+    rig.advance(Span::from_millis(2));
+    assert_eq!(rig.drain().len(), 5);
+    assert_eq!((rig.counter("ce_mark"), rig.qdisc.counters().marked), (5, 5));
+}
+
+#[test]
+fn a_weight_of_less_than_16384_bytes_is_refused() {
+    for name in ["weight_0", "weight_1", "weight_2"] {
+        let built = |weight| {
+            let given = Parameters::new([(name.to_owned(), weight)].into());
+            crate::registry::build("fq", &given, &Attachment::default(), None)
+        };
+        assert!(built(16_383).is_err() && built(16_384).is_ok(), "{name}");
+    }
+}
+
+#[test]
+fn bands_that_are_all_in_debt_after_a_long_train_gain_their_weights_until_one_may_send() {
+    const TRAIN: u64 = 65_000;
+    let weights = [("weight_0", 16_384), ("weight_1", 16_384), ("weight_2", 16_384)];
+    let unpaced =
+        [("maxrate", 30_000_000_000), ("pacing", 0), ("quantum", TRAIN), ("initial_quantum", TRAIN)];
+    let mut rig = Rig::of("fq", &[weights.as_slice(), &unpaced].concat());
+    for (flow, tos) in [(0, 0x10), (1, 0), (2, 0x08)] {
+        rig.fill(20, &Packet { tos, ..charged(flow, TRAIN as u32) });
+    }
+    let order: Vec<u32> = departures(&mut rig).iter().map(|(flow, _)| *flow).collect();
+    // Flows 1 and 2 join band 0 at first; from the tenth train on, each has a band of its own.
+    assert_eq!(order[..12], [0, 1, 2, 1, 1, 0, 2, 1, 2, 0, 1, 2]);
 }
 
 #[test]
@@ -172,17 +216,18 @@ fn packets_of_no_socket_share_1024_queues() {
 }
 
 #[test]
-fn a_flow_back_after_the_refill_delay_has_a_quantum_again() {
-    for (idle_ms, in_its_turn) in [(30, 1), (50, 2)] {
+fn a_flow_back_after_the_refill_delay_has_a_quantum_again_if_a_turn_of_it_had_come_meanwhile() {
+    for (idle_ms, others, in_its_turn) in [(30, 10, 1), (50, 10, 2), (50, 0, 1)] {
         let given = [("maxrate", 30_000_000_000), ("pacing", 0), ("initial_quantum", 1)];
         let mut rig = Rig::of("fq", &given);
         [0, 1].iter().for_each(|&flow| rig.fill(1, &charged(flow, 1515)));
+        rig.fill(others, &charged(2, 1515));
         departures(&mut rig);
         rig.advance(Span::from_millis(idle_ms));
         [0, 1].iter().for_each(|&flow| rig.fill(4, &charged(flow, 1515)));
         let left = departures(&mut rig);
         let together = left.iter().take_while(|(flow, _)| *flow == 0).count();
-        assert_eq!(together, in_its_turn, "after {idle_ms} ms");
+        assert_eq!(together, in_its_turn, "after {idle_ms} ms, with {others} packets of another flow before");
     }
 }
 

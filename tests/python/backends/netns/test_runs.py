@@ -106,8 +106,9 @@ def test_the_tables_are_those_of_the_contract_and_the_rate_is_kept(netns: Netns,
     assert set(qdisc["device"]) == {"client -> router"}
     assert set(qdisc["kind"]) == {"htb", "pfifo"}
     last = qdisc[qdisc.kind == "htb"].iloc[-1]
-    # A shaper never sends faster; how much slower depends on how busy the machine is.
-    assert 0 < last.sent_bytes * 8 / 2 < 1.05 * 10e6
+    # A shaper never sends faster, up to its burst; how much slower depends on how busy the machine is. A busy machine
+    # reads the last counters late, though before the run ends.
+    assert 0 < last.sent_bytes * 8 < 10e6 * result.cost["wall_s"] + 0.05 * 10e6
     # Offloads are off: a packet is one segment.
     assert last.sent_bytes / last.sent_packets < 1514
     assert set(result.tables["flows"].to_arrow()["flow"].to_pylist()) == {"upload.1", "upload.2"}
