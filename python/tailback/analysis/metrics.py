@@ -37,7 +37,10 @@ Samples = npt.NDArray[np.float64]
 
 def goodput(flows: Columns, window: Window, bin_ns: int) -> dict[str, float]:
     """Goodput of each flow that delivered data in the window: bytes that the receiving application read, divided by
-    the length of the window, in Mbit/s. A bin that lies partly in the window counts in proportion.
+    the length of the window, in Mbit/s. A bin that lies partly in the window counts in proportion. In `flows`, the
+    bytes of a flow with a size are divided by the time for which it was active in the window, from `connect()` to the
+    acknowledgement of its last byte; in `total`, `up` and `down`, by the length of the window, as those of all others.
+    These sums are what the links carried, and are therefore less than the sum of `flows` if a flow ended.
     """
     table = Table.of(flows)
     received = table.numbers("bytes") * window.share_of_bins(table, bin_ns)
@@ -139,9 +142,12 @@ def percentiles(samples: Samples) -> dict[str, float] | None:
 
 
 def jain_index(shares: Sequence[float]) -> float | None:
-    """Jain's fairness index (Σx)² / (n·Σx²) of the goodputs of all TCP flows, from 1/n (one flow has everything) to 1
-    (all are equal), no unit. `None` if no flow delivered data. An upload and a download do not share a queue: with
-    flows in both directions, a summary has the lower of the indexes of the two directions.
+    """Jain's fairness index (Σx)² / (n·Σx²) of the goodputs of the TCP flows that compete, from 1/n (one flow has
+    everything) to 1 (all are equal), no unit. Flows compete if their data shares what may be their bottleneck: a
+    direction of a link to which they can bring more than its rate, or the channel of a Wi-Fi cell; directly, or by way
+    of other flows. An upload and a download over a full-duplex link do not. With several groups of competing flows, a
+    summary has the lowest of their indexes. Flows with a size count only if all flows of a group have the same one.
+    `None` if no two flows remain that compete, or none of them delivered data.
     """
     squares = sum(share * share for share in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else None
