@@ -20,7 +20,7 @@ from tailback.analysis.window import NANOSECONDS, Window, until
 if TYPE_CHECKING:
     import pandas as pd
 
-PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
+PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9)
 
 _OF_SAMPLES = ("mean", "min", *(f"p{percent}" for percent in PERCENTILES), "max")
 """The keys of `percentiles` besides `n`; one word for all flows, of which there may be 100,000."""
@@ -159,6 +159,8 @@ def retransmits(tcp_info: Columns, window: Window) -> int:
 
 
 UNKNOWN = "unknown"
+AQM = "aqm"
+"""The reason of what the law of a queue dropped or marked."""
 LINK_LOSS = "link_loss"
 """The reason of drops of which only a counter is known."""
 
@@ -176,9 +178,17 @@ def drops(events: Columns, window: Window) -> dict[str, dict[str, int]]:
     return by_reason(events, "drop", window)
 
 
-def marks_by_reason(events: Columns, window: Window) -> dict[str, dict[str, int]]:
-    """Packets marked CE in the window, by device and reason."""
-    return by_reason(events, "mark", window)
+def marks_by_discipline(qdisc: Columns, window: Window) -> dict[str, dict[str, int]]:
+    """Packets marked CE in the window, by device and the discipline that marked them. The queues of a radio, which
+    belong to no discipline, have the reason `aqm`. A discipline of a kernel that does not report marks is absent.
+    """
+    table = Table.of(qdisc)
+    kinds = table.words("kind")
+    found: dict[str, dict[str, int]] = {}
+    for kind in kinds.present():
+        for device, marked in counted(table.where(kinds.are(kind)), "marked", window).items():
+            found.setdefault(device, {})[kind] = marked
+    return found
 
 
 def by_reason(events: Columns, what: str, window: Window) -> dict[str, dict[str, int]]:

@@ -210,8 +210,19 @@ def power(run: Measured) -> float | None:
 
 
 def marks_by(run: Measured) -> dict[str, dict[str, int]] | None:
-    """Marks by device and reason."""
-    return metrics.marks_by_reason(run.tables["events"], run.window) or None if "events" in run.tables else None
+    """Marks by device and discipline."""
+    qdisc = _counters(run)
+    made = {} if qdisc is None else metrics.marks_by_discipline(qdisc, run.window)
+    if "events" not in run.tables:
+        return made | _at_radios(run, "mark") or None
+    # The events have no reason: which discipline marked is known from the counters.
+    found = metrics.by_reason(run.tables["events"], "mark", run.window)
+    return {device: _marked_by(made.get(device, {}), sum(each.values())) for device, each in found.items()} or None
+
+
+def _marked_by(made: dict[str, int], marked: int) -> dict[str, int]:
+    """The marks of a device by discipline, given what each discipline counted."""
+    return made if len(made) > 1 else {next(iter(made), metrics.AQM): marked}
 
 
 def recoveries(run: Measured) -> dict[str, int] | None:

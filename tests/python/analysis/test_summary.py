@@ -12,7 +12,7 @@ from tailback.analysis.measured import Measured
 from tailback.analysis.table import Table
 
 SECOND = 1_000_000_000
-PERCENTILES = ["n", "mean", "min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "max"]
+PERCENTILES = ["n", "mean", "min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p99.9", "max"]
 COST = {"wall_s": 0.5, "cpu_s": 0.4, "sim_s": 40.0, "events": 12, "packets": 6, "segments": 3}
 
 MEASURE = Measure(
@@ -137,3 +137,12 @@ def test_a_flow_with_a_size_has_the_goodput_of_its_own_time_and_a_sum_that_of_th
     )
     found = values.goodput(Measured({"flows": flows, "events": Table.of(begun)}, {}, measure))
     assert found == {"total": pytest.approx(1.0), "flows": {"short": pytest.approx(0.8), "long": pytest.approx(0.8)}}
+
+
+def test_a_mark_is_of_the_discipline_of_its_device_and_of_an_aqm_on_a_radio() -> None:
+    events = {"t": [1.5] * 3, "what": ["mark"] * 3, "where": ["a -> b", "a -> b", "ap -> air"], "reason": [None] * 3}
+    rows = {"t": [1.0, 2.0], "device": ["a -> b"] * 2, "kind": ["fq_codel"] * 2, "depth": [0, 0]}
+    qdisc = Table.of({**rows, "dropped": [0, 0], "marked": [0, 2]})
+    measure = Measure(Window(10**9, 2 * 10**9), 10**8, (), (), {})
+    found = values.marks_by(Measured({"events": Table.of(events), "qdisc": qdisc}, {}, measure))
+    assert found == {"a -> b": {"fq_codel": 2}, "ap -> air": {"aqm": 1}}
