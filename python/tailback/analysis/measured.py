@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from tailback.analysis import media, metrics, responsiveness, warmup, watching, wifi
+from tailback.analysis import media, metrics, responsiveness, sharing, warmup, watching, wifi
 from tailback.analysis.table import Table
 from tailback.analysis.window import Window
 
@@ -21,6 +21,8 @@ class Measure(Struct, frozen=True):
     other_flows: tuple[str, ...]
     """Flows with a goodput that are not TCP (UDP)."""
     directions: Mapping[str, str]
+    competing: tuple[tuple[str, ...], ...] = ()
+    """The TCP flows in groups that compete, for Jain's index."""
     sized_flows: tuple[str, ...] = ()
     """TCP flows that end after a number of bytes."""
     sizes_bytes: Mapping[str, int] = field(default_factory=dict)
@@ -77,8 +79,20 @@ class Measured(Struct, dict=True):
 
     @cached_property
     def goodput(self) -> dict[str, float]:
-        """Goodput of every flow in Mbit/s; 0 for a flow that received nothing."""
+        """Goodput of every flow over the window in Mbit/s; 0 for a flow that received nothing."""
         if "flows" not in self.tables:
             return {}
         seen = metrics.goodput(self.tables["flows"], self.window, self.measure.bin_ns)
         return {flow: seen.get(flow, 0.0) for flow in self.measure.flows}
+
+    @cached_property
+    def own_goodput(self) -> dict[str, float]:
+        """As `goodput`, but that of a flow with a size over the time for which it was active in the window."""
+        events = sharing.flow_events(self.tables) if self.measure.sized_flows else None
+        if events is None:
+            return self.goodput
+        active = sharing.active_seconds(events, self.measure.sized_flows, self.window)
+        return {
+            flow: mbps * self.window.seconds / active.get(flow, self.window.seconds)
+            for flow, mbps in self.goodput.items()
+        }

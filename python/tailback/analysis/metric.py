@@ -1,7 +1,8 @@
 """The fields of a metric: one row of the registry (`analysis.registry`)."""
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -52,6 +53,13 @@ class Column(Struct, frozen=True):
     """Its path in `summary.json`, or the unique name of its number."""
     label: str | None = None
     """Its name on the axis of a figure, if it is not the title."""
+    needless: float | None = None
+    """If all runs have this value, a table of them leaves the column out."""
+
+
+def steps(path: str) -> list[str]:
+    """The keys of a path. A dot before a digit belongs to a key: `ping_ms.p99.9`, `goodput_mbps.flows.upload.1`."""
+    return re.split(r"\.(?!\d)", path)
 
 
 def at(*keys: str) -> Read:
@@ -68,6 +76,16 @@ def at(*keys: str) -> Read:
     return read
 
 
+def of_each(key: str, statistic: str, extreme: Callable[[Iterable[float]], float]) -> Read:
+    """A function that reads a statistic of each device, flow or direction, and returns the extreme one."""
+
+    def read(summary: Summary) -> float | None:
+        found = [each[statistic] for each in (summary.get(key) or {}).values() if statistic in each]
+        return float(extreme(found)) if found else None
+
+    return read
+
+
 class Heading(Struct, frozen=True):
     """A column of the table after a run."""
 
@@ -78,6 +96,8 @@ class Heading(Struct, frozen=True):
     unit: str | None = None
     """Default: the unit of the metric. Counts show none."""
     decimals: int | None = None
+    needless: float | None = None
+    """If all runs have this value, a table of them leaves the column out."""
 
 
 class Number(Struct, frozen=True):
@@ -100,7 +120,7 @@ class Number(Struct, frozen=True):
     @property
     def read(self) -> Read:
         """Reads it from a summary."""
-        return self.read_by or at(*self.key.split("."))
+        return self.read_by or at(*steps(self.key))
 
 
 class Metric(Struct, frozen=True):
@@ -127,6 +147,8 @@ class Metric(Struct, frozen=True):
     """The largest acceptable difference between simulator and kernel (`analysis.tolerances`)."""
     sampled: tuple[str, ...] = ()
     """Its names in bounds if it has many samples; a statistic follows (`ping p99 < 10ms`)."""
+    of_each: Callable[[Iterable[float]], float] | None = None
+    """If each device, flow or direction has samples of its own: which of their statistics is that of the run."""
     better: Better | None = None
     """Which values are better; `None` if that depends."""
     least: float | None = 0.0
@@ -155,13 +177,20 @@ class Metric(Struct, frozen=True):
         heading = number.heading or Heading(0)
         title = number.title if heading.title is None else heading.title
         unit = self.unit if heading.unit is None else heading.unit
-        return replace(self.quantity(number), title=title, unit=unit, decimals=heading.decimals)
+        return replace(
+            self.quantity(number), title=title, unit=unit, decimals=heading.decimals, needless=heading.needless
+        )
 
     def quantity(self, number: Number) -> Column:
         """One of its numbers, by its title."""
         found = self.at(number.title, number.key)
         return replace(found, read=number.read, label=number.label)
 
+    def statistic(self, name: str) -> Column:
+        """A statistic of its samples, such as `p99`."""
+        found = self.at(f"{self.name} {name}", f"{self.key}.{name}")
+        return found if self.of_each is None else replace(found, read=of_each(str(self.key), name, self.of_each))
+
     def at(self, title: str, path: str) -> Column:
         """The number at this path of a summary, which belongs to this metric."""
-        return Column(title, self.unit, at(*path.split(".")), None, self.better, self.least, self.most, path)
+        return Column(title, self.unit, at(*steps(path)), None, self.better, self.least, self.most, path)

@@ -20,7 +20,7 @@ from tailback.analysis.window import NANOSECONDS, Window, until
 if TYPE_CHECKING:
     import pandas as pd
 
-PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
+PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9)
 
 _OF_SAMPLES = ("mean", "min", *(f"p{percent}" for percent in PERCENTILES), "max")
 """The keys of `percentiles` besides `n`; one word for all flows, of which there may be 100,000."""
@@ -37,7 +37,10 @@ Samples = npt.NDArray[np.float64]
 
 def goodput(flows: Columns, window: Window, bin_ns: int) -> dict[str, float]:
     """Goodput of each flow that delivered data in the window: bytes that the receiving application read, divided by
-    the length of the window, in Mbit/s. A bin that lies partly in the window counts in proportion.
+    the length of the window, in Mbit/s. A bin that lies partly in the window counts in proportion. In `flows`, the
+    bytes of a flow with a size are divided by the time for which it was active in the window, from `connect()` to the
+    acknowledgement of its last byte; in `total`, `up` and `down`, by the length of the window, as those of all others.
+    These sums are what the links carried, and are therefore less than the sum of `flows` if a flow ended.
     """
     table = Table.of(flows)
     received = table.numbers("bytes") * window.share_of_bins(table, bin_ns)
@@ -139,9 +142,12 @@ def percentiles(samples: Samples) -> dict[str, float] | None:
 
 
 def jain_index(shares: Sequence[float]) -> float | None:
-    """Jain's fairness index (Σx)² / (n·Σx²) of the goodputs of all TCP flows, from 1/n (one flow has everything) to 1
-    (all are equal), no unit. `None` if no flow delivered data. An upload and a download do not share a queue: with
-    flows in both directions, a summary has the lower of the indexes of the two directions.
+    """Jain's fairness index (Σx)² / (n·Σx²) of the goodputs of the TCP flows that compete, from 1/n (one flow has
+    everything) to 1 (all are equal), no unit. Flows compete if their data shares what may be their bottleneck: a
+    direction of a link to which they can bring more than its rate, or the channel of a Wi-Fi cell; directly, or by way
+    of other flows. An upload and a download over a full-duplex link do not. With several groups of competing flows, a
+    summary has the lowest of their indexes. Flows with a size count only if all flows of a group have the same one.
+    `None` if no two flows remain that compete, or none of them delivered data.
     """
     squares = sum(share * share for share in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else None
@@ -153,6 +159,8 @@ def retransmits(tcp_info: Columns, window: Window) -> int:
 
 
 UNKNOWN = "unknown"
+AQM = "aqm"
+"""The reason of what the law of a queue dropped or marked."""
 LINK_LOSS = "link_loss"
 """The reason of drops of which only a counter is known."""
 
@@ -170,9 +178,17 @@ def drops(events: Columns, window: Window) -> dict[str, dict[str, int]]:
     return by_reason(events, "drop", window)
 
 
-def marks_by_reason(events: Columns, window: Window) -> dict[str, dict[str, int]]:
-    """Packets marked CE in the window, by device and reason."""
-    return by_reason(events, "mark", window)
+def marks_by_discipline(qdisc: Columns, window: Window) -> dict[str, dict[str, int]]:
+    """Packets marked CE in the window, by device and the discipline that marked them. The queues of a radio, which
+    belong to no discipline, have the reason `aqm`. A discipline of a kernel that does not report marks is absent.
+    """
+    table = Table.of(qdisc)
+    kinds = table.words("kind")
+    found: dict[str, dict[str, int]] = {}
+    for kind in kinds.present():
+        for device, marked in counted(table.where(kinds.are(kind)), "marked", window).items():
+            found.setdefault(device, {})[kind] = marked
+    return found
 
 
 def by_reason(events: Columns, what: str, window: Window) -> dict[str, dict[str, int]]:

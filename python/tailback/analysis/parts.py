@@ -8,10 +8,15 @@ made as for whole runs.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tailback.analysis import metrics
+from tailback.analysis import metrics, values
+from tailback.analysis.measured import Measure, Measured
 from tailback.analysis.metric import Summary
 from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import Window
+from tailback.resolved import Scenario, competing
+
+TABLES = ("flows", "tcp_info", "events", "completions")
+"""The tables from which a part is summarised."""
 
 
 def group_of(flow: str, measure: Mapping[str, Any]) -> str:
@@ -29,20 +34,31 @@ def parts(flows: Sequence[str], measure: Mapping[str, Any], by: str) -> dict[str
     return found
 
 
-def summary_of(flows: Sequence[str], whole: Summary, tcp_info: Columns | None, window: Window) -> dict[str, Any]:
-    """The summary of these flows, given that of the whole run."""
-    of_flows = whole.get("goodput_mbps", {}).get("flows", {})
-    shares = [float(of_flows[flow]) for flow in flows if flow in of_flows]
-    found: dict[str, Any] = {"goodput_mbps": {"total": sum(shares)}} if shares else {}
-    jain = metrics.jain_index(shares) if len(shares) > 1 else None
-    windows = {flow: each for flow, each in whole.get("cwnd_segments", {}).items() if flow in flows}
+def measured(scenario: Scenario, tables: Mapping[str, Columns], window: Window, flows: Sequence[str]) -> Measured:
+    """What the parts of a run are made from; `flows` are all that have a goodput."""
+    sizes = {flow.name: flow.bytes for flow in scenario.tcp if flow.bytes is not None}
+    # Without hosts, the results are imported and their paths unknown.
+    groups = competing(scenario, (window.start_ns, window.end_ns)) if scenario.hosts else (tuple(flows),)
+    measure = Measure(
+        window, scenario.record.interval_ns, tuple(flows), (), {}, groups, sized_flows=tuple(sizes), sizes_bytes=sizes
+    )
+    return Measured({name: Table.of(table) for name, table in tables.items()}, {}, measure)
+
+
+def summary_of(flows: Sequence[str], whole: Summary, run: Measured) -> dict[str, Any]:
+    """The summary of these flows, given that of the whole run. A single flow has the goodput that it has in `flows`."""
+    shares = [run.own_goodput[flows[0]]] if len(flows) == 1 else [run.goodput[flow] for flow in flows]
+    found: dict[str, Any] = {"goodput_mbps": {"total": sum(shares)}} if run.goodput else {}
+    members = frozenset(flows)
+    jain = values.jain_among([[flow for flow in group if flow in members] for group in run.measure.competing], run)
+    windows = {flow: each for flow, each in whole.get("cwnd_segments", {}).items() if flow in members}
     found |= {} if jain is None else {"jain": jain}
     found |= {"cwnd_segments": windows} if windows else {}
-    if tcp_info is not None:
-        table = Table.of(tcp_info)
+    if "tcp_info" in run.tables:
+        table = run.tables["tcp_info"]
         theirs = table.where(table.words("flow").among(flows))
-        rtt = metrics.percentiles(metrics.tcp_rtt_samples(theirs, window)) if len(theirs) else None
+        rtt = metrics.percentiles(metrics.tcp_rtt_samples(theirs, run.window)) if len(theirs) else None
         found |= {} if rtt is None else {"tcp_rtt_ms": rtt}
         if len(theirs) and "total_retrans" in theirs:
-            found["retransmits"] = metrics.retransmits(theirs, window)
+            found["retransmits"] = metrics.retransmits(theirs, run.window)
     return found

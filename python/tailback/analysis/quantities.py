@@ -6,7 +6,7 @@ with a statistic if that has many samples (`ping p99`, by default the median), o
 """
 
 from tailback import plain
-from tailback.analysis.metric import Column, Metric, at
+from tailback.analysis.metric import Column, Metric, at, steps
 from tailback.analysis.metrics import PERCENTILES
 from tailback.analysis.registry import METRICS, numbers, of_key, unit_of
 
@@ -22,10 +22,26 @@ def quantity(words: str) -> Column:
     text = _folded(words)
     found = _sampled(text) or _single(text) or _path(words.strip())
     if found is None:
+        row = metric(words)
+        if row is not None:
+            raise WrongBound(_no_number(words, row))
         known = ", ".join(names())
         hint = f"use one of {known}, with {', '.join(STATISTICS)} for samples; or a path in `summary.json`: ping_ms.p99"
         raise WrongBound(f"`{words}` is not a quantity\n  hint: {plain.meant(text, names())}{hint}")
     return found
+
+
+def _no_number(words: str, row: Metric) -> str:
+    """Why a metric is not a quantity, and what to write instead."""
+    if row.key is None:
+        return (
+            f"`{words}` is a series and not a number of a run\n"
+            f"  hint: draw it with `tailback plot -p timeseries`, or compute it with `tailback.{row.place}`"
+        )
+    return (
+        f"`{words}` is several numbers of a run, one for each name\n"
+        f"  hint: write the path of one in `summary.json`: {row.key}.NAME, for statistics {row.key}.NAME.p50"
+    )
 
 
 def metric(words: str) -> Metric | None:
@@ -56,7 +72,7 @@ def _sampled(text: str) -> Column | None:
         name, _, statistic = text.rpartition(" ")
     if name not in known or statistic not in STATISTICS:
         return None
-    return known[name].at(f"{known[name].name} {statistic}", f"{known[name].key}.{statistic}")
+    return known[name].statistic(statistic)
 
 
 def _single(text: str) -> Column | None:
@@ -67,17 +83,21 @@ def _single(text: str) -> Column | None:
         if text in {_folded(name) for name in called if name}:
             return row.quantity(number)
     found = metric(text)
-    return found.quantity(found.numbers[0]) if found is not None and found.numbers else None
+    if found is None:
+        return None
+    if found.numbers:
+        return found.quantity(found.numbers[0])
+    return found.statistic("p50") if found.sampled else None
 
 
 def _path(words: str) -> Column | None:
     """`tcp_rtt_up_ms.p90`, `sojourn_ms.router.p50`."""
-    keys = words.split(".")
+    keys = steps(words)
     if len(keys) == 1 and "_" not in words:
         return None
     row = of_key(words)
     if row is None:
         return Column(words, unit_of(words), at(*keys), key=words)
-    if row.sampled and len(keys) == 2 and keys[1] in STATISTICS:
+    if row.sampled and row.of_each is None and len(keys) == 2 and keys[1] in STATISTICS:
         return row.at(f"{row.name} {keys[1]}", words)
     return row.at(words, words)

@@ -25,7 +25,7 @@ from tailback.analysis import (
     watching,
     wifi,
 )
-from tailback.analysis.metric import Column, Heading, Metric, Number, Read, Summary
+from tailback.analysis.metric import Column, Heading, Metric, Number, Read, Summary, of_each
 
 Row = TypeVar("Row")
 
@@ -76,7 +76,7 @@ def _drops(summary: Summary) -> float | None:
 
 
 def _worst(key: str, worst: Callable[[Iterable[float]], float]) -> Read:
-    """Reads the worst direction of all calls and games."""
+    """Reads the worst of all devices, flows, or directions of calls and games."""
 
     def read(summary: Summary) -> float | None:
         directions = summary.get(key)
@@ -154,14 +154,14 @@ METRICS: dict[str, Metric] = {
             "congestion window", "cwnd_segments", "segments", ("tcp_info",), metrics.cwnd_samples,
             "[linux-6.12 tcp.h struct tcp_info]", values.cwnd,
             (
-                Number("cwnd", "cwnd_segments.p50", _cwnd, heading=Heading(6)),
+                Number("cwnd", "cwnd_segments.p50", _cwnd, heading=Heading(6, "cwnd p50")),
                 Number("cwnd mean", "cwnd_segments.mean", _cwnd_mean, test="permutation"),
             ),
             word="cwnd",
         ),
         Metric(
             "Jain's index", "jain", "", ("flows",), metrics.jain_index, "[jain1984] [rfc5166 §2.3]", values.jain,
-            (Number("jain", "jain", heading=Heading(9, "Jain", decimals=3), bounds=("jain",), label="Jain's index"),),
+            (Number("jain", "jain", heading=Heading(10, "Jain", decimals=3), bounds=("jain",), label="Jain's index"),),
             word="jain", better="high", most=1.0,
         ),
         Metric(
@@ -169,7 +169,7 @@ METRICS: dict[str, Metric] = {
             "[linux-6.12 tcp.h struct tcp_info]", values.retransmits,
             (
                 Number(
-                    "retransmits", "retransmits", heading=Heading(8, "retrans", unit="", decimals=0),
+                    "retransmits", "retransmits", heading=Heading(9, "retrans", unit="", decimals=0),
                     test="Mann–Whitney", bounds=("retransmits",),
                 ),
             ),
@@ -188,7 +188,12 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             "marks", "marks", "packets", ("events", "qdisc", "radios"), metrics.marks, "[rfc3168 §5]", values.marks,
-            (Number("marks", "marks", test="Mann–Whitney", bounds=("marks",)),),
+            (
+                Number(
+                    "marks", "marks", heading=Heading(8, unit="", decimals=0, needless=0.0), test="Mann–Whitney",
+                    bounds=("marks",),
+                ),
+            ),
             word="marks",
         ),
         Metric(
@@ -199,7 +204,14 @@ METRICS: dict[str, Metric] = {
             "airtime share", "airtime_share", "", ("wifi",), wifi.airtime_share, "[ieee80211-2016 §9.7]",
             values.airtime, most=1.0,
         ),
-        Metric("cost", "cost", "", (), values.cost, "this program", values.cost),
+        Metric(
+            "cost", "cost", "", (), values.cost, "this program", values.cost,
+            (
+                Number("wall time in s", "cost.wall_s", bounds=("cost", "wall time")),
+                Number("events", "cost.events", bounds=("events",)),
+            ),
+            better="low",
+        ),
         Metric(
             "ping by name", "pings_ms", "ms", ("ping",), metrics.ping_samples_by_name, "[iputils ping]", values.pings
         ),
@@ -218,7 +230,8 @@ METRICS: dict[str, Metric] = {
             values.power, (Number("power", "power_mbps_per_ms", bounds=("power",)),), better="high",
         ),
         Metric(
-            "marks by reason", "marks_by", "packets", ("events",), metrics.marks_by_reason, "[rfc3168 §5]",
+            "marks by discipline", "marks_by", "packets", ("events", "qdisc", "radios"), metrics.marks_by_discipline,
+            "[rfc3168 §5]",
             values.marks_by,
         ),
         Metric(
@@ -229,8 +242,8 @@ METRICS: dict[str, Metric] = {
             "flow completion time", "flow_completion_s", "s", ("events", "completions"), sharing.completion_times,
             "[rfc5166 §2.2]", values.flow_completion,
             (
-                Number("completion p50", "flow_completion_s.p50", heading=Heading(14), test="permutation"),
-                Number("completion p95", "flow_completion_s.p95", heading=Heading(15), test="permutation"),
+                Number("completion p50", "flow_completion_s.p50", heading=Heading(15), test="permutation"),
+                Number("completion p95", "flow_completion_s.p95", heading=Heading(16), test="permutation"),
             ),
             word="completion", tolerance="5% or 0.5ms",
             sampled=("flow completion time", "fct"), better="low",
@@ -243,16 +256,16 @@ METRICS: dict[str, Metric] = {
             "request latency", "request_ms", "ms", ("requests",), sharing.request_latencies, "[rfc5166 §2.2]",
             values.request_latency,
             (
-                Number("request p50", "request_ms.p50", heading=Heading(12), test="permutation"),
-                Number("request p95", "request_ms.p95", heading=Heading(13), test="permutation"),
+                Number("request p50", "request_ms.p50", heading=Heading(13), test="permutation"),
+                Number("request p95", "request_ms.p95", heading=Heading(14), test="permutation"),
             ),
             word="request", tolerance="5% or 0.5ms", sampled=("request",), better="low",
         ),
         Metric(
             "RPM", "rpm", "", ("requests", "tcp_info"), responsiveness.rpm, "[responsiveness]", values.rpm,
             (
-                Number("RPM", "rpm.total", heading=Heading(16, decimals=0), test="permutation", bounds=("rpm",)),
-                Number("RPM idle", "rpm.idle", heading=Heading(17, decimals=0), bounds=("rpm idle",)),
+                Number("RPM", "rpm.total", heading=Heading(17, decimals=0), test="permutation", bounds=("rpm",)),
+                Number("RPM idle", "rpm.idle", heading=Heading(18, decimals=0), bounds=("rpm idle",)),
             ),
             word="rpm", tolerance="10%", better="high",
         ),
@@ -260,15 +273,15 @@ METRICS: dict[str, Metric] = {
             "page load time", "page_load_s", "s", ("objects",), browsing.load_times, "[bocchi2016]",
             values.page_load,
             (
-                Number("page load p50", "page_load_s.p50", heading=Heading(18), test="permutation"),
-                Number("page load p95", "page_load_s.p95", heading=Heading(19), test="permutation"),
+                Number("page load p50", "page_load_s.p50", heading=Heading(19), test="permutation"),
+                Number("page load p95", "page_load_s.p95", heading=Heading(20), test="permutation"),
             ),
             word="page", tolerance="5% or 0.5ms", sampled=("page load", "plt"), better="low",
         ),
         Metric(
             "byte index", "byte_index_s", "s", ("objects",), browsing.byte_indices, "[bocchi2016]",
             values.byte_index,
-            (Number("byte index p50", "byte_index_s.p50", heading=Heading(20)),),
+            (Number("byte index p50", "byte_index_s.p50", heading=Heading(21)),),
             sampled=("byte index",), better="low",
         ),
         Metric(
@@ -277,7 +290,7 @@ METRICS: dict[str, Metric] = {
             (
                 Number(
                     "unloaded", "pages_unloaded", _if_any("pages_unloaded"),
-                    heading=Heading(21, "unloaded", decimals=0),
+                    heading=Heading(22, "unloaded", decimals=0),
                 ),
             ),
             better="low",
@@ -286,17 +299,17 @@ METRICS: dict[str, Metric] = {
             "video", "video", "", ("video",), watching.watched, "[yin2015]", values.video,
             (
                 Number(
-                    "video bitrate", "video.bitrate_mbps", _of_videos("bitrate_mbps"), Heading(22, unit="Mbit/s"),
+                    "video bitrate", "video.bitrate_mbps", _of_videos("bitrate_mbps"), Heading(23, unit="Mbit/s"),
                     bounds=("video bitrate",),
                 ),
                 Number(
-                    "stalled", "video.stalled_s", _of_videos("stalled_s"), Heading(23, unit="s"), bounds=("stalled",)
+                    "stalled", "video.stalled_s", _of_videos("stalled_s"), Heading(24, unit="s"), bounds=("stalled",)
                 ),
                 Number(
-                    "startup", "video.startup_s", _of_videos("startup_s"), Heading(24, unit="s"), bounds=("startup",)
+                    "startup", "video.startup_s", _of_videos("startup_s"), Heading(25, unit="s"), bounds=("startup",)
                 ),
-                Number("switches", "video.switches", _of_videos("switches"), Heading(25)),
-                Number("QoE", "video.qoe", _of_videos("qoe"), Heading(26), bounds=("qoe",)),
+                Number("switches", "video.switches", _of_videos("switches"), Heading(26)),
+                Number("QoE", "video.qoe", _of_videos("qoe"), Heading(27), bounds=("qoe",)),
             ),
             least=None,
         ),
@@ -323,26 +336,33 @@ METRICS: dict[str, Metric] = {
             (
                 Number(
                     "unfinished", "flows_unfinished", _if_any("flows_unfinished"),
-                    heading=Heading(11, "unfinished", decimals=0),
+                    heading=Heading(12, "unfinished", decimals=0),
                 ),
             ),
             better="low",
         ),
         Metric(
             "utilisation", "utilisation", "", ("qdisc",), queues.utilisation, "[iproute2]", values.utilisation,
+            (Number("utilisation", "utilisation", _worst("utilisation", max), bounds=("utilisation",)),),
             better="high",
         ),
         Metric(
             "sojourn time", "sojourn_ms", "ms", ("qdisc",), queues.sojourn_samples, "[little1961]", values.sojourn,
-            better="low",
+            sampled=("sojourn time", "sojourn"), of_each=max, better="low",
         ),
         Metric(
             "UDP loss", "udp_loss", "", ("udp",), udp.udp_loss, "[rfc5166 §2.1, §2.2]", values.udp_loss,
+            (Number("UDP loss", "udp_loss", _worst("udp_loss", max), heading=Heading(28), bounds=("udp loss",)),),
             better="low", most=1.0,
         ),
         Metric(
             "UDP one-way delay", "udp_delay_ms", "ms", ("udp",), udp.udp_delay_samples, "[rfc5166 §2.1, §2.2]",
-            values.udp_delay, better="low",
+            values.udp_delay,
+            (
+                Number("UDP delay p50", "udp_delay_ms.p50", of_each("udp_delay_ms", "p50", max), heading=Heading(29)),
+                Number("UDP delay p95", "udp_delay_ms.p95", of_each("udp_delay_ms", "p95", max), heading=Heading(30)),
+            ),
+            sampled=("udp one-way delay", "udp delay"), of_each=max, better="low",
         ),
         Metric(
             "media loss", "media_loss", "", ("datagrams",), media.losses, "[rfc5166 §2.1]", values.media_loss,
@@ -351,7 +371,7 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             "media delay", "media_delay_ms", "ms", ("datagrams",), media.delays, "[rfc5166 §2.2]", values.media_delay,
-            better="low",
+            sampled=("media delay",), of_each=max, better="low",
         ),
         Metric(
             "media jitter", "media_jitter_ms", "ms", ("datagrams",), media.jitters, "[rfc3550 §6.4.1]",
@@ -374,12 +394,16 @@ METRICS: dict[str, Metric] = {
             ),
             better="low",
         ),
-        Metric("rating", "rating", "", ("datagrams",), media.ratings, "[itu-g107]", values.rating, better="high"),
+        Metric(
+            "rating", "rating", "", ("datagrams",), media.ratings, "[itu-g107]", values.rating,
+            (Number("rating", "rating", _worst("rating", min), bounds=("rating",)),),
+            better="high",
+        ),
         Metric(
             "MOS", "mos", "", ("datagrams",), media.opinions, "[itu-g107 Annex B]", values.opinion,
             (
                 Number(
-                    "MOS", "mos", _worst("mos", min), heading=Heading(10, decimals=2), test="permutation",
+                    "MOS", "mos", _worst("mos", min), heading=Heading(11, decimals=2), test="permutation",
                     bounds=("mos",), label="MOS of the worse direction",
                 ),
             ),
@@ -387,7 +411,11 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             "convergence time", "convergence_s", "s", ("flows",), sharing.convergence_times,
-            "[jain1984] [rfc5166 §2.2, §2.3]", values.convergence, better="low",
+            "[jain1984] [rfc5166 §2.2, §2.3]", values.convergence,
+            (
+                Number("convergence time", "convergence_s", _worst("convergence_s", max), bounds=("convergence time",)),
+            ),
+            better="low",
         ),
         Metric(
             "steady from", "steady_from_s", "s", ("flows", "tcp_info"), warmup.steady_from,
@@ -428,15 +456,20 @@ def headline() -> tuple[Column, ...]:
 
 
 def headline_of(summaries: Iterable[Summary]) -> tuple[Column, ...]:
-    """The headline of these runs. If they have flows in both directions, it has the goodput of each direction, because
-    a sum over both says nothing about either link.
+    """The headline of these runs, without the columns that are needless for all of them. If they have flows in both
+    directions, it has the goodput of each direction, because a sum over both says nothing about either link.
     """
-    both = any({"up", "down"} <= set(summary.get("goodput_mbps", {})) for summary in summaries)
-    if not both:
-        return headline()
+    runs = list(summaries)
+    columns = tuple(column for column in headline() if not _is_needless(column, runs))
+    if not any({"up", "down"} <= set(summary.get("goodput_mbps", {})) for summary in runs):
+        return columns
     goodput = METRICS["goodput"]
     ways = tuple(goodput.quantity(number) for number in goodput.numbers if number.title != "goodput")
-    return (*ways, *(column for column in headline() if column.title != "goodput"))
+    return (*ways, *(column for column in columns if column.title != "goodput"))
+
+
+def _is_needless(column: Column, runs: Iterable[Summary]) -> bool:
+    return column.needless is not None and all(column.read(run) in (None, column.needless) for run in runs)
 
 
 def of_key(path: str) -> Metric | None:

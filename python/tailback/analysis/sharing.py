@@ -128,6 +128,18 @@ def completion_times(events: Columns, sized: Collection[str], window: Window) ->
     return {flow: ends[flow] - starts[flow] for flow in starts if flow in ends}
 
 
+def active_seconds(events: Columns, sized: Collection[str], window: Window) -> dict[str, float]:
+    """For how long each flow with `bytes` was active in the window, in s: from `connect()` to the acknowledgement of
+    the last byte, or to the end of the window if that comes first. A flow that was not active in it is absent.
+    """
+    started, ended = _ends(events, sized)
+    starts = grouped(started.words("flow")).minima(started.numbers("t"))
+    ends = grouped(ended.words("flow")).maxima(ended.numbers("t"))
+    first, last = window.start_ns / NANOSECONDS, window.end_ns / NANOSECONDS
+    found = {flow: min(ends.get(flow, last), last) - max(start, first) for flow, start in starts.items()}
+    return {flow: seconds for flow, seconds in found.items() if seconds > 0}
+
+
 def _ends(events: Columns, sized: Collection[str]) -> tuple[Table, Table]:
     """The starts and the ends of the flows with `bytes`."""
     table = Table.of(events)

@@ -1,6 +1,6 @@
 """The values of metrics in a summary, one function each: `None` if the run does not have the value."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ def goodput(run: Measured) -> dict[str, Any] | None:
         theirs = [mbps for flow, mbps in flows.items() if flow in towards]
         if theirs:
             sums[direction] = sum(theirs)
-    return {**metrics.rounded_each(sums), "flows": metrics.rounded_each(flows)}
+    return {**metrics.rounded_each(sums), "flows": metrics.rounded_each(run.own_goodput)}
 
 
 def ping(run: Measured) -> Percentiles | None:
@@ -98,13 +98,27 @@ def cwnd(run: Measured) -> dict[str, Any] | None:
 
 
 def jain(run: Measured) -> float | None:
-    """Jain's index of the TCP flows; with flows in both directions, that of the direction that shares less equally."""
-    shares: dict[str | None, list[float]] = {}
-    for flow in run.measure.tcp_flows:
-        if flow in run.goodput:
-            shares.setdefault(run.measure.directions.get(flow), []).append(run.goodput[flow])
-    indexes = [index for each in shares.values() if (index := metrics.jain_index(each)) is not None]
-    return metrics.rounded(min(indexes)) if indexes else None
+    """Jain's index of the TCP flows that compete; with several groups of these, the lowest of their indexes."""
+    return jain_among(run.measure.competing, run)
+
+
+def jain_among(competing: Sequence[Sequence[str]], run: Measured) -> float | None:
+    """The lowest index of these groups of flows; `None` if none of them has one."""
+    shares = ([run.own_goodput[flow] for flow in _comparable(group, run)] for group in competing)
+    known = [index for each in shares if (index := metrics.jain_index(each)) is not None]
+    return metrics.rounded(min(known)) if known else None
+
+
+def _comparable(group: Sequence[str], run: Measured) -> list[str]:
+    """The flows of a group of which an index says how they share: those without a size. If all have the same size, all
+    that received data in the window. At least two, or none.
+    """
+    sizes = run.measure.sizes_bytes
+    measured = [flow for flow in group if flow in run.goodput]
+    found = [flow for flow in measured if flow not in sizes]
+    if not found and len({sizes[flow] for flow in measured}) == 1:
+        found = [flow for flow in measured if run.goodput[flow] > 0]
+    return found if len(found) > 1 else []
 
 
 def retransmits(run: Measured) -> int | None:
@@ -196,8 +210,19 @@ def power(run: Measured) -> float | None:
 
 
 def marks_by(run: Measured) -> dict[str, dict[str, int]] | None:
-    """Marks by device and reason."""
-    return metrics.marks_by_reason(run.tables["events"], run.window) or None if "events" in run.tables else None
+    """Marks by device and discipline."""
+    qdisc = _counters(run)
+    made = {} if qdisc is None else metrics.marks_by_discipline(qdisc, run.window)
+    if "events" not in run.tables:
+        return made | _at_radios(run, "mark") or None
+    # The events have no reason: which discipline marked is known from the counters.
+    found = metrics.by_reason(run.tables["events"], "mark", run.window)
+    return {device: _marked_by(made.get(device, {}), sum(each.values())) for device, each in found.items()} or None
+
+
+def _marked_by(made: dict[str, int], marked: int) -> dict[str, int]:
+    """The marks of a device by discipline, given what each discipline counted."""
+    return made if len(made) > 1 else {next(iter(made), metrics.AQM): marked}
 
 
 def recoveries(run: Measured) -> dict[str, int] | None:

@@ -84,7 +84,7 @@ def documented(row: Row) -> list[Explanation]:
     return [_explanation(row, None), *classes]
 
 
-_STATISTIC = re.compile(r" (p\d+|min|max|mean)$")
+_STATISTIC = re.compile(r" (p[\d.]+|min|max|mean)$")
 
 
 def _metric(text: str) -> Explanation | None:

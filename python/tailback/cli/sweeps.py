@@ -176,14 +176,14 @@ def by_parts(found: Results, done: SweepResult, by: str) -> None:
 
 
 def _parts(run: RunFolder, by: str) -> list[tuple[str, dict[str, Any]]]:
-    from tailback.analysis.parts import parts, summary_of
+    from tailback.analysis.parts import TABLES, measured, parts, summary_of
 
-    measure = run.manifest["measure"]
     flows = list(run.summary.get("goodput_mbps", {}).get("flows", {}))
-    tcp_info = run.tcp_info if run.has("tcp_info") else None
+    tables = {name: run.table(name) for name in TABLES if run.has(name)}
+    whole = measured(run.scenario, tables, Window(*run.window_ns), flows)
     return [
-        (part, summary_of(members, run.summary, tcp_info, Window(*run.window_ns)))
-        for part, members in parts(flows, measure, by).items()
+        (part, summary_of(members, run.summary, whole))
+        for part, members in parts(flows, run.manifest["measure"], by).items()
     ]
 
 

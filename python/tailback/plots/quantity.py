@@ -9,7 +9,7 @@ import pandas as pd
 
 from tailback import plain
 from tailback.analysis import quantities, registry, t_interval
-from tailback.analysis.metric import Read, Summary
+from tailback.analysis.metric import Metric, Read, Summary
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice
 from tailback.results import Results
@@ -90,7 +90,12 @@ def chosen(results: Results, choice: Choice, without: Sequence[Quantity]) -> lis
         raise NotDrawable(f"`{results.path}` has neither goodput nor RTT\n  hint: name a number with `--metric`")
     if _has(results, choice.metric) and any(number.key == choice.metric for _, number in registry.numbers()):
         return [of_key(choice.metric)]
+    row = quantities.metric(choice.metric)
+    if row is not None and row.key is None:
+        quantities.quantity(choice.metric)
     named = _named(choice.metric)
+    if row is not None and not any(row.key in run.summary for run in results.runs):
+        raise NotDrawable(f"no run of `{results.path}` has `{choice.metric}`\n  hint: {_missing(row, results)}")
     if named is None or not any(named.read(run.summary) is not None for run in results.runs):
         raise NotDrawable(
             f"no summary of `{results.path}` has `{choice.metric}`\n"
@@ -99,13 +104,24 @@ def chosen(results: Results, choice: Choice, without: Sequence[Quantity]) -> lis
     return [named]
 
 
+def _missing(row: Metric, results: Results) -> str:
+    """Why no run has a metric."""
+    said = f"`tailback explain {row.key}`"
+    if any(run.has(table) for run in results.runs for table in row.tables):
+        return f"there was nothing to measure in the window: {said}"
+    return (
+        f"it is computed from the table {' or '.join(f'`{table}`' for table in row.tables)}, which no run has: {said}"
+    )
+
+
 def _named(words: str) -> Quantity | None:
     """The quantity with this name (`analysis.quantities`)."""
     try:
         column = quantities.quantity(words)
     except quantities.WrongBound:
         return None
-    if column.key and column.label is None and column.title == column.key:
+    computed = any(number.read_by is not None and number.key == column.key for _, number in registry.numbers())
+    if not computed and column.key and column.label is None and column.title == column.key:
         return of_key(column.key)
     return Quantity(column.key, column.label or column.title, column.unit, column.read, column.least, column.most)
 
@@ -124,7 +140,9 @@ def _paths(results: Results) -> set[str]:
 
 def _near(words: str, results: Results) -> str:
     """What these results have, for a hint: paths that resemble the words, else the names of quantities."""
-    near = [key for key in sorted(_paths(results)) if words.split(".", maxsplit=1)[0] in key]
+    row = quantities.metric(words)
+    stem = words.split(".", maxsplit=1)[0] if row is None else str(row.key)
+    near = [key for key in sorted(_paths(results)) if stem in key]
     if not near:
         columns = ((name, quantities.quantity(name)) for name in quantities.names())
         near = [name for name, each in columns if any(each.read(run.summary) is not None for run in results.runs)]

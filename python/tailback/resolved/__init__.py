@@ -4,6 +4,7 @@
 """
 
 from tailback.resolved.codec import ScenarioUnreadable, of_json, to_json, to_text
+from tailback.resolved.competing import competing
 from tailback.resolved.devices import Device, mean_rate, rate_of, rates_of, shaped_rate
 from tailback.resolved.links import Change, Link, Route, Trace
 from tailback.resolved.paths import Path, Paths
@@ -75,6 +76,7 @@ __all__ = [
     "Udp",
     "Video",
     "VideoRule",
+    "competing",
     "mean_rate",
     "of_json",
     "rate_of",

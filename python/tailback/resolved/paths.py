@@ -1,4 +1,7 @@
-"""The way of packets through the wired network of a resolved scenario, and the shortest time that it allows a flow."""
+"""The way of packets through the network of a resolved scenario, and the shortest time that it allows a flow."""
+
+from collections import deque
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -22,16 +25,27 @@ class Path(Struct, frozen=True):
         return 2 * self.round_trip_ns + data
 
 
+class Hop(NamedTuple):
+    """One hop of a packet: the device that sends it, the link, and the host that receives it."""
+
+    device: Device
+    link: int
+    neighbour: int
+
+
 class Paths:
     """The paths of a scenario."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._routes = {(route.host, route.to): route.link for route in scenario.routes}
-        self._devices: dict[int, list[Device]] = {}
-        self._into: dict[int, list[Device]] = {}
+        self._from: dict[int, list[Hop]] = {}
+        self._into: dict[int, list[Hop]] = {}
         for device in scenario.devices:
-            self._devices.setdefault(device.host, []).append(device)
-            self._into.setdefault(device.neighbour, []).append(device)
+            for link, neighbour in scenario.hops(device):
+                hop = Hop(device, link, neighbour)
+                self._from.setdefault(device.host, []).append(hop)
+                self._into.setdefault(neighbour, []).append(hop)
+        self._towards: dict[int, dict[int, Hop]] = {}
         self._found: dict[tuple[int, int], Path | None] = {}
 
     def between(self, source: int, target: int) -> Path | None:
@@ -41,8 +55,22 @@ class Paths:
             self._found[ends] = self._path(source, target)
         return self._found[ends]
 
+    def way(self, source: int, target: int) -> list[Device] | None:
+        """The devices on the way: by the routes of the file, else the shortest. `None` if there is no way."""
+        steps = self._steps(target)
+        way: list[Device] = []
+        here = source
+        while here != target:
+            given = self._routes.get((here, target))
+            hop = next((each for each in self._from[here] if each.link == given), None) or steps.get(here)
+            if hop is None or len(way) > len(self._from):
+                return None
+            way.append(hop.device)
+            here = hop.neighbour
+        return way
+
     def _path(self, source: int, target: int) -> Path | None:
-        there, back = self._way(source, target), self._way(target, source)
+        there, back = self.way(source, target), self.way(target, source)
         if there is None or back is None:
             return None
         wires = [(device.wire, device.end) for device in (*there, *back)]
@@ -52,28 +80,18 @@ class Paths:
         rates = [rate for device in there if (rate := rate_of(device)) is not None]
         return Path(delays, min(rates, default=None))
 
-    def _way(self, source: int, target: int) -> list[Device] | None:
-        """The devices on the way: by the routes of the file, else the shortest."""
-        steps = self._steps(target)
-        way: list[Device] = []
-        here = source
-        while here != target:
-            given = self._routes.get((here, target))
-            device = next((each for each in self._devices[here] if each.link == given), None) or steps.get(here)
-            if device is None or len(way) > len(self._devices):
-                return None
-            way.append(device)
-            here = device.neighbour
-        return way
+    def _steps(self, target: int) -> dict[int, Hop]:
+        """The first hop from each host on a shortest path to `target`."""
+        if target not in self._towards:
+            self._towards[target] = self._search(target)
+        return self._towards[target]
 
-    def _steps(self, target: int) -> dict[int, Device]:
-        """The first device from each host on a shortest path to `target`."""
-        steps: dict[int, Device] = {}
-        frontier = [target]
+    def _search(self, target: int) -> dict[int, Hop]:
+        steps: dict[int, Hop] = {}
+        frontier = deque([target])
         while frontier:
-            there = frontier.pop(0)
-            for device in self._into.get(there, []):
-                if device.host != target and device.host not in steps:
-                    steps[device.host] = device
-                    frontier.append(device.host)
+            for hop in self._into.get(frontier.popleft(), []):
+                if hop.device.host != target and hop.device.host not in steps:
+                    steps[hop.device.host] = hop
+                    frontier.append(hop.device.host)
         return steps

@@ -122,6 +122,18 @@ class Scenario(Part, Generic[Entry_co], frozen=True, kw_only=True, dict=True):
         """The device of this name, `A -> B`; raises `KeyError` if there is none."""
         return {device.name: device for device in self.devices}[name]
 
+    def hops(self, device: Device) -> list[tuple[int, int]]:
+        """The links of a device, each with the host at its other end; an access point has one for each station."""
+        number = self.cell_of(device)
+        if number is None or device.end == 1:
+            return [(device.link, device.neighbour)]
+        stations = self.cells[number].stations
+        return [(link, station.host) for link, station in zip(self._cell_links[number], stations, strict=True)]
+
+    def cell_of(self, device: Device) -> int | None:
+        """The index of the cell of a radio; `None` for a wired device."""
+        return next((number for number, links in enumerate(self._cell_links) if device.link in links), None)
+
     @cached_property
     def _roots(self) -> dict[tuple[int, int], Qdisc]:
         return {(each.host, self._first_link(each.host, each.link)): each.root for each in self.qdiscs}

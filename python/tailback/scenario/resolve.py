@@ -66,14 +66,11 @@ def _data_of(flow: Flow) -> Direction:
 
 
 def directions(keys: Keys, seed: int) -> dict[str, str]:
-    """`up` (from the users' side) or `down` (to it) by name of each TCP and UDP flow; other flows are absent."""
-    users = sides.clients(network_of(keys))
-    found = {
-        name: sides.called(name) or sides.way(_data_of(one), users)
-        for flow in flows(keys)
-        if traffic.of(flow.kind).carries == "data"
-        for name, one in flow.opened(seed)
-    }
+    """`up` (from the users' side) or `down` (to it) by name of each TCP and UDP flow; flows across are absent."""
+    carrying = (flow for flow in flows(keys) if traffic.of(flow.kind).carries == "data")
+    data = {name: _data_of(one) for flow in carrying for name, one in flow.opened(seed)}
+    ways = sides.ways(data.values(), network_of(keys))
+    found = {name: sides.called(name) or ways[one] for name, one in data.items()}
     return {name: direction for name, direction in found.items() if direction is not None}
 
 

@@ -3,10 +3,15 @@
 The users' side is, in this order: the stations of Wi-Fi cells; the hosts called `client` or `sender`, with or without a
 number or a suffix (`client1`, `client-a`); all hosts but those called `server` or `receiver`; the first host of the
 file. A flow from this side to another host is an upload, a flow from another host to it a download, whatever the order
-of the links. A flow that its entry or its preset calls `upload` or `download` is what it is called.
+of the links. A flow with neither end on this side has the direction of the flows whose data it meets: those that pass
+the same link in the same direction, directly or by way of others like it. Without such flows, or if these have both
+directions, it has none, and neither has a flow between two hosts on this side; tables and figures call these `across`.
+A flow that its entry or its preset calls `upload` or `download` is what it is called.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
 
 from tailback.scenario.network import Network
 from tailback.scenario.values import Direction
@@ -42,6 +47,50 @@ def way(direction: Direction, users: tuple[str, ...]) -> str | None:
     if sends == receives:
         return None
     return UP if sends else DOWN
+
+
+def ways(flows: Iterable[Direction], network: Network) -> dict[Direction, str | None]:
+    """`up` or `down` for each direction of data among `flows`; `None` for those across."""
+    users = clients(network)
+    found = {each: way(each, users) for each in dict.fromkeys(flows)}
+    beside = [each for each in found if each.source not in users and each.target not in users]
+    meets = _meetings(found, users, network) if beside else {}
+    for each in beside:
+        if found[each] is None:
+            found |= _met(each, found, meets)
+    return found
+
+
+Meetings = Mapping[Direction, frozenset[Direction]]
+"""For each direction of data, those that pass one of its links in the same direction."""
+
+
+def _meetings(flows: Iterable[Direction], users: tuple[str, ...], network: Network) -> Meetings:
+    """The meetings of all flows but those between two hosts on the users' side."""
+    passed = {
+        each: network.links_on(each.source, each.target)
+        for each in flows
+        if each.source not in users or each.target not in users
+    }
+    passing: dict[tuple[int, str], set[Direction]] = {}
+    for each, links in passed.items():
+        for link in links:
+            passing.setdefault(link, set()).add(each)
+    return {each: frozenset().union(*(passing[link] for link in links)) for each, links in passed.items()}
+
+
+def _met(first: Direction, found: Mapping[Direction, str | None], meets: Meetings) -> dict[Direction, str | None]:
+    """The direction of `first` and of all flows without one that it meets, directly or by way of each other."""
+    alike, waiting, theirs = {first}, [first], set[str]()
+    while waiting:
+        for each in meets[waiting.pop()] - alike:
+            known = found[each]
+            if known is not None:
+                theirs.add(known)
+            else:
+                alike.add(each)
+                waiting.append(each)
+    return dict.fromkeys(alike, theirs.pop() if len(theirs) == 1 else None)
 
 
 def called(flow: str) -> str | None:

@@ -11,7 +11,7 @@ from tailback.analysis.responsiveness import Probes
 from tailback.analysis.watching import Playback
 from tailback.analysis.window import NANOSECONDS
 from tailback.backends import Backend, Progress, backend_for
-from tailback.resolved import Flow, Paths, Request, Scenario, Udp, Video, mean_rate
+from tailback.resolved import Flow, Paths, Request, Scenario, Udp, Video, competing, mean_rate
 from tailback.results import RunPlan
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
@@ -69,6 +69,7 @@ def measure_of(run: RunPlan) -> Measure:
         tcp_flows=tcp,
         other_flows=tuple(name for name in data if name not in of_tcp),
         directions=run.directions,
+        competing=competing(scenario, run.window_ns),
         sized_flows=tuple(flow.name for flow in scenario.tcp if flow.bytes is not None),
         sizes_bytes={flow.name: flow.bytes for flow in scenario.tcp if flow.bytes is not None},
         streams={flow.name: stream for flow in scenario.flows if (stream := _stream(flow)) is not None},

@@ -23,6 +23,7 @@ from tailback.analysis.metrics import (
     drops_by_counters,
     losses_by_counters,
     marks_by_counters,
+    marks_by_discipline,
     quantiles,
 )
 from tailback.analysis.registry import METRICS
@@ -94,7 +95,8 @@ def test_percentiles_interpolate_linearly_between_order_statistics() -> None:
     found = percentiles(np.arange(1.0, 102.0))
     assert found == {
         "n": 101, "mean": 51.0, "min": 1.0, "p1": 2.0, "p5": 6.0, "p10": 11.0, "p25": 26.0, "p50": 51.0,
-        "p75": 76.0, "p90": 91.0, "p95": 96.0, "p99": 100.0, "max": 101.0,
+        "p75": 76.0, "p90": 91.0, "p95": 96.0, "p99": 100.0,
+        "p99.9": 100.9, "max": 101.0,
     }  # fmt: skip
     halfway = percentiles(np.array([1.0, 2.0]))
     assert halfway is not None
@@ -173,6 +175,7 @@ def test_without_events_drops_and_marks_are_those_the_disciplines_counted() -> N
     qdisc = pd.DataFrame(rows, columns=columns)
     assert drops_by_counters(qdisc, WINDOW) == {"client -> router": {"unknown": 6}}
     assert marks_by_counters(qdisc, WINDOW) == 24
+    assert marks_by_discipline(qdisc, WINDOW) == {"client -> router": {"fq_codel": 15, "red": 9}}
     unreported = qdisc.assign(marked=qdisc["marked"].where(qdisc["kind"] != "red"))
     assert marks_by_counters(unreported, WINDOW) is None
 

@@ -9,12 +9,13 @@ import pytest
 
 from fake_backend import FakeBackend, Nobody, grid
 from tailback.analysis import configurations, registry, summarise
-from tailback.analysis.bounds import bounds
+from tailback.analysis.bounds import WrongBound, bounds, quantity
 from tailback.analysis.catalogue import as_markdown
 from tailback.analysis.differences import METRICS as COMPARED
 from tailback.analysis.differences import SummaryPair, paired_metrics
 from tailback.analysis.measured import Measure, Measured
 from tailback.analysis.metric import Heading, Metric, Number
+from tailback.analysis.metrics import percentiles
 from tailback.analysis.tolerances import FIDELITY, NONE, judged, tolerance
 from tailback.analysis.window import Window
 from tailback.cli.catalogue import explained
@@ -113,8 +114,56 @@ def test_every_quantity_of_repeat_until_is_in_the_registry() -> None:
 def test_the_headline_metrics_have_not_changed() -> None:
     assert [(column.title, column.unit) for column in registry.headline()] == [
         ("goodput", "Mbit/s"), ("ping p50", "ms"), ("ping p90", "ms"), ("TCP RTT p50", "ms"), ("TCP RTT p90", "ms"),
-        ("cwnd", "segments"), ("drops", ""), ("retrans", ""), ("Jain", ""), ("MOS", ""), ("unfinished", ""),
+        ("cwnd p50", "segments"), ("drops", ""), ("marks", ""), ("retrans", ""), ("Jain", ""), ("MOS", ""),
+        ("unfinished", ""),
         ("request p50", "ms"), ("request p95", "ms"), ("completion p50", "s"), ("completion p95", "s"), ("RPM", ""),
             ("RPM idle", ""), ("page load p50", "s"), ("page load p95", "s"), ("byte index p50", "s"), ("unloaded", ""),
             ("video bitrate", "Mbit/s"), ("stalled", "s"), ("startup", "s"), ("switches", ""), ("QoE", ""),
+            ("UDP loss", ""), ("UDP delay p50", "ms"), ("UDP delay p95", "ms"),
         ]  # fmt: skip
+
+
+def test_every_metric_with_one_number_is_a_quantity_and_the_others_say_what_to_write() -> None:
+    refused = {}
+    for row in registry.METRICS.values():
+        try:
+            found = quantity(row.name)
+        except WrongBound as error:
+            refused[row.name] = str(error)
+        else:
+            assert found.unit == row.unit
+            assert quantity(str(row.key)).key == found.key
+    assert set(refused) == {
+        "MPDUs per PPDU", "airtime share", "ping by name", "marks by discipline", "recoveries",
+        "flow completion time by size", "steady from", "warm-up bias", "goodput over time", "sliding throughput",
+        "Jain's index over time", "goodput of captures", "retransmissions of captures",
+    }  # fmt: skip
+    assert "hint: write the path of one in `summary.json`: airtime_share.NAME" in refused["airtime share"]
+    assert "hint: draw it with `tailback plot -p timeseries`" in refused["goodput over time"]
+
+
+def test_a_metric_of_each_flow_or_device_is_that_of_the_worst() -> None:
+    summary = {
+        "udp_loss": {"a": 0.1, "b": 0.3}, "utilisation": {"x": 0.2, "y": 0.9}, "cost": {"wall_s": 2.0},
+        "sojourn_ms": {"x": {"p50": 1, "p99.9": 4}, "y": {"p50": 2, "p99.9": 3}}, "udp_delay_ms": {"a": {"p95": 7}},
+    }  # fmt: skip
+    names = ("UDP loss", "utilisation", "sojourn", "sojourn p99.9", "UDP delay p95", "cost")
+    assert [quantity(name).read(summary) for name in names] == [0.3, 0.9, 2, 4, 7, 2.0]
+    assert quantity("sojourn_ms.x.p99.9").read(summary) == 4
+
+
+def test_the_999th_of_a_thousand_is_a_percentile_wherever_the_99th_is() -> None:
+    assert percentiles(np.arange(1001.0))["p99.9"] == 999.0  # type: ignore[index]
+    (bound,) = bounds("ping p99.9 < 30ms")
+    assert bound.column.read({"ping_ms": {"p99.9": 31.0}}) == 31.0
+    assert quantity("ping_ms.p99.9").title == "ping p99.9"
+    assert explained("ping p99.9")
+
+
+def test_a_table_has_marks_if_any_run_has_and_else_no_column() -> None:
+    def titles(*marks: int) -> set[str]:
+        return {column.title for column in registry.headline_of({"marks": each} for each in marks)}
+
+    assert "marks" in titles(0, 3)
+    assert "marks" not in titles(0, 0)
+    assert "drops" in titles(0, 0)

@@ -12,7 +12,7 @@ from tailback.analysis.measured import Measured
 from tailback.analysis.table import Table
 
 SECOND = 1_000_000_000
-PERCENTILES = ["n", "mean", "min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "max"]
+PERCENTILES = ["n", "mean", "min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p99.9", "max"]
 COST = {"wall_s": 0.5, "cpu_s": 0.4, "sim_s": 40.0, "events": 12, "packets": 6, "segments": 3}
 
 MEASURE = Measure(
@@ -21,6 +21,7 @@ MEASURE = Measure(
     tcp_flows=("upload.1", "upload.2"),
     other_flows=(),
     directions={"upload.1": "up", "upload.2": "down"},
+    competing=(("upload.1", "upload.2"),),
 )
 
 
@@ -96,8 +97,52 @@ def test_configurations_are_the_means_of_their_repetitions_with_their_intervals(
     assert pd.isna(bbr["ping p50"])
 
 
-def test_jains_index_of_both_directions_is_that_of_the_less_equal_one() -> None:
-    flows = Table.of({"t": [1.5] * 4, "flow": ["up.1", "up.2", "down.1", "down.2"], "bytes": [100, 300, 5000, 5000]})
-    ways = {"up.1": "up", "up.2": "up", "down.1": "down", "down.2": "down"}
-    measure = Measure(Window(10**9, 2 * 10**9), 10**8, tuple(ways), (), ways)
-    assert values.jain(Measured({"flows": flows}, {}, measure)) == pytest.approx(0.8, abs=1e-3)
+def jain_of(received: dict[str, int], competing: tuple[tuple[str, ...], ...], sizes: dict[str, int]) -> float | None:
+    flows = Table.of({"t": [1.5] * len(received), "flow": list(received), "bytes": list(received.values())})
+    measure = Measure(
+        Window(10**9, 2 * 10**9), 10**8, tuple(received), (), {}, competing, tuple(sizes), sizes_bytes=sizes
+    )
+    return values.jain(Measured({"flows": flows}, {}, measure))
+
+
+def test_jains_index_of_several_groups_that_compete_is_that_of_the_less_equal_one() -> None:
+    received = {"up.1": 100, "up.2": 300, "down.1": 5000, "down.2": 5000, "alone": 7}
+    groups = (("up.1", "up.2"), ("down.1", "down.2"), ("alone",))
+    assert jain_of(received, groups, {}) == pytest.approx(0.8, abs=1e-3)
+
+
+def test_a_flow_that_competes_with_none_has_no_index() -> None:
+    assert jain_of({"up": 100, "down": 300}, (("up",), ("down",)), {}) is None
+
+
+def test_flows_with_a_size_count_only_if_all_have_the_same() -> None:
+    received, one = {"a": 100, "b": 300, "c": 300}, (("a", "b", "c"),)
+    assert jain_of(received, one, {"a": 100, "b": 300, "c": 900}) is None
+    assert jain_of(received, one, {"a": 100}) == 1.0
+    assert jain_of(received, one, {"a": 100, "b": 900}) is None
+    assert jain_of({**received, "c": 0}, one, dict.fromkeys(received, 300)) == pytest.approx(0.8)
+
+
+def test_a_flow_with_a_size_has_the_goodput_of_its_own_time_and_a_sum_that_of_the_window() -> None:
+    flows = Table.of({"t": [1.5, 1.5], "flow": ["short", "long"], "bytes": [25_000, 100_000]})
+    begun = {"t": [1.25, 1.5], "what": ["flow_start", "flow_end"], "flow": ["short", "short"]}
+    measure = Measure(
+        Window(10**9, 2 * 10**9),
+        10**8,
+        ("short", "long"),
+        (),
+        {},
+        sized_flows=("short",),
+        sizes_bytes={"short": 25_000},
+    )
+    found = values.goodput(Measured({"flows": flows, "events": Table.of(begun)}, {}, measure))
+    assert found == {"total": pytest.approx(1.0), "flows": {"short": pytest.approx(0.8), "long": pytest.approx(0.8)}}
+
+
+def test_a_mark_is_of_the_discipline_of_its_device_and_of_an_aqm_on_a_radio() -> None:
+    events = {"t": [1.5] * 3, "what": ["mark"] * 3, "where": ["a -> b", "a -> b", "ap -> air"], "reason": [None] * 3}
+    rows = {"t": [1.0, 2.0], "device": ["a -> b"] * 2, "kind": ["fq_codel"] * 2, "depth": [0, 0]}
+    qdisc = Table.of({**rows, "dropped": [0, 0], "marked": [0, 2]})
+    measure = Measure(Window(10**9, 2 * 10**9), 10**8, (), (), {})
+    found = values.marks_by(Measured({"events": Table.of(events), "qdisc": qdisc}, {}, measure))
+    assert found == {"a -> b": {"fq_codel": 2}, "ap -> air": {"aqm": 1}}

@@ -13,7 +13,7 @@ import pytest
 
 from command import in_process
 
-PERCENTILES = {"n", "mean", "min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "max"}
+PERCENTILES = {"n", "mean", "min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p99.9", "max"}
 COMMAND = [sys.executable, "-c", "from tailback.cli import main; main()"]
 # A shell starts background jobs, such as a test suite, with SIGINT ignored.
 INTERRUPTED = """

@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from command import in_process
 from tailback.analysis import bin_width_ns
 from tailback.analysis.parts import parts
+from tailback.analysis.quantities import WrongBound
 from tailback.analysis.registry import headline_of
 from tailback.plots import PLOTS, Choice, NotDrawable, labels, style
 from tailback.results import Results, open_results
@@ -120,6 +121,15 @@ def test_bins_are_as_wide_as_the_user_says_but_not_shorter_than_the_samples(fold
 def test_a_quantity_without_a_unit_has_no_brackets(results: Results) -> None:
     table = PLOTS["bar"].table(results, Choice(metric="jain"))
     assert PLOTS["bar"].draw(table).axes[0].get_ylabel() == "Jain's index"
+
+
+def test_a_metric_that_no_run_has_says_what_it_needs_and_a_sum_over_devices_is_drawn(results: Results) -> None:
+    with pytest.raises(NotDrawable, match="has `airtime share`\n  hint: it is computed from the table `wifi`"):
+        PLOTS["bar"].table(results, Choice(metric="airtime share"))
+    with pytest.raises(WrongBound, match="`sliding throughput` is a series"):
+        PLOTS["bar"].table(results, Choice(metric="sliding throughput"))
+    dropped = sum(sum(each.values()) for each in results.runs[0].summary["drops"].values())
+    assert PLOTS["bar"].table(results, Choice(metric="drops"))["mean"].iloc[0] == dropped
 
 
 def test_flows_are_parted_by_direction_and_by_entry() -> None:

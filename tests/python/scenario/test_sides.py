@@ -34,8 +34,25 @@ def test_what_a_server_sends_is_a_download_whoever_receives_it() -> None:
 
 def test_without_known_names_the_first_host_sends_uploads() -> None:
     links = f"{{ends: [a, b], {LINK}}}, {{ends: [b, c], {LINK}}}"
-    found = directions(links, "{tcp: a -> c}, {tcp: c -> a}, {tcp: c -> b}")
-    assert found == {"upload": "up", "download": "down"}
+    assert directions(links, "{tcp: a -> c}, {tcp: c -> a}") == {"upload": "up", "download": "down"}
+
+
+ROUTERS = f"{{ends: [alice, r1], {LINK}}}, {{ends: [client, r1], {LINK}}}, {{ends: [r1, r2], {LINK}}}"
+BESIDE = f"{ROUTERS}, {{ends: [r2, server], {LINK}}}, {{ends: [r2, bob], {LINK}}}"
+
+
+def test_a_flow_beside_the_users_goes_where_the_flows_that_it_meets_go() -> None:
+    ends = "{tcp: client -> server, name: get}, {tcp: alice -> server, name: a}, {tcp: bob -> alice, name: b}"
+    assert directions(BESIDE, ends) == {"get": "up", "a": "up"}
+    down = "{tcp: server -> client, name: put}, {tcp: bob -> alice, name: b}"
+    assert directions(BESIDE, down) == {"put": "down", "b": "down"}
+
+
+def test_a_flow_that_meets_both_directions_or_none_is_across() -> None:
+    hub = f"{{ends: [client, hub], {LINK}}}, {{ends: [hub, server], {LINK}}}, {{ends: [hub, a], {LINK}}}"
+    both = "{tcp: client -> a, name: up}, {tcp: server -> client, name: down}, {tcp: server -> a, name: across}"
+    assert directions(hub, both) == {"up": "up", "down": "down"}
+    assert directions(hub, "{tcp: client -> server, name: up}, {tcp: a -> hub, name: across}") == {"up": "up"}
 
 
 def test_stations_send_uploads() -> None:

@@ -142,7 +142,9 @@ def _imported(found: FlentFile, place: tuple[Mapping[str, str], int, str], file:
     plan = RunPlan(run_name(axes, repetition, scenario), axes, repetition, 0, scenario, build, window, directions)
     tcp = tuple(each.name for each in traffic if each.kind == "tcp")
     other = tuple(each.name for each in traffic if each.kind == "udp")
-    return Imported(plan, frames, Measure(Window(*window), int(step * 1e9), tcp, other, directions))
+    # The network is unknown; in Flent's tests all flows of one direction share a path.
+    competing = tuple(tuple(flow for flow in tcp if directions.get(flow) == way) for way in ("up", "down"))
+    return Imported(plan, frames, Measure(Window(*window), int(step * 1e9), tcp, other, directions, competing))
 
 
 def _build(held: bytes) -> str:

@@ -88,7 +88,8 @@ def _plan(files: Sequence[Path], frames: Frames, axes: Mapping[str, str]) -> tup
     record = Record(interval_ns=BIN_NS, tcp_info="interval", events=False)
     scenario = Scenario(title=title, seed=0, duration_ns=end, traffic=tuple(traffic), record=record)
     run = RunPlan(run_name(axes, 1, scenario), axes, 1, 0, scenario, _build(files), (0, end), {})
-    return run, Measure(Window(0, end), BIN_NS, tuple(flows), (), {})
+    # The network is unknown; a capture is made where flows share a link.
+    return run, Measure(Window(0, end), BIN_NS, tuple(flows), (), {}, (tuple(flows),))
 
 
 def _build(files: Sequence[Path]) -> str:
