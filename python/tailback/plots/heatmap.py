@@ -31,7 +31,7 @@ Drawn = tuple[AxesImage, labels.Ticks]
 """The cells, and the labels along x."""
 
 DARK = 0.179
-"""Relative luminance of a cell below which white text has more contrast than black text. [wcag-2.2]"""
+"""Relative luminance of a cell below which white text has more contrast than black text. [wcag22]"""
 
 
 @dataclass(frozen=True)
