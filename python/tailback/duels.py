@@ -186,6 +186,10 @@ def sentences(table: pd.DataFrame) -> Iterator[str]:
             yield f"{control} gets {100 * most['mean']:.0f} % against {most[AGAINST]}{others}"
 
 
+SHADES = heatmap.Shades(Normalize(0, 100), heatmap.DIVERGING)
+"""Equal shares are white, in every figure."""
+
+
 def draw(table: pd.DataFrame, _choice: plots.Choice = plots.AUTOMATIC) -> Figure:
     """The matrix: the share of the row against the column, in percent."""
     percent = table.assign(**{name: 100 * table[name] for name in ("mean", "low", "high")})
@@ -195,7 +199,7 @@ def draw(table: pd.DataFrame, _choice: plots.Choice = plots.AUTOMATIC) -> Figure
         figure = Figure(figsize=(side + 0.8, side), layout="constrained")
         labels.widen(figure, names)
         axes = figure.subplots()
-        image, along = heatmap.on(axes, percent, (AGAINST, "control"), Normalize(0, 100))
+        image, along = heatmap.on(axes, percent, (AGAINST, "control"), SHADES)
         axes.set_xlabel(AGAINST)
         axes.set_ylabel("share of")
         figure.colorbar(image, ax=axes, shrink=0.9).set_label("Share of the goodput (%)")

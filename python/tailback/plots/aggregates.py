@@ -74,7 +74,7 @@ def _scale(axes: Axes, table: pd.DataFrame) -> None:
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     way = str(table["panel"].iloc[0]).rpartition(" ")[2]
-    panels = lines.Panels(_paint, _scale, f"MPDUs of a PPDU, {way}", "Share of PPDUs", height="value")
+    panels = lines.Panels(_paint, _scale, f"MPDUs of a PPDU, {way}", "Share of PPDUs", "value", band=lines.INTERVAL)
     return lines.draw(table, panels, _distinguished(table, choice))
 
 

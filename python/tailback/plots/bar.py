@@ -1,7 +1,8 @@
 """Bars of means over repetitions with their 95 % intervals (`analysis.intervals`), one per configuration.
 
-Bars begin at 0. If the means span decades, most bars would be too short to see, so all panels have dots on logarithmic
-scales instead.
+Bars begin at 0, which a logarithmic scale does not have: with `--y-scale log`, means are dots. They also are if the
+means of a panel span decades, because most bars would be too short to see; this panel has a logarithmic scale then.
+`--y-scale linear` draws bars.
 """
 
 import math
@@ -59,7 +60,8 @@ DOT = sticks.Painter(("mean",), _dot)
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     decades = any(style.spans_decades(part["mean"].to_numpy(np.float64)) for _, part in table.groupby("panel"))
-    painter = DOT if decades else BAR
+    logarithmic = decades if choice.y_scale is None else choice.y_scale == "log"
+    painter = DOT if logarithmic else BAR
     explained = _interval if table["low"].notna().any() else tuple
     return sticks.draw(table, replace(painter, explained=explained), choice)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+import numpy as np
 import pandas as pd
 
 from tailback.analysis import Window, bin_width_ns, throughput_bins
@@ -26,6 +27,17 @@ def width_ns(run: RunFolder, choice: Choice) -> int:
 
 def _ms(nanoseconds: int) -> str:
     return f"{nanoseconds / 1e6:g}ms"
+
+
+def width_s(ends: "pd.Series[float]") -> float:
+    """The width of bins with these ends; the first bin begins at 0."""
+    return float(np.diff(np.unique([0.0, *ends])).min())
+
+
+def from_start(series: pd.DataFrame, width: float) -> pd.DataFrame:
+    """A series of bins with the start of its first one, without which the step to its end would not be drawn."""
+    first = series.iloc[:1]
+    return pd.concat([first.assign(t=first["t"] - width), series])
 
 
 def received(run: RunFolder, flows: Collection[str] | None = None) -> Table:

@@ -70,11 +70,13 @@ PANELS: Mapping[str, Panel] = {"goodput": GOODPUT, "rtt": TCP_RTT, "ping": PING}
 
 def data(results: Results, panels: Sequence[Panel], shares: Sequence[int] = (10, 50, 90)) -> pd.DataFrame:
     """One row per configuration and panel: the axes, panel, unit, n, and these percentiles (p10, p50, p90). With
-    flows in both directions, goodput has a panel for each, because different directions share no link.
+    flows in both directions, goodput has a panel for each, because different directions share no link. A panel of which
+    no run has anything, as TCP RTT of UDP, is left out if there are others.
     """
     both = all({UP, DOWN} <= {*run.manifest["measure"]["directions"].values()} for run in results.runs)
     shown = [each for panel in panels for each in (EACH_WAY if both and panel is GOODPUT else [panel])]
-    rows = [_row(axes, runs, (panel, shares)) for panel in shown for axes, runs in results.configurations]
+    there = [panel for panel in shown if any(len(panel.samples(run)) for run in results.runs)]
+    rows = [_row(axes, runs, (panel, shares)) for panel in there or shown for axes, runs in results.configurations]
     return pd.DataFrame(rows)
 
 
@@ -84,7 +86,7 @@ def _row(axes: Mapping[str, str], runs: Sequence[RunFolder], wanted: tuple[Panel
     if not len(samples):
         where = ", ".join(axes.values()) or "this run"
         raise NotDrawable(
-            f"{where} has no {panel.title.lower()} in its measurement window\n  hint: try another plot, see `--list`"
+            f"{where} has no {panel.title} in its measurement window\n  hint: try another plot, see `--list`"
         )
     found = {f"p{share}": float(value) for share, value in zip(shares, np.percentile(samples, shares), strict=True)}
     return {**axes, "panel": panel.title, "unit": panel.unit, "n": len(samples), **found}

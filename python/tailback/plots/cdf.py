@@ -1,7 +1,8 @@
 """Cumulative distributions of TCP RTT, ping or goodput: the share of samples at or below a value.
 
 The line is the mean of the quantiles of the repetitions, the band the pointwise 95 % interval of that mean
-(`analysis.intervals`).
+(`analysis.intervals`). If the axis of the line styles, or the only axis, has more than four values, each curve has a
+colour and a line style of its own, and the legend has the order of the medians.
 """
 
 import numpy as np
@@ -32,7 +33,8 @@ def _of(axes: dict[str, str], runs: list[RunFolder], panel: candlestick.Panel) -
     samples = [found for run in runs if len(found := panel.samples(run))]
     if not samples:
         raise NotDrawable(
-            f"{', '.join(axes.values()) or 'this run'} has no {panel.title.lower()}\n  hint: see `--metric`"
+            f"{', '.join(axes.values()) or 'this run'} has no {panel.title}\n"
+            f"  hint: `--metric` is one of {', '.join(candlestick.PANELS)}"
         )
     quantiles = np.array([np.percentile(each, SHARES) for each in samples])
     ends = np.array([t_interval(column, 0.0) for column in quantiles.T])
@@ -53,7 +55,13 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     label = f"{table['panel'].iloc[0]} ({table['unit'].iloc[0]})"
-    return lines.draw(table, lines.Panels(_paint, _scale, label, "Cumulative share", band=lines.INTERVAL), choice)
+    panels = lines.Panels(_paint, _scale, label, "Cumulative share", band=lines.INTERVAL, middle=_median)
+    return lines.draw(table, panels, choice)
+
+
+def _median(rows: pd.DataFrame) -> float:
+    """The median of the rows of one curve, over all panels."""
+    return float(rows.loc[rows["share"] == 0.5, "value"].mean())
 
 
 def _scale(axes: Axes, table: pd.DataFrame) -> None:

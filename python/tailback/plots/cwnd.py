@@ -26,7 +26,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per sample: axes, panel, unit, flow, t (s), value (segments), measured. Of many flows, one row per bin:
     `value` is the median of the `n` active flows, between p10 and p90.
     """
-    firsts = [runs[0] for _, runs in results.configurations if runs[0].has("tcp_info")]
+    firsts = [runs[0] for _, runs in results.configurations if runs[0].has("tcp_info") and len(runs[0].tcp_info)]
     if not firsts:
         raise NotDrawable(f"`{results.path}` has no TCP flow\n  hint: try another plot, see `--list`")
     series = many.lines_of([(run, list(run.tcp_info["flow"].unique())) for run in firsts])
@@ -55,7 +55,7 @@ def _of(run: RunFolder) -> pd.DataFrame:
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     many.band(axes, rows, look.colour)
-    axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), color=look.colour, linewidth=0.8)
+    axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), color=look.colour, linestyle=look.line, linewidth=0.8)
 
 
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:

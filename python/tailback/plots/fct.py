@@ -1,4 +1,5 @@
-"""Flow completion time over size: a point per flow, and the medians by size.
+"""Flow completion time over size: a point per flow, and the medians by size. If all flows have the same size, the
+distribution of their completion times.
 
 A median is that of a third of a decade of sizes. `--colour group` distinguishes the entries of `traffic`.
 """
@@ -63,7 +64,35 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
 
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
+    if table["x"].nunique() == 1:
+        size = style.short_number(float(table["x"].iloc[0]), 0)
+        label = f"Completion time of flows of {size} bytes (ms)"
+        panels = lines.Panels(_paint_shares, _scale_times, label, "Cumulative share of flows", middle=_median)
+        return lines.draw(table, panels, choice)
     return lines.draw(table, lines.Panels(_paint, _scale, "Size (bytes)", "Flow completion time (ms)"), choice)
+
+
+def _paint_shares(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+    """The distribution of the completion times of one configuration."""
+    times = np.sort(rows["y"].to_numpy(dtype=np.float64))
+    shares = np.arange(len(times) + 1) / len(times)
+    axes.step(
+        [times[0], *times], shares, where="post", color=look.colour, linestyle=look.line, linewidth=1.1
+    )  # fmt: skip
+
+
+def _median(rows: pd.DataFrame) -> float:
+    return float(rows["y"].median())
+
+
+def _scale_times(axes: Axes, table: pd.DataFrame) -> None:
+    """Times along x, the same in all panels; logarithmic if they span decades."""
+    times = table["y"].to_numpy(dtype=np.float64)
+    axes.set_ylim(0, 1.02)
+    if style.spans_decades(times):
+        style.logarithmic_x(axes, (float(times.min()) / 1.3, float(times.max()) * 1.3))
+    else:
+        axes.set_xlim(0, float(times.max()) * 1.05)
 
 
 def _scale(axes: Axes, table: pd.DataFrame) -> None:

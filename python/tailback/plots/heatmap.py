@@ -5,6 +5,7 @@ uniform, so that it is readable in grey print and with colour blindness; it is l
 """
 
 import math
+from dataclasses import dataclass
 
 import matplotlib as mpl
 import numpy as np
@@ -21,13 +22,30 @@ from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results
 
 COLOURS = "viridis_r"
+
+DIVERGING = "PuOr"
+"""Colours for values on both sides of a middle, which is white."""
 MAX_PANELS = 24
 ACROSS = 4
 Drawn = tuple[AxesImage, labels.Ticks]
 """The cells, and the labels along x."""
 
-DARK = 0.55
-"""Fraction of the colour scale from which text is white."""
+DARK = 0.179
+"""Relative luminance of a cell below which white text has more contrast than black text. [wcag22]"""
+
+
+@dataclass(frozen=True)
+class Shades:
+    """The colour of each value."""
+
+    norm: Normalize
+    colours: str = COLOURS
+
+    def dark(self, value: float) -> bool:
+        """Whether white text is easier to read on the colour of this value than black text."""
+        rgb = np.array(mpl.colormaps[self.colours](float(self.norm(value)))[:3])
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        return float(linear @ (0.2126, 0.7152, 0.0722)) < DARK
 
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
@@ -50,9 +68,9 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
         figure = Figure(figsize=_size(across, down, size), layout="constrained")
         labels.widen(figure, values[y])
         grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
-        norm = _norm(table)
+        shades = Shades(_norm(table))
         for axes, (label, part) in zip(grid, parts, strict=False):
-            image, along = on(axes, part, (x, y), norm)
+            image, along = on(axes, part, (x, y), shades)
             axes.set_title(label)
         for axes in grid[len(parts) :]:
             axes.set_visible(False)
@@ -71,22 +89,21 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     return figure
 
 
-def on(axes: Axes, part: pd.DataFrame, sides: tuple[str, str], norm: Normalize | None = None) -> Drawn:
+def on(axes: Axes, part: pd.DataFrame, sides: tuple[str, str], shades: Shades | None = None) -> Drawn:
     """Draws the cells of `part` on `axes`; `sides` are the axes along x and y."""
     columns, rows = ([str(value) for value in part[side].unique()] for side in sides)
     means = np.full((len(rows), len(columns)), np.nan)
-    norm = norm or _norm(part)
+    shades = shades or Shades(_norm(part))
     for _, row in part.iterrows():
         place = (rows.index(str(row[sides[1]])), columns.index(str(row[sides[0]])))
         means[place] = row["mean"]
-        dark = float(norm(row["mean"])) > DARK
         ends = (float(row["low"]), float(row["high"]))
         axes.text(
             place[1], place[0], _words(float(row["mean"]), ends), ha="center", va="center",
-            fontsize=6.5, color="white" if dark else style.BLACK,
+            fontsize=6.5, color="white" if shades.dark(float(row["mean"])) else style.BLACK,
         )  # fmt: skip
     axes.tick_params(length=0)
-    image = axes.imshow(means, cmap=COLOURS, norm=norm, aspect="auto", interpolation="none")
+    image = axes.imshow(means, cmap=shades.colours, norm=shades.norm, aspect="auto", interpolation="none")
     axes.set_yticks(range(len(rows)), [labels.beside(row) for row in rows])
     return image, labels.along(axes, columns)
 

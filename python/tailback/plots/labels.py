@@ -39,6 +39,9 @@ LINE = 1.2
 SPACING = 0.5
 """Space between the entries of a legend, in font sizes."""
 
+USUAL_ROWS = 3
+"""Rows of a legend that figures have room for."""
+
 MAX_LEGEND = 8
 """Maximum number of columns of a legend."""
 
@@ -195,7 +198,7 @@ def along(axes: Axes, texts: Sequence[str]) -> Ticks:
 
 def legend(figure: Figure, handles: Sequence[Artist]) -> None:
     """A legend below the panels, in as many rows as its labels need. If they leave it one column, the figure grows by
-    its rows.
+    the lines of its labels; it also grows by the rows beyond the usual.
     """
     if not handles:
         return
@@ -204,6 +207,8 @@ def legend(figure: Figure, handles: Sequence[Artist]) -> None:
         handle.set_label(wrapped(str(handle.get_label()), room, size))
     columns = _columns(figure, handles)
     figure.legend(handles=list(handles), loc="outside lower center", ncols=columns, handlelength=1.6)
+    rows = -(-len(handles) // columns)
+    grow(figure, max(0, rows - USUAL_ROWS) * (LINE + SPACING) * size)
     if columns == 1:
         lines = "\n".join(str(handle.get_label()) for handle in handles).count("\n")
         grow(figure, lines * (LINE + SPACING) * size)

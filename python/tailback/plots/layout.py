@@ -1,7 +1,7 @@
 """Assigns the axes of the grid to position, colour, hatch or line style, or separate panels."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import pandas as pd
@@ -13,6 +13,9 @@ Axes_ = Mapping[str, Sequence[str]]
 """The values of each axis."""
 
 Line = Literal["-", "--", ":", "-."]
+
+Shared = Literal["all", "row", "col", "none"]
+"""Which panels have the same scale."""
 
 RESERVED = frozenset(
     (
@@ -53,6 +56,11 @@ class Choice:
     """A path in `summary.json` (`ping_ms.p50`) or a quantity (`rtt`), for figures that can show several."""
     bin_ns: int | None = None
     """Width of the bins of curves over time; by default as `plots.bins` chooses."""
+
+    share_y: Shared | None = None
+    """Which panels of lines have the same scale along y; by default as the plot chooses."""
+    y_scale: Literal["linear", "log"] | None = None
+    """The scale along y, for plots whose marks depend on it: a bar has no length on a logarithmic one."""
 
 
 AUTOMATIC = Choice()
@@ -133,6 +141,7 @@ def looks(values: Axes_, shown: Roles) -> dict[tuple[str | None, str | None], Lo
     hatch_of = style.hatches(values[shown.hatch]) if shown.hatch else {}
     marker_of = dict(zip(hatch_of, style.MARKERS, strict=False))
     line_of = {value: style.LINES[place % len(style.LINES)] for place, value in enumerate(hatch_of)}
+    again = {} if shown.hatch else style.lines(colour_of)
     pairs = [(colour, hatch) for colour in by_colour for hatch in by_hatch]
     return {
         (colour, hatch): Look(
@@ -140,9 +149,26 @@ def looks(values: Axes_, shown: Roles) -> dict[tuple[str | None, str | None], Lo
             colour_of.get(colour or "", style.PALETTE[0]),
             hatch_of.get(hatch or "", ""),
             marker_of.get(hatch or "", style.MARKERS[0]),
-            line_of.get(hatch or "", "-"),
+            line_of.get(hatch or "", again.get(colour or "", "-")),
         )
         for place, (colour, hatch) in enumerate(pairs)
+    }
+
+
+def distinct(
+    found: Mapping[tuple[str | None, str | None], Look],
+) -> dict[tuple[str | None, str | None], Look]:
+    """The same, each with another colour and line style than all others, up to 32. The line styles of neighbours
+    differ; colours stay if they differ already."""
+    count = len(style.PALETTE)
+    keep = len({look.colour for look in found.values()}) == len(found)
+    return {
+        each: replace(
+            look,
+            colour=look.colour if keep else style.PALETTE[look.place % count],
+            line=style.LINES[(look.place + look.place // count) % len(style.LINES)],
+        )
+        for each, look in found.items()
     }
 
 

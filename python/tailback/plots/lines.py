@@ -1,8 +1,8 @@
 """Panels of lines: one panel per value of the axes that colours and line styles do not show."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 
 from tailback.plots import labels, layout, many, style
 from tailback.plots.errors import NotDrawable
-from tailback.plots.layout import Axes_, Choice, Look, Roles
+from tailback.plots.layout import Axes_, Choice, Look, Roles, Shared
 
 MAX_PANELS = 24
 ACROSS = 4
@@ -26,6 +26,10 @@ INTERVAL = "95 % interval"
 
 APART = 5.0
 """Ratio between the largest values of panels from which they do not share a scale."""
+
+
+Looks = Mapping[tuple[str | None, str | None], Look]
+"""The look of the lines of a value of the first and of the second axis."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,30 @@ class Panels:
     """The column whose largest values determine whether panels share a scale; without it they do."""
     key: Literal["line", "marker"] = "line"
     """How to distinguish the values of the second axis."""
+    middle: Callable[[pd.DataFrame], float] | None = None
+    """For lines that cross little: where the middle of a line is along x. If there are more lines than axes can
+    distinguish by colour and line style, each has a colour and a style of its own, and the legend has the order of
+    their middles."""
     band: str | None = None
     """What the band around a line is, for the legend."""
+
+    def apart(self, values: Axes_, shown: Roles) -> bool:
+        """Whether each line has a look of its own."""
+        by_style = values[shown.hatch or shown.colour] if shown.colour else ()
+        return self.middle is not None and len(by_style) > len(style.LINES)
+
+    def looks(self, values: Axes_, shown: Roles) -> Looks:
+        """The look of each pair of values."""
+        found = layout.looks(values, shown)
+        return layout.distinct(found) if self.apart(values, shown) else found
+
+    def around(self, table: pd.DataFrame) -> list[Artist]:
+        """The entry of the legend for bands, if there are some: intervals, which need several repetitions, or
+        percentiles over flows."""
+        intervals = "low" in table and bool(table["low"].notna().any())
+        if self.band is None or not (many.summarised(table) or intervals):
+            return []
+        return [Patch(facecolor=style.GREY, alpha=0.3, linewidth=0, label=self.band)]
 
 
 def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
@@ -60,22 +86,27 @@ def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
         )
     across = min(across, len(parts))
     down = math.ceil(len(parts) / across)
-    share = _shared(parts, panels.height, across if len(columns) == 2 and across * down == len(parts) else None)
+    share = choice.share_y or _shared(
+        parts, panels.height, across if len(columns) == 2 and across * down == len(parts) else None
+    )
     with mpl.rc_context({**style.STYLE, "axes.grid.axis": "both"}):
         figure = Figure(figsize=_size(across, down), layout="constrained")
         together = share == "all"
         grid = list(figure.subplots(down, across, squeeze=False, sharex=together, sharey=share).ravel())
         groups = _groups(share, len(parts), across)
+        looks = panels.looks(axes, shown)
         for panel, (label, part), group in zip(grid, parts, groups, strict=False):
-            on(panel, part, panels.paint, (axes, shown))
+            _paint(panel, part, panels.paint, (shown, looks))
             same = [other for (_, other), its in zip(parts, groups, strict=True) if its == group]
             panels.scale(panel, table if together else pd.concat(same))
             panel.set_title(label)
         for panel in grid[len(parts) :]:
             panel.set_visible(False)
         _name_axes(grid, (across, len(parts)), panels)
-        labels.entitle(figure, layout.title(axes))
-        _legend(figure, axes, shown, panels if _has_bands(table) else replace(panels, band=None))
+        # The legend names the value of the axis that colours show.
+        labels.entitle(figure, layout.title({axis: axes[axis] for axis in axes if axis != shown.colour}))
+        keys = _of_each(table, shown, looks, panels) if panels.apart(axes, shown) else _by_axes(axes, shown, panels)
+        labels.legend(figure, [*keys, *panels.around(table)])
         labels.grow(figure, labels.fit_titles(figure))
     return figure
 
@@ -88,10 +119,6 @@ def _order(values: Axes_, columns: tuple[str, ...]) -> tuple[tuple[str, ...], in
         if len(values[across]) <= MAX_ACROSS:
             return (down, across), len(values[across])
     return columns, ACROSS
-
-
-Shared = Literal["all", "row", "col", "none"]
-"""Which panels have the same scale."""
 
 
 def _shared(parts: list[tuple[str, pd.DataFrame]], height: str | None, across: int | None) -> Shared:
@@ -125,14 +152,19 @@ def _groups(share: Shared, count: int, across: int) -> list[int]:
     return of[share]
 
 
-def on(
-    axes: Axes, part: pd.DataFrame, paint: Callable[[Axes, pd.DataFrame, Look], None],
-    grid: tuple[Axes_, Roles] | None = None,
-) -> None:  # fmt: skip
+def on(axes: Axes, part: pd.DataFrame, paint: Callable[[Axes, pd.DataFrame, Look], None]) -> None:
     """Draws the configurations of one panel on `axes`."""
-    values, shown = grid or (layout.axes_of(part), layout.line_roles(layout.axes_of(part)))
+    values = layout.axes_of(part)
+    shown = layout.line_roles(values)
+    _paint(axes, part, paint, (shown, layout.looks(values, shown)))
+
+
+def _paint(
+    axes: Axes, part: pd.DataFrame, paint: Callable[[Axes, pd.DataFrame, Look], None], grid: tuple[Roles, Looks]
+) -> None:
+    shown, looks = grid
     found = layout.parted(part, (shown.colour, shown.hatch))
-    for each, look in layout.looks(values, shown).items():
+    for each, look in looks.items():
         if each in found:
             paint(axes, found[each], look)
 
@@ -152,23 +184,37 @@ def _name_axes(grid: list[Axes], shape: tuple[int, int], panels: Panels) -> None
             axes.tick_params(labelbottom=True)
 
 
-def _has_bands(table: pd.DataFrame) -> bool:
-    """Whether there are intervals, which need several repetitions, or percentiles over flows."""
-    return many.summarised(table) or ("low" in table and bool(table["low"].notna().any()))
+def _of_each(table: pd.DataFrame, shown: Roles, looks: Looks, panels: Panels) -> list[Artist]:
+    """An entry of the legend for each line, in the order of their middles over all panels."""
+    middle = panels.middle
+    if middle is None:
+        return []
+    found = layout.parted(table, (shown.colour, shown.hatch))
+    there = sorted((each for each in looks if each in found), key=lambda each: middle(found[each]))
+    axes = [axis for axis in (shown.colour, shown.hatch) if axis]
+    return [
+        Line2D(
+            [], [], color=looks[each].colour, linestyle=looks[each].line, linewidth=1.5,
+            label=", ".join(style.label(axis, value) for axis, value in zip(axes, each, strict=False) if value),
+        )
+        for each in there
+    ]  # fmt: skip
 
 
-def _legend(figure: Figure, values: Axes_, shown: Roles, panels: Panels) -> None:
+def _by_axes(values: Axes_, shown: Roles, panels: Panels) -> list[Artist]:
+    """An entry of the legend for each colour, and for each line style or marker."""
     handles: list[Artist] = []
     if shown.colour:
+        colours = style.colours(values[shown.colour])
+        again = {} if shown.hatch else style.lines(colours)
         handles += [
-            Line2D([], [], color=colour, linewidth=2, label=style.label(shown.colour, value))
-            for value, colour in style.colours(values[shown.colour]).items()
-        ]
+            Line2D([], [], color=colour, linestyle=again.get(value, "-"), linewidth=2,
+                   label=style.label(shown.colour, value))
+            for value, colour in colours.items()
+        ]  # fmt: skip
     for place, value in enumerate(values[shown.hatch] if shown.hatch else []):
         look: dict[str, Any] = {"linestyle": style.LINES[place % len(style.LINES)]}
         if panels.key == "marker":
             look = {"linestyle": "none", "marker": style.MARKERS[place % len(style.MARKERS)], "markersize": 4}
         handles.append(Line2D([], [], color=style.GREY, label=style.label(shown.hatch or "", value), **look))
-    if panels.band:
-        handles.append(Patch(facecolor=style.GREY, alpha=0.3, linewidth=0, label=panels.band))
-    labels.legend(figure, handles)
+    return handles

@@ -1,13 +1,14 @@
 """The length of each queue over time: what waits in the root discipline of each device, as `tc -s` counts it.
 
-One panel per configuration, and one repetition of each, because queues of different runs are not in phase. Devices that
-never had more than a packet are left out.
+One panel per configuration, and one repetition of each, because queues of different runs are not in phase. All panels
+have the same linear scale; a panel whose queues are too short to be seen on it says how long they were at most, and
+`--share-y none` gives each panel a scale of its own. Devices that never had more than a packet are left out.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,6 +20,9 @@ from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
 
 DEVICE = "device"
+
+FLAT = 20.0
+"""Ratio of the scale to the longest queue of a panel from which the panel says how long it was."""
 
 UNITS: Mapping[str, tuple[str, float]] = {"packets": ("backlog_packets", 1.0), "kB": ("backlog_bytes", 1e-3)}
 """For each `--metric`, the column of the table `qdisc`, and its factor."""
@@ -55,7 +59,9 @@ def _of(run: RunFolder, unit: str) -> pd.DataFrame:
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
-    axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), color=look.colour, linewidth=0.8)
+    axes.plot(
+        rows["t"].to_numpy(), rows["value"].to_numpy(), color=look.colour, linestyle=look.line, linewidth=0.8
+    )  # fmt: skip
 
 
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
@@ -63,14 +69,33 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != DEVICE]
     panels = (*choice.facet, *(axis for axis in varying if axis not in choice.facet))
     label = f"Queue ({table['unit'].iloc[0]})"
-    shown = lines.Panels(_paint, _scale, "Time (s)", label, height="value")
-    return lines.draw(table, shown, replace(choice, colour=DEVICE, facet=panels))
+    longest: dict[Axes, float] = {}
+
+    def paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+        _paint(axes, rows, look)
+        if rows["measured"].any():
+            longest[axes] = max(longest.get(axes, 0.0), float(rows.loc[rows["measured"], "value"].max()))
+
+    figure = lines.draw(
+        table, lines.Panels(paint, _scale, "Time (s)", label), replace(choice, colour=DEVICE, facet=panels)
+    )
+    for axes, value in longest.items():
+        _note_flat(axes, value, str(table["unit"].iloc[0]))
+    return figure
 
 
 def _scale(axes: Axes, table: pd.DataFrame) -> None:
     """Sets the limits of one panel: time, and lengths up to a little more than is measured."""
-    style.scale(axes, table.loc[table["measured"], "value"].to_numpy(dtype=np.float64), cwnd.top(table))
+    highest = cwnd.top(table)
+    axes.set_ylim(0, highest * 1.08 if highest > 0 else 1)
     axes.set_xlim(0, float(table["t"].max()))
+
+
+def _note_flat(axes: Axes, longest: float, unit: str) -> None:
+    """Writes into a panel how long its queues were in the measurement window, if the common scale does not show it."""
+    if longest * FLAT < axes.get_ylim()[1]:
+        where: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "top", "fontsize": 6.5}
+        axes.text(0.97, 0.95, f"measured: up to {longest:.3g} {unit}", **where)
 
 
 def on(axes: Axes, table: pd.DataFrame) -> None:

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +219,7 @@ def draw_to(plot: Plot, results: Results, output: Output | Path, choice: Choice 
     if suffix not in FORMATS:
         known = ", ".join(f"`{suffix}`" for suffix in FORMATS)
         raise NotDrawable(f"`{target}` does not end in a known format\n  hint: end it in one of {known}")
+    choice = replace(choice, y_scale=output.frame.y_scale)
     table = plot.table(results, choice)
     beside = target.with_suffix(".csv")
     make_folder(target.parent)

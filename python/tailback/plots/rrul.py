@@ -1,4 +1,4 @@
-"""The RRUL test as Flent draws it: TCP download, TCP upload, and ping over time, in three rows.
+"""The RRUL test as Flent draws it: download, upload, and ping over time, in three rows.
 
 Each flow and each ping has a line, and their mean is black. Columns are configurations, with common scales; the figure
 shows one repetition of each. Any experiment with flows in both directions and pings can be drawn so. A row of many
@@ -6,8 +6,10 @@ flows or pings has their median and a band instead (`plots.many`).
 [flent]
 """
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -19,12 +21,11 @@ from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results, RunFolder
 
-DOWNLOAD, UPLOAD, PING = "TCP download", "TCP upload", "Ping"
+DOWNLOAD, UPLOAD, PING = "Download", "Upload", "Ping"
 UNITS = {DOWNLOAD: "Mbit/s", UPLOAD: "Mbit/s", PING: "ms"}
 WAYS = {"down": DOWNLOAD, "up": UPLOAD}
 MEAN = "mean"
 MAX_RUNS = 6
-MAX_SERIES = len(style.PALETTE)
 
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
@@ -93,8 +94,8 @@ def _over(run: RunFolder, panel: str, cells: many.Cells, lines: many.Series) -> 
 def _series(run: RunFolder, panel: str, rows: pd.DataFrame) -> list[pd.DataFrame]:
     if rows.empty:
         return []
-    # `upload.EF` is `EF` in its panel, as the ping that has this mark.
-    rows = rows.assign(series=[str(name).rpartition(".")[2] for name in rows["series"]])
+    short = _short(list(rows["series"].unique()))
+    rows = rows.assign(series=rows["series"].map(short))
     head = {**run.axes, "panel": panel, "unit": UNITS[panel]}
     values = rows["value"].astype(np.float64)
     parts = [pd.DataFrame({**head, "series": rows["series"], "t": rows["t"], "value": values})]
@@ -104,6 +105,17 @@ def _series(run: RunFolder, panel: str, rows: pd.DataFrame) -> list[pd.DataFrame
         mean = values.groupby(ends).mean()
         parts.append(pd.DataFrame({**head, "series": MEAN, "t": mean.index.to_numpy(), "value": mean.to_numpy()}))
     return parts
+
+
+def _short(names: Sequence[str]) -> dict[str, str]:
+    """The names of the lines of a panel: `upload.EF` is `EF`, as the ping that has this mark, and `upload.2` is
+    `flow 2` if all are uploads; the whole names if these are not distinct."""
+    alone = len({name.partition(".")[0] for name in names}) == 1
+    short = {}
+    for name in names:
+        end = name.rpartition(".")[2]
+        short[name] = end if not end.isdecimal() else f"flow {end}" if alone else name
+    return short if len(set(short.values())) == len(names) else {name: name for name in names}
 
 
 def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
@@ -117,6 +129,7 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
         figure = Figure(figsize=(width, 0.9 + 1.5 * len(panels)), layout="constrained")
         grid = figure.subplots(len(panels), len(columns), squeeze=False, sharex=True, sharey="row")
         looks = _looks(table)
+        styles = style.lines(looks)
         for column, (label, part) in enumerate(columns):
             grid[0, column].set_title(label)
             grid[-1, column].set_xlabel("Time (s)")
@@ -125,14 +138,18 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
                 for name, rows in part[part["panel"] == panel].groupby("series", sort=False):
                     mean: float = 1.2 if name == MEAN else 0.7
                     many.band(axes, rows, looks[str(name)])
-                    axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), color=looks[str(name)], linewidth=mean)
+                    look: dict[str, Any] = {"color": looks[str(name)], "linestyle": styles[str(name)]}
+                    axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), **look, linewidth=mean)
                 axes.set_xlim(0, float(table["t"].max()))
         for row, panel in enumerate(panels):
             highest = float(many.tops(table)[table["panel"] == panel].max())
             grid[row, 0].set_ylim(0, highest * 1.08 if highest > 0 else 1)
             grid[row, 0].set_ylabel(f"{panel} ({UNITS[panel]})")
         labels.entitle(figure, layout.title(values))
-        handles = [mpl.lines.Line2D([], [], color=colour, label=name) for name, colour in looks.items()]
+        handles = [
+            mpl.lines.Line2D([], [], color=colour, linestyle=styles[name], label=name)
+            for name, colour in looks.items()
+        ]  # fmt: skip
         labels.legend(figure, [*handles, *((many.key(),) if many.summarised(table) else ())])
         labels.grow(figure, labels.fit_titles(figure))
         figure.align_ylabels()
@@ -142,5 +159,5 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
 def _looks(table: pd.DataFrame) -> dict[str, str]:
     """A colour for each mark, which is the same for flows and pings."""
     names: Sequence[str] = [str(name) for name in dict.fromkeys(table["series"]) if name != MEAN]
-    colours = {name: style.PALETTE[place % MAX_SERIES] for place, name in enumerate(names)}
+    colours = dict(zip(names, itertools.cycle(style.PALETTE), strict=False))
     return {**colours, **({MEAN: style.BLACK} if (table["series"] == MEAN).any() else {})}

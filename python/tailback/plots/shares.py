@@ -2,13 +2,15 @@
 
 A group is the `group` of an entry of `traffic`, else the entry (`upload` for `upload.3`); if there is one group only,
 each flow is shown. In bins of 1 s, or a twentieth of a run of less than 20 s, as means over the repetitions, with the
-95 % interval of that mean as a band. An upload and a download do not share, so each direction has its own panel where
-there are downloads. Of many flows of one group, or of many groups, the median of their shares and a band from the 10th
-to the 90th percentile (`plots.many`), over all repetitions.
+95 % interval of that mean as a band; a bin that goes on after the last flow has stopped is left out. An upload and a
+download do not share, so each direction has its own panel where there are downloads. Of many flows of one group, or of
+many groups, the median of their shares and a band from the 10th to the 90th percentile (`plots.many`), over all
+repetitions.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ from matplotlib.figure import Figure
 from tailback.analysis import t_interval
 from tailback.analysis.parts import group_of
 from tailback.analysis.wifi import DOWN, UP
+from tailback.analysis.window import NANOSECONDS
 from tailback.plots import bins, layout, lines, many
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
@@ -72,6 +75,8 @@ def _bins(run: RunFolder, choice: Choice) -> pd.DataFrame:
         return _NONE
     measure = run.manifest["measure"]
     table = _goodput(run, choice)
+    # What arrives later is what the queues still held, in which shares mean nothing.
+    table = table[table["t"] <= run.scenario.last_stop_ns / NANOSECONDS + 1e-9]
     flows = table["flow"].unique()
     ways = {flow: measure["directions"].get(flow, "across") for flow in flows}
     groups = {flow: group_of(flow, measure) for flow in flows}
@@ -120,13 +125,17 @@ def _shares(head: dict[str, str], rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+    """A bin is a step that ends at its `t`."""
+    rows = bins.from_start(rows, bins.width_s(rows["t"]))
     t = rows["t"].to_numpy()
+    line: dict[str, Any] = {"color": look.colour, "linewidth": 1.1, "drawstyle": "steps-pre"}
     if many.summarised(rows):
-        many.band(axes, rows, look.colour)
-        axes.plot(t, rows[many.MIDDLE].to_numpy(), color=look.colour, linewidth=1.1)
+        many.band(axes, rows, look.colour, "pre")
+        axes.plot(t, rows[many.MIDDLE].to_numpy(), **line)
         return
-    axes.fill_between(t, rows["low"].to_numpy(), rows["high"].to_numpy(), color=look.colour, alpha=0.2, linewidth=0)
-    axes.plot(t, rows["mean"].to_numpy(), color=look.colour, linestyle=look.line, linewidth=1.1)
+    ends = (rows["low"].to_numpy(), rows["high"].to_numpy())
+    axes.fill_between(t, *ends, step="pre", color=look.colour, alpha=0.2, linewidth=0)
+    axes.plot(t, rows["mean"].to_numpy(), linestyle=look.line, **line)
 
 
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:

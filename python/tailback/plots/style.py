@@ -4,13 +4,15 @@ Colours are those of Okabe and Ito (2008). A congestion control has the same col
 """
 
 import itertools
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.ticker import NullFormatter
+from matplotlib.axis import Axis
+from matplotlib.ticker import LogLocator, NullFormatter
 
 PAGE_WIDTH = 7.16
 """Inches: two columns of an IEEE page."""
@@ -24,7 +26,8 @@ HATCHES = ("", "/////", "....", "xxxx", "\\\\\\\\\\", "++++", "oo", "**")
 
 MARKERS = "oDs^vP*X"
 
-LINES: tuple[Literal["-", "--", ":", "-."], ...] = ("-", "--", ":", "-.")
+Line = Literal["-", "--", ":", "-."]
+LINES: tuple[Line, ...] = ("-", "--", ":", "-.")
 
 CONTROLS = {
     "cubic": PALETTE[0],
@@ -69,6 +72,9 @@ STYLE: Any = {
     "svg.hashsalt": "tailback",
 }
 
+FEW_DECADES, LESS_THAN_A_DECADE = 100, 8
+"""Ratios of the ends of a logarithmic axis below which its powers of ten are too few to read values from it."""
+
 DECADES = 20
 """Ratio of the largest to the smallest value from which an axis is logarithmic."""
 
@@ -80,6 +86,16 @@ def colours(values: Sequence[str]) -> dict[str, str]:
     reserved = [colour for colour in CONTROLS.values() if colour not in taken]
     free = itertools.cycle([*(colour for colour in PALETTE if colour not in CONTROLS.values()), *reserved])
     return {value: CONTROLS.get(value) or next(free) for value in values}
+
+
+def lines(coloured: Mapping[str, str]) -> dict[str, Line]:
+    """A line style for each value with a colour: solid, and another one where an earlier value has the colour."""
+    seen: Counter[str] = Counter()
+    found: dict[str, Line] = {}
+    for value, colour in coloured.items():
+        found[value] = LINES[seen[colour] % len(LINES)]
+        seen[colour] += 1
+    return found
 
 
 def hatches(values: Sequence[str]) -> dict[str, str]:
@@ -103,10 +119,7 @@ def scale(axes: Axes, values: Values, highest: float) -> None:
     positive = values[values > 0]
     lowest = float(np.percentile(positive, 1)) if len(positive) else 0.0
     if lowest > 0 and float(positive.max()) / lowest > DECADES:
-        axes.set_yscale("log")
-        axes.set_ylim(lowest / 1.6, highest * 1.6)
-        axes.yaxis.set_major_formatter(_plain_number)
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        logarithmic_y(axes, (lowest / 1.6, highest * 1.6))
         axes.grid(True, which="minor", axis="y", linewidth=0.25)
         return
     axes.set_ylim(0, highest * 1.08 if highest > 0 else 1)
@@ -116,29 +129,38 @@ def logarithmic_x(axes: Axes, limits: tuple[float, float]) -> None:
     """Sets a logarithmic x axis with few plain numbers, which fit a small panel."""
     axes.set_xscale("log")
     axes.set_xlim(*limits)
-    axes.xaxis.set_major_formatter(_plain_number)
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    _number(axes.xaxis, limits)
 
 
 def logarithmic_y(axes: Axes, limits: tuple[float, float]) -> None:
     """Sets a logarithmic y axis with plain numbers."""
     axes.set_yscale("log")
     axes.set_ylim(*limits)
-    axes.yaxis.set_major_formatter(_plain_number)
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    _number(axes.yaxis, limits)
+
+
+def _number(axis: Axis, limits: tuple[float, float]) -> None:
+    """Plain numbers along a logarithmic axis; between the powers of ten too, if there are at most two of these."""
+    ratio = limits[1] / limits[0]
+    if ratio < FEW_DECADES:
+        axis.set_major_locator(LogLocator(10, (1, 2, 5) if ratio > LESS_THAN_A_DECADE else range(1, 10)))
+    axis.set_major_formatter(_plain_number)
+    axis.set_minor_formatter(NullFormatter())
 
 
 def rescale(axes: Axes, name: str, kind: str) -> None:
-    """Gives the axis `x` or `y` another scale, `log` or `linear`, with limits around the data and plain numbers."""
-    axis, data = getattr(axes, f"{name}axis"), axes.dataLim
-    low, high = data.intervalx if name == "x" else data.intervaly
-    getattr(axes, f"set_{name}scale")(kind)
+    """Gives the axis `x` or `y` another scale, `log` or `linear`, with plain numbers and limits around the data of all
+    panels that share it."""
+    shared = getattr(axes, f"get_shared_{name}_axes")().get_siblings(axes)
+    data = [each.dataLim for each in shared if each.has_data()]
+    low = min(getattr(each, f"{name}0") for each in data)
+    high = max(getattr(each, f"{name}1") for each in data)
     if kind == "log":
-        least = data.minposx if name == "x" else data.minposy
-        getattr(axes, f"set_{name}lim")(least / 1.3, max(high, least) * 1.3)
-        axis.set_major_formatter(_plain_number)
-        axis.set_minor_formatter(NullFormatter())
+        least = min(getattr(each, f"minpos{name}") for each in data)
+        logarithmic = logarithmic_x if name == "x" else logarithmic_y
+        logarithmic(axes, (least / 1.3, max(high, least) * 1.3))
         return
+    getattr(axes, f"set_{name}scale")(kind)
     getattr(axes, f"set_{name}lim")(min(0.0, low), high * 1.05)
 
 

@@ -1,7 +1,8 @@
 """Time series: RTT (TCP and ping), congestion window and goodput of one run, in rows.
 
-Columns are configurations, with common scales. The figure shows one repetition of each, because time series of
-different runs have no meaningful average. It has the form of figures 6 and 7 of `access21`. Of many flows or pings, it
+Columns are configurations, with common linear scales; `--y-scale log` makes them logarithmic. The time outside of the
+measurement window is grey. The figure shows one repetition of each, because time series of different runs have no
+meaningful average. It has the form of figures 6 and 7 of `access21`. Of many flows or pings, it
 has their median and a band (`plots.many`).
 """
 
@@ -16,6 +17,7 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from msgspec import Struct
 
 from tailback.analysis.window import NANOSECONDS
@@ -34,6 +36,9 @@ OVERSHOOT = 2.0
 MAX_FLOWS = len(style.PALETTE)
 """Maximum number of flows with distinct colours."""
 
+OUTSIDE = "#f0f0f0"
+"""The colour of the time outside of the measurement window."""
+
 RTT, CWND, GOODPUT = "RTT", "cwnd", "Goodput"
 UNITS = {RTT: "ms", CWND: "segments", GOODPUT: "Mbit/s"}
 METRICS = {"rtt": RTT, "cwnd": CWND, "goodput": GOODPUT}
@@ -45,11 +50,15 @@ TOTAL = "total"
 WINDOW = "measured"
 """Column with whether a sample is in the measurement window."""
 
-COLUMNS = ("panel", "unit", "series", "t", "value", WINDOW)
+EDGES = ("window start", "window end")
+"""Columns with the measurement window of the run, in s."""
+
+COLUMNS = ("panel", "unit", "series", "t", "value", WINDOW, *EDGES)
 
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per sample: the axes and repetition, panel, unit, series (a flow, `ping` or `total`), t (s), value.
+    """One row per sample: the axes and repetition, panel, unit, series (a flow, `ping` or `total`), t (s), value, and
+    whether it is in the measurement window, which is from `window start` to `window end` (s).
     Several pings are `ping EF`, ...; with flows in both directions, the totals are `total up` and `total down`, each if
     it is of several flows. Of many flows, one row per bin: `value` is the median of the `n` active flows, between p10
     and p90.
@@ -111,6 +120,7 @@ def _of_run(read: Read) -> pd.DataFrame:
     table = pd.concat(parts, ignore_index=True)
     start, end = (edge / NANOSECONDS for edge in run.window_ns)
     table[WINDOW] = (table["t"] >= start) & (table["t"] < end)
+    table[[*EDGES]] = start, end
     places: dict[str, str | int] = {**run.axes, "repetition": run.repetition}
     for place, (axis, value) in enumerate(places.items()):
         table.insert(place, axis, value)
@@ -208,7 +218,7 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
     with mpl.rc_context(style.STYLE):
         figure = Figure(figsize=_size(len(runs), len(panels)), layout="constrained")
         grid = figure.subplots(len(panels), len(runs), squeeze=False, sharex=True, sharey="row")
-        looks = _looks(table)
+        looks, last = _looks(table), float(table["t"].max())
         same = [axis for axis in axes if axis not in varying]
         labels.entitle(figure, ", ".join(_values(table, same)))
         for column, (label, part) in enumerate(runs):
@@ -216,7 +226,7 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
             grid[-1, column].set_xlabel("Time (s)")
             for row, panel in enumerate(panels):
                 _draw_panel(grid[row, column], part[part["panel"] == panel], looks)
-                _shade_outside(grid[row, column], part)
+                _shade_outside(grid[row, column], part, last)
         for row, panel in enumerate(panels):
             _finish_row(grid[row], table[table["panel"] == panel])
         _legend(figure, looks, (many.key(),) if many.summarised(table) else ())
@@ -277,40 +287,26 @@ def _draw_panel(axes: Axes, part: pd.DataFrame, looks: Mapping[str, Look]) -> No
     for name, look in looks.items():
         series = rows.get(name)
         if series is not None:
-            series = _from_start(series, _width(part["t"])) if drawstyle == "steps-pre" else series
+            series = bins.from_start(series, bins.width_s(part["t"])) if drawstyle == "steps-pre" else series
             many.band(axes, series, look["color"], "pre" if drawstyle == "steps-pre" else None)
             axes.plot(series["t"].to_numpy(), series["value"].to_numpy(), **{**look, "drawstyle": drawstyle})
 
 
-def _width(ends: "pd.Series[float]") -> float:
-    """The width of bins with these ends; the first bin begins at 0."""
-    return float(np.diff(np.unique([0.0, *ends])).min())
-
-
-def _from_start(series: pd.DataFrame, width: float) -> pd.DataFrame:
-    """The series with the start of its first bin, without which the step to its end would not be drawn."""
-    first = series.iloc[:1]
-    return pd.concat([first.assign(t=first["t"] - width), series])
-
-
-def _shade_outside(axes: Axes, run: pd.DataFrame) -> None:
-    """Shades the time outside of the measurement window; `run` are the samples of all panels."""
-    measured, last = run.loc[run[WINDOW], "t"], float(run["t"].max())
-    if measured.empty:
-        return
-    for start, end in ((0.0, float(measured.min())), (float(measured.max()), last)):
-        axes.axvspan(start, end, color="#f0f0f0", linewidth=0, zorder=0)
+def _shade_outside(axes: Axes, run: pd.DataFrame, last: float) -> None:
+    """Shades the time outside of the measurement window up to `last`; `run` are the samples of all panels."""
+    start, end = (float(run[edge].iloc[0]) for edge in EDGES)
+    for left, right in ((0.0, start), (end, last)):
+        if right > left:
+            axes.axvspan(left, right, color=OUTSIDE, linewidth=0, zorder=0)
     axes.set_xlim(0, last)
 
 
 def _finish_row(row: Sequence[Axes], rows: pd.DataFrame) -> None:
-    measured = rows.loc[rows[WINDOW], "value"].to_numpy(dtype=np.float64)
     tops = many.tops(rows)
     highest = float(tops.max())
-    if len(measured):
+    if rows[WINDOW].any():
         highest = min(highest, OVERSHOOT * float(tops[rows[WINDOW]].max()))
-    for axes in row:
-        style.scale(axes, measured, highest)
+    row[0].set_ylim(0, highest * 1.08 if highest > 0 else 1)
     row[0].set_ylabel(f"{rows['panel'].iloc[0]} ({rows['unit'].iloc[0]})")
 
 
@@ -325,4 +321,5 @@ def _legend(figure: Figure, looks: Mapping[str, Look], bands: Sequence[Artist]) 
         mpl.lines.Line2D([], [], **{**look, "markersize": 4}, label=label)
         for look, label in zip(shown.values(), names, strict=True)
     ]
-    labels.legend(figure, [*handles, *bands])
+    outside = Patch(facecolor=OUTSIDE, edgecolor=style.GREY, linewidth=0.4, label="not measured")
+    labels.legend(figure, [*handles, *bands, outside])

@@ -12,7 +12,7 @@ from tailback.resolved.devices import Device
 from tailback.resolved.fields import Part, no_options, written
 from tailback.resolved.links import Link, Route, Trace
 from tailback.resolved.qdiscs import AttachedQdisc, Qdisc
-from tailback.resolved.traffic import Connection, Flow, Observed, Tcp, Traffic
+from tailback.resolved.traffic import Connection, Flow, Observed, Ping, Tcp, Traffic, Udp
 from tailback.resolved.wifi import Cell
 
 Offloads: TypeAlias = Literal["off", "gso", "on"]
@@ -100,6 +100,13 @@ class Scenario(Part, Generic[Entry_co], frozen=True, kw_only=True, dict=True):
     def flows(self) -> list[Flow]:
         """All traffic whose ends are known."""
         return [entry for entry in self.traffic if not isinstance(entry, Observed)]
+
+    @property
+    def last_stop_ns(self) -> int:
+        """When the last flow stops; the end of the run if one of them has no stop. Pings are no flows."""
+        flows = (entry for entry in self.traffic if not isinstance(entry, Ping))
+        stops = [entry.stop_ns if isinstance(entry, Tcp | Udp) else None for entry in flows]
+        return max((self.duration_ns if stop is None else stop for stop in stops), default=self.duration_ns)
 
     @property
     def radios(self) -> list[tuple[int, int]]:

@@ -24,8 +24,9 @@ def made(folder: Path, tables: Mapping[str, pd.DataFrame], directions: Mapping[s
     folder.mkdir(parents=True, exist_ok=True)
     measure = {"window_ns": [2 * 10**9, SECONDS * 10**9], "directions": directions}
     run = RunFolder(folder, {"axes": {}, "repetition": 1, "measure": measure}, {})
-    record = SimpleNamespace(interval_ns=10**8)
-    parts: dict[str, Any] = {"scenario": SimpleNamespace(record=record, duration_ns=SECONDS * 10**9), **tables}
+    end_ns = SECONDS * 10**9
+    scenario = SimpleNamespace(record=SimpleNamespace(interval_ns=10**8), duration_ns=end_ns, last_stop_ns=end_ns)
+    parts: dict[str, Any] = {"scenario": scenario, **tables}
     for name, part in parts.items():
         run.__dict__[name] = part
         (folder / f"{name}.parquet").touch()

@@ -69,9 +69,9 @@ def test_curves_of_short_runs_have_shorter_bins() -> None:
 
 def test_both_directions_are_drawn_apart_with_the_pings_below(results: Results) -> None:
     table = PLOTS["rrul"].table(results)
-    assert list(table["panel"].unique()) == ["TCP download", "TCP upload", "Ping"]
-    upload = table[table["panel"] == "TCP upload"]
-    assert set(upload["series"]) == {"1", "2", "new", "mean"}
+    assert list(table["panel"].unique()) == ["Download", "Upload", "Ping"]
+    upload = table[table["panel"] == "Upload"]
+    assert set(upload["series"]) == {"old.1", "old.2", "new", "mean"}
     assert len(PLOTS["rrul"].draw(table).axes) == 3
 
 

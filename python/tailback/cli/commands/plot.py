@@ -48,6 +48,15 @@ class Figure(Struct, frozen=True):
     ] = False
 
 
+class Shared(StrEnum):
+    """Which panels have the same scale."""
+
+    ALL = "all"
+    ROW = "row"
+    COL = "col"
+    NONE = "none"
+
+
 class Layout(Struct, frozen=True):
     """The content of a figure, and its layout."""
 
@@ -66,6 +75,14 @@ class Layout(Struct, frozen=True):
     ] = None
     facet: Annotated[
         list[str] | None, typer.Option(metavar="AXIS", help="One panel for each value of AXIS.", show_default=False)
+    ] = None
+    share_y: Annotated[
+        Shared | None,
+        typer.Option(
+            "--share-y",
+            help="The panels of lines with the same scale along y: all, those of a row or of a column, or none.",
+            show_default=False,
+        ),
     ] = None
     bin: Annotated[
         str | None,
@@ -125,7 +142,14 @@ def plot(selection: Selection, figure: Figure, layout: Layout, frame: Frame, bes
     found = opening.selected(selection, beside or ())
     chosen = plots.find_plot(figure.name) if figure.name else plots.default_plot(found)
     target = figure.out if figure.out is not None else selection.folder / "plots" / f"{chosen.name}.png"
-    choice = plots.Choice(layout.x, layout.colour, tuple(layout.facet or ()), layout.metric, _bin(layout.bin))
+    choice = plots.Choice(
+        layout.x,
+        layout.colour,
+        tuple(layout.facet or ()),
+        layout.metric,
+        _bin(layout.bin),
+        None if layout.share_y is None else layout.share_y.value,
+    )
     output = plots.Output(target, show.command(), around)
     show.paths(opening.over_undamaged(found, lambda sound: plots.draw_to(chosen, sound, output, choice)))
 
