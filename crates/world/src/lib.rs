@@ -69,7 +69,7 @@ pub fn run(scenario: Scenario, watch: &dyn Watch) -> Result<Outcome, RunError> {
     run_with(scenario, &(), watch)
 }
 
-/// The same, where `own` builds the controls that the user wrote.
+/// Runs a scenario to its end, where `own` builds the controls that the user wrote.
 pub fn run_with(scenario: Scenario, own: &dyn OwnControls, watch: &dyn Watch) -> Result<Outcome, RunError> {
     let world = World::build_with(&scenario, own)?;
     // The run may use its memory.
