@@ -37,7 +37,7 @@ class Place:
 
     @property
     def key(self) -> str:
-        """Its name, unique in the grid."""
+        """The name of the cell, unique in the grid."""
         return " ".join((self.part, *self.values))
 
     @property

@@ -43,11 +43,11 @@ class Settings(Protocol):
 
     @property
     def key(self) -> str:
-        """Its name, unique in the campaign."""
+        """The name of the case, unique in the campaign."""
 
     @property
     def group(self) -> str:
-        """Its group in summaries."""
+        """The group of the case in summaries."""
 
 
 S = TypeVar("S", bound=Settings)

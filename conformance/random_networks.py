@@ -93,7 +93,7 @@ def links(draw: Draw) -> list[dict[str, Any]]:
 
 
 def disciplines(draw: Draw) -> dict[str, str]:
-    """Those of the bottleneck, and of some clients."""
+    """The disciplines of the bottleneck, and of some clients."""
     kbit = draw.one(RATES_KBIT)
     back = max(kbit // draw.one((1, 2, 5)), 1_000)
     found = {

@@ -15,7 +15,7 @@ class Reason:
     words: str
 
     def covers(self, cell: Mapping[str, str], figure: str) -> bool:
-        """Whether it explains `figure` of `cell`."""
+        """Whether the reason explains `figure` of `cell`."""
         return figure in self.figures and all(cell[axis] in values for axis, values in self.axes.items())
 
 

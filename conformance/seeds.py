@@ -27,12 +27,12 @@ class SeedCell:
     place: Place
     figure: str
     kernel: float
-    """Its mean."""
+    """The mean of the kernel."""
     simulator: float
-    """Its mean."""
+    """The mean of the simulator."""
     outcome: Outcome
     interval: tuple[float, float]
-    """That of the difference of the means, simulator − kernel, of 90 %."""
+    """The 90 % confidence interval of the difference of the means, simulator − kernel."""
     excess: float
     """The difference in units of the tolerance, signed."""
     likeness: equivalence.Likeness

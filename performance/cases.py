@@ -19,7 +19,7 @@ class Case:
     """An experiment file of one configuration."""
 
     def resolved(self) -> Mapping[str, Any]:
-        """Its resolved scenario."""
+        """The resolved scenario of the case."""
         (run,) = scenario.loads(f"title: {self.name}\nrepeat: 1\n{self.text}").runs()
         return to_json(run.scenario)
 

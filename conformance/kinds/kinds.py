@@ -110,7 +110,7 @@ class Case:
 
     @property
     def kind(self) -> str:
-        """Its kind of experiment."""
+        """The kind of experiment of the case."""
         return SAMPLES.get(self.file) or next(kind for kind, cases in KINDS.items() if self.name in cases)
 
 

@@ -107,7 +107,7 @@ class Experiment:
 
     @property
     def group(self) -> str:
-        """Its group in summaries."""
+        """The group of the experiment in summaries."""
         return group(self)
 
     def _number(self, name: str, words: Mapping[str, str], default: int) -> int:

@@ -37,10 +37,10 @@ class Table:
 
     @staticmethod
     def of_arrow(table: pyarrow.Table) -> Table:
-        """The same rows, columns and units; imports pyarrow."""
+        """A table with the rows, columns and units of an Arrow table; imports pyarrow."""
 
     def to_arrow(self) -> pyarrow.Table:
-        """The same rows, columns and units; imports pyarrow."""
+        """An Arrow table with the rows, columns and units of this one; imports pyarrow."""
 
     @property
     def stream(self) -> bytes:

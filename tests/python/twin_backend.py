@@ -24,7 +24,7 @@ class Twin(Sim):
 
 
 class Slower(Twin):
-    """Its last link has 5 ms more delay, so that the RTT is 10 ms longer."""
+    """A twin whose last link has 5 ms more delay, so that the RTT is 10 ms longer."""
 
     name = "slower"
 

@@ -84,9 +84,9 @@ pub struct Live {
 
 /// A table that a kind of traffic fills.
 pub struct TableKind {
-    /// Its name.
+    /// The name of the table.
     pub name: &'static str,
-    /// Its columns.
+    /// The names of its columns, in order.
     pub columns: &'static [&'static str],
 }
 

@@ -38,7 +38,7 @@ pub enum Undo {
     Write {
         /// The file.
         path: String,
-        /// Its previous content.
+        /// The content that the file had before.
         value: String,
     },
 }

@@ -84,21 +84,21 @@ pub enum Step {
         host: Option<usize>,
         /// The file.
         path: String,
-        /// Its content.
+        /// The content that is written.
         value: String,
     },
     /// A device gets segments: what TCP handed down as one is cut before it (`ethtool -K DEV tso off gso off`).
     Segment {
         /// The host of the device.
         host: usize,
-        /// Its name there.
+        /// The name of the device within its host.
         device: String,
     },
     /// A module is loaded into the kernel.
     Load {
         /// The file of the module.
         path: String,
-        /// Its parameters, as for `insmod`.
+        /// The parameters of the module, as for `insmod`.
         parameters: String,
     },
     /// The stations of a cell associate with its access point.
@@ -126,11 +126,11 @@ pub struct Cell {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WirelessDevice {
-    /// Its host.
+    /// The host of the device.
     pub host: usize,
-    /// Its name within the host.
+    /// The name of the device within its host.
     pub device: String,
-    /// Its hardware address.
+    /// The hardware address of the device.
     pub address: String,
 }
 
@@ -148,11 +148,11 @@ pub struct Change {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
-    /// Its host.
+    /// The host of the device.
     pub host: usize,
-    /// Its name within the host.
+    /// The name of the device within its host.
     pub interface: String,
-    /// Its name in tables.
+    /// The name of the device in tables.
     pub name: String,
     /// Disciplines above those of the scenario (a shaper that sets a link's rate); they are not reported.
     pub hidden: u32,
@@ -177,11 +177,11 @@ pub struct Lossy {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Radio {
-    /// Its host.
+    /// The host of the radio.
     pub host: usize,
-    /// Its device there.
+    /// The name of the radio's device within the host.
     pub interface: String,
-    /// Its name in tables.
+    /// The name of the radio in tables.
     pub name: String,
 }
 
@@ -191,7 +191,7 @@ pub struct Radio {
 pub struct Trace {
     /// The host that sends.
     pub host: usize,
-    /// Its device.
+    /// The device of the host whose packets leave by the trace.
     pub device: String,
     /// The times from the start of the run; they repeat with the last as period.
     pub stamps_ms: Vec<u32>,
@@ -203,7 +203,7 @@ pub struct Trace {
 pub struct Capture {
     /// The host.
     pub host: usize,
-    /// Its interfaces, in the order of the file.
+    /// The interfaces of the capture, in the order of the file.
     pub interfaces: Vec<Interface>,
 }
 
@@ -211,7 +211,7 @@ pub struct Capture {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interface {
-    /// Its name in the file.
+    /// The name of the interface in the capture file.
     pub name: String,
     /// The device that sends.
     pub device: String,
@@ -223,7 +223,7 @@ pub struct Interface {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Its name in tables.
+    /// The name of the flow in tables.
     pub name: String,
     /// The host that sends.
     pub from: usize,
@@ -267,7 +267,7 @@ pub struct Flow {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Datagrams {
-    /// Its name in tables.
+    /// The name of the flow of datagrams in tables.
     pub name: String,
     /// The host that sends.
     pub from: usize,
@@ -313,7 +313,7 @@ pub enum Recorded {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ping {
-    /// Its name in tables.
+    /// The name of the ping in tables.
     pub name: String,
     /// The host that sends requests.
     pub from: usize,
@@ -339,7 +339,7 @@ pub struct Ping {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Echo {
-    /// Its name in tables.
+    /// The name of the exchange in tables.
     pub name: String,
     /// The host that sends requests.
     pub from: usize,
@@ -369,7 +369,7 @@ pub struct Echo {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requests {
-    /// Its name in tables.
+    /// The name of the exchange in tables.
     pub name: String,
     /// The client.
     pub from: usize,
@@ -404,7 +404,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Its connection.
+    /// The TCP connection that carries the requests.
     pub fn connection(&self) -> Flow {
         Flow {
             start_ns: self.start_ns,
@@ -421,7 +421,7 @@ impl Requests {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
-    /// Its name in tables.
+    /// The name of the page in tables.
     pub name: String,
     /// The browser.
     pub from: usize,
@@ -435,7 +435,7 @@ pub struct Page {
     pub start_ns: u64,
     /// Bytes of a request.
     pub size: usize,
-    /// Its objects.
+    /// The objects of the page.
     pub objects: Vec<PageObject>,
     /// Connections at most.
     pub connections: usize,
@@ -491,7 +491,7 @@ impl Page {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Video {
-    /// Its name in tables.
+    /// The name of the video in tables.
     pub name: String,
     /// The player.
     pub from: usize,
@@ -530,7 +530,7 @@ pub struct Video {
 }
 
 impl Video {
-    /// Its connection.
+    /// The TCP connection that carries the video.
     pub fn connection(&self) -> Flow {
         Flow {
             start_ns: self.start_ns,
@@ -575,7 +575,7 @@ impl Job {
         serde_json::from_str(json)
     }
 
-    /// Whether it loads modules of the user.
+    /// Whether the job loads modules of the user into the kernel.
     pub fn loads_modules(&self) -> bool {
         self.setup.iter().any(|step| matches!(step, Step::Load { .. }))
     }

@@ -40,7 +40,7 @@ const ROOM: usize = 1 << 16;
 pub struct Discipline {
     /// Number of its device.
     pub interface: u32,
-    /// Its own handle; the upper half names it.
+    /// The handle of this discipline; the upper half names it.
     pub handle: u32,
     /// The handle of its parent class; `ROOT` for the root discipline.
     pub parent: u32,

@@ -42,7 +42,7 @@ impl Run {
         Ok(Self { job, network, traffic, sampler, captures })
     }
 
-    /// Its length.
+    /// The length of the run, in nanoseconds.
     pub fn duration_ns(&self) -> u64 {
         self.job.duration_ns
     }

@@ -42,7 +42,7 @@ struct Watched {
     devices: BTreeMap<u32, Device>,
     /// Names of the devices that send to an ifb on which packets are lost.
     lossy: BTreeMap<u32, String>,
-    /// Those with a radio, by their names in tables.
+    /// Devices with a radio, by their names in tables.
     radios: Vec<(String, QueueReader)>,
 }
 

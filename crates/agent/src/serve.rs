@@ -182,7 +182,7 @@ impl Host {
         done.map(|()| Value::Null)
     }
 
-    /// Its previous content, for the record of the run.
+    /// Writes a file; returns its previous content, for the record of the run.
     fn set(&mut self, path: String, value: &str) -> Result<Value, Failure> {
         let held = fs::read_to_string(&path).doing(format!("reading {path}"))?;
         let held = held.trim_end_matches('\n').to_owned();

@@ -291,7 +291,7 @@ pub fn listen(address: SocketAddr, port: Port) -> io::Result<OwnedFd> {
     listen_with(address, port, WAITING)
 }
 
-/// The same with a queue of another length: one connection more may wait to be accepted.
+/// Listens at an address with room for `waiting` connections, and one more, that wait to be accepted.
 pub fn listen_with(address: SocketAddr, port: Port, waiting: c_int) -> io::Result<OwnedFd> {
     let listener = socket(family_of(address.ip()), libc::SOCK_STREAM, 0)?;
     if port == Port::Reused {

@@ -29,7 +29,7 @@ impl Table {
         std::mem::take(&mut self.text)
     }
 
-    /// Its name.
+    /// The name of the table.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -60,7 +60,7 @@ impl Ordered {
         Row { text, started: false }
     }
 
-    /// Its name.
+    /// The name of the table.
     pub fn name(&self) -> &'static str {
         self.table.name
     }

@@ -41,7 +41,7 @@ pub enum AirError {
 pub struct Tables {
     /// The table `wifi`: a row for each PPDU.
     pub wifi: Vec<u8>,
-    /// Those of the table `events` that are drops: frames that a radio gave up, or its receiver did not wait for.
+    /// The rows of the table `events` that are drops: frames that a radio gave up, or its receiver did not wait for.
     pub events: Vec<u8>,
 }
 

@@ -30,7 +30,7 @@ pub struct Driver<S> {
 }
 
 impl<S> Driver<S> {
-    /// Those of `radio`.
+    /// The driver of `radio`.
     pub fn new(radio: StationId, line: SharedLine<S>) -> Self {
         Driver { radio: radio.0, line, room: Room::default(), ready: VecDeque::new(), is_dry: false }
     }

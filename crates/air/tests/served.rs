@@ -13,7 +13,7 @@ fn scenario(options: &str, loss_ppm: u32) -> Scenario {
     cell_of(options, loss_ppm, "")
 }
 
-/// Likewise, with more of the station.
+/// A scenario of a cell with these options of the driver, and `more` keys of the station.
 fn cell_of(options: &str, loss_ppm: u32, more: &str) -> Scenario {
     let driver = format!(r#"{{"name": "ath9k", "options": {{{options}}}}}"#);
     let mode = r#"{"format": "ht", "width": 40, "streams": 2, "mcs": 7, "guard_ns": 400}"#;

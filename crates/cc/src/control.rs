@@ -85,7 +85,7 @@ impl Control {
         }
     }
 
-    /// The same, read-only.
+    /// The callbacks that both kinds share, read-only.
     pub fn hooks(&self) -> &dyn Hooks {
         match self {
             Control::Window(control) => control.as_ref(),
@@ -98,12 +98,12 @@ impl Control {
 pub struct Prototype(Box<dyn Fn() -> Control + Send + Sync>);
 
 impl Prototype {
-    /// That of a window control.
+    /// The prototype of a window control.
     pub fn window(control: impl WindowControl + Clone + Sync + 'static) -> Self {
         Prototype(Box::new(move || Control::Window(Box::new(control.clone()))))
     }
 
-    /// That of a model control.
+    /// The prototype of a model control.
     pub fn model(control: impl ModelControl + Clone + Sync + 'static) -> Self {
         Prototype(Box::new(move || Control::Model(Box::new(control.clone()))))
     }

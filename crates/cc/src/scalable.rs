@@ -18,8 +18,8 @@ use crate::{Counted, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Acknowledgements per segment of growth at most: 1/a with a = 0.01. [linux-6.12 tcp_scalable.c TCP_SCALABLE_AI_CNT]
 pub(crate) const MAX_CNT: u32 = 100;
-/// The same where an ACK counts as one segment: half, on account of delayed ACKs.
-/// [linux-5.4 tcp_scalable.c TCP_SCALABLE_AI_CNT]
+/// Acknowledgements per segment of growth at most where an ACK counts as one segment: half of [`MAX_CNT`], on account
+/// of delayed ACKs. [linux-5.4 tcp_scalable.c TCP_SCALABLE_AI_CNT]
 const MAX_CNT_OF_ACKS: u32 = 50;
 /// The cut is 2⁻³ of the window. [linux-6.12 tcp_scalable.c TCP_SCALABLE_MD_SCALE]
 const CUT_SHIFT: u32 = 3;

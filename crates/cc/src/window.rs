@@ -84,7 +84,7 @@ impl Counted {
     /// As the parameter `stretch_acks` says.
     ///
     /// # Errors
-    /// Its value is out of range.
+    /// The value of `stretch_acks` is out of range.
     pub(crate) fn of(given: &Parameters) -> Result<Self, ParameterError> {
         Ok([Counted::Acks, Counted::Segments][given.get(STRETCH_ACKS.name, &[STRETCH_ACKS])? as usize])
     }

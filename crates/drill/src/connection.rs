@@ -86,7 +86,7 @@ pub(crate) struct Connection {
     pub(crate) window_closed: bool,
     /// `SO_TIMESTAMPING`.
     pub(crate) stamping: Stamping,
-    /// Its next call fails with this.
+    /// The next call on this connection fails with this error.
     pub(crate) error: Option<&'static str>,
     pub(crate) segments: Counted,
     /// The peer has acknowledged this side's FIN.

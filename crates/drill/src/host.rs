@@ -25,7 +25,7 @@ pub(crate) enum Discipline {
     Full,
 }
 
-/// Another MTU than before.
+/// How an MTU differs from the one before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MtuChange {
     /// Of the route to the peer.

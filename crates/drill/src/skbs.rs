@@ -17,7 +17,7 @@ const SMALL_WINDOW: u64 = 536;
 /// How a write ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ending {
-    /// Its last byte is pushed.
+    /// The last byte of the write is pushed.
     Pushed,
     /// More follows (`MSG_MORE`): a short segment waits.
     More,
@@ -30,7 +30,7 @@ pub(crate) enum Ending {
 struct Skb {
     start: u64,
     end: u64,
-    /// It ends a record: no more data is added to it.
+    /// The write ends a record: no more data is added to its last skb.
     closed: bool,
 }
 

@@ -181,7 +181,7 @@ impl<E: Copy> Calendar<E> {
         if at >= self.horizon { self.repeat_late(at) } else { self.front.move_first(at) }
     }
 
-    /// The same if it does not belong to the front.
+    /// The event to which the time has passed happens again at `at`, which is not before the horizon of the front.
     #[inline(never)]
     fn repeat_late(&mut self, at: SimTime) {
         if let Some(event) = self.take() {
@@ -391,8 +391,8 @@ impl<E: Copy> Front<E> {
         self.entries.insert(place, Entry { at, event });
     }
 
-    /// The same while there are fewer than [`FRONT_SLOTS`]. Usually few events are earlier: moving each costs less than a
-    /// search and a call of `memmove`.
+    /// Inserts an event so that it is taken after all that are not later, while there are fewer than [`FRONT_SLOTS`].
+    /// Usually few events are earlier: moving each costs less than a search and a call of `memmove`.
     #[inline]
     fn insert_among_few(&mut self, at: SimTime, event: E) {
         if self.entries.len() == self.entries.capacity() {
@@ -422,7 +422,8 @@ impl<E: Copy> Front<E> {
         }
     }
 
-    /// The same if it is no longer the first. Where a few links are busy, it often moves behind four others.
+    /// The first event happens at `at`, after all that are not later, of which there is one. Where a few links are
+    /// busy, it often moves behind four others.
     #[inline(always)]
     fn move_behind_second(&mut self, at: SimTime) {
         let Some(&Entry { event, .. }) = self.entries.last() else { return };

@@ -20,7 +20,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Those of the run with this seed.
+    /// The random streams of the run with this seed.
     pub const fn new(seed: u64) -> Self {
         Streams { seed }
     }

@@ -136,7 +136,7 @@ impl Op {
         "skb_marked_lost",
     ];
 
-    /// Its bit in [`About::has`].
+    /// The bit of this callback in [`About::has`].
     pub(crate) fn bit(self) -> u32 {
         1 << self as u32
     }

@@ -25,9 +25,9 @@ const INFO_GAIN: f64 = 256.0;
 /// The control of one flow.
 pub(crate) struct ModuleControl {
     file: ModuleFile,
-    /// Its `struct tcp_sock`.
+    /// The `struct tcp_sock` of the flow.
     socket: *mut c_void,
-    /// Those of the last call.
+    /// The facts that the last call was told.
     facts: Facts,
     draws: Draws,
     /// Offset of the peer's timestamps. [linux-6.12 net.ipv4.tcp_timestamps = 1]

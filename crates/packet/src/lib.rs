@@ -79,13 +79,13 @@ pub enum DropReason {
     Aqm,
     /// It reached a host that has no socket for it.
     NoSocket,
-    /// Its frame was not acknowledged after as many transmissions as the radio makes.
+    /// The frame with the packet was not acknowledged after as many transmissions as the radio makes.
     RetryLimit,
     /// It arrived after the receiver had stopped waiting for it.
     ReorderTimeout,
-    /// Its flow was at its limit.
+    /// The flow of the packet was at its limit.
     FlowFull,
-    /// Its departure time lay too far in the future.
+    /// The departure time of the packet lay too far in the future.
     Horizon,
     /// It is longer than the token bucket.
     TooLong,
@@ -160,7 +160,7 @@ pub enum Payload {
     },
     /// A UDP datagram.
     Datagram {
-        /// Its number within its flow.
+        /// The number of the datagram within its flow.
         seq: u32,
         /// When the application sent it.
         sent: SimTime,

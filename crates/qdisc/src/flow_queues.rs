@@ -69,7 +69,7 @@ impl FlowQueues {
         self.pop_with_length(flow).map(|(packet, _)| packet)
     }
 
-    /// The same with its frame length.
+    /// Takes the oldest packet of `flow`, with its frame length in bytes.
     #[inline]
     pub fn pop_with_length(&mut self, flow: u32) -> Option<(Box<Packet>, u32)> {
         let queue = &mut self.queues[flow as usize];

@@ -103,7 +103,7 @@ struct Leaf {
     /// Deficit at each level that lends.
     deficit: [i64; LEVELS],
     child: Box<dyn Qdisc>,
-    /// Its child returned no packet, in this call or until a later time.
+    /// The child returned no packet, in this call or until a later time.
     blocked: bool,
 }
 
@@ -314,7 +314,7 @@ impl Htb {
         answer
     }
 
-    /// The same for a single class, which needs no selection.
+    /// Dequeues from the only class, which needs no selection.
     #[inline]
     fn dequeue_only_class(&mut self, context: &mut Context<'_>) -> Dequeued {
         let only = &mut self.classes[0];
@@ -543,7 +543,8 @@ impl Node {
         self.change_mode_by((self.rate.tokens, self.ceil.tokens), now)
     }
 
-    /// The same for an only class whose buckets are alike and that can send.
+    /// Charges an only class, whose buckets are alike and which can send, for a packet; true if it can't send from now
+    /// on.
     #[inline]
     fn charge_uniform(&mut self, length: u32, now: SimTime) -> bool {
         debug_assert!(self.rate.tokens == self.ceil.tokens && self.mode == Mode::CanSend);

@@ -53,7 +53,7 @@ impl Ledger {
         self.leave_of(packet, packet.frame_length());
     }
 
-    /// The same where the frame length of the packet is known.
+    /// A packet, whose frame has `length` bytes, leaves.
     #[inline]
     pub fn leave_of(&mut self, packet: &Packet, length: u32) {
         self.waiting.take_of(length);

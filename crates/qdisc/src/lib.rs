@@ -89,7 +89,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// That of `packet`.
+    /// The mark of `packet`.
     pub fn of(packet: &Packet) -> Self {
         Mark { from: packet.from, frame_length: packet.frame_length() }
     }
@@ -104,7 +104,7 @@ impl Effects {
 }
 
 impl Context<'_> {
-    /// The same for a packet that is itself a copy.
+    /// The context of a call for a packet that is itself a copy.
     #[must_use]
     #[inline]
     pub fn of_copy(self) -> Self {
@@ -227,7 +227,7 @@ pub struct Counters {
 pub struct Part {
     /// A tin or a class.
     pub kind: PartKind,
-    /// Its counters and gauges.
+    /// The counters and gauges of this tin or class.
     pub counters: Vec<(&'static str, i64)>,
 }
 
@@ -238,7 +238,7 @@ pub enum PartKind {
     Tin,
     /// A class.
     Class {
-        /// Its minor number.
+        /// The minor number of the class.
         minor: u16,
         /// The minor number of its parent; 0 is the discipline itself.
         parent: u16,
@@ -252,8 +252,8 @@ pub enum PartKind {
 pub trait Qdisc: Send {
     /// Enqueues a packet, or drops it or another one by the context. The discipline sets `packet.enqueued`.
     fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued;
-    /// Whether it queues the segments of this packet of several segments, not the packet: the device then segments it
-    /// and enqueues one after the other.
+    /// Whether the discipline queues the segments of this packet of several segments, not the packet: the device then
+    /// segments it and enqueues one after the other.
     fn queues_segments(&self, _train: &Packet) -> bool {
         false
     }
@@ -287,7 +287,7 @@ pub trait Qdisc: Send {
     fn own_counters(&self, _show: &mut dyn FnMut(&'static str, u64)) {}
     /// The values that only this kind has and that may be negative (tokens), likewise.
     fn own_levels(&self, _show: &mut dyn FnMut(&'static str, i64)) {}
-    /// Its parts that have their own counters, in the order in which `tc -s` shows them.
+    /// The parts of the discipline that have their own counters, in the order in which `tc -s` shows them.
     fn parts(&self) -> Vec<Part> {
         Vec::new()
     }
@@ -336,8 +336,8 @@ pub struct Attachment {
     pub queue_length: u32,
     /// Speed of the device; unlimited for a veth.
     pub rate: Rate,
-    /// Its kernel starts the timer of adaptive RED. Linux since 5.7 does not: `tc` passes the flags in an attribute, and
-    /// the kernel looks for this one where they were before. [linux-5.7 sch_red.c __red_change]
+    /// The kernel of the device starts the timer of adaptive RED. Linux since 5.7 does not: `tc` passes the flags in an
+    /// attribute, and the kernel looks for this one where they were before. [linux-5.7 sch_red.c __red_change]
     pub adapts_red: bool,
     /// Whose device it is: packets that come from it are not forwarded.
     pub host: HostId,
@@ -387,7 +387,7 @@ pub struct Class {
     pub minor: u16,
     /// The minor number of its parent; 0 is the discipline itself.
     pub parent: u16,
-    /// Its parameters, with the defaults.
+    /// The parameters of the class, with the defaults.
     pub parameters: Parameters,
     /// The discipline of a leaf; `None`: the default one.
     pub child: Option<Box<dyn Qdisc>>,
@@ -449,9 +449,9 @@ pub struct Row {
     pub summary: &'static str,
     /// The text of its file; [`registry::head`] extracts the head: idea, formulas, sources, deviations.
     pub source: &'static str,
-    /// Its parameters.
+    /// The parameters of the discipline.
     pub parameters: &'static [Parameter],
-    /// It has one child discipline.
+    /// The discipline has one child discipline.
     pub classful: bool,
     /// The parameters of its classes, of a discipline that has classes.
     pub classes: Option<&'static [Parameter]>,

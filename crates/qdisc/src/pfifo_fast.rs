@@ -128,7 +128,7 @@ impl Qdisc for PfifoFast {
 }
 
 impl PfifoFast {
-    /// That of a device.
+    /// The default discipline of a device.
     pub(crate) fn on(device: &Attachment) -> Self {
         let slots = device.queue_length.max(1) as usize;
         PfifoFast { bands: Default::default(), slots, ledger: Ledger::default() }

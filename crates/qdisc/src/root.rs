@@ -13,7 +13,7 @@ use crate::{Attachment, Bypassed, Effects, Enqueued, Qdisc};
 pub enum Root {
     /// The kernel's default.
     Default(Box<PfifoFast>),
-    /// Another one.
+    /// A discipline that is not the kernel's default.
     Other(Box<dyn Qdisc>),
 }
 

@@ -68,12 +68,12 @@ impl Rig {
         Rig::over(kind, given, None)
     }
 
-    /// Likewise with a child.
+    /// A discipline of this kind over a child, with parameters by name.
     pub fn over(kind: &str, given: &[(&str, u64)], child: Option<Box<dyn Qdisc>>) -> Rig {
         Rig::over_classes(kind, given, Inner::child(child))
     }
 
-    /// Likewise with classes.
+    /// A discipline of this kind over classes or a child, with parameters by name.
     pub fn over_classes(kind: &str, given: &[(&str, u64)], inner: Inner) -> Rig {
         let values: BTreeMap<_, _> = given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         let qdisc = registry::build_over(kind, &Parameters::new(values), &Attachment::default(), inner);

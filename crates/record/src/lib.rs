@@ -33,103 +33,78 @@ pub use tables::{
     QdiscRow, Requests, RequestsRow, TcpInfo, TcpInfoRow, Udp, UdpRow, Video, VideoRow, Wifi, WifiRow,
 };
 
-/// All rows recorded during one run.
-#[derive(Debug, Default)]
-pub struct Record {
-    /// The names that rows refer to.
-    pub names: Names,
-    /// Bytes read by receiving applications.
-    pub flows: Flows,
-    /// The sending sockets.
-    pub tcp_info: TcpInfo,
-    /// Echo requests.
-    pub ping: Ping,
-    /// Queue disciplines.
-    pub qdisc: Qdisc,
-    /// What happened to packets and flows.
-    pub events: Events,
-    /// UDP flows; `None` without any.
-    pub udp: Option<Udp>,
-    /// Datagrams of calls and games; `None` without any.
-    pub datagrams: Option<Datagrams>,
-    /// Requests over TCP; `None` without any.
-    pub requests: Option<Requests>,
-    /// Objects of web pages; `None` without any.
-    pub objects: Option<Objects>,
-    /// Segments of videos; `None` without any.
-    pub video: Option<Video>,
-    /// The PPDUs on the air; `None` without a Wi-Fi cell.
-    pub wifi: Option<Wifi>,
+/// Declares [`Record`] by its one list of tables: those that every run has, and those that some runs have.
+macro_rules! record {
+    (
+        every run: { $($(#[$doc:meta])* $table:ident: $Table:ident,)+ }
+        some runs: { $($(#[$some_doc:meta])* $some:ident: $Some:ident,)+ }
+    ) => {
+        /// All rows recorded during one run.
+        #[derive(Debug, Default)]
+        pub struct Record {
+            /// The names that rows refer to.
+            pub names: Names,
+            $($(#[$doc])* pub $table: $Table,)+
+            $($(#[$some_doc])* pub $some: Option<$Some>,)+
+        }
+
+        impl Record {
+            /// Number of possible tables.
+            pub const TABLES: usize = [$($Table::NAME,)+ $($Some::NAME,)+].len();
+
+            /// All possible tables, in the order of [`Record::finish`].
+            #[cfg(test)]
+            fn specs() -> [TableSpec; Record::TABLES] {
+                [$($Table::spec(),)+ $($Some::spec(),)+]
+            }
+
+            /// Memory that a row of each table takes, in bytes and in the order of [`Record::finish`].
+            pub fn row_bytes() -> [(&'static str, usize); Record::TABLES] {
+                [$(($Table::NAME, $Table::row_bytes()),)+ $(($Some::NAME, $Some::row_bytes()),)+]
+            }
+
+            /// Memory of all rows by now, in bytes.
+            pub fn held(&self) -> usize {
+                0 $(+ self.$table.held())+ $(+ self.$some.as_ref().map_or(0, $Some::held))+
+            }
+
+            /// Each table of the run as an Arrow IPC stream, by name; a table without rows still has its columns.
+            pub fn finish(self) -> Vec<(&'static str, Vec<u8>)> {
+                let names = &self.names;
+                let mut tables = vec![$(($Table::NAME, self.$table.finish(names)),)+];
+                $(tables.extend(self.$some.map(|table| ($Some::NAME, table.finish(names))));)+
+                tables
+            }
+        }
+    };
 }
 
-impl Record {
-    /// All possible tables, in the order of [`Record::finish`].
-    #[cfg(test)]
-    fn specs() -> [TableSpec; 11] {
-        [
-            Flows::spec(),
-            TcpInfo::spec(),
-            Ping::spec(),
-            Qdisc::spec(),
-            Events::spec(),
-            Udp::spec(),
-            Datagrams::spec(),
-            Requests::spec(),
-            Objects::spec(),
-            Video::spec(),
-            Wifi::spec(),
-        ]
+record! {
+    every run: {
+        /// Bytes read by receiving applications.
+        flows: Flows,
+        /// The sending sockets.
+        tcp_info: TcpInfo,
+        /// Echo requests.
+        ping: Ping,
+        /// Queue disciplines.
+        qdisc: Qdisc,
+        /// What happened to packets and flows.
+        events: Events,
     }
-
-    /// Memory that a row of each table takes, in the order of [`Record::finish`].
-    pub fn row_bytes() -> [(&'static str, usize); 11] {
-        [
-            (Flows::NAME, Flows::row_bytes()),
-            (TcpInfo::NAME, TcpInfo::row_bytes()),
-            (Ping::NAME, Ping::row_bytes()),
-            (Qdisc::NAME, Qdisc::row_bytes()),
-            (Events::NAME, Events::row_bytes()),
-            (Udp::NAME, Udp::row_bytes()),
-            (Datagrams::NAME, Datagrams::row_bytes()),
-            (Requests::NAME, Requests::row_bytes()),
-            (Objects::NAME, Objects::row_bytes()),
-            (Video::NAME, Video::row_bytes()),
-            (Wifi::NAME, Wifi::row_bytes()),
-        ]
-    }
-
-    /// Memory of all rows by now.
-    pub fn held(&self) -> usize {
-        self.flows.held()
-            + self.tcp_info.held()
-            + self.ping.held()
-            + self.qdisc.held()
-            + self.events.held()
-            + self.udp.as_ref().map_or(0, Udp::held)
-            + self.datagrams.as_ref().map_or(0, Datagrams::held)
-            + self.requests.as_ref().map_or(0, Requests::held)
-            + self.objects.as_ref().map_or(0, Objects::held)
-            + self.video.as_ref().map_or(0, Video::held)
-            + self.wifi.as_ref().map_or(0, Wifi::held)
-    }
-
-    /// Each table of the run as an Arrow IPC stream, by name; a table without rows still has its columns.
-    pub fn finish(self) -> Vec<(&'static str, Vec<u8>)> {
-        let names = &self.names;
-        let mut tables = vec![
-            (Flows::NAME, self.flows.finish(names)),
-            (TcpInfo::NAME, self.tcp_info.finish(names)),
-            (Ping::NAME, self.ping.finish(names)),
-            (Qdisc::NAME, self.qdisc.finish(names)),
-            (Events::NAME, self.events.finish(names)),
-        ];
-        tables.extend(self.udp.map(|udp| (Udp::NAME, udp.finish(names))));
-        tables.extend(self.datagrams.map(|each| (Datagrams::NAME, each.finish(names))));
-        tables.extend(self.requests.map(|each| (Requests::NAME, each.finish(names))));
-        tables.extend(self.objects.map(|each| (Objects::NAME, each.finish(names))));
-        tables.extend(self.video.map(|each| (Video::NAME, each.finish(names))));
-        tables.extend(self.wifi.map(|wifi| (Wifi::NAME, wifi.finish(names))));
-        tables
+    some runs: {
+        /// UDP flows; `None` without any.
+        udp: Udp,
+        /// Datagrams of calls and games; `None` without any.
+        datagrams: Datagrams,
+        /// Requests over TCP; `None` without any.
+        requests: Requests,
+        /// Objects of web pages; `None` without any.
+        objects: Objects,
+        /// Segments of videos; `None` without any.
+        video: Video,
+        /// The PPDUs on the air; `None` without a Wi-Fi cell.
+        wifi: Wifi,
     }
 }
 

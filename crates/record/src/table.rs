@@ -16,11 +16,11 @@ use crate::measure::{Cell, Measure};
 /// A column as readers see it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ColumnSpec {
-    /// Its name.
+    /// The name of the column.
     pub name: &'static str,
-    /// Its unit; empty for text and plain numbers.
+    /// The unit of the column; empty for text and plain numbers.
     pub unit: &'static str,
-    /// Its Arrow type.
+    /// The Arrow type of the column.
     pub data_type: DataType,
     /// Whether a cell may be null.
     pub nullable: bool,
@@ -29,9 +29,9 @@ pub struct ColumnSpec {
 /// A table as readers see it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TableSpec {
-    /// Its name.
+    /// The name of the table.
     pub name: &'static str,
-    /// Its columns, in order.
+    /// The columns of the table, in order.
     pub columns: Vec<ColumnSpec>,
 }
 

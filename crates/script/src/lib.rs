@@ -32,9 +32,9 @@ pub struct LineNumber(pub u32);
 /// A message about a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// Its line.
+    /// The line that the message is about.
     pub line: LineNumber,
-    /// Its text.
+    /// The text of the message.
     pub message: String,
 }
 

@@ -25,7 +25,7 @@ pub enum Control {
 /// An entry of the error queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
-    /// Its content.
+    /// What the entry reports.
     pub kind: StampKind,
     /// The byte it belongs to.
     pub key: u32,
@@ -38,7 +38,7 @@ pub enum StampKind {
     Scheduled,
     /// The device has it.
     Sent,
-    /// Its last byte is acknowledged.
+    /// The last byte of the write is acknowledged.
     Acknowledged,
 }
 

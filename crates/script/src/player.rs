@@ -81,7 +81,7 @@ pub trait Departed {
     /// Bytes of payload.
     fn length(&self) -> u32;
 
-    /// Whether it is data that follows `before`.
+    /// Whether this segment is data that follows `before`.
     fn continues(&self, before: &Self) -> bool;
 
     /// Joins `next`, which continues it: the flags are those of the last.
@@ -120,7 +120,7 @@ pub const RESULT_AS_NAMED: i64 = i64::MAX;
 pub enum CallError {
     /// It is not supported.
     Unsupported(String),
-    /// Its result differs from the script, or it cannot be made.
+    /// The result of the call differs from the script, or the call cannot be made.
     Failed(String),
 }
 

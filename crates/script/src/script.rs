@@ -16,7 +16,7 @@ pub struct Script {
 /// `--name=value`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OptionLine {
-    /// Its line.
+    /// The line of the option in the script.
     pub line: LineNumber,
     /// Without its dashes.
     pub name: String,
@@ -27,7 +27,7 @@ pub struct OptionLine {
 /// Something that happens at a time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {
-    /// Its line.
+    /// The line of the event in the script.
     pub line: LineNumber,
     /// When it is to happen.
     pub time: Time,
@@ -98,7 +98,7 @@ pub struct SegmentSpec {
     pub ack: Option<u32>,
     /// As on the wire, not scaled.
     pub window: Option<u32>,
-    /// Its options.
+    /// The options of the segment.
     pub options: OptionsSpec,
 }
 
@@ -180,9 +180,9 @@ pub enum TcpOption {
     Eol,
     /// An option without a name in scripts.
     Unknown {
-        /// Its number.
+        /// The number of the option.
         kind: u8,
-        /// Its octets.
+        /// The length of the option, in octets.
         length: u8,
     },
 }
@@ -192,9 +192,9 @@ pub enum TcpOption {
 pub struct Call {
     /// When it returns, if it blocks; on the scale of the event's time.
     pub returns_at: Option<i64>,
-    /// Its name.
+    /// The name of the call.
     pub name: String,
-    /// Its arguments.
+    /// The arguments of the call.
     pub arguments: Vec<Value>,
     /// What it is to return.
     pub result: Value,

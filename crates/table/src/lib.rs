@@ -43,7 +43,7 @@ pub enum TableError {
     OtherKind {
         /// The name of the column.
         column: String,
-        /// Its Arrow type.
+        /// The Arrow type of the column.
         found: DataType,
         /// What was asked for.
         wanted: &'static str,

@@ -61,7 +61,7 @@ impl Sender {
         }
     }
 
-    /// The same for an ACK that does more than to acknowledge new data that was sent once.
+    /// Processes a current or old ACK that does more than to acknowledge new data that was sent once.
     #[inline(never)]
     fn take_other_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
         let before = self.before_ack();

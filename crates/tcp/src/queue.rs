@@ -138,7 +138,7 @@ impl RetransmitQueue {
         index
     }
 
-    /// The same for a segment that shares no skb with the one before.
+    /// Appends a record that shares no skb with the one before; it is the newest transmission.
     #[inline(always)]
     pub(crate) fn push_alone(&mut self, segment: SentSegment) {
         debug_assert!(self.is_empty() || self.get(self.end - 1).transmission != segment.transmission);
@@ -215,7 +215,8 @@ impl RetransmitQueue {
         head
     }
 
-    /// The same while each record is an skb.
+    /// The records at the head, acknowledged up to `una`, that were sent once and have not changed since, while each
+    /// record is an skb.
     #[inline(always)]
     fn plain_head_of_skbs(&self, una: u64) -> PlainHead {
         let (mut index, mut payload, mut is_all) = (self.first, 0, true);

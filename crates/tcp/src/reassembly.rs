@@ -124,7 +124,7 @@ impl OutOfOrderRange {
 struct ReceiveQueue {
     /// The newest one, with which the next segment may be merged.
     newest: Option<Skb>,
-    /// Those before it; none until there was one.
+    /// The skbs before the newest; none until there was one.
     older: Option<Box<OlderSkbs>>,
 }
 

@@ -105,9 +105,9 @@ impl Tuning {
 /// Which memory of a segment counts for the window's slow start. [linux-6.12 tcp_input.c truesize_adjust]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Counted {
-    /// That of its payload, if it is stored apart from the head: the segment is in order, or was merged.
+    /// The memory of the payload, if it is stored apart from the head: the segment is in order, or was merged.
     WithoutHead,
-    /// All: the segment is out of order, in an skb of its own.
+    /// All memory: the segment is out of order, in an skb of its own.
     All,
 }
 

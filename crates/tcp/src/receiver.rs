@@ -191,7 +191,7 @@ impl Receiver {
         self.ack_due = true;
     }
 
-    /// The same for a segment that [`Receiver::is_in_turn`].
+    /// Notes the timestamp of a segment that [`Receiver::is_in_turn`].
     #[inline(always)]
     pub(crate) fn note_timestamp_in_turn(&mut self, segment: &Segment) {
         debug_assert!(self.is_in_turn(segment), "its timestamp is not older");

@@ -165,7 +165,7 @@ impl Scoreboard {
         end
     }
 
-    /// The same for a segment that is an skb of its own.
+    /// A segment that is an skb of its own was sent for the first time.
     #[inline(always)]
     pub(crate) fn send_alone(&mut self, segment: SentSegment) {
         self.payload += u64::from(segment.length);

@@ -232,7 +232,8 @@ impl Sender {
         self.refresh_cwnd_limited();
     }
 
-    /// The same if only the window or its use has changed since.
+    /// Updates whether the flow is limited by cwnd; nothing but the window or its use has changed since the last
+    /// update.
     pub(crate) fn refresh_cwnd_limited(&mut self) {
         self.flow.cwnd_limited = if self.is_model() { self.usage.limited } else { self.is_cwnd_limited() };
     }

@@ -151,7 +151,7 @@ pub trait SendingHalf: Sized + Debug {
     fn after_handing_over(&mut self, outcome: Transmitted);
     /// A packet was sent: looks up an outdated route again.
     fn refresh_route(&mut self);
-    /// Its small queue is full.
+    /// The small queue of the socket is full.
     fn awaits_credit(&self) -> bool;
 
     /// When [`SendingHalf::expire`] must be called.

@@ -180,7 +180,7 @@ impl SendingHalf for Silent {
         self.peer.take((segment.seq, segment.window), false);
     }
 
-    /// It can only repeat an ACK: with other blocks, or with an older number.
+    /// An ACK can only repeat an ACK of the receiver's: with other blocks, or with an older number.
     fn take_ack(&mut self, ack: &Segment, _: &mut dyn rand_core::Rng) {
         if ack.ack >= FIRST {
             self.take_window_of_data(ack);
@@ -297,7 +297,7 @@ mod tests {
     /// A segment of the peer.
     #[derive(Clone, Copy, Debug)]
     struct Arriving {
-        /// Its first byte, counted from the next one expected.
+        /// The number of the first byte, counted from the next one expected.
         seq: i64,
         length: u32,
         ack: u64,
@@ -306,7 +306,7 @@ mod tests {
         ecn: Ecn,
         /// Age of its timestamp.
         age: Span,
-        /// It is read in one step, if it can be.
+        /// The segment is read in one step, if it can be.
         read_at_once: bool,
     }
 

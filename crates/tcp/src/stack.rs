@@ -66,7 +66,7 @@ pub enum AlwaysSends {
 pub enum OutputLimit {
     /// All, 256 KiB by default.
     All,
-    /// Those that are not paced, 1 MiB by default.
+    /// The flows that are not paced, 1 MiB by default.
     Unpaced,
 }
 
@@ -86,8 +86,8 @@ pub enum CwndUse {
     /// By the largest flight of the window: whether cwnd was its limit. A flight that is no larger changes nothing, and
     /// cwnd that holds everything back is not noticed, because nothing is sent.
     LargestFlight,
-    /// The same, but each time that cwnd is the limit counts, whether something was sent or not; a later, larger flight that
-    /// was not limited clears the mark.
+    /// By the largest flight of the window, but each time that cwnd is the limit counts, whether something was sent or
+    /// not; a later, larger flight that was not limited clears the mark.
     LargestFlightOrLimit,
     /// By whether cwnd was the limit in this window.
     Limit,

@@ -13,7 +13,7 @@ type Set = fn(&mut Settings, &[u64]) -> Option<()>;
 
 /// One sysctl.
 pub struct Sysctl {
-    /// Its full name.
+    /// The full name of the sysctl.
     pub name: &'static str,
     /// The values that it takes, for messages.
     pub takes: &'static str,
@@ -282,7 +282,7 @@ pub const SYSCTLS: &[Sysctl] = &[
     },
 ];
 
-/// Its stack sizes skbs by the RTT, unless told otherwise.
+/// Whether the stack sizes skbs by the RTT, unless told otherwise.
 fn knows_rtt_log(settings: &Settings) -> bool {
     STACKS.iter().any(|stack| stack.name == settings.stack.name && stack.tso_rtt_log.is_some())
 }

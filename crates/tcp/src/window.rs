@@ -166,8 +166,8 @@ impl Sender {
         }
     }
 
-    /// The same after a transmission. It leaves the data where it is, so that a buffer without room at this instant has
-    /// none now; and more is in flight than before.
+    /// After a transmission: as [`check_space`](Self::check_space). A transmission leaves the data where it is, so that
+    /// a buffer without room at this instant has none now; and more is in flight than before.
     #[inline]
     pub(crate) fn check_space_after_sending(&mut self) {
         if self.buffer.is_still_full(self.flow.now) {

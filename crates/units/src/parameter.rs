@@ -32,7 +32,7 @@ pub enum ParameterUnit {
 /// One settable number.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// Its name in `tc` or as a module parameter.
+    /// The name of the parameter in `tc` or as a module parameter.
     pub name: &'static str,
     /// What it counts.
     pub unit: ParameterUnit,
@@ -106,7 +106,7 @@ pub enum ParameterError {
     Missing(&'static str),
     /// Values that contradict each other.
     Conflict {
-        /// One of them.
+        /// The name of one of the parameters.
         name: &'static str,
         /// Why it does not fit the others.
         why: String,

@@ -77,13 +77,13 @@ pub enum Next {
 /// A segment that was asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
-    /// Its number in the video.
+    /// The number of the segment in the video.
     pub number: u64,
     /// When the player asked for it.
     pub asked: SimTime,
     /// The bitrate of its rung.
     pub bitrate: Rate,
-    /// Its bytes.
+    /// The size of the segment.
     pub bytes: Bytes,
     /// Video in the buffer when the player asked for it.
     pub buffer: Span,

@@ -64,7 +64,7 @@ pub struct Limits {
 /// Frames that are sent as one PPDU.
 #[derive(Debug)]
 pub struct Aggregate {
-    /// Its receiver.
+    /// The station that the aggregate is for.
     pub to: StationId,
     /// In the order of their sequence numbers, at least one.
     pub frames: Vec<Mpdu>,

@@ -27,7 +27,7 @@ pub const REORDER_TIMEOUT: Span = Span::from_millis(100);
 /// Sequence numbers that may be outstanding before 802.11ax: the bitmap of a compressed block ack.
 pub const WINDOW: u32 = 64;
 
-/// The same of 802.11ax: the longest bitmap. [ieee80211ax §9.3.1.8]
+/// Sequence numbers that may be outstanding in 802.11ax: the longest bitmap of a block ack. [ieee80211ax §9.3.1.8]
 const LONGEST_WINDOW: u32 = 256;
 
 /// The sending side of a session.

@@ -97,7 +97,7 @@ impl AccessCategory {
         }
     }
 
-    /// Its name in `iw` and `tc`.
+    /// The name of the category in `iw` and `tc`.
     pub const fn name(self) -> &'static str {
         match self {
             AccessCategory::Voice => "VO",
@@ -193,12 +193,12 @@ impl Contender {
         }
     }
 
-    /// Its parameters.
+    /// The contention parameters of the category.
     pub fn edca(&self) -> &Edca {
         &self.edca
     }
 
-    /// Its arbitration interframe space.
+    /// The arbitration interframe space of the category.
     #[inline]
     pub fn aifs(&self) -> Span {
         self.aifs
@@ -354,7 +354,7 @@ impl Contenders {
         self.access
     }
 
-    /// The same for one category.
+    /// When `category` will send if the medium, which is idle, stays idle; `None` if nothing of it waits.
     pub fn access_of(&self, category: usize) -> Option<SimTime> {
         self.all[category].access()
     }

@@ -21,7 +21,7 @@ const SUBFRAME_HEADER: u32 = 14;
 /// A frame between the queue above the radio and the receiving host.
 #[derive(Debug)]
 pub struct Mpdu {
-    /// Its packet, which is charged to its socket until the status of the frame is known.
+    /// The packet of the frame, which is charged to its socket until the status of the frame is known.
     pub packet: Box<Packet>,
     /// Further packets, of an A-MSDU.
     pub more: Vec<Box<Packet>>,
@@ -33,7 +33,7 @@ pub struct Mpdu {
     pub tries: u32,
     /// Airtime that the host expects for it, while it is in firmware.
     pub estimate: Span,
-    /// Its source probes a mode with it: it goes alone.
+    /// The source probes a mode with this frame: it goes alone.
     pub probes: bool,
 }
 
@@ -45,7 +45,7 @@ impl Mpdu {
         Mpdu { packet, more: Vec::new(), sequence: 0, bytes, tries: 0, estimate: Span::ZERO, probes: false }
     }
 
-    /// Its length with `packet` added.
+    /// Bytes of the frame with `packet` added.
     pub fn bytes_with(&self, packet: &Packet) -> u32 {
         let first = if self.more.is_empty() { SUBFRAME_HEADER } else { 0 };
         self.bytes + first + self.padding() + SUBFRAME_HEADER + LLC + packet.ip_length

@@ -38,7 +38,7 @@ impl Room {
 pub struct Handed {
     /// The packet.
     pub packet: Box<Packet>,
-    /// Its source probes a mode with it: it goes alone.
+    /// The source probes a mode with this frame: it goes alone.
     pub probes: bool,
 }
 
@@ -57,7 +57,7 @@ pub struct Tried {
     pub transmissions: u32,
     /// Frames in it.
     pub sent: u32,
-    /// Those that were acknowledged.
+    /// Frames that were acknowledged.
     pub acknowledged: u32,
 }
 

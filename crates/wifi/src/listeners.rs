@@ -124,7 +124,7 @@ impl Listeners {
         bits(self.counted).filter_map(|aifsn| self.slots_to_first(aifsn)).min()
     }
 
-    /// The same for those with one AIFSN.
+    /// Slots until the first resting radio with this AIFSN sends, if the medium stays idle; `None` if there is none.
     #[inline]
     fn slots_to_first(&self, aifsn: usize) -> Option<u64> {
         let first = self.counting[aifsn].last()?;

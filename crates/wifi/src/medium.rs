@@ -26,7 +26,7 @@ pub(crate) const ACK: u32 = 14;
 pub(crate) const CTS: u32 = 14;
 pub(crate) const RTS: u32 = 20;
 pub(crate) const BLOCK_ACK: u32 = 32;
-/// The same with a bitmap of 256 bits, for more than 64 MPDUs. [ieee80211ax §9.3.1.8]
+/// Bytes of a block ack with a bitmap of 256 bits, for more than 64 MPDUs. [ieee80211ax §9.3.1.8]
 pub(crate) const LONG_BLOCK_ACK: u32 = 56;
 /// Bits per symbol of 24 and of 6 Mbit/s.
 pub(crate) const FAST_CONTROL: u32 = 96;
@@ -110,7 +110,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Another one begins in the place of one that is over.
+    /// Begins an exchange in the place of one that is over.
     pub(crate) fn begin(&mut self, sender: Sender, to: Option<usize>, phase: Phase) {
         (self.sender, self.to, self.phase) = (sender, to, phase);
         (self.colliders, self.response, self.answered) = (0, Span::ZERO, false);
@@ -154,7 +154,7 @@ pub(crate) struct Pauses {
 }
 
 impl Pauses {
-    /// Those of a band.
+    /// The pauses of a band.
     pub(crate) fn of(band: Band) -> Self {
         Pauses {
             after_noise: band.sifs() + band.legacy_frame(ACK, SLOW_CONTROL),

@@ -234,7 +234,7 @@ impl Mode {
         self.bits_per_symbol
     }
 
-    /// The same of MCS 0 with as many streams.
+    /// Bits of data in one symbol of MCS 0 with as many streams.
     pub(crate) fn slowest_bits_per_symbol(&self) -> u64 {
         self.bits_per_symbol * SIXTHS_PER_SUBCARRIER[0] / SIXTHS_PER_SUBCARRIER[self.mcs as usize]
     }

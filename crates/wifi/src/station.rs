@@ -42,7 +42,7 @@ pub(crate) const CATEGORIES: usize = AccessCategory::ALL.len();
 pub struct Link {
     /// The modes of its data.
     pub rates: RateControl,
-    /// Its losses.
+    /// The losses of frames on the link.
     pub loss: Loss,
 }
 
@@ -231,7 +231,7 @@ impl Station {
         self.categories.get(category)?.hardware.front().map(Box::as_ref)
     }
 
-    /// Its host takes received packets only at an interrupt, so that it matters when each has come.
+    /// Whether the host takes received packets only at an interrupt, so that it matters when each has come.
     pub(crate) fn mitigates(&self) -> bool {
         !self.profile.rx_quiet.is_zero()
     }

@@ -8,7 +8,7 @@ use crate::frame::Mpdu;
 /// The result of an aggregate.
 #[derive(Debug, Default)]
 pub struct Status {
-    /// Those that were acknowledged, in order.
+    /// Frames that were acknowledged, in order.
     acknowledged: Vec<Acknowledged>,
     /// The sockets to credit, with the truesize.
     pub credits: Vec<(SocketId, u32)>,

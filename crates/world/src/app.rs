@@ -100,7 +100,7 @@ kinds! {
 
 /// The fields that all specifications have; [`kinds!`] implements it.
 pub(crate) trait Conversation {
-    /// Its name in tables.
+    /// The name of the conversation in tables.
     fn name(&self) -> &str;
 
     /// The host that begins and the host that answers.
@@ -151,7 +151,7 @@ impl Place {
 
 /// What runs on the hosts of a conversation. A kind implements only the calls that it needs.
 pub(crate) trait Application: Any + Debug {
-    /// It starts.
+    /// The conversation starts.
     fn started(&mut self, calls: &mut Syscalls);
 
     /// A timer that it has set expires.
@@ -172,8 +172,8 @@ pub(crate) trait Application: Any + Debug {
     /// An interval of the sampled tables has ended: records the measurements of it.
     fn sample(&mut self, _calls: &mut Syscalls) {}
 
-    /// Its sockets, if it does nothing any more and has recorded everything: they and it are freed when nothing is left
-    /// of them in the network.
+    /// The sockets of the application, if it does nothing any more and has recorded everything: they and it are freed
+    /// when nothing is left of them in the network.
     fn over(&self) -> Option<[SocketId; 2]> {
         None
     }
@@ -190,7 +190,7 @@ pub(crate) trait Application: Any + Debug {
 /// A conversation of a scenario with the numbers it gets.
 pub(crate) struct Numbered<'a> {
     pub(crate) traffic: &'a dyn Kind,
-    /// Its position in `traffic` of the scenario.
+    /// The position of the conversation in `traffic` of the scenario.
     pub(crate) index: usize,
     pub(crate) first_socket: u32,
 }

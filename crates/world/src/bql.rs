@@ -84,7 +84,7 @@ impl ByteQueueLimit {
         }
     }
 
-    /// The same, unless everything is as in the round before, and was in that.
+    /// A completion round that may change the limit: not all is as in the round before, or was not in that.
     #[inline(never)]
     fn complete_anew(&mut self, round: Round, now: SimTime) {
         let Round { bytes, in_ring, object } = round;

@@ -53,7 +53,7 @@ impl World {
         World::build_with(scenario, &())
     }
 
-    /// The same, where `own` builds the controls that the user wrote.
+    /// Builds the world of a scenario, where `own` builds the controls that the user wrote.
     pub fn build_with(scenario: &Scenario, own: &dyn OwnControls) -> Result<World, BuildError> {
         check(scenario)?;
         let mut builder = Builder::new(scenario, own)?;
@@ -91,7 +91,7 @@ pub(crate) struct Builder<'a> {
     shared_settings: BTreeMap<(u16, u32, u32), Arc<Settings>>,
     /// The last two hosts that were found to reach each other.
     connected: Option<[u16; 2]>,
-    /// That of the last connection.
+    /// The blueprint of the last connection.
     last_blueprint: Option<SharedBlueprint>,
     world: World,
 }

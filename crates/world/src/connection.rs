@@ -99,7 +99,8 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
-    /// Its sockets; `name` is that of its conversation, and `built` the control of the client if the user wrote it.
+    /// The sockets of the connection; `name` is that of its conversation, and `built` the control of the client if the
+    /// user wrote it.
     pub(crate) fn sockets(&self, name: &str, streams: Streams, built: Option<Control>) -> [Transport; 2] {
         let Blueprint { client_sends, server_sends, .. } = &*self.blueprint;
         let draws = streams.stream(name, "cc");

@@ -79,7 +79,7 @@ pub(crate) struct Device {
     pub(crate) peer: HostId,
     pub(crate) root: Option<Root>,
     pub(crate) way: Way,
-    /// Its way while the discipline is empty.
+    /// The way of packets while the discipline is empty.
     pub(crate) way_when_empty: Way,
     /// Packets that bypassed the discipline since it was last told.
     pub(crate) bypassed: Bypassed,
@@ -252,7 +252,7 @@ impl Device {
         }
     }
 
-    /// The same for the kernel's default discipline.
+    /// Enqueues a packet at the kernel's default discipline; then packets leave.
     #[inline(never)]
     fn enqueue_by_default(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
         let outcome = self.enqueue_only(packet, context);

@@ -97,7 +97,7 @@ impl World {
         }
     }
 
-    /// The same for data out of order, for example.
+    /// Delivers a segment to a receiver by all steps: data out of order, for example.
     #[inline(never)]
     fn deliver_to_receiver_otherwise(&mut self, packet: Box<Packet>) {
         self.deliver_to::<Silent>(packet);

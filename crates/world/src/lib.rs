@@ -69,7 +69,7 @@ pub fn run(scenario: Scenario, watch: &dyn Watch) -> Result<Outcome, RunError> {
     run_with(scenario, &(), watch)
 }
 
-/// The same, where `own` builds the controls that the user wrote.
+/// Runs a scenario to its end, where `own` builds the controls that the user wrote.
 pub fn run_with(scenario: Scenario, own: &dyn OwnControls, watch: &dyn Watch) -> Result<Outcome, RunError> {
     let world = World::build_with(&scenario, own)?;
     // The run may use its memory.
@@ -78,7 +78,7 @@ pub fn run_with(scenario: Scenario, own: &dyn OwnControls, watch: &dyn Watch) ->
 }
 
 /// Memory that a row of each table takes while a world runs.
-pub fn row_bytes() -> [(&'static str, usize); 11] {
+pub fn row_bytes() -> [(&'static str, usize); tailback_record::Record::TABLES] {
     let requested = size_of::<(tailback_units::SimTime, Option<tailback_units::Span>)>();
     // A ping keeps its requests beside their rows until all are answered.
     tailback_record::Record::row_bytes().map(|(table, bytes)| {

@@ -94,7 +94,7 @@ impl Nic {
         self.opportunities.as_mut().map_or(now, |opportunities| opportunities.deliver(packet.ip_length, now))
     }
 
-    /// The same for a queue that sends at a rate.
+    /// A packet entered the ring of a queue that sends at a rate. Returns when its last bit leaves.
     #[inline]
     pub(crate) fn take(&mut self, packet: &Packet, now: SimTime) -> SimTime {
         debug_assert!(self.has_rate(), "a trace has no frames");
@@ -105,9 +105,9 @@ impl Nic {
         departure
     }
 
-    /// The same for a frame of which only the departure matters: the ring is empty, and if this frame has left before the
-    /// next one comes, its completion changes nothing. `None` and nothing for any other. If the next one comes before, call
-    /// [`Nic::count_alone`] first.
+    /// A frame of which only the departure matters entered the ring of a queue that sends at a rate. Returns when its
+    /// last bit leaves. The ring is empty, and if this frame has left before the next one comes, its completion changes
+    /// nothing. `None` and nothing for any other. If the next one comes before, call [`Nic::count_alone`] first.
     #[inline(always)]
     pub(crate) fn take_alone(&mut self, packet: &Packet, now: SimTime) -> Option<SimTime> {
         if self.free_at >= now {

@@ -29,7 +29,7 @@ pub(crate) struct Opportunities {
 }
 
 impl Opportunities {
-    /// Those of a trace: instants in order, the last of them after 0.
+    /// The opportunities of a trace: instants in ms and in order, the last of them after 0.
     pub(crate) fn new(stamps_ms: Arc<[u32]>) -> Self {
         Opportunities { stamps_ms, lap: 0, next: 0, spent: 0 }
     }

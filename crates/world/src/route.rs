@@ -32,7 +32,7 @@ impl<Hop: Copy> Routes<Hop> {
         self.next[usize::from(host.0) * self.hosts + usize::from(destination.0)]
     }
 
-    /// The same routes, with other names for their hops.
+    /// These routes with other names for their hops.
     pub(crate) fn map<Other>(self, name: impl Fn(Hop) -> Other) -> Routes<Other> {
         let next = self.next.into_iter().map(|hop| hop.map(&name)).collect();
         Routes { hosts: self.hosts, next }

@@ -55,7 +55,7 @@ pub struct Scenario {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// Its name.
+    /// The name of the host.
     pub name: String,
     /// The network stack modelled, `linux-6.12`.
     pub stack: String,
@@ -97,7 +97,7 @@ pub enum SysctlValue {
 }
 
 impl SysctlValue {
-    /// Its numbers.
+    /// The numbers of the value: one or three.
     pub fn numbers(&self) -> &[u64] {
         match self {
             SysctlValue::Number(number) => std::slice::from_ref(number),
@@ -148,7 +148,7 @@ pub struct Change {
     pub at_ns: u64,
     /// The end that sends: 0 or 1.
     pub end: usize,
-    /// Its serialization rate.
+    /// The serialization rate of the sending end from then on.
     #[serde(default)]
     pub rate_bps: Option<u64>,
     /// The delay of packets that it sends.
@@ -202,7 +202,7 @@ fn each_end<'de, D: Deserializer<'de>, T: Deserialize<'de> + Copy>(reader: D) ->
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
-    /// Its name, after which its devices are named: `access -> air`. Absent in scenarios of older versions.
+    /// The name of the cell, after which its devices are named: `access -> air`. Absent in scenarios of older versions.
     #[serde(default = "air")]
     pub name: String,
     /// Host of the access point.
@@ -225,7 +225,7 @@ pub struct Cell {
     /// Contention parameters of the access point, of voice, video, best effort and background.
     #[serde(default)]
     pub access_point_edca: Option<[Edca; 4]>,
-    /// Those of the stations.
+    /// Contention parameters of the stations, of voice, video, best effort and background.
     #[serde(default)]
     pub station_edca: Option<[Edca; 4]>,
     /// Bytes of an MPDU in addition to its IP packet.
@@ -252,7 +252,7 @@ pub struct Edca {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Radio {
-    /// Its host.
+    /// The host of the station.
     pub host: u16,
     /// The mode between it and the access point, in both directions; with rate control, the highest mode.
     pub mode: Mode,
@@ -264,7 +264,7 @@ pub struct Radio {
     /// SNR in hundredths of a decibel, which determines the loss in each mode; `None`: no loss.
     #[serde(default)]
     pub snr_cdb: Option<i32>,
-    /// Its driver.
+    /// The driver of the station.
     pub driver: Driver,
 }
 
@@ -310,7 +310,7 @@ pub struct AttachedQdisc {
     pub host: u16,
     /// Link of the device; of a radio any of its links.
     pub link: u16,
-    /// Its discipline.
+    /// The root discipline of the device.
     pub root: QdiscSpec,
 }
 
@@ -483,7 +483,7 @@ impl Scenario {
             .or_else(|_| Scenario::from_json_with_paths(json))
     }
 
-    /// The same, slower, because it follows where it reads.
+    /// Reads a scenario that was refused again, slower, because it follows where it reads: the error names the path.
     fn from_json_with_paths(json: &str) -> Result<Self, BuildError> {
         let reader = &mut serde_json::Deserializer::from_str(json);
         serde_path_to_error::deserialize(reader).map_err(|error| {

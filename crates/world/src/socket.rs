@@ -45,7 +45,7 @@ pub(crate) struct TcpSocket<S: Drawing = Sender> {
     /// The device its packets leave by.
     pub(crate) device: DeviceId,
     pub(crate) alarm: Alarm,
-    /// Its deadline among those of other sockets.
+    /// The place of the socket's deadline among those of other sockets.
     pub(crate) timer: Place,
     pub(crate) draws: S::Draws,
     /// Wake-ups of its application that are not yet processed.
@@ -55,9 +55,9 @@ pub(crate) struct TcpSocket<S: Drawing = Sender> {
     /// Reading and counting is all that its application does with data: then the world reads in its place. It is the
     /// receiving end, of whose ACKs no rows are wanted.
     pub(crate) only_counts: bool,
-    /// Its small queue is full, and it is counted at its device as waiting.
+    /// The small queue of the socket is full, and it is counted at its device as waiting.
     pub(crate) awaits_credit: bool,
-    /// Type-of-service octet of its packets.
+    /// Type-of-service octet of the socket's packets.
     pub(crate) tos: u8,
     /// It is the sending end: `tcp_info` of each ACK is of interest.
     pub(crate) sends: bool,

@@ -49,7 +49,7 @@ impl BesideSockets<'_> {
         arm(socket, id, timers, context);
     }
 
-    /// The same after data was taken to be read at once: nobody is to be woken.
+    /// Sets the alarm of a receiving socket after data was taken to be read at once: nobody is to be woken.
     #[inline(always)]
     pub(crate) fn handle_alarm(self, socket: &mut TcpSocket<Silent>, id: SocketId) {
         let BesideSockets { context, timers, .. } = self;

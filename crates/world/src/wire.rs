@@ -55,7 +55,8 @@ impl Wire {
         self.append(packet, departure)
     }
 
-    /// The same while the ring is empty, for a packet whose completion would do nothing: it counts as completed.
+    /// Appends a packet to the empty ring; its completion would do nothing, so that it counts as completed. Returns its
+    /// arrival time if it is the only packet.
     #[inline(always)]
     pub(crate) fn push_completed(&mut self, packet: Box<Packet>, departure: SimTime) -> Option<SimTime> {
         debug_assert_eq!(self.in_ring(), 0, "a ring completes its packets in order");
@@ -153,7 +154,7 @@ impl Wire {
         self.slot_mut(number).packet.as_deref_mut()
     }
 
-    /// The same for the next packet that has left by `now`; `None` if there is none.
+    /// Completes the next packet that has left by `now`, and returns it with its departure; `None` if there is none.
     #[inline]
     pub(crate) fn complete(&mut self, now: SimTime) -> Option<(SimTime, &mut Packet)> {
         let departure = self.next_departure;

@@ -91,11 +91,12 @@ pub struct World {
     pub(crate) conversations: Vec<Conversation>,
     /// The connections of all conversations, in their order.
     pub(crate) planned: Vec<Planned>,
-    /// Those that have begun and are not over; also those without sockets of TCP. [`World::sample`] sorts them by number.
+    /// The conversations that have begun and are not over; also those without sockets of TCP. [`World::sample`] sorts
+    /// them.
     pub(crate) present: Vec<ConversationId>,
     /// The random streams of sockets that are still to be made.
     pub(crate) streams: Streams,
-    /// Those whose application holds memory that grows with the run.
+    /// The conversations whose application holds memory that grows with the run.
     pub(crate) growing: Vec<ConversationId>,
     pub(crate) context: Context,
     /// Sockets whose small queue drained.

@@ -64,7 +64,7 @@ class Compared(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """Its title in tables."""
+        """The title of the number in tables."""
         return self.number.title
 
     @property

@@ -50,9 +50,9 @@ class Column(Struct, frozen=True):
     most: float | None = None
     """The largest possible value."""
     key: str = ""
-    """Its path in `summary.json`, or the unique name of its number."""
+    """The path of the number in `summary.json`, or its unique name."""
     label: str | None = None
-    """Its name on the axis of a figure, if it is not the title."""
+    """The name of the quantity on the axis of a figure, if it is not the title."""
     needless: float | None = None
     """If all runs have this value, a table of them leaves the column out."""
 
@@ -105,17 +105,17 @@ class Number(Struct, frozen=True):
 
     title: str
     key: str
-    """Its path in `summary.json`; any unique name if `read_by` is given."""
+    """The path of the number in `summary.json`; any unique name if `read_by` is given."""
     read_by: Read | None = None
     """Computes it from a summary, if it is not at a path."""
     heading: Heading | None = None
-    """Its column in the table after a run; `None` if it has none."""
+    """The column of the number in the table after a run; `None` if it has none."""
     test: Test | None = None
     """The test that comparisons use for it; `None` if they leave it out."""
     bounds: tuple[str, ...] = ()
-    """Its names in bounds and questions (`goodput up > 50mbit`)."""
+    """The names of the number in bounds and questions (`goodput up > 50mbit`)."""
     label: str | None = None
-    """Its name on the axis of a figure; by default derived from the key."""
+    """The name of the number on the axis of a figure; by default derived from the key."""
 
     @property
     def read(self) -> Read:
@@ -127,9 +127,9 @@ class Metric(Struct, frozen=True):
     """A metric: its key, its definition, and its uses."""
 
     name: str
-    """Its name for users."""
+    """The name of the metric for users."""
     key: str | None
-    """Its key in `summary.json`; `None` if it is a series that is only available as a function."""
+    """The key of the metric in `summary.json`; `None` if it is a series that is only available as a function."""
     unit: str
     tables: tuple[str, ...]
     """The tables from which it is computed."""
@@ -140,13 +140,13 @@ class Metric(Struct, frozen=True):
     value: Callable[[Measured], Any] | None = None
     """Computes its value for a summary, which omits `None`. Series have none."""
     numbers: tuple[Number, ...] = ()
-    """Its statistics that tables, comparisons, bounds or figures use. `until ci95 of WORD` uses the first."""
+    """Statistics of the metric that tables, comparisons, bounds or figures use. `until ci95 of WORD` uses the first."""
     word: str | None = None
-    """Its name in tolerances and in `until`."""
+    """The name of the metric in tolerances and in `until`."""
     tolerance: str = "off"
     """The largest acceptable difference between simulator and kernel (`analysis.tolerances`)."""
     sampled: tuple[str, ...] = ()
-    """Its names in bounds if it has many samples; a statistic follows (`ping p99 < 10ms`)."""
+    """The names of the metric in bounds if it has many samples; a statistic follows (`ping p99 < 10ms`)."""
     of_each: Callable[[Iterable[float]], float] | None = None
     """If each device, flow or direction has samples of its own: which of their statistics is that of the run."""
     better: Better | None = None
@@ -168,7 +168,7 @@ class Metric(Struct, frozen=True):
 
     @property
     def stem(self) -> str:
-        """Its key without the unit."""
+        """The key of the metric without the unit."""
         ending = ABBREVIATIONS.get(self.unit)
         return (self.key or "").removesuffix(f"_{ending}" if ending else "")
 

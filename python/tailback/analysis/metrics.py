@@ -103,7 +103,7 @@ def cwnd_samples(tcp_info: Columns, window: Window) -> dict[str, Samples]:
 
 
 def known(values: Samples) -> Samples:
-    """Those of `values` that are known."""
+    """The values that are known, that is, not NaN."""
     return values[~np.isnan(values)]
 
 

@@ -100,7 +100,7 @@ class Bounded(Protocol):
     """A backend that supports a memory limit for its runs."""
 
     def with_memory(self, limit: int) -> Backend:
-        """The same backend, whose runs fail if their rows and packets need more than `limit` bytes."""
+        """This backend with a memory limit: runs fail if their rows and packets need more than `limit` bytes."""
 
 
 @runtime_checkable
@@ -108,7 +108,7 @@ class OfKernels(Protocol):
     """A backend that can run any kernel."""
 
     def of_kernel(self, name: str) -> Backend:
-        """The same backend with the kernel of this name; raises `Unsuitable` if another kernel was given."""
+        """This backend with the kernel of this name; raises `Unsuitable` if another kernel was given."""
 
 
 def backend_for(backend: Backend, scenario: Scenario) -> Backend:

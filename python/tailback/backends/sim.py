@@ -29,7 +29,7 @@ class Sim:
         self.memory_limit = memory_limit
 
     def with_memory(self, limit: int) -> "Sim":
-        """The same backend, whose runs fail if their rows and packets need more than `limit` bytes."""
+        """This backend with a memory limit: runs fail if their rows and packets need more than `limit` bytes."""
         limited = copy.copy(self)
         limited.memory_limit = limit
         return limited

@@ -20,7 +20,7 @@ class ParameterRow(Struct, frozen=True):
 
     name: str
     as_written: str | None
-    """Its value with the options in the text; None if the text has no options."""
+    """The value with the options in the text; None if the text has no options."""
     default: str
     values: str
     """The range of a number, or all values of a choice."""

@@ -11,7 +11,7 @@ AT_THE_START = 200_000
 """Python searches when so many objects more were made than freed. Imports make 120,000."""
 
 IN_WORK = 50_000
-"""The same in long work. They occupy some 10 MB, and what they refer to more."""
+"""So many in long work. These objects occupy some 10 MB, and what they refer to more."""
 
 
 def search_rarely() -> None:

@@ -72,7 +72,7 @@ class Installed:
 
     @property
     def digest(self) -> str:
-        """Its release."""
+        """The release of the running kernel, which identifies its headers."""
         return self.release
 
     @property
@@ -100,7 +100,7 @@ class Tree:
 
     @property
     def digest(self) -> str:
-        """That of the kernel."""
+        """The digest of the kernel whose headers these are."""
         return self.headers.digest
 
     @property
@@ -119,7 +119,7 @@ class Tree:
 
     @classmethod
     def of(cls, kernel: Kernel) -> Tree:
-        """That of a kernel in the cache; raises `KernelMissing`."""
+        """The tree of a kernel in the cache; raises `KernelMissing`."""
         return cls(find_headers_of(kernel.manifest), kernel.symbols)
 
 

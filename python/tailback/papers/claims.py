@@ -115,7 +115,7 @@ class Reported(_Model):
     panel: str = ""
     """Title of the panel; all panels without it."""
     series: str = ""
-    """Its name in the legend, if it is one of several."""
+    """The name of the series in the legend, if it is one of several."""
     at: float | Range | str | None = None
     """Where on the horizontal axis, as a number, a range or a name; without it the value holds for all of it."""
     value: float | Range | None = None
@@ -164,7 +164,7 @@ class Paper(_Model):
 
     @property
     def figures(self) -> list[str]:
-        """Its figures, with the numbers in the claims."""
+        """The figures of the paper, with the numbers in the claims."""
         return list(dict.fromkeys(claim.figure for claim in self.claims))
 
     def quick_settings(self, experiment: str) -> list[str]:

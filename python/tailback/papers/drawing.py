@@ -23,7 +23,7 @@ class Drawing:
     """One figure of a paper."""
 
     figure: str
-    """Its number in the paper."""
+    """The number of the figure in the paper."""
     experiments: tuple[str, ...]
     caption: str
     draw: Callable[..., Figure]

@@ -33,7 +33,7 @@ class Wanted:
     out: Path = Path("results")
     backend: str = "sim"
     conditions: Literal["testbed", "kernel"] = "testbed"
-    """Those of the paper, or those that a real kernel can have (`kernel` in the paper's file)."""
+    """The conditions of the paper, or those that a real kernel can have (`kernel` in the paper's file)."""
     let: Mapping[str, str | int] = field(default_factory=dict)
     """Variables of the experiments that have other values, where an experiment has them."""
 

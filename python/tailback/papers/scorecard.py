@@ -36,7 +36,7 @@ class Value:
     """Empty if it is the only one."""
     words: str
     off: bool
-    """Whether it is outside the expected range."""
+    """Whether the measured value is outside the expected range."""
 
 
 @dataclass(frozen=True)

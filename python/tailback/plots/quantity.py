@@ -23,7 +23,7 @@ class Quantity:
     """One number of each run."""
 
     key: str
-    """Its path in `summary.json`."""
+    """The path of the number in `summary.json`."""
     title: str
     unit: str
     read_by: Read | None = None
@@ -34,7 +34,7 @@ class Quantity:
     """The largest possible value."""
 
     def read(self, summary: Summary) -> float | None:
-        """Its value in the summary of a run; `None` if it is not known."""
+        """The value of the number in the summary of a run; `None` if it is not known."""
         if self.read_by is not None:
             return self.read_by(summary)
         value = _at(summary, self.key)

@@ -205,7 +205,7 @@ class Output:
     """Where a figure is written, and its metadata."""
 
     target: Path
-    """Its suffix selects the format."""
+    """The file of the figure; the suffix selects the format."""
     command: str = ""
     """The command that draws it again, stored in the metadata of the file."""
     frame: Frame = field(default_factory=Frame)

@@ -100,7 +100,7 @@ class Discipline(Struct, frozen=True):
     class_rates: Sequence[str] = ()
     """The options of a class that limit its rate; the first one that is given applies."""
     queue: Literal["one fifo", "fifos", "managed", "none"] = "managed"
-    """Its kind of queue; `none` if its children hold the packets."""
+    """The kind of queue of the discipline; `none` if its children hold the packets."""
 
     @property
     def module(self) -> str:
@@ -109,10 +109,10 @@ class Discipline(Struct, frozen=True):
 
     @property
     def symbol(self) -> str:
-        """Its configuration symbol in the kernel; empty if every kernel has it."""
+        """The configuration symbol of the discipline in the kernel; empty if every kernel has it."""
         return "" if self.kernel.comes == "with every kernel" else f"NET_SCH_{self.kind.upper()}"
 
     @property
     def limits_bytes(self) -> bool:
-        """Whether its `limit` is in bytes instead of packets."""
+        """Whether the `limit` of the discipline is in bytes instead of packets."""
         return self.shown.units.get("limit") == "bytes"

@@ -25,7 +25,7 @@ class Device(Struct, frozen=True, kw_only=True):
     """The device of a host on a link, or its radio in a cell."""
 
     name: str
-    """Its name, such as `client -> router` or `client -> air`."""
+    """The name of the device, such as `client -> router` or `client -> air`."""
     host: int
     neighbour: int
     """The host at the other end; for the radio of an access point, its first station."""

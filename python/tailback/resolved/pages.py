@@ -43,7 +43,7 @@ class Shape(Struct, frozen=True, kw_only=True):
 
     @property
     def objects(self) -> tuple[PageObject, ...]:
-        """Its objects; each comes after the one that names it."""
+        """The objects of the page; each comes after the one that names it."""
         return tuple(self._objects())
 
     def _objects(self) -> Iterator[PageObject]:

@@ -257,7 +257,7 @@ def read_head(path: Path) -> dict[str, Any] | None:
 
 
 def _is_head(head: Mapping[str, Any]) -> bool:
-    """Whether it has the expected keys and types; may raise exceptions such as `KeyError` if not."""
+    """Whether `head` has the expected keys and types; may raise exceptions such as `KeyError` if not."""
     axes = [word for axis, values in head["axes"].items() for word in (axis, *values)]
     runs = [word for run in head["runs"] for word in (run["name"], run["identity"])]
     plain = all(Path(run["name"]).name == run["name"] for run in head["runs"])

@@ -31,7 +31,7 @@ class Hop(Struct, frozen=True):
 
     ends: tuple[str, str]
     place: Loc
-    """Its location in the file."""
+    """The location of the link in the file."""
     end_places: tuple[Loc, Loc]
     round_trip_ns: int
     """Highest propagation delay of a round trip."""

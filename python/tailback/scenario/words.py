@@ -78,7 +78,7 @@ class Algorithm(Struct, frozen=True, dict=True):
     source: ControlSource | None = None
     """The file of a congestion control that the user wrote."""
     parameters: Mapping[str, int | float | bool | str] = field(default_factory=dict)
-    """Its parameters."""
+    """The parameters of the congestion control, by name."""
 
     @property
     def children(self) -> tuple[Algorithm, ...]:

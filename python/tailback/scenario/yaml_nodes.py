@@ -49,7 +49,7 @@ def compose(text: str, most_nodes: int, deepest: int) -> Node | None:
 
 
 def composed_thoroughly(text: str) -> Node | None:
-    """The same by ruamel.yaml; its errors become those of PyYAML."""
+    """The tree of a text, read by ruamel.yaml, whose errors become those of PyYAML."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 

@@ -4,7 +4,7 @@ from tailback.sweep.expectations import Verdict, expected
 from tailback.sweep.local import Audience, Outcome, Silent, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of
 from tailback.sweep.preview import Planned, Preview
-from tailback.sweep.session import Request, SweepResult, look_ahead, report_of, run_experiment
+from tailback.sweep.session import Request, SweepResult, folders_for, look_ahead, report_of, run_experiment
 from tailback.sweep.work import LocalExecutor, SweepEnded, Worker
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Watch",
     "Worker",
     "expected",
+    "folders_for",
     "look_ahead",
     "plan_of",
     "report_of",

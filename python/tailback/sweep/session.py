@@ -96,6 +96,16 @@ def look_ahead(experiment: Experiment, request: Request) -> Preview:
     return preview(Store(folder, plan, plan.identities()), backend, there, jobs)
 
 
+def folders_for(files: Sequence[Path], out: Path | None) -> list[Path | None]:
+    """The results folder for the experiment of each file: `out`, or `out/STEM` if there are several files.
+
+    None, the default folder of the experiment, if `out` is None.
+    """
+    if out is None or len(files) == 1:
+        return [out] * len(files)
+    return [out / file.stem for file in files]
+
+
 def _places(experiment: Experiment, request: Request, plan: ExperimentPlan) -> tuple[Path, Shelf]:
     """The results folder, and the runs that may be reused."""
     if request.out is not None:

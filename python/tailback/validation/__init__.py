@@ -9,7 +9,7 @@ from tailback.validation.document import document, validation_document
 from tailback.validation.every import AXES, NoRegistry, every
 from tailback.validation.folder import write, write_validation
 from tailback.validation.session import MOST, LeftOut, Request, Validated, WrongValidation, validate
-from tailback.validation.twin import Twin, twin
+from tailback.validation.twin import Twin, twin, twin_backend
 
 __all__ = [
     "AXES",
@@ -29,6 +29,7 @@ __all__ = [
     "every",
     "summary_by_counters",
     "twin",
+    "twin_backend",
     "validate",
     "validation_document",
     "write",

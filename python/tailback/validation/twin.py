@@ -26,13 +26,14 @@ from tailback.analysis.intervals import half_width
 from tailback.analysis.metric import Column
 from tailback.analysis.quantities import quantity
 from tailback.analysis.tolerances import FIDELITY, Tolerance
-from tailback.backends import open_backend
+from tailback.backends import Backend, open_backend
 from tailback.results import open_results
 from tailback.results.durable import write_file
 from tailback.scenario import Experiment
 from tailback.sweep import SweepResult, Watch
 from tailback.validation.session import LeftOut, feasible
 
+BACKEND = "uml"
 FOLDER = "twin"
 FILE = "twin.json"
 
@@ -74,16 +75,22 @@ class Twin:
         return sum(each.agreement == agreement for each in self.distances)
 
 
-def twin(experiment: Experiment, ours: SweepResult, request: sweep.Request, watch: Watch) -> Twin:
-    """Runs the first repetition of each configuration on the backend of `request` and compares it with `ours`.
+def twin_backend() -> Backend:
+    """The backend of the kernel's runs; raises `KernelMissing` if no kernel has been built."""
+    return open_backend(BACKEND)
 
-    Raises what `open_backend` raises, for example that no kernel has been built, and `Unsuitable` if the backend can
-    run no configuration.
+
+def twin(experiment: Experiment, ours: SweepResult, request: sweep.Request, watch: Watch) -> Twin:
+    """Runs the first repetition of each configuration on a kernel and compares it with `ours`, the runs of `request`.
+
+    Raises what `twin_backend` raises, and `Unsuitable` if the kernel can run no configuration.
     """
-    kept, left_out = feasible(experiment, {request.backend: open_backend(request.backend)})
+    kept, left_out = feasible(experiment, {BACKEND: twin_backend()})
     once = replace(kept, configurations=tuple(each.repeated(1) for each in kept.configurations))
-    carried = sweep.run_experiment(once, replace(request, out=ours.folder / FOLDER, reuse=()), watch)
-    found = Twin(request.backend, _distances(ours, carried), carried, left_out)
+    # The kernel is on this machine, whatever cluster ran the simulations.
+    here = replace(request, backend=BACKEND, cluster=None, out=ours.folder / FOLDER, reuse=())
+    carried = sweep.run_experiment(once, here, watch)
+    found = Twin(BACKEND, _distances(ours, carried), carried, left_out)
     write_file(ours.folder / FILE, json.dumps(document(found), indent=2, ensure_ascii=False).encode())
     return found
 

@@ -37,7 +37,7 @@ class Target:
     read: Callable[[bytes, Path], object]
     """Reads an input; the folder is empty before and may be written to."""
     refusals: Refusals
-    """Its own errors."""
+    """The errors with which the target may refuse an input."""
     begin: Callable[[], Sequence[bytes]]
     """Inputs to make others of."""
     short: int
@@ -161,7 +161,7 @@ def _teacup(content: bytes, folder: Path) -> object:
 
 
 def _configuration(content: bytes, _folder: Path) -> object:
-    """The same without its files, which take most of the time."""
+    """Converts a configuration without writing its files, which takes most of the time."""
     return teacup.convert(content.decode("utf-8", "replace"))
 
 

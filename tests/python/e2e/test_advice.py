@@ -26,7 +26,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def swept(sweep: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same as the working directory."""
+    """The results of the sweep, as the working directory."""
     monkeypatch.chdir(sweep)
     return sweep
 

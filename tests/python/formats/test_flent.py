@@ -150,7 +150,7 @@ def drawn(home: Path, files: list[Path], plot: str) -> None:
 
 @pytest.mark.parametrize("test", PLOTS)
 def test_flent_draws_every_test_that_is_exported(folder: Path, tmp_path: Path, test: str) -> None:
-    """Its first plot, which shows whether the whole file was read."""
+    """The first plot of each test shows whether the whole file was read."""
     draws(folder, tmp_path, test, PLOTS[test][:1])
 
 

@@ -122,7 +122,7 @@ def test_the_kind_of_traffic_is_the_one_in_its_json() -> None:
 
 
 def test_a_scenario_of_another_process_has_the_same_json() -> None:
-    """Its words are other objects than the defaults, its numbers and empty values are the same."""
+    """The words are other objects than the defaults; the numbers and empty values are the same."""
     whole = document(qdiscs=[{"host": 0, "link": 0, "root": TREE}], traffic=[TCP, UDP, PING], controls=[])
     scenario = of_json(whole)
     found = pickle.loads(pickle.dumps(scenario))

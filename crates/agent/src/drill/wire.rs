@@ -58,7 +58,7 @@ impl player::Departed for OnWire {
 }
 
 impl OnWire {
-    /// Whether it opens a conversation.
+    /// Whether this segment has SYN and opens a conversation.
     pub fn is_syn(&self) -> bool {
         self.flags.has(Flags::SYN)
     }
@@ -369,7 +369,7 @@ mod tests {
         }
     }
 
-    /// The same packet, as if the side under test had sent it.
+    /// The ports and the segment of a packet as if the side under test had sent it.
     fn turned(packet: &[u8]) -> (Ports, OnWire) {
         let (ports, segment) = segment(packet).expect("it is a segment of TCP");
         (Ports { local: ports.remote, remote: ports.local }, segment)

@@ -36,9 +36,9 @@ pub struct Frame<'a> {
     pub device: u32,
     /// Whether the device sent it.
     pub outgoing: bool,
-    /// Its length with the Ethernet header.
+    /// Bytes of the packet, with the Ethernet header.
     pub length: u32,
-    /// Its first bytes.
+    /// The first bytes of the packet.
     pub head: &'a [u8],
 }
 

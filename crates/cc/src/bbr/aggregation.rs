@@ -22,7 +22,7 @@ pub struct Acked {
     pub packets: Segs,
     /// Maximum of extra: cwnd.
     pub max: Segs,
-    /// It began a round.
+    /// The ACK began a round.
     pub round_start: bool,
     /// Rounds per slot.
     pub slot_rounds: u32,

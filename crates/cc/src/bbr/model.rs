@@ -10,7 +10,7 @@ use crate::{CaState, CwndEvent, Flow, RateSample, Window};
 
 /// 2/ln 2, rounded up: the smallest gain that doubles the rate each round. [linux-6.12 tcp_bbr.c bbr_high_gain]
 pub(crate) const HIGH_GAIN: Gain = Gain(256 * 2885 / 1000 + 1);
-/// Its inverse. [linux-6.12 tcp_bbr.c bbr_drain_gain]
+/// ln 2/2, the inverse of [`HIGH_GAIN`]: the gain that drains its queue. [linux-6.12 tcp_bbr.c bbr_drain_gain]
 pub(crate) const DRAIN_GAIN: Gain = Gain(256 * 1000 / 2885);
 /// A window of two BDPs tolerates delayed and batched ACKs. [linux-6.12 tcp_bbr.c bbr_cwnd_gain]
 pub(crate) const CWND_GAIN: Gain = Gain(256 * 2);

@@ -27,9 +27,9 @@ const LONGEST_MS: u64 = u32::MAX as u64 / 1_000;
 pub struct Sample {
     /// Segments it marked lost.
     pub losses: Segs,
-    /// Its sample was limited by the application.
+    /// The rate sample of the ACK was limited by the application.
     pub app_limited: bool,
-    /// It began a round.
+    /// The ACK began a round.
     pub round_start: bool,
     /// The flow probes for bandwidth (PROBE_BW).
     pub probing: bool,

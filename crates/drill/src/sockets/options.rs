@@ -26,116 +26,47 @@ const PMTU_WORDS: &[&str] = &[
 /// Smallest buffers. [linux-6.12 sock.h SOCK_MIN_SNDBUF, SOCK_MIN_RCVBUF]
 const SNDBUF_MIN: i64 = 4608;
 const RCVBUF_MIN: i64 = 2304;
+
+/// One call of `setsockopt`.
+struct Setting<'a> {
+    name: String,
+    value: &'a Value,
+    /// The number in `[5]`; `None` if the value is not a number.
+    number: Option<i64>,
+    /// The index of the socket's connection; `None` if it has none.
+    connected: Option<usize>,
+}
+
+impl Setting<'_> {
+    fn refused(&self) -> CallError {
+        CallError::Unsupported(format!("setsockopt({}) with this value is not modelled", self.name))
+    }
+
+    fn number(&self) -> Result<i64, CallError> {
+        self.number.ok_or_else(|| self.refused())
+    }
+
+    fn connection(&self) -> Result<usize, CallError> {
+        self.connected.ok_or_else(|| self.refused())
+    }
+}
+
 impl Sockets {
     pub(super) fn set_option(&mut self, arguments: &Arguments<'_>, kernel: &mut Kernel) -> Outcome {
-        let name = shown(arguments.get(2)?);
+        let (name, value) = (shown(arguments.get(2)?), arguments.get(3)?);
         let number = arguments.in_brackets(3)?;
         let descriptor = self.descriptor(arguments)?;
         let connected = match descriptor.role {
             Role::Connected(index) => Some(index),
             _ => None,
         };
-        let refused =
-            || CallError::Unsupported(format!("setsockopt({name}) with this value is not modelled"));
-        match name.as_str() {
-            "SO_REUSEADDR" | "SO_REUSEPORT" | "SO_PRIORITY" | "SO_MARK" | "SO_INCOMING_CPU" => {}
-            // The first keep-alive is due after two hours.
-            "SO_KEEPALIVE" => {}
-            "TCP_CORK" => {
-                let index = connected.ok_or_else(refused)?;
-                kernel.cork(index, number.ok_or_else(refused)? != 0);
-            }
-            "TCP_INQ" => {
-                // [linux-6.12 tcp.c do_tcp_setsockopt]
-                let Some(value) = number.filter(|value| (0..=1).contains(value)) else {
-                    return failed("EINVAL");
-                };
-                descriptor.options.reports_unread = value == 1;
-                if let Some(index) = connected {
-                    kernel.connections[index].reports_unread = value == 1;
-                }
-            }
-            "SO_TIMESTAMPING" => {
-                let flags = stamp_flags(arguments.get(3)?).ok_or_else(refused)?;
-                if flags.keys_from_write && !flags.keys {
-                    return failed("EINVAL");
-                }
-                let Some(index) = connected else {
-                    // [linux-6.12 sock.c sock_set_timestamping]
-                    return if flags.keys { failed("EINVAL") } else { Err(refused()) };
-                };
-                let connection = &mut kernel.connections[index];
-                let (acknowledged, written) = connection.skbs.edges();
-                connection.stamping.set(flags, acknowledged, written);
-            }
-            "TCP_NOTSENT_LOWAT" => {
-                let (index, bytes) = (connected.ok_or_else(refused)?, number.ok_or_else(refused)?);
-                kernel.connections[index].notsent_lowat = u64::from(bytes as u32);
-            }
-            "SO_MAX_PACING_RATE" => {
-                let (index, rate) = (connected.ok_or_else(refused)?, number.ok_or_else(refused)?);
-                let rate = Rate::from_bytes_per_sec(u64::from(rate as u32));
-                kernel.connections[index].endpoint.set_max_pacing_rate(rate);
-            }
-            "TCP_USER_TIMEOUT" => {
-                let (index, timeout) = (connected.ok_or_else(refused)?, number.ok_or_else(refused)?);
-                let Ok(timeout) = u32::try_from(timeout) else { return failed("EINVAL") };
-                let span = Span::from_millis(timeout.into());
-                kernel.connections[index].endpoint.set_user_timeout((timeout > 0).then_some(span));
-            }
-            "SO_LINGER" => {
-                descriptor.options.resets_on_close = linger(arguments.get(3)?).ok_or_else(refused)?
-            }
-            "SO_SNDBUF" => {
-                let size = doubled(number.ok_or_else(refused)?, SNDBUF_MIN);
-                descriptor.options.sndbuf = Some(size);
-                if let Some(index) = connected {
-                    kernel.connections[index].sndbuf = Some(size);
-                }
-            }
-            "SO_RCVBUF" => {
-                let size = doubled(number.ok_or_else(refused)?, RCVBUF_MIN);
-                descriptor.options.rcvbuf = Some(size);
-                if let Some(index) = connected {
-                    kernel.connections[index].endpoint.set_receive_buffer(size);
-                }
-            }
-            "TCP_MAXSEG" => {
-                // A connected socket keeps its MSS. [linux-6.12 tcp.c tcp_sock_set_maxseg]
-                let mss = number.filter(|mss| *mss == 0 || MAXSEG.contains(mss));
-                let Some(mss) = mss else { return failed("EINVAL") };
-                descriptor.options.mss = (mss > 0).then_some(mss as u32);
-            }
-            // No script sees the field, and a new route is as the old one.
-            "IP_TOS" | "IPV6_TCLASS" => {
-                number.filter(|octet| (0..=255).contains(octet)).ok_or_else(refused)?;
-            }
-            // No ICMP messages are modelled.
-            "IP_MTU_DISCOVER" | "IPV6_MTU_DISCOVER" => {
-                let known = |word: &str| PMTU_WORDS.iter().any(|known| word.ends_with(known));
-                let word = shown(arguments.get(3)?);
-                if !number.is_some_and(|value| (0..=5).contains(&value))
-                    && !known(word.trim_matches(['[', ']']))
-                {
-                    return Err(refused());
-                }
-            }
-            "TCP_CONGESTION" if connected.is_none() => {
-                let control = shown(arguments.get(3)?);
-                if tailback_cc::registry::find(&control).is_none() {
-                    return unsupported(format!("the congestion control {control} is not modelled"));
-                }
-                descriptor.options.congestion_control = Some(control);
-            }
-            "TCP_NODELAY" => set_no_delay(descriptor, number.ok_or_else(refused)?, kernel)?,
-            "TCP_QUICKACK" => {
-                let index = connected.filter(|_| number == Some(1)).ok_or_else(refused)?;
-                kernel.connections[index].endpoint.quick_ack();
-                kernel.drain(index);
-            }
-            _ => return Err(refused()),
+        let setting = Setting { name, value, number, connected };
+        match setting.name.split('_').next() {
+            Some("SO") => set_socket_option(&setting, descriptor, kernel),
+            Some("TCP") => set_tcp_option(&setting, descriptor, kernel),
+            Some("IP" | "IPV6") => set_ip_option(&setting),
+            _ => Err(setting.refused()),
         }
-        returned(0)
     }
 
     pub(super) fn get_option(&mut self, arguments: &Arguments<'_>, kernel: &mut Kernel) -> Outcome {
@@ -175,6 +106,122 @@ impl Sockets {
         expect_value(arguments, 3, actual)?;
         returned(0)
     }
+}
+
+/// Options of the level `SOL_SOCKET`.
+fn set_socket_option(setting: &Setting<'_>, descriptor: &mut Descriptor, kernel: &mut Kernel) -> Outcome {
+    match setting.name.as_str() {
+        "SO_REUSEADDR" | "SO_REUSEPORT" | "SO_PRIORITY" | "SO_MARK" | "SO_INCOMING_CPU" => {}
+        // The first keep-alive is due after two hours.
+        "SO_KEEPALIVE" => {}
+        "SO_TIMESTAMPING" => {
+            let flags = stamp_flags(setting.value).ok_or_else(|| setting.refused())?;
+            if flags.keys_from_write && !flags.keys {
+                return failed("EINVAL");
+            }
+            let Some(index) = setting.connected else {
+                // [linux-6.12 sock.c sock_set_timestamping]
+                return if flags.keys { failed("EINVAL") } else { Err(setting.refused()) };
+            };
+            let connection = &mut kernel.connections[index];
+            let (acknowledged, written) = connection.skbs.edges();
+            connection.stamping.set(flags, acknowledged, written);
+        }
+        "SO_MAX_PACING_RATE" => {
+            let (index, rate) = (setting.connection()?, setting.number()?);
+            let rate = Rate::from_bytes_per_sec(u64::from(rate as u32));
+            kernel.connections[index].endpoint.set_max_pacing_rate(rate);
+        }
+        "SO_LINGER" => {
+            let resets = linger(setting.value).ok_or_else(|| setting.refused())?;
+            descriptor.options.resets_on_close = resets;
+        }
+        "SO_SNDBUF" => {
+            let size = doubled(setting.number()?, SNDBUF_MIN);
+            descriptor.options.sndbuf = Some(size);
+            if let Some(index) = setting.connected {
+                kernel.connections[index].sndbuf = Some(size);
+            }
+        }
+        "SO_RCVBUF" => {
+            let size = doubled(setting.number()?, RCVBUF_MIN);
+            descriptor.options.rcvbuf = Some(size);
+            if let Some(index) = setting.connected {
+                kernel.connections[index].endpoint.set_receive_buffer(size);
+            }
+        }
+        _ => return Err(setting.refused()),
+    }
+    returned(0)
+}
+
+/// Options of the level `SOL_TCP`.
+fn set_tcp_option(setting: &Setting<'_>, descriptor: &mut Descriptor, kernel: &mut Kernel) -> Outcome {
+    match setting.name.as_str() {
+        "TCP_CORK" => {
+            let index = setting.connection()?;
+            kernel.cork(index, setting.number()? != 0);
+        }
+        "TCP_INQ" => {
+            // [linux-6.12 tcp.c do_tcp_setsockopt]
+            let Some(value) = setting.number.filter(|value| (0..=1).contains(value)) else {
+                return failed("EINVAL");
+            };
+            descriptor.options.reports_unread = value == 1;
+            if let Some(index) = setting.connected {
+                kernel.connections[index].reports_unread = value == 1;
+            }
+        }
+        "TCP_NOTSENT_LOWAT" => {
+            let (index, bytes) = (setting.connection()?, setting.number()?);
+            kernel.connections[index].notsent_lowat = u64::from(bytes as u32);
+        }
+        "TCP_USER_TIMEOUT" => {
+            let (index, timeout) = (setting.connection()?, setting.number()?);
+            let Ok(timeout) = u32::try_from(timeout) else { return failed("EINVAL") };
+            let span = Span::from_millis(timeout.into());
+            kernel.connections[index].endpoint.set_user_timeout((timeout > 0).then_some(span));
+        }
+        "TCP_MAXSEG" => {
+            // A connected socket keeps its MSS. [linux-6.12 tcp.c tcp_sock_set_maxseg]
+            let mss = setting.number.filter(|mss| *mss == 0 || MAXSEG.contains(mss));
+            let Some(mss) = mss else { return failed("EINVAL") };
+            descriptor.options.mss = (mss > 0).then_some(mss as u32);
+        }
+        "TCP_CONGESTION" if setting.connected.is_none() => {
+            let control = shown(setting.value);
+            if tailback_cc::registry::find(&control).is_none() {
+                return unsupported(format!("the congestion control {control} is not modelled"));
+            }
+            descriptor.options.congestion_control = Some(control);
+        }
+        "TCP_NODELAY" => set_no_delay(descriptor, setting.number()?, kernel)?,
+        "TCP_QUICKACK" => {
+            let index = setting.connected.filter(|_| setting.number == Some(1));
+            let index = index.ok_or_else(|| setting.refused())?;
+            kernel.connections[index].endpoint.quick_ack();
+            kernel.drain(index);
+        }
+        _ => return Err(setting.refused()),
+    }
+    returned(0)
+}
+
+/// Options of the levels `SOL_IP` and `SOL_IPV6`: they are checked, and change nothing here.
+fn set_ip_option(setting: &Setting<'_>) -> Outcome {
+    let is_modelled = match setting.name.as_str() {
+        // No script sees the field, and a new route is as the old one.
+        "IP_TOS" | "IPV6_TCLASS" => setting.number.is_some_and(|octet| (0..=255).contains(&octet)),
+        // No ICMP messages are modelled.
+        "IP_MTU_DISCOVER" | "IPV6_MTU_DISCOVER" => {
+            let word = shown(setting.value);
+            let word = word.trim_matches(['[', ']']);
+            setting.number.is_some_and(|value| (0..=5).contains(&value))
+                || PMTU_WORDS.iter().any(|ending| word.ends_with(ending))
+        }
+        _ => false,
+    };
+    if is_modelled { returned(0) } else { Err(setting.refused()) }
 }
 
 /// `SO_SNDBUF` and `SO_RCVBUF` include kernel memory: the kernel doubles the value of the application.

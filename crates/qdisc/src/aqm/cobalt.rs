@@ -44,9 +44,9 @@ pub struct Cobalt {
 /// A packet at the head.
 #[derive(Clone, Copy, Debug)]
 pub struct CobaltHead {
-    /// Its sojourn time.
+    /// The sojourn time of the packet: how long it has been queued.
     pub sojourn: Span,
-    /// It is ECN-capable.
+    /// The packet is ECN-capable.
     pub markable: bool,
     /// Bulk flows, with `ingress`; otherwise 0.
     pub bulk_flows: u32,

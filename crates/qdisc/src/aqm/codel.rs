@@ -78,7 +78,7 @@ pub struct Head {
     pub enqueued: SimTime,
     /// Bytes queued behind it.
     pub backlog_behind: u64,
-    /// It is ECN-capable.
+    /// The packet is ECN-capable.
     pub markable: bool,
 }
 

@@ -169,7 +169,7 @@ pub struct Arrival {
     pub length: u32,
     /// Bytes queued before it.
     pub backlog: u64,
-    /// It is ECN-capable.
+    /// The packet is ECN-capable.
     pub markable: bool,
 }
 

@@ -13,6 +13,6 @@ table! {
     t: SimTime as Seconds,
     /// The flow.
     flow: Name as Named,
-    /// Its one-way delay.
+    /// The one-way delay of the datagram.
     delay_ms: Span as Milliseconds,
 }

@@ -13,7 +13,7 @@ table! {
     t: SimTime as Seconds,
     /// The page.
     page: Name as Named,
-    /// Its number on the page.
+    /// The number of the object on the page.
     object: u64 as Ordinal,
     /// Bytes of its response.
     bytes: Bytes as InBytes,

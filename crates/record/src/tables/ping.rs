@@ -13,7 +13,7 @@ table! {
     t: SimTime as Seconds,
     /// The ping that sent it.
     ping: Name as Named,
-    /// Its sequence number.
+    /// The sequence number of the echo request.
     seq: u64 as Ordinal,
     /// Time until the answer; null if there was none.
     rtt_ms: Option<Span> as Milliseconds,

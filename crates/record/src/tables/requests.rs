@@ -13,7 +13,7 @@ table! {
     t: SimTime as Seconds,
     /// The connection.
     flow: Name as Named,
-    /// Its number on the connection.
+    /// The number of the request on the connection.
     seq: u64 as Ordinal,
     /// Bytes of the answer.
     bytes: Bytes as InBytes,

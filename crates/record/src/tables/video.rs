@@ -13,7 +13,7 @@ table! {
     t: SimTime as Seconds,
     /// The video.
     video: Name as Named,
-    /// Its number in the video.
+    /// The number of the segment in the video.
     segment: u64 as Ordinal,
     /// Bits per second of its rung.
     bitrate: Rate as BitsPerSecond,

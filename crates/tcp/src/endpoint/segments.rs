@@ -26,7 +26,7 @@ impl<S: SendingHalf> Endpoint<S> {
         self.write_ack_inlined(packet);
     }
 
-    /// The same where nearly all of them are written.
+    /// Writes an ACK without data over `packet`, inlined for receivers: nearly all ACKs are written here.
     #[inline(always)]
     pub(super) fn write_ack_inlined(&mut self, packet: &mut Packet) {
         let now = self.sender.now();

@@ -19,7 +19,7 @@ impl Tags {
     pub(crate) const FIN: Tags = Tags(64);
     /// Shares the skb of the record before it.
     pub(crate) const MERGED: Tags = Tags(128);
-    /// Its last byte ends a record of the application (`MSG_EOR`): no segment is merged into it.
+    /// The last byte of the record ends a record of the application (`MSG_EOR`): no segment is merged into it.
     pub(crate) const RECORD_END: Tags = Tags(256);
 
     pub(crate) const fn has(self, tag: Tags) -> bool {

@@ -55,7 +55,7 @@ impl SackList {
         self.has_duplicate = true;
     }
 
-    /// The same unless a duplicate is known that is not reported yet.
+    /// These bytes arrived twice; ignored if a duplicate is known that is not reported yet.
     pub(super) fn set_duplicate_if_none(&mut self, block: SackBlock) {
         if !self.has_duplicate {
             self.set_duplicate(block);

@@ -10,7 +10,7 @@ use crate::one_word::OneWord;
 pub(crate) struct SendingOptions {
     /// `Rate::UNLIMITED` unless it was set.
     pub(crate) max_pacing_rate: Rate,
-    /// That of the host unless it was set.
+    /// The sysctl of the host unless the socket option was set; in bytes.
     pub(crate) notsent_lowat: u64,
     pub(crate) user_timeout: OneWord<Span>,
     pub(crate) mss: Option<u32>,

@@ -13,7 +13,7 @@ const PERSIST: u8 = 16;
 pub(crate) struct Rack {
     /// Send time and end of the newest delivered segment.
     pub(crate) newest: (Micros, u64),
-    /// Its round-trip time.
+    /// The round-trip time of the newest delivered segment.
     pub(crate) rtt: Span,
     /// A segment was delivered since the last search for losses.
     pub(crate) advanced: bool,

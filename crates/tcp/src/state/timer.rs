@@ -8,9 +8,9 @@ use crate::one_word::OneWord;
 /// Which deadline of a sending half passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expired {
-    /// That of a retransmission: everything in flight is lost, and is sent again.
+    /// The retransmission timeout: everything in flight is lost, and is sent again.
     Retransmission,
-    /// Another, or one after which there was nothing to send again.
+    /// Another deadline, or a retransmission timeout after which there was nothing to send again.
     Another,
 }
 
@@ -83,6 +83,6 @@ impl RetransmitTimer {
 pub(crate) struct TailLossProbe {
     /// `snd_nxt` when it was sent.
     pub(crate) high_seq: OneWord<u64>,
-    /// It was a retransmission.
+    /// The probe was a retransmission.
     pub(crate) is_retransmission: bool,
 }

@@ -259,7 +259,7 @@ fn without_an_older_echo_f_rto_finds_the_timeout_spurious_when_data_sent_once_is
     assert_eq!((script.cwnd(), script.ssthresh(), script.info().ca_state), (10, 10, CaState::Open));
 }
 
-/// The same without SACK: what was acknowledged beside the retransmission may have arrived after it.
+/// Without SACK, what was acknowledged beside the retransmission may have arrived after it.
 #[test]
 fn without_sack_an_ack_of_the_retransmission_and_more_does_not_make_a_timeout_spurious() {
     use tailback_tcp::Agreement;

@@ -51,7 +51,7 @@ fn played(plan: &Plan, offers: &[(u8, bool, u8)]) -> Rig {
     played_by(plan.modes.len() as u16, plan, offers)
 }
 
-/// The same, with packets for and from the first `stations` only.
+/// Offers packets for and from the first `stations` only over 30 ms, and waits until the cell is silent.
 fn played_by(stations: u16, plan: &Plan, offers: &[(u8, bool, u8)]) -> Rig {
     let mut rig = plan.build();
     for (turn, &(station, down, precedence)) in (0_u64..).zip(offers) {

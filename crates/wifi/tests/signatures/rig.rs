@@ -37,7 +37,7 @@ pub(crate) struct Rig {
     pub(crate) offered: u32,
     pub(crate) credits: u64,
     pub(crate) drops: u64,
-    /// Those whose socket was still charged for them.
+    /// Dropped packets whose socket was still charged for them.
     pub(crate) drops_charged: u64,
     pub(crate) now: SimTime,
 }

@@ -28,7 +28,7 @@ struct Fifos {
     airtime: Span,
 }
 
-/// The same, shared with the test.
+/// FIFOs that the radio and the test share.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Fifos>>);
 

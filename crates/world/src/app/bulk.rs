@@ -24,7 +24,7 @@ const STOP: TimerId = TimerId(1);
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TcpTraffic {
-    /// Its name in tables.
+    /// The name of the flow in tables.
     pub name: String,
     /// Sending host.
     pub from: u16,

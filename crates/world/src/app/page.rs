@@ -46,7 +46,7 @@ pub enum Multiplexing {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PageTraffic {
-    /// Its name in tables.
+    /// The name of the page in tables.
     pub name: String,
     /// The browser.
     pub from: u16,
@@ -56,7 +56,7 @@ pub struct PageTraffic {
     pub start_ns: u64,
     /// Bytes of a request.
     pub size: u64,
-    /// Its objects.
+    /// The objects of the page.
     pub objects: Vec<PageObject>,
     /// Connections at most.
     pub connections: u32,

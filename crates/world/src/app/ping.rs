@@ -22,7 +22,7 @@ const NEXT: TimerId = TimerId(1);
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PingTraffic {
-    /// Its name in tables.
+    /// The name of the ping in tables.
     pub name: String,
     /// Host that sends requests.
     pub from: u16,

@@ -26,7 +26,7 @@ const NEXT: TimerId = TimerId(1);
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestTraffic {
-    /// Its name in tables.
+    /// The name of the exchange in tables.
     pub name: String,
     /// The client.
     pub from: u16,

@@ -24,7 +24,7 @@ const NEXT: TimerId = TimerId(1);
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UdpTraffic {
-    /// Its name in tables.
+    /// The name of the flow in tables.
     pub name: String,
     /// Sending host.
     pub from: u16,
@@ -52,7 +52,7 @@ pub struct UdpTraffic {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Media {
-    /// Its codec, or `game`.
+    /// The codec of the call, or `game`.
     pub codec: String,
     /// The jitter buffer of the listener; it adapts unless given. It only matters to the analysis.
     #[serde(default)]

@@ -23,7 +23,7 @@ const ROOM: TimerId = TimerId(1);
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VideoTraffic {
-    /// Its name in tables.
+    /// The name of the video in tables.
     pub name: String,
     /// The player.
     pub from: u16,

@@ -17,9 +17,9 @@ const QUEUE_LENGTH: u32 = 1000;
 /// What a device has unless a discipline is attached to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unattached {
-    /// Its packets may wait: the kernel's default discipline.
+    /// Packets may wait: the kernel's default discipline.
     Default,
-    /// They go straight to its driver, which takes them all: `noqueue`. [linux-6.12 IFF_NO_QUEUE]
+    /// Packets go straight to the driver, which takes them all: `noqueue`. [linux-6.12 IFF_NO_QUEUE]
     Noqueue,
 }
 

@@ -44,7 +44,7 @@ impl RadioPlaces {
         StationId(self.first + number as u16)
     }
 
-    /// Likewise, as its device has it.
+    /// The radio of station `number` of the cell, as its device has it.
     pub(super) fn radio(self, number: usize) -> Radio {
         Radio { channel: self.channel, from: self.station(number) }
     }

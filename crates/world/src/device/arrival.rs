@@ -42,7 +42,8 @@ impl Device {
         Some(packet)
     }
 
-    /// The same for packets that do not go from the wire to the host.
+    /// A packet has reached the other end of the wire but is not handed to the host at once: a path or the reception
+    /// lies between, or others arrive with it. Returns it if the host receives it now after all.
     #[inline(never)]
     fn arrived_otherwise(&mut self, context: &mut Context) -> Option<Box<Packet>> {
         if self.path.is_some() || self.reception.is_some() {

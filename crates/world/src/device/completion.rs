@@ -87,7 +87,8 @@ impl Device {
         }
     }
 
-    /// The same, where one credit, which may be zero, is returned.
+    /// TX completions of packets that left by `last`, of which there is one. Returns the socket and the truesize of the
+    /// credit, which may be zero, if there is a single one.
     #[inline(always)]
     pub(crate) fn complete_to_credit(
         &mut self,
@@ -101,7 +102,7 @@ impl Device {
         None
     }
 
-    /// The same with a round of the byte limit for each packet.
+    /// TX completions of packets that left by `last`, with a round of the byte limit for each packet.
     #[inline(never)]
     fn complete_many(&mut self, last: SimTime, context: &mut Context) {
         // The credits of one socket are returned as one.

@@ -20,7 +20,7 @@ impl Drawing for Silent {
     type Draws = NoDraws;
 }
 
-/// Those of a socket without a congestion control, of which none is ever drawn.
+/// The random draws of a socket without a congestion control: none.
 pub(crate) struct NoDraws;
 
 impl TryRng for NoDraws {

@@ -32,7 +32,7 @@ pub(crate) struct UdpSocket {
     pub(crate) send_buffer: u64,
     /// Memory of datagrams that have not left the host.
     pub(crate) unsent: u64,
-    /// Its application waits for room in the send buffer.
+    /// The application waits for room in the send buffer.
     pub(crate) blocked: bool,
 }
 

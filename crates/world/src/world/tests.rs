@@ -24,7 +24,7 @@ pub(super) fn ran(scenario: &Scenario) -> World {
     world
 }
 
-/// The same without the end of an interval, which frees applications that are over.
+/// Runs a scenario without the end of an interval, which frees applications that are over.
 fn ran_in_one_interval(mut scenario: Scenario) -> World {
     scenario.record.interval_ns = scenario.duration_ns + 1;
     ran(&scenario)

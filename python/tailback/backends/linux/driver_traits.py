@@ -17,11 +17,11 @@ class DriverTraits:
     """A driver, as mac80211 sees it."""
 
     fairness: bool
-    """It reports airtime, which mac80211 then distributes."""
+    """The driver reports airtime, which mac80211 then distributes."""
     limits: bool
     """mac80211 limits the airtime of frames in the device (AQL)."""
     chooses: bool
-    """Its firmware chooses the rates, so that mac80211 does not know the throughput to expect of a station."""
+    """The firmware chooses the rates, so that mac80211 does not know the throughput to expect of a station."""
 
 
 @functools.cache

@@ -82,11 +82,11 @@ class State:
     netem: Mapping[str, int]
     up: bool
     keeps_order: bool
-    """Whether it has jitter at any time of the run."""
+    """Whether the link has jitter at any time of the run, so that netem must keep the order."""
     reorders: bool
-    """Whether it reorders at any time of the run."""
+    """Whether the link reorders packets at any time of the run."""
     corrupts_and_loses: bool
-    """Whether it has both at any time of the run."""
+    """Whether the link both corrupts and loses packets at any time of the run."""
 
     @property
     def loses(self) -> bool:

@@ -51,7 +51,7 @@ class Device:
 
     @property
     def root(self) -> Mapping[str, Any] | None:
-        """Its root discipline if it was configured; default disciplines have no handle."""
+        """The root discipline of the device if it was configured; default disciplines have no handle."""
         own = [qdisc for qdisc in self.qdiscs if qdisc.get("handle") != "0:" and qdisc["kind"] != "noqueue"]
         return own[0] if own else None
 

@@ -29,7 +29,7 @@ class Command:
     argv: tuple[str, ...]
     undo: tuple[str, ...] | None = None
     given: str = ""
-    """Its standard input."""
+    """The standard input of the command."""
 
 
 def commands(layout: Layout) -> Iterator[Command]:

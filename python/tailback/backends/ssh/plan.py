@@ -46,7 +46,7 @@ class Step:
 
     host: str
     what: str
-    """Its name in errors."""
+    """The name of the step in errors."""
     argv: Words = ()
     undo: Words | None = None
     given: str = ""

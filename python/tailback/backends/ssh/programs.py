@@ -21,7 +21,7 @@ class Order:
 
     host: str
     what: str
-    """Its name in errors."""
+    """The name of the program in errors."""
     argv: Sequence[str]
     at_ns: int = 0
     """Start by the machine's monotonic clock; 0 means immediately."""

@@ -48,7 +48,7 @@ class Uml:
         return cls(found, instance.Machine(found.binary, find_agent()), chosen=kernel is not None)
 
     def of_kernel(self, name: str) -> Uml:
-        """The same backend with another kernel; both share the processors."""
+        """This backend with another kernel; both share the processors."""
         if self._chosen:
             hint = "remove `kernel` from the file, or run it with --backend uml and no name behind"
             raise Unsuitable(f"the backend is `{self.name}`, and the file's `kernel` is `{name}`\n  hint: {hint}")

@@ -21,7 +21,7 @@ from tailback.backends import RunFailed
 from tailback.backends.linux.tables import RADIOS, schema_of
 
 SCENARIO, SOCKET, TABLE, DROPS, MESSAGES = "scenario.json", "air", "wifi.arrow", "drops.arrow", "air.log"
-"""Its files in the folder of the run. The driver knows the name of the socket."""
+"""The files of the air in the folder of the run. The driver knows the name of the socket."""
 
 PATIENCE_S = 600.0
 """Wall time for its start and for its end. A busy machine takes seconds; this long takes only what never comes."""

@@ -107,7 +107,7 @@ NOT_IN_THE_AIR = ("rx_quiet", "rx_longest")
 
 
 def _chooses(driver: Driver) -> bool:
-    """Its firmware chooses the rates."""
+    """Whether the firmware of the driver's card chooses the rates."""
     return driver.name in traits() and traits()[driver.name].chooses
 
 

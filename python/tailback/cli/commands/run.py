@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec import Struct
-from msgspec.structs import replace
 
 from tailback.cli import testbeds
 from tailback.cli.options import Changes, Files, Jobs, Json, Part, backend_name, out_folder
@@ -14,10 +13,6 @@ if TYPE_CHECKING:
     from tailback.scenario import Experiment
     from tailback.sweep import Request, SweepResult
     from tailback.validation import Twin
-
-
-TWIN = "uml"
-"""The backend of `--twin`."""
 
 
 class Place(Struct, frozen=True):
@@ -91,14 +86,13 @@ def run(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) 
     from tailback import sweep
 
     if shown.twin:
-        from tailback.backends import open_backend
+        from tailback.validation import twin_backend
 
         # Before the first run: without a kernel, the user would have waited for nothing.
-        open_backend(TWIN)
+        twin_backend()
     done = []
-    for file, experiment in zip(files, experiments, strict=True):
+    for folder, experiment in zip(sweep.folders_for(files, kept.out), experiments, strict=True):
         show.warnings(scenario.lint(experiment))
-        folder = kept.out / file.stem if kept.out is not None and len(files) > 1 else kept.out
         request = sweep.Request(backend, place.jobs, folder, changes.settings, place.cluster, kept.reuse or ())
         if shown.dry_run:
             _look_ahead(experiment, request, as_json=shown.as_json)
@@ -134,7 +128,7 @@ def _beside_a_kernel(experiment: "Experiment", request: "Request", carried: "Swe
     from tailback.cli import progress, sweeps
 
     with progress.board() as watch:
-        found = validation.twin(experiment, carried, replace(request, backend=TWIN, cluster=None), watch)
+        found = validation.twin(experiment, carried, request, watch)
     sweeps.failed(found.carried)
     return found
 

@@ -146,7 +146,7 @@ def _rows(columns: Mapping[str, Values]) -> Rows:
 
 
 def _plain(values: Values) -> list[int | float | None]:
-    """Its values; whole numbers without a fraction, unknown ones as None."""
+    """The values of a series for JSON: whole numbers without a fraction, unknown ones as None."""
     whole = ((values == np.floor(values)) & (np.abs(values) < 1e15)).tolist()
     known = (~np.isnan(values)).tolist()
     numbers = zip(values.tolist(), whole, known, strict=True)

@@ -97,7 +97,7 @@ def _with_applications(*, call: bool, pages: bool, flows: tuple[int, int]) -> st
 
 
 def carries_data(flow: Traffic) -> bool:
-    """Whether it is a flow, not a ping."""
+    """Whether `flow` carries data, as a ping does not."""
     return kinds.of(flow.kind).carries == "data"
 
 

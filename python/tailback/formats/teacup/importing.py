@@ -591,7 +591,7 @@ def _host(reading: _Reading, hosts: _Hosts, tree: Any) -> str | None:
 
 
 def _control(reading: _Reading, source: str, hosts: _Hosts, tree: Any) -> str | None:
-    """That of the connection, else of all hosts, else what its system has."""
+    """The congestion control of a connection: its own, else that of all hosts, else what its system has."""
     systems = reading.get("TPCONF_host_os", dict)
     own = next((word for word, name in hosts.names.items() if name == source), "")
 

@@ -117,7 +117,7 @@ def _flow(entry: Call, loc: Loc, file: File) -> Streams:
 
 
 def reverse(direction: Direction) -> Direction:
-    """The other way."""
+    """The direction from the target to the source."""
     return Direction(direction.target, direction.source)
 
 

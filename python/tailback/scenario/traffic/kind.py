@@ -99,7 +99,7 @@ class Kind(Struct, frozen=True):
 
     kind: str
     keys: type[Section]
-    """Its keys in the file."""
+    """The keys of this kind of traffic in the file."""
     flow: Callable[[Any, Loc, File], Flow]
     """Converts the keys to a flow."""
     resolved: Callable[[Any, Resolved], Traffic]

@@ -47,7 +47,7 @@ class Echo(Flow, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """Its one name."""
+        """The only name of the ping."""
         return self.names[0]
 
 

@@ -50,7 +50,7 @@ def carried(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """The same experiment in the simulator."""
+    """The experiment of the testbed, run in the simulator."""
     folder = tmp_path_factory.mktemp("simulated")
     (folder / "e.yaml").write_text(EXPERIMENT)
     return tailback.run(folder / "e.yaml", out=folder / "sim")
