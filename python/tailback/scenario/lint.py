@@ -54,8 +54,8 @@ LONG_SKB_NS = 5 * 10**6
 #: A rate in bytes per second.
 BYTES = re.compile(r"(?<![\w.])(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<prefix>[kmgKMG])[bB]ps\b")
 
-#: Short by less than this share of the bandwidth-delay product is as good as the product: whoever computes it in packets
-#: of 1500 bytes, or rounds, means the product.
+#: A queue of this share of the bandwidth-delay product is as good as the product: whoever computes it in packets of
+#: 1500 bytes, or rounds, means the product.
 NEARLY_PRODUCT_PERCENT = 95
 
 #: The controls that turn ECN on by themselves, because marks are what they answer. [linux-6.12 TCP_CONG_NEEDS_ECN]
@@ -76,17 +76,17 @@ WARNINGS: Mapping[str, str] = {
         "in netem, in nanoseconds: `codel target 5` is 5us. Write the unit."
     ),
     "queue-below-bdp": (
-        "A FIFO at the bottleneck holds more than 5 % less than one bandwidth-delay product: rate times round-trip "
-        "time. After each loss, a sender like Reno or CUBIC then leaves the link idle for a while. Give the queue more packets, unless "
-        "you study short buffers."
+        "A FIFO at the bottleneck is more than 5 % shorter than one bandwidth-delay product: rate times round-trip "
+        "time. After each loss, a sender like Reno or CUBIC then leaves the link idle for a while. Give the queue more "
+        "packets, unless you study short buffers."
     ),
     "nothing-passes": (
-        "A link or `netem` loses every packet, or a FIFO has no room for one of full size: no data arrives. To study an "
-        "outage, give the link a `schedule`."
+        "A link or `netem` loses every packet, or a FIFO has no room for one of full size: no data arrives. To study "
+        "an outage, give the link a `schedule`."
     ),
     "no-marks": (
-        "The congestion control answers ECN marks, and no queue discipline on the path of its data marks packets, so it "
-        "behaves as after losses, like Reno. Let the bottleneck mark: `fq_codel`, `codel ecn`, `codel ce_threshold "
+        "The congestion control answers ECN marks, and no queue discipline on the path of its data marks packets, so "
+        "it behaves as after losses, like Reno. Let the bottleneck mark: `fq_codel`, `codel ecn`, `codel ce_threshold "
         "1ms`, `red ... ecn`, `cake`."
     ),
     "queue-bounded-by-tsq": (
@@ -363,7 +363,8 @@ def _unmarked(case: _Case) -> Iterator[_Warning]:
             continue
         roots = [case.devices[case.network.device(*hop)].root for hop in hops]
         if not any(_marks(case, stage) for root in roots if root is not None for stage in root.tree):
-            text = f"`{flow.cc.kind}` answers marks, and no queue discipline on the path of `{flow.names[0]}` marks packets"
+            text = f"`{flow.cc.kind}` answers marks, and no queue discipline marks packets on the path of "
+            text += f"`{flow.names[0]}`"
             remedy = "let the bottleneck mark, such as `codel ecn`, `codel ce_threshold 1ms` or `fq_codel`"
             yield _Warning("no-marks", "warning", flow.loc, text, remedy)
 

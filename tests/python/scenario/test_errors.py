@@ -63,6 +63,29 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  - {ends: [router, server], delay: [1ms, 2ms, 3ms]}",
         "access21.yaml:8: links[1].delay: has 3 elements\n  hint: write one value, or two: [there, back]",
     ),
+    "a list of one value": (
+        UP,
+        "  - {tcp: client -> server, cc: [cubic]}",
+        "access21.yaml:12: traffic[0].cc: is a list, and takes one value\n"
+        "  hint: write the value itself: cc: cubic; several are an axis of `vary`",
+    ),
+    "a list of values": (
+        UP,
+        "  - {tcp: client -> server, cc: [cubic, bbr]}",
+        "access21.yaml:12: traffic[0].cc: is a list, and takes one value\n"
+        '  hint: to run it with each of them, vary it: vary: {"traffic[0].cc": [cubic, bbr]}',
+    ),
+    "a list of numbers of repetitions": (
+        "duration: 40s",
+        "duration: 40s\nrepeat: [3, 5]",
+        "access21.yaml:15: repeat: is a list, and takes one value\n  hint: it is the same for all runs: repeat: 3",
+    ),
+    "an axis of one value": (
+        "duration: 40s",
+        "duration: 40s\nvary: {tsq: 1ms}",
+        "access21.yaml:15: vary.tsq: `1ms` is a single value, not a list\n"
+        "  hint: write a list of values: tsq: [1ms, ...]",
+    ),
     "an unknown key at the top": (
         "duration: 40s",
         "duration: 40s\nmesure: {}",

@@ -258,10 +258,6 @@ measure: {warmup: 5s}
 """
 
 
-def codes(text: str) -> list[str]:
-    return [warning.code for warning in lint(loads(text))]
-
-
 @pytest.mark.parametrize(
     ("old", "new", "code"),
     [
