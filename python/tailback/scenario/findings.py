@@ -60,7 +60,7 @@ def _is_tag(step: str) -> bool:
 def _word(details: ErrorDetails) -> tuple[str, str]:
     context = details.get("ctx", {})
     values = details["input"]
-    if isinstance(values, list) and str(context["message"]).startswith(f"`{shown(values)}`"):
+    if isinstance(values, list) and values and str(context["message"]).startswith(f"`{shown(values)}`"):
         return _listed(details["loc"], values)
     return str(context["message"]), str(context["hint"])
 
@@ -135,6 +135,14 @@ def quoted(value: object) -> str:
     return f"`{shown(value)}`"
 
 
+def _not_a_mapping(details: ErrorDetails) -> tuple[str, str]:
+    names = details["input"]
+    if details["loc"] == ("hosts",) and isinstance(names, list) and names and all(isinstance(n, str) for n in names):
+        written = ", ".join(f"{name}: " for name in names)
+        return "is a list", f"leave it out, for the links name the hosts, or write hosts: {{{written}}}"
+    return _MAPPING(details)
+
+
 _MAPPING = _wrong_type("a mapping", "write it as `key: value` lines, or in braces: {key: value}")
 
 _DESCRIBE: dict[str, Callable[[ErrorDetails], tuple[str, str]]] = {
@@ -145,7 +153,7 @@ _DESCRIBE: dict[str, Callable[[ErrorDetails], tuple[str, str]]] = {
     "int_type": _wrong_type("a whole number", "write a whole number without a unit, such as 4"),
     "bool_type": _wrong_type("true or false", "write true or false"),
     "list_type": _wrong_type("a list", "write it in brackets: [a, b], or as lines that begin with `- `"),
-    "dict_type": _MAPPING,
+    "dict_type": _not_a_mapping,
     "model_type": _MAPPING,
     "model_attributes_type": _MAPPING,
     "greater_than_equal": _out_of_range,
