@@ -42,7 +42,7 @@ _FITS = {"flow": "upload", "from": "client", "to": "server", "dscp": "EF"}
 
 _INGRESS = "let a host before it shape what arrives, such as `wan -> router: cake bandwidth 45mbit ingress`"
 
-_TAIL_DROP = "write `pfifo limit 100`, a FIFO that drops at its tail; `bfifo limit 64kb` counts bytes"
+_TAIL_DROP = "write `pfifo limit 100`, a FIFO that drops at its tail"
 
 NOT_MODELLED: Mapping[str, str] = {
     **dict.fromkeys(("droptail", "drop-tail", "drop_tail", "taildrop", "tail-drop", "fifo"), _TAIL_DROP),

@@ -87,7 +87,7 @@ CASES: dict[str, tuple[str, str, str]] = {
         DEVICE,
         "  client -> router: DropTail limit 100",
         "access21.yaml:10: qdiscs.client -> router: `DropTail` is not a queue discipline\n"
-        "  hint: write `pfifo limit 100`, a FIFO that drops at its tail; `bfifo limit 64kb` counts bytes",
+        "  hint: write `pfifo limit 100`, a FIFO that drops at its tail",
     ),
     "ecn of a flow": (
         UP,
