@@ -34,6 +34,7 @@ def two(words: Sequence[str], where: Sequence[str]) -> tuple[Results, Results]:
         case 2, 0:
             chosen = [(place, list(where)) for place in places]
         case 1, 2:
+            _of_one_axis(places[0], parts)
             chosen = [(places[0], [*where, part]) for part in parts]
         case _:
             raise failures.WrongInput(
@@ -42,6 +43,17 @@ def two(words: Sequence[str], where: Sequence[str]) -> tuple[Results, Results]:
             )
     reference, candidate = (selected(Selection(Path(place), words)) for place, words in chosen)
     return reference, candidate
+
+
+def _of_one_axis(place: str, parts: Sequence[str]) -> None:
+    """Refuses two values that are of different axes: their runs may be the same, or differ in both."""
+    first, second = (part.partition("=")[0].strip() for part in parts)
+    if first != second:
+        raise failures.WrongInput(
+            f"`{first}` and `{second}` are two axes, and two values of one are compared\n"
+            f"  hint: name another value of `{first}`, and hold `{second}` with --where: "
+            f"tailback compare {place} {parts[0]} {first}=OTHER --where {parts[1]}"
+        )
 
 
 def _is_part(word: str) -> bool:

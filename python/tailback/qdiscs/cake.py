@@ -233,5 +233,6 @@ ROW = Discipline(
         added=_added,
     ),
     writer=_words,
+    marks="always",
     shaper="bandwidth",
 )

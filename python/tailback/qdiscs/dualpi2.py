@@ -50,4 +50,5 @@ ROW = Discipline(
             "no_split_gso": "the opposite of `split_gso`",
         },
     ),
+    marks="always",
 )  # fmt: skip

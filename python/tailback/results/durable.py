@@ -63,7 +63,14 @@ def write_file(target: Path, content: bytes) -> None:
 def make_folder(target: Path) -> None:
     """Creates the folder `target` and its parents if they do not exist."""
     with _writing(target):
-        target.mkdir(parents=True, exist_ok=True)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except FileNotFoundError:
+            # Its parents were there or have been made: the file system has no place for folders, as in /proc.
+            raise ResultsUnwritable(
+                f"cannot write `{target}`: no folder can be made there\n"
+                "  hint: choose another place: `--out` of run, `--output` of plot"
+            ) from None
 
 
 def make_subfolder(target: Path) -> None:

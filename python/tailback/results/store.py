@@ -212,7 +212,8 @@ def claim(path: Path, plan: ExperimentPlan) -> Iterator[Store]:
     """
     store = Store(path, plan, plan.identities())
     if not _fits(path, store.identities):
-        raise FolderTaken(f"`{path}` has other content\n  hint: name a folder that does not exist yet with `--out`")
+        what = "is a file, not a folder" if path.is_file() else "has other content"
+        raise FolderTaken(f"`{path}` {what}\n  hint: name a folder that does not exist yet with `--out`")
     durable.make_folder(path)
     with _locked(path):
         _write_head(store)

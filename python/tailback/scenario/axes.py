@@ -177,7 +177,11 @@ def _axis(name: str, values: Node, tree: Node) -> Axis:
 
 
 def _labelled(name: str, values: Node, *, by_name: bool, tree: Node) -> list[tuple[str, Node]]:
-    if not values.items() and not values.entries():
+    is_scalar = not isinstance(values.value, dict | list)
+    if is_scalar and values.text and not by_name:
+        hint = f"write a list of values: {name}: [{shown(values.text)}, ...]"
+        raise _refused(name, values, f"`{shown(values.text)}` is a single value, not a list", hint)
+    if not (values.items() or values.entries() or (is_scalar and values.text)):
         raise _refused(
             name, values, "has no values", "give a list, [cubic, bbr], or labels with values, {A: ..., B: ...}"
         )

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from tailback.scenario import meant
+from tailback.scenario.axes import FIXED
 from tailback.scenario.document import Node, nearest
 from tailback.scenario.errors import Finding
 from tailback.scenario.network import Problem
@@ -42,11 +43,14 @@ def located(problem: Problem, tree: Node) -> Finding:
 
 
 def _problem(details: ErrorDetails) -> Problem:
-    tagged = details["loc"]
-    loc: Loc = tuple(step for step in tagged if not (isinstance(step, str) and _is_tag(step)))
+    loc = _untagged(details["loc"])
     describe = _DESCRIBE.get(details["type"], _other)
     message, hint = describe(details)
     return Problem(loc, message, hint)
+
+
+def _untagged(tagged: Loc) -> Loc:
+    return tuple(step for step in tagged if not (isinstance(step, str) and _is_tag(step)))
 
 
 def _is_tag(step: str) -> bool:
@@ -55,7 +59,26 @@ def _is_tag(step: str) -> bool:
 
 def _word(details: ErrorDetails) -> tuple[str, str]:
     context = details.get("ctx", {})
+    values = details["input"]
+    if isinstance(values, list) and values and str(context["message"]).startswith(f"`{shown(values)}`"):
+        return _listed(details["loc"], values)
     return str(context["message"]), str(context["hint"])
+
+
+def _listed(tagged: Loc, values: list[object]) -> tuple[str, str]:
+    """The error of a list where one value is expected, which means an axis to many."""
+    loc = _untagged(tagged)
+    path = show(loc)
+    if len(values) == 1:
+        return (
+            "is a list, and takes one value",
+            f"write the value itself: {loc[-1]}: {shown(values[0])}; several are an axis of `vary`",
+        )
+    if loc[0] in FIXED:
+        return "is a list, and takes one value", f"it is the same for all runs: {loc[-1]}: {shown(values[0])}"
+    axis = f'"{path}"' if "[" in path else path
+    listed = ", ".join(shown(value) for value in values)
+    return "is a list, and takes one value", f"to run it with each of them, vary it: vary: {{{axis}: [{listed}]}}"
 
 
 def _unknown_key(details: ErrorDetails) -> tuple[str, str]:
@@ -112,6 +135,14 @@ def quoted(value: object) -> str:
     return f"`{shown(value)}`"
 
 
+def _not_a_mapping(details: ErrorDetails) -> tuple[str, str]:
+    names = details["input"]
+    if details["loc"] == ("hosts",) and isinstance(names, list) and names and all(isinstance(n, str) for n in names):
+        written = ", ".join(f"{name}: " for name in names)
+        return "is a list", f"leave it out, for the links name the hosts, or write hosts: {{{written}}}"
+    return _MAPPING(details)
+
+
 _MAPPING = _wrong_type("a mapping", "write it as `key: value` lines, or in braces: {key: value}")
 
 _DESCRIBE: dict[str, Callable[[ErrorDetails], tuple[str, str]]] = {
@@ -122,7 +153,7 @@ _DESCRIBE: dict[str, Callable[[ErrorDetails], tuple[str, str]]] = {
     "int_type": _wrong_type("a whole number", "write a whole number without a unit, such as 4"),
     "bool_type": _wrong_type("true or false", "write true or false"),
     "list_type": _wrong_type("a list", "write it in brackets: [a, b], or as lines that begin with `- `"),
-    "dict_type": _MAPPING,
+    "dict_type": _not_a_mapping,
     "model_type": _MAPPING,
     "model_attributes_type": _MAPPING,
     "greater_than_equal": _out_of_range,

@@ -1,5 +1,8 @@
 """Expands presets and defaults in traffic entries: the flows with their names and start times.
 
+Entries without a `name` that would have one name are numbered in the order of the file, `upload.1` and `upload.2`; a
+preset that shares a name with another entry is named after its test, `rrul.ping`.
+
 `flows: 4` remains one entry here (`Bulk.names` has the four names); presets, which are tests of Flent, become `Bulk`,
 `Echo` and `Datagrams` entries.   [flent tests/tcp_nup.conf, tcp_ndown.conf, tcp_bidirectional.conf, rrul.conf,
 rrul_be.conf, udp_flood.conf, ping.conf]
@@ -18,9 +21,11 @@ marked EF, BK and BE; `rrul_be` has the same without marks, and so have `voip-rr
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -101,15 +106,76 @@ PRESETS: Mapping[str, str] = {
 @cached
 def flows(keys: Keys) -> list[Flow]:
     """All flows of an experiment, in the order of the file."""
-    file = _File(keys)
-    found: list[Flow] = []
-    for index, entry in enumerate(keys.traffic):
-        loc: Loc = ("traffic", index)
-        if isinstance(entry, Preset):
-            found.extend(_preset(keys, loc, entry))
-        else:
-            found.append(kind_of(entry).flow(entry, loc, file))
+    found = [_flows_of(keys, index, entry) for index, entry in enumerate(keys.traffic)]
+    for apart in (_presets_apart, _kinds_apart):
+        for index, name in apart(keys.traffic, found).items():
+            found[index] = _flows_of(keys, index, keys.traffic[index].model_copy(update={"name": name}))
+    return [flow for of_entry in found for flow in of_entry]
+
+
+def _flows_of(keys: Keys, index: int, entry: Section) -> list[Flow]:
+    loc: Loc = ("traffic", index)
+    if isinstance(entry, Preset):
+        return [_of_preset(flow, entry) for flow in _preset(keys, loc, entry)]
+    return [kind_of(entry).flow(entry, loc, _File(keys))]
+
+
+def _of_preset(flow: Flow, entry: Preset) -> Flow:
+    """A flow of a preset, whose name begins with that of the entry, if it has one."""
+    return flow if entry.name is None else replace(flow, names=tuple(f"{entry.name}.{name}" for name in flow.names))
+
+
+Made = Sequence[Sequence[Flow]]
+"""The flows of each entry of `traffic`."""
+
+
+def _presets_apart(entries: Sequence[Section], made: Made) -> dict[int, str]:
+    """Names for presets without one, by index, some of whose flows have names that others have: those of the tests."""
+    clashing = [index for index in _clashing(entries, made) if isinstance(entries[index], Preset)]
+    tests = [entry.preset for index in clashing if isinstance(entry := entries[index], Preset)]
+    return _numbered_apart(dict(zip(clashing, tests, strict=True)), {}, "several")
+
+
+def _kinds_apart(entries: Sequence[Section], made: Made) -> dict[int, str]:
+    """Names for entries without one, by index, that would have those of others: `upload.1`, `upload.2`."""
+    clashing = [index for index in _clashing(entries, made) if not isinstance(entries[index], Preset)]
+    bases = {index: _base(made[index][0].names) for index in clashing}
+    others = [of_entry for index, of_entry in enumerate(made) if index not in bases]
+    return _numbered_apart(bases, _uses(others), "each")
+
+
+def _numbered_apart(
+    bases: Mapping[int, str], taken: Mapping[str, int], which: Literal["each", "several"]
+) -> dict[int, str]:
+    """Each base with the next number that is not taken; with `several`, only those that more than one has."""
+    counts, numbers = Counter(bases.values()), dict.fromkeys(bases.values(), 0)
+    found = {}
+    for index, base in bases.items():
+        if which == "several" and counts[base] == 1:
+            found[index] = base
+            continue
+        numbers[base] = next(number for number in itertools.count(numbers[base] + 1) if f"{base}.{number}" not in taken)
+        found[index] = f"{base}.{numbers[base]}"
     return found
+
+
+def _clashing(entries: Sequence[Section], made: Made) -> list[int]:
+    """The entries without a name that have a name of another entry."""
+    uses = _uses(made)
+    return [
+        index
+        for index, (entry, of_entry) in enumerate(zip(entries, made, strict=True))
+        if "name" not in entry.model_fields_set and any(uses[name] > 1 for flow in of_entry for name in flow.names)
+    ]
+
+
+def _uses(made: Made) -> Counter[str]:
+    return Counter(name for of_entry in made for flow in of_entry for name in flow.names)
+
+
+def _base(names: Sequence[str]) -> str:
+    """The name of an entry without one, from those of its flows."""
+    return names[0] if len(names) == 1 else names[0].rpartition(".")[0]
 
 
 def kind_of(entry: Section) -> traffic.Kind:

@@ -54,6 +54,13 @@ LONG_SKB_NS = 5 * 10**6
 #: A rate in bytes per second.
 BYTES = re.compile(r"(?<![\w.])(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<prefix>[kmgKMG])[bB]ps\b")
 
+#: A queue of this share of the bandwidth-delay product is as good as the product: whoever computes it in packets of
+#: 1500 bytes, or rounds, means the product.
+NEARLY_PRODUCT_PERCENT = 95
+
+#: The controls that turn ECN on by themselves, because marks are what they answer. [linux-6.12 TCP_CONG_NEEDS_ECN]
+NEED_MARKS = ("dctcp",)
+
 #: Titles that say where the bottleneck is.
 LOCAL = re.compile(r"\blocal\b.*bottleneck|bottleneck at the (sender|client)")
 REMOTE = re.compile(r"\bremote\b.*bottleneck|bottleneck at the router|router bottleneck")
@@ -69,9 +76,23 @@ WARNINGS: Mapping[str, str] = {
         "in netem, in nanoseconds: `codel target 5` is 5us. Write the unit."
     ),
     "queue-below-bdp": (
-        "A FIFO at the bottleneck holds less than one bandwidth-delay product: rate times round-trip time. After each "
-        "loss, a sender like Reno or CUBIC then leaves the link idle for a while. Give the queue more packets, unless "
-        "you study short buffers."
+        "A FIFO at the bottleneck is more than 5 % shorter than one bandwidth-delay product: rate times round-trip "
+        "time. After each loss, a sender like Reno or CUBIC then leaves the link idle for a while. Give the queue more "
+        "packets, unless you study short buffers."
+    ),
+    "nothing-passes": (
+        "A link or `netem` loses every packet, or a FIFO has no room for one of full size: no data arrives. To study "
+        "an outage, give the link a `schedule`."
+    ),
+    "no-marks": (
+        "The congestion control answers ECN marks, and no queue discipline on the path of its data marks packets, so "
+        "it behaves as after losses, like Reno. Let the bottleneck mark: `fq_codel`, `codel ecn`, `codel ce_threshold "
+        "1ms`, `red ... ecn`, `cake`."
+    ),
+    "queue-bounded-by-tsq": (
+        "The path has one link, so the only queue is that of the sender, and TCP Small Queues lets each flow keep no "
+        "more than a few packets or milliseconds there. The queue stays short however large it is, as on Linux: no "
+        "bufferbloat. Put the bottleneck behind another host to see a queue that fills, or set `tsq: off`."
     ),
     "burst-above-queue": (
         "A shaper's burst is larger than the queue below it. The queue never fills while the shaper has tokens, and "
@@ -230,6 +251,8 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
     for device in case.keys.qdiscs:
         root = case.device(device).root
         assert root is not None
+        yield from _no_room(case, device, root)
+        yield from _lossy_netem(case, device, root)
         yield from _short_queue(case, device, root)
         yield from _long_burst(case, device, root)
         yield from _large_skbs(case, device, root)
@@ -237,11 +260,14 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
         yield from _netem_at_sender(case, device, root)
         yield from _netem_limit(case, device, root)
     yield from _bbr_on_plain_queue(case)
+    yield from _unmarked(case)
+    yield from _bounded_by_small_queues(case)
     yield from _few_pings(case)
     yield from _slow_start(case)
     yield from _same_starts(case)
     yield from _bottleneck(case)
     for wire in wires(case.keys):
+        yield from _lossy_link(case, wire)
         yield from _lossy_offloads(case, wire)
         yield from _truncated_jitter(wire)
         yield from _short_trace(case, wire)
@@ -287,11 +313,87 @@ def _short_queue(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
     if rate is None or capacity is None or not limited:
         return
     product = rate * max(case.round_trip(flow) for flow in limited) // (8 * 10**9)
-    if capacity < product:
+    if case.frame(device) <= capacity < product * NEARLY_PRODUCT_PERCENT // 100:
         kind = _leaf(root).kind
         text = f"`{kind}` holds {size_word(capacity)}, less than the bandwidth-delay product of {size_word(product)}"
         remedy = f"give it at least {-(-product // case.frame(device))} packets, or expect idle time after each loss"
         yield _Warning("queue-below-bdp", "warning", ("qdiscs", device), text, remedy)
+
+
+def _no_room(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
+    capacity, frame = _buffer(case, device, _leaf(root)), case.frame(device)
+    if capacity is not None and capacity < frame and case.through(device):
+        text = (
+            f"`{_leaf(root).kind}` holds {size_word(capacity)}, which is less than one full-sized frame: it drops data"
+        )
+        remedy = f"give it a limit of at least a frame of {frame} bytes, or one packet"
+        yield _Warning("nothing-passes", "warning", ("qdiscs", device), text, remedy)
+
+
+def _lossy_netem(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
+    if case.through(device) and any(_loses_all(case, stage.options) for stage in root.tree if stage.kind == "netem"):
+        remedy = "give a smaller `loss`; to study an outage, give a link a `schedule`"
+        yield _Warning("nothing-passes", "warning", ("qdiscs", device), "`netem` loses every packet", remedy)
+
+
+def _lossy_link(case: _Case, wire: Wire) -> Iterator[_Warning]:
+    if any(change.loss is not None for change in wire.link.schedule):
+        return
+    there, back = wire.link.ends
+    ways = (f"{there} -> {back}", f"{back} -> {there}")
+    lost = [way for way, options in zip(ways, wire.link.loss, strict=True) if options and _loses_all(case, options)]
+    if lost:
+        text = f"the link loses every packet ({' and '.join(lost)})"
+        remedy = "give a smaller `loss`; to study an outage, change it by a `schedule`"
+        yield _Warning("nothing-passes", "warning", (*wire.place, "loss"), text, remedy)
+
+
+def _loses_all(case: _Case, options: Mapping[str, int]) -> bool:
+    """Whether options of netem lose every packet."""
+    row = next((row for row in case.registry.qdiscs if row.name == "netem"), None)
+    parameter = row.parameter("loss") if row is not None else None
+    return parameter is not None and options.get("loss") == parameter.max
+
+
+def _unmarked(case: _Case) -> Iterator[_Warning]:
+    """A control that answers marks, where nobody marks. Queues of Wi-Fi stations mark by themselves."""
+    for flow in case.bulk:
+        hops = case.network.links_on(*flow.direction)
+        if flow.cc.kind not in NEED_MARKS or any(case.network.hops[link].radio for link, _ in hops):
+            continue
+        roots = [case.devices[case.network.device(*hop)].root for hop in hops]
+        if not any(_marks(case, stage) for root in roots if root is not None for stage in root.tree):
+            text = f"`{flow.cc.kind}` answers marks, and no queue discipline marks packets on the path of "
+            text += f"`{flow.names[0]}`"
+            remedy = "let the bottleneck mark, such as `codel ecn`, `codel ce_threshold 1ms` or `fq_codel`"
+            yield _Warning("no-marks", "warning", flow.loc, text, remedy)
+
+
+def _marks(case: _Case, stage: Qdisc) -> bool:
+    told = case.option(stage, "ecn") == 1 or "ce_threshold" in stage.options
+    return told or qdiscs.of(stage.kind).marks == "always"
+
+
+def _bounded_by_small_queues(case: _Case) -> Iterator[_Warning]:
+    """A path of one link, whose only queue is a FIFO at the sender that TCP Small Queues does not let grow."""
+    for flow in case.bulk:
+        hops = case.network.links_on(*flow.direction)
+        kind = case.first_queue(flow)
+        # Without a discipline in the file, a link with a rate has pfifo_fast.
+        if len(hops) != 1 or (kind is not None and qdiscs.of(kind).queue not in ("one fifo", "fifos")):
+            continue
+        device = case.network.device(*hops[0])
+        rate, capacity = case.rate(device), _capacity_of_first(case, device)
+        product = 0 if rate is None else rate * case.round_trip(flow) // (8 * 10**9)
+        if rate is not None and flow.tsq.kind in ("time", "check") and (capacity is None or capacity > product):
+            text = "TCP Small Queues keeps the only queue of the path, which is the sender's, short"
+            remedy = "to see a queue that fills, put a router between the hosts and the bottleneck behind it"
+            yield _Warning("queue-bounded-by-tsq", "info", flow.loc, text, remedy)
+
+
+def _capacity_of_first(case: _Case, device: str) -> int | None:
+    root = case.devices[device].root
+    return None if root is None else _buffer(case, device, root)
 
 
 def _is_slowest(case: _Case, device: str, flow: Bulk) -> bool:

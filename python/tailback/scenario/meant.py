@@ -50,6 +50,10 @@ _QDISC = "disciplines are beside the links: qdiscs: {client -> router: fq_codel}
 _MEASURE = "write it in `measure`: measure: {warmup: 5s, interval: 100ms, pcap: [client]}"
 _FLOW = "list it in `traffic`: traffic: [{tcp: client -> server}, {ping: client -> server}]"
 _HOST = "give it to a host: hosts: {client: {stack: linux-6.12, sysctl: {net.ipv4.tcp_pacing_ca_ratio: 120}}}"
+_ECN = (
+    "ECN is a sysctl of the host that connects, hosts: {client: {sysctl: {net.ipv4.tcp_ecn: 1}}}, and a discipline has "
+    "to mark, such as `fq_codel` or `codel ecn`"
+)
 _ARROW = "write sender and receiver as the value of the kind: {tcp: client -> server}"
 _STOP = "give the time at which it ends: stop: 35s"
 
@@ -60,6 +64,7 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "warmup warm_up window interval pcap tcp_info capture": _MEASURE,
         "tcp udp ping request page video call game preset": _FLOW,
         "sysctl sysctls stack": _HOST,
+        "ecn tcp_ecn": _ECN,
     },
     "links": {
         "rtt base_rtt": _RTT,
@@ -68,7 +73,9 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "traffic": {
         _ENDS: _ARROW,
         "duration length time": _STOP,
+        "ecn tcp_ecn": _ECN,
     },
+    "hosts": {"ecn tcp_ecn": _ECN},
 }
 """What to do instead where no key is meant, by the section and the words."""
 

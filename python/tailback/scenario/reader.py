@@ -37,15 +37,19 @@ _TOO_LARGE = f"has more than {MAX_VALUES} values or {DEEPEST} levels"
 _MERGE = f"{TAG}merge"
 
 
-def read_file(path: Path, similar: Callable[[], Sequence[str]] = list) -> str:
-    """The text of a file; raises `ScenarioError` if it cannot be read. `similar` names what else may be meant."""
+_LIBRARY = "`tailback list experiment` lists the experiments that come with Tailback"
+
+
+def read_file(path: Path, similar: Callable[[], Sequence[str]] = list, otherwise: str = _LIBRARY) -> str:
+    """The text of a file; raises `ScenarioError` if it cannot be read. `similar` names what else may be meant;
+    `otherwise` is the hint if there is no such file and nothing similar.
+    """
     where = Where(str(path))
     try:
         return read_bounded(path, LARGEST).decode("utf-8-sig")
     except FileNotFoundError:
         close = nearest_hint(str(path), similar())
-        listed = "`tailback list experiment` lists the experiments that come with Tailback"
-        hint = close if close.startswith("did you mean") else listed
+        hint = close if close.startswith("did you mean") else otherwise
         raise _refused(where, "there is no such file", hint) from None
     except IsADirectoryError:
         raise _refused(where, "is a directory", "name the experiment file in it") from None

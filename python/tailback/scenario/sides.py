@@ -94,5 +94,5 @@ def _met(first: Direction, found: Mapping[Direction, str | None], meets: Meeting
 
 
 def called(flow: str) -> str | None:
-    """The direction that the name of a flow says: `up` for `upload` and `upload.3`."""
-    return _CALLED.get(flow.partition(".")[0])
+    """The direction that the name of a flow says: `up` for `upload`, `upload.3` and `rrul.upload.BE`."""
+    return next((_CALLED[word] for word in flow.split(".") if word in _CALLED), None)

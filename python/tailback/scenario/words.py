@@ -42,12 +42,15 @@ _FITS = {"flow": "upload", "from": "client", "to": "server", "dscp": "EF"}
 
 _INGRESS = "let a host before it shape what arrives, such as `wan -> router: cake bandwidth 45mbit ingress`"
 
+_TAIL_DROP = "write `pfifo limit 100`, a FIFO that drops at its tail"
+
 NOT_MODELLED: Mapping[str, str] = {
+    **dict.fromkeys(("droptail", "drop-tail", "drop_tail", "taildrop", "tail-drop", "fifo"), _TAIL_DROP),
     "noqueue": "remove it: the device of a link without a rate has no discipline",
     "ingress": f"{_INGRESS}; `tailback explain ifb` has an example",
     "clsact": f"{_INGRESS}; `tailback explain ifb` has an example",
 }
-"""What to do instead of disciplines that Linux has."""
+"""What to do instead of disciplines that Linux has, or other tools' names for."""
 
 
 class Filter(Struct, frozen=True):
@@ -356,7 +359,7 @@ def _known(kind: str, rows: Sequence[Row], noun: str) -> Row:
     for row in rows:
         if row.name == kind:
             return row
-    hint = NOT_MODELLED.get(kind) or nearest_hint(kind, [row.name for row in rows])
+    hint = NOT_MODELLED.get(kind.lower()) or nearest_hint(kind, [row.name for row in rows])
     raise WordError(f"`{shown(kind)}` is not a {noun}", hint)
 
 

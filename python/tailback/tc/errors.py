@@ -24,6 +24,9 @@ class WordError(ValueError):
 
 def nearest_hint(word: str, known: Sequence[str]) -> str:
     """The hint for an unknown name: the most similar known one, or all of them."""
+    in_other_case = [name for name in known if name.lower() == word.lower()]
+    if in_other_case:
+        return f"did you mean `{in_other_case[0]}`?"
     likely = _likely(word, known)
     # What all names begin with says nothing about which of them is meant: 802.11be is not 802.11n.
     beginning = _common_beginning(likely) if len(likely) > 1 else ""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from fractions import Fraction
 
 from tailback.tc.errors import WordError
@@ -58,15 +59,62 @@ TIME_UNITS: dict[str, Fraction] = {
 PACKET_UNITS: dict[str, Fraction] = {"p": Fraction(1)}
 
 
+#: Units that people write and `tc` does not have, with what they mean.
+_RATES_MEANT = {
+    f"{prefix}{word}": f"{prefix}bit"
+    for prefix in "kmgt"
+    for word in ("", "b", "b/s", "bits", "bit/s", "bits/s", "bits/sec", "bit/sec")
+}
+_TIMES_MEANT = {
+    word: seconds
+    for words, seconds in ((("min", "mins", "minute", "minutes"), 60), (("h", "hour", "hours"), 3600))
+    for word in words
+}
+_PRODUCT = (
+    "there is no unit for bandwidth-delay products: multiply rate and round-trip time; 10mbit × 40ms are 50000b, or 33p"
+)
+
+
+def _rate_meant(number: str, unit: str) -> str | None:
+    word = _RATES_MEANT.get(unit.lower())
+    # A capital B is a byte.
+    return None if word is None or "B" in unit else f"did you mean `{number}{word}`? {RATE_HINT}"
+
+
+def _time_meant(number: str, unit: str) -> str | None:
+    seconds = _TIMES_MEANT.get(unit.lower())
+    if seconds is None:
+        return None
+    return f"did you mean `{time_word(int(Fraction(number) * seconds * 10**9))}`? {TIME_HINT}"
+
+
+def _product_meant(_number: str, unit: str) -> str | None:
+    return _PRODUCT if unit.lower() in ("bdp", "bdps") else None
+
+
 class _Kind:
-    def __init__(self, noun: str, units: dict[str, Fraction], hint: str, likely: tuple[str, ...]) -> None:
-        self.noun, self.units, self.hint, self.likely = noun, units, hint, likely
+    def __init__(
+        self,
+        noun: str,
+        units: dict[str, Fraction],
+        hint: str,
+        likely: tuple[str, ...],
+        meant: Callable[[str, str], str | None],
+    ) -> None:
+        self.noun, self.units, self.hint, self.likely, self.meant = noun, units, hint, likely, meant
+
+    def hint_for(self, text: str) -> str:
+        """The hint for a text that cannot be read."""
+        match = _FOREIGN.fullmatch(text)
+        return (self.meant(match["number"], match["unit"]) if match is not None else None) or self.hint
 
 
-_RATE = _Kind("a rate", RATE_UNITS, RATE_HINT, ("mbit",))
-_SIZE = _Kind("a size", SIZE_UNITS, SIZE_HINT, ("b",))
-_TIME = _Kind("a time", TIME_UNITS, TIME_HINT, ("ms", "s"))
-_PACKETS = _Kind("a number of packets", PACKET_UNITS, PACKETS_HINT, ("p",))
+_FOREIGN = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,15})?)\s*(?P<unit>[a-zA-Z/]{1,10})")
+
+_RATE = _Kind("a rate", RATE_UNITS, RATE_HINT, ("mbit",), _rate_meant)
+_SIZE = _Kind("a size", SIZE_UNITS, SIZE_HINT, ("b",), _product_meant)
+_TIME = _Kind("a time", TIME_UNITS, TIME_HINT, ("ms", "s"), _time_meant)
+_PACKETS = _Kind("a number of packets", PACKET_UNITS, PACKETS_HINT, ("p",), _product_meant)
 
 
 def whole(word: object) -> int | None:
@@ -131,7 +179,7 @@ def _base_units(text: str, kind: _Kind) -> int:
     # Cached, because the configurations of an experiment have most words in common.
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise WordError(f"`{shown(text)}` is not {kind.noun}", kind.hint)
+        raise WordError(f"`{shown(text)}` is not {kind.noun}", kind.hint_for(text))
     if match["sign"] == "-":
         raise WordError(f"`{text}` is negative", f"{kind.noun} is never below zero; {kind.hint}")
     if not match["unit"]:
@@ -139,7 +187,7 @@ def _base_units(text: str, kind: _Kind) -> int:
         raise WordError(f"`{text}` has no unit", f"did you mean {meant}? {kind.hint}")
     factor = kind.units.get(match["unit"].lower())
     if factor is None:
-        raise WordError(f"`{text}` is not {kind.noun}", kind.hint)
+        raise WordError(f"`{text}` is not {kind.noun}", kind.hint_for(text))
     value = int(Fraction(match["number"].rstrip(".")) * factor)
     if value > LARGEST:
         raise WordError(f"`{text}` is too large", f"{kind.noun} must be below 2^63 base units; {kind.hint}")

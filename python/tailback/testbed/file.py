@@ -54,7 +54,13 @@ class Testbed:
 
 def load(path: str | Path) -> Testbed:
     """Reads a testbed file; raises `ScenarioError` with all errors."""
-    return loads(read_file(Path(path)), file=str(path))
+    return loads(read_file(Path(path), otherwise=_ABSENT), file=str(path))
+
+
+_ABSENT = (
+    "name a testbed file, which says the machine of each host: hosts: {client: {address: 192.0.2.1, interfaces: "
+    "{router: eth1}}, ...}; `tailback testbed schema` lists its keys"
+)
 
 
 def loads(text: str, *, file: str = "testbed") -> Testbed:

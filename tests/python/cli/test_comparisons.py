@@ -121,6 +121,15 @@ def test_other_sides_are_refused_with_both_forms(
     assert "tailback compare results/first cc=cubic cc=bbr" in capsys.readouterr().err
 
 
+def test_values_of_two_axes_are_no_two_sides(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    assert tailback(monkeypatch, "compare", two[0], "tsq=1ms", "cc=reno") == 2
+    said = capsys.readouterr().err
+    assert "`tsq` and `cc` are two axes" in said
+    assert f"tailback compare {two[0]} tsq=1ms tsq=OTHER --where cc=reno" in said
+
+
 def test_the_same_results_need_no_repetitions(
     two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:

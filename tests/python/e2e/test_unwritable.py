@@ -90,6 +90,21 @@ def test_an_output_path_that_cannot_be_a_folder_is_reported(out: str, tailback: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["two.yaml"]
 
 
+def test_a_place_without_folders_is_not_taken_for_a_folder_that_was_removed(tailback: Run) -> None:
+    done = tailback("run", "two.yaml", "--out", "/proc/tailback", status=1)
+    assert "cannot write `/proc/tailback`: no folder can be made there\n  hint: choose another place" in done.stderr
+
+
+def test_a_file_as_the_results_folder_is_called_a_file(tailback: Run) -> None:
+    done = tailback("run", "two.yaml", "--out", "two.yaml", status=2)
+    assert "`two.yaml` is a file, not a folder\n  hint: name a folder" in done.stderr
+
+
+def test_a_missing_testbed_file_leads_to_testbeds(tailback: Run) -> None:
+    done = tailback("run", "two.yaml", "--testbed", "missing.yaml", status=2)
+    assert "missing.yaml: there is no such file\n  hint: name a testbed file" in done.stderr
+
+
 def test_a_figure_that_cannot_be_written_is_reported(tailback: Run) -> None:
     tailback("run", "two.yaml", "--out", "out", "--repeat", "1")
     done = tailback("plot", "out", "-o", "two.yaml/figure.png", status=1)

@@ -63,6 +63,69 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  - {ends: [router, server], delay: [1ms, 2ms, 3ms]}",
         "access21.yaml:8: links[1].delay: has 3 elements\n  hint: write one value, or two: [there, back]",
     ),
+    "hosts as a list": (
+        """hosts:
+  client: {stack: linux-6.12, sysctl: {net.ipv4.tcp_pacing_ca_ratio: 120}}
+  router:
+  server: {}
+""",
+        "hosts: [client, router, server]\n",
+        "access21.yaml:2: hosts: is a list\n"
+        "  hint: leave it out, for the links name the hosts, or write hosts: {client: , router: , server: }",
+    ),
+    "an empty list where one value is expected": (
+        "duration: 40s",
+        "duration: 40s\ncc: []",
+        "access21.yaml:15: cc: `[]` is not a congestion control\n  hint: use one of: reno, cubic, bbr",
+    ),
+    "a control in capitals": (
+        "duration: 40s",
+        "duration: 40s\ncc: CUBIC",
+        "access21.yaml:15: cc: `CUBIC` is not a congestion control\n  hint: did you mean `cubic`?",
+    ),
+    "a drop-tail queue": (
+        DEVICE,
+        "  client -> router: DropTail limit 100",
+        "access21.yaml:10: qdiscs.client -> router: `DropTail` is not a queue discipline\n"
+        "  hint: write `pfifo limit 100`, a FIFO that drops at its tail",
+    ),
+    "ecn of a flow": (
+        UP,
+        "  - {tcp: client -> server, stop: 35s, ecn: on}",
+        "access21.yaml:12: traffic[0].ecn: there is no key `ecn` here\n"
+        "  hint: ECN is a sysctl of the host that connects, hosts: {client: {sysctl: {net.ipv4.tcp_ecn: 1}}}, and a "
+        "discipline has to mark, such as `fq_codel` or `codel ecn`",
+    ),
+    "ecn of a host": (
+        "  server: {}",
+        "  server: {ecn: on}",
+        "access21.yaml:5: hosts.server.ecn: there is no key `ecn` here\n"
+        "  hint: ECN is a sysctl of the host that connects, hosts: {client: {sysctl: {net.ipv4.tcp_ecn: 1}}}, and a "
+        "discipline has to mark, such as `fq_codel` or `codel ecn`",
+    ),
+    "a list of one value": (
+        UP,
+        "  - {tcp: client -> server, cc: [cubic]}",
+        "access21.yaml:12: traffic[0].cc: is a list, and takes one value\n"
+        "  hint: write the value itself: cc: cubic; several are an axis of `vary`",
+    ),
+    "a list of values": (
+        UP,
+        "  - {tcp: client -> server, cc: [cubic, bbr]}",
+        "access21.yaml:12: traffic[0].cc: is a list, and takes one value\n"
+        '  hint: to run it with each of them, vary it: vary: {"traffic[0].cc": [cubic, bbr]}',
+    ),
+    "a list of numbers of repetitions": (
+        "duration: 40s",
+        "duration: 40s\nrepeat: [3, 5]",
+        "access21.yaml:15: repeat: is a list, and takes one value\n  hint: it is the same for all runs: repeat: 3",
+    ),
+    "an axis of one value": (
+        "duration: 40s",
+        "duration: 40s\nvary: {tsq: 1ms}",
+        "access21.yaml:15: vary.tsq: `1ms` is a single value, not a list\n"
+        "  hint: write a list of values: tsq: [1ms, ...]",
+    ),
     "an unknown key at the top": (
         "duration: 40s",
         "duration: 40s\nmesure: {}",

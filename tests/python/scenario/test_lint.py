@@ -44,8 +44,8 @@ def test_a_sound_file_has_no_warnings(registry: Registry) -> None:
         ),
         (
             "pfifo limit 1000",
-            "bfifo limit 249999b",
-            "fig.yaml:5: qdiscs.client -> router: warning: `bfifo` holds 249999b, less than the bandwidth-delay "
+            "bfifo limit 237499b",
+            "fig.yaml:5: qdiscs.client -> router: warning: `bfifo` holds 237499b, less than the bandwidth-delay "
             "product of 250000b [queue-below-bdp]\n"
             "  hint: give it at least 166 packets, or expect idle time after each loss",
         ),
@@ -243,6 +243,89 @@ def test_the_product_of_rate_and_delay_is_the_largest_of_the_run() -> None:
 def test_a_short_queue_above_the_bottleneck_of_its_flows_needs_no_warning() -> None:
     queue = PATH.replace("traffic:", "qdiscs: {client -> router: pfifo limit 50}\ntraffic:")
     assert "queue-below-bdp" not in [warning.code for warning in lint(loads(queue.replace(", KEYS", "")))]
+
+
+ROUTED = """\
+links:
+  - {ends: [client, router], rate: 1gbit, delay: 5ms, KEYS}
+  - {ends: [router, server], rate: 10mbit, delay: 5ms}
+qdiscs:
+  router -> server: pfifo limit 100
+traffic:
+  - {tcp: client -> server, cc: cubic, start: 1s}
+duration: 30s
+measure: {warmup: 5s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        (", KEYS", ", loss: 100%", "nothing-passes"),
+        (", KEYS", ", loss: [null, 100%]", "nothing-passes"),
+        (", KEYS", ", loss: 99%", None),
+        (", KEYS", ", schedule: [{at: 10s, loss: 100%}]", None),
+        (", KEYS", ", loss: 100%, schedule: [{at: 1s, loss: 0%}]", None),
+        ("pfifo limit 100", "pfifo limit 0", "nothing-passes"),
+        ("pfifo limit 100", "bfifo limit 1513b", "nothing-passes"),
+        ("pfifo limit 100", "bfifo limit 1514b", "queue-below-bdp"),
+        ("pfifo limit 100", "[netem loss 100%, pfifo limit 100]", "nothing-passes"),
+    ],
+)
+def test_a_path_on_which_nothing_passes_is_reported(old: str, new: str, code: str | None) -> None:
+    text = ROUTED.replace(old, new).replace(", KEYS", "").replace("1gbit, delay: 5ms", "1gbit, delay: 6ms")
+    assert codes(text) == ([] if code is None else [code])
+
+
+@pytest.mark.parametrize(
+    ("discipline", "marked"),
+    [
+        ("pfifo limit 100", False),
+        ("codel", False),
+        ("codel ecn", True),
+        ("codel ce_threshold 1ms", True),
+        ("fq_codel", True),
+        ("fq_codel noecn", False),
+        ("cake bandwidth 10mbit", True),
+        ("dualpi2", True),
+        ("htb rate 9mbit | red limit 400kb min 30kb max 90kb avpkt 1000 burst 55 ecn", True),
+    ],
+)
+def test_a_control_that_needs_marks_is_reported_where_nobody_marks(discipline: str, marked: bool) -> None:
+    text = ROUTED.replace(", KEYS", "").replace("cc: cubic", "cc: dctcp").replace("pfifo limit 100", discipline)
+    assert codes(text) == ([] if marked else ["no-marks"])
+    assert codes(text.replace("dctcp", "cubic")) == []
+
+
+@pytest.mark.parametrize(("packets", "found"), [(17, []), (16, []), (15, ["queue-below-bdp"])])
+def test_a_queue_of_nearly_the_product_is_as_good_as_the_product(packets: int, found: list[str]) -> None:
+    # 25,000 bytes are 16.5 frames of 1514 bytes; 95 % of them are 15.7.
+    assert codes(ROUTED.replace(", KEYS", "").replace("limit 100", f"limit {packets}")) == found
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({}, ["queue-bounded-by-tsq"]),
+        ({"qdiscs: {client -> server: pfifo limit 1000}\n": ""}, ["queue-bounded-by-tsq"]),
+        ({"pfifo limit 1000": "fq_codel"}, []),
+        ({"duration": "tsq: off\nduration"}, []),
+        ({"client, server], rate": "client, r], rate", "delay: 20ms}]": "delay: 20ms}, {ends: [r, server]}]",
+          "-> server: pfifo": "-> r: pfifo"}, []),
+    ],
+)  # fmt: skip
+def test_a_queue_that_small_queues_keep_short_on_a_path_of_one_link_is_explained(
+    changes: dict[str, str], found: list[str]
+) -> None:
+    text = (
+        "links: [{ends: [client, server], rate: 10mbit, delay: 20ms}]\n"
+        "qdiscs: {client -> server: pfifo limit 1000}\n"
+        "traffic: [{tcp: client -> server}]\nduration: 30s\nmeasure: {warmup: 5s}\n"
+    )
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    assert codes(text) == found
+    assert all(warning.severity == "info" for warning in lint(loads(text)))
 
 
 def test_a_trace_shorter_than_the_run_is_reported(tmp_path: Path) -> None:

@@ -40,10 +40,12 @@ def test_hints_know_the_keys_of_every_place() -> None:
 
 
 STUDIED = {
+    "duel": {"no-marks"},
+    "matrix": {"no-marks"},
     "paths": {"adaptive-without-effect", "slow-start-measured"},
     "sysctls": {"few-pings", "large-skbs", "queue-below-bdp", "slow-start-measured"},
 }
-"""Warnings about what files of conformance compare with a kernel on purpose."""
+"""Warnings about what files of conformance compare with a kernel on purpose, `dctcp` over a FIFO among it."""
 
 
 @pytest.mark.parametrize("path", sorted(EXPERIMENTS.rglob("*.yaml")), ids=lambda path: path.stem)

@@ -107,7 +107,7 @@ def test_packets_are_counted_with_a_p() -> None:
         (units.rate, "50%", "`50%` is not a rate", units.RATE_HINT),
         (units.size, "64kbyte", "`64kbyte` is not a size", units.SIZE_HINT),
         (units.size, "1500", "`1500` has no unit", f"did you mean `1500b`? {units.SIZE_HINT}"),
-        (units.time, "5 minutes", "`5 minutes` is not a time", units.TIME_HINT),
+        (units.time, "5 minutes", "`5 minutes` is not a time", f"did you mean `300s`? {units.TIME_HINT}"),
         (units.time, 5, "`5` has no unit", f"did you mean `5ms` or `5s`? {units.TIME_HINT}"),
         (units.time, "-5ms", "`-5ms` is negative", f"a time is never below zero; {units.TIME_HINT}"),
         (units.time, "9" * 25 + "s", f"`{'9' * 25}s` is too large", "a time must be below 2^63 base units; "),
@@ -155,3 +155,28 @@ def test_any_word_is_read_or_refused(read: Callable[[object], int], word: object
 def test_another_number_is_not_taken_for_a_slip(word: str, known: list[str]) -> None:
     assert nearest_hint(word, known) == f"use one of: {', '.join(known)}"
     assert nearest_hint("linus-5.0", ["linux-5.0"]) == "did you mean `linux-5.0`?"
+
+
+@pytest.mark.parametrize(
+    ("read", "word", "hint"),
+    [
+        (units.rate, "10M", "did you mean `10mbit`?"),
+        (units.rate, "1.5 Gb/s", "did you mean `1.5gbit`?"),
+        (units.rate, "10Mbit/s", "did you mean `10mbit`?"),
+        (units.rate, "10MB/s", "write it as tc does"),
+        (units.time, "1h", "did you mean `3600s`?"),
+        (units.time, "1.5min", "did you mean `90s`?"),
+        (units.time, "1m", "write a number and"),
+        (units.packets, "2bdp", "there is no unit for bandwidth-delay products"),
+        (units.size, "2BDP", "there is no unit for bandwidth-delay products"),
+    ],
+)
+def test_a_unit_of_other_tools_leads_to_that_of_tc(read: Callable[[object], int], word: str, hint: str) -> None:
+    with pytest.raises(WordError) as refused:
+        read(word)
+    assert refused.value.hint.startswith(hint)
+
+
+def test_a_name_in_other_letters_leads_to_the_name() -> None:
+    assert nearest_hint("FQ_CoDel", ["codel", "fq_codel"]) == "did you mean `fq_codel`?"
+    assert nearest_hint("BBR", ["reno", "bbr", "bbr2"]) == "did you mean `bbr`?"

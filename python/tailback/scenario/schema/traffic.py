@@ -64,6 +64,11 @@ class Preset(Section):
         description="The host that runs the test and its peer; uploads go from the first to the second.",
         examples=[["client", "server"]],
     )
+    name: Name | None = Field(
+        None,
+        description="Name in tables: its flows are NAME.upload.1, NAME.ping and so on. Default: the flows' own names; "
+        "if another entry has one of them, the name of the test.",
+    )
     flows: Annotated[int, Field(ge=1, le=100_000), number_schema(minimum=1, maximum=100_000)] = Field(
         defaults.FLOWS,
         description="Connections of tcp_nup and tcp_ndown; of responsiveness, each way: one more per second.",
