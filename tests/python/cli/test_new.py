@@ -10,6 +10,7 @@ import pytest
 
 from command import in_process
 from tailback import scenario, starters
+from tailback.analysis.differences import fewest
 
 
 def test_the_test_of_a_new_control_passes(tmp_path: Path) -> None:
@@ -55,6 +56,12 @@ def test_an_experiment_to_start_with_runs_without_warnings(kind: str, tmp_path: 
     assert {finding.code for finding in scenario.lint(found) if finding.severity == "warning"} == expected
     done = in_process("run", path, "--set", "vary=null", "--set", "repeat=1", "--out", tmp_path / "out")
     assert found.title in done.stdout
+
+
+@pytest.mark.parametrize("kind", starters.EXPERIMENTS)
+def test_an_experiment_to_start_with_has_repetitions_enough_to_decide(kind: str, tmp_path: Path) -> None:
+    (path,) = starters.experiment(kind, tmp_path / "mine.yaml")
+    assert scenario.load(path).configurations[0].keys.repeat.max >= fewest()
 
 
 def test_an_experiment_is_written_by_its_name(tmp_path: Path) -> None:

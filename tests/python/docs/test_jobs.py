@@ -23,7 +23,7 @@ TABLES = {
 }
 """The axes and the metrics of the table that a page prints, as rows and columns of the summary."""
 
-PRINTED = 0.04
+PRINTED = 0.03
 """Relative error of a number that is printed with two digits."""
 
 
@@ -54,7 +54,7 @@ def printed(page: str) -> list[list[str]]:
 @pytest.mark.parametrize("page", ["responsiveness", "video", pytest.param("load", marks=pytest.mark.campaign)])
 def test_the_table_of_a_page_has_the_means_of_its_runs(page: str, tmp_path: Path) -> None:
     axes, metrics = TABLES[page]
-    jobs.execute([f"tailback new {page}", f"tailback run {page}.yaml --set repeat=5"], tmp_path)
+    jobs.execute(jobs.commands(page)[:2], tmp_path)
     means = tailback.open(tmp_path / "results" / page).summary.groupby(axes, sort=False)[metrics].mean()
     shown = {label.strip(" `"): re.findall(r"[0-9.]+", " ".join(cells)) for label, *cells in printed(page)}
     measured = {label: rows.to_numpy().ravel() for label, rows in means.groupby(level=0, sort=False)}
