@@ -98,10 +98,10 @@ def _unsteady(done: SweepResult) -> None:
         largest = max(abs(share) for _, found in late for share in found.values())
         latest = max(summary["steady_from_s"][name] for summary, found in late for name in found)
         stderr().print(
-            f"warm-up: {len(late)} of {counted(len(complete), 'run')} had not settled when the measurement window "
-            f"began, which moves a mean by up to {largest:.0%}\n"
-            f"  hint: raise `measure.warmup` so that the window begins at {latest:g} s; "
-            "`warm_up_bias` in `summary.json` has each run",
+            f"warm-up: in {len(late)} of {counted(len(complete), 'run')} goodput or TCP RTT was not yet steady when "
+            f"the measurement window began. This changes a mean by up to {largest:.0%}\n"
+            f"  hint: raise `measure.warmup` until the window begins at {latest:g} s; `warm_up_bias` in the "
+            "`summary.json` of a run has the change of each mean",
         )
 
 

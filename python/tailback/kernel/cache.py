@@ -85,7 +85,7 @@ def find_kernel(name: str = STOCK) -> Kernel:
         if kernel.manifest.name == name or (len(name) >= 6 and kernel.manifest.digest.startswith(name)):
             return kernel
     if name == STOCK:
-        raise KernelMissing("no kernel has been built\n  hint: build one, about two minutes: tailback kernel build")
+        raise KernelMissing("no kernel has been built\n  hint: build one, about four minutes: tailback kernel build")
     known = ", ".join(sorted({f"`{kernel.manifest.name}`" for kernel in found})) or "none"
     build = f"tailback kernel build --source DIR --name {name}"
     raise KernelMissing(f"there is no kernel `{name}`\n  hint: use one of {known}, or build it: {build}")

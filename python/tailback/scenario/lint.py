@@ -126,8 +126,8 @@ WARNINGS: Mapping[str, str] = {
         "often or measure for longer."
     ),
     "slow-start-measured": (
-        "The measurement window begins during slow start. Averages then mix the start of the flows with their steady "
-        "state. Set `measure.warmup`, unless you study the start."
+        "The measurement window begins when slow start may not be over. Means then include both the start of the flows "
+        "and their steady state. Set `measure.warmup`, unless you study the start."
     ),
     "repetitions-alike": (
         "All flows start at the same times in every repetition, so repetitions hardly differ, and intervals computed "
@@ -544,9 +544,9 @@ def _slow_start(case: _Case) -> Iterator[_Warning]:
     start, _ = case.window
     if start < over:
         begins = (
-            f"{time_word(start - first)} after the flows, during slow start"
+            f"{time_word(start - first)} after the first flow starts, when slow start may not be over"
             if start >= first
-            else f"{time_word(first - start)} before the flows that last"
+            else f"{time_word(first - start)} before the first bulk flow starts"
         )
         measure = case.keys.measure
         remedy = (

@@ -46,11 +46,11 @@ SYSCTLS: tuple[Sysctl, ...] = (
     Sysctl("net.ipv4.tcp_slow_start_after_idle", "flag", "1", "cwnd decays after an idle time of one RTO"),
     Sysctl(
         "net.ipv4.tcp_no_metrics_save", "flag", "1",
-        "0, as in Linux: a connection leaves RTT, reordering and, before 5.6, ssthresh to later ones to the same host",
+        "0, as in Linux: a host saves a connection's RTT, reordering and (before 5.6) ssthresh for later connections",
     ),
     Sysctl(
         "net.ipv4.tcp_no_ssthresh_metrics_save", "flag", "1",
-        "0: it leaves ssthresh since 5.6, too, if tcp_no_metrics_save is 0",
+        "0: a host saves ssthresh since 5.6, too, if tcp_no_metrics_save is 0",
     ),
     Sysctl(
         "net.core.txrehash", "flag", "1",

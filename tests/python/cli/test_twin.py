@@ -58,7 +58,7 @@ def test_configurations_that_the_kernel_refuses_are_left_out(file: Path, monkeyp
 
 def test_without_a_kernel_nothing_is_run(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> None:
-        raise KernelMissing("no kernel has been built\n  hint: build one, about two minutes: tailback kernel build")
+        raise KernelMissing("no kernel has been built\n  hint: build one, about four minutes: tailback kernel build")
 
     kernel_is(monkeypatch, missing)
     done = in_process("run", file, *CONTROL, "--twin", "--out", "out", status=2)

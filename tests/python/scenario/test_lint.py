@@ -77,20 +77,20 @@ def test_a_sound_file_has_no_warnings(registry: Registry) -> None:
         (
             "warmup: 5s",
             "warmup: 500ms",
-            "fig.yaml:10: measure: warning: the measurement window begins 500ms after the flows, during slow start "
-            "[slow-start-measured]\n  hint: set `measure.warmup` to 1s or more",
+            "fig.yaml:10: measure: warning: the measurement window begins 500ms after the first flow starts, "
+            "when slow start may not be over [slow-start-measured]\n  hint: set `measure.warmup` to 1s or more",
         ),
         (
             "warmup: 5s",
             "window: [1500ms, 30s]",
-            "fig.yaml:10: measure: warning: the measurement window begins 500ms after the flows, during slow start "
-            "[slow-start-measured]\n  hint: begin `measure.window` at 2s or later",
+            "fig.yaml:10: measure: warning: the measurement window begins 500ms after the first flow starts, "
+            "when slow start may not be over [slow-start-measured]\n  hint: begin `measure.window` at 2s or later",
         ),
         (
             "duration: 30s\nmeasure: {warmup: 5s}",
             "  - {tcp: client -> server, name: few, size: 10kb, arrivals: poisson 1/s}\nduration: 30s\n"
             "measure: {warmup: 500ms}",
-            "fig.yaml:11: measure: warning: the measurement window begins 500ms before the flows that last "
+            "fig.yaml:11: measure: warning: the measurement window begins 500ms before the first bulk flow starts "
             "[slow-start-measured]\n  hint: set `measure.warmup` to 2s or more",
         ),
         (

@@ -42,7 +42,7 @@ class Which(Struct, frozen=True):
 @app.command()
 @grouped
 def build(which: Which) -> None:
-    """Build a kernel for virtual time (about two minutes). A kernel that exists is not built again."""
+    """Build a kernel for virtual time (about four minutes on two cores). A kernel that exists is not built again."""
     from tailback import kernel
     from tailback.cli import show
 
