@@ -59,7 +59,7 @@ def test_the_table_of_a_page_has_the_means_of_its_runs(page: str, tmp_path: Path
     shown = {label.strip(" `"): re.findall(r"[0-9.]+", " ".join(cells)) for label, *cells in printed(page)}
     measured = {label: rows.to_numpy().ravel() for label, rows in means.groupby(level=0, sort=False)}
     for label, numbers in measured.items():
-        assert [float(number) for number in shown[label.replace("%", " %")]] == pytest.approx(numbers, rel=PRINTED)
+        assert [float(number) for number in shown[f"{label}".replace("%", " %")]] == pytest.approx(numbers, rel=PRINTED)
 
 
 def test_the_readme_says_how_many_jobs_there_are_and_how_many_commands_they_take() -> None:
