@@ -14,8 +14,8 @@ between order statistics. `goodput_mbps` has `total`, `up`, `down`, and a value 
 are absent, never 0. Keys in brackets refer to [references/sources.toml](../references/sources.toml).
 
 `--metric`, bounds and questions take a name or a key of this page, with a statistic of the samples (`ping p99.9`; by
-default the median), or a path of `summary.json`. Where each flow, device or direction has a value of its own (`udp_loss`,
-`sojourn_ms`), they take the worst: the highest loss, delay or utilisation, the lowest rating or MOS.
+default the median), or a path of `summary.json`. Where each flow, device or direction has a value of its own
+(`udp_loss`, `sojourn_ms`), they take the worst: the highest loss, delay or utilisation, the lowest rating or MOS.
 """
 
 
