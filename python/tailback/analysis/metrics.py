@@ -96,7 +96,9 @@ def tcp_rtt_samples(tcp_info: Columns, window: Window) -> Samples:
 
 
 def cwnd_samples(tcp_info: Columns, window: Window) -> dict[str, Samples]:
-    """Congestion windows in segments (`tcpi_snd_cwnd`) of each flow, each time it was sampled in the window."""
+    """Congestion windows in segments (`tcpi_snd_cwnd`) of each flow, each time it was sampled in the window. The column
+    `cwnd p50` of tables is the median over the flows of the median of each.
+    """
     inside = window.samples(tcp_info)
     windows = grouped(inside.words("flow")).split(inside.numbers("snd_cwnd"))
     return {flow: known(values) for flow, values in windows.items()}

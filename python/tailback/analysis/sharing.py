@@ -52,10 +52,10 @@ def _fairness(flows: Columns, window: Window, bin_ns: int) -> list[tuple[float, 
 
 
 def convergence_times(flows: Columns, end_ns: int, bin_ns: int) -> dict[str, float]:
-    """Convergence time in s of each flow that starts while another flow has been active for at least 2 s. It begins
-    with the first byte that the receiver of the new flow reads. It ends with the first sliding window from which Jain's
-    index of all active flows stays at 0.9 or above for 5 s, or until the next flow starts or stops, if that is sooner.
-    A flow that does not converge has no value.
+    """Convergence time in s of each flow that starts while another flow that it competes with (see Jain's index) has
+    been active for at least 2 s. It begins with the first byte that the receiver of the new flow reads. It ends with
+    the first sliding window from which Jain's index of all active flows that compete stays at 0.9 or above for 5 s, or
+    until the next of them starts or stops, if that is sooner. A flow that does not converge has no value.
     """
     first, last = _present(flows)
     joining = _joining(first, last)

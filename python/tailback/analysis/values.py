@@ -386,12 +386,16 @@ def opinion(run: Measured) -> dict[str, float] | None:
 
 
 def convergence(run: Measured) -> dict[str, float] | None:
-    """Convergence times of flows that start while others are active."""
+    """Convergence times of flows that start while others that compete with them are active."""
     if "flows" not in run.tables or not len(run.tables["flows"]):
         return None
-    endless = frozenset(run.measure.tcp_flows) - frozenset(run.measure.sized_flows)
-    tcp = _only(run.tables["flows"], endless)
-    times = sharing.convergence_times(tcp, run.window.end_ns, run.measure.bin_ns) if len(tcp) else {}
+    sized = frozenset(run.measure.sized_flows)
+    times: dict[str, float] = {}
+    for group in run.measure.competing:
+        endless = frozenset(group) - sized
+        if len(endless) > 1:
+            tcp = _only(run.tables["flows"], endless)
+            times |= sharing.convergence_times(tcp, run.window.end_ns, run.measure.bin_ns)
     return metrics.rounded_each(times) or None
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -146,3 +147,17 @@ def test_a_mark_is_of_the_discipline_of_its_device_and_of_an_aqm_on_a_radio() ->
     measure = Measure(Window(10**9, 2 * 10**9), 10**8, (), (), {})
     found = values.marks_by(Measured({"events": Table.of(events), "qdisc": qdisc}, {}, measure))
     assert found == {"a -> b": {"fq_codel": 2}, "ap -> air": {"aqm": 1}}
+
+
+def test_a_flow_converges_with_those_that_it_competes_with_and_not_with_others() -> None:
+    def convergence(*competing: tuple[str, ...]) -> dict[str, float] | None:
+        names = [*["old"] * 200, *["new"] * 120]
+        times = [*np.arange(0.1, 20.05, 0.1), *np.arange(8.1, 20.05, 0.1)]
+        received = [*[1000] * 80, *[500] * 120, *[500] * 120]
+        flows = Table.of({"t": np.round(times, 1), "flow": names, "bytes": received})
+        measure = Measure(Window(0, 20 * SECOND), SECOND // 10, ("old", "new", "idle"), (), {}, competing)
+        return values.convergence(Measured({"flows": flows}, {}, measure))
+
+    assert set(convergence(("old", "new", "idle")) or {}) == {"new"}
+    assert convergence(("old", "idle"), ("new",)) is None
+    assert convergence(("idle", "still")) is None
