@@ -94,10 +94,10 @@ WORDS: Mapping[str, str] = {
     ),
     "l4s": (
         "Low latency, low loss and scalable throughput, an architecture of the IETF. Senders that cut their rate in "
-        "proportion to the share of ECN marks say so by ECT(1) in their packets, and a discipline marks these "
-        "early, in a queue of their own. `dualpi2` is that discipline. No control here sends ECT(1): `dctcp` cuts "
-        "in proportion, but sends ECT(0) as Linux's does, which `dualpi2` takes for classic; `codel ce_threshold "
-        "1ms` marks it early.\n\n"
+        "proportion to the share of ECN marks say so by ECT(1) in their packets, and a discipline of two coupled "
+        "queues marks these early, in a queue of their own; `tailback list qdisc` has it. No control here sends "
+        "ECT(1): `dctcp` cuts in proportion, but sends ECT(0) as Linux's does, which is the mark of classic "
+        "senders; `codel ce_threshold 1ms` marks it early.\n\n"
         "Source: [rfc9331 §4], [rfc9332]"
     ),
     "mos": (
