@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -21,8 +22,10 @@ from matplotlib.figure import Figure
 
 from tailback import plots, scenario
 from tailback.analysis.intervals import t_interval
+from tailback.analysis.rows import records
 from tailback.plots import heatmap, labels, style
 from tailback.results import Results, RunFolder
+from tailback.results.provenance import tailback_version
 from tailback.scenario import CoreRegistry, Experiment, own_controls
 from tailback.tc import units
 from tailback.tc.errors import WordError
@@ -161,6 +164,25 @@ def matrix(results: Results) -> pd.DataFrame:
         {"control": one, AGAINST: other, **_summary(shares[one, other])}
         for one in names for other in names if (one, other) in shares
     ])  # fmt: skip
+
+
+def document(results: Results, title: str) -> dict[str, Any]:
+    """`{"tailback", "title", "dir", "duels": [{"control", "against", "n", "share", "interval", "goodput_mbps"}]}`: the
+    mean share of `control` (0 to 1) over n repetitions with its 95 % interval, which is absent with one, and the
+    goodput of both flows.
+    """
+    rows = [
+        {
+            "control": row["control"],
+            AGAINST: row[AGAINST],
+            "n": row["n"],
+            "share": row["mean"],
+            **({} if math.isnan(row["low"]) else {"interval": [row["low"], row["high"]]}),
+            "goodput_mbps": row["goodput"],
+        }
+        for row in records(matrix(results))
+    ]
+    return {"tailback": tailback_version(), "title": title, "dir": str(results.path), "duels": rows}
 
 
 def _share(run: RunFolder) -> tuple[float, float]:

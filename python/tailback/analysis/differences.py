@@ -5,7 +5,8 @@ its 95 % interval: percentiles of 9999 bootstrap means, expanded for a small num
 taken at Φ(−√(n/(n−1)) · t) instead of 2.5 %, where t is the 97.5 % quantile of Student's t with n − 1 degrees of
 freedom [hesterberg2015 §5.3]; without that, the interval of five pairs would cover the true mean in 82 of 100 cases. A
 bootstrap mean never leaves the range of the samples, so the interval of fewer than five pairs covers the mean less
-often than nominal: at most 1 − 2^(1−n), which is 50, 75, 87 % for two to four pairs. One pair gives no interval.
+often than nominal: at most 1 − 2^(1−n), which is 50, 75, 87 % for two to four pairs. One pair gives no interval. In
+tables an interval ends where the possible values of the metric end, seen from the mean of the reference: −100 %.
 
 Effect = difference of the means in units of the pooled standard deviation over repetitions, √((s₁² + s₂²)/2)
 [cohen1988 §2.2]; not a number if repetitions do not differ.
@@ -33,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from tailback.analysis.equivalence import interval_of_means
 from tailback.analysis.metric import Metric, Number, Read, Summary, Test
@@ -311,8 +312,20 @@ def _mean(values: Values) -> float:
     return float(np.mean(known)) if len(known) else NAN
 
 
+def _possible(found: Difference, metric: Metric) -> Difference:
+    """The difference with intervals that end where the possible values of the metric end, seen from the reference: no
+    more than 100 % can be lost. An unknown end stays unknown.
+    """
+    ends = {name: getattr(found, name) for name in ("low", "high", "least", "most")}
+    if metric.least is not None:
+        ends = {name: max(end, metric.least - found.reference) for name, end in ends.items()}
+    if metric.most is not None:
+        ends = {name: min(end, metric.most - found.reference) for name, end in ends.items()}
+    return replace(found, **ends)
+
+
 def _row(group: _Group, p: float | None) -> dict[str, Any]:
     compared = METRICS[group.metric]
-    found = difference(group.reference, group.candidate, group.test, p)
+    found = _possible(difference(group.reference, group.candidate, group.test, p), compared.metric)
     head = {"configuration": group.configuration, "metric": group.metric}
     return {**head, "title": compared.title, "unit": compared.metric.unit, **asdict(found)}

@@ -13,7 +13,7 @@ from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import Column
 from tailback.analysis.rows import records
 from tailback.analysis.sensitivity import Sensitivity
-from tailback.analysis.tradeoffs import Answer, Candidate, Number
+from tailback.analysis.tradeoffs import RELEVANT, SIGNIFICANT, Answer, Candidate, Number
 from tailback.cli.console import counted, emit
 
 MOST = {"high": "most", "low": "least"}
@@ -96,7 +96,8 @@ def _sentences(each: Recommendation) -> list[str]:
         alike = [f"    {_described(other, given)}" for other in answer.alike[:MAX_EQUIVALENT]]
         more = [f"    and {len(answer.alike) - MAX_EQUIVALENT} more"] if len(answer.alike) > MAX_EQUIVALENT else []
         lines += [
-            f"  settings whose {answer.wanted.title} differs only by chance or by less than half a percent:",
+            f"  no difference of {answer.wanted.title} was found with (Welch's test: p ≥ {SIGNIFICANT:g}; or below "
+            f"{100 * RELEVANT:g} %):",
             *alike,
             *more,
         ]

@@ -29,7 +29,9 @@ WORDS: Mapping[str, str] = {
     "bufferbloat": (
         "High latency under load, because large buffers before a slow link are full. TCP fills any buffer until a "
         "packet is dropped or marked. Remedies are AQM and fair queueing (`fq_codel`, `cake`), small limits below "
-        "TCP (TSQ) and controls that keep queues short (`bbr`). Try it: `tailback new home-link`."
+        "TCP (TSQ) and controls that keep queues short (`bbr`). Try it: `tailback new home-link`, `tailback new "
+        "lab`.\n\n"
+        "Source: [rfc8289 §1]"
     ),
     "ce": "Congestion experienced: the ECN mark that a queue discipline sets in a packet instead of dropping it.",
     "cwnd": (
@@ -48,6 +50,14 @@ WORDS: Mapping[str, str] = {
         "Explicit congestion notification: a discipline marks packets (CE) instead of dropping them, and the "
         "receiver tells the sender."
     ),
+    "fairness": (
+        "How evenly flows share a bottleneck. Controls of one kind at one round-trip time mostly share evenly "
+        "behind a FIFO; a longer round-trip time or a more cautious control gets less. Fair queueing (`fq_codel`, "
+        "`cake`) serves flows in turn, whatever their controls do. Jain's index is one number for it: 1 if all are "
+        "equal, 1/n if one of n has everything. See it: `run --by flow`, `plot -p shares`, `tailback duel cubic "
+        "bbr`, `tailback new sharing`, `tailback new parking-lot`.\n\n"
+        "Source: [rfc5166 §2.3]"
+    ),
     "fct": "Flow completion time: from connect() to the last acknowledged byte of a flow of a given size.",
     "gro": "Generic receive offload: the receiver joins segments that arrive together before TCP sees them.",
     "gso": "Generic segmentation offload: TCP hands down buffers of several segments, which are cut before the card.",
@@ -62,8 +72,33 @@ WORDS: Mapping[str, str] = {
         "      wan -> modem: cake bandwidth 9mbit dual-srchost      # egress\n"
         "      wan -> router: cake bandwidth 45mbit ingress dual-dsthost    # what arrives, as on ifb"
     ),
+    "hystart": (
+        "Hybrid slow start: it ends slow start before the buffer overflows. It does so when the ACKs of a round "
+        "come as a train as long as the path, or when the round-trip time grows. Without it slow start ends by "
+        "losing up to a window. CUBIC has it switched on; `cc: cubic hystart 0` switches it off.\n\n"
+        "Source: [hystart], [linux-6.12 tcp_cubic.c hystart_update]"
+    ),
+    "incast": (
+        "Many servers answer one client at the same moment, and the port of its switch overflows. Flows lose whole "
+        "windows, wait for a retransmission timeout of 200 ms where the path has 0.1 ms, and goodput collapses. "
+        "Remedies are marks at a short queue (`dctcp` over `codel ce_threshold 80us`), a larger buffer, or a "
+        "shorter timeout. Try it: `tailback new datacenter`.\n\n"
+        "Source: [rfc8257 §1]"
+    ),
+    "jain": (
+        "Jain's fairness index of goodputs x: (Σx)² / (n · Σx²), 1 if all n flows get the same, 1/n if one gets "
+        "everything. 0.9 with two flows is two thirds against one third.\n\nSource: [jain1984]"
+    ),
     "jitter": (
         "Variation of delay: of a link (`jitter` in netem's words), of the start of flows, or of a call's packets."
+    ),
+    "l4s": (
+        "Low latency, low loss and scalable throughput, an architecture of the IETF. Senders that cut their rate in "
+        "proportion to the share of ECN marks say so by ECT(1) in their packets, and a discipline of two coupled "
+        "queues marks these early, in a queue of their own; `tailback list qdisc` has it. No control here sends "
+        "ECT(1): `dctcp` cuts in proportion, but sends ECT(0) as Linux's does, which is the mark of classic "
+        "senders; `codel ce_threshold 1ms` marks it early.\n\n"
+        "Source: [rfc9331 §4], [rfc9332]"
     ),
     "mos": (
         "Mean opinion score of a call, from 1 (bad) to 4.5, estimated from loss and delay by the E-model of ITU-T "

@@ -1,7 +1,7 @@
 """Lists the rows of the registries. Each listing imports only its own registry, because imports are slow."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tailback.algorithms import CoreRegistry
 from tailback.cli.failures import WrongInput
@@ -34,6 +34,16 @@ def listed(kind: str | None) -> Listing:
     if kind not in listings:
         raise WrongInput(f"`{kind}` cannot be listed\n  hint: {nearest_hint(kind, list(listings))}")
     return listings[kind][1]()
+
+
+def document(kind: str | None, rows: Listing) -> dict[str, Any]:
+    """`{"tailback", "kind", "names": [{"name", "text"}]}`; without a kind, the names are those of
+    the kinds.
+    """
+    from tailback.results.provenance import tailback_version
+
+    names = [{"name": name, "text": text} for name, text in rows]
+    return {"tailback": tailback_version(), **({} if kind is None else {"kind": kind}), "names": names}
 
 
 def _stacks() -> Listing:

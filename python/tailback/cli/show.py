@@ -77,6 +77,31 @@ def checked(file: Path, runs: int) -> None:
     line(f"{file}: ok, {counted(runs, 'run')}")
 
 
+def check_document(file: Path, runs: int, found: "Iterable[LintWarning]") -> dict[str, Any]:
+    """`{"tailback", "file", "runs", "findings": [{"code", "severity", "file", "line", "key", "text", "hint"}]}`; an
+    unknown line is absent.
+    """
+    from tailback.results.provenance import tailback_version
+
+    return {
+        "tailback": tailback_version(),
+        "file": str(file),
+        "runs": runs,
+        "findings": [
+            {
+                "code": each.code,
+                "severity": each.severity,
+                "file": each.where.file,
+                **({} if each.where.line is None else {"line": each.where.line}),
+                "key": each.path,
+                "text": each.text,
+                "hint": each.remedy,
+            }
+            for each in found
+        ],
+    }
+
+
 def names(rows: Iterable[tuple[str, str]]) -> None:
     """Prints names with one line of description each."""
     # Imported here, because `tailback check` prints no table and starts more quickly without.

@@ -183,3 +183,15 @@ def test_too_few_repetitions_are_said_to_be_too_few() -> None:
     assert fewest() == 4
     assert difference(values(1, 2, 3), values(8, 9, 10)).p >= SIGNIFICANT
     assert difference(values(1, 2, 3, 4), values(8, 9, 10, 11)).p < SIGNIFICANT
+
+
+def test_an_interval_ends_where_everything_is_lost() -> None:
+    summaries = [
+        SummaryPair(0, {**SUMMARY, "retransmits": there, "jain": 0.98}, {**SUMMARY, "retransmits": 0, "jain": jain})
+        for there, jain in ((1, 0.999), (1, 0.99), (2, 1.0), (3, 0.98), (4, 0.97))
+    ]
+    table = differences(paired_metrics(summaries)).set_index("metric")
+    lost = table.loc["retransmits"]
+    assert lost["relative"] == -1
+    assert (lost["low"], lost["least"]) == (-lost["reference"], -lost["reference"])
+    assert -lost["reference"] < lost["high"] < 0

@@ -262,3 +262,31 @@ def test_a_reader_that_closes_the_pipe_causes_no_traceback(file: Path) -> None:
     assert done.stdout.startswith("fq_codel")
     assert "Traceback" not in done.stderr
     assert file.exists()
+
+
+def test_check_prints_its_findings_as_one_document(file: Path) -> None:
+    done = in_process("check", file, "--set", "links[0].loss=100%", "--json")
+    assert done.stderr == ""
+    found = json.loads(done.stdout)
+    assert list(found) == ["tailback", "file", "runs", "findings"]
+    assert (found["file"], found["runs"]) == (str(file), 8)
+    lossy = next(each for each in found["findings"] if each["code"] == "nothing-passes")
+    assert lossy["severity"] == "warning"
+    assert (lossy["file"], lossy["key"]) == ("--set links[0].loss=100%", "links[0].loss")
+    assert lossy["text"].startswith("the link loses every packet")
+    assert lossy["hint"]
+    assert "line" not in lossy
+    assert all(each["line"] > 0 for each in found["findings"] if each["file"] == str(file))
+
+
+def test_check_prints_either_the_document_or_the_expanded_file(file: Path) -> None:
+    assert "exclude each other" in in_process("check", file, "--json", "--expand", status=2).stderr
+
+
+def test_list_prints_names_as_one_document() -> None:
+    found = json.loads(in_process("list", "stack", "--json").stdout)
+    assert found["kind"] == "stack"
+    assert {"name": "linux-6.12", "text": "the Linux that is modelled"} in found["names"]
+    kinds = json.loads(in_process("list", "--json").stdout)
+    assert "kind" not in kinds
+    assert {"cc", "qdisc", "word"} <= {each["name"] for each in kinds["names"]}

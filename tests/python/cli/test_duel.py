@@ -106,3 +106,15 @@ def test_each_pair_is_run_once() -> None:
     assert len(found.configurations) == 6
     with pytest.raises(ScenarioError):
         duels.experiment(["reno", "cubic"], duels.Bottleneck("1mb", "20ms", 1, "nothing"), LENGTH)
+
+
+def test_the_document_has_the_share_of_each_ordered_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = json.loads(in_process("duel", "cubic", "reno", *SHORT, "--json").stdout)
+    assert list(found) == ["tailback", "title", "dir", "duels"]
+    shares = {(each["control"], each["against"]): each for each in found["duels"]}
+    assert len(shares) == 4
+    assert shares["cubic", "reno"]["share"] + shares["reno", "cubic"]["share"] == pytest.approx(1)
+    assert Path("results/duel/plots/duel.png").is_file()
+    once = json.loads(in_process("duel", "cubic", "reno", *SHORT, "--repeat", "1", "--out", "one", "--json").stdout)
+    assert all("interval" not in each and each["n"] == 1 for each in once["duels"])

@@ -29,6 +29,13 @@ def test_every_word_has_an_explanation(word: str) -> None:
     assert all(each.text.strip() for each in found)
 
 
+@pytest.mark.parametrize("word", ["fairness", "incast", "l4s", "L4S", "bufferbloat", "hystart", "jain"])
+def test_what_people_ask_for_is_a_word_with_a_source(word: str) -> None:
+    said = [each.text for each in topics.explained(word) if each.heading == f"{word}: a word of the field"]
+    assert len(said) == 1
+    assert re.search(r"\n\nSource: \[[a-z]+", said[0])
+
+
 def test_every_warning_is_explained() -> None:
     yielded = set(re.findall(r'_Warning\(\s*"([a-z-]+)"', LINT))
     assert len(yielded) > 10

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from tailback.cli.options import File, Set, backend_name
+from tailback.cli.options import File, Json, Set, backend_name
 
 
 class Form(Struct, frozen=True):
@@ -15,6 +15,7 @@ class Form(Struct, frozen=True):
         bool,
         typer.Option("--expand", help="Print the first configuration, without variables and short forms, instead."),
     ] = False
+    as_json: Json = False
 
 
 def check(
@@ -25,10 +26,14 @@ def check(
 ) -> None:
     """Check an experiment file for errors and likely mistakes, without running it."""
     from tailback import fitting, scenario
-    from tailback.cli import show
+    from tailback.cli import failures, show
 
+    if form.expand and form.as_json:
+        failures.one_of({"--expand": True, "--json": True})
     experiment = scenario.load(file, sets or [])
-    show.findings(scenario.lint(experiment))
+    found = scenario.lint(experiment)
+    if not form.as_json:
+        show.findings(found)
     if form.expand:
         show.file(scenario.expanded(experiment.configurations[0]))
         return
@@ -37,4 +42,8 @@ def check(
         from tailback import sweep
 
         sweep.expected(experiment)
-    show.checked(file, fitting.check(experiment, backend))
+    runs = fitting.check(experiment, backend)
+    if form.as_json:
+        show.document(show.check_document(file, runs, found))
+    else:
+        show.checked(file, runs)

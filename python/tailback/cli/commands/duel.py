@@ -7,7 +7,7 @@ import typer
 from msgspec import Struct
 
 from tailback.cli import completions
-from tailback.cli.options import Jobs, Set, backend_name, out_folder
+from tailback.cli.options import Jobs, Json, Set, backend_name, out_folder
 
 
 class Bottleneck(Struct, frozen=True):
@@ -35,6 +35,7 @@ class Runs(Struct, frozen=True):
     out: Annotated[
         Path | None, out_folder("Results folder; the figure is in plots/duel.png.", default="results/duel")
     ] = None
+    as_json: Json = False
 
 
 def duel(
@@ -64,6 +65,10 @@ def duel(
     if carried.failed:
         raise typer.Exit(1)
     found = results.open_results(carried.folder)
-    verdicts.duels(duels.matrix(found), experiment.title)
     output = plots.Output(carried.folder / "plots" / "duel.png", show.command())
-    show.paths(plots.draw_to(duels.PLOT, found, output))
+    drawn = plots.draw_to(duels.PLOT, found, output)
+    if runs.as_json:
+        show.document(duels.document(found, experiment.title))
+        return
+    verdicts.duels(duels.matrix(found), experiment.title)
+    show.paths(drawn)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from tailback.cli import completions
+from tailback.cli.options import Json
 
 
 def list_(
@@ -18,8 +19,10 @@ def list_(
             autocompletion=completions.kinds,
         ),
     ] = None,
+    *,
+    as_json: Json = False,
 ) -> None:
     """List congestion controls, queue disciplines, drivers, stacks, metrics, plots, experiments and so on."""
     from tailback.cli import listings, show
 
-    show.names(listings.listed(kind))
+    show.result(listings.listed(kind), lambda rows: listings.document(kind, rows), show.names, as_json=as_json)
