@@ -57,7 +57,7 @@ def test_the_table_of_a_page_has_the_means_of_its_runs(page: str, tmp_path: Path
     jobs.execute(jobs.commands(page)[:2], tmp_path)
     means = tailback.open(tmp_path / "results" / page).summary.groupby(axes, sort=False)[metrics].mean()
     shown = {label.strip(" `"): re.findall(r"[0-9.]+", " ".join(cells)) for label, *cells in printed(page)}
-    measured = {label: rows.to_numpy().ravel() for label, rows in means.groupby(level=0, sort=False)}
+    measured = {str(label): rows.to_numpy().ravel() for label, rows in means.groupby(level=0, sort=False)}
     for label, numbers in measured.items():
         assert [float(number) for number in shown[f"{label}".replace("%", " %")]] == pytest.approx(numbers, rel=PRINTED)
 
