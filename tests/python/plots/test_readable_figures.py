@@ -61,6 +61,8 @@ def test_all_time_outside_of_the_measurement_window_is_shaded(results: Results) 
     for axes in figure.axes:
         assert shaded(axes) == [(0, 1.25), (2.63, axes.get_xlim()[1])]
     assert "not measured" in legend(figure)
+    whole = PLOTS["timeseries"].draw(over_time({"cubic": 10}))
+    assert "not measured" not in legend(whole)
 
 
 def over_time(levels: dict[str, float]) -> pd.DataFrame:
@@ -149,6 +151,8 @@ def test_the_option_for_scales_of_panels_reaches_the_figure(results: Results, tm
     told = in_process("plot", results.path, "-p", "queue", "--share-y", "some", "-o", tmp_path / "q.png", status=2)
     assert "'all', 'row', 'col', 'none'" in told.stderr
     in_process("plot", results.path, "-p", "queue", "--share-y", "none", "-o", tmp_path / "q.png")
+    with pytest.raises(NotDrawable, match="`rrul` takes no --share-y"):
+        PLOTS["rrul"].table(results, Choice(share_y="row"))
 
 
 def test_flows_of_one_size_are_a_distribution() -> None:
