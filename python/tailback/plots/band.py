@@ -1,7 +1,8 @@
 """Goodput, ping, TCP RTT and cwnd over time: means over the repetitions, and the 95 % interval of that mean as a band.
 
 In bins of 1 s or of `--bin`: goodput of all flows together, and means over pings or flows of RTT and cwnd. A mean
-over time series that are not in phase hides their oscillations; `timeseries` shows single runs.
+over time series that are not in phase hides their oscillations; `timeseries` shows single runs. If there are more
+curves than line styles, each has a colour and a line style of its own, and the legend has the highest first.
 """
 
 from collections.abc import Callable
@@ -94,8 +95,15 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     label = f"{table['panel'].iloc[0]} ({table['unit'].iloc[0]})"
     return lines.draw(
-        table, lines.Panels(_paint, _scale, "Time (s)", label, height="mean", band=lines.INTERVAL), choice
+        table,
+        lines.Panels(_paint, _scale, "Time (s)", label, height="mean", band=lines.INTERVAL, order=_from_above),
+        choice,
     )
+
+
+def _from_above(rows: pd.DataFrame) -> float:
+    """The place of the rows of one curve, the highest first."""
+    return -float(rows["mean"].mean())
 
 
 def _scale(axes: Axes, table: pd.DataFrame) -> None:

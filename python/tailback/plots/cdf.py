@@ -55,7 +55,7 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     label = f"{table['panel'].iloc[0]} ({table['unit'].iloc[0]})"
-    panels = lines.Panels(_paint, _scale, label, "Cumulative share", band=lines.INTERVAL, middle=_median)
+    panels = lines.Panels(_paint, _scale, label, "Cumulative share", band=lines.INTERVAL, order=_median)
     return lines.draw(table, panels, choice)
 
 

@@ -67,7 +67,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     if table["x"].nunique() == 1:
         size = style.short_number(float(table["x"].iloc[0]), 0)
         label = f"Completion time of flows of {size} bytes (ms)"
-        panels = lines.Panels(_paint_shares, _scale_times, label, "Cumulative share of flows", middle=_median)
+        panels = lines.Panels(_paint_shares, _scale_times, label, "Cumulative share of flows", order=_median)
         return lines.draw(table, panels, choice)
     return lines.draw(table, lines.Panels(_paint, _scale, "Size (bytes)", "Flow completion time (ms)"), choice)
 

@@ -46,17 +46,16 @@ class Panels:
     """The column whose largest values determine whether panels share a scale; without it they do."""
     key: Literal["line", "marker"] = "line"
     """How to distinguish the values of the second axis."""
-    middle: Callable[[pd.DataFrame], float] | None = None
-    """For lines that cross little: where the middle of a line is along x. If there are more lines than axes can
-    distinguish by colour and line style, each has a colour and a style of its own, and the legend has the order of
-    their middles."""
+    order: Callable[[pd.DataFrame], float] | None = None
+    """For lines that cross little: the place of one among the others. If there are more lines than axes can distinguish
+    by colour and line style, each has a colour and a style of its own, and the legend has the order of the lines."""
     band: str | None = None
     """What the band around a line is, for the legend."""
 
     def apart(self, values: Axes_, shown: Roles) -> bool:
         """Whether each line has a look of its own."""
         by_style = values[shown.hatch or shown.colour] if shown.colour else ()
-        return self.middle is not None and len(by_style) > len(style.LINES)
+        return self.order is not None and len(by_style) > len(style.LINES)
 
     def looks(self, values: Axes_, shown: Roles) -> Looks:
         """The look of each pair of values."""
@@ -185,12 +184,12 @@ def _name_axes(grid: list[Axes], shape: tuple[int, int], panels: Panels) -> None
 
 
 def _of_each(table: pd.DataFrame, shown: Roles, looks: Looks, panels: Panels) -> list[Artist]:
-    """An entry of the legend for each line, in the order of their middles over all panels."""
-    middle = panels.middle
-    if middle is None:
+    """An entry of the legend for each line, in their order over all panels."""
+    order = panels.order
+    if order is None:
         return []
     found = layout.parted(table, (shown.colour, shown.hatch))
-    there = sorted((each for each in looks if each in found), key=lambda each: middle(found[each]))
+    there = sorted((each for each in looks if each in found), key=lambda each: order(found[each]))
     axes = [axis for axis in (shown.colour, shown.hatch) if axis]
     return [
         Line2D(

@@ -79,7 +79,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     figure = lines.draw(
         table, lines.Panels(paint, _scale, "Time (s)", label), replace(choice, colour=DEVICE, facet=panels)
     )
-    for axes, value in longest.items():
+    for axes, value in longest.items() if choice.y_scale != "log" else ():
         _note_flat(axes, value, str(table["unit"].iloc[0]))
     return figure
 

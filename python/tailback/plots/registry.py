@@ -52,6 +52,8 @@ class Plot:
     """What `--metric` may be, for hints; empty if the plot takes no metric."""
     parts: tuple[str, ...] = ()
     """What distinguishes flows within a run, which `--colour` and `--facet` may name beside the axes."""
+    free_y: bool = False
+    """Whether its panels may have scales of their own along y (`--share-y`)."""
 
     def table(self, results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
         """The table of the plot, after a check of the user's choice."""
@@ -60,6 +62,9 @@ class Plot:
                 f"leave it out; a metric is for {', '.join(f'`{plot.name}`' for plot in PLOTS.values() if plot.takes)}"
             )
             raise NotDrawable(f"`{self.name}` takes no --metric, and there is `{choice.metric}`\n  hint: {hint}")
+        if choice.share_y is not None and not self.free_y:
+            hint = f"leave it out; it is for {', '.join(f'`{plot.name}`' for plot in PLOTS.values() if plot.free_y)}"
+            raise NotDrawable(f"`{self.name}` takes no --share-y\n  hint: {hint}")
         for axis in filter(None, (choice.x, choice.colour, *choice.facet)):
             if axis not in results.axes and axis not in self.parts:
                 raise NotDrawable(f"`{axis}` is not an axis of `{results.path}`\n  hint: {_axes_of(results, axis)}")
@@ -106,15 +111,30 @@ PLOTS: Mapping[str, Plot] = {
         Plot(
             "bar", "means of goodput, median TCP RTT and ping, with 95 % intervals; --metric", bar.data, bar.draw, ANY
         ),
-        Plot("cdf", "distribution of TCP RTT, with 95 % bands; --metric ping, goodput", cdf.data, cdf.draw, SAMPLES),
+        Plot(
+            "cdf",
+            "distribution of TCP RTT, with 95 % bands; --metric ping, goodput",
+            cdf.data,
+            cdf.draw,
+            SAMPLES,
+            free_y=True,
+        ),
         Plot(
             "fct",
             "flow completion time over size: a point per flow, medians by size",
             fct.data,
             fct.draw,
             parts=(fct.GROUP,),
+            free_y=True,
         ),
-        Plot("scatter", "goodput against ping, a point per repetition, with ellipses", scatter.data, scatter.draw, ANY),
+        Plot(
+            "scatter",
+            "goodput against ping, a point per repetition, with ellipses",
+            scatter.data,
+            scatter.draw,
+            ANY,
+            free_y=True,
+        ),
         Plot(
             "pareto",
             "goodput against ping p99, or --metric, and the settings that no other beats",
@@ -129,6 +149,7 @@ PLOTS: Mapping[str, Plot] = {
             band.data,
             band.draw,
             ", ".join(band.SERIES),
+            free_y=True,
         ),
         Plot(
             "aggregates",
@@ -136,6 +157,7 @@ PLOTS: Mapping[str, Plot] = {
             aggregates.data,
             aggregates.draw,
             "up, down",
+            free_y=True,
         ),
         Plot(
             "aggregate_rtt",
@@ -143,6 +165,7 @@ PLOTS: Mapping[str, Plot] = {
             aggregates.data_of_rtt,
             aggregates.draw_rtt,
             "up, down",
+            free_y=True,
         ),
         Plot(
             "airtime", "share of each Wi-Fi station in the airtime", aggregates.data_of_airtime, aggregates.draw_airtime
@@ -154,10 +177,11 @@ PLOTS: Mapping[str, Plot] = {
             queue.data,
             queue.draw,
             "packets, kB",
+            free_y=True,
         ),
-        Plot("shares", "share of each group of flows in the goodput over time", shares.data, shares.draw),
+        Plot("shares", "share of each group of flows in the goodput over time", shares.data, shares.draw, free_y=True),
         Plot("rrul", "download, upload and ping over time, as Flent draws RRUL", rrul.data, rrul.draw),
-        Plot("cwnd", "congestion windows over time, one panel per configuration", cwnd.data, cwnd.draw),
+        Plot("cwnd", "congestion windows over time, one panel per configuration", cwnd.data, cwnd.draw, free_y=True),
         Plot(
             "timeseries",
             "RTT, cwnd and goodput over time, one column per run; --metric rtt, cwnd, goodput",

@@ -229,7 +229,9 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
                 _shade_outside(grid[row, column], part, last)
         for row, panel in enumerate(panels):
             _finish_row(grid[row], table[table["panel"] == panel])
-        _legend(figure, looks, (many.key(),) if many.summarised(table) else ())
+        bands = [many.key()] if many.summarised(table) else []
+        shaded = (table[EDGES[0]] > 0).any() or (table[EDGES[1]] < last).any()
+        _legend(figure, looks, bands, [_outside()] if shaded else [])
         labels.grow(figure, labels.fit_titles(figure))
         figure.align_ylabels()
     return figure
@@ -310,7 +312,12 @@ def _finish_row(row: Sequence[Axes], rows: pd.DataFrame) -> None:
     row[0].set_ylabel(f"{rows['panel'].iloc[0]} ({rows['unit'].iloc[0]})")
 
 
-def _legend(figure: Figure, looks: Mapping[str, Look], bands: Sequence[Artist]) -> None:
+def _outside() -> Patch:
+    """The entry of the legend for the time outside of the measurement window."""
+    return Patch(facecolor=OUTSIDE, edgecolor=style.GREY, linewidth=0.4, label="not measured")
+
+
+def _legend(figure: Figure, looks: Mapping[str, Look], bands: Sequence[Artist], shades: Sequence[Artist]) -> None:
     flows = [name for name in looks if _is_flow(name)]
     shown = dict(looks)
     alike = len(flows) > MAX_FLOWS and not bands
@@ -321,5 +328,4 @@ def _legend(figure: Figure, looks: Mapping[str, Look], bands: Sequence[Artist]) 
         mpl.lines.Line2D([], [], **{**look, "markersize": 4}, label=label)
         for look, label in zip(shown.values(), names, strict=True)
     ]
-    outside = Patch(facecolor=OUTSIDE, edgecolor=style.GREY, linewidth=0.4, label="not measured")
-    labels.legend(figure, [*handles, *bands, outside])
+    labels.legend(figure, [*handles, *bands, *shades])

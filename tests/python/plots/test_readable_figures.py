@@ -61,6 +61,8 @@ def test_all_time_outside_of_the_measurement_window_is_shaded(results: Results) 
     for axes in figure.axes:
         assert shaded(axes) == [(0, 1.25), (2.63, axes.get_xlim()[1])]
     assert "not measured" in legend(figure)
+    whole = PLOTS["timeseries"].draw(over_time({"cubic": 10}))
+    assert "not measured" not in legend(whole)
 
 
 def over_time(levels: dict[str, float]) -> pd.DataFrame:
@@ -105,6 +107,19 @@ def test_no_two_of_many_distributions_look_alike_and_the_legend_has_the_order_of
     assert legend(figure) == [f"{cc}, {style.label('tsq', tsq)}" for cc, tsq in ordered]
 
 
+def test_no_two_of_many_bands_look_alike_and_the_highest_is_first_in_the_legend() -> None:
+    parts = [
+        pd.DataFrame({
+            "cc": cc, "tsq": tsq, "panel": "Goodput", "unit": "Mbit/s", "n": 1, "t": [1.0, 2.0], "mean": 10.0 * place,
+            "low": np.nan, "high": np.nan, "measured": True,
+        })
+        for place, (cc, tsq) in enumerate(product(("cubic", "bbr"), LIMITS), 1)
+    ]  # fmt: skip
+    figure = PLOTS["band"].draw(pd.concat(parts))
+    assert len({(line.get_color(), line.get_linestyle()) for line in figure.axes[0].lines}) == len(parts)
+    assert (legend(figure)[0], legend(figure)[-1]) == ("bbr, tsq off", "cubic, tsq 1ms")
+
+
 def test_of_one_axis_with_many_values_neighbours_differ_in_print_and_controls_keep_their_colours() -> None:
     controls = ("cubic", "bbr", "reno", "vegas", "yeah")
     figure = PLOTS["cdf"].draw(pd.concat([distribution({"cc": cc}, 10 * n) for n, cc in enumerate(controls, 1)]))
@@ -140,6 +155,8 @@ def test_queues_have_one_linear_scale_and_a_flat_one_says_how_long_it_is() -> No
         [],
         ["measured: up to 10 packets"],
     ]
+    logarithmic = PLOTS["queue"].draw(table, Choice(y_scale="log"))
+    assert not any(axes.texts for axes in logarithmic.axes)
     apart = PLOTS["queue"].draw(table, Choice(share_y="none"))
     assert [round(axes.get_ylim()[1]) for axes in apart.axes] == [1080, 108, 11]
     assert not any(axes.texts for axes in apart.axes)
@@ -149,6 +166,8 @@ def test_the_option_for_scales_of_panels_reaches_the_figure(results: Results, tm
     told = in_process("plot", results.path, "-p", "queue", "--share-y", "some", "-o", tmp_path / "q.png", status=2)
     assert "'all', 'row', 'col', 'none'" in told.stderr
     in_process("plot", results.path, "-p", "queue", "--share-y", "none", "-o", tmp_path / "q.png")
+    with pytest.raises(NotDrawable, match="`rrul` takes no --share-y"):
+        PLOTS["rrul"].table(results, Choice(share_y="row"))
 
 
 def test_flows_of_one_size_are_a_distribution() -> None:
