@@ -36,10 +36,10 @@ Finding = tuple[str, str]
 def refuse(*findings: Iterable[Finding]) -> None:
     """Raises `Unsuitable` for the first finding."""
     for what, remedy in itertools.chain(*findings):
-        raise Unsuitable(f"{said(what)}\n  hint: {remedy}")
+        raise Unsuitable(f"{problem_text(what)}\n  hint: {remedy}")
 
 
-def said(what: str) -> str:
+def problem_text(what: str) -> str:
     """The problem, with whose it is."""
     whose = "Tailback does not ask a kernel for this yet" if isinstance(what, NotAsked) else "a kernel cannot do this"
     return f"{whose}: {what}"

@@ -65,12 +65,12 @@ class Probe:
         if not new_trials and not new_controls:
             return
         placed = [_placed(trial.steps, number) for number, trial in enumerate(new_trials)]
-        answers = _asked(self._agent, {"trials": placed, "controls": new_controls})
+        answers = _probe_answers(self._agent, {"trials": placed, "controls": new_controls})
         keys = [*(_key(trial.steps) for trial in new_trials), *map(_key, new_controls)]
         self._answers.update(zip(keys, [*answers["trials"], *answers["controls"]], strict=True))
 
 
-def _asked(agent: Path, questions: Json) -> Mapping[str, Any]:
+def _probe_answers(agent: Path, questions: Json) -> Mapping[str, Any]:
     try:
         with process.run_folder(FOLDER) as folder:
             process.place(agent, folder)

@@ -49,7 +49,7 @@ class Step:
     """The name of the step in errors."""
     argv: Words = ()
     undo: Words | None = None
-    given: str = ""
+    stdin: str = ""
     """The standard input of the command, which then changes nothing that has to be undone."""
     path: str = ""
     """A file of the kernel to write, instead of a command."""
@@ -63,8 +63,8 @@ class Step:
             return shlex.join(["sysctl", "-w", f"{name}={self.value}"])
         if self.path:
             return f"echo {shlex.quote(self.value)} > {shlex.quote(self.path)}"
-        given = f"printf %s {shlex.quote(self.given)} | " if self.given else ""
-        return given + shlex.join(self.argv)
+        piped = f"printf %s {shlex.quote(self.stdin)} | " if self.stdin else ""
+        return piped + shlex.join(self.argv)
 
     @property
     def undo_words(self) -> str:
@@ -154,7 +154,7 @@ def _modules(layout: Layout) -> Iterator[Step]:
 def _own_modules(layout: Layout) -> Iterator[Step]:
     """Builds and loads the congestion controls of the user."""
     for each in modules.commands(layout):
-        yield Step(each.host, each.what, each.argv, each.undo, each.given)
+        yield Step(each.host, each.what, each.argv, each.undo, each.stdin)
 
 
 def _wanted_modules(layout: Layout) -> dict[str, list[str]]:

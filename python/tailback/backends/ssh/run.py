@@ -219,8 +219,8 @@ def take(session: Session, step: Step) -> None:
     """Executes a step on its machine."""
     if step.path:
         session.ask(step.what, "set", path=step.path, value=step.value)
-    elif step.given:
-        session.run(step.what, *step.argv, given=step.given)
+    elif step.stdin:
+        session.run(step.what, *step.argv, stdin=step.stdin)
     else:
         session.ask(step.what, "change", argv=list(step.argv), undo=None if step.undo is None else list(step.undo))
 

@@ -54,7 +54,7 @@ def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
     """Problems that are visible in the two files."""
     plain = _for_any_kernel(scenario)
     of_kernels = [*any_kernel.cells(scenario), *any_kernel.findings(plain), *any_kernel.traces(plain)]
-    found = [*missing(scenario, testbed), *((any_kernel.said(what), remedy) for what, remedy in of_kernels)]
+    found = [*missing(scenario, testbed), *((any_kernel.problem_text(what), remedy) for what, remedy in of_kernels)]
     found += [*_disciplines(scenario), *_ways(scenario)]
     found += iperf3.findings(scenario) if testbed.keys.engine == iperf3.NAME else []
     yield from (Finding("", "experiment", "fail", what, remedy) for what, remedy in found)
@@ -76,7 +76,7 @@ def _ways(scenario: Scenario) -> Iterator[tuple[str, str]]:
         yield "there are several paths between two hosts, or `routes`", "leave one path between any two hosts"
     for flow in scenario.tcp:
         if flow.ip != job.V4.version:
-            what = any_kernel.said(any_kernel.NotAsked(f"`{flow.name}` goes over IPv6"))
+            what = any_kernel.problem_text(any_kernel.NotAsked(f"`{flow.name}` goes over IPv6"))
             yield what, "remove `ip`, or run it on `--backend sim` or `netns`"
     for link in scenario.links:
         special = [
