@@ -9,7 +9,8 @@ from pathlib import Path
 
 from tailback import qdiscs
 from tailback.backends import Unsuitable
-from tailback.backends.linux.job import V6, families_of, hops_of, is_shaper, root_of
+from tailback.backends.linux.disciplines import is_shaper, root_of
+from tailback.backends.linux.hops import V6, families_of, hops_of
 from tailback.backends.linux.links import device_name, lowest_rate, states
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.resolved import FLOWS, Scenario, shaped_rate

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from tailback.backends import RunCancelled, RunFailed, RunResult
 from tailback.backends.linux import tables
-from tailback.backends.linux.job import first_hops
+from tailback.backends.linux.hops import first_hops
 from tailback.backends.linux.process import Progress
 from tailback.backends.ssh import capture, iperf3, programs
 from tailback.backends.ssh import facts as facts_of_machines
