@@ -18,7 +18,7 @@ pub fn load(path: &str, parameters: &str) -> Result<(), Failure> {
     let given = if parameters.is_empty() { String::new() } else { format!(" ({parameters})") };
     sys::load_module(&content, parameters).doing(format!("loading {path}{given}")).map_err(|failure| {
         let log = log();
-        let lines: Vec<_> = log.get(before..).unwrap_or_default().lines().map(said).collect();
+        let lines: Vec<_> = log.get(before..).unwrap_or_default().lines().map(message_text).collect();
         let last = lines[lines.len().saturating_sub(SHOWN)..].join("; ");
         if last.is_empty() { failure } else { Failure::new(format!("{failure}; the kernel says: {last}")) }
     })
@@ -30,7 +30,7 @@ pub fn log() -> String {
 }
 
 /// A line of the log without its level and its time: `<4>[    0.1] text`.
-fn said(line: &str) -> &str {
+fn message_text(line: &str) -> &str {
     let text = line.split_once('>').map_or(line, |(_, text)| text);
     text.split_once("] ").map_or(text, |(_, text)| text)
 }
@@ -42,10 +42,10 @@ mod tests {
     #[test]
     fn a_line_of_the_log_is_shown_without_level_and_time() {
         assert_eq!(
-            said("<4>[    0.100000] tb0_mine: Unknown symbol x (err -2)"),
+            message_text("<4>[    0.100000] tb0_mine: Unknown symbol x (err -2)"),
             "tb0_mine: Unknown symbol x (err -2)"
         );
-        assert_eq!(said("plain"), "plain");
+        assert_eq!(message_text("plain"), "plain");
     }
 
     #[test]

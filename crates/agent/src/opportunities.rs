@@ -13,7 +13,7 @@ use crate::network::Network;
 use crate::sys;
 
 const KIND: &str = "opportunities";
-/// The handle that the discipline has as the root of its device (`linux/job.py`).
+/// The handle that the discipline has as the root of its device (`linux/disciplines.py`).
 const HANDLE: u32 = 0x1_0000;
 const START_NS: u16 = 1;
 const STAMPS_MS: u16 = 2;

@@ -22,12 +22,12 @@ use crate::host::{Discipline, Host, MtuChange};
 pub(crate) fn execute(command: &str, host: &mut Host) -> Result<Span, String> {
     let mut slept = Span::ZERO;
     for simple in command::simple(command) {
-        slept += one(&simple, host)?;
+        slept += run_simple(&simple, host)?;
     }
     Ok(slept)
 }
 
-fn one(command: &str, host: &mut Host) -> Result<Span, String> {
+fn run_simple(command: &str, host: &mut Host) -> Result<Span, String> {
     let words = command::words(command)?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let refused = || format!("the command `{command}` is not modelled");

@@ -143,8 +143,8 @@ impl Qdisc for Cake {
         Dequeued::Empty
     }
 
-    fn note_kept(&mut self, length: Option<u32>) {
-        self.ledger.kept = length;
+    fn note_peeked(&mut self, length: Option<u32>) {
+        self.ledger.peeked = length;
     }
 
     fn backlog(&self) -> Backlog {

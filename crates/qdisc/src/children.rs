@@ -9,12 +9,12 @@ use crate::{Backlog, Context, Counters, Dequeued, Enqueued, Peeked, Qdisc};
 /// dequeued, and kept here. [linux-6.12 qdisc_peek_dequeued]
 pub(crate) struct Peekable {
     qdisc: Box<dyn Qdisc>,
-    kept: Option<Box<Packet>>,
+    peeked: Option<Box<Packet>>,
 }
 
 impl Peekable {
     pub fn new(qdisc: Box<dyn Qdisc>) -> Self {
-        Peekable { qdisc, kept: None }
+        Peekable { qdisc, peeked: None }
     }
 
     #[inline]
@@ -29,8 +29,8 @@ impl Peekable {
     /// Looks at the packet that the next `dequeue` returns: a frame, a time, or nothing.
     #[inline]
     pub fn peek(&mut self, context: &mut Context<'_>) -> Peeked {
-        if let Some(kept) = &self.kept {
-            return Peeked::Frame(kept.frame_length());
+        if let Some(peeked) = &self.peeked {
+            return Peeked::Frame(peeked.frame_length());
         }
         if let Some(found) = self.qdisc.peek(context) {
             return found;
@@ -38,8 +38,8 @@ impl Peekable {
         match self.qdisc.dequeue(context) {
             Dequeued::Packet(packet) => {
                 let length = packet.frame_length();
-                self.qdisc.note_kept(Some(length));
-                self.kept = Some(packet);
+                self.qdisc.note_peeked(Some(length));
+                self.peeked = Some(packet);
                 Peeked::Frame(length)
             }
             Dequeued::NotBefore(at) => Peeked::NotBefore(at),
@@ -49,9 +49,9 @@ impl Peekable {
 
     #[inline]
     pub fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
-        match self.kept.take() {
+        match self.peeked.take() {
             Some(packet) => {
-                self.qdisc.note_kept(None);
+                self.qdisc.note_peeked(None);
                 Dequeued::Packet(packet)
             }
             None => self.qdisc.dequeue(context),

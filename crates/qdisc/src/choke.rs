@@ -88,12 +88,12 @@ struct Choke {
     /// The packets in order; a hole is where one was dropped. The first and the last place are never holes.
     queue: VecDeque<Option<Box<Packet>>>,
     ledger: Ledger,
-    own: Own,
+    own: OwnCounters,
 }
 
 /// Counters that only `choke` has.
 #[derive(Clone, Copy, Default)]
-struct Own {
+struct OwnCounters {
     early: u64,
     pdrop: u64,
     marked: u64,
@@ -132,7 +132,7 @@ fn build(given: &Parameters, _device: &Attachment, _inner: Inner) -> Result<Box<
         ecn: value("ecn")? == 1,
         queue: VecDeque::new(),
         ledger: Ledger::default(),
-        own: Own::default(),
+        own: OwnCounters::default(),
     }))
 }
 

@@ -123,8 +123,8 @@ impl Qdisc for CodelQueue {
         Dequeued::Empty
     }
 
-    fn note_kept(&mut self, length: Option<u32>) {
-        self.queue.ledger.kept = length;
+    fn note_peeked(&mut self, length: Option<u32>) {
+        self.queue.ledger.peeked = length;
     }
 
     fn backlog(&self) -> Backlog {

@@ -313,8 +313,8 @@ impl Qdisc for DualPi2 {
         Dequeued::Empty
     }
 
-    fn note_kept(&mut self, length: Option<u32>) {
-        self.classic.ledger.kept = length;
+    fn note_peeked(&mut self, length: Option<u32>) {
+        self.classic.ledger.peeked = length;
     }
 
     fn backlog(&self) -> Backlog {

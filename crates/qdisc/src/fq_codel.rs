@@ -193,8 +193,8 @@ impl Qdisc for FqCodel {
         Dequeued::Empty
     }
 
-    fn note_kept(&mut self, length: Option<u32>) {
-        self.packets.ledger.kept = length;
+    fn note_peeked(&mut self, length: Option<u32>) {
+        self.packets.ledger.peeked = length;
     }
 
     fn backlog(&self) -> Backlog {

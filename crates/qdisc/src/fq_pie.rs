@@ -196,8 +196,8 @@ impl Qdisc for FqPie {
         Dequeued::Empty
     }
 
-    fn note_kept(&mut self, length: Option<u32>) {
-        self.ledger.kept = length;
+    fn note_peeked(&mut self, length: Option<u32>) {
+        self.ledger.peeked = length;
     }
 
     fn backlog(&self) -> Backlog {

@@ -102,7 +102,7 @@ enum Share {
 
 /// A heavy hitter.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct HeavyHitter {
     hash: u32,
     /// Jiffy of its last packet.
     seen: u64,
@@ -118,7 +118,7 @@ struct Bucket {
 struct Settings {
     limit: u32,
     quantum: i64,
-    most_known: usize,
+    most_heavy_hitters: usize,
     reset: u64,
     admit: u64,
     evict: u64,
@@ -129,20 +129,20 @@ struct Hhf {
     settings: Settings,
     hash: FlowHash,
     /// Heavy hitters by the lower bits of their hash, in the order in which they were found.
-    known: Vec<Vec<Known>>,
-    known_now: usize,
+    heavy_hitters: Vec<Vec<HeavyHitter>>,
+    heavy_hitter_count: usize,
     counters: Box<[[u64; PLACES]; ARRAYS]>,
     cleared: u64,
     buckets: [Bucket; 2],
     new: VecDeque<Share>,
     old: VecDeque<Share>,
     ledger: Ledger,
-    own: Own,
+    own: OwnCounters,
 }
 
 /// Counters that only `hhf` has.
 #[derive(Clone, Copy, Default)]
-struct Own {
+struct OwnCounters {
     drop_overlimit: u64,
     hh_overlimit: u64,
     found: u64,
@@ -160,22 +160,22 @@ fn build(given: &Parameters, _device: &Attachment, _inner: Inner) -> Result<Box<
         settings: Settings {
             limit: value("limit")? as u32,
             quantum: value("quantum")? as i64,
-            most_known: value("hh_limit")? as usize,
+            most_heavy_hitters: value("hh_limit")? as usize,
             reset: jiffies("reset_timeout")?,
             admit: value("admit_bytes")?,
             evict: jiffies("evict_timeout")?,
             weight: value("non_hh_weight")? as i64,
         },
         hash: FlowHash::default(),
-        known: vec![Vec::new(); PLACES],
-        known_now: 0,
+        heavy_hitters: vec![Vec::new(); PLACES],
+        heavy_hitter_count: 0,
         counters: Box::new([[0; PLACES]; ARRAYS]),
         cleared: 0,
         buckets: [Bucket::default(), Bucket::default()],
         new: VecDeque::new(),
         old: VecDeque::new(),
         ledger: Ledger::default(),
-        own: Own::default(),
+        own: OwnCounters::default(),
     }))
 }
 
@@ -228,8 +228,8 @@ impl Qdisc for Hhf {
         }
     }
 
-    fn note_kept(&mut self, length: Option<u32>) {
-        self.ledger.kept = length;
+    fn note_peeked(&mut self, length: Option<u32>) {
+        self.ledger.peeked = length;
     }
 
     fn backlog(&self) -> Backlog {
@@ -244,7 +244,7 @@ impl Qdisc for Hhf {
         show("drop_overlimit", self.own.drop_overlimit);
         show("hh_overlimit", self.own.hh_overlimit);
         show("tot_hh", self.own.found);
-        show("cur_hh", self.known_now as u64);
+        show("cur_hh", self.heavy_hitter_count as u64);
     }
 
     fn kind(&self) -> &'static str {
@@ -275,7 +275,7 @@ impl Hhf {
             self.cleared = now;
         }
         let hash = self.hash.of_headers(packet, context);
-        if self.is_known(hash, now) {
+        if self.is_heavy_hitter(hash, now) {
             return Share::Heavy;
         }
         let places = places_of(hash);
@@ -291,8 +291,8 @@ impl Hhf {
     }
 
     /// Whether the flow is a heavy hitter, which it then remains. Expired ones on the way are forgotten, except the last.
-    fn is_known(&mut self, hash: u32, now: u64) -> bool {
-        let (evict, flows) = (self.settings.evict, &mut self.known[place_of(hash)]);
+    fn is_heavy_hitter(&mut self, hash: u32, now: u64) -> bool {
+        let (evict, flows) = (self.settings.evict, &mut self.heavy_hitters[place_of(hash)]);
         let mut at = 0;
         while at < flows.len() {
             if flows[at].seen + evict < now {
@@ -300,7 +300,7 @@ impl Hhf {
                     return false;
                 }
                 flows.remove(at);
-                self.known_now -= 1;
+                self.heavy_hitter_count -= 1;
             } else if flows[at].hash == hash {
                 flows[at].seen = now;
                 return true;
@@ -313,17 +313,17 @@ impl Hhf {
 
     /// Adds a heavy hitter, in the place of an expired one if there is one.
     fn remember(&mut self, hash: u32, now: u64) -> Share {
-        let (evict, flows) = (self.settings.evict, &mut self.known[place_of(hash)]);
-        let flow = Known { hash, seen: now };
+        let (evict, flows) = (self.settings.evict, &mut self.heavy_hitters[place_of(hash)]);
+        let flow = HeavyHitter { hash, seen: now };
         match flows.iter_mut().find(|flow| flow.seen + evict < now) {
             Some(expired) => *expired = flow,
-            None if self.known_now >= self.settings.most_known => {
+            None if self.heavy_hitter_count >= self.settings.most_heavy_hitters => {
                 self.own.hh_overlimit += 1;
                 return Share::Other;
             }
             None => {
                 flows.push(flow);
-                self.known_now += 1;
+                self.heavy_hitter_count += 1;
             }
         }
         self.own.found += 1;

@@ -30,7 +30,7 @@ impl Tally {
 pub(crate) struct Ledger {
     waiting: Tally,
     /// Frame length of a packet that left for a look of the parent and still counts as waiting.
-    pub kept: Option<u32>,
+    pub peeked: Option<u32>,
     /// Frame bytes of the packets that left.
     bytes_left: u64,
     segments_left: u64,
@@ -112,8 +112,8 @@ impl Ledger {
     #[inline]
     pub fn backlog(&self) -> Backlog {
         Backlog {
-            packets: self.waiting.packets as u32 + u32::from(self.kept.is_some()),
-            bytes: self.waiting.bytes + u64::from(self.kept.unwrap_or(0)),
+            packets: self.waiting.packets as u32 + u32::from(self.peeked.is_some()),
+            bytes: self.waiting.bytes + u64::from(self.peeked.unwrap_or(0)),
         }
     }
 

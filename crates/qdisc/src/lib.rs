@@ -264,7 +264,7 @@ pub trait Qdisc: Send {
     }
     /// Notes the frame length of the packet that a parent has dequeued for a look and still keeps: it counts as queued
     /// here until `None` is noted. [linux-6.12 qdisc_dequeue_peeked]
-    fn note_kept(&mut self, _length: Option<u32>) {}
+    fn note_peeked(&mut self, _length: Option<u32>) {}
     /// Whether a packet bypasses the discipline while it is empty and the device can send. The device counts such packets
     /// and tells it by [`Qdisc::count_bypassed`]. [linux-6.12 TCQ_F_CAN_BYPASS]
     fn can_bypass(&self) -> bool {

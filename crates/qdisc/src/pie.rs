@@ -157,8 +157,8 @@ impl Qdisc for PieQueue {
         taken
     }
 
-    fn note_kept(&mut self, length: Option<u32>) {
-        self.queue.ledger.kept = length;
+    fn note_peeked(&mut self, length: Option<u32>) {
+        self.queue.ledger.peeked = length;
     }
 
     fn backlog(&self) -> Backlog {

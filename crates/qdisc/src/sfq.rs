@@ -275,8 +275,8 @@ impl Qdisc for Sfq {
         Dequeued::Empty
     }
 
-    fn note_kept(&mut self, length: Option<u32>) {
-        self.ledger.kept = length;
+    fn note_peeked(&mut self, length: Option<u32>) {
+        self.ledger.peeked = length;
     }
 
     fn backlog(&self) -> Backlog {

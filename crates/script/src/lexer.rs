@@ -45,15 +45,15 @@ pub(crate) struct Token {
 /// The tokens of a script.
 pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Finding> {
     let mut lexer =
-        Lexer { rest: text, line: LineNumber(1), found: Vec::new(), fresh_line: true, separated: true };
+        Lexer { remaining: text, line: LineNumber(1), tokens: Vec::new(), fresh_line: true, separated: true };
     while lexer.step()? {}
-    Ok(lexer.found)
+    Ok(lexer.tokens)
 }
 
 struct Lexer<'a> {
-    rest: &'a str,
+    remaining: &'a str,
     line: LineNumber,
-    found: Vec<Token>,
+    tokens: Vec<Token>,
     fresh_line: bool,
     separated: bool,
 }
@@ -61,12 +61,12 @@ struct Lexer<'a> {
 impl Lexer<'_> {
     /// One token or one separator; false at the end.
     fn step(&mut self) -> Result<bool, Finding> {
-        let Some(first) = self.rest.chars().next() else { return Ok(false) };
+        let Some(first) = self.remaining.chars().next() else { return Ok(false) };
         if first.is_whitespace() {
             self.skip(first.len_utf8());
-        } else if self.rest.starts_with("//") {
-            self.skip(self.rest.find('\n').unwrap_or(self.rest.len()));
-        } else if self.rest.starts_with("/*") {
+        } else if self.remaining.starts_with("//") {
+            self.skip(self.remaining.find('\n').unwrap_or(self.remaining.len()));
+        } else if self.remaining.starts_with("/*") {
             let end = self.closing("*/", "a comment")?;
             self.skip(end + 2);
         } else {
@@ -77,15 +77,17 @@ impl Lexer<'_> {
 
     fn token(&mut self, first: char) -> Result<(), Finding> {
         if let Some(length) = self.number_length() {
-            let kind = number(&self.rest[..length]).ok_or_else(|| self.wrong("the number is too large"))?;
+            let kind =
+                number(&self.remaining[..length]).ok_or_else(|| self.wrong("the number is too large"))?;
             self.push(kind, length);
         } else if first.is_ascii_alphanumeric() || first == '_' {
             let length = self.length_of(|c| c.is_ascii_alphanumeric() || c == '_');
-            self.push(word(&self.rest[..length]), length);
-        } else if self.rest.starts_with("--") && self.rest[2..].starts_with(|c: char| c.is_ascii_alphabetic())
+            self.push(word(&self.remaining[..length]), length);
+        } else if self.remaining.starts_with("--")
+            && self.remaining[2..].starts_with(|c: char| c.is_ascii_alphabetic())
         {
             let length = self.length_of(|c| !c.is_whitespace());
-            self.push(Kind::Option(self.rest[2..length].to_owned()), length);
+            self.push(Kind::Option(self.remaining[2..length].to_owned()), length);
         } else {
             self.enclosed_or_sign(first)?;
         }
@@ -93,16 +95,16 @@ impl Lexer<'_> {
     }
 
     fn enclosed_or_sign(&mut self, first: char) -> Result<(), Finding> {
-        if self.rest.starts_with("%{") {
+        if self.remaining.starts_with("%{") {
             let end = self.closing("}%", "code")?;
-            self.push(Kind::Code(self.rest[2..end].to_owned()), end + 2);
+            self.push(Kind::Code(self.remaining[2..end].to_owned()), end + 2);
         } else if first == '"' {
             let end = self.quoted('"', "a string")?;
-            self.push(Kind::Text(self.rest[1..end].to_owned()), end + 1);
+            self.push(Kind::Text(self.remaining[1..end].to_owned()), end + 1);
         } else if first == '`' {
             let end = self.quoted('`', "a command")?;
-            self.push(Kind::Command(self.rest[1..end].to_owned()), end + 1);
-        } else if self.rest.starts_with("...") {
+            self.push(Kind::Command(self.remaining[1..end].to_owned()), end + 1);
+        } else if self.remaining.starts_with("...") {
             self.push(Kind::Ellipsis, 3);
         } else {
             self.push(Kind::Sign(first), first.len_utf8());
@@ -112,8 +114,8 @@ impl Lexer<'_> {
 
     /// Length of the number that begins here: `12`, `.5`, `-1`, `0x1f`; not `...` and not `12ab`.
     fn number_length(&self) -> Option<usize> {
-        let unsigned = self.rest.strip_prefix('-').unwrap_or(self.rest);
-        let sign = self.rest.len() - unsigned.len();
+        let unsigned = self.remaining.strip_prefix('-').unwrap_or(self.remaining);
+        let sign = self.remaining.len() - unsigned.len();
         let whole = unsigned.len() - unsigned.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let fraction = unsigned[whole..].strip_prefix('.').map_or(0, |rest| {
             let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -125,18 +127,18 @@ impl Lexer<'_> {
     }
 
     fn length_of(&self, belongs: impl Fn(char) -> bool) -> usize {
-        self.rest.find(|c| !belongs(c)).unwrap_or(self.rest.len())
+        self.remaining.find(|c| !belongs(c)).unwrap_or(self.remaining.len())
     }
 
     fn closing(&self, mark: &str, what: &str) -> Result<usize, Finding> {
-        let end = self.rest[2..].find(mark).map(|at| at + 2);
+        let end = self.remaining[2..].find(mark).map(|at| at + 2);
         end.ok_or_else(|| self.wrong(&format!("{what} begins here and never ends; close it with `{mark}`")))
     }
 
     /// Where the closing quote is; a backslash hides one.
     fn quoted(&self, quote: char, what: &str) -> Result<usize, Finding> {
         let mut hidden = false;
-        for (at, c) in self.rest.char_indices().skip(1) {
+        for (at, c) in self.remaining.char_indices().skip(1) {
             if c == quote && !hidden {
                 return Ok(at);
             }
@@ -151,19 +153,19 @@ impl Lexer<'_> {
 
     fn push(&mut self, kind: Kind, length: usize) {
         let (opens_line, adjoins) = (self.fresh_line, !self.separated);
-        self.found.push(Token { kind, line: self.line, opens_line, adjoins });
+        self.tokens.push(Token { kind, line: self.line, opens_line, adjoins });
         self.skip(length);
         self.fresh_line = false;
         self.separated = false;
     }
 
     fn skip(&mut self, length: usize) {
-        let (passed, rest) = self.rest.split_at(length);
+        let (passed, rest) = self.remaining.split_at(length);
         let lines = passed.matches('\n').count() as u32;
         self.line.0 += lines;
         self.fresh_line |= lines > 0;
         self.separated = true;
-        self.rest = rest;
+        self.remaining = rest;
     }
 }
 

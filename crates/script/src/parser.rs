@@ -103,7 +103,8 @@ impl Parser {
     }
 
     fn wrong<T>(&self, expected: &str) -> Read<T> {
-        let found = self.kind().map_or_else(|| "the end".to_owned(), |kind| format!("`{}`", shown(kind)));
+        let found =
+            self.kind().map_or_else(|| "the end".to_owned(), |kind| format!("`{}`", token_text(kind)));
         Err(Finding::new(self.line(), &format!("syntax error: expected {expected}, found {found}")).into())
     }
 
@@ -168,7 +169,7 @@ fn can_begin(kind: &Kind) -> bool {
 }
 
 /// A token as it stood in the script, more or less.
-fn shown(kind: &Kind) -> String {
+fn token_text(kind: &Kind) -> String {
     match kind {
         Kind::Word(text) => text.clone(),
         Kind::Integer(value) | Kind::Hexadecimal(value) => value.to_string(),

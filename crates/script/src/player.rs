@@ -200,7 +200,7 @@ impl<S: TcpUnderTest> Player<'_, S> {
             if place == head {
                 self.under_test.begin();
             }
-            match self.one(event) {
+            match self.play_event(event) {
                 Ok(()) => *done += 1,
                 Err(Stop::Failed(finding)) => return Verdict::Failed(finding),
                 Err(Stop::Unsupported(finding)) => return Verdict::Unsupported(vec![finding]),
@@ -213,7 +213,7 @@ impl<S: TcpUnderTest> Player<'_, S> {
         }
     }
 
-    fn one(&mut self, event: &Event) -> Done {
+    fn play_event(&mut self, event: &Event) -> Done {
         let line = event.line;
         if let Action::Leaves(spec) = &event.action {
             let expected = self.expected(event.time);

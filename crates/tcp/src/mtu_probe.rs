@@ -64,13 +64,13 @@ impl Sender {
     /// [linux-6.12 tcp_input.c tcp_rcv_synsent_state_process, tcp_init_transfer]
     pub(crate) fn start_from_base_mss(&mut self) {
         if self.path.search.is_some() {
-            self.synchronise_mss(self.path.known);
+            self.synchronise_mss(self.path.of_mss);
         }
     }
 
     /// The MSS follows the MTU of the route. [linux-6.12 tcp_output.c tcp_current_mss]
     pub(crate) fn refresh_mss(&mut self) {
-        if self.path.route != self.path.known {
+        if self.path.route != self.path.of_mss {
             self.synchronise_mss(self.path.route);
         }
     }
@@ -97,7 +97,7 @@ impl Sender {
     }
 
     fn synchronise_mss(&mut self, mtu: u32) {
-        self.path.known = mtu;
+        self.path.of_mss = mtu;
         let mut mss = self.bounded_to_half_window(self.mss_of(mtu));
         if let Some(search) = &mut self.path.search {
             search.high = search.high.min(mtu);
@@ -188,7 +188,7 @@ impl Sender {
         self.window.ssthresh = self.current_ssthresh();
         let probes = MtuProbes { passed: search.probes.passed + 1, ..search.probes };
         self.path.search = Some(Box::new(MtuSearch { low: probe.size, probe: None, probes, ..search }));
-        self.synchronise_mss(self.path.known);
+        self.synchronise_mss(self.path.of_mss);
     }
 
     /// A loss was detected. If the first unacknowledged segment is the probe, it was lost because of its size.
@@ -233,7 +233,7 @@ impl Sender {
             }
         }
         self.path.search = Some(Box::new(search));
-        self.synchronise_mss(self.path.known);
+        self.synchronise_mss(self.path.of_mss);
     }
 
     /// Because of a retransmission, the outstanding probe gives no result.

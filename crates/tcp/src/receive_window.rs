@@ -65,12 +65,12 @@ pub(crate) struct ReceiveWindow {
     scale: u32,
     space: Space,
     rtt: ReceiverRtt,
-    known: Known,
+    cached: Cached,
 }
 
-/// Answers that hold until what they depend on changes, which is rarer than segments are ([`ReceiveWindow::forget_known`]).
+/// Answers that hold until what they depend on changes, which is rarer than segments are ([`ReceiveWindow::forget_cached`]).
 #[derive(Debug)]
-struct Known {
+struct Cached {
     /// With this memory in use the window to advertise is `window`; `u64::MAX`: none was selected.
     memory: u64,
     window: u64,
@@ -78,8 +78,8 @@ struct Known {
     grown_from: u64,
 }
 
-impl Known {
-    const NOTHING: Known = Known { memory: u64::MAX, window: 0, grown_from: u64::MAX };
+impl Cached {
+    const NOTHING: Cached = Cached { memory: u64::MAX, window: 0, grown_from: u64::MAX };
 }
 
 /// Whether the buffer grows with what the application reads.
@@ -185,18 +185,18 @@ impl ReceiveWindow {
             scale: scale(max_advertised),
             space: Space::default(),
             rtt: ReceiverRtt::default(),
-            known: Known::NOTHING,
+            cached: Cached::NOTHING,
         }
     }
 
     /// The size of the buffer, its ratio, the threshold, the clamp or the scale has changed.
-    fn forget_known(&mut self) {
-        self.known = Known::NOTHING;
+    fn forget_cached(&mut self) {
+        self.cached = Cached::NOTHING;
     }
 
     /// What the SYNs agreed on: `mss` is the payload of a full segment with their options.
     pub(crate) fn agree(&mut self, mss: u32, scaling: bool) {
-        self.forget_known();
+        self.forget_cached();
         self.advmss = mss;
         self.rcv_mss = RCV_MSS_DEFAULT.min(mss);
         if !scaling {
@@ -217,7 +217,7 @@ impl ReceiveWindow {
     /// option, 65160 for an Ethernet MTU. [linux-6.12 tcp_minisocks.c tcp_openreq_init_rwin]
     /// It may exceed what can be advertised without scaling. [linux-6.12 tcp_output.c tcp_select_initial_window]
     pub(crate) fn answer_syn(&mut self) {
-        self.forget_known();
+        self.forget_cached();
         let (mss, space) = (u64::from(self.advmss), self.usable(self.rcvbuf));
         if self.charge == ReceiveCharge::Buffers && space > mss {
             self.rcv_wnd = space / mss * mss;
@@ -227,7 +227,7 @@ impl ReceiveWindow {
 
     /// The connection is established. [linux-6.12 tcp_input.c tcp_init_buffer_space]
     pub(crate) fn establish(&mut self, rcv_nxt: u64, now: SimTime) {
-        self.forget_known();
+        self.forget_cached();
         self.rcv_wup = rcv_nxt;
         self.copied_seq = rcv_nxt;
         let mss = u64::from(self.advmss);
@@ -323,7 +323,7 @@ impl ReceiveWindow {
         }
         self.shorter = size;
         if size == before {
-            self.forget_known();
+            self.forget_cached();
             self.rcv_mss = size;
         }
         size == before
@@ -335,7 +335,7 @@ impl ReceiveWindow {
         if ratio == self.ratio || self.receive_ratio == ReceiveRatio::Half {
             return;
         }
-        self.forget_known();
+        self.forget_cached();
         self.ratio = ratio;
         let clamp = self.usable(self.rcvbuf).max(CLAMP_MIN);
         self.ssthresh = self.ssthresh.min(clamp);
@@ -346,13 +346,13 @@ impl ReceiveWindow {
     /// The window's slow start. True if it grew. [linux-6.12 tcp_input.c tcp_grow_window]
     #[inline(always)]
     pub(crate) fn grow(&mut self, length: u32, truesize: u32, counted: Counted) -> bool {
-        if self.rmem_alloc >= self.known.grown_from {
+        if self.rmem_alloc >= self.cached.grown_from {
             debug_assert_eq!(self.room_to_grow(), 0);
             return false;
         }
         let room = self.room_to_grow();
         if room == 0 {
-            self.known.grown_from = self.rmem_alloc;
+            self.cached.grown_from = self.rmem_alloc;
             return false;
         }
         self.grow_within(room, length, truesize, counted)
@@ -377,7 +377,7 @@ impl ReceiveWindow {
         if step == 0 {
             return false;
         }
-        self.forget_known();
+        self.forget_cached();
         self.ssthresh += room.min(u64::from(step.max(2 * length)));
         true
     }
@@ -476,7 +476,7 @@ impl ReceiveWindow {
 
     #[inline(never)]
     fn adjust_space_to_last_round(&mut self, rcv_nxt: u64, now: SimTime) {
-        self.forget_known();
+        self.forget_cached();
         let copied = (self.copied_seq - self.space.seq).saturating_sub(self.unread(rcv_nxt));
         if copied > self.space.bytes {
             let mut window = 2 * copied + 16 * u64::from(self.advmss);
@@ -517,11 +517,11 @@ impl ReceiveWindow {
     /// The window to advertise, if it was selected before with as much memory in use.
     #[inline]
     pub(crate) fn known_candidate(&self) -> Option<u64> {
-        if self.known.memory != self.rmem_alloc {
+        if self.cached.memory != self.rmem_alloc {
             return None;
         }
-        debug_assert_eq!(self.known.window, self.candidate(self.room()));
-        Some(self.known.window)
+        debug_assert_eq!(self.cached.window, self.candidate(self.room()));
+        Some(self.cached.window)
     }
 
     /// Remembers the window that was selected with this room. Without a scale it depends on the one before; and room that
@@ -529,7 +529,7 @@ impl ReceiveWindow {
     #[inline]
     pub(crate) fn remember_candidate(&mut self, room: Room, window: u64) {
         if self.scale > 0 && !room.is_tight() {
-            (self.known.memory, self.known.window) = (self.rmem_alloc, window);
+            (self.cached.memory, self.cached.window) = (self.rmem_alloc, window);
         }
     }
 
@@ -593,7 +593,7 @@ impl ReceiveWindow {
 
     /// `SO_RCVBUF` from now on, in bytes of memory. [linux-6.12 sock.c __sock_set_rcvbuf]
     pub(crate) fn set_rcvbuf(&mut self, bytes: u64) {
-        self.forget_known();
+        self.forget_cached();
         self.rcvbuf = bytes.max(2 * CLAMP_MIN);
         self.tuning = Tuning::Fixed;
     }
@@ -601,7 +601,7 @@ impl ReceiveWindow {
     /// The buffer is over its limit: it grows to the memory in use if allowed; else the window is at most two segments.
     /// [linux-6.12 tcp_input.c tcp_clamp_window]
     pub(crate) fn clamp_to_memory(&mut self) {
-        self.forget_known();
+        self.forget_cached();
         if self.tuning != Tuning::Fixed && self.rcvbuf < self.tcp_rmem_max {
             self.rcvbuf = self.rmem_alloc.min(self.tcp_rmem_max);
         }

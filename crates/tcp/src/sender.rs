@@ -202,7 +202,7 @@ impl Sender {
 
     #[inline(never)]
     fn finds_routine(&self) -> bool {
-        let same_path = self.path.search.is_none() && self.path.route == self.path.known;
+        let same_path = self.path.search.is_none() && self.path.route == self.path.of_mss;
         let no_ends = !self.stream.fin_queued && self.stream.record_ends.first().is_none();
         same_path && no_ends && !self.builds_trains()
     }

@@ -329,7 +329,7 @@ impl Channel {
     fn begin(&mut self, sender: Sender, at: SimTime, won: SimTime, context: &mut Context<'_>) {
         let Some(mut exchange) = self.exchange(sender, at, won) else {
             self.stations[sender.station].sending = None;
-            self.stations[sender.station].contenders.done(sender.category);
+            self.stations[sender.station].contenders.sent(sender.category);
             return;
         };
         for other in &mut self.exchanges {
@@ -529,7 +529,7 @@ impl Channel {
 
     fn beacon_sent(&mut self, exchange: Box<Exchange>, now: SimTime) {
         if let Some(beacon) = &mut self.stations[exchange.sender.station].beacon {
-            beacon.contender.done();
+            beacon.contender.sent();
         }
         self.end(exchange, Sensed::Whole, now);
     }

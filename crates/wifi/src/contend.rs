@@ -273,7 +273,7 @@ impl Contender {
     }
 
     /// The frame was sent, and no counter is drawn.
-    pub(crate) fn done(&mut self) {
+    pub(crate) fn sent(&mut self) {
         self.waiting = None;
     }
 
@@ -386,8 +386,8 @@ impl Contenders {
     }
 
     /// What waited in a category has been sent, and no counter is drawn.
-    pub fn done(&mut self, category: usize) {
-        self.all[category].done();
+    pub fn sent(&mut self, category: usize) {
+        self.all[category].sent();
         self.changed(category);
     }
 
@@ -475,7 +475,7 @@ mod tests {
         contenders.wait(category, us(100 + AIFS + 20), false, &mut random);
         assert_eq!(contenders.access(), us(100 + AIFS + 27), "the next slot boundary");
         assert_eq!(contenders.due(us(100 + AIFS + 27)).collect::<Vec<_>>(), [category]);
-        contenders.done(category);
+        contenders.sent(category);
         assert!(contenders.are_at_rest());
     }
 

@@ -37,11 +37,11 @@ def _axis(row: Mapping[str, Any]) -> dict[str, Any]:
     ends = {end: {"value": row[end], "mean": row[f"{end} mean"]} for end in ("least", "most") if end in row}
     return {
         "axis": row["axis"], "values": row["values"],
-        **{name: _known(name, row) for name in ("first", "total")}, **ends,
+        **{name: _index_with_interval(name, row) for name in ("first", "total")}, **ends,
     }  # fmt: skip
 
 
-def _known(name: str, row: Mapping[str, Any]) -> dict[str, float]:
+def _index_with_interval(name: str, row: Mapping[str, Any]) -> dict[str, float]:
     found = {"index": row[name], "low": row[f"{name} low"], "high": row[f"{name} high"]}
     return {key: float(value) for key, value in found.items() if not math.isnan(value)}
 

@@ -174,7 +174,7 @@ def difference(reference: Values, candidate: Values, by: Test = "permutation", p
     """The difference of paired values; pairs with an unknown value do not count. `p` is that of `chance`, if it is
     known.
     """
-    theirs, ours = _known(reference, candidate)
+    theirs, ours = _known_pairs(reference, candidate)
     if not len(ours):
         return Difference(0, _mean(reference), _mean(candidate), NAN, NAN, NAN, NAN, NAN, NAN, NAN, None, NAN, NAN)
     mean, low, high = float(np.mean(ours - theirs)), *interval(ours - theirs)
@@ -198,7 +198,7 @@ def difference(reference: Values, candidate: Values, by: Test = "permutation", p
     )
 
 
-def _known(reference: Values, candidate: Values) -> tuple[Values, Values]:
+def _known_pairs(reference: Values, candidate: Values) -> tuple[Values, Values]:
     """The pairs of which both values are known."""
     known = ~(np.isnan(reference) | np.isnan(candidate))
     return reference[known], candidate[known]
@@ -246,7 +246,7 @@ def _chances(groups: Sequence[_Group]) -> dict[int, float]:
     """
     alike: dict[int, list[tuple[int, Values, Values]]] = {}
     for place, group in enumerate(groups):
-        theirs, ours = _known(group.reference, group.candidate)
+        theirs, ours = _known_pairs(group.reference, group.candidate)
         exact = len(ours) >= 2 and math.comb(2 * len(ours), len(ours)) <= RESAMPLES
         if exact and group.test == "permutation" and np.ptp(np.concatenate([theirs, ours])) > 0:
             alike.setdefault(len(ours), []).append((place, theirs, ours))

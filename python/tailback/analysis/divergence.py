@@ -243,13 +243,13 @@ def _numbered(joined: pd.DataFrame) -> pd.DataFrame:
     return joined.iloc[order].set_axis(index, axis=0)
 
 
-def _both(samples: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
+def _both_sides(samples: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
     return samples[of_side(column, REFERENCE)], samples[of_side(column, CANDIDATE)]
 
 
 def _numbers(samples: pd.DataFrame, column: str) -> tuple[Values, Values]:
     """A column of both sides; unknown values are NaN."""
-    reference, candidate = (side.to_numpy(dtype=np.float64, na_value=np.nan) for side in _both(samples, column))
+    reference, candidate = (side.to_numpy(dtype=np.float64, na_value=np.nan) for side in _both_sides(samples, column))
     return reference, candidate
 
 

@@ -127,10 +127,10 @@ def _columns(runs: Runs) -> Columns:
 def _known_of(runs: Runs, offered: Sequence[tuple[str, str]]) -> list[tuple[Column, str]]:
     """The numbers that some run has, each with the name of its tolerance."""
     columns = [(quantity(title), tolerance) for title, tolerance in offered]
-    return [(column, tolerance) for column, tolerance in columns if _known(runs, column)]
+    return [(column, tolerance) for column, tolerance in columns if _has_values(runs, column)]
 
 
-def _known(runs: Runs, column: Column) -> bool:
+def _has_values(runs: Runs, column: Column) -> bool:
     return any(column.read(summary) is not None for _, summary in runs)
 
 
@@ -195,16 +195,16 @@ def _range(real: Sequence[Effect], total: int, unit: str) -> str:
     cases = f"all {total} cases" if len(real) == total else f"{len(real)} of {total} cases"
     signs = {each.mean > 0 for each in real}
     if len(signs) == 1:
-        ends = [f"{_with_unit(_digits(abs(each.mean)), unit)}{_at(each)}" for each in (real[0], real[-1])]
+        ends = [f"{_with_unit(_digits(abs(each.mean)), unit)}{_place_text(each)}" for each in (real[0], real[-1])]
         return f"{'rises' if signs == {True} else 'falls'} in {cases}, by {' to '.join(ends)}"
     ends = [
-        f"{_signed(each.mean, unit)}{_at(each)}"
+        f"{_signed(each.mean, unit)}{_place_text(each)}"
         for each in (min(real, key=lambda each: each.mean), max(real, key=lambda each: each.mean))
     ]
     return f"changes in {cases}, by {' to '.join(ends)}"
 
 
-def _at(effect: Effect) -> str:
+def _place_text(effect: Effect) -> str:
     return f" ({', '.join(effect.place)})" if effect.place else ""
 
 

@@ -142,7 +142,7 @@ def best_under(runs: Runs, bounds: Sequence[Bound], wanted: Column, better: Bett
     sign = 1 if better == "high" else -1
     first = max(meeting, key=lambda each: (RANKS[each.met], sign * each.wanted.mean))
     alike = [each for each in meeting if each.met == first.met and (each is first or not distinguishable(first, each))]
-    best = min((each for each in alike if _same(first, each)), key=lambda each: _excess(each, bounds))
+    best = min((each for each in alike if _are_alike(first, each)), key=lambda each: _excess(each, bounds))
     others = sorted((each for each in alike if each is not best), key=lambda each: -sign * each.wanted.mean)
     return Answer(bounds, wanted, better, best, others, None, counts)
 
@@ -155,14 +155,14 @@ def _absolute(bound: Bound, runs: Runs) -> Bound:
     return bound.against(float(np.nanmin(means) if bound.from_above else np.nanmax(means)))
 
 
-def _same(one: Candidate, other: Candidate) -> bool:
+def _are_alike(one: Candidate, other: Candidate) -> bool:
     """Whether the difference of two means is too small to matter."""
     return abs(one.wanted.mean - other.wanted.mean) <= RELEVANT * abs(one.wanted.mean)
 
 
 def distinguishable(one: Candidate, other: Candidate) -> bool:
     """Whether two means differ by a relevant amount and significantly. With one repetition, significance is assumed."""
-    if _same(one, other):
+    if _are_alike(one, other):
         return False
     sides = [(each.wanted.mean, float(each.samples.std(ddof=1)), len(each.samples))
              for each in (one, other) if len(each.samples) > 1]  # fmt: skip

@@ -41,7 +41,7 @@ class TextControls:
         """An object of the class in the file `name`; `parameters` is a JSON object."""
         if name not in self._classes:
             self._classes[name] = _class_in(name, self._texts[name])
-        return _made(self._classes[name], name, json.loads(parameters))
+        return _control_object(self._classes[name], name, json.loads(parameters))
 
     def described(self, error: BaseException) -> str:
         """An exception of the user's code: file and line of the user, the line itself, and what was raised."""
@@ -98,7 +98,7 @@ def _checked(control: type, name: str) -> type:
     return control
 
 
-def _made(control: type, name: str, parameters: Mapping[str, Any]) -> object:
+def _control_object(control: type, name: str, parameters: Mapping[str, Any]) -> object:
     try:
         inspect.signature(control).bind(**parameters)
     except TypeError as error:

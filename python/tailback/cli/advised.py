@@ -83,17 +83,17 @@ def _sentences(each: Recommendation) -> list[str]:
     if answer.best is None:
         lines = [f"none of {counted(total, 'configuration')} meets {bounds}"]
         if answer.nearest is not None:
-            lines.append(f"nearest: {_described(answer.nearest, given)}")
+            lines.append(f"nearest: {_candidate_text(answer.nearest, given)}")
         return lines
     share = f"of {total} settings {answer.counts['surely']} meet it surely, {answer.counts['likely']} likely"
     under = f" with {bounds} ({share})" if bounds else ""
     lines = [
         f"{MOST[answer.better]} {answer.wanted.title}{under}:",
-        f"  {_described(answer.best, given)}",
+        f"  {_candidate_text(answer.best, given)}",
         *([_how_sure(answer)] if bounds else []),
     ]
     if answer.alike:
-        alike = [f"    {_described(other, given)}" for other in answer.alike[:MAX_EQUIVALENT]]
+        alike = [f"    {_candidate_text(other, given)}" for other in answer.alike[:MAX_EQUIVALENT]]
         more = [f"    and {len(answer.alike) - MAX_EQUIVALENT} more"] if len(answer.alike) > MAX_EQUIVALENT else []
         lines += [
             f"  no difference of {answer.wanted.title} was found with (Welch's test: p ≥ {SIGNIFICANT:g}; or below "
@@ -113,7 +113,7 @@ def _how_sure(answer: Answer) -> str:
     return "  likely: the means meet the bounds, but their 95 % intervals do not"
 
 
-def _described(candidate: Candidate, given: Mapping[str, str]) -> str:
+def _candidate_text(candidate: Candidate, given: Mapping[str, str]) -> str:
     chosen = [f"{axis} {value}" for axis, value in candidate.axes.items() if axis not in given]
     settings = ", ".join(chosen) or "the only configuration"
     numbers = [f"{number.column.title} {_mean(number)} {number.column.unit}".rstrip()

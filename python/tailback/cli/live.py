@@ -74,9 +74,9 @@ class Board(Audience):
         """Moves the bar."""
         text = f"runs {done}/{total}" + (f", {self._failed} failed" if self._failed else "")
         self._text = f"{text}, {fraction:.0%}"
-        self._bar.update(self._task, completed=fraction, description=text, left=self._left(fraction))
+        self._bar.update(self._task, completed=fraction, description=text, left=self._time_left(fraction))
 
-    def _left(self, fraction: float) -> str:
+    def _time_left(self, fraction: float) -> str:
         passed = time.monotonic() - self._began
         if fraction <= 0 or passed < EARLIEST_S:
             return ""

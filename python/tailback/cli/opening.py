@@ -24,7 +24,7 @@ def selected(selection: Selection, beside: Sequence[Path] = ()) -> Results:
     found = opened(selection.folder)
     if beside:
         found = results.combined([found, *map(opened, beside)])
-    return found.select(**_wanted(selection.where or []))
+    return found.select(**_wanted_values(selection.where or []))
 
 
 def two(words: Sequence[str], where: Sequence[str]) -> tuple[Results, Results]:
@@ -61,7 +61,7 @@ def _is_part(word: str) -> bool:
     return "=" in word and not Path(word).exists()
 
 
-def _wanted(words: Sequence[str]) -> dict[str, list[str]]:
+def _wanted_values(words: Sequence[str]) -> dict[str, list[str]]:
     """The values that `--where` names, by axis: `cc=cubic cc=bbr` or `cc=[cubic, bbr]`."""
     wanted: dict[str, list[str]] = {}
     for word in words:

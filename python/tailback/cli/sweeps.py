@@ -64,7 +64,7 @@ def expectations(done: SweepResult) -> None:
     for heading in (*axes, "condition", "mean", "verdict"):
         table.add_column(heading, no_wrap=heading != "verdict", justify="right" if heading == "mean" else "left")
     for verdict in done.verdicts:
-        cells = (*verdict.axes.values(), str(verdict.bound), _mean_of(verdict), _said(verdict))
+        cells = (*verdict.axes.values(), str(verdict.bound), _mean_of(verdict), _verdict_words(verdict))
         table.add_row(*map(Text, cells), style="" if verdict.holds else "bold")
     emit(table, Text(f"{counted(len(done.unmet), 'condition')} of {len(done.verdicts)} not met"))
 
@@ -76,7 +76,7 @@ def _mean_of(verdict: Verdict) -> str:
     return f"{verdict.mean:.4g}{spread} {verdict.bound.column.unit}".rstrip()
 
 
-def _said(verdict: Verdict) -> str:
+def _verdict_words(verdict: Verdict) -> str:
     if math.isnan(verdict.mean):
         return f"FAILS: no run has {verdict.bound.column.title}"
     word = "holds" if verdict.holds else "FAILS"

@@ -59,7 +59,7 @@ def _share_of(row: Mapping[str, Any]) -> str:
     return f"{mean:.0f} %" + ("" if math.isnan(ends[0]) else f" {spread_in_words(mean, ends, '.0f')}")
 
 
-def beside(found: Twin) -> None:
+def twin(found: Twin) -> None:
     """Prints the distance of each configuration from one run of a kernel."""
     _left_out(found.left_out)
     titles = list(dict.fromkeys(each.title for each in found.distances))
@@ -149,13 +149,13 @@ def _divergences(compared: Comparison) -> list[Text]:
         return []
     found = [(place, divergence(compared, place)) for place in places]
     return [
-        Text(f"first divergence{_of(compared, place)}: {first.flow} at {first.t:.6f} s in {first.column}")
+        Text(f"first divergence{_of_configuration(compared, place)}: {first.flow} at {first.t:.6f} s in {first.column}")
         for place, first in found
         if first is not None
     ]
 
 
-def _of(compared: Comparison, place: int) -> str:
+def _of_configuration(compared: Comparison, place: int) -> str:
     label = ", ".join(compared.pairing.configurations[place].values())
     return f" of {label}" if label else ""
 

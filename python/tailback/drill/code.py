@@ -153,7 +153,7 @@ class Evaluation:
         self._count(node)
         match node:
             case ast.Constant(value=bool() | int() | float() | str() | None as value):
-                return self._paid(node, lambda: self._allowance.made(value))
+                return self._paid(node, lambda: self._allowance.charged(value))
             case ast.Name(id=name):
                 return self._name(node, name)
             case _:
@@ -179,10 +179,10 @@ class Evaluation:
         match node:
             case ast.Tuple(elts=parts):
                 values = tuple(map(self._value, parts))
-                return self._paid(node, lambda: self._allowance.made(values))
+                return self._paid(node, lambda: self._allowance.charged(values))
             case ast.List(elts=parts):
                 listed = list(map(self._value, parts))
-                return self._paid(node, lambda: self._allowance.made(listed))
+                return self._paid(node, lambda: self._allowance.charged(listed))
             case ast.Subscript(value=value, slice=index):
                 whole, place = self._value(value), self._value(index)
                 return self._paid(node, lambda: self._allowance.element(whole, place))

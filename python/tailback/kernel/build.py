@@ -104,7 +104,7 @@ def build(recipe: Recipe, say: Say) -> cache.Kernel:
     started = time.monotonic()
     with room() as place:
         tree = place / "linux"
-        version = _made(recipe, ours, tree, say)
+        version = _compiled_version(recipe, ours, tree, say)
         headers.keep(headers.Origin(recipe.name, digest, version, recipe.source.description), tree)
         manifest = cache.Manifest(
             name=recipe.name,
@@ -225,7 +225,7 @@ def room() -> Iterator[Path]:
         raise CacheUnwritable(f"cannot write `{parent}`: {reason}\n  hint: {ROOM_HINT}") from error
 
 
-def _made(recipe: Recipe, ours: Path, tree: Path, say: Say) -> str:
+def _compiled_version(recipe: Recipe, ours: Path, tree: Path, say: Say) -> str:
     """Builds the kernel, stripped, and the list of the symbols that modules may use; returns its version."""
     version = configured(recipe, ours, tree, say)
     jobs = len(os.sched_getaffinity(0))

@@ -84,14 +84,14 @@ def keep(origin: Origin, tree: Path) -> Headers:
 
 def kept_of(digest: str, name: str) -> Headers | None:
     """The headers of a recipe with this digest, if they are in the cache."""
-    return _found(_folder(digest, name))
+    return _headers_in(_folder(digest, name))
 
 
 @remembered
 def find_headers(name: str = cache.STOCK) -> Headers:
     """The newest headers of the kernel with this name; raises `KernelMissing`."""
     folders = (cache.home() / "headers").glob(f"*-{name}")
-    found = [headers for folder in folders if (headers := _found(folder)) is not None]
+    found = [headers for folder in folders if (headers := _headers_in(folder)) is not None]
     if not found:
         how = "tailback kernel headers" + ("" if name == cache.STOCK else f" --source DIR --name {name}")
         raise KernelMissing(
@@ -114,7 +114,7 @@ def _folder(digest: str, name: str) -> Path:
     return cache.home() / "headers" / f"{digest}-{name}"
 
 
-def _found(folder: Path) -> Headers | None:
+def _headers_in(folder: Path) -> Headers | None:
     try:
         written = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         return Headers(**{**written, "folder": folder, "flags": tuple(written["flags"])})

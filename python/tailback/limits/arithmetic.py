@@ -55,7 +55,7 @@ class Allowance:
         if self._left < 0:
             raise OperationRefused("so long a computation")
 
-    def made(self, value: Value) -> Value:
+    def charged(self, value: Value) -> Value:
         """Returns `value` if its type is allowed and its weight within the limit."""
         self.spend(weight(value))
         return value
@@ -69,11 +69,11 @@ class Allowance:
         if function is None:
             raise OperationRefused(f"`{type(op).__name__}` in code")
         _refuse_growth(op, left, right)
-        return self.made(function(left, right))
+        return self.charged(function(left, right))
 
     def unary(self, op: ast.unaryop, operand: Value) -> Value:
         """`op operand`."""
-        return self.made(_UNARY[type(op)](operand))
+        return self.charged(_UNARY[type(op)](operand))
 
     def compare(self, op: ast.cmpop, left: Value, right: Value) -> bool:
         """`left op right`, for instance `left in right`."""
@@ -84,7 +84,7 @@ class Allowance:
         """`whole[index]`."""
         # Looking up a key hashes all of it.
         self.spend(weight(index))
-        return self.made(whole[index])
+        return self.charged(whole[index])
 
     def items(self, whole: Value) -> list[Value]:
         """The elements of a list, a tuple or a string; raises `TypeError` for anything else."""
@@ -97,20 +97,20 @@ class Allowance:
         """A dictionary of keys and values; raises `TypeError` if a key is a list."""
         kept = list(pairs)
         self.spend(sum(weight(key) for key, _ in kept))
-        return self.made(dict(kept))
+        return self.charged(dict(kept))
 
     def joined(self, glue: str, parts: Iterable[str]) -> str:
         """`glue.join(parts)`."""
         texts = list(parts)
         _bound(sum(map(len, texts)) + len(glue) * len(texts))
-        text: str = self.made(glue.join(texts))
+        text: str = self.charged(glue.join(texts))
         return text
 
     def call(self, name: str, arguments: list[Value]) -> Value:
         """`name(*arguments)`; `name` is one of `FUNCTIONS`."""
         # Sorting 100,000 elements takes about 17 comparisons per element.
         self.spend(sum(map(weight, arguments)) * (17 if name == "sorted" else 1))
-        return self.made(FUNCTIONS[name](*arguments))
+        return self.charged(FUNCTIONS[name](*arguments))
 
     def _formatted(self, template: str, values: Value) -> str:
         parts = values if isinstance(values, tuple) else (values,)
@@ -118,7 +118,7 @@ class Allowance:
         if isinstance(values, dict) or any(word == "*" or len(word) > WIDTH_DIGITS_MAX for word in widths):
             raise OperationRefused("such a width in a format")
         _bound(len(template) + sum(map(_text_length, parts)) + sum(map(int, widths)))
-        text: str = self.made(template % values)
+        text: str = self.charged(template % values)
         return text
 
 
@@ -204,10 +204,10 @@ def _text_length(value: Value) -> int:
 def _text(value: Value) -> str:
     if isinstance(value, str):
         return value
-    return _shown(value)
+    return _value_text(value)
 
 
-def _shown(value: Value) -> str:
+def _value_text(value: Value) -> str:
     if isinstance(value, list | tuple | dict | str):
         _bound(_text_length(value))
     return repr(value)
@@ -260,7 +260,7 @@ FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "max": max,
     "min": min,
     "range": _range,
-    "repr": _shown,
+    "repr": _value_text,
     "round": _rounded,
     "sorted": sorted,
     "str": _text,

@@ -170,12 +170,12 @@ def as_document(found: Search) -> dict[str, Any]:
     return {
         "paper": found.paper.paper,
         "best": dict(found.best.values),
-        "candidates": [_described(one) for one in found.tried],
-        "in_full": [_described(one) for one in found.in_full],
+        "candidates": [_entry_of(one) for one in found.tried],
+        "in_full": [_entry_of(one) for one in found.in_full],
     }
 
 
-def _described(one: Tried) -> dict[str, Any]:
+def _entry_of(one: Tried) -> dict[str, Any]:
     return {
         "conditions": dict(one.candidate.values),
         "departures": one.candidate.departures,

@@ -50,7 +50,7 @@ def in_short(found: Search) -> Iterator[str]:
     if found.in_full:
         yield f"\n{EQUALS}\n"
         yield from _misses(found, found.in_full)
-    yield from _left(found)
+    yield from _untried(found)
 
 
 def in_full(found: Search) -> Iterator[str]:
@@ -60,7 +60,7 @@ def in_full(found: Search) -> Iterator[str]:
     if found.in_full:
         yield f"\n{EQUALS}\n"
         yield from _table(found, found.in_full)
-    yield from _left(found)
+    yield from _untried(found)
 
 
 def _distribution(found: Search) -> str:
@@ -129,7 +129,7 @@ def _counts(one: Tried) -> str:
     return f"{held(one.chosen)} of {len(one.chosen)} | {held(one.others)} of {len(one.others)}"
 
 
-def _left(found: Search) -> Iterator[str]:
+def _untried(found: Search) -> Iterator[str]:
     """How many combinations were not tried, if any."""
     there = len(list(candidates(found.paper)))
     if len(found.tried) < there:

@@ -28,7 +28,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     way = choice.metric or UP
     if way not in (UP, DOWN):
         raise NotDrawable(f"`{way}` is not a direction\n  hint: --metric is one of {UP}, {DOWN}")
-    parts = [part for axes, runs in results.configurations if (part := _of(axes, runs, way)) is not None]
+    parts = [part for axes, runs in results.configurations if (part := _size_shares(axes, runs, way)) is not None]
     if not parts:
         hint = "choose results of a Wi-Fi cell, or the other direction: --metric down"
         raise NotDrawable(f"`{results.path}` has no Wi-Fi station that sent {way}\n  hint: {hint}")
@@ -41,7 +41,7 @@ def pairs_of(run: RunFolder) -> list[Pair]:
     return [(names[access_point], names[station]) for access_point, station in run.scenario.radios]
 
 
-def _of(axes: dict[str, str], runs: list[RunFolder], way: str) -> pd.DataFrame | None:
+def _size_shares(axes: dict[str, str], runs: list[RunFolder], way: str) -> pd.DataFrame | None:
     samples = [found for run in runs if run.has("wifi") and len(found := _sizes(run, way))]
     if not samples:
         return None

@@ -44,13 +44,13 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
         span = float(choice.metric) if choice.metric is not None else SPAN_MS
     except ValueError:
         raise NotDrawable(f"`{choice.metric}` is not a number of milliseconds\n  hint: --metric 50") from None
-    parts = [_of(runs[0], span) for _, runs in results.configurations if runs[0].has("wifi")]
+    parts = [_ppdus(runs[0], span) for _, runs in results.configurations if runs[0].has("wifi")]
     if not parts or not any(len(part) for part in parts):
         raise NotDrawable(f"`{results.path}` has nothing on the air\n  hint: choose results of a Wi-Fi cell")
     return pd.concat(parts, ignore_index=True)
 
 
-def _of(run: RunFolder, span: float) -> pd.DataFrame:
+def _ppdus(run: RunFolder, span: float) -> pd.DataFrame:
     wifi = run.table("wifi")
     middle = sum(run.window_ns) / 2 / NANOSECONDS
     rows = wifi[(wifi["t"] >= middle) & (wifi["t"] < middle + span / 1e3)]

@@ -66,11 +66,13 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and bin: axes, panel, unit, n (repetitions), t, mean, low, high, measured."""
     series = one_of(choice.metric or "goodput", SERIES, "bands")
     title, unit, read = series
-    parts = [_of(axes, runs, (title, unit, lambda run: read(run, choice))) for axes, runs in results.configurations]
+    parts = [
+        _intervals(axes, runs, (title, unit, lambda run: read(run, choice))) for axes, runs in results.configurations
+    ]
     return pd.concat(parts, ignore_index=True)
 
 
-def _of(
+def _intervals(
     axes: dict[str, str], runs: list[RunFolder], series: tuple[str, str, Callable[[RunFolder], "pd.Series[float]"]]
 ) -> pd.DataFrame:
     title, unit, read = series

@@ -25,11 +25,11 @@ WIDE = 20.0
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and share: axes, panel, unit, n (repetitions), share, value, low, high."""
     panel = one_of(choice.metric or "rtt", candlestick.PANELS, "distributions")
-    parts = [_of(axes, runs, panel) for axes, runs in results.configurations]
+    parts = [_distribution(axes, runs, panel) for axes, runs in results.configurations]
     return pd.concat(parts, ignore_index=True)
 
 
-def _of(axes: dict[str, str], runs: list[RunFolder], panel: candlestick.Panel) -> pd.DataFrame:
+def _distribution(axes: dict[str, str], runs: list[RunFolder], panel: candlestick.Panel) -> pd.DataFrame:
     samples = [found for run in runs if len(found := panel.samples(run))]
     if not samples:
         raise NotDrawable(

@@ -31,7 +31,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
         raise NotDrawable(f"`{results.path}` has no TCP flow\n  hint: try another plot, see `--list`")
     series = many.lines_of([(run, list(run.tcp_info["flow"].unique())) for run in firsts])
     if series is None:
-        return pd.concat([_of(run) for run in firsts], ignore_index=True)
+        return pd.concat([_cwnd_samples(run) for run in firsts], ignore_index=True)
     parts = [_of_many(run, of_run, choice) for run, of_run in zip(firsts, series, strict=True)]
     return pd.concat(parts, ignore_index=True)
 
@@ -45,7 +45,7 @@ def _of_many(run: RunFolder, series: many.Series, choice: Choice) -> pd.DataFram
     return pd.DataFrame({**head, **found.drop(columns="series"), "measured": measured})
 
 
-def _of(run: RunFolder) -> pd.DataFrame:
+def _cwnd_samples(run: RunFolder) -> pd.DataFrame:
     info = run.tcp_info
     start, end = (edge / NANOSECONDS for edge in run.window_ns)
     measured = (info["t"] >= start) & (info["t"] < end)

@@ -28,7 +28,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per completed flow: axes, repetition, series (flow), x (size, bytes), y (completion time, ms); and its
     `group`, if the choice names it.
     """
-    found = pd.concat([_of(run) for run in results.runs], ignore_index=True)
+    found = pd.concat([_completion_rows(run) for run in results.runs], ignore_index=True)
     if found.empty:
         raise NotDrawable(
             f"no flow of `{results.path}` completed in the measurement window\n"
@@ -38,7 +38,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     return found if named else found.drop(columns=GROUP)
 
 
-def _of(run: RunFolder) -> pd.DataFrame:
+def _completion_rows(run: RunFolder) -> pd.DataFrame:
     sizes = {flow.name: flow.bytes for flow in run.scenario.tcp if flow.bytes is not None}
     events = flow_events({name: run.table(name) for name in ("events", "completions") if run.has(name)})
     times = {} if events is None else completion_times(events, sizes, Window(*run.window_ns))

@@ -233,14 +233,14 @@ def _refit_legends(figure: Figure) -> None:
         found.set_ncols(_columns(figure, handles))
 
 
-def _around() -> float:
+def _label_margin() -> float:
     """Points beside a label of a legend: a handle, a gap behind it, and a gap to the next column."""
     return (1.6 + 0.8 + float(style.STYLE["legend.columnspacing"])) * float(style.STYLE["legend.fontsize"])
 
 
 def _legend_room(figure: Figure) -> float:
     """The widest label of a legend."""
-    return _legend_width(figure) - _around()
+    return _legend_width(figure) - _label_margin()
 
 
 def _legend_width(figure: Figure) -> float:
@@ -250,7 +250,7 @@ def _legend_width(figure: Figure) -> float:
 def _columns(figure: Figure, handles: Sequence[Artist]) -> int:
     """The largest number of columns of a legend that fits the width of the figure."""
     size = float(style.STYLE["legend.fontsize"])
-    widths = [width(str(each.get_label()), size) + _around() for each in handles]
+    widths = [width(str(each.get_label()), size) + _label_margin() for each in handles]
     fitting = (
         count
         for count in range(min(len(handles), MAX_LEGEND), 0, -1)

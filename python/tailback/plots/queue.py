@@ -34,7 +34,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     if unit not in UNITS:
         raise NotDrawable(f"`{unit}` is not a unit of queues\n  hint: --metric is one of {', '.join(UNITS)}")
     firsts = [runs[0] for _, runs in results.configurations]
-    parts = [_of(run, unit) for run in firsts if run.has("qdisc")]
+    parts = [_backlogs(run, unit) for run in firsts if run.has("qdisc")]
     table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({DEVICE: [], "value": []})
     busy = table.groupby(DEVICE)["packets"].max() if len(table) else pd.Series(dtype=float)
     table = table[table[DEVICE].isin(busy[busy > 1].index)] if len(table) else table
@@ -45,7 +45,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     return table.drop(columns="packets").reset_index(drop=True)
 
 
-def _of(run: RunFolder, unit: str) -> pd.DataFrame:
+def _backlogs(run: RunFolder, unit: str) -> pd.DataFrame:
     roots = run.qdisc[run.qdisc["depth"] == 0]
     start, end = (edge / NANOSECONDS for edge in run.window_ns)
     column, factor = UNITS[unit]

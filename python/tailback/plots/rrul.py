@@ -40,7 +40,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     parts = []
     for place, run in enumerate(firsts):
         of_run = {panel: each[place] for panel, each in lines.items() if each is not None}
-        parts += _of(run, choice, of_run)
+        parts += _panel_series(run, choice, of_run)
     if not parts:
         raise NotDrawable(
             f"`{results.path}` has neither TCP flows nor pings\n  hint: it needs `preset: rrul` or the like"
@@ -66,7 +66,7 @@ READ: Mapping[str, tuple[Callable[[RunFolder], list[str]], str]] = {
 """What is drawn in each row, and its name in the plural."""
 
 
-def _of(run: RunFolder, choice: Choice, lines: Mapping[str, many.Series]) -> list[pd.DataFrame]:
+def _panel_series(run: RunFolder, choice: Choice, lines: Mapping[str, many.Series]) -> list[pd.DataFrame]:
     found = []
     if run.has("flows") and not run.flows.empty:
         for way, panel in WAYS.items():

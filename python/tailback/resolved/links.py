@@ -85,17 +85,17 @@ DEFAULTS = {each.encode_name: each.default for each in structs.fields(Link) if i
 
 def shortened(link: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON of a link, from all of its fields."""
-    return {key: _one(key, value) for key, value in link.items() if not _is_absent(key, value)}
+    return {key: _one_if_equal(key, value) for key, value in link.items() if not _is_absent(key, value)}
 
 
 def in_full(link: Any) -> Any:
     """The reverse of `shortened`; what is no link is left to the reader."""
     if not isinstance(link, Mapping):
         return link
-    return {key: _each(value) if key in ONE_IF_EQUAL else value for key, value in link.items()}
+    return {key: _one_per_direction(value) if key in ONE_IF_EQUAL else value for key, value in link.items()}
 
 
-def _one(key: str, value: Any) -> Any:
+def _one_if_equal(key: str, value: Any) -> Any:
     return value[0] if key in ONE_IF_EQUAL and value[0] == value[1] else value
 
 
@@ -103,5 +103,5 @@ def _is_absent(key: str, value: Any) -> bool:
     return key in DEFAULTS and tuple(value) == DEFAULTS[key]
 
 
-def _each(value: Any) -> Any:
+def _one_per_direction(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else (value, value)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from tailback.results.errors import FolderTaken, NotComparable, NotResults, ResultsUnwritable, RunDamaged
 from tailback.results.identity import RunPlan, digest, run_name
-from tailback.results.shelf import Shelf, beside, shelf
+from tailback.results.reusable import ReusableRuns, neighbours, reusable_runs
 from tailback.results.store import ExperimentPlan, Store, claim, default_folder
 
 if TYPE_CHECKING:
@@ -37,21 +37,21 @@ __all__ = [
     "Pairing",
     "Results",
     "ResultsUnwritable",
+    "ReusableRuns",
     "RunDamaged",
     "RunFolder",
     "RunPair",
     "RunPlan",
-    "Shelf",
     "Store",
-    "beside",
     "claim",
     "combined",
     "default_folder",
     "digest",
+    "neighbours",
     "open_results",
     "pair",
+    "reusable_runs",
     "run_name",
-    "shelf",
 ]
 
 _MODULES = {

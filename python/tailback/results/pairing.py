@@ -55,7 +55,7 @@ def pair(reference: Results, candidate: Results) -> Pairing:
     if not common:
         raise NotComparable(
             f"`{reference.path}` and `{candidate.path}` have no run in common\n"
-            f"  hint: the axes are {_shown(reference)} and {_shown(candidate)}"
+            f"  hint: the axes are {_axes_text(reference)} and {_axes_text(candidate)}"
         )
     places = list(dict.fromkeys(values for values, _ in common))
     return Pairing(
@@ -102,5 +102,5 @@ def _keyed(results: Results, axes: Sequence[str]) -> dict[Key, RunFolder]:
     return {(tuple(run.axes[axis] for axis in axes), run.repetition): run for run in results.runs}
 
 
-def _shown(results: Results) -> str:
+def _axes_text(results: Results) -> str:
     return "; ".join(f"{axis}: {', '.join(values)}" for axis, values in results.axes.items()) or "none"

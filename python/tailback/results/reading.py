@@ -261,10 +261,10 @@ class Results(Tables):
 
     def _check(self, axis: str, value: str) -> None:
         if axis not in self.axes and axis != REPETITION:
-            raise NotResults(f"`{axis}` is not an axis of `{self.path}`\n  hint: {_known(self.axes)}")
+            raise NotResults(f"`{axis}` is not an axis of `{self.path}`\n  hint: {_names_text(self.axes)}")
         there = list(dict.fromkeys(run.labels[axis] for run in self.runs))
         if value not in there:
-            raise NotResults(f"`{axis}` is never `{value}` in `{self.path}`\n  hint: {_known(there)}")
+            raise NotResults(f"`{axis}` is never `{value}` in `{self.path}`\n  hint: {_names_text(there)}")
 
 
 def open_results(path: Path | str) -> Results:
@@ -387,5 +387,5 @@ def _first(values: Sequence[str]) -> str:
     return ", ".join(values[:MAX_SHOWN]) + more
 
 
-def _known(names: Mapping[str, Any] | Sequence[str]) -> str:
+def _names_text(names: Mapping[str, Any] | Sequence[str]) -> str:
     return "it has " + (", ".join(f"`{name}`" for name in names) or "none")

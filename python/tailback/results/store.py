@@ -145,14 +145,14 @@ class Store(Struct, frozen=True):
         except (RunDamaged, OSError):
             return None
         manifest = {**found.manifest, "files": soundness.noted(contents)}
-        contents[MANIFEST] = _json({**manifest, **self._of(run), "taken_from": str(there.resolve())})
+        contents[MANIFEST] = _json({**manifest, **self._identification(run), "taken_from": str(there.resolve())})
         self._keep(run, contents, "later")
         return dict(found.summary)
 
     def write_failure(self, run: RunPlan, status: Status, error: str, trace: str | None = None) -> None:
         """Records that `run` failed. It gets no folder, so the next attempt repeats it."""
         durable.make_subfolder(self.path / FAILURES)
-        note = {"status": status, "error": error, "at": provenance.utc_now(), **self._of(run)}
+        note = {"status": status, "error": error, "at": provenance.utc_now(), **self._identification(run)}
         if trace is not None:
             note["traceback"] = trace.splitlines()
         durable.write_file(self._failure(run.name), _json(note))
@@ -179,7 +179,7 @@ class Store(Struct, frozen=True):
         return {
             "tailback": provenance.tailback_version(),
             "status": "ok",
-            **self._of(run),
+            **self._identification(run),
             "measure": run.measure,
             "scenario": run.scenario,
             "versions": provenance.versions(),
@@ -191,7 +191,7 @@ class Store(Struct, frozen=True):
             **finished.notes,
         }
 
-    def _of(self, run: RunPlan) -> dict[str, Any]:
+    def _identification(self, run: RunPlan) -> dict[str, Any]:
         return {
             "name": run.name,
             "title": self.plan.title,

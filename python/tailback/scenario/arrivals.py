@@ -97,9 +97,9 @@ class Sizes(Struct, frozen=True):
                 scale = self.mean * (1 - self.shape)
                 return scale * math.expm1(self.shape * exponential(uniform)) / self.shape
             case "points":
-                return self._at(uniform())
+                return self._size_at(uniform())
 
-    def _at(self, share: float) -> float:
+    def _size_at(self, share: float) -> float:
         """The size up to which this share of the flows is."""
         place = bisect.bisect_left(self.points, share, key=lambda point: point[1])
         (below, low), (above, high) = self.points[max(0, place - 1)], self.points[place]

@@ -577,7 +577,7 @@ def _idle_adaptation(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning
     host = (case.keys.hosts or {}).get(direction(device).source)
     name = host.stack if host is not None else STACK
     adapts = next(stack for stack in stacks() if stack.name == name).values["red_timer"] == "Runs"
-    if not adapts and any(each.options.get("adaptive") == 1 for each in _all(root)):
+    if not adapts and any(each.options.get("adaptive") == 1 for each in _with_descendants(root)):
         text = "`adaptive` of `red` changes nothing since Linux 5.7: its probability stays as given"
         remedy = (
             f"leave it out, or simulate an older kernel: `hosts: {{{direction(device).source}: {{stack: linux-5.4}}}}`"
@@ -585,11 +585,11 @@ def _idle_adaptation(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning
         yield _Warning("adaptive-without-effect", "warning", ("qdiscs", device), text, remedy)
 
 
-def _all(root: Qdisc) -> Iterator[Qdisc]:
+def _with_descendants(root: Qdisc) -> Iterator[Qdisc]:
     """A discipline and all below it."""
     yield root
     for _, child in root.children:
-        yield from _all(child)
+        yield from _with_descendants(child)
 
 
 def _is_split(case: _Case, root: Qdisc) -> bool:

@@ -123,12 +123,12 @@ class Network(Struct, frozen=True, dict=True):
 
     def _steps(self, host: str) -> dict[str, str]:
         """The next hop from `host` to each other host."""
-        if host not in self._found:
-            self._found[host] = _first_steps(self.neighbours, host)
-        return self._found[host]
+        if host not in self._steps_by_host:
+            self._steps_by_host[host] = _first_steps(self.neighbours, host)
+        return self._steps_by_host[host]
 
     @cached_property
-    def _found(self) -> dict[str, dict[str, str]]:
+    def _steps_by_host(self) -> dict[str, dict[str, str]]:
         return {}
 
     def links_on(self, source: str, target: str) -> list[tuple[int, str]]:

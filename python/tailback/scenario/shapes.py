@@ -66,16 +66,16 @@ class Expansion:
 
     def _elements(self, key: str, node: Node, expand: Callable[[Node], Iterator[Node]]) -> Iterator[Node]:
         for index, entry in enumerate(node.items()):
-            yield from self._kept((key, index), entry, partial(_listed, expand, entry)) or ()
+            yield from self._made_or_noted((key, index), entry, partial(_listed, expand, entry)) or ()
 
     def _entries(self, key: str, node: Node, words: Callable[[str], list[str]]) -> dict[str, Node]:
         found: dict[str, Node] = {}
         for name, entry in node.entries().items():
-            names = self._kept((key, name), entry, partial(words, name))
+            names = self._made_or_noted((key, name), entry, partial(words, name))
             found |= dict.fromkeys(names or [name], entry)
         return found
 
-    def _kept(self, loc: Loc, entry: Node, make: Callable[[], list[T]]) -> list[T] | None:
+    def _made_or_noted(self, loc: Loc, entry: Node, make: Callable[[], list[T]]) -> list[T] | None:
         try:
             return make()
         except WordError as error:

@@ -152,7 +152,7 @@ def control(text: object, rows: Sequence[Row]) -> Algorithm:
         hint = f"use one of: {_names(rows)}"
         raise WordError(f"`{shown(text)}` is not a congestion control", hint)
     words = text.split()
-    table = _table(_known(words[0], rows, "congestion control"))
+    table = _table(_row_named(words[0], rows, "congestion control"))
     return Algorithm(words[0], _options(list(_flags_in_words(words, table)), table))
 
 
@@ -174,7 +174,7 @@ _CONTROL_HINT = "write its name and its module parameters: {name: cubic, hystart
 def _mapped_control(entry: Mapping[object, object], rows: Sequence[Row]) -> Algorithm:
     if not isinstance(entry.get("name"), str):
         raise WordError("the congestion control has no name", _CONTROL_HINT)
-    row = _known(str(entry["name"]), rows, "congestion control")
+    row = _row_named(str(entry["name"]), rows, "congestion control")
     table = _table(row)
     given = [(str(option), value) for option, value in entry.items() if option != "name"]
     options = {option: _mapped_value(option, value, table) for option, value in given}
@@ -205,13 +205,13 @@ def driver(text: object, rows: Sequence[Row]) -> Algorithm:
         raise WordError(
             f"`{shown(words[0])}` is not a driver", f"did you mean `{of_chip[0].name}`? {of_chip[0].summary}"
         )
-    return Algorithm(words[0], _options(words, _table(_known(words[0], rows, "driver"))))
+    return Algorithm(words[0], _options(words, _table(_row_named(words[0], rows, "driver"))))
 
 
 def _stage(words: list[str], rows: Sequence[Row], child: Algorithm | None) -> Algorithm:
     if not words:
         raise WordError("one side of `|` is empty", "write the shaper before the bar and its child after it")
-    row = _known(words[0], rows, "queue discipline")
+    row = _row_named(words[0], rows, "queue discipline")
     options = _options(words, _discipline_table(row, row.parameters))
     if child is None:
         return Algorithm(row.name, options)
@@ -234,7 +234,7 @@ def _copies(row: Row, options: dict[str, int]) -> int:
 
 def _tree(lines: list[str], rows: Sequence[Row]) -> Algorithm:
     words = _without(lines[0].split(), ("handle",))
-    row = _known(words[0] if words else "", rows, "queue discipline")
+    row = _row_named(words[0] if words else "", rows, "queue discipline")
     if row.classes is None:
         holders = ", ".join(other.name for other in rows if other.classes is not None) or "none"
         raise WordError(f"`{row.name}` has no classes", f"these have: {holders}")
@@ -355,7 +355,7 @@ def _parents_first(classes: list[Class]) -> Iterator[Class]:
         waiting = [each for each in waiting if each not in ready]
 
 
-def _known(kind: str, rows: Sequence[Row], noun: str) -> Row:
+def _row_named(kind: str, rows: Sequence[Row], noun: str) -> Row:
     for row in rows:
         if row.name == kind:
             return row

@@ -96,7 +96,7 @@ class _Composer:
                 raise yaml.MarkedYAMLError(None, None, "found undefined alias", event.start_mark)
             self._place(self._anchors[event.anchor])
             return
-        node = _made(event)
+        node = _node_of_event(event)
         if event.anchor is not None:
             self._anchors[event.anchor] = node
         self._place(node)
@@ -127,7 +127,7 @@ def _events(text: str) -> Iterator[Any]:
         parser.dispose()
 
 
-def _made(event: Any) -> Node:
+def _node_of_event(event: Any) -> Node:
     tag = None if event.tag == "!" else event.tag
     if isinstance(event, yaml.ScalarEvent):
         plain = event.implicit[0] or event.tag == "!"

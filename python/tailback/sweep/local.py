@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from tailback.analysis import Stopping
 from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunInvalid
-from tailback.results import RunPlan, Shelf, Store
+from tailback.results import ReusableRuns, RunPlan, Store
 from tailback.results.store import Status
 from tailback.sweep.work import LocalExecutor, SweepEnded, Worker
 
@@ -79,7 +79,7 @@ class Sweep(Struct, frozen=True):
     jobs: int
     stopping: Stopping | None = None
     """The rule that ends repetitions; without it, all repetitions of the plan are executed."""
-    shelf: Shelf | None = None
+    reusable: ReusableRuns | None = None
     """Complete runs of other folders to reuse."""
     elsewhere: Worker | None = None
     """The worker that executes runs; by default this process."""
@@ -102,7 +102,7 @@ def run_all(sweep: Sweep, watch: Watch) -> list[Outcome]:
     audience.begun(sweep.store.plan.runs)
     with _pool(sweep.jobs) as (pool, under_way):
         ended = 0
-        while wanted := _wanted(sweep, found):
+        while wanted := _runs_of_next_round(sweep, found):
             found |= {run.name: outcome for run in wanted if (outcome := _reuse(sweep, run)) is not None}
             missing = [run for run in wanted if run.name not in found]
             for run in wanted:
@@ -115,7 +115,7 @@ def run_all(sweep: Sweep, watch: Watch) -> list[Outcome]:
     return [found[run.name] for run in sweep.store.plan.runs if run.name in found]
 
 
-def _wanted(sweep: Sweep, found: Mapping[str, Outcome]) -> list[RunPlan]:
+def _runs_of_next_round(sweep: Sweep, found: Mapping[str, Outcome]) -> list[RunPlan]:
     """The runs of the next round."""
     if sweep.stopping is None:
         return [run for run in sweep.store.plan.runs if run.name not in found]
@@ -226,9 +226,9 @@ def _wait(futures: list[concurrent.futures.Future[Outcome]], under_way: _UnderWa
 def _reuse(sweep: Sweep, run: RunPlan) -> Outcome | None:
     """The outcome of a run that is complete in this folder or can be copied from another one; else None."""
     store, summary = sweep.store, sweep.store.complete(run)
-    there = sweep.shelf.find(run, store.plan.backend) if summary is None and sweep.shelf is not None else None
-    if there is not None:
-        summary = store.take_over(run, there)
+    source = sweep.reusable.find(run, store.plan.backend) if summary is None and sweep.reusable is not None else None
+    if source is not None:
+        summary = store.take_over(run, source)
     return None if summary is None else Outcome(run, "ok", store.folder(run), summary, reused=True)
 
 
@@ -245,7 +245,7 @@ def _run_one(sweep: Sweep, run: RunPlan, under_way: _UnderWay) -> Outcome:
         except MemoryError:
             return _noted(sweep.store, run, "failed", OUT_OF_MEMORY)
         except Exception as defect:  # a defect of Tailback; the other runs continue
-            return _noted(sweep.store, run, "failed", _described(defect), "".join(traceback.format_exception(defect)))
+            return _noted(sweep.store, run, "failed", _defect_text(defect), "".join(traceback.format_exception(defect)))
         return Outcome(run, "ok", sweep.store.write(run, finished), finished.summary)
 
 
@@ -254,6 +254,6 @@ def _noted(store: Store, run: RunPlan, status: Status, error: str, trace: str | 
     return Outcome(run, status, None, error=error)
 
 
-def _described(defect: Exception) -> str:
+def _defect_text(defect: Exception) -> str:
     hint = "this is a defect of Tailback: please report it with the file in `failures`"
     return f"{type(defect).__name__}: {defect}\n  hint: {hint}"

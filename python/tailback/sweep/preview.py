@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from tailback.backends import Backend, Clock, Progress, RunCancelled, RunFailed, backend_for
 from tailback.resolved import Scenario
-from tailback.results import ExperimentPlan, RunPlan, Shelf, Store
+from tailback.results import ExperimentPlan, ReusableRuns, RunPlan, Store
 from tailback.results.layout import MANIFEST, read_json
 
 State = Literal["complete", "elsewhere", "missing"]
@@ -86,10 +86,10 @@ class Costs(Struct, frozen=True):
         return self.per_second * _simulated(run.scenario)
 
 
-def preview(store: Store, backend: Backend, shelf: Shelf, jobs: int) -> Preview:
+def preview(store: Store, backend: Backend, reusable: ReusableRuns, jobs: int) -> Preview:
     """Previews the plan of `store`, which need not be locked."""
     plan = store.plan
-    places = {run.name: _place(run, store, shelf) for run in plan.runs}
+    places = {run.name: _place(run, store, reusable) for run in plan.runs}
     taken = {name: place for name, place in places.items() if place is not None}
     basis: Basis | None = None
     costs = _measured((run, taken[run.name]) for run in plan.runs if run.name in taken)
@@ -124,8 +124,8 @@ def _entry(planned: Planned) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value is not None}
 
 
-def _place(run: RunPlan, store: Store, shelf: Shelf) -> Path | None:
-    return store.folder(run) if store.complete(run) is not None else shelf.find(run, store.plan.backend)
+def _place(run: RunPlan, store: Store, reusable: ReusableRuns) -> Path | None:
+    return store.folder(run) if store.complete(run) is not None else reusable.find(run, store.plan.backend)
 
 
 def _state(place: Path | None, store: Store) -> State:
@@ -134,10 +134,10 @@ def _state(place: Path | None, store: Store) -> State:
     return "complete" if place.is_relative_to(store.path) else "elsewhere"
 
 
-def _measured(there: Iterable[tuple[RunPlan, Path]]) -> Costs:
+def _measured(complete: Iterable[tuple[RunPlan, Path]]) -> Costs:
     groups: dict[tuple[tuple[str, str], ...], list[float]] = {}
     spent = simulated = 0.0
-    for run, place in there:
+    for run, place in complete:
         seconds = float((read_json(place / MANIFEST) or {}).get("duration_s", 0.0))
         groups.setdefault(tuple(run.axes.items()), []).append(seconds)
         spent += seconds

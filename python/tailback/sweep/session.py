@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from tailback.analysis import Stopping
 from tailback.backends import Backend, open_backend
 from tailback.fitting import check_all, runs_at_once, within
-from tailback.results import ExperimentPlan, Shelf, Store, beside, claim, default_folder, shelf
+from tailback.results import ExperimentPlan, ReusableRuns, Store, claim, default_folder, neighbours, reusable_runs
 from tailback.results.provenance import tailback_version
 from tailback.scenario import Experiment
 from tailback.sweep.expectations import Verdict, entry, expected, verdicts
@@ -75,10 +75,10 @@ def run_experiment(experiment: Experiment, request: Request, watch: Watch) -> Sw
     backend = within(backend, jobs)
     plan = plan_of(experiment, backend, request.settings)
     check_all(plan.runs, backend)
-    folder, there = _places(experiment, request, plan)
+    folder, reusable = _places(experiment, request, plan)
     stopping = stopping_of(experiment)
     with _worker(request, backend) as worker, claim(folder, plan) as store:
-        sweep = Sweep(store, backend, jobs, stopping, there, worker)
+        sweep = Sweep(store, backend, jobs, stopping, reusable, worker)
         outcomes = run_all(sweep, watch)
     return SweepResult(
         folder, backend.name, outcomes, _wide(outcomes, stopping), store.damaged, verdicts(conditions, outcomes)
@@ -92,8 +92,8 @@ def look_ahead(experiment: Experiment, request: Request) -> Preview:
     backend = within(backend, jobs)
     plan = plan_of(experiment, backend, request.settings)
     check_all(plan.runs, backend)
-    folder, there = _places(experiment, request, plan)
-    return preview(Store(folder, plan, plan.identities()), backend, there, jobs)
+    folder, reusable = _places(experiment, request, plan)
+    return preview(Store(folder, plan, plan.identities()), backend, reusable, jobs)
 
 
 def folders_for(files: Sequence[Path], out: Path | None) -> list[Path | None]:
@@ -106,12 +106,12 @@ def folders_for(files: Sequence[Path], out: Path | None) -> list[Path | None]:
     return [out / file.stem for file in files]
 
 
-def _places(experiment: Experiment, request: Request, plan: ExperimentPlan) -> tuple[Path, Shelf]:
+def _places(experiment: Experiment, request: Request, plan: ExperimentPlan) -> tuple[Path, ReusableRuns]:
     """The results folder, and the runs that may be reused."""
     if request.out is not None:
-        return request.out, shelf(request.reuse)
+        return request.out, reusable_runs(request.reuse)
     folder = default_folder(Path(experiment.path).stem, plan)
-    return folder, shelf([*request.reuse, *beside(folder)])
+    return folder, reusable_runs([*request.reuse, *neighbours(folder)])
 
 
 def _jobs(experiment: Experiment, request: Request, backend: Backend) -> int:

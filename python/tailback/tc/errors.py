@@ -32,7 +32,7 @@ def nearest_hint(word: str, known: Sequence[str]) -> str:
     beginning = _common_beginning(likely) if len(likely) > 1 else ""
     same = beginning if word.startswith(beginning) else ""
     by_rest = {name.removeprefix(same): name for name in likely}
-    close = [by_rest[rest] for rest in difflib.get_close_matches(_rest(word, same), by_rest, n=1)]
+    close = [by_rest[rest] for rest in difflib.get_close_matches(_without_beginning(word, same), by_rest, n=1)]
     # A name that differs in its number only is another thing and not a slip: linux-7.0 is not linux-5.0.
     if close and not _differs_in_number(word, close[0]):
         return f"did you mean `{close[0]}`?"
@@ -44,7 +44,7 @@ def _common_beginning(names: Sequence[str]) -> str:
     return "".join(one for one, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _rest(word: str, beginning: str) -> str:
+def _without_beginning(word: str, beginning: str) -> str:
     return plain.shortened(word.removeprefix(beginning))
 
 

@@ -56,16 +56,16 @@ def _names(first: Divergence) -> list[str]:
 
 def _quantity(rows: pd.DataFrame, name: str) -> Quantity:
     sides: dict[Side, list[Any]] = {side: rows[of_side(name, side)].tolist() for side in (REFERENCE, CANDIDATE)}
-    apart = [not _same(*values) for values in zip(*sides.values(), strict=True)]
+    apart = [not _are_equal(*values) for values in zip(*sides.values(), strict=True)]
     # Samples of a kernel are some microseconds late, which is not a difference.
     return Quantity(name, sides, [False] * len(apart) if name == TIME else apart)
 
 
 def _is_constant(quantity: Quantity) -> bool:
     values = [value for side in quantity.values.values() for value in side]
-    return quantity.name != TIME and all(_same(value, values[0]) for value in values)
+    return quantity.name != TIME and all(_are_equal(value, values[0]) for value in values)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _are_equal(one: Any, other: Any) -> bool:
     """Whether two values are equal; unknown values are."""
     return bool(one == other) or bool(pd.isna(one) and pd.isna(other))

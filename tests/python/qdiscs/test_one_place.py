@@ -76,7 +76,7 @@ def test_a_kind_without_a_row_is_an_error_that_says_what_to_write() -> None:
 
 #: Where else a kind is named in code, and why.
 NAMED: dict[str, str] = {
-    "backends/linux/job.py": "the default discipline of a device, and the shaper that stands for a link's rate",
+    "backends/linux/disciplines.py": "the default discipline of a device, and the shaper that stands for a link's rate",
     "backends/linux/links.py": "the netem that stands for a link's delay",
     "backends/ssh/plan.py": "likewise",
     "backends/ssh/suitable.py": "likewise, and an htb on which filters are tried",

@@ -11,7 +11,7 @@ import tailback
 from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenario
 from tailback.backends import Progress, RunResult
 from tailback.resolved import Scenario
-from tailback.results import NotResults, ResultsUnwritable, RunDamaged, claim, open_results, shelf
+from tailback.results import NotResults, ResultsUnwritable, RunDamaged, claim, open_results, reusable_runs
 from tailback.results.identity import digest
 from tailback.results.soundness import read
 from tailback.sweep import Outcome, Sweep, run_all
@@ -141,7 +141,7 @@ def test_a_damaged_run_of_another_folder_is_not_taken_over(tmp_path: Path) -> No
     assert first[0].folder is not None
     changed(first[0].folder / "flows.parquet")
     with claim(tmp_path / "new", grid()) as store:
-        outcomes = run_all(Sweep(store, FakeBackend(), 2, shelf=shelf([tmp_path / "old"])), Nobody())
+        outcomes = run_all(Sweep(store, FakeBackend(), 2, reusable=reusable_runs([tmp_path / "old"])), Nobody())
     assert [outcome.reused for outcome in outcomes] == [False] + [True] * (len(first) - 1)
 
 

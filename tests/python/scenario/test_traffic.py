@@ -15,7 +15,8 @@ from pydantic import Field
 from fake_backend import FakeBackend
 from tailback import testbed
 from tailback.backends.linux import suitable
-from tailback.backends.linux.job import FIRST_PORT, job_of
+from tailback.backends.linux.job import job_of
+from tailback.backends.linux.sockets import FIRST_PORT
 from tailback.backends.ssh import plan
 from tailback.backends.ssh import suitable as on_testbed
 from tailback.backends.ssh.layout import Layout

@@ -41,7 +41,7 @@ struct State {
     page: Page,
     wires: Vec<Wire>,
     /// Objects that are known and have not been given to a connection, in their order.
-    known: Vec<usize>,
+    unrequested: Vec<usize>,
     /// When the last byte of each was read.
     loaded_ns: Vec<Option<u64>>,
     failure: Option<String>,
@@ -52,7 +52,7 @@ impl State {
         let unused = || Wire { phase: Phase::Unused, wanted: Vec::new(), waiting: 0 };
         Self {
             wires: (0..page.connections).map(|_| unused()).collect(),
-            known: Vec::new(),
+            unrequested: Vec::new(),
             loaded_ns: vec![None; page.objects.len()],
             page: page.clone(),
             failure: None,
@@ -63,13 +63,13 @@ impl State {
     fn give(&mut self) {
         let one = self.page.multiplexing == Multiplexing::One;
         for wire in self.wires.iter_mut().filter(|wire| wire.phase == Phase::Open) {
-            while !self.known.is_empty() && (!one || wire.waiting == 0) {
-                wire.wanted.push(self.known.remove(0));
+            while !self.unrequested.is_empty() && (!one || wire.waiting == 0) {
+                wire.wanted.push(self.unrequested.remove(0));
                 wire.waiting += 1;
             }
         }
         let opening = self.wires.iter().filter(|wire| wire.phase == Phase::Connecting).count();
-        let more = self.known.len().saturating_sub(opening);
+        let more = self.unrequested.len().saturating_sub(opening);
         let unused = self.wires.iter_mut().filter(|wire| wire.phase == Phase::Unused);
         unused.take(more).for_each(|wire| wire.phase = Phase::Connecting);
     }
@@ -79,8 +79,8 @@ impl State {
         self.loaded_ns[object] = Some(now_ns);
         self.wires[number].waiting -= 1;
         let named = self.page.objects.iter().enumerate().filter(|(_, each)| each.after == Some(object));
-        self.known.extend(named.map(|(place, _)| place));
-        self.known.sort_unstable();
+        self.unrequested.extend(named.map(|(place, _)| place));
+        self.unrequested.sort_unstable();
         self.give();
     }
 }
@@ -158,7 +158,7 @@ impl Application for RunningPage {
                 if number == 0 {
                     clock.sleep_until(page.start_ns);
                     browser.change(|state| {
-                        state.known.push(0);
+                        state.unrequested.push(0);
                         state.give();
                     });
                 }

@@ -33,10 +33,10 @@ const IP_OBJECTS: [&str; 6] = ["link", "route", "addr", "address", "neigh", "tcp
 
 /// Executes a command, or returns why it cannot.
 pub fn execute(command: &str) -> Result<(), String> {
-    command::simple(command).iter().try_for_each(|simple| one(simple))
+    command::simple(command).iter().try_for_each(|simple| execute_simple(simple))
 }
 
-fn one(command: &str) -> Result<(), String> {
+fn execute_simple(command: &str) -> Result<(), String> {
     let words = command::words(command)?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let refused = || format!("the command `{command}` is not supported on a kernel");

@@ -22,19 +22,19 @@ const TUN_F_CSUM_TSO4_ECN: libc::c_ulong = 0x01 | 0x02 | 0x08;
 /// Device number of /dev/net/tun. [linux-6.12 miscdevice.h TUN_MINOR]
 const TUN_NODE: (u32, u32) = (10, 200);
 
-fn done(result: isize) -> io::Result<i64> {
+fn checked(result: isize) -> io::Result<i64> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as i64) }
 }
 
-fn done_int(result: c_int) -> io::Result<i64> {
-    done(result as isize)
+fn checked_int(result: c_int) -> io::Result<i64> {
+    checked(result as isize)
 }
 
 /// A TUN device called `name`, whose packets are read and written with a virtio header; reading does not wait.
 pub fn tun(name: &str) -> io::Result<File> {
     let node = c"/run/tun";
     // SAFETY: a C string that outlives the call.
-    done_int(unsafe {
+    checked_int(unsafe {
         libc::mknod(node.as_ptr(), libc::S_IFCHR | 0o600, libc::makedev(TUN_NODE.0, TUN_NODE.1))
     })?;
     let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/run/tun")?;
@@ -45,16 +45,16 @@ pub fn tun(name: &str) -> io::Result<File> {
     }
     request.ifr_ifru.ifru_flags = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR;
     // SAFETY: the request outlives the call.
-    done_int(unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF as libc::Ioctl, &mut request) })?;
+    checked_int(unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF as libc::Ioctl, &mut request) })?;
     // SAFETY: the argument is a number.
-    done_int(unsafe { libc::ioctl(file.as_raw_fd(), TUNSETOFFLOAD as libc::Ioctl, TUN_F_CSUM_TSO4_ECN) })?;
+    checked_int(unsafe { libc::ioctl(file.as_raw_fd(), TUNSETOFFLOAD as libc::Ioctl, TUN_F_CSUM_TSO4_ECN) })?;
     Ok(file)
 }
 
 /// A counter that one thread raises and another waits for.
 pub fn event() -> io::Result<File> {
     // SAFETY: no pointers.
-    let descriptor = done_int(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })?;
+    let descriptor = checked_int(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })?;
     // SAFETY: just opened, with no other owner.
     Ok(unsafe { File::from_raw_fd(descriptor as RawFd) })
 }
@@ -62,7 +62,7 @@ pub fn event() -> io::Result<File> {
 /// A timer on CLOCK_MONOTONIC. Unlike the time limit of `poll` it has no slack.
 pub fn timer() -> io::Result<File> {
     // SAFETY: no pointers.
-    let descriptor = done_int(unsafe {
+    let descriptor = checked_int(unsafe {
         libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_NONBLOCK | libc::TFD_CLOEXEC)
     })?;
     // SAFETY: just opened, with no other owner.
@@ -81,7 +81,7 @@ pub fn arm(timer: &File, at_ns: u64) -> io::Result<()> {
     let set = unsafe {
         libc::timerfd_settime(timer.as_raw_fd(), libc::TFD_TIMER_ABSTIME, &setting, std::ptr::null_mut())
     };
-    done_int(set).map(drop)
+    checked_int(set).map(drop)
 }
 
 /// Waits until one of the files can be read; which of them can.
@@ -97,13 +97,13 @@ pub fn wait_for_any(files: &[&File]) -> io::Result<Vec<bool>> {
 /// `poll(2)`.
 pub fn poll(entries: &mut [libc::pollfd], timeout_ms: c_int) -> io::Result<i64> {
     // SAFETY: `entries` have the given number.
-    done_int(unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, timeout_ms) })
+    checked_int(unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, timeout_ms) })
 }
 
 /// `epoll_create(2)`.
 pub fn epoll_create(size: c_int) -> io::Result<i64> {
     // SAFETY: no pointers.
-    done_int(unsafe { libc::epoll_create(size) })
+    checked_int(unsafe { libc::epoll_create(size) })
 }
 
 /// `epoll_ctl(2)`.
@@ -114,19 +114,19 @@ pub fn epoll_control(
     event: &mut libc::epoll_event,
 ) -> io::Result<i64> {
     // SAFETY: the event outlives the call.
-    done_int(unsafe { libc::epoll_ctl(poll, operation, descriptor, event) })
+    checked_int(unsafe { libc::epoll_ctl(poll, operation, descriptor, event) })
 }
 
 /// `epoll_wait(2)` for one event.
 pub fn epoll_wait(poll: RawFd, event: &mut libc::epoll_event, timeout_ms: c_int) -> io::Result<i64> {
     // SAFETY: there is room for one event.
-    done_int(unsafe { libc::epoll_wait(poll, event, 1, timeout_ms) })
+    checked_int(unsafe { libc::epoll_wait(poll, event, 1, timeout_ms) })
 }
 
 /// `socket(2)`.
 pub fn socket(domain: c_int, kind: c_int, protocol: c_int) -> io::Result<i64> {
     // SAFETY: no pointers.
-    done_int(unsafe { libc::socket(domain, kind, protocol) })
+    checked_int(unsafe { libc::socket(domain, kind, protocol) })
 }
 
 const ADDRESS_LENGTH: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::socklen_t;
@@ -135,44 +135,44 @@ const ADDRESS_LENGTH: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::
 pub fn bind(socket: RawFd, address: SocketAddrV4) -> io::Result<i64> {
     let address = address_of(address);
     // SAFETY: a sockaddr_in of its length.
-    done_int(unsafe { libc::bind(socket, (&raw const address).cast(), ADDRESS_LENGTH) })
+    checked_int(unsafe { libc::bind(socket, (&raw const address).cast(), ADDRESS_LENGTH) })
 }
 
 /// `connect(2)`.
 pub fn connect(socket: RawFd, address: SocketAddrV4) -> io::Result<i64> {
     let address = address_of(address);
     // SAFETY: a sockaddr_in of its length.
-    done_int(unsafe { libc::connect(socket, (&raw const address).cast(), ADDRESS_LENGTH) })
+    checked_int(unsafe { libc::connect(socket, (&raw const address).cast(), ADDRESS_LENGTH) })
 }
 
 /// `listen(2)`.
 pub fn listen(socket: RawFd, backlog: c_int) -> io::Result<i64> {
     // SAFETY: no pointers.
-    done_int(unsafe { libc::listen(socket, backlog) })
+    checked_int(unsafe { libc::listen(socket, backlog) })
 }
 
 /// `accept4(2)`.
 pub fn accept(socket: RawFd, flags: c_int) -> io::Result<i64> {
     // SAFETY: the address of the peer is not read.
-    done_int(unsafe { libc::accept4(socket, std::ptr::null_mut(), std::ptr::null_mut(), flags) })
+    checked_int(unsafe { libc::accept4(socket, std::ptr::null_mut(), std::ptr::null_mut(), flags) })
 }
 
 /// `close(2)`.
 pub fn close(descriptor: RawFd) -> io::Result<i64> {
     // SAFETY: no pointers; the descriptor is the script's alone.
-    done_int(unsafe { libc::close(descriptor) })
+    checked_int(unsafe { libc::close(descriptor) })
 }
 
 /// `shutdown(2)`.
 pub fn shutdown(socket: RawFd, how: c_int) -> io::Result<i64> {
     // SAFETY: no pointers.
-    done_int(unsafe { libc::shutdown(socket, how) })
+    checked_int(unsafe { libc::shutdown(socket, how) })
 }
 
 /// `fcntl(2)` with a number.
 pub fn fcntl(descriptor: RawFd, command: c_int, argument: c_int) -> io::Result<i64> {
     // SAFETY: the commands that scripts may give take a number or nothing.
-    done_int(unsafe { libc::fcntl(descriptor, command, argument) })
+    checked_int(unsafe { libc::fcntl(descriptor, command, argument) })
 }
 
 /// `ioctl(2)` that writes an int; it, after the result.
@@ -180,7 +180,7 @@ pub fn ioctl(descriptor: RawFd, request: u32) -> io::Result<(i64, i32)> {
     let mut value: c_int = 0;
     // SAFETY: the requests that scripts may make write one int.
     let result = unsafe { libc::ioctl(descriptor, request as libc::Ioctl, &mut value) };
-    Ok((done_int(result)?, value))
+    Ok((checked_int(result)?, value))
 }
 
 /// The memory of a part of a message; `None` is a null pointer of that length.
@@ -205,14 +205,14 @@ impl Part {
 pub fn write(descriptor: RawFd, part: &mut Part) -> io::Result<i64> {
     let vector = part.vector();
     // SAFETY: bytes of the given length, or a null pointer that the kernel refuses.
-    done(unsafe { libc::write(descriptor, vector.iov_base, vector.iov_len) })
+    checked(unsafe { libc::write(descriptor, vector.iov_base, vector.iov_len) })
 }
 
 /// `read(2)`.
 pub fn read(descriptor: RawFd, part: &mut Part) -> io::Result<i64> {
     let vector = part.vector();
     // SAFETY: bytes of the given length, or a null pointer that the kernel refuses.
-    done(unsafe { libc::read(descriptor, vector.iov_base, vector.iov_len) })
+    checked(unsafe { libc::read(descriptor, vector.iov_base, vector.iov_len) })
 }
 
 /// `sendto(2)`, without a destination if there is no address.
@@ -225,28 +225,28 @@ pub fn send(socket: RawFd, part: &mut Part, flags: c_int, to: Option<SocketAddrV
     };
     // SAFETY: bytes of the given length, or a null pointer that the kernel refuses; a sockaddr_in of its length or
     // none.
-    done(unsafe { libc::sendto(socket, vector.iov_base, vector.iov_len, flags, pointer.cast(), length) })
+    checked(unsafe { libc::sendto(socket, vector.iov_base, vector.iov_len, flags, pointer.cast(), length) })
 }
 
 /// `recv(2)`.
 pub fn receive(socket: RawFd, part: &mut Part, flags: c_int) -> io::Result<i64> {
     let vector = part.vector();
     // SAFETY: bytes of the given length, or a null pointer that the kernel refuses.
-    done(unsafe { libc::recv(socket, vector.iov_base, vector.iov_len, flags) })
+    checked(unsafe { libc::recv(socket, vector.iov_base, vector.iov_len, flags) })
 }
 
 /// `writev(2)`.
 pub fn write_vector(descriptor: RawFd, parts: &mut [Part]) -> io::Result<i64> {
     let vectors: Vec<_> = parts.iter_mut().map(Part::vector).collect();
     // SAFETY: vectors of the parts, of the given number.
-    done(unsafe { libc::writev(descriptor, vectors.as_ptr(), vectors.len() as c_int) })
+    checked(unsafe { libc::writev(descriptor, vectors.as_ptr(), vectors.len() as c_int) })
 }
 
 /// `readv(2)`.
 pub fn read_vector(descriptor: RawFd, parts: &mut [Part]) -> io::Result<i64> {
     let vectors: Vec<_> = parts.iter_mut().map(Part::vector).collect();
     // SAFETY: vectors of the parts, of the given number.
-    done(unsafe { libc::readv(descriptor, vectors.as_ptr(), vectors.len() as c_int) })
+    checked(unsafe { libc::readv(descriptor, vectors.as_ptr(), vectors.len() as c_int) })
 }
 
 /// A message that was received.
@@ -273,7 +273,7 @@ pub fn send_message(socket: RawFd, parts: &mut [Part], flags: c_int) -> io::Resu
     let mut vectors: Vec<_> = parts.iter_mut().map(Part::vector).collect();
     let header = header(&mut vectors);
     // SAFETY: the header points to vectors that outlive the call.
-    done(unsafe { libc::sendmsg(socket, &header, flags) })
+    checked(unsafe { libc::sendmsg(socket, &header, flags) })
 }
 
 /// `recvmsg(2)`.
@@ -285,7 +285,7 @@ pub fn receive_message(socket: RawFd, parts: &mut [Part], flags: c_int) -> io::R
     header.msg_control = control.as_mut_ptr().cast();
     header.msg_controllen = size_of_val(&control);
     // SAFETY: the header points to vectors and room that outlive the call.
-    let result = done(unsafe { libc::recvmsg(socket, &mut header, flags) })?;
+    let result = checked(unsafe { libc::recvmsg(socket, &mut header, flags) })?;
     let mut found = Vec::new();
     // SAFETY: the kernel has filled the header; its messages lie within `control`.
     unsafe {
@@ -303,7 +303,7 @@ pub fn receive_message(socket: RawFd, parts: &mut [Part], flags: c_int) -> io::R
 /// `setsockopt(2)`.
 pub fn set_option(socket: RawFd, level: c_int, name: c_int, value: &[u8]) -> io::Result<i64> {
     // SAFETY: `value` has the given length.
-    done_int(unsafe {
+    checked_int(unsafe {
         let pointer = value.as_ptr().cast::<c_void>();
         libc::setsockopt(socket, level, name, pointer, value.len() as libc::socklen_t)
     })
@@ -314,7 +314,7 @@ pub fn option(socket: RawFd, level: c_int, name: c_int) -> io::Result<Vec<u8>> {
     let mut buffer = vec![0; 512];
     let mut length = buffer.len() as libc::socklen_t;
     // SAFETY: `buffer` has the given length; the kernel shortens `length` and never lengthens it.
-    done_int(unsafe { libc::getsockopt(socket, level, name, buffer.as_mut_ptr().cast(), &mut length) })?;
+    checked_int(unsafe { libc::getsockopt(socket, level, name, buffer.as_mut_ptr().cast(), &mut length) })?;
     buffer.truncate(length as usize);
     Ok(buffer)
 }

@@ -87,7 +87,7 @@ impl Sockets {
                 returned(0)
             }
             ("EPOLL_CTL_ADD", false) | ("EPOLL_CTL_MOD", true) => {
-                let mut interest = asked(arguments.get(3)?)?;
+                let mut interest = interest_of(arguments.get(3)?)?;
                 interest.seen = self.seen(of, kernel);
                 interest.ready = !self.reported(of, &interest, kernel).is_empty();
                 self.interests.insert((number, of), interest);
@@ -191,7 +191,7 @@ impl Sockets {
 }
 
 /// `{events=EPOLLIN|EPOLLET, fd=4}`.
-fn asked(value: &Value) -> Result<Interest, CallError> {
+fn interest_of(value: &Value) -> Result<Interest, CallError> {
     let Value::Structure(fields) = value else { return unsupported("this epoll_event is not modelled") };
     let Some(events) = field(fields, "events") else {
         return unsupported("an epoll_event without events is not modelled");

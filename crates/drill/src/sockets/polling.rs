@@ -29,7 +29,8 @@ impl Sockets {
         let Value::List(entries) = Arguments(call).get(0)? else {
             return unsupported("poll without a list is not modelled");
         };
-        let found = entries.iter().map(|entry| self.found(entry, kernel)).collect::<Result<Vec<_>, _>>()?;
+        let found =
+            entries.iter().map(|entry| self.present_events(entry, kernel)).collect::<Result<Vec<_>, _>>()?;
         let ready = found.iter().filter(|events| !events.is_empty()).count() as i64;
         if ready == 0 && until.is_none_or(|until| kernel.now < until) {
             kernel.wake_at = until;
@@ -43,7 +44,7 @@ impl Sockets {
     }
 
     /// The requested events of an entry that are present.
-    fn found(&self, entry: &Value, kernel: &Kernel) -> Result<Vec<&'static str>, CallError> {
+    fn present_events(&self, entry: &Value, kernel: &Kernel) -> Result<Vec<&'static str>, CallError> {
         let Value::Structure(fields) = entry else { return unsupported("this pollfd is not modelled") };
         let field = |wanted: &str| field(fields, wanted);
         let Some(Value::Integer(number)) = field("fd") else {

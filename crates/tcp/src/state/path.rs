@@ -37,7 +37,7 @@ pub(crate) struct PathMtu {
     /// MTU of the cached route.
     pub(crate) route: u32,
     /// MTU from which the MSS was computed. [linux-6.12 icsk_pmtu_cookie]
-    pub(crate) known: u32,
+    pub(crate) of_mss: u32,
     /// MTU of a changed route, which takes effect with the next packet sent.
     changed: Option<u32>,
     pub(crate) search: Option<Box<MtuSearch>>,
@@ -47,7 +47,7 @@ pub(crate) struct PathMtu {
 
 impl PathMtu {
     pub(crate) fn new(mtu: u32) -> Self {
-        PathMtu { route: mtu, known: mtu, changed: None, search: None, reports_sack: false }
+        PathMtu { route: mtu, of_mss: mtu, changed: None, search: None, reports_sack: false }
     }
 
     /// The route of packets to come.

@@ -126,7 +126,7 @@ impl Kind for PageTraffic {
             multiplexing: self.multiplexing,
             wires,
             start,
-            known: Vec::new(),
+            unrequested: Vec::new(),
             loaded: vec![None; self.objects.len()],
             read: Bytes::ZERO,
         }))
@@ -168,7 +168,7 @@ struct Page {
     wires: Vec<Wire>,
     start: SimTime,
     /// Objects that are known and have not been asked for, in their order.
-    known: Vec<usize>,
+    unrequested: Vec<usize>,
     /// How long after the start the last byte of each was read.
     loaded: Vec<Option<Span>>,
     /// Bytes since the last row of the table.
@@ -177,7 +177,7 @@ struct Page {
 
 impl Application for Page {
     fn started(&mut self, calls: &mut Syscalls) {
-        self.known.push(0);
+        self.unrequested.push(0);
         self.ask(calls);
     }
 
@@ -225,8 +225,8 @@ impl Page {
     fn ask(&mut self, calls: &mut Syscalls) {
         let one = self.multiplexing == Multiplexing::One;
         for number in 0..self.wires.len() {
-            while !self.known.is_empty() && self.is_free(number, one) {
-                let object = self.known.remove(0);
+            while !self.unrequested.is_empty() && self.is_free(number, one) {
+                let object = self.unrequested.remove(0);
                 let wire = &mut self.wires[number];
                 wire.waiting.push((object, self.objects[object].bytes));
                 wire.asked.push((object, self.size));
@@ -235,7 +235,7 @@ impl Page {
             self.send(number, calls);
         }
         let opening = self.wires.iter().filter(|wire| wire.phase == Phase::Connecting).count();
-        let wanted = self.known.len().saturating_sub(opening);
+        let wanted = self.unrequested.len().saturating_sub(opening);
         let unused = self.wires.iter_mut().filter(|wire| wire.phase == Phase::Unused).take(wanted);
         for wire in unused {
             wire.phase = Phase::Connecting;
@@ -273,8 +273,8 @@ impl Page {
                 self.wires[number].waiting.remove(0);
                 self.loaded[object] = Some(calls.now().since(self.start));
                 let named = self.objects.iter().enumerate().filter(|(_, each)| each.after == Some(object));
-                self.known.extend(named.map(|(number, _)| number));
-                self.known.sort_unstable();
+                self.unrequested.extend(named.map(|(number, _)| number));
+                self.unrequested.sort_unstable();
                 complete = true;
             }
         }

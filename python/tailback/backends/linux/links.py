@@ -1,7 +1,7 @@
 """Emulates a link: a netem behind an ifb on the receiving host, and its changes during the run.
 
     rate       netem adds the transmission time (length / rate); an HTB on the sending device limits the rate
-               (`job.py`). The length of a frame includes its preamble, frame check sequence and gap
+               (`disciplines.py`). The length of a frame includes its preamble, frame check sequence and gap
     jitter     applies after the transmission time and therefore needs a second netem below that of the rate. netem
                keeps the order of packets if it has a rate; that of the second is the highest possible
     reorder    applies after the transmission time too: in a single netem, a packet that overtakes would skip it
@@ -222,3 +222,17 @@ def _corruption_words(given: Mapping[str, int]) -> Words:
 
 def _share(value: int) -> str:
     return f"{value / WHOLE * 100:.9f}%"
+
+
+def cuts_segments(scenario: Scenario, link: Link, host: int) -> bool:
+    """Whether the sending device must segment skbs of several segments, because either end is not `on`."""
+    return _offloads(scenario, host) != "off" and any(_offloads(scenario, end) != "on" for end in link.ends)
+
+
+def most_segments(scenario: Scenario, host: int) -> Words:
+    """The option of `ip link` that keeps skbs at one segment, if the offloads of the host are `off`."""
+    return ["gso_max_segs", "1"] if _offloads(scenario, host) == "off" else []
+
+
+def _offloads(scenario: Scenario, host: int) -> str:
+    return scenario.hosts[host].offloads

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tailback.backends.linux.job import hidden_of, hops_of
+from tailback.backends.linux.disciplines import hidden_of
+from tailback.backends.linux.hops import hops_of
 from tailback.backends.linux.steps import Json
 from tailback.backends.linux.trees import DEPTH_BITS
 from tailback.resolved import Scenario

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from tailback import qdiscs
 from tailback.backends import Unsuitable
-from tailback.backends.linux.job import V6, families_of, hops_of, is_shaper, root_of
+from tailback.backends.linux.disciplines import is_shaper, root_of
+from tailback.backends.linux.hops import V6, families_of, hops_of
 from tailback.backends.linux.links import device_name, lowest_rate, states
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.resolved import FLOWS, Scenario, shaped_rate
@@ -36,10 +37,10 @@ Finding = tuple[str, str]
 def refuse(*findings: Iterable[Finding]) -> None:
     """Raises `Unsuitable` for the first finding."""
     for what, remedy in itertools.chain(*findings):
-        raise Unsuitable(f"{said(what)}\n  hint: {remedy}")
+        raise Unsuitable(f"{problem_text(what)}\n  hint: {remedy}")
 
 
-def said(what: str) -> str:
+def problem_text(what: str) -> str:
     """The problem, with whose it is."""
     whose = "Tailback does not ask a kernel for this yet" if isinstance(what, NotAsked) else "a kernel cannot do this"
     return f"{whose}: {what}"

@@ -71,7 +71,7 @@ class Netns:
     def check(self, scenario: Scenario) -> None:
         """Raises `Unsuitable` if this kernel lacks a feature, which is determined by trying it."""
         suitable.check(scenario, self._probe)
-        modules.made(scenario)
+        modules.built_modules(scenario)
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Runs the job in namespaces; raises `RunInvalid` if the machine could not keep up."""
@@ -82,7 +82,7 @@ class Netns:
             job = job_of(scenario)
             job["setup"] = [*own_modules.loads(scenario, "."), *job["setup"]]
             (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
-            made = modules.made(scenario)
+            made = modules.built_modules(scenario)
             with modules.unloaded(made, folder):
                 cost = self._run_agent(folder, scenario.duration_ns, progress)
             stats = of_kernel(scenario, folder)

@@ -50,7 +50,7 @@ def findings(scenario: Scenario) -> Iterator[Finding]:
             yield what, f"apt-get install linux-headers-{release}, or {VIRTUAL_TIME}"
 
 
-def made(scenario: Scenario) -> Mapping[str, Path]:
+def built_modules(scenario: Scenario) -> Mapping[str, Path]:
     """The modules of a scenario by their names, built for this kernel; raises `Unsuitable` if one cannot be."""
     tree = Installed(platform.release())
     try:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from tailback.backends import RunFailed, Unsuitable
-from tailback.backends.linux import job, process
-from tailback.backends.linux.job import hops_of, root_of
+from tailback.backends.linux import disciplines, job, process
+from tailback.backends.linux.disciplines import root_of
+from tailback.backends.linux.hops import hops_of
 from tailback.backends.linux.links import Hop, wire
 from tailback.backends.linux.steps import IP, Json, run
 from tailback.backends.linux.suitable import Finding
@@ -65,12 +66,12 @@ class Probe:
         if not new_trials and not new_controls:
             return
         placed = [_placed(trial.steps, number) for number, trial in enumerate(new_trials)]
-        answers = _asked(self._agent, {"trials": placed, "controls": new_controls})
+        answers = _probe_answers(self._agent, {"trials": placed, "controls": new_controls})
         keys = [*(_key(trial.steps) for trial in new_trials), *map(_key, new_controls)]
         self._answers.update(zip(keys, [*answers["trials"], *answers["controls"]], strict=True))
 
 
-def _asked(agent: Path, questions: Json) -> Mapping[str, Any]:
+def _probe_answers(agent: Path, questions: Json) -> Mapping[str, Any]:
     try:
         with process.run_folder(FOLDER) as folder:
             process.place(agent, folder)
@@ -105,7 +106,7 @@ def _trials(scenario: Scenario) -> Iterator[Trial]:
     yield from _sysctls(scenario)
     for hop in hops_of(scenario):
         link = scenario.links[hop.link]
-        root = job.tree_of(root_of(scenario, hop), link.rate_bps[hop.end])
+        root = disciplines.tree_of(root_of(scenario, hop), link.rate_bps[hop.end])
         yield from (_discipline(node) for node in (root.tree if root is not None else ()))
         yield from _wire(scenario, hop)
 
@@ -126,7 +127,7 @@ def _sysctls(scenario: Scenario) -> Iterator[Trial]:
 def _discipline(node: Qdisc) -> Trial:
     kind = node.kind
     remedy = f"load it as root (modprobe sch_{kind}), or {VIRTUAL_TIME}"
-    steps = [_veth(), *job.attach(Hop(link=0, end=0, host=0, neighbour=0), 0, kind, node.options)]
+    steps = [_veth(), *disciplines.attach(Hop(link=0, end=0, host=0, neighbour=0), 0, kind, node.options)]
     return Trial(f"this kernel does not accept the discipline `{kind}`:", remedy, steps)
 
 

@@ -163,7 +163,7 @@ class Connection:
             hint = "install it: apt-get install openssh-client"
             raise Unsuitable(f"missing: ssh, which reaches the machines of a testbed\n  hint: {hint}") from None
         try:
-            self._put(agent)
+            self._place_agent(agent)
         except BaseException:
             self.close()
             raise
@@ -207,7 +207,7 @@ class Connection:
             self._process.kill()
             self._process.wait()
 
-    def _put(self, agent: Agent) -> None:
+    def _place_agent(self, agent: Agent) -> None:
         answer, _, rest = self._line().partition(" ")
         system, connection = rest.split()[:2], rest.split()[2:]
         if answer in ("have", "need") and system != RUNS_ON:

@@ -112,7 +112,7 @@ def sysctl_path(name: str) -> str:
 def gather(session: Session) -> Facts:
     """Reads the facts of a machine."""
     links = {link["ifname"]: link for link in _json(session.tried("ip", "-j", "-d", "address", "show"))}
-    found = {neighbour: _found(each, links) for neighbour, each in session.machine.interfaces.items()}
+    found = {neighbour: _device_of(each, links) for neighbour, each in session.machine.interfaces.items()}
     wanted = [name for name in found.values() if name is not None]
     disciplines = qdiscs(session)
     files = session.read(
@@ -143,7 +143,7 @@ def gather(session: Session) -> Facts:
     )
 
 
-def _found(interface: Interface, links: Mapping[str, Mapping[str, Any]]) -> str | None:
+def _device_of(interface: Interface, links: Mapping[str, Mapping[str, Any]]) -> str | None:
     """The device that the testbed file gives by name or by address."""
     if interface.device is not None:
         return interface.device if interface.device in links else None

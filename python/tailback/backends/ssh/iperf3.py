@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tailback.backends.linux import tables
-from tailback.backends.linux.job import FIRST_PORT
+from tailback.backends.linux.sockets import FIRST_PORT
 from tailback.backends.ssh.connection import HostFailed
 from tailback.backends.ssh.layout import Layout
 from tailback.backends.ssh.programs import Order

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tailback.backends import Unsuitable
-from tailback.backends.linux.job import first_hops, hops_of
+from tailback.backends.linux.hops import first_hops, hops_of
 from tailback.backends.linux.links import Hop
 from tailback.backends.ssh.facts import Device, Facts
 from tailback.resolved import Scenario

@@ -28,17 +28,17 @@ class Command:
     what: str
     argv: tuple[str, ...]
     undo: tuple[str, ...] | None = None
-    given: str = ""
+    stdin: str = ""
     """The standard input of the command."""
 
 
 def commands(layout: Layout) -> Iterator[Command]:
     """The commands that build and load the modules, each with the command that undoes it."""
-    for host, own in _wanted(layout):
+    for host, own in _modules_by_machine(layout):
         place, what = f"{FOLDER}/{own.name}", f"the module {own.source.name}"
         yield Command(host, what, ("mkdir", "-p", place), ("rm", "-rf", place))
         for name, text in files(own.source, own.name, place).items():
-            yield Command(host, what, ("tee", f"{place}/{name}"), given=text)
+            yield Command(host, what, ("tee", f"{place}/{name}"), stdin=text)
         yield Command(host, what, ("make", "-C", build_folder(layout.facts[host]), f"M={place}", "modules"))
         # The last sockets that use it may still be closing.
         unload = ("timeout", str(UNLOAD_S), "sh", "-c", f"until rmmod {own.name}; do sleep 0.2; done")
@@ -47,7 +47,7 @@ def commands(layout: Layout) -> Iterator[Command]:
 
 def problems(layout: Layout) -> Iterator[tuple[str, str, str]]:
     """Machines that cannot build a module: the machine, what is missing, and the remedy."""
-    for host in dict.fromkeys(host for host, _ in _wanted(layout)):
+    for host in dict.fromkeys(host for host, _ in _modules_by_machine(layout)):
         facts = layout.facts[host]
         if not facts.loadable:
             yield host, "its kernel loads no modules", "boot a kernel that does (CONFIG_MODULES)"
@@ -64,7 +64,7 @@ def build_folder(facts: Facts) -> str:
     return f"/lib/modules/{facts.release}/build"
 
 
-def _wanted(layout: Layout) -> Iterator[tuple[str, Own]]:
+def _modules_by_machine(layout: Layout) -> Iterator[tuple[str, Own]]:
     """The modules that each machine needs: both ends of a connection have its control."""
     scenario = layout.scenario
     for own in own_modules(scenario):

@@ -23,8 +23,9 @@ from typing import Any
 from msgspec import structs
 
 from tailback import qdiscs
-from tailback.backends.linux import job, links
-from tailback.backends.linux.job import first_hops, root_of
+from tailback.backends.linux import disciplines, job, links, sockets
+from tailback.backends.linux.disciplines import root_of
+from tailback.backends.linux.hops import first_hops
 from tailback.backends.linux.trees import NOTHING, Matches, Tree
 from tailback.backends.ssh import modules
 from tailback.backends.ssh.facts import PACING_SHIFT, SMALL_QUEUE, Facts, sysctl_path
@@ -49,7 +50,7 @@ class Step:
     """The name of the step in errors."""
     argv: Words = ()
     undo: Words | None = None
-    given: str = ""
+    stdin: str = ""
     """The standard input of the command, which then changes nothing that has to be undone."""
     path: str = ""
     """A file of the kernel to write, instead of a command."""
@@ -63,8 +64,8 @@ class Step:
             return shlex.join(["sysctl", "-w", f"{name}={self.value}"])
         if self.path:
             return f"echo {shlex.quote(self.value)} > {shlex.quote(self.path)}"
-        given = f"printf %s {shlex.quote(self.given)} | " if self.given else ""
-        return given + shlex.join(self.argv)
+        piped = f"printf %s {shlex.quote(self.stdin)} | " if self.stdin else ""
+        return piped + shlex.join(self.argv)
 
     @property
     def undo_words(self) -> str:
@@ -102,7 +103,7 @@ def job_of(layout: Layout, token: str) -> dict[str, Any]:
         "devices": [device for port in layout.ports for device in _watched(layout, port)],
         "traffic": [
             job.conversation(entry, socket.port, scenario) | _on_testbed(layout, entry, token)
-            for entry, socket in job.with_sockets(scenario)
+            for entry, socket in sockets.with_sockets(scenario)
             if tcp_too or entry.run_by != "tcp"
         ],
     }
@@ -154,7 +155,7 @@ def _modules(layout: Layout) -> Iterator[Step]:
 def _own_modules(layout: Layout) -> Iterator[Step]:
     """Builds and loads the congestion controls of the user."""
     for each in modules.commands(layout):
-        yield Step(each.host, each.what, each.argv, each.undo, each.given)
+        yield Step(each.host, each.what, each.argv, each.undo, each.stdin)
 
 
 def _wanted_modules(layout: Layout) -> dict[str, list[str]]:
@@ -162,7 +163,7 @@ def _wanted_modules(layout: Layout) -> dict[str, list[str]]:
     for port in layout.ports:
         root = root_of(layout.scenario, port)
         found = stages(root)
-        trees = [job.tree_of(stage, rate_to_make(layout, port)) for stage in found]
+        trees = [disciplines.tree_of(stage, rate_to_make(layout, port)) for stage in found]
         nodes = [node for tree in trees if tree is not None for node in tree.tree]
         wanted[port.owner] += [qdiscs.of(node.kind).module for node in nodes]
         if len(found) > 1 or delay_of(layout, port):
@@ -301,7 +302,7 @@ def _disciplines(layout: Layout) -> Iterator[Step]:
             yield _tc(port, "the hook", ["qdisc", "add", "dev", port.name, "clsact"], port.name, "clsact")
         if len(found) > 1:
             yield from on_ifb(port, "egress", found[0], matches)
-        yield from _tree(port, port.name, job.tree_of(found[-1], rate_bps), matches)
+        yield from _tree(port, port.name, disciplines.tree_of(found[-1], rate_bps), matches)
         if delay_ns:
             netem = Qdisc(kind="netem", options={"limit": links.LARGEST_LIMIT, "delay": delay_ns})
             yield from on_ifb(port, "ingress", netem)
@@ -320,7 +321,7 @@ def matches_of(layout: Layout) -> Matches:
     addresses: dict[int, list[str]] = {}
     for port in layout.ports:
         addresses.setdefault(port.host, []).append(str(layout.address(port).ip))
-    return Matches(addresses, job.matches_of(layout.scenario).sockets)
+    return Matches(addresses, disciplines.matches_of(layout.scenario).sockets)
 
 
 def on_ifb(port: Port, way: str, root: Qdisc | None, matches: Matches = NOTHING) -> Iterator[Step]:
@@ -358,7 +359,7 @@ def _watched(layout: Layout, port: Port) -> Iterator[dict[str, Any]]:
     """The disciplines to sample. The second stage is below the list, as in the simulator."""
     found = stages(root_of(layout.scenario, port))
     neighbours = f"{layout.name(port.host)} -> {layout.name(port.neighbour)}"
-    hidden = int(rate_to_make(layout, port) is not None and not job.is_shaper(found[-1]))
+    hidden = int(rate_to_make(layout, port) is not None and not disciplines.is_shaper(found[-1]))
     below = int(len(found) > 1)
     if below:
         yield {"host": port.host, "interface": ifb_of(port, "egress"), "name": neighbours, "hidden": 0, "below": 1}

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from tailback.backends import RunCancelled, RunFailed, RunResult
 from tailback.backends.linux import tables
-from tailback.backends.linux.job import first_hops
+from tailback.backends.linux.hops import first_hops
 from tailback.backends.linux.process import Progress
 from tailback.backends.ssh import capture, iperf3, programs
 from tailback.backends.ssh import facts as facts_of_machines
@@ -219,8 +219,8 @@ def take(session: Session, step: Step) -> None:
     """Executes a step on its machine."""
     if step.path:
         session.ask(step.what, "set", path=step.path, value=step.value)
-    elif step.given:
-        session.run(step.what, *step.argv, given=step.given)
+    elif step.stdin:
+        session.run(step.what, *step.argv, stdin=step.stdin)
     else:
         session.ask(step.what, "change", argv=list(step.argv), undo=None if step.undo is None else list(step.undo))
 

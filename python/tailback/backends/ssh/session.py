@@ -78,17 +78,17 @@ class Session:
             raise HostFailed(self.host, step, str(answer["error"]))
         return answer["ok"]
 
-    def run(self, step: str, *argv: str, given: str | None = None) -> str:
-        """The output of a program with the standard input `given`; raises `HostFailed` if it fails."""
-        done = self.ask(step, "run", argv=list(argv), input=given)
+    def run(self, step: str, *argv: str, stdin: str | None = None) -> str:
+        """The output of a program with the standard input `stdin`; raises `HostFailed` if it fails."""
+        done = self.ask(step, "run", argv=list(argv), input=stdin)
         if done["status"] != 0:
             raise HostFailed(self.host, step, f"`{' '.join(argv)}`: {done['stderr'].strip()}")
         return str(done["stdout"])
 
-    def tried(self, *argv: str, given: str | None = None) -> str | None:
+    def tried(self, *argv: str, stdin: str | None = None) -> str | None:
         """The output of a program; `None` if it is missing or fails."""
         try:
-            done = self.ask("looking", "run", argv=list(argv), input=given)
+            done = self.ask("looking", "run", argv=list(argv), input=stdin)
         except HostFailed:
             if self._ended.is_set():
                 raise

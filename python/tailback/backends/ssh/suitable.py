@@ -12,9 +12,9 @@ from typing import Literal, TypeAlias
 from msgspec import structs
 
 from tailback import qdiscs
-from tailback.backends.linux import job, steps
+from tailback.backends.linux import disciplines, hops, steps
 from tailback.backends.linux import suitable as any_kernel
-from tailback.backends.linux.job import root_of
+from tailback.backends.linux.disciplines import root_of
 from tailback.backends.linux.links import Hop
 from tailback.backends.linux.trees import NOTHING
 from tailback.backends.ssh import iperf3, modules
@@ -54,7 +54,7 @@ def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
     """Problems that are visible in the two files."""
     plain = _for_any_kernel(scenario)
     of_kernels = [*any_kernel.cells(scenario), *any_kernel.findings(plain), *any_kernel.traces(plain)]
-    found = [*missing(scenario, testbed), *((any_kernel.said(what), remedy) for what, remedy in of_kernels)]
+    found = [*missing(scenario, testbed), *((any_kernel.problem_text(what), remedy) for what, remedy in of_kernels)]
     found += [*_disciplines(scenario), *_ways(scenario)]
     found += iperf3.findings(scenario) if testbed.keys.engine == iperf3.NAME else []
     yield from (Finding("", "experiment", "fail", what, remedy) for what, remedy in found)
@@ -72,11 +72,11 @@ def _for_any_kernel(scenario: Scenario) -> Scenario:
 
 
 def _ways(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    if not job.has_one_way(scenario):
+    if not hops.has_one_way(scenario):
         yield "there are several paths between two hosts, or `routes`", "leave one path between any two hosts"
     for flow in scenario.tcp:
-        if flow.ip != job.V4.version:
-            what = any_kernel.said(any_kernel.NotAsked(f"`{flow.name}` goes over IPv6"))
+        if flow.ip != hops.V4.version:
+            what = any_kernel.problem_text(any_kernel.NotAsked(f"`{flow.name}` goes over IPv6"))
             yield what, "remove `ip`, or run it on `--backend sim` or `netns`"
     for link in scenario.links:
         special = [
@@ -209,14 +209,14 @@ def _questions(layout: Layout, host: str) -> dict[str, Sequence[steps.Json] | No
     for port in (port for port in layout.ports if port.owner == host):
         found = plans.stages(root_of(layout.scenario, port))
         rate_bps = plans.rate_to_make(layout, port)
-        trees = [job.tree_of(stage, rate_bps) for stage in found]
+        trees = [disciplines.tree_of(stage, rate_bps) for stage in found]
         nodes = [node for tree in trees if tree is not None for node in tree.tree]
         if plans.delay_of(layout, port):
             nodes.append(Qdisc(kind="netem"))
         for node in nodes:
             alone = Qdisc(kind=node.kind, options=node.options)
             # By name, because the paths of programs may differ there.
-            own = [_veth(), *job.attach_tree(Hop(0, 0, 0, 0), alone, NOTHING)]
+            own = [_veth(), *disciplines.attach_tree(Hop(0, 0, 0, 0), alone, NOTHING)]
             bare = [step | {"argv": [_bare(step["argv"][0]), *step["argv"][1:]]} for step in own]
             trials.setdefault(node.kind, bare)
         if any(node.filters for node in nodes):

@@ -63,17 +63,17 @@ class Visit:
         }
         hosts = [host for host, each in new.items() if each]
         self._connect(hosts)
-        for host, answers in zip(hosts, at_once(lambda host: self._asked(host, new[host]), hosts), strict=True):
+        for host, answers in zip(hosts, at_once(lambda host: self._probed(host, new[host]), hosts), strict=True):
             if answers is not None:
                 known.setdefault(host, {}).update(answers)
         return {host: known[host] for host in questions if host in known}
 
-    def _asked(self, host: str, new: Mapping[str, Sequence[Json] | None]) -> dict[str, str | None] | None:
+    def _probed(self, host: str, new: Mapping[str, Sequence[Json] | None]) -> dict[str, str | None] | None:
         trials = {name: steps for name, steps in new.items() if steps is not None}
         placed = [[step | {"host": number} for step in steps] for number, steps in enumerate(trials.values())]
         controls = [name for name, steps in new.items() if steps is None]
         questions = {"trials": placed, "controls": controls}
-        output = self._opened[host].tried("/proc/self/exe", "probe", given=json.dumps(questions))
+        output = self._opened[host].tried("/proc/self/exe", "probe", stdin=json.dumps(questions))
         if output is None:
             return None
         answers: Mapping[str, Any] = json.loads(output)

@@ -92,7 +92,7 @@ class Uml:
         order = instance.Order(job, scenario.seed, scenario.duration_ns, modules=files, air=radio)
         with instance.finished(self.machine, order, progress) as (folder, cost):
             stats = of_kernel(scenario, folder)
-            notes = own_modules.notes(made, self._described(), own_modules.printed_in(folder))
+            notes = own_modules.notes(made, self._kernel_words(), own_modules.printed_in(folder))
             found, segments = captures.read(scenario, folder), {"segments": read_segments(folder)}
             tables = read_tables(folder)
             if scenario.cells:
@@ -108,6 +108,6 @@ class Uml:
         except (ModuleRefused, KernelMissing, CacheUnwritable) as error:
             raise Unsuitable(f"the congestion control cannot be built for this kernel: {error}") from error
 
-    def _described(self) -> Mapping[str, str]:
+    def _kernel_words(self) -> Mapping[str, str]:
         manifest = self.kernel.manifest
         return {"kernel": f"Linux {manifest.version}, {manifest.source}", "digest": manifest.digest}

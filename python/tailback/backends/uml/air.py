@@ -37,7 +37,7 @@ PROGRAM = f"from {__name__} import main; main()"
 
 
 @contextlib.contextmanager
-def beside(folder: Path, scenario: str, launcher: list[str]) -> Iterator[None]:
+def running(folder: Path, scenario: str, launcher: list[str]) -> Iterator[None]:
     """The air of `scenario` during the block; afterwards its table is in `folder`. Raises `RunFailed`.
 
     `launcher` begins the command; it must end the process with its parent.

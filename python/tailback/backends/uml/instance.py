@@ -100,7 +100,7 @@ def _air(folder: Path, machine: Machine, processor: int, order: Order) -> contex
     """The air beside the guest, on its processor: one of the two always waits for the other."""
     if order.air is None:
         return contextlib.nullcontext()
-    return air.beside(folder, order.air, [str(machine.agent), "launch", str(processor)])
+    return air.running(folder, order.air, [str(machine.agent), "launch", str(processor)])
 
 
 def _write_inputs(folder: Path, machine: Machine, order: Order) -> None:

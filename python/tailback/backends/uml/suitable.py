@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from tailback import qdiscs
 from tailback.backends.linux import suitable
 from tailback.backends.linux.driver_traits import traits
-from tailback.backends.linux.job import V6, families_of, radio_hops
+from tailback.backends.linux.hops import V6, families_of, radio_hops
 from tailback.backends.linux.suitable import Finding, NotAsked
 from tailback.kernel import Kernel
 from tailback.resolved import Scenario, SmallQueue

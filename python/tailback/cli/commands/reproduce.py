@@ -35,7 +35,7 @@ def reproduce(
     from tailback.cli import progress, scorecards, show
 
     if running.backend != "sim":
-        raise typer.Exit(_beside(paper or "", figure, running, as_json=as_json))
+        raise typer.Exit(_on_kernel_and_simulator(paper or "", figure, running, as_json=as_json))
     if search:
         with progress.bar() as watch:
             tried = papers.search(papers.Wanted(paper or "", jobs=running.jobs, out=running.out), watch)
@@ -52,7 +52,7 @@ def reproduce(
     raise typer.Exit(1 if errors else 0)
 
 
-def _beside(paper: str, figure: str | None, running: Running, *, as_json: bool) -> int:
+def _on_kernel_and_simulator(paper: str, figure: str | None, running: Running, *, as_json: bool) -> int:
     """Reproduces a paper on a kernel and on the simulator; returns the exit status."""
     from tailback import papers
     from tailback.cli import progress, scorecards, show

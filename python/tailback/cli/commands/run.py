@@ -151,7 +151,7 @@ def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "Swe
             # Imported here, because matplotlib comes with it.
             from tailback.cli import verdicts
 
-            verdicts.beside(beside)
+            verdicts.twin(beside)
         sweeps.expectations(carried)
         if shown.show_qdiscs:
             sweeps.qdiscs_at_end(results.open_results(carried.folder), carried)

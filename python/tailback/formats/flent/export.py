@@ -97,7 +97,7 @@ def export(run: RunFolder, experiment: str, test: str | None = None) -> tuple[st
         series: _on_grid(rows, clock)
         for series, rows in {**raw, **_shares(found, clock), **_voice(run, words, clock)}.items()
     }
-    metadata = _metadata(run, words, (clock, name, [*_beside(queues), *_radios(found)]))
+    metadata = _metadata(run, words, (clock, name, [*_queue_parameters(queues), *_radios(found)]))
     return name, FlentFile(clock.grid, grid, {**raw, **queues, **_stations(found, clock)}, metadata)
 
 
@@ -336,7 +336,7 @@ def _on_grid(rows: Rows, clock: _Clock) -> list[float | None]:
     return [round(float(value), 9) if there else None for value, there in zip(drawn, known, strict=True)]
 
 
-def _beside(queues: Mapping[str, Rows]) -> list[tuple[str, str]]:
+def _queue_parameters(queues: Mapping[str, Rows]) -> list[tuple[str, str]]:
     """The test parameters that tell Flent about the series of queues."""
     stats = [queue.removeprefix("qdisc_stats_") for queue in queues]
     named_so = {"qdisc_stats_hosts": stats, "qdisc_stats_interfaces": ["root"] * len(stats)}

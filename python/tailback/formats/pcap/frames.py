@@ -100,7 +100,7 @@ def _pcap(magic: bytes, stream: Stream) -> Iterator[Frame]:
         if len(head) < record.size:
             raise _Broken("it ends within a packet's header")
         seconds, fraction, captured, length = record.unpack(head)
-        yield Frame(seconds * 10**9 + fraction * unit, link_type, _taken(stream, captured), length)
+        yield Frame(seconds * 10**9 + fraction * unit, link_type, _frame_bytes(stream, captured), length)
 
 
 def _records() -> Iterator[None]:
@@ -110,7 +110,7 @@ def _records() -> Iterator[None]:
     raise FileRefused(f"it has more than {MAX_RECORDS} packets")
 
 
-def _taken(stream: Stream, captured: int) -> bytes:
+def _frame_bytes(stream: Stream, captured: int) -> bytes:
     """The bytes of a frame."""
     if captured > LONGEST_FRAME:
         raise _Broken(f"a packet of {captured} bytes is too long to be one")

@@ -138,7 +138,7 @@ def _assign(statement: ast.Assign, line: int, module: Module) -> None:
     for target in statement.targets:
         name = _name_of(target)
         if name is None:
-            module.notes.append(Note(line, f"{_shown(statement)} is not evaluated"))
+            module.notes.append(Note(line, f"{_code_text(statement)} is not evaluated"))
             continue
         module.lines[name] = line
         try:
@@ -161,7 +161,7 @@ def _first_line(code: str) -> str:
     return lines[0][:60] if lines else ""
 
 
-def _shown(node: ast.AST) -> str:
+def _code_text(node: ast.AST) -> str:
     try:
         return f"`{_first_line(ast.unparse(node))}`"
     except (RecursionError, ValueError):
@@ -183,7 +183,7 @@ class _Evaluator:
         except OperationRefused as refused:
             raise NotEvaluated(f"{refused} is not worked out") from refused
         except (ArithmeticError, TypeError, ValueError, LookupError) as error:
-            raise NotEvaluated(f"{_shown(node)}: {str(error)[:60]}") from error
+            raise NotEvaluated(f"{_code_text(node)}: {str(error)[:60]}") from error
         if isinstance(value, int | float) and not abs(value) < LARGEST_NUMBER:
             raise NotEvaluated("so large a number is not worked out")
         return value
@@ -191,13 +191,13 @@ class _Evaluator:
     def _read(self, node: ast.expr) -> Value:
         match node:
             case ast.Constant(value=str() | int() | float() | None as value):
-                return self._allowance.made(value)
+                return self._allowance.charged(value)
             case ast.Name() | ast.Attribute():
                 return self._named(node)
             case ast.List(elts=parts):
-                return self._allowance.made([self.value(part) for part in parts])
+                return self._allowance.charged([self.value(part) for part in parts])
             case ast.Tuple(elts=parts):
-                return self._allowance.made(tuple([self.value(part) for part in parts]))
+                return self._allowance.charged(tuple([self.value(part) for part in parts]))
             case ast.Dict(keys=keys, values=values):
                 return self._dictionary(keys, values)
             case _:
@@ -214,12 +214,12 @@ class _Evaluator:
             case ast.Call(args=arguments, keywords=[]):
                 return self._call(node, arguments)
             case _:
-                raise NotEvaluated(_shown(node))
+                raise NotEvaluated(_code_text(node))
 
     def _named(self, node: ast.expr) -> Value:
         name = _name_of(node)
         if name is None or name not in self._names:
-            raise NotEvaluated(f"{_shown(node)} has no value")
+            raise NotEvaluated(f"{_code_text(node)} has no value")
         return self._names[name]
 
     def _dictionary(self, keys: list[ast.expr | None], values: list[ast.expr]) -> Value:
@@ -238,7 +238,7 @@ class _Evaluator:
                 values = [self.value(argument) for argument in arguments]
                 return self._called(_PYTHON_3.get(name, name), values)
             case _:
-                raise NotEvaluated(_shown(node))
+                raise NotEvaluated(_code_text(node))
 
     def _called(self, name: str, values: list[Value]) -> Value:
         if name == "str" and any(isinstance(value, list | tuple | dict) for value in values):
@@ -248,16 +248,16 @@ class _Evaluator:
     def _joined(self, node: ast.Call, glue: Value, parts: Value) -> Value:
         listed = isinstance(parts, list | tuple) and all(isinstance(part, str) for part in parts)
         if not isinstance(glue, str) or not listed:
-            raise NotEvaluated(_shown(node))
+            raise NotEvaluated(_code_text(node))
         return self._allowance.joined(glue, parts)
 
     def _mapped(self, node: ast.Call, arguments: list[ast.expr]) -> Value:
         match arguments:
             case [ast.Name(id=name), items] if _PYTHON_3.get(name, name) in FUNCTIONS:
                 values = self._allowance.items(self.value(items))
-                return self._allowance.made([self._called(_PYTHON_3.get(name, name), [each]) for each in values])
+                return self._allowance.charged([self._called(_PYTHON_3.get(name, name), [each]) for each in values])
             case _:
-                raise NotEvaluated(_shown(node))
+                raise NotEvaluated(_code_text(node))
 
 
 _PYTHON_3: Mapping[str, str] = {"xrange": "range"}

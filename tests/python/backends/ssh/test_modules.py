@@ -48,8 +48,8 @@ def test_both_ends_build_load_and_unload_the_module(tmp_path: Path) -> None:
         ("tee", f"{place}/tailback_register.c"),
         ("tee", f"{place}/Makefile"),
     ]
-    assert written[0].given == "int mine;\n"
-    assert 'TAILBACK_NAME=\\"tb0_mine\\"' in written[2].given
+    assert written[0].stdin == "int mine;\n"
+    assert 'TAILBACK_NAME=\\"tb0_mine\\"' in written[2].stdin
     assert built.argv == ("make", "-C", "/lib/modules/6.1.0-9/build", f"M={place}", "modules")
     assert loaded.argv == ("insmod", f"{place}/tb0_mine.ko", "beta=512")
     assert loaded.undo is not None

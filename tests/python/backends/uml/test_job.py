@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tailback.backends.linux.job import kbps
+from tailback.backends.linux.radios import kbps
 from tailback.backends.uml.settings import job_of, small_queue
 from tailback.resolved import SmallQueue, of_json
 from tailback.resolved.wifi import Mode

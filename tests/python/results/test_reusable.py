@@ -10,14 +10,14 @@ from msgspec import structs
 
 from fake_backend import FakeBackend, Nobody, experiment, planned, scenario
 from sweep.same import lasting
-from tailback.results import RunPlan, beside, claim, open_results, shelf
+from tailback.results import RunPlan, claim, neighbours, open_results, reusable_runs
 from tailback.sweep import Outcome, Sweep, run_all
 
 
 def run_plan(folder: Path, runs: Sequence[RunPlan], sources: Sequence[Path] = ()) -> tuple[list[Outcome], FakeBackend]:
     backend = FakeBackend()
     with claim(folder, experiment(list(runs))) as store:
-        return run_all(Sweep(store, backend, 2, shelf=shelf(sources)), Nobody()), backend
+        return run_all(Sweep(store, backend, 2, reusable=reusable_runs(sources)), Nobody()), backend
 
 
 def test_a_run_in_another_results_folder_is_reused_with_the_same_data(tmp_path: Path) -> None:
@@ -43,16 +43,16 @@ def test_a_run_that_could_differ_is_not_reused(tmp_path: Path, change: dict[str,
     run = planned({}, scenario("alike"))
     run_plan(tmp_path / "old", [run])
     other = structs.replace(run, **change)
-    assert shelf([tmp_path / "old"]).find(run, FakeBackend.name) is not None
-    assert shelf([tmp_path / "old"]).find(other, FakeBackend.name) is None
-    assert shelf([tmp_path / "old"]).find(run, "uml") is None
+    assert reusable_runs([tmp_path / "old"]).find(run, FakeBackend.name) is not None
+    assert reusable_runs([tmp_path / "old"]).find(other, FakeBackend.name) is None
+    assert reusable_runs([tmp_path / "old"]).find(run, "uml") is None
 
 
 def test_a_damaged_run_is_not_taken(tmp_path: Path) -> None:
     run = planned({}, scenario("alike"))
     run_plan(tmp_path / "old", [run])
     (tmp_path / "old" / "runs" / run.name / "summary.json").unlink()
-    assert shelf([tmp_path / "old"]).find(run, FakeBackend.name) is None
+    assert reusable_runs([tmp_path / "old"]).find(run, FakeBackend.name) is None
 
 
 def test_all_results_folders_beside_a_folder_are_searched_and_others_skipped(tmp_path: Path) -> None:
@@ -60,9 +60,9 @@ def test_all_results_folders_beside_a_folder_are_searched_and_others_skipped(tmp
     run_plan(tmp_path / "old", [run])
     (tmp_path / "notes").mkdir()
     (tmp_path / "file").write_text("")
-    assert beside(tmp_path / "new") == [tmp_path / "notes", tmp_path / "old"]
-    assert shelf(beside(tmp_path / "new")).find(run, FakeBackend.name) is not None
-    assert beside(tmp_path / "nowhere" / "new") == []
+    assert neighbours(tmp_path / "new") == [tmp_path / "notes", tmp_path / "old"]
+    assert reusable_runs(neighbours(tmp_path / "new")).find(run, FakeBackend.name) is not None
+    assert neighbours(tmp_path / "nowhere" / "new") == []
 
 
 def test_the_record_of_a_failure_is_removed_after_success(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tailback.results.errors import RunDamaged
 from tailback.results.identity import HASH_LENGTH, RunPlan, digest
 
 
-class Shelf(Struct, frozen=True):
+class ReusableRuns(Struct, frozen=True):
     """Folders to search for complete runs, by the digest at the end of their names."""
 
     places: Mapping[str, Sequence[Path]]
@@ -24,18 +24,18 @@ class Shelf(Struct, frozen=True):
     def find(self, run: RunPlan, backend: str) -> Path | None:
         """The folder of a complete run with the same data as `run`."""
         places = self.places.get(run.name[-HASH_LENGTH:], ())
-        return next((place for place in places if _same(place, run, backend)), None)
+        return next((place for place in places if _has_same_data(place, run, backend)), None)
 
 
-def shelf(folders: Iterable[Path]) -> Shelf:
+def reusable_runs(folders: Iterable[Path]) -> ReusableRuns:
     """The runs of all experiments in `folders`; other folders are ignored."""
     places: dict[str, list[Path]] = {}
     for run in itertools.chain.from_iterable(_runs(folder) for folder in folders):
         places.setdefault(run.name[-HASH_LENGTH:], []).append(run)
-    return Shelf(places)
+    return ReusableRuns(places)
 
 
-def beside(folder: Path) -> list[Path]:
+def neighbours(folder: Path) -> list[Path]:
     """The other results folders in the parent of `folder`."""
     try:
         return sorted(other for other in folder.parent.iterdir() if other != folder and other.is_dir())
@@ -50,12 +50,12 @@ def _runs(folder: Path) -> list[Path]:
         return []
 
 
-def _same(place: Path, run: RunPlan, backend: str) -> bool:
+def _has_same_data(place: Path, run: RunPlan, backend: str) -> bool:
     manifest = layout.read_json(place / layout.MANIFEST)
     if manifest is None:
         return False
-    there = (manifest.get("scenario"), manifest.get("measure"), manifest.get("backend"), manifest.get("fingerprint"))
-    if digest(there) != digest((to_json(run.scenario), run.measure, backend, run.fingerprint)):
+    recorded = (manifest.get("scenario"), manifest.get("measure"), manifest.get("backend"), manifest.get("fingerprint"))
+    if digest(recorded) != digest((to_json(run.scenario), run.measure, backend, run.fingerprint)):
         return False
     try:
         soundness.read(place, "contents")
