@@ -422,8 +422,8 @@ impl<E: Copy> Front<E> {
         }
     }
 
-    /// The first event happens at `at`, after all that are not later, of which there is one. Where a few links are
-    /// busy, it often moves behind four others.
+    /// The first event happens at `at`, after all that are not later, and the second is not. Where a few links are busy,
+    /// it often moves behind four others.
     #[inline(always)]
     fn move_behind_second(&mut self, at: SimTime) {
         let Some(&Entry { event, .. }) = self.entries.last() else { return };

@@ -180,7 +180,7 @@ impl SendingHalf for Silent {
         self.peer.take((segment.seq, segment.window), false);
     }
 
-    /// An ACK can only repeat an ACK of the receiver's: with other blocks, or with an older number.
+    /// An ACK of the peer can only repeat an earlier one: with other blocks, or with an older number.
     fn take_ack(&mut self, ack: &Segment, _: &mut dyn rand_core::Rng) {
         if ack.ack >= FIRST {
             self.take_window_of_data(ack);

@@ -84,7 +84,8 @@ impl ByteQueueLimit {
         }
     }
 
-    /// A completion round that may change the limit: not all is as in the round before, or was not in that.
+    /// The NIC is done with `bytes` in a round that may change the limit: it differs from the round before, or that one
+    /// differed from its own predecessor.
     #[inline(never)]
     fn complete_anew(&mut self, round: Round, now: SimTime) {
         let Round { bytes, in_ring, object } = round;

@@ -42,8 +42,9 @@ impl Device {
         Some(packet)
     }
 
-    /// A packet has reached the other end of the wire but is not handed to the host at once: a path or the reception
-    /// lies between, or others arrive with it. Returns it if the host receives it now after all.
+    /// A packet has reached the other end of a wire that need not end at the host: a path, a reception or a capture may
+    /// lie between. Returns it if the host receives it now. Otherwise it is on the path or in the reception, or it is in
+    /// the backlog with the others that arrived with it.
     #[inline(never)]
     fn arrived_otherwise(&mut self, context: &mut Context) -> Option<Box<Packet>> {
         if self.path.is_some() || self.reception.is_some() {

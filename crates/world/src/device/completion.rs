@@ -79,7 +79,7 @@ impl Device {
         }
     }
 
-    /// TX completions of packets that left by `last`. There is one.
+    /// TX completions of packets that left by `last`, at least one.
     #[inline(never)]
     pub(super) fn complete(&mut self, last: SimTime, context: &mut Context) {
         if let Some((sender, truesize)) = self.complete_to_credit(last, context) {
@@ -87,8 +87,9 @@ impl Device {
         }
     }
 
-    /// TX completions of packets that left by `last`, of which there is one. Returns the socket and the truesize of the
-    /// credit, which may be zero, if there is a single one.
+    /// TX completions of packets that left by `last`, at least one. If they are the one or two of the ring, the last
+    /// credit is returned as its socket and bytes of truesize, which may be zero; the caller gives it. Otherwise all
+    /// credits are given.
     #[inline(always)]
     pub(crate) fn complete_to_credit(
         &mut self,
