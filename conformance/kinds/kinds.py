@@ -42,7 +42,7 @@ MORE: Mapping[str, int] = {
     "new flows over a loaded fq": 40, "pauses over red": 40, "paced flows whose SYNs are lost": 40,
     "no SACK, reordering": 40, "no DSACK, reordering": 40, "RACK with a static window, reordering": 40,
     "degree of reordering": 40,
-    "short flows without loss probes": 60, "thin flows": 60,
+    "short flows without loss probes": 60, "thin flows": 24,
     "cubic-L10M-pfifo-std-n4": 15, "R10M, cake, 10ms, reno, 1ms": 20, "R100M, fq_codel, 100ms, reno, off": 15,
     "R100M, pfifo_fast, 10ms, cdg, 1ms": 20, "R100M, pfifo_fast, 1ms, bbr, 1ms": 40,
 }  # fmt: skip
