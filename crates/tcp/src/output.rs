@@ -402,6 +402,11 @@ impl Sender {
     /// Ends the loop as [`Sender::end_pass`] does, where it is known whether cwnd limits the flow.
     #[inline(always)]
     fn end_limited_pass(&mut self, pass: Pass, cwnd_limited: bool) -> Option<Outgoing> {
+        if pass == Pass::WindowProbe {
+            // Neither cwnd nor a loss probe has to do with it. [linux-6.12 tcp_output.c tcp_write_wakeup]
+            self.window_probe_sent();
+            return None;
+        }
         let Progress { sent, window_limited, .. } = self.gate.agenda.progress;
         if std::mem::take(&mut self.timer.armed_after_pass) && sent == 0 {
             self.set_timer_after_ack();
@@ -423,7 +428,6 @@ impl Sender {
         }
         match pass {
             Pass::LossProbe => return self.end_loss_probe(sent),
-            Pass::WindowProbe => self.window_probe_sent(),
             Pass::Frto if self.flow.snd_nxt <= self.recovery.high_seq => {
                 self.recovery.frto = false;
                 self.gate.agenda.set_retransmit(Retransmit::Lost);

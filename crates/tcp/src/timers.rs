@@ -283,6 +283,12 @@ impl Sender {
         if self.scoreboard.packets_out() == 0 {
             return Expired::Another;
         }
+        if self.peer.snd_wnd == 0 {
+            // The head probes the window that the peer took back.
+            self.enter_loss();
+            self.gate.agenda.retransmit_head();
+            return Expired::Retransmission;
+        }
         self.notes.push(Note::RetransmissionTimeout);
         if self.has_timed_out_after(total_timeout(RETRIES1)) {
             self.suspect_black_hole();
