@@ -223,7 +223,7 @@ fn a_local_drop_of_a_train_is_no_retransmission() {
     script.write(40);
     assert_eq!((script.refused, script.info().unacked.0), (1, 0));
     script.device = Device::Sends;
-    script.at(ms(600));
+    script.at(ms(350));
     assert_eq!(script.transmissions()[0].number, 0);
     assert_eq!(script.info().total_retrans, 0);
 }
