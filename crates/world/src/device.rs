@@ -1,5 +1,6 @@
-//! A network device: the root discipline, and below it a NIC with the wire to the other end, or a radio. Here is how it
-//! sends; what has left the ring is in `device/completion.rs`, what arrives at the other end in `device/arrival.rs`.
+//! A network device: the root discipline, and below it a NIC with the wire to the other end, or a radio. Here is how packets
+//! enter and leave the discipline; from there to the wire they go in `device/driver.rs`. What has left the ring is in
+//! `device/completion.rs`, what arrives at the other end in `device/arrival.rs`.
 //!
 //! ```text
 //! transmit → discipline → (queue not stopped) → ring → serialized: credit, wake the queue → propagation → arrival
@@ -19,11 +20,12 @@
 
 mod arrival;
 mod completion;
+mod driver;
 
 use tailback_engine::Draws;
 use tailback_packet::{DropReason, Ecn, HostId, Packet};
-use tailback_qdisc::{Bypassed, Dequeued, Enqueued, Mark, Root, visit};
-use tailback_units::{Rate, SimTime};
+use tailback_qdisc::{Bypassed, Dequeued, Enqueued, Root};
+use tailback_units::SimTime;
 
 use crate::context::Context;
 use crate::nic::Nic;
@@ -343,31 +345,6 @@ impl Device {
         }
     }
 
-    /// Changes the rate of the link: the frame on the wire keeps its departure time; those behind it get new ones.
-    pub(crate) fn change_rate(&mut self, rate: Rate, context: &mut Context) {
-        self.process_completions(context);
-        let Some(nic) = &mut self.nic else { return };
-        if self.wire.in_ring() == 0 && nic.is_busy(context.now) {
-            self.wire.uncomplete_last(nic.count_alone());
-        }
-        let leaving = (self.wire.in_ring() > 0).then_some(self.wire.next_departure);
-        nic.change_rate(rate, leaving);
-        self.wire.reschedule(|packet| nic.occupy(packet, context.now));
-        // The time of the completion that is waited for has changed.
-        self.completion = SimTime::NEVER;
-        let waits = self.run(context);
-        self.wait(waits, context);
-        if self.awaiting_credit > 0 {
-            self.await_credit(context);
-        }
-    }
-
-    /// The device that a packet is sent to.
-    fn receiver(&self, packet: &Packet, context: &Context) -> DeviceId {
-        self.radio
-            .map_or_else(|| self.id.at_other_end(), |radio| radio.next_device(packet.destination, context))
-    }
-
     /// Packets inside the device and on its wire.
     pub(crate) fn packets(&self) -> usize {
         let on_path = self.path.as_ref().map_or(0, |on| on.path.packets());
@@ -474,104 +451,6 @@ impl Device {
         self.nic.as_ref().is_none_or(|nic| in_ring > 0 && !nic.accepts(in_ring))
     }
 
-    /// [linux-6.12 dev.c dev_hard_start_xmit]
-    #[inline(always)]
-    fn hand_to_driver(&mut self, packet: Box<Packet>, context: &mut Context) {
-        if packet.segments != 1 && self.segmentation == Segmentation::BelowQdisc {
-            return self.xmit_segments(*packet, context);
-        }
-        self.start_xmit(packet, context);
-    }
-
-    /// [linux-6.12 dev.c validate_xmit_skb]
-    #[cold]
-    fn xmit_segments(&mut self, train: Packet, context: &mut Context) {
-        for segment in self.segments_of(train, context) {
-            let segment = context.in_box(segment);
-            self.start_xmit(segment, context);
-        }
-    }
-
-    /// The segments of a packet, which its sender is charged for.
-    fn segments_of(&self, train: Packet, context: &mut Context) -> Vec<Packet> {
-        context.enters(&train, u32::from(train.segments) - 1);
-        if train.charged {
-            context.segmented.push((train.from, train.memory_to_segment()));
-        }
-        train.into_segments()
-    }
-
-    /// [linux-6.12 ndo_start_xmit]
-    #[inline(always)]
-    fn start_xmit(&mut self, packet: Box<Packet>, context: &mut Context) {
-        if packet.ecn == Ecn::Ce {
-            self.note_mark(&packet, context);
-        }
-        if !context.captures.is_off() {
-            let to = self.receiver(&packet, context);
-            context.captures.sent((self.id, to), &packet, context.now);
-        }
-        match &mut self.nic {
-            Some(nic) if nic.has_rate() => self.enter_ring(packet, context),
-            Some(nic) => {
-                let departure = nic.take_by_trace(&packet, context.now);
-                self.leave_at(departure, packet, context);
-            }
-            None => self.pass_on(packet, context),
-        }
-    }
-
-    /// A packet enters the ring of a NIC with a rate. Most packets, but not those that their sender is charged for, find it
-    /// empty and have left when the next one comes: their completion does nothing, so they are not counted in the ring.
-    #[inline(always)]
-    fn enter_ring(&mut self, packet: Box<Packet>, context: &mut Context) {
-        let Some(nic) = &mut self.nic else { return };
-        let now = context.now;
-        if !packet.charged
-            && let Some(departure) = nic.take_alone(&packet, now)
-        {
-            if let Some(arrival) = self.wire.push_completed(packet, departure) {
-                context.wake_at(arrival, Event::Arrived(self.id));
-            }
-            return;
-        }
-        if self.wire.in_ring() == 0 && nic.is_busy(now) {
-            self.wire.uncomplete_last(nic.count_alone());
-        }
-        let departure = nic.take(&packet, now);
-        self.leave_at(departure, packet, context);
-    }
-
-    /// A packet is in the ring; its last bit leaves at `departure`.
-    #[inline(always)]
-    fn leave_at(&mut self, departure: SimTime, packet: Box<Packet>, context: &mut Context) {
-        if self.awaiting_credit > 0 && packet.charged {
-            self.await_completion(departure, context);
-        }
-        if let Some(arrival) = self.wire.push(packet, departure) {
-            context.wake_at(arrival, Event::Arrived(self.id));
-        }
-    }
-
-    /// Without a ring a packet leaves its host at once. [linux-6.12 veth_xmit]
-    fn pass_on(&mut self, mut packet: Box<Packet>, context: &mut Context) {
-        if let Some(radio) = self.radio {
-            radio.transmit(packet, context);
-            for mark in context.effects.marks.drain(..) {
-                context.journal.packet_marked(context.now, self.id, &mark);
-            }
-            return self.account_for_dropped(context);
-        }
-        context.orphan(&mut packet);
-        if self.path.is_some() {
-            self.enter_path(packet, context);
-        } else if self.wire.is_instant() {
-            self.reach_peer(packet, context);
-        } else if let Some(arrival) = self.wire.push_completed(packet, context.now) {
-            context.wake_at(arrival, Event::Arrived(self.id));
-        }
-    }
-
     /// Schedules a wake-up, unless an earlier one is pending.
     fn ask_again(&mut self, at: SimTime, context: &mut Context) {
         debug_assert!(at > context.now, "a discipline that may send now returns a packet");
@@ -596,22 +475,6 @@ impl Device {
             context.drop_packet(packet, reason, self.id);
         }
         context.effects.dropped = dropped;
-    }
-
-    /// Records a packet that leaves with CE, if the counters show that it was marked here.
-    fn note_mark(&mut self, packet: &Packet, context: &mut Context) {
-        if self.marks_noted < self.marked() {
-            self.marks_noted += 1;
-            context.journal.packet_marked(context.now, self.id, &Mark::of(packet));
-        }
-    }
-
-    fn marked(&self) -> u64 {
-        let mut marked = 0;
-        if let Some(root) = &self.root {
-            visit(&**root, &mut |_, qdisc| marked += qdisc.counters().marked);
-        }
-        marked
     }
 }
 

@@ -1,0 +1,159 @@
+//! From the discipline to the wire: a packet is segmented if the link takes no trains, and enters the ring of a NIC, a radio,
+//! or the wire at once.
+//!
+//! ```text
+//! discipline → (segments) → ring of the NIC: departure → wire
+//!                         → radio: channel
+//!                         → no rate: path, wire or host
+//! ```
+//!
+//! [linux-6.12 dev.c validate_xmit_skb, dev_hard_start_xmit]
+
+use tailback_packet::{Ecn, Packet};
+use tailback_qdisc::{Mark, visit};
+use tailback_units::{Rate, SimTime};
+
+use super::{Device, Segmentation};
+use crate::context::Context;
+use crate::{DeviceId, Event};
+
+impl Device {
+    /// [linux-6.12 dev.c dev_hard_start_xmit]
+    #[inline(always)]
+    pub(super) fn hand_to_driver(&mut self, packet: Box<Packet>, context: &mut Context) {
+        if packet.segments != 1 && self.segmentation == Segmentation::BelowQdisc {
+            return self.xmit_segments(*packet, context);
+        }
+        self.start_xmit(packet, context);
+    }
+
+    /// [linux-6.12 dev.c validate_xmit_skb]
+    #[cold]
+    fn xmit_segments(&mut self, train: Packet, context: &mut Context) {
+        for segment in self.segments_of(train, context) {
+            let segment = context.in_box(segment);
+            self.start_xmit(segment, context);
+        }
+    }
+
+    /// The segments of a packet, which its sender is charged for.
+    pub(super) fn segments_of(&self, train: Packet, context: &mut Context) -> Vec<Packet> {
+        context.enters(&train, u32::from(train.segments) - 1);
+        if train.charged {
+            context.segmented.push((train.from, train.memory_to_segment()));
+        }
+        train.into_segments()
+    }
+
+    /// [linux-6.12 ndo_start_xmit]
+    #[inline(always)]
+    fn start_xmit(&mut self, packet: Box<Packet>, context: &mut Context) {
+        if packet.ecn == Ecn::Ce {
+            self.note_mark(&packet, context);
+        }
+        if !context.captures.is_off() {
+            let to = self.receiver(&packet, context);
+            context.captures.sent((self.id, to), &packet, context.now);
+        }
+        match &mut self.nic {
+            Some(nic) if nic.has_rate() => self.enter_ring(packet, context),
+            Some(nic) => {
+                let departure = nic.take_by_trace(&packet, context.now);
+                self.leave_at(departure, packet, context);
+            }
+            None => self.pass_on(packet, context),
+        }
+    }
+
+    /// A packet enters the ring of a NIC with a rate. Most packets, but not those that their sender is charged for, find it
+    /// empty and have left when the next one comes: their completion does nothing, so they are not counted in the ring.
+    #[inline(always)]
+    pub(super) fn enter_ring(&mut self, packet: Box<Packet>, context: &mut Context) {
+        let Some(nic) = &mut self.nic else { return };
+        let now = context.now;
+        if !packet.charged
+            && let Some(departure) = nic.take_alone(&packet, now)
+        {
+            if let Some(arrival) = self.wire.push_completed(packet, departure) {
+                context.wake_at(arrival, Event::Arrived(self.id));
+            }
+            return;
+        }
+        if self.wire.in_ring() == 0 && nic.is_busy(now) {
+            self.wire.uncomplete_last(nic.count_alone());
+        }
+        let departure = nic.take(&packet, now);
+        self.leave_at(departure, packet, context);
+    }
+
+    /// A packet is in the ring; its last bit leaves at `departure`.
+    #[inline(always)]
+    fn leave_at(&mut self, departure: SimTime, packet: Box<Packet>, context: &mut Context) {
+        if self.awaiting_credit > 0 && packet.charged {
+            self.await_completion(departure, context);
+        }
+        if let Some(arrival) = self.wire.push(packet, departure) {
+            context.wake_at(arrival, Event::Arrived(self.id));
+        }
+    }
+
+    /// Without a ring a packet leaves its host at once. [linux-6.12 veth_xmit]
+    fn pass_on(&mut self, mut packet: Box<Packet>, context: &mut Context) {
+        if let Some(radio) = self.radio {
+            radio.transmit(packet, context);
+            for mark in context.effects.marks.drain(..) {
+                context.journal.packet_marked(context.now, self.id, &mark);
+            }
+            return self.account_for_dropped(context);
+        }
+        context.orphan(&mut packet);
+        if self.path.is_some() {
+            self.enter_path(packet, context);
+        } else if self.wire.is_instant() {
+            self.reach_peer(packet, context);
+        } else if let Some(arrival) = self.wire.push_completed(packet, context.now) {
+            context.wake_at(arrival, Event::Arrived(self.id));
+        }
+    }
+
+    /// The device that a packet is sent to.
+    fn receiver(&self, packet: &Packet, context: &Context) -> DeviceId {
+        self.radio
+            .map_or_else(|| self.id.at_other_end(), |radio| radio.next_device(packet.destination, context))
+    }
+
+    /// Records a packet that leaves with CE, if the counters show that it was marked here.
+    fn note_mark(&mut self, packet: &Packet, context: &mut Context) {
+        if self.marks_noted < self.marked() {
+            self.marks_noted += 1;
+            context.journal.packet_marked(context.now, self.id, &Mark::of(packet));
+        }
+    }
+
+    fn marked(&self) -> u64 {
+        let mut marked = 0;
+        if let Some(root) = &self.root {
+            visit(&**root, &mut |_, qdisc| marked += qdisc.counters().marked);
+        }
+        marked
+    }
+
+    /// Changes the rate of the link: the frame on the wire keeps its departure time; those behind it get new ones.
+    pub(crate) fn change_rate(&mut self, rate: Rate, context: &mut Context) {
+        self.process_completions(context);
+        let Some(nic) = &mut self.nic else { return };
+        if self.wire.in_ring() == 0 && nic.is_busy(context.now) {
+            self.wire.uncomplete_last(nic.count_alone());
+        }
+        let leaving = (self.wire.in_ring() > 0).then_some(self.wire.next_departure);
+        nic.change_rate(rate, leaving);
+        self.wire.reschedule(|packet| nic.occupy(packet, context.now));
+        // The time of the completion that is waited for has changed.
+        self.completion = SimTime::NEVER;
+        let waits = self.run(context);
+        self.wait(waits, context);
+        if self.awaiting_credit > 0 {
+            self.await_credit(context);
+        }
+    }
+}
