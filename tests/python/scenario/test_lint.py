@@ -294,7 +294,20 @@ def test_a_path_on_which_nothing_passes_is_reported(old: str, new: str, code: st
 def test_a_control_that_needs_marks_is_reported_where_nobody_marks(discipline: str, marked: bool) -> None:
     text = ROUTED.replace(", KEYS", "").replace("cc: cubic", "cc: dctcp").replace("pfifo limit 100", discipline)
     assert codes(text) == ([] if marked else ["no-marks"])
-    assert codes(text.replace("dctcp", "cubic")) == []
+    assert "no-marks" not in codes(text.replace("dctcp", "cubic"))
+
+
+def test_a_discipline_told_to_mark_is_reported_where_no_host_requests_ecn() -> None:
+    text = ROUTED.replace(", KEYS", "").replace("pfifo limit 100", "htb rate 9mbit | codel ecn")
+    assert codes(text) == ["ecn-not-requested"]
+    assert codes(text.replace("codel ecn", "codel")) == []
+    assert codes(text.replace("codel ecn", "fq_codel")) == []
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_who_writes_the_sysctl_of_ecn_is_not_told_of_it(value: int) -> None:
+    hosts = f"hosts: {{client: {{sysctl: {{net.ipv4.tcp_ecn: {value}}}}}, router: , server: }}\n"
+    assert codes(hosts + ROUTED.replace(", KEYS", "").replace("pfifo limit 100", "htb rate 9mbit | codel ecn")) == []
 
 
 @pytest.mark.parametrize(("packets", "found"), [(17, []), (16, []), (15, ["queue-below-bdp"])])
