@@ -36,6 +36,9 @@ def table(done: SweepResult, title: str) -> None:
         _findings(rows)
     reused = f", {done.reused} of them reused" if done.reused else ""
     stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}")
+    if done.analysed_again:
+        runs = counted(done.analysed_again, "run")
+        stderr().print(f"the analysis has changed: the summaries of {runs} were made again from the tables")
     if done.wide:
         places = "; ".join(", ".join(axes.values()) for axes in done.wide[:MAX_NAMED]) or "the only configuration"
         more = f" and {len(done.wide) - MAX_NAMED} more" if len(done.wide) > MAX_NAMED else ""
