@@ -554,7 +554,8 @@ def _few_pings(case: _Case) -> Iterator[_Warning]:
 
 
 def _slow_start(case: _Case) -> Iterator[_Warning]:
-    lasting = [flow for flow in case.bulk if flow.arrivals is None]
+    # What is measured of a flow with a size is its completion, which slow start belongs to.
+    lasting = [flow for flow in case.bulk if flow.arrivals is None and flow.bytes is None]
     if not lasting:
         return
     first = min(flow.start_ns for flow in lasting)
@@ -575,7 +576,8 @@ def _slow_start(case: _Case) -> Iterator[_Warning]:
             else f"begin `measure.window` at {time_word(over)} or later"
         )
         text = f"the measurement window begins {begins}"
-        yield _Warning("slow-start-measured", "warning", ("measure", "window"), text, remedy)
+        unless = ", unless you study the start of flows"
+        yield _Warning("slow-start-measured", "warning", ("measure", "window"), text, remedy + unless)
 
 
 def _same_starts(case: _Case) -> Iterator[_Warning]:
