@@ -396,6 +396,17 @@ def test_results_are_frames_with_axes_in_front(tmp_path: Path) -> None:
         results.select(qdisc="fq")
 
 
+@pytest.mark.parametrize("typed", ["fig5", "results/fgi5", "results/fig5/"])
+def test_a_folder_that_does_not_exist_is_compared_with_those_that_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with claim(Path("results/fig-5"), PLAN):
+        pass
+    with pytest.raises(NotResults, match="does not exist\n  hint: did you mean `results/fig-5`\\?"):
+        open_results(typed)
+
+
 def test_a_folder_without_results_says_so(tmp_path: Path) -> None:
     with pytest.raises(NotResults, match="contains no results"):
         open_results(tmp_path)
