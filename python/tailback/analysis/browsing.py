@@ -39,8 +39,8 @@ def load_times(objects: Columns, window: Window) -> Samples:
 
 
 def byte_indices(objects: Columns, window: Window) -> Samples:
-    """Byte index in s of the same pages: the mean time at which their bytes' objects were complete. It approximates the
-    speed index, with the share of bytes for what a user sees.
+    """Byte index in s of the same pages: the mean, over all bytes of a page, of the time until the object of the byte
+    was complete. It approximates the speed index: the share of bytes stands for the share of the page that a user sees.
     """
     found = _complete(objects, window)
     pages, bytes_ = grouped(found.words("page")), found.numbers("bytes")

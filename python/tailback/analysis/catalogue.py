@@ -11,11 +11,13 @@ This page defines every metric that Tailback computes, with its unit and source.
 Metrics cover the measurement window ([experiment-file.md](experiment-file.md)). In `summary.json`, a metric with many
 samples is `{n, mean, min, p1, p5, p10, p25, p50, p75, p90, p95, p99, p99.9, max}`; percentiles interpolate linearly
 between order statistics. `goodput_mbps` has `total`, `up`, `down`, and a value for each flow in `flows`. Unknown values
-are absent, never 0. Keys in brackets refer to [references/sources.toml](../references/sources.toml).
+are absent, never 0; the functions return `None` for them. Keys in brackets refer to
+[references/sources.toml](../references/sources.toml).
 
-`--metric`, bounds and questions take a name or a key of this page, with a statistic of the samples (`ping p99.9`; by
-default the median), or a path of `summary.json`. Where each flow, device or direction has a value of its own
-(`udp_loss`, `sojourn_ms`), they take the worst: the highest loss, delay or utilisation, the lowest rating or MOS.
+The option `--metric`, bounds such as `ping p99 < 30ms` and the [commands that answer questions](questions.md) take a
+name or a key of this page, or a path in `summary.json`. A metric with many samples takes a statistic, too
+(`ping p99.9`); without one, its median is meant. Where each flow, device or direction has a value of its own
+(`udp_loss`, `sojourn_ms`), the worst is meant: the highest loss, delay or utilisation, the lowest rating or MOS.
 """
 
 

@@ -179,7 +179,7 @@ def _of_metric(found: Sequence[Effect], unit: str, tolerance: str) -> str:
     absent = sum(each.decision == "within" for each in found)
     undecided = len(found) - len(real) - absent
     if not real:
-        return f"within {tolerance}" if not undecided else _undecided(undecided, len(found))
+        return f"within {tolerance}" if not undecided else _undecided(undecided, found, unit)
     few = ", ".join(each.words(unit) for each in reversed(real))
     text = few if len(real) <= FEW else _range(real, len(found), unit)
     rest = [
@@ -221,8 +221,9 @@ def _named(axis: str, value: str) -> str:
     return f"{axis} {value}" if value[:1].isdigit() or value in ("on", "off", "true", "false") else value
 
 
-def _undecided(undecided: int, total: int) -> str:
-    where = f" in {undecided} of {total}" if total > 1 else ""
+def _undecided(undecided: int, found: Sequence[Effect], unit: str) -> str:
+    """A single effect with its interval: it may be clear that there is one, and open whether it is beyond tolerance."""
+    where = f" in {undecided} of {len(found)}" if len(found) > 1 else f", {found[0].words(unit)}"
     return f"undecided{where}: more repetitions would tell"
 
 

@@ -161,8 +161,9 @@ def mouth_to_ear(streams: Mapping[str, Heard]) -> dict[str, float]:
 
 def ratings(streams: Mapping[str, Heard]) -> dict[str, float]:
     """R of each call by the E-model of ITU-T G.107 (June 2015), by direction, no unit: at most 93.2; from 80 on users
-    are satisfied, below 60 nearly all are not. From the mouth-to-ear delay, the share of frames that were not played,
-    and the codec's Ie and Bpl in G.113, which has none for Opus. 0 if no frame was played.
+    are satisfied, below 60 nearly all are not. It depends on the mouth-to-ear delay, the share of frames that were not
+    played, and the codec's Ie and Bpl in G.113. 0 if no frame was played. A call with Opus has no rating, because G.113
+    has no values for it.
     """
     late = mouth_to_ear(streams)
     found = {}

@@ -72,7 +72,9 @@ def pings(table: "pd.DataFrame", start_ns: int) -> "pd.DataFrame":
 
 
 def one_way_delay(here: "pd.DataFrame", there: "pd.DataFrame") -> "pd.DataFrame":
-    """One-way delay in ms of each packet from here to there: `t_ns` (time here), `flow`, `owd_ms`."""
+    """One-way delay in ms of each packet that was captured at two places, from *here*, the first, to *there*: `t_ns`
+    (time here), `flow`, `owd_ms`. It is as accurate as the two clocks.
+    """
     both = _matched(here, there)
     forward = both[both["t_ns_there"] >= both["t_ns"]]
     delay = (forward["t_ns_there"] - forward["t_ns"]) / MEGA
@@ -80,8 +82,9 @@ def one_way_delay(here: "pd.DataFrame", there: "pd.DataFrame") -> "pd.DataFrame"
 
 
 def passive_rtt(here: "pd.DataFrame", there: "pd.DataFrame") -> "pd.DataFrame":
-    """Passive RTT in ms as seen from here: `t_ns` (time here, of the packet back), `flow` (of the packet out),
-    `rtt_ms`.
+    """Passive RTT in ms between the places of two captures, *here* and *there*: the time from when a packet passes here
+    on its way there until the next packet from there passes here, without the time between the two packets there.
+    `t_ns` (time here, of the packet back), `flow` (of the packet out), `rtt_ms`.
 
     Of the two directions of a connection, *out* is the one whose packets take longer by the two clocks. The offset
     between the clocks cancels out.

@@ -161,7 +161,12 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             "Jain's index", "jain", "", ("flows",), metrics.jain_index, "[jain1984] [rfc5166 §2.3]", values.jain,
-            (Number("jain", "jain", heading=Heading(10, "Jain", decimals=3), bounds=("jain",), label="Jain's index"),),
+            (
+                Number(
+                    "jain", "jain", heading=Heading(10, "Jain", decimals=3), test="permutation", bounds=("jain",),
+                    label="Jain's index",
+                ),
+            ),
             word="jain", better="high", most=1.0,
         ),
         Metric(

@@ -56,9 +56,10 @@ def foreign(requests: Columns, probes: Probes, window: Window) -> float | None:
 
 
 def rpm(requests: Columns, tcp_info: Columns | None, probes: Probes, window: Window) -> dict[str, float | None]:
-    """Round trips per minute (RPM): `idle` of the probes that began before the load, or of all if there is none;
-    `foreign` of those in the window; `loaded` of the connections that make the load; `total`, the mean of the last two.
-    A probe opens a connection, asks once and closes (a `request` with `every`, and the preset `responsiveness`).
+    """Round trips per minute (RPM): `idle` of the probes that began before the load, or of all probes in the window if
+    there is no load; `foreign` of the probes in the window; `loaded` of the connections that make the load; `total`,
+    the mean of the last two. A probe opens a connection, asks once and closes (a `request` with `every`, and the preset
+    `responsiveness`).
     """
     if probes.load_ns is None:
         return {"idle": foreign(requests, probes, window)}

@@ -125,8 +125,11 @@ def _difference(stack: stacks.Stack, difference: stacks.Difference) -> str:
 
 
 def _unknown(name: str, registry: CoreRegistry) -> WordError:
-    from tailback.cli import topics
+    from tailback.cli import listings, topics
 
+    kind = listings.singular(name)
+    if kind in (each for each, _ in listings.listed(None)):
+        return WordError(f"nothing here is called `{name}`", f"`tailback list {kind}` lists what can be explained")
     algorithms = [row.name for row in (*registry.congestion_controls, *registry.qdiscs, *registry.drivers)]
     known = [*algorithms, *(stack.name for stack in stacks.stacks()), *topics.names()]
     close = nearest_hint(name, known)

@@ -4,6 +4,13 @@ from collections.abc import Mapping
 
 WORDS: Mapping[str, str] = {
     "ack": "Acknowledgement: a TCP segment that says up to which byte the receiver has all data.",
+    "aimd": (
+        "Additive increase, multiplicative decrease: without losses the window grows by one segment per round trip, "
+        "and a loss halves it, as in `reno`. Over time the window is a sawtooth; flows with one round-trip time "
+        "approach equal shares. See it: one flow with `cc: reno` through a `pfifo`, then `tailback plot DIR -p "
+        "cwnd`.\n\n"
+        "Source: [rfc5681 §3.1]"
+    ),
     "airtime": (
         "Time for which a Wi-Fi channel carries frames, with preambles and acknowledgements. Stations share "
         "airtime, not bytes."
@@ -34,6 +41,10 @@ WORDS: Mapping[str, str] = {
         "Source: [rfc8289 §1]"
     ),
     "ce": "Congestion experienced: the ECN mark that a queue discipline sets in a packet instead of dropping it.",
+    "congestion avoidance": (
+        "What TCP does at or above ssthresh: the window grows slowly, by the control's own law; in `reno` by one "
+        "segment per round trip. Below ssthresh it is in slow start.\n\nSource: [rfc5681 §3.1]"
+    ),
     "cwnd": (
         "Congestion window: the number of segments that TCP may have in flight. The congestion control sets it; "
         "`ss -ti` prints it."
@@ -125,6 +136,16 @@ WORDS: Mapping[str, str] = {
         "defines the metric."
     ),
     "sack": "Selective acknowledgement: the receiver also names data that it has beyond a gap.",
+    "sawtooth": (
+        "The shape of a window that grows steadily and is cut by each loss. The queue before the bottleneck has it, "
+        "too: `tailback plot DIR -p cwnd`, `-p queue`. `tailback explain aimd` says where it comes from."
+    ),
+    "slow start": (
+        "How a connection begins, and goes on after a timeout: the window grows by one segment per acknowledged "
+        "segment, so it doubles each round trip, until a loss, until ssthresh, or until `hystart` ends it. To see it, "
+        "take a short `measure: {interval: 10ms}` and `tailback plot DIR -p cwnd`; `measure.warmup` leaves it out of "
+        "the statistics.\n\nSource: [rfc5681 §3.1]"
+    ),
     "slowdown": "Completion time of a flow divided by the shortest time that its path allows.",
     "sojourn": "The time that a packet spends in a queue. CoDel's law works on it.",
     "sqm": (

@@ -14,7 +14,10 @@ Listing = list[tuple[str, str]]
 
 
 def listed(kind: str | None) -> Listing:
-    """The names of a kind of things (`cc`, `qdisc`, ...), with one line of description each; without one, the kinds."""
+    """The names of a kind of things (`cc`, `qdisc`, ...), with one line of description each; without one, the kinds.
+
+    The kind may be in the plural (`qdiscs`).
+    """
     listings: Mapping[str, tuple[str, Callable[[], Listing]]] = {
         "cc": ("congestion controls", lambda: [(row.name, row.summary) for row in CoreRegistry().congestion_controls]),
         "qdisc": ("queue disciplines", lambda: [(row.name, row.summary) for row in CoreRegistry().qdiscs]),
@@ -31,19 +34,24 @@ def listed(kind: str | None) -> Listing:
     }
     if kind is None:
         return [(name, what) for name, (what, _) in listings.items()]
-    if kind not in listings:
+    if singular(kind) not in listings:
         raise WrongInput(f"`{kind}` cannot be listed\n  hint: {nearest_hint(kind, list(listings))}")
-    return listings[kind][1]()
+    return listings[singular(kind)][1]()
+
+
+def singular(kind: str) -> str:
+    """`qdiscs` as `qdisc`; no kind ends in an s."""
+    return kind.removesuffix("s")
 
 
 def document(kind: str | None, rows: Listing) -> dict[str, Any]:
-    """`{"tailback", "kind", "names": [{"name", "text"}]}`; without a kind, the names are those of
-    the kinds.
+    """`{"tailback", "kind", "names": [{"name", "text"}]}`, the kind in the singular; without a kind, the names are
+    those of the kinds.
     """
     from tailback.results.provenance import tailback_version
 
     names = [{"name": name, "text": text} for name, text in rows]
-    return {"tailback": tailback_version(), **({} if kind is None else {"kind": kind}), "names": names}
+    return {"tailback": tailback_version(), **({} if kind is None else {"kind": singular(kind)}), "names": names}
 
 
 def _stacks() -> Listing:

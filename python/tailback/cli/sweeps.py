@@ -36,6 +36,9 @@ def table(done: SweepResult, title: str) -> None:
         _findings(rows)
     reused = f", {done.reused} of them reused" if done.reused else ""
     stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}")
+    if done.analysed_again:
+        runs = counted(done.analysed_again, "run")
+        stderr().print(f"the analysis has changed: the summaries of {runs} were made again from the tables")
     if done.wide:
         places = "; ".join(", ".join(axes.values()) for axes in done.wide[:MAX_NAMED]) or "the only configuration"
         more = f" and {len(done.wide) - MAX_NAMED} more" if len(done.wide) > MAX_NAMED else ""
@@ -99,7 +102,7 @@ def _unsteady(done: SweepResult) -> None:
         latest = max(summary["steady_from_s"][name] for summary, found in late for name in found)
         stderr().print(
             f"warm-up: in {len(late)} of {counted(len(complete), 'run')} goodput or TCP RTT was not yet steady when "
-            f"the measurement window began. This changes a mean by up to {largest:.0%}\n"
+            f"the measurement window began. This changes a mean by up to {100 * largest:.0f} %\n"
             f"  hint: raise `measure.warmup` until the window begins at {latest:g} s; `warm_up_bias` in the "
             "`summary.json` of a run has the change of each mean",
         )

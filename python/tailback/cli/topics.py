@@ -43,9 +43,15 @@ def names() -> list[str]:
 
 
 def _word(word: str) -> Iterator[Explanation]:
-    text = glossary.WORDS.get(word.lower().replace("-", ""))
+    plain = _without_gaps(word)
+    text = next((text for name, text in glossary.WORDS.items() if _without_gaps(name) == plain), None)
     if text is not None:
         yield Explanation(f"{word}: a word of the field", text, [])
+
+
+def _without_gaps(word: str) -> str:
+    """`Slow-Start` and `slow start` as `slowstart`."""
+    return word.lower().replace("-", "").replace(" ", "")
 
 
 def _preset(word: str) -> Iterator[Explanation]:

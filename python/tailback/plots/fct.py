@@ -20,6 +20,9 @@ from tailback.results import Results, RunFolder
 GROUP = "group"
 """The axis of the groups of flows: the `group` of an entry of `traffic`, else the entry."""
 
+KIB = 1024
+"""Bytes."""
+
 PER_DECADE = 3
 """Bins of the medians per decade of sizes."""
 
@@ -65,11 +68,15 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     if table["x"].nunique() == 1:
-        size = style.short_number(float(table["x"].iloc[0]), 0)
-        label = f"Completion time of flows of {size} bytes (ms)"
+        label = f"Completion time of flows of {_size(int(table['x'].iloc[0]))} (ms)"
         panels = lines.Panels(_paint_shares, _scale_times, label, "Cumulative share of flows", order=_median)
         return lines.draw(table, panels, choice)
     return lines.draw(table, lines.Panels(_paint, _scale, "Size (bytes)", "Flow completion time (ms)"), choice)
+
+
+def _size(count: int) -> str:
+    """`64 KiB`, as tc's `64kb`; `100k bytes` where that is no whole number of KiB."""
+    return f"{style.short_number(count, 0)} bytes" if count % KIB else f"{count // KIB} KiB"
 
 
 def _paint_shares(axes: Axes, rows: pd.DataFrame, look: Look) -> None:

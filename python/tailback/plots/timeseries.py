@@ -291,7 +291,9 @@ def _draw_panel(axes: Axes, part: pd.DataFrame, looks: Mapping[str, Look]) -> No
         if series is not None:
             series = bins.from_start(series, bins.width_s(part["t"])) if drawstyle == "steps-pre" else series
             many.band(axes, series, look["color"], "pre" if drawstyle == "steps-pre" else None)
-            axes.plot(series["t"].to_numpy(), series["value"].to_numpy(), **{**look, "drawstyle": drawstyle})
+            # A line through a single sample, as of a flow shorter than the interval, could not be seen.
+            dot: Look = {"marker": ".", "markersize": 4} if len(series) == 1 else {}
+            axes.plot(series["t"].to_numpy(), series["value"].to_numpy(), **{**dot, **look, "drawstyle": drawstyle})
 
 
 def _shade_outside(axes: Axes, run: pd.DataFrame, last: float) -> None:

@@ -6,13 +6,16 @@ import hashlib
 import os
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from tailback import _core
 
 PACKAGE = Path(__file__).parents[1]
+
+ANALYSIS = ("analysis", "resolved", "qdiscs", "scenario/traffic", "sweep/work.py")
+"""The parts of the package that make a summary from the tables of a run."""
 
 LIBRARIES = ("pyarrow", "pandas", "numpy")
 """Libraries that may have a part in results; those that are not loaded have none."""
@@ -26,8 +29,19 @@ def tailback_version() -> str:
 @functools.cache
 def package_digest() -> str:
     """Digest of all Python sources of the package, to recognise installations with the same analysis."""
+    return _digest(PACKAGE.rglob("*.py"))
+
+
+@functools.cache
+def analysis_digest() -> str:
+    """Digest of the sources that make a summary, to recognise summaries of another version of the analysis."""
+    parts = [PACKAGE / part for part in ANALYSIS]
+    return _digest(file for part in parts for file in ([part] if part.is_file() else part.rglob("*.py")))
+
+
+def _digest(files: Iterable[Path]) -> str:
     found = hashlib.sha256()
-    for file in sorted(PACKAGE.rglob("*.py")):
+    for file in sorted(files):
         content = file.read_bytes()
         found.update(f"{file.relative_to(PACKAGE).as_posix()} {len(content)}\n".encode() + content)
     return found.hexdigest()

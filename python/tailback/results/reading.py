@@ -1,5 +1,6 @@
 """Reads results: runs and experiments as objects that return pandas frames."""
 
+import difflib
 import functools
 import json
 from abc import ABC, abstractmethod
@@ -24,6 +25,9 @@ Wanted: TypeAlias = str | float | Sequence[str | float]
 
 REPETITION = "repetition"
 """Column with the number of the repetition, in addition to the axes."""
+
+RESULTS = "results"
+"""The folder in which `tailback run` makes those of experiments, unless `--out` names another."""
 
 MAX_SHOWN = 8
 """Maximum number of values of an axis in the line that stands for results."""
@@ -293,13 +297,27 @@ def _no_results(path: Path) -> NotResults:
     """What is there instead, and a folder of results inside, if there is one."""
     hint = "give a folder that `tailback run` has written"
     if not path.is_dir():
-        what = "is a file, and no results" if path.exists() else "does not exist"
-        return NotResults(f"`{path}` {what}\n  hint: {hint}")
-    try:
-        inside = sorted(each for each in path.iterdir() if (each / store.EXPERIMENT).is_file())
-    except OSError:
-        inside = []
+        if path.exists():
+            return NotResults(f"`{path}` is a file, and no results\n  hint: {hint}")
+        meant = _meant(path)
+        return NotResults(f"`{path}` does not exist\n  hint: {f'did you mean `{meant}`?' if meant else hint}")
+    inside = _inside(path)
     return NotResults(f"`{path}` contains no results\n  hint: {hint}" + (f", as `{inside[0]}` is" if inside else ""))
+
+
+def _meant(path: Path) -> Path | None:
+    """The folder of results with the most similar name, in the folder that `path` names or in `results` there."""
+    found = {each.name: each for place in (path.parent / RESULTS, path.parent) for each in _inside(place)}
+    close = difflib.get_close_matches(path.name, found, n=1)
+    return found[close[0]] if close else None
+
+
+def _inside(path: Path) -> list[Path]:
+    """The folders of results in `path`."""
+    try:
+        return sorted(each for each in path.iterdir() if (each / store.EXPERIMENT).is_file())
+    except OSError:
+        return []
 
 
 def _run_names(path: Path) -> list[str]:

@@ -108,9 +108,9 @@ class Store(Struct, frozen=True):
         """The folder of `run` once it is complete."""
         return self.path / RUNS / run.name
 
-    def complete(self, run: RunPlan) -> dict[str, Any] | None:
-        """The summary of `run` if it is complete, undamaged and of the same scenario, else None. Damage is recorded in
-        `damaged`.
+    def complete(self, run: RunPlan) -> soundness.Read | None:
+        """Manifest and summary of `run` if it is complete, undamaged and of the same scenario, else None. Damage is
+        recorded in `damaged`.
         """
         folder = self.folder(run)
         if not folder.exists():
@@ -122,7 +122,7 @@ class Store(Struct, frozen=True):
         except RunDamaged as damaged:
             self.damaged[run.name] = damaged.what
             return None
-        return dict(found.summary)
+        return found
 
     def write(self, run: RunPlan, finished: Finished) -> Path:
         """Writes the folder of `run`; returns its path."""
@@ -137,17 +137,32 @@ class Store(Struct, frozen=True):
         contents[MANIFEST] = _json(manifest)
         return self._keep(run, contents, "now" if finished.duration_s >= FLUSHED_FROM_S else "later")
 
-    def take_over(self, run: RunPlan, there: Path) -> dict[str, Any] | None:
-        """Copies the folder of the same run of another experiment; returns its summary, `None` if it is unreadable."""
+    def take_over(self, run: RunPlan, there: Path) -> soundness.Read | None:
+        """Copies the folder of the same run of another experiment; returns its manifest and summary, `None` if it is
+        unreadable.
+        """
         try:
             found = soundness.read(there, "contents")
             contents = {file.name: file.read_bytes() for file in sorted(there.iterdir()) if file.name != MANIFEST}
         except (RunDamaged, OSError):
             return None
-        manifest = {**found.manifest, "files": soundness.noted(contents)}
-        contents[MANIFEST] = _json({**manifest, **self._identification(run), "taken_from": str(there.resolve())})
+        noted = {"files": soundness.noted(contents), **self._identification(run), "taken_from": str(there.resolve())}
+        manifest = {**found.manifest, **noted}
+        contents[MANIFEST] = _json(manifest)
         self._keep(run, contents, "later")
-        return dict(found.summary)
+        return soundness.Read(manifest, found.summary)
+
+    def replace_summary(self, run: RunPlan, manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
+        """Gives a complete run the summary that the present analysis makes of its tables.
+
+        If the process is killed between the two files, the checksum in the manifest is not that of the summary; then
+        the run counts as damaged and is repeated.
+        """
+        content = _json(summary)
+        files = {**manifest.get("files", {}), **soundness.noted({SUMMARY: content})}
+        noted = {**manifest, "analysis": provenance.analysis_digest(), "files": files}
+        durable.write_file(self.folder(run) / MANIFEST, _json(noted))
+        durable.write_file(self.folder(run) / SUMMARY, content)
 
     def write_failure(self, run: RunPlan, status: Status, error: str, trace: str | None = None) -> None:
         """Records that `run` failed. It gets no folder, so the next attempt repeats it."""
@@ -181,6 +196,7 @@ class Store(Struct, frozen=True):
             "status": "ok",
             **self._identification(run),
             "measure": run.measure,
+            "analysis": provenance.analysis_digest(),
             "scenario": run.scenario,
             "versions": provenance.versions(),
             "host": provenance.host(),

@@ -61,6 +61,9 @@ NEARLY_PRODUCT_PERCENT = 95
 #: The controls that turn ECN on by themselves, because marks are what they answer. [linux-6.12 TCP_CONG_NEEDS_ECN]
 NEED_MARKS = ("dctcp",)
 
+#: The sysctl by which a host requests ECN.
+ECN = "net.ipv4.tcp_ecn"
+
 #: Titles that say where the bottleneck is.
 LOCAL = re.compile(r"\blocal\b.*bottleneck|bottleneck at the (sender|client)")
 REMOTE = re.compile(r"\bremote\b.*bottleneck|bottleneck at the router|router bottleneck")
@@ -88,6 +91,11 @@ WARNINGS: Mapping[str, str] = {
         "The congestion control answers ECN marks, and no queue discipline on the path of its data marks packets, so "
         "it behaves as after losses, like Reno. Let the bottleneck mark: `fq_codel`, `codel ecn`, `codel ce_threshold "
         "1ms`, `red ... ecn`, `cake`."
+    ),
+    "ecn-not-requested": (
+        "A discipline has `ecn`, and no host requests ECN, so it drops packets and marks none. Linux accepts ECN by "
+        "default but does not request it: give the hosts that connect `sysctl: {net.ipv4.tcp_ecn: 1}`. `dctcp` "
+        "requests it by itself."
     ),
     "queue-bounded-by-tsq": (
         "The path has one link, so the only queue is that of the sender, and TCP Small Queues lets each flow keep no "
@@ -255,6 +263,7 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
         yield from _lossy_netem(case, device, root)
         yield from _short_queue(case, device, root)
         yield from _long_burst(case, device, root)
+        yield from _ecn_not_requested(case, device, root)
         yield from _large_skbs(case, device, root)
         yield from _idle_adaptation(case, device, root)
         yield from _netem_at_sender(case, device, root)
@@ -372,6 +381,17 @@ def _unmarked(case: _Case) -> Iterator[_Warning]:
 def _marks(case: _Case, stage: Qdisc) -> bool:
     told = case.option(stage, "ecn") == 1 or "ce_threshold" in stage.options
     return told or qdiscs.of(stage.kind).marks == "always"
+
+
+def _ecn_not_requested(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
+    """A discipline that is told to mark, in a file that does not say which hosts request ECN."""
+    told = any(stage.options.get("ecn") == 1 for stage in root.tree)
+    said = any(ECN in host.sysctl for host in (case.keys.hosts or {}).values())
+    if told and not said and case.through(device) and not any(flow.cc.kind in NEED_MARKS for flow in case.bulk):
+        sender = case.through(device)[0].direction.source
+        text = "no host requests ECN, so `ecn` marks nothing"
+        remedy = f"give the hosts that connect the sysctl: hosts: {{{sender}: {{sysctl: {{{ECN}: 1}}}}}}"
+        yield _Warning("ecn-not-requested", "warning", ("qdiscs", device), text, remedy)
 
 
 def _bounded_by_small_queues(case: _Case) -> Iterator[_Warning]:
@@ -534,7 +554,8 @@ def _few_pings(case: _Case) -> Iterator[_Warning]:
 
 
 def _slow_start(case: _Case) -> Iterator[_Warning]:
-    lasting = [flow for flow in case.bulk if flow.arrivals is None]
+    # What is measured of a flow with a size is its completion, which slow start belongs to.
+    lasting = [flow for flow in case.bulk if flow.arrivals is None and flow.bytes is None]
     if not lasting:
         return
     first = min(flow.start_ns for flow in lasting)
@@ -555,7 +576,8 @@ def _slow_start(case: _Case) -> Iterator[_Warning]:
             else f"begin `measure.window` at {time_word(over)} or later"
         )
         text = f"the measurement window begins {begins}"
-        yield _Warning("slow-start-measured", "warning", ("measure", "window"), text, remedy)
+        unless = ", unless you study the start of flows"
+        yield _Warning("slow-start-measured", "warning", ("measure", "window"), text, remedy + unless)
 
 
 def _same_starts(case: _Case) -> Iterator[_Warning]:

@@ -20,8 +20,9 @@ from msgspec import Struct
 from tailback.analysis import Stopping
 from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunInvalid
 from tailback.results import ReusableRuns, RunPlan, Store
+from tailback.results.provenance import analysis_digest
 from tailback.results.store import Status
-from tailback.sweep.work import LocalExecutor, SweepEnded, Worker
+from tailback.sweep.work import LocalExecutor, SweepEnded, Worker, summary_of_tables
 
 OUT_OF_MEMORY = "the recorded data do not fit into memory\n  hint: run fewer at a time: --jobs 1, or record less"
 
@@ -38,6 +39,8 @@ class Outcome(Struct, frozen=True):
     summary: Mapping[str, Any] | None = None
     error: str | None = None
     reused: bool = False
+    analysed_again: bool = False
+    """Whether the summary of a reused run was of another version of the analysis and has been made again."""
 
 
 class Watch(Protocol):
@@ -225,11 +228,18 @@ def _wait(futures: list[concurrent.futures.Future[Outcome]], under_way: _UnderWa
 
 def _reuse(sweep: Sweep, run: RunPlan) -> Outcome | None:
     """The outcome of a run that is complete in this folder or can be copied from another one; else None."""
-    store, summary = sweep.store, sweep.store.complete(run)
-    source = sweep.reusable.find(run, store.plan.backend) if summary is None and sweep.reusable is not None else None
+    store, found = sweep.store, sweep.store.complete(run)
+    source = sweep.reusable.find(run, store.plan.backend) if found is None and sweep.reusable is not None else None
     if source is not None:
-        summary = store.take_over(run, source)
-    return None if summary is None else Outcome(run, "ok", store.folder(run), summary, reused=True)
+        found = store.take_over(run, source)
+    if found is None:
+        return None
+    folder = store.folder(run)
+    if found.manifest.get("analysis") == analysis_digest():
+        return Outcome(run, "ok", folder, found.summary, reused=True)
+    summary = summary_of_tables(run, folder, found.manifest)
+    store.replace_summary(run, found.manifest, summary)
+    return Outcome(run, "ok", folder, summary, reused=True, analysed_again=True)
 
 
 def _run_one(sweep: Sweep, run: RunPlan, under_way: _UnderWay) -> Outcome:

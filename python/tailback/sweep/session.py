@@ -64,6 +64,11 @@ class SweepResult(Struct, frozen=True):
         """Number of runs that were complete before."""
         return sum(outcome.reused for outcome in self.outcomes)
 
+    @property
+    def analysed_again(self) -> int:
+        """Number of runs that were complete before, whose summaries have been made again by the present analysis."""
+        return sum(outcome.analysed_again for outcome in self.outcomes)
+
 
 def run_experiment(experiment: Experiment, request: Request, watch: Watch) -> SweepResult:
     """Runs `experiment`. Complete runs in its folder are not repeated; without `out`, nor are those of other

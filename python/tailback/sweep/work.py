@@ -1,7 +1,9 @@
 """Executes one run: the backend produces the tables, from which the summary is computed."""
 
 import time
-from typing import Protocol
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -12,7 +14,7 @@ from tailback.analysis.watching import Playback
 from tailback.analysis.window import NANOSECONDS
 from tailback.backends import Backend, Progress, backend_for
 from tailback.resolved import Flow, Paths, Request, Scenario, Udp, Video, competing, mean_rate
-from tailback.results import RunPlan
+from tailback.results import RunPlan, tables
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
 from tailback.scenario import traffic
@@ -52,8 +54,15 @@ def finish(backend: Backend, scenario: Scenario, measure: Measure, progress: Pro
     result = backend.run(scenario, progress)
     summary = summarise(result.tables, result.cost, measure)
     duration = time.monotonic() - clock
-    tables = dict(sorted(result.tables.items()))
-    return Finished(tables, summary, result.cost, started, duration, result.captures, result.notes, result.qdiscs)
+    in_order = dict(sorted(result.tables.items()))
+    return Finished(in_order, summary, result.cost, started, duration, result.captures, result.notes, result.qdiscs)
+
+
+def summary_of_tables(run: RunPlan, folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The summary of a complete run from the tables in its folder."""
+    names = manifest["tables"]
+    found = {name: tables.from_parquet_as_written((folder / f"{name}{tables.SUFFIX}").read_bytes()) for name in names}
+    return summarise(found, manifest["cost"], measure_of(run))
 
 
 def measure_of(run: RunPlan) -> Measure:

@@ -44,6 +44,19 @@ def test_noise_as_large_as_the_effect_is_undecided_and_not_an_effect() -> None:
     assert "ping p50 undecided in 2 of 2: more repetitions would tell" in sentence
 
 
+def test_an_undecided_difference_is_shown_with_its_interval() -> None:
+    """It may be clear that there is one: here the ping halves, and the interval only touches the bound of 0.5 ms."""
+    found: Rows = [
+        ({"port": port}, {"ping_ms": {"p50": mean + offset}})
+        for port, mean in (("fifo", 1.1), ("codel", 0.55))
+        for offset in (-0.08, 0.0, 0.08)
+    ]
+    [sentence] = sentences(findings({"port": ["fifo", "codel"]}, found))
+    assert sentence == (
+        "with port codel instead of fifo, ping p50 undecided, −0.55 ms [−0.731, −0.369]: more repetitions would tell"
+    )
+
+
 def test_many_cases_are_given_by_the_largest_and_the_smallest() -> None:
     found: Rows = []
     flows = [str(number) for number in range(1, 6)]

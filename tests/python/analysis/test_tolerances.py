@@ -3,6 +3,7 @@
 import pytest
 
 from tailback.analysis.differences import SummaryPair, paired_metrics
+from tailback.analysis.rows import records
 from tailback.analysis.tolerances import (
     FIDELITY,
     NONE,
@@ -63,6 +64,13 @@ def test_a_tolerance_in_words_means_what_it_says(
 def test_other_words_are_refused_with_an_example(name: str, words: str, said: str) -> None:
     with pytest.raises(WrongTolerance, match=said):
         tolerance(name, words)
+
+
+def test_fairness_is_compared_and_shown_without_a_verdict_on_tolerances() -> None:
+    pairs = [SummaryPair(0, {"jain": 0.65 + step}, {"jain": 0.85 + step}) for step in (0.0, 0.01, 0.02)]
+    [row] = records(judged(paired_metrics(pairs), FIDELITY))
+    assert (row["metric"], row["outcome"]) == ("jain", "shown")
+    assert (row["reference"], row["candidate"]) == pytest.approx((0.66, 0.86))
 
 
 def test_setting_one_tolerance_leaves_the_others() -> None:

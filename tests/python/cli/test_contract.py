@@ -283,6 +283,13 @@ def test_check_prints_either_the_document_or_the_expanded_file(file: Path) -> No
     assert "exclude each other" in in_process("check", file, "--json", "--expand", status=2).stderr
 
 
+def test_a_kind_may_be_listed_in_the_plural() -> None:
+    kinds = [each["name"] for each in json.loads(in_process("list", "--json").stdout)["names"]]
+    for kind in kinds:
+        assert in_process("list", f"{kind}s").stdout == in_process("list", kind).stdout
+    assert json.loads(in_process("list", "metrics", "--json").stdout)["kind"] == "metric"
+
+
 def test_list_prints_names_as_one_document() -> None:
     found = json.loads(in_process("list", "stack", "--json").stdout)
     assert found["kind"] == "stack"

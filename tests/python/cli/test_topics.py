@@ -89,6 +89,16 @@ def test_an_unknown_word_names_the_lists() -> None:
     assert "did you mean `tsq`?" in in_process("explain", "tsqq", status=2).stderr
 
 
+@pytest.mark.parametrize("word", ["slow start", "slow-start", "Slow-Start", "congestion-avoidance", "AIMD"])
+def test_words_are_explained_however_they_are_joined(word: str) -> None:
+    assert in_process("explain", word).stdout.startswith(f"{word}: a word of the field")
+
+
+@pytest.mark.parametrize("word", ["metric", "metrics", "presets"])
+def test_the_name_of_a_list_leads_to_the_list(word: str) -> None:
+    assert f"`tailback list {word.removesuffix('s')}`" in in_process("explain", word, status=2).stderr
+
+
 def offered(words: str, folder: Path) -> list[str]:
     """What bash would offer after `words`."""
     environment = {

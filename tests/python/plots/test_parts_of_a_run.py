@@ -174,6 +174,16 @@ def test_the_legend_says_what_boxes_and_whiskers_are(results: Results) -> None:
     assert labels == ["25th to 75th percentile", "median", "5th to 95th"]
 
 
+def test_a_single_sample_is_drawn_as_a_dot_because_no_line_goes_through_it(results: Results) -> None:
+    """A flow that is shorter than the sampling interval has one."""
+    table = PLOTS["timeseries"].table(results, Choice(metric="rtt"))
+    flow = table[table["series"] == "new"]
+    (line,) = PLOTS["timeseries"].draw(flow).axes[0].lines
+    assert line.get_marker() == "None"
+    (line,) = PLOTS["timeseries"].draw(flow.head(1)).axes[0].lines
+    assert line.get_marker() == "."
+
+
 def test_the_first_bin_of_goodput_is_drawn_from_its_start(results: Results) -> None:
     table = PLOTS["timeseries"].table(results, Choice(metric="goodput"))
     for line in PLOTS["timeseries"].draw(table).axes[0].lines:

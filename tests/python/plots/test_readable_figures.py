@@ -176,6 +176,8 @@ def test_flows_of_one_size_are_a_distribution() -> None:
     (axes,) = PLOTS["fct"].draw(table).axes
     assert axes.get_xlabel() == "Completion time of flows of 100k bytes (ms)"
     assert np.asarray(axes.lines[0].get_xydata()).tolist() == [[10, 0], [10, 0.25], [20, 0.5], [30, 0.75], [40, 1]]
+    (axes,) = PLOTS["fct"].draw(table.assign(x=65_536)).axes
+    assert axes.get_xlabel() == "Completion time of flows of 64 KiB (ms)"
     (axes,) = PLOTS["fct"].draw(table.assign(x=[1e3, 1e3, 1e5, 1e5])).axes
     assert axes.get_xlabel() == "Size (bytes)"
 

@@ -163,7 +163,9 @@ def test_a_complete_run_is_found_again(tmp_path: Path) -> None:
         assert store.complete(RUN) is None
         store.write(RUN, finished())
     with claim(tmp_path / "x", PLAN) as store:
-        assert store.complete(RUN) == {"retransmits": 3}
+        found = store.complete(RUN)
+        assert found is not None
+        assert found.summary == {"retransmits": 3}
 
 
 def test_a_complete_run_is_never_overwritten(tmp_path: Path) -> None:
@@ -392,6 +394,17 @@ def test_results_are_frames_with_axes_in_front(tmp_path: Path) -> None:
         results.select(cc="vegas")
     with pytest.raises(NotResults, match="not an axis"):
         results.select(qdisc="fq")
+
+
+@pytest.mark.parametrize("typed", ["fig5", "results/fgi5", "results/fig5/"])
+def test_a_folder_that_does_not_exist_is_compared_with_those_that_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with claim(Path("results/fig-5"), PLAN):
+        pass
+    with pytest.raises(NotResults, match="does not exist\n  hint: did you mean `results/fig-5`\\?"):
+        open_results(typed)
 
 
 def test_a_folder_without_results_says_so(tmp_path: Path) -> None:

@@ -78,20 +78,23 @@ def test_a_sound_file_has_no_warnings(registry: Registry) -> None:
             "warmup: 5s",
             "warmup: 500ms",
             "fig.yaml:10: measure: warning: the measurement window begins 500ms after the first flow starts, "
-            "when slow start may not be over [slow-start-measured]\n  hint: set `measure.warmup` to 1s or more",
+            "when slow start may not be over [slow-start-measured]\n  hint: set `measure.warmup` to 1s or more, "
+            "unless you study the start of flows",
         ),
         (
             "warmup: 5s",
             "window: [1500ms, 30s]",
             "fig.yaml:10: measure: warning: the measurement window begins 500ms after the first flow starts, "
-            "when slow start may not be over [slow-start-measured]\n  hint: begin `measure.window` at 2s or later",
+            "when slow start may not be over [slow-start-measured]\n  hint: begin `measure.window` at 2s or later, "
+            "unless you study the start of flows",
         ),
         (
             "duration: 30s\nmeasure: {warmup: 5s}",
             "  - {tcp: client -> server, name: few, size: 10kb, arrivals: poisson 1/s}\nduration: 30s\n"
             "measure: {warmup: 500ms}",
             "fig.yaml:11: measure: warning: the measurement window begins 500ms before the first bulk flow starts "
-            "[slow-start-measured]\n  hint: set `measure.warmup` to 2s or more",
+            "[slow-start-measured]\n  hint: set `measure.warmup` to 2s or more, "
+            "unless you study the start of flows",
         ),
         (
             ", jitter: 10ms",
@@ -294,7 +297,26 @@ def test_a_path_on_which_nothing_passes_is_reported(old: str, new: str, code: st
 def test_a_control_that_needs_marks_is_reported_where_nobody_marks(discipline: str, marked: bool) -> None:
     text = ROUTED.replace(", KEYS", "").replace("cc: cubic", "cc: dctcp").replace("pfifo limit 100", discipline)
     assert codes(text) == ([] if marked else ["no-marks"])
-    assert codes(text.replace("dctcp", "cubic")) == []
+    assert "no-marks" not in codes(text.replace("dctcp", "cubic"))
+
+
+def test_a_discipline_told_to_mark_is_reported_where_no_host_requests_ecn() -> None:
+    text = ROUTED.replace(", KEYS", "").replace("pfifo limit 100", "htb rate 9mbit | codel ecn")
+    assert codes(text) == ["ecn-not-requested"]
+    assert codes(text.replace("codel ecn", "codel")) == []
+    assert codes(text.replace("codel ecn", "fq_codel")) == []
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_who_writes_the_sysctl_of_ecn_is_not_told_of_it(value: int) -> None:
+    hosts = f"hosts: {{client: {{sysctl: {{net.ipv4.tcp_ecn: {value}}}}}, router: , server: }}\n"
+    assert codes(hosts + ROUTED.replace(", KEYS", "").replace("pfifo limit 100", "htb rate 9mbit | codel ecn")) == []
+
+
+@pytest.mark.parametrize(("size", "found"), [("", ["slow-start-measured"]), (", bytes: 64kB", [])])
+def test_slow_start_belongs_to_the_completion_of_a_flow_with_a_size(size: str, found: list[str]) -> None:
+    text = SOUND.replace("name: upload", f"name: upload{size}").replace("measure: {warmup: 5s}\n", "")
+    assert codes(text) == found
 
 
 @pytest.mark.parametrize(("packets", "found"), [(17, []), (16, []), (15, ["queue-below-bdp"])])

@@ -41,7 +41,7 @@ def test_hints_know_the_keys_of_every_place() -> None:
 
 STUDIED = {
     "duel": {"no-marks"},
-    "matrix": {"no-marks"},
+    "matrix": {"ecn-not-requested", "no-marks"},
     "paths": {"adaptive-without-effect", "slow-start-measured"},
     "sysctls": {"few-pings", "large-skbs", "queue-below-bdp", "slow-start-measured"},
 }

@@ -1,6 +1,7 @@
 """Execution of plans: in parallel, with failures, interrupted, resumed."""
 
 import json
+import shutil
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +14,17 @@ from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenari
 from tailback.backends import Clock, RunResult, Unsuitable, backend_for
 from tailback.fitting import check_all, cores, side_by_side
 from tailback.resolved import Scenario
-from tailback.results import ExperimentPlan, ResultsUnwritable, RunPlan, claim, durable
+from tailback.results import (
+    ExperimentPlan,
+    ResultsUnwritable,
+    RunPlan,
+    claim,
+    durable,
+    open_results,
+    provenance,
+    reusable_runs,
+    soundness,
+)
 from tailback.sweep import Outcome, Sweep, Watch, run_all
 
 
@@ -124,6 +135,48 @@ def test_complete_runs_are_reused_and_only_missing_ones_run(tmp_path: Path) -> N
     again = run_plan(tmp_path / "x", plan)
     assert all(outcome.reused for outcome in again)
     assert [outcome.summary for outcome in again] == [outcome.summary for outcome in outcomes]
+
+
+def of_another_analysis(folder: Path) -> None:
+    """Makes a complete run one that an older Tailback has summarised, without a digest or the metrics of today."""
+    manifest, summary = (json.loads((folder / name).read_text()) for name in ("manifest.json", "summary.json"))
+    del manifest["analysis"], summary["jain"]
+    content = json.dumps(summary).encode()
+    manifest["files"] |= soundness.noted({"summary.json": content})
+    (folder / "summary.json").write_bytes(content)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("place", ["here", "elsewhere"])
+def test_a_reused_run_of_another_analysis_is_summarised_again_from_its_tables(tmp_path: Path, place: str) -> None:
+    plan = grid(repetitions=1)
+    first = run_plan(tmp_path / "here", plan)
+    assert first[0].folder is not None
+    of_another_analysis(first[0].folder)
+    backend = FakeBackend()
+    with claim(tmp_path / place, plan) as store:
+        again = run_all(Sweep(store, backend, 2, reusable=reusable_runs([tmp_path / "here"])), Nobody())
+    assert backend.given == []
+    assert [outcome.analysed_again for outcome in again] == [True, False, False, False]
+    assert [outcome.summary for outcome in again] == [outcome.summary for outcome in first]
+    assert open_results(tmp_path / place).runs[0].summary == first[0].summary
+    assert not any(outcome.analysed_again for outcome in run_plan(tmp_path / place, plan))
+
+
+@pytest.mark.parametrize("part", provenance.ANALYSIS)
+def test_every_part_that_makes_summaries_has_part_in_their_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    for each in provenance.ANALYSIS:
+        source, copy = provenance.PACKAGE / each, tmp_path / each
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, copy)
+    monkeypatch.setattr(provenance, "PACKAGE", tmp_path)
+    before = provenance.analysis_digest.__wrapped__()
+    changed = tmp_path / part
+    with (changed / "__init__.py" if changed.is_dir() else changed).open("a") as file:
+        file.write("pass\n")
+    assert provenance.analysis_digest.__wrapped__() != before
 
 
 def test_a_half_deleted_run_is_done_again(tmp_path: Path) -> None:
