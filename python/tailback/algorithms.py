@@ -29,6 +29,9 @@ class Registry(Protocol):
     def drivers(self) -> Sequence[Row]:
         """Wi-Fi drivers."""
 
+    def resolved_qdisc(self, kind: str, given: Mapping[str, int], mtu: int) -> dict[str, int]:
+        """All options of a discipline on a device with this MTU; raises `ValueError` if they conflict."""
+
 
 class CoreRegistry:
     """The registry of the compiled simulator, `tailback._core`."""

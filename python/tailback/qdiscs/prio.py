@@ -20,7 +20,7 @@ ROW = Discipline(
     kernel=InKernel(),
     grammar=Grammar(forms={"priomap": forms.priomap}),
     writer=_words,
-    tree="prio bands 2; class 1 | pfifo limit 50; class 2 | fq_codel; filter flow upload flowid 2; filter all flowid 1",
+    tree="prio; class 1 | pfifo limit 50; class 2 | fq_codel; filter flow upload flowid 2; filter all flowid 1",
     classes_by="bands",
     queue="none",
 )

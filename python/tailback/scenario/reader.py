@@ -121,6 +121,8 @@ def _yaml_hint(error: Any) -> str:
         return "put a value that contains `: ` in quotes"
     if "document" in problem:
         return "one experiment per file: remove what follows `---`"
+    if "expected ',' or '}', but got '['" in problem:
+        return "put a key with `[` in quotes where it stands in `{}`: {'links[0].delay': 5ms}"
     if "alias" in problem:
         return "an alias `*name` needs an anchor `&name` above it"
     return "check quotes, brackets and indentation near this line"

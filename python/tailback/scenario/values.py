@@ -23,7 +23,8 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tailback import resolved
-from tailback.algorithms import Registry
+from tailback.algorithms import ETHERNET_MTU, Registry
+from tailback.qdiscs import series
 from tailback.scenario import arrivals, defaults, expect, own_controls, repeat, traces, tsq, ways, wifi, words
 from tailback.scenario.paths import canonical
 from tailback.scenario.words import Algorithm
@@ -175,10 +176,25 @@ def _algorithm(word: object, info: ValidationInfo, family: Literal["qdiscs", "co
     registry: Registry = (info.context or {})["registry"]
     try:
         if family == "qdiscs":
-            return words.discipline(word, registry.qdiscs)
+            return _without_conflicts(words.discipline(word, registry.qdiscs), registry)
         return own_controls.read(word, (info.context or {})["folder"], registry.congestion_controls)
     except WordError as error:
         raise custom(error) from None
+
+
+def _without_conflicts(discipline: Algorithm, registry: Registry) -> Algorithm:
+    """The discipline, if its options and those of its children go together; raises `WordError`. No backend can run what
+    is refused here: the rules are those of the kernel, which would say no more than *Invalid argument*.
+    """
+    for child in discipline.children:
+        _without_conflicts(child, registry)
+    if discipline.kind != series.KIND:
+        try:
+            registry.resolved_qdisc(discipline.kind, discipline.options, ETHERNET_MTU)
+        except ValueError as error:
+            hint = f"change or add a value; `tailback explain {discipline.kind}` has all of them"
+            raise WordError(str(error), hint) from None
+    return discipline
 
 
 def custom(error: WordError) -> PydanticCustomError:

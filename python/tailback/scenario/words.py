@@ -232,7 +232,15 @@ def _copies(row: Row, options: dict[str, int]) -> int:
     return 0 if parameter is None else options.get(parameter.name, parameter.default or 0)
 
 
+_ONE_TREE = (
+    "write the child behind its class: class 10 rate 5mbit | fq_codel. Only the first discipline of a device has "
+    "classes: to shape a tree of prio or drr, give the link its rate"
+)
+
+
 def _tree(lines: list[str], rows: Sequence[Row]) -> Algorithm:
+    if "|" in lines[0]:
+        raise WordError(f"`{shown(lines[0])}` has a child, and below it are classes", _ONE_TREE)
     words = _without(lines[0].split(), ("handle",))
     row = _row_named(words[0] if words else "", rows, "queue discipline")
     if row.classes is None:
@@ -251,6 +259,7 @@ def _tree(lines: list[str], rows: Sequence[Row]) -> Algorithm:
             hint = "begin it with `class` or `filter`; a child is behind its class: class 1:10 rate 5mbit | fq_codel"
             raise WordError(f"`{shown(line)}` is neither a class nor a filter", hint)
     _check_tree(options, classes, filters)
+    _check_bands(row, options, classes)
     return Algorithm(row.name, options, None, tuple(_parents_first(classes)), tuple(filters))
 
 
@@ -341,6 +350,16 @@ def _check_tree(options: dict[str, int], classes: list[Class], filters: list[Fil
         if minor not in minors:
             known = ", ".join(f"1:{each:x}" for each in minors) or "none"
             raise WordError(f"there is no class {minor:x} for the {who}", f"use one of: {known}")
+
+
+def _check_bands(row: Row, options: dict[str, int], classes: list[Class]) -> None:
+    """Refuses classes of bands or queues that the discipline does not have."""
+    most = _copies(row, options)
+    for each in classes:
+        if most and each.minor > most:
+            counted = qdiscs.of(row.name).classes_by
+            hint = f"number the classes from 1 to {most}, or give more {counted}: {row.name} {counted} {each.minor}"
+            raise WordError(f"`{row.name}` has {most} {counted}, and no class {each.minor:x}", hint)
 
 
 def _parents_first(classes: list[Class]) -> Iterator[Class]:

@@ -1,6 +1,6 @@
 """A small registry of algorithms, so that tests of the experiment file do not need the compiled simulator."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,10 @@ class FixedRegistry:
     qdiscs: tuple[Row, ...]
     congestion_controls: tuple[Row, ...]
     drivers: tuple[Row, ...]
+
+    def resolved_qdisc(self, kind: str, given: Mapping[str, int], mtu: int) -> dict[str, int]:  # noqa: ARG002
+        """No options conflict here."""
+        return dict(given)
 
 
 LIMIT = Parameter("limit", "packets", 1000, 1, 100_000, "packets held at most")

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tailback.scenario import Registry, ScenarioError, loads, meant
+from tailback import qdiscs
+from tailback.scenario import CoreRegistry, Registry, ScenarioError, loads, meant
 from tailback.scenario.schema import keys_at, traffic_tags
 from tailback.scenario.schema.keys import LINK_TAGS
 
@@ -596,3 +597,25 @@ def test_a_word_that_is_a_key_here_is_never_taken_for_another() -> None:
     assert meant.hint((), "bandwidth", ("width", "rate")) == "did you mean `width`?"
     assert meant.hint(("links", 0, "<link>"), "bandwidth", keys_at(("links", 0, "<link>"))) == "did you mean `rate`?"
     assert meant.hint(("measure",), "bandwidth", keys_at(("measure",))).startswith("use one of: warmup")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("prio bands 2", "qdisc `prio`: `priomap` names band 2, but the last one is 1"),
+        ("htb rate 5mbit | prio bands 2", "qdisc `prio`: `priomap` names band 2, but the last one is 1"),
+        ("[netem delay 1ms, prio bands 2]", "qdisc `prio`: `priomap` names band 2, but the last one is 1"),
+        ("tbf rate 1mbit burst 5kb", "qdisc `tbf`: `limit` must be given"),
+    ],
+)
+def test_options_of_a_discipline_that_conflict_are_refused_with_their_line(words: str, message: str) -> None:
+    """Before a backend is chosen: a kernel would say *Invalid argument*, in each of the runs."""
+    with pytest.raises(ScenarioError) as caught:
+        loads(GOOD.replace(DEVICE, f"  client -> router: {words}"), [], CoreRegistry(), file="access21.yaml")
+    assert str(caught.value).startswith(f"access21.yaml:10: qdiscs.client -> router: {message}\n  hint: ")
+
+
+@pytest.mark.parametrize("kind", [name for name, row in qdiscs.KINDS.items() if row.tree])
+def test_the_tree_that_explain_shows_of_a_discipline_is_valid(kind: str) -> None:
+    tree = qdiscs.of(kind).tree
+    loads(GOOD.replace(DEVICE, f'  client -> router: "{tree}"'), [], CoreRegistry(), file="access21.yaml")

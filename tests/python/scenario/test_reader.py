@@ -68,6 +68,11 @@ def test_aliases_and_merged_mappings_are_written_out() -> None:
             "access21.yaml:1: is not YAML: found undefined alias 'b'\n"
             "  hint: an alias `*name` needs an anchor `&name` above it",
         ),
+        (
+            "x: {links[0].delay: 5ms}",
+            "access21.yaml:1: is not YAML: expected ',' or '}', but got '['\n"
+            "  hint: put a key with `[` in quotes where it stands in `{}`: {'links[0].delay': 5ms}",
+        ),
         ("a: 1\nb: 2\na: 3", "access21.yaml:3: a: is given twice, first in line 1\n  hint: remove one of the two"),
         (
             "q: {a -> b: x, a->b: y}",
