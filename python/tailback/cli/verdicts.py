@@ -39,6 +39,11 @@ def validated(done: Validated) -> None:
     shown = judged if len(judged) <= MAX_CELLS_SHOWN else judged[judged["outcome"].isin(["off", "undecided"])]
     emit(_differences(done.comparison, shown), _shares(done.comparison), *_divergences(done.comparison))
     _sides(done.comparison)
+    if done.comparison.instant:
+        stderr().print(
+            "over a link without a rate a burst arrives at one instant, in which each backend has an order of its own\n"
+            "  hint: see whether what is off remains if every link has a rate, such as `rate: 1gbit`"
+        )
 
 
 def duels(table: pd.DataFrame, title: str) -> None:

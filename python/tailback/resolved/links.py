@@ -63,6 +63,11 @@ class Link(Part, frozen=True, kw_only=True):
     schedule: tuple[Change, ...] = ()
     """Sorted by time."""
 
+    @property
+    def is_instant(self) -> bool:
+        """A direction has neither rate nor trace: serialization takes no time, and a burst arrives at one instant."""
+        return any(rate is None and trace is None for rate, trace in zip(self.rate_bps, self.trace, strict=True))
+
     def changes(self, end: int) -> list[Change]:
         """The changes in the schedule for one end."""
         return [change for change in self.schedule if change.end == end]

@@ -72,6 +72,15 @@ class Comparison:
         return deviations(self.judged, self.pairing.configurations)
 
     @functools.cached_property
+    def instant(self) -> frozenset[int]:
+        """The configurations with a cell off and a link without a rate, over which a burst arrives at one instant. Each
+        backend has an order of its own in it.
+        """
+        off = set(self.judged.loc[self.judged["outcome"] == "off", "configuration"])
+        links = {place: self.pairing.of(place)[0].reference.scenario.links for place in off}
+        return frozenset(place for place in off if any(link.is_instant for link in links[place]))
+
+    @functools.cached_property
     def share_within(self) -> pd.DataFrame:
         """Numbers of cells within tolerance, by tolerance."""
         return share_within(self.judged)

@@ -170,6 +170,18 @@ def test_a_tolerance_that_is_named_is_judged_and_the_report_written(
     assert (Path("page") / "report.html").is_file()
 
 
+@pytest.mark.parametrize(("rate", "named"), [("rate: 100mbit, ", False), ("", True)])
+def test_validate_names_links_without_a_rate_if_a_metric_is_off(
+    rate: str, named: bool, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    file.write_text(EXPERIMENT.replace("rate: 100mbit, ", rate))
+    words: list[str | Path] = ["validate", file, "--against", "slower", "--set", "cc=reno", "--set", "tsq=1ms"]
+    assert tailback(monkeypatch, *words) == 0
+    printed = capsys.readouterr()
+    assert "off ×" in printed.out
+    assert ("over a link without a rate a burst arrives at one instant" in printed.err) == named
+
+
 def test_validate_says_how_far_the_simulator_is(file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed) -> None:
     words: list[str | Path] = ["validate", file, "--against", "slower", "--set", "cc=reno"]
     assert tailback(monkeypatch, *words) == 0
