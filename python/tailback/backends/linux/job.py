@@ -164,10 +164,14 @@ def job_of(scenario: Scenario) -> Json:
 def hops_of(scenario: Scenario) -> list[Hop]:
     """All devices of wired links, two per link."""
     return [
-        Hop(number, end, link.ends[end], link.ends[1 - end])
+        Hop(number, end, link.ends[end], link.ends[1 - end], framing=_framing(scenario, link, link.ends[end]))
         for number, link in enumerate(scenario.links)
         for end in (0, 1)
     ]
+
+
+def _framing(scenario: Scenario, link: Link, host: int) -> int:
+    return 0 if cuts_segments(scenario, link, host) else FRAMING
 
 
 def radio_hops(scenario: Scenario) -> list[Hop]:
