@@ -55,7 +55,9 @@ def _panels(labels: Sequence[Sequence[str]], count: int) -> tuple[Figure, list[A
     """Arranges panels within the width of a page; the last panel of a column has the labels of the x axis."""
     abreast = max(1, min(count, int((PAGE_INCHES - _label_inches(labels[0])) / _panel_inches(labels[1]))))
     lines = math.ceil(count / abreast)
-    height = 0.8 + _label_inches(labels[1]) + lines * (0.35 + CELL_INCHES * len(labels[0]))
+    # If the last line is not full, the line above it has labels below the panels that have none below them.
+    labelled = 2 if lines > 1 and count % abreast else 1
+    height = 0.8 + labelled * _label_inches(labels[1]) + lines * (0.35 + CELL_INCHES * len(labels[0]))
     width = 1.6 + _label_inches(labels[0]) + abreast * _panel_inches(labels[1])
     figure = Figure(figsize=(max(4.0, width), height), layout="constrained")
     grid = figure.subplots(lines, abreast, squeeze=False, sharex=True, sharey=True).ravel()

@@ -1,5 +1,7 @@
 """The heat map of the conformance matrix, and the overlay of two runs."""
 
+import itertools
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +45,16 @@ def test_cells_out_of_tolerance_are_crossed() -> None:
     black, white = (np.asarray(line.get_xydata()).tolist() for line in conformance.draw(CELLS).axes[0].lines)
     assert black == [[2, 0]]
     assert sorted(white) == [[0, 1], [3, 1]]
+
+
+def test_long_labels_have_room_below_both_lines_of_panels() -> None:
+    """Nine panels take two lines; the last of the first line have labels, because there is no panel below them."""
+    long = "red limit 400kb min 30kb max 31kb avpkt 1000 burst 40 probability 1 ecn"
+    labels = (long, *(f"pfifo limit {limit}" for limit in range(5)))
+    cells = itertools.product(("cubic", "dctcp", "bbr"), labels, (f"metric {place}" for place in range(9)), (0.5,))
+    figure = conformance.draw(pd.DataFrame(cells, columns=["cc", "q", "metric", "deviation"]))
+    with warnings.catch_warnings(action="error"):
+        rendered(figure, ".png")
 
 
 def test_the_same_matrix_is_the_same_file() -> None:

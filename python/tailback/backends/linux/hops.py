@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tailback.backends.linux.links import Hop
+from tailback.backends.linux.links import FRAMING, Hop, cuts_segments
 from tailback.backends.linux.steps import Words
-from tailback.resolved import Scenario
+from tailback.resolved import Link, Scenario
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,14 @@ def families_of(scenario: Scenario) -> list[Family]:
 def hops_of(scenario: Scenario) -> list[Hop]:
     """All devices of wired links, two per link."""
     return [
-        Hop(number, end, link.ends[end], link.ends[1 - end])
+        Hop(number, end, link.ends[end], link.ends[1 - end], framing=_framing(scenario, link, link.ends[end]))
         for number, link in enumerate(scenario.links)
         for end in (0, 1)
     ]
+
+
+def _framing(scenario: Scenario, link: Link, host: int) -> int:
+    return 0 if cuts_segments(scenario, link, host) else FRAMING
 
 
 def radio_hops(scenario: Scenario) -> list[Hop]:

@@ -1,7 +1,9 @@
 """Emulates a link: a netem behind an ifb on the receiving host, and its changes during the run.
 
     rate       netem adds the transmission time (length / rate); an HTB on the sending device limits the rate
-               (`disciplines.py`). The length of a frame includes its preamble, frame check sequence and gap
+               (`disciplines.py`). The length of a frame includes its preamble, frame check sequence and gap. Where the
+               sending device cuts skbs, HTB has counted them once for each skb: netem then leaves them out, or it
+               would be slower than HTB, and packets would queue in it
     jitter     applies after the transmission time and therefore needs a second netem below that of the rate. netem
                keeps the order of packets if it has a rate; that of the second is the highest possible
     reorder    applies after the transmission time too: in a single netem, a packet that overtakes would skip it
@@ -56,6 +58,8 @@ class Hop:
     neighbour: int
     cell: int | None = field(default=None, kw_only=True)
     """The Wi-Fi cell, if the link is that of a station to its access point."""
+    framing: int = field(default=FRAMING, kw_only=True)
+    """Bytes that the netem on the receiving host adds to each frame: none if the sending device cuts skbs."""
 
     @property
     def device(self) -> str:
@@ -151,34 +155,33 @@ def wire(hop: Hop, link: Link) -> Iterator[Json]:
     yield run(receiver, TC, "qdisc", "add", "dev", hop.device, "handle", "ffff:", "ingress")
     redirect = ["matchall", "action", "mirred", "egress", "redirect", "dev", device]
     yield run(receiver, TC, "filter", "add", "dev", hop.device, "parent", "ffff:", *redirect)
-    for place, words in netems(first):
+    for place, words in netems(first, hop.framing):
         yield run(receiver, TC, "qdisc", "add", "dev", device, *place, *words)
 
 
 def rewire(hop: Hop, state: State) -> Iterator[Json]:
     """The steps that change the state of a link."""
-    for place, words in netems(state, whole=True):
+    for place, words in netems(state, hop.framing, whole=True):
         yield run(hop.neighbour, TC, "qdisc", "change", "dev", hop.behind, *place, *words)
 
 
-def netems(state: State, *, whole: bool = False) -> Iterator[tuple[Words, Words]]:
+def netems(state: State, framing: int, *, whole: bool = False) -> Iterator[tuple[Words, Words]]:
     """The disciplines that emulate a link, each with its parent. With `whole`, also options that are off, to reset
     earlier ones.
     """
     in_order = IN_ORDER_BPS if state.keeps_order else None
     if not state.takes_two:
-        yield ["root"], _netem_words(state, state.rate_bps or in_order, whole=whole)
+        yield ["root"], _netem_words(state, _rate_words(state.rate_bps or in_order, framing), whole=whole)
         return
     corrupted = _corruption_words(state.netem) if state.corrupts_and_loses else []
-    first = [*_rate_words(state.rate_bps), *corrupted]
+    first = [*_rate_words(state.rate_bps, framing), *corrupted]
     yield ["root", "handle", "1:"], ["netem", "limit", str(LARGEST_LIMIT), *first]
-    yield ["parent", "1:1", "handle", "2:"], _netem_words(state, in_order, whole=whole)
+    yield ["parent", "1:1", "handle", "2:"], _netem_words(state, _rate_words(in_order, framing), whole=whole)
 
 
-def _netem_words(state: State, rate_bps: int | None, *, whole: bool) -> Words:
+def _netem_words(state: State, rate: Words, *, whole: bool) -> Words:
     given = state.netem
-    words = ["netem", "limit", str(LARGEST_LIMIT), *_delay_words(state)]
-    words += _rate_words(rate_bps)
+    words = ["netem", "limit", str(LARGEST_LIMIT), *_delay_words(state), *rate]
     if not state.up:
         words += ["loss", "100%"]
     elif state.corrupts_and_loses:
@@ -191,8 +194,8 @@ def _netem_words(state: State, rate_bps: int | None, *, whole: bool) -> Words:
     return words + (["gap", str(given["gap"])] if "gap" in given else [])
 
 
-def _rate_words(rate_bps: int | None) -> Words:
-    return [] if rate_bps is None else ["rate", f"{rate_bps}bit", str(FRAMING)]
+def _rate_words(rate_bps: int | None, framing: int) -> Words:
+    return [] if rate_bps is None else ["rate", f"{rate_bps}bit", str(framing)]
 
 
 def _delay_words(state: State) -> Words:
