@@ -1,8 +1,9 @@
 """Sizes of the aggregates in a Wi-Fi cell: their distribution, and their relation to the TCP RTT.
 
-`aggregates` shows the share of PPDUs by number of MPDUs, for the direction up or `--metric down`
-(`analysis.wifi.ampdu_samples`): the mean over the repetitions with the 95 % interval of that mean. `aggregate_rtt` has
-a point per repetition: the mean size of aggregates and the median TCP RTT. Points at the lower right are better.
+`aggregates` shows the share of PPDUs by number of MPDUs (`analysis.wifi.ampdu_samples`): the mean over the repetitions
+with the 95 % interval of that mean. `aggregate_rtt` has a point per repetition: the mean size of aggregates and the
+median TCP RTT. Points at the lower right are better. Both show the direction up, or down if only downloads carry data;
+`--metric up` and `--metric down` choose.
 """
 
 from dataclasses import replace
@@ -25,14 +26,21 @@ from tailback.results import Results, RunFolder
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and size: axes, panel, unit, n (repetitions), x (MPDUs), value (share), low, high."""
-    way = choice.metric or UP
-    if way not in (UP, DOWN):
-        raise NotDrawable(f"`{way}` is not a direction\n  hint: --metric is one of {UP}, {DOWN}")
+    way = _way(results, choice)
     parts = [part for axes, runs in results.configurations if (part := _of(axes, runs, way)) is not None]
     if not parts:
         hint = "choose results of a Wi-Fi cell, or the other direction: --metric down"
         raise NotDrawable(f"`{results.path}` has no Wi-Fi station that sent {way}\n  hint: {hint}")
     return pd.concat(parts, ignore_index=True)
+
+
+def _way(results: Results, choice: Choice) -> str:
+    """The direction that is shown: aggregates of the other one carry only ACKs if no flow sends that way."""
+    sent = {direction for run in results.runs for direction in run.summary.get("goodput_mbps", {})}
+    way = choice.metric or (DOWN if DOWN in sent and UP not in sent else UP)
+    if way not in (UP, DOWN):
+        raise NotDrawable(f"`{way}` is not a direction\n  hint: --metric is one of {UP}, {DOWN}")
+    return way
 
 
 def pairs_of(run: RunFolder) -> list[Pair]:
@@ -94,7 +102,7 @@ def on(axes: Axes, table: pd.DataFrame) -> None:
 
 def data_of_rtt(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per run: axes, repetition, panel, unit, x (mean MPDUs of a PPDU, up or `--metric down`), y (ms)."""
-    way = choice.metric or UP
+    way = _way(results, choice)
     size = quantity.Quantity(f"ampdu_mpdus.{way}.mean", f"Mean MPDUs of a PPDU, {way}", "")
     sizes, rtts = quantity.values(results, size), quantity.values(results, quantity.TCP_RTT)
     if not len(sizes) or not len(rtts):

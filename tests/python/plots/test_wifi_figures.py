@@ -1,10 +1,13 @@
 """Wi-Fi figures: their data, and the choices that they refuse."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
+from msgspec.structs import replace
 
-from fake_backend import FakeBackend, Nobody, grid
+from fake_backend import FakeBackend, Nobody, experiment, grid
 from tailback.plots import PLOTS, Choice, NotDrawable, style
 from tailback.results import Results, claim, open_results
 from tailback.sweep import Sweep, run_all
@@ -31,6 +34,22 @@ def test_aggregates_are_shares_of_ppdus_that_add_up(found: Results) -> None:
     assert set(short.loc[short["value"] > 0, "x"]) == {6, 7, 8}
     down = PLOTS["aggregates"].data(found, Choice(metric="down"))
     assert set(down.loc[down["value"] > 0, "x"]) == {2}
+
+
+@pytest.fixture
+def downloads(tmp_path: Path) -> Results:
+    """Results whose flows are all downloads."""
+    runs = [replace(run, directions=dict.fromkeys(run.directions, "down")) for run in grid().runs]
+    with claim(tmp_path / "x", experiment(runs)) as store:
+        run_all(Sweep(store, FakeBackend(), 2), Nobody())
+    return open_results(tmp_path / "x")
+
+
+def test_aggregates_of_downloads_are_those_of_the_access_point(downloads: Results) -> None:
+    sizes = PLOTS["aggregates"].data(downloads)
+    assert set(sizes.loc[sizes["value"] > 0, "x"]) == {2}
+    assert set(PLOTS["aggregates"].data(downloads, Choice(metric="up"))["panel"]) == {"Aggregates up"}
+    assert set(PLOTS["aggregate_rtt"].data(downloads)["panel"]) == {"Mean MPDUs of a PPDU, down"}
 
 
 def test_each_repetition_is_a_point_of_size_and_rtt(found: Results) -> None:
