@@ -1,5 +1,6 @@
 """Wi-Fi figures: their data, and the choices that they refuse."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -9,14 +10,18 @@ from msgspec.structs import replace
 
 from fake_backend import FakeBackend, Nobody, experiment, grid
 from tailback.plots import PLOTS, Choice, NotDrawable, style
-from tailback.results import Results, claim, open_results
+from tailback.results import Results, RunPlan, claim, open_results
 from tailback.sweep import Sweep, run_all
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    folder = tmp_path_factory.mktemp("results") / "x"
-    with claim(folder, grid()) as store:
+    return made(tmp_path_factory.mktemp("results") / "x", grid().runs)
+
+
+def made(folder: Path, runs: Sequence[RunPlan]) -> Results:
+    """Results of these runs."""
+    with claim(folder, experiment(list(runs))) as store:
         run_all(Sweep(store, FakeBackend(), 2), Nobody())
     return open_results(folder)
 
@@ -40,9 +45,7 @@ def test_aggregates_are_shares_of_ppdus_that_add_up(found: Results) -> None:
 def downloads(tmp_path: Path) -> Results:
     """Results whose flows are all downloads."""
     runs = [replace(run, directions=dict.fromkeys(run.directions, "down")) for run in grid().runs]
-    with claim(tmp_path / "x", experiment(runs)) as store:
-        run_all(Sweep(store, FakeBackend(), 2), Nobody())
-    return open_results(tmp_path / "x")
+    return made(tmp_path / "x", runs)
 
 
 def test_aggregates_of_downloads_are_those_of_the_access_point(downloads: Results) -> None:
@@ -64,6 +67,7 @@ def test_the_air_is_shown_in_the_middle_of_the_window(found: Results) -> None:
     one = of(table, cc="cubic", tsq="1ms")
     assert (one["t"].min(), one["t"].max()) == (10.0, 10.045)
     assert list(one["ppdu.from"][:2]) == ["client", "router"]
+    assert list(one["ppdu.from"].cat.categories) == ["router", "client"]
 
 
 def test_airtime_is_of_each_station(found: Results) -> None:
@@ -90,9 +94,11 @@ def test_airtime_of_all_stations_has_one_scale() -> None:
 
 
 def ppdus(*rows: tuple[str, str, int, int]) -> pd.DataFrame:
-    """A table of `air`: sender, receiver, received MPDUs of two, colliders."""
+    """A table of `air`, of a cell of `router` with `tv` and `phone`: sender, receiver, received MPDUs of two,
+    colliders."""
     columns = ["ppdu.from", "ppdu.to", "ppdu.received", "ppdu.colliders"]
-    table = pd.DataFrame(rows, columns=columns)
+    hosts = pd.CategoricalDtype(["router", "tv", "phone"])
+    table = pd.DataFrame(rows, columns=columns).astype({"ppdu.from": hosts, "ppdu.to": hosts})
     rest = {"ppdu.mpdus": 2, "ppdu.duration_us": 10, "ppdu.tries": 0, "ppdu.access_us": 100}
     return table.assign(panel="x", unit="ms", t=1.0, x=range(len(table)), share=20.0, **rest)
 
@@ -105,6 +111,26 @@ def test_ppdus_of_an_access_point_have_the_colours_of_their_stations() -> None:
     words = [text.get_text() for text in figure.legends[0].get_texts()]
     assert words[:2] == ["to tv", "to phone"]
     assert "waiting for access" in words
+
+
+def test_the_access_point_is_above_its_stations_whoever_sends_first() -> None:
+    figure = PLOTS["air"].draw(
+        ppdus(("phone", "router", 2, 0), ("router", "phone", 2, 0), ("router", "tv", 2, 0), ("tv", "router", 2, 0))
+    )
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["router", "tv", "phone"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["to tv", "to phone"]
+
+
+def test_a_ppdu_that_began_before_the_span_is_on_the_air(tmp_path: Path) -> None:
+    runs = [replace(run, window_ns=(5_000_000_000, 15_000_200_000)) for run in grid().runs]
+    first, second = PLOTS["air"].data(made(tmp_path / "x", runs), Choice(metric="50"))["t"].unique()[:2]
+    assert first < 10.0001 < second
+
+
+def test_the_number_of_mpdus_is_in_the_middle_of_what_is_seen_of_a_ppdu() -> None:
+    table = ppdus(("router", "tv", 2, 0), ("router", "tv", 2, 0))
+    table = table.assign(x=[-6.0, 15.0], **{"ppdu.duration_us": 10_000})
+    assert [text.get_position()[0] for text in PLOTS["air"].draw(table).axes[0].texts] == [2.0, 17.5]
 
 
 def test_a_collided_frame_is_grey_to_its_outline() -> None:
