@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.patches import Rectangle
 from msgspec.structs import replace
 
 from fake_backend import FakeBackend, Nobody, experiment, grid
@@ -72,8 +73,9 @@ def test_the_air_is_shown_in_the_middle_of_the_window(found: Results) -> None:
 
 def test_airtime_is_of_each_station(found: Results) -> None:
     table = PLOTS["airtime"].data(found)
-    assert set(table["panel"]) == {"Airtime of client"}
+    assert set(table["station"]) == {"client"}
     assert (table["mean"] == 1).all()
+    assert table["high"].max() == 1, "an interval of a share ends at 1"
 
 
 @pytest.mark.parametrize(
@@ -85,12 +87,25 @@ def test_unknown_words_are_refused_in_wifi_figures(found: Results, name: str, me
         PLOTS[name].data(found, Choice(metric=metric))
 
 
-def test_airtime_of_all_stations_has_one_scale() -> None:
-    shares = {"phone": 0.1, "tv": 0.5}
-    head = {"unit": "", "n": 1, "low": float("nan"), "high": float("nan")}
-    rows = [{"cc": "cubic", "panel": f"Airtime of {name}", "mean": share, **head} for name, share in shares.items()]
-    limits = [axes.get_ylim() for axes in PLOTS["airtime"].draw(pd.DataFrame(rows)).axes]
-    assert limits == [pytest.approx((0.0, 0.54))] * 2
+def shares(controls: Sequence[str], **stations: float) -> pd.DataFrame:
+    """A table of `airtime`: for each control the same shares."""
+    head = {"panel": "Airtime share", "unit": "", "n": 1, "low": float("nan"), "high": float("nan")}
+    return pd.DataFrame(
+        [{"cc": cc, "station": name, "mean": share, **head} for name, share in stations.items() for cc in controls]
+    )
+
+
+def test_the_shares_of_stations_are_bars_side_by_side() -> None:
+    figure = PLOTS["airtime"].draw(shares(("cubic", "bbr"), tv=0.999, phone=0.001))
+    assert [(len(axes.patches), axes.get_yscale()) for axes in figure.axes] == [(4, "linear")]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["tv", "phone"]
+
+
+def test_the_bar_of_a_station_is_above_its_name() -> None:
+    axes = PLOTS["airtime"].draw(shares(("cubic",), tv=0.5, phone=0.1)).axes[0]
+    bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    centres = [each.get_x() + each.get_width() / 2 for each in bars]
+    assert centres == pytest.approx(list(axes.get_xticks()))
 
 
 def ppdus(*rows: tuple[str, str, int, int]) -> pd.DataFrame:
