@@ -12,12 +12,17 @@ WORDS: Mapping[str, str] = {
         "Source: [rfc5681 §3.1]"
     ),
     "airtime": (
-        "Time for which a Wi-Fi channel carries frames, with preambles and acknowledgements. Stations share "
-        "airtime, not bytes."
+        "Time for which a Wi-Fi channel carries frames. Where the access point has airtime fairness (`ath9k`, `mt76`), "
+        "its stations get equal airtime, so that a slow one does not slow down the others; elsewhere they get turns. "
+        "`tailback plot DIR -p airtime` draws the share of each station."
     ),
     "ampdu": (
         "Aggregated MPDU: several frames (MPDUs) that a Wi-Fi sender transmits with one preamble as one PPDU. "
         "Long A-MPDUs need packets that wait, which costs latency. `ampdu_mpdus` is the number of MPDUs in each."
+    ),
+    "amsdu": (
+        "Aggregated MSDU: several packets in one MPDU, which is lost or acknowledged as a whole. `amsdu` of the "
+        "drivers with firmware (`ath10k`, `mt76`, `iwlwifi`) sets how many."
     ),
     "aql": "Airtime queue limit of mac80211: the estimated airtime of packets that a driver may hold for a station.",
     "aqm": (
@@ -28,6 +33,10 @@ WORDS: Mapping[str, str] = {
     "bdp": (
         "Bandwidth-delay product: rate times round-trip time of a path without queues. So much data in flight "
         "fills the link; all beyond it waits in a queue."
+    ),
+    "blockack": (
+        "One Wi-Fi frame that acknowledges each MPDU of an A-MPDU by itself. Its window, 64 MPDUs or with 802.11ax "
+        "256, limits how far a sender may be ahead of an MPDU that was lost."
     ),
     "bql": (
         "Byte queue limits: Linux lets a wired network card hold only as many bytes as keep it busy; the rest "
@@ -60,6 +69,10 @@ WORDS: Mapping[str, str] = {
     "ecn": (
         "Explicit congestion notification: a discipline marks packets (CE) instead of dropping them, and the "
         "receiver tells the sender."
+    ),
+    "edca": (
+        "Enhanced distributed channel access: Wi-Fi's contention for the channel, with four access categories (voice, "
+        "video, best effort, background), which differ in waiting time, contention window and TXOP."
     ),
     "fairness": (
         "How evenly flows share a bottleneck. Controls of one kind at one round-trip time mostly share evenly "
@@ -110,6 +123,14 @@ WORDS: Mapping[str, str] = {
         "ECT(1): `dctcp` cuts in proportion, but sends ECT(0) as Linux's does, which is the mark of classic "
         "senders; `codel ce_threshold 1ms` marks it early.\n\n"
         "Source: [rfc9331 §4], [rfc9332]"
+    ),
+    "mac80211": (
+        "The part of Linux between the network stack and the Wi-Fi drivers: queues per station with FQ-CoDel, airtime "
+        "fairness, AQL, block-ack sessions, and Minstrel-HT."
+    ),
+    "minstrel": (
+        "Minstrel-HT, mac80211's rate control: it counts which share of the frames of each mode arrives, probes other "
+        "modes now and then, and sends in the mode with most goodput. `rate: minstrel` of a cell selects it."
     ),
     "mos": (
         "Mean opinion score of a call, from 1 (bad) to 4.5, estimated from loss and delay by the E-model of ITU-T "

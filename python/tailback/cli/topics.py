@@ -161,23 +161,29 @@ def _models() -> Sequence[tuple[str, dict[str, Any]]]:
 
 
 def _option(word: str) -> Iterator[Explanation]:
-    """The options of disciplines and controls with this name."""
-    lines = _options().get(word)
-    if lines:
-        yield Explanation(f"{word}: an option of disciplines or controls", "\n".join(lines), [])
+    """The options of disciplines, controls and drivers with this name."""
+    owners = _options().get(word)
+    if owners:
+        lines = [f"{', '.join(names)}: {meaning}" for meaning, names in owners.items()]
+        yield Explanation(f"{word}: an option of disciplines, controls or drivers", "\n".join(lines), [])
 
 
 @functools.cache
-def _options() -> Mapping[str, list[str]]:
+def _options() -> Mapping[str, Mapping[str, list[str]]]:
+    """For each option, its meanings, and whose they are."""
     registry = CoreRegistry()
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, list[str]]] = {}
+
+    def note(word: str, meaning: str, owner: str) -> None:
+        found.setdefault(word, {}).setdefault(meaning, []).append(owner)
+
     for row in (*registry.qdiscs, *registry.congestion_controls, *registry.drivers):
         for parameter in row.parameters:
-            found.setdefault(parameter.name, []).append(f"{row.name}: {parameter.meaning}")
+            note(parameter.name, parameter.meaning, row.name)
     for row in registry.qdiscs:
         choices = ((word, each.meaning) for each in row.parameters if each.unit == "choice" for word in each.words)
         for word, meaning in (*choices, *qdiscs.of(row.name).grammar.keywords.items()):
-            found.setdefault(word, []).append(f"{row.name}: {meaning}")
+            note(word, meaning, row.name)
     return found
 
 

@@ -1,8 +1,9 @@
-"""Sizes of the aggregates in a Wi-Fi cell: their distribution, and their relation to the TCP RTT.
+"""Sizes of the aggregates in a Wi-Fi cell, and the airtime of its stations.
 
-`aggregates` shows the share of PPDUs by number of MPDUs, for the direction up or `--metric down`
-(`analysis.wifi.ampdu_samples`): the mean over the repetitions with the 95 % interval of that mean. `aggregate_rtt` has
-a point per repetition: the mean size of aggregates and the median TCP RTT. Points at the lower right are better.
+`aggregates` shows the share of PPDUs by number of MPDUs (`analysis.wifi.ampdu_samples`): the mean over the repetitions
+with the 95 % interval of that mean. `aggregate_rtt` has a point per repetition: the mean size of aggregates and the
+median TCP RTT. Points at the lower right are better. Both show the direction up, or down if only downloads carry data;
+`--metric up` and `--metric down` choose. `airtime` has a bar per station.
 """
 
 from dataclasses import replace
@@ -22,17 +23,27 @@ from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
 
+STATION = "station"
+"""The axis of the table of `airtime` beside those of the results."""
+
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and size: axes, panel, unit, n (repetitions), x (MPDUs), value (share), low, high."""
-    way = choice.metric or UP
-    if way not in (UP, DOWN):
-        raise NotDrawable(f"`{way}` is not a direction\n  hint: --metric is one of {UP}, {DOWN}")
+    way = _way(results, choice)
     parts = [part for axes, runs in results.configurations if (part := _size_shares(axes, runs, way)) is not None]
     if not parts:
         hint = "choose results of a Wi-Fi cell, or the other direction: --metric down"
         raise NotDrawable(f"`{results.path}` has no Wi-Fi station that sent {way}\n  hint: {hint}")
     return pd.concat(parts, ignore_index=True)
+
+
+def _way(results: Results, choice: Choice) -> str:
+    """The direction that is shown: aggregates of the other one carry only ACKs if no flow sends that way."""
+    sent = {direction for run in results.runs for direction in run.summary.get("goodput_mbps", {})}
+    way = choice.metric or (DOWN if DOWN in sent and UP not in sent else UP)
+    if way not in (UP, DOWN):
+        raise NotDrawable(f"`{way}` is not a direction\n  hint: --metric is one of {UP}, {DOWN}")
+    return way
 
 
 def pairs_of(run: RunFolder) -> list[Pair]:
@@ -94,7 +105,7 @@ def on(axes: Axes, table: pd.DataFrame) -> None:
 
 def data_of_rtt(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per run: axes, repetition, panel, unit, x (mean MPDUs of a PPDU, up or `--metric down`), y (ms)."""
-    way = choice.metric or UP
+    way = _way(results, choice)
     size = quantity.Quantity(f"ampdu_mpdus.{way}.mean", f"Mean MPDUs of a PPDU, {way}", "")
     sizes, rtts = quantity.values(results, size), quantity.values(results, quantity.TCP_RTT)
     if not len(sizes) or not len(rtts):
@@ -119,19 +130,22 @@ def _scale_rtt(axes: Axes, table: pd.DataFrame, widest: float) -> None:
 
 
 def data_of_airtime(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per configuration and station (`quantity.means`): its share of the airtime of all PPDUs."""
-    shares = (run.summary.get("airtime_share", {}) for run in results.runs)
-    stations = list(dict.fromkeys(station for each in shares for station in each))
-    if not stations:
+    """One row per configuration and station: axes, station, panel, unit, n, mean share of the airtime of all PPDUs, and
+    the ends of its 95 % interval (low, high).
+    """
+    stations = dict.fromkeys(station for run in results.runs for _, station in pairs_of(run))
+    shares = ((station, quantity.of_key(f"airtime_share.{station}")) for station in stations)
+    means = [quantity.means(results, [share]).assign(panel="Airtime share", station=name) for name, share in shares]
+    found = [rows for rows in means if "mean" in rows]
+    if not found:
         raise NotDrawable(f"`{results.path}` has no Wi-Fi station\n  hint: choose results of a Wi-Fi cell")
-    wanted = [quantity.Quantity(f"airtime_share.{station}", f"Airtime of {station}", "") for station in stations]
-    return quantity.means(results, wanted)
+    return pd.concat(found, ignore_index=True)
 
 
 def draw_airtime(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
-    """The figure of a table made by `data_of_airtime`: all stations on one scale, because their shares add up."""
-    figure = bar.draw(table, choice)
-    ends = [axes.get_ylim() for axes in figure.axes]
-    for axes in figure.axes:
-        axes.set_ylim(min(low for low, _ in ends), max(high for _, high in ends))
-    return figure
+    """The figure of a table made by `data_of_airtime`: a colour per station if there are several configurations, and a
+    linear scale, because the shares add up.
+    """
+    several = any(len(values) > 1 for axis, values in layout.axes_of(table).items() if axis != STATION)
+    colour = choice.colour or (STATION if several else None)
+    return bar.draw(table, replace(choice, colour=colour, y_scale=choice.y_scale or "linear"))

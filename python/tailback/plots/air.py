@@ -1,9 +1,10 @@
 """The PPDUs on the air of a Wi-Fi cell, over a few milliseconds in the middle of the measurement window.
 
-A row per sender, and a box per PPDU from its start to its end, with the number of its MPDUs if there is room. Filled:
-first transmission; hatched: retransmission; black outline: some MPDUs were lost; grey: collision. The colour is that of
-the sender, or of the receiver where a sender, as an access point, has several. The line before a box is the time at the
-head of its hardware queue: deferring, backing off, waiting for other stations. Responses (block acks) are in the gaps.
+A row per sender, the access point above its stations, and a box per PPDU from its start to its end, with the number of
+its MPDUs if there is room. Filled: first transmission; hatched: retransmission; black outline: some MPDUs were lost;
+grey: collision. The colour is that of the sender, or of the receiver where a sender, as an access point, has several.
+The line before a box is the time at the head of its hardware queue: deferring, backing off, waiting for other stations.
+Responses (block acks) are in the gaps.
 Shows the first repetition of each configuration; `--metric 50` shows 50 ms.
 """
 
@@ -21,6 +22,7 @@ from matplotlib.patches import Patch
 
 from tailback.analysis.window import NANOSECONDS
 from tailback.plots import labels, style
+from tailback.plots.aggregates import pairs_of
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results, RunFolder
@@ -38,7 +40,7 @@ COLUMNS = ("from", "to", "mpdus", "received", "duration_us", "tries", "colliders
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per PPDU: axes, panel, unit, t (s), x (ms since the beginning of the span), share (the span, ms), and
-    columns of the table `wifi`.
+    columns of the table `wifi`, whose hosts are in the order of the cells: an access point, then its stations.
     """
     try:
         span = float(choice.metric) if choice.metric is not None else SPAN_MS
@@ -47,13 +49,17 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     parts = [_ppdus(runs[0], span) for _, runs in results.configurations if runs[0].has("wifi")]
     if not parts or not any(len(part) for part in parts):
         raise NotDrawable(f"`{results.path}` has nothing on the air\n  hint: choose results of a Wi-Fi cell")
-    return pd.concat(parts, ignore_index=True)
+    table = pd.concat(parts, ignore_index=True)
+    order = list(dict.fromkeys(host for run in results.runs for pair in pairs_of(run) for host in pair))
+    hosts = pd.CategoricalDtype(order)
+    return table.astype({"ppdu.from": hosts, "ppdu.to": hosts})
 
 
 def _ppdus(run: RunFolder, span: float) -> pd.DataFrame:
     wifi = run.table("wifi")
     middle = sum(run.window_ns) / 2 / NANOSECONDS
-    rows = wifi[(wifi["t"] >= middle) & (wifi["t"] < middle + span / 1e3)]
+    end = wifi["t"] + wifi["duration_us"] / 1e6
+    rows = wifi[(end > middle) & (wifi["t"] < middle + span / 1e3)]
     columns = {f"ppdu.{name}": rows[name] for name in COLUMNS}
     label = ", ".join(style.label(axis, value) for axis, value in run.axes.items())
     times = {"t": rows["t"], "x": (rows["t"] - middle) * 1e3, "share": span}
@@ -66,7 +72,7 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
     if len(panels) > MAX_PANELS:
         hint = "choose some with `--where AXIS=VALUE`"
         raise NotDrawable(f"{len(panels)} configurations are too many, at most {MAX_PANELS} fit\n  hint: {hint}")
-    senders = list(dict.fromkeys(table["ppdu.from"]))
+    senders = _senders(table)
     looks = _colours(table)
     with mpl.rc_context({**style.STYLE, "axes.grid.axis": "x"}):
         size = (style.PAGE_WIDTH, 0.9 + len(panels) * (0.35 + 0.3 * len(senders)))
@@ -85,8 +91,14 @@ Colours = Mapping[tuple[str, str], str]
 """The colour of PPDUs from a sender to a receiver."""
 
 
+def _senders(table: pd.DataFrame) -> list[str]:
+    """The senders, in the order of the cells."""
+    return [str(name) for name in table["ppdu.from"].sort_values().unique()]
+
+
 def _colours(table: pd.DataFrame) -> Colours:
-    pairs = list(dict.fromkeys(zip(table["ppdu.from"], table["ppdu.to"], strict=True)))
+    ordered = table.sort_values(["ppdu.from", "ppdu.to"])
+    pairs = list(dict.fromkeys(zip(ordered["ppdu.from"], ordered["ppdu.to"], strict=True)))
     looks = style.colours(list(dict.fromkeys([*(sender for sender, _ in pairs), *(to for _, to in pairs)])))
     several = _several(pairs)
     return {(sender, to): looks[to if sender in several else sender] for sender, to in pairs}
@@ -107,7 +119,7 @@ def _receivers(looks: Colours) -> list[Patch]:
 
 def on(axes: Axes, rows: pd.DataFrame, senders: list[str] | None = None, looks: Colours | None = None) -> None:
     """The PPDUs of one configuration on `axes`."""
-    names = senders or list(dict.fromkeys(rows["ppdu.from"]))
+    names = senders or _senders(rows)
     colours = looks or _colours(rows)
     for row in rows.to_dict("records"):
         _box(axes, row, (names.index(row["ppdu.from"]), colours[row["ppdu.from"], row["ppdu.to"]]))
@@ -127,11 +139,11 @@ def _box(axes: Axes, row: dict[Any, Any], place: tuple[int, str]) -> None:
     # The outline would cover a short collided frame, all of which is lost anyway.
     edge = style.BLACK if lost and not collided else paint
     axes.barh(height, length, HEIGHT, left=start, edgecolor=edge, linewidth=0.7, zorder=2, **look)
-    if length > ROOM * row["share"]:
+    seen = max(start, 0.0), min(start + length, row["share"])
+    if seen[1] - seen[0] > ROOM * row["share"]:
         ink = style.BLACK if again else "white"
-        middle = start + length / 2
         where: dict[str, Any] = {"ha": "center", "va": "center", "clip_on": True, "zorder": 3}
-        axes.text(middle, height, str(row["ppdu.mpdus"]), color=ink, fontsize=6, **where)
+        axes.text(sum(seen) / 2, height, str(row["ppdu.mpdus"]), color=ink, fontsize=6, **where)
 
 
 def _handles() -> list[Artist]:

@@ -248,7 +248,7 @@ def _legend_width(figure: Figure) -> float:
 
 
 def _columns(figure: Figure, handles: Sequence[Artist]) -> int:
-    """The largest number of columns of a legend that fits the width of the figure."""
+    """The number of columns of a legend: as few rows as the width of the figure allows, of equal length."""
     size = float(style.STYLE["legend.fontsize"])
     widths = [width(str(each.get_label()), size) + _label_margin() for each in handles]
     fitting = (
@@ -256,4 +256,5 @@ def _columns(figure: Figure, handles: Sequence[Artist]) -> int:
         for count in range(min(len(handles), MAX_LEGEND), 0, -1)
         if sum(max(part) for part in np.array_split(widths, count)) <= _legend_width(figure)
     )
-    return next(fitting, 1)
+    rows = -(-len(handles) // next(fitting, 1))
+    return -(-len(handles) // rows)

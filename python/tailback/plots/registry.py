@@ -153,7 +153,7 @@ PLOTS: Mapping[str, Plot] = {
         ),
         Plot(
             "aggregates",
-            "how many MPDUs a PPDU carries, up or --metric down",
+            "how many MPDUs a PPDU carries, up, or down if only downloads send; --metric",
             aggregates.data,
             aggregates.draw,
             "up, down",
@@ -161,7 +161,7 @@ PLOTS: Mapping[str, Plot] = {
         ),
         Plot(
             "aggregate_rtt",
-            "mean aggregate against median TCP RTT, a point per repetition",
+            "mean aggregate against median TCP RTT, a point per repetition; --metric down",
             aggregates.data_of_rtt,
             aggregates.draw_rtt,
             "up, down",

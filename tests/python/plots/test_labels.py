@@ -6,6 +6,7 @@ from itertools import pairwise
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from matplotlib.transforms import Bbox
 
 from tailback.plots import PLOTS, Choice, bar, cwnd, heatmap, labels
@@ -95,3 +96,9 @@ def test_text_that_fits_is_left_alone_and_a_word_that_does_not_is_cut() -> None:
     parts = labels.wrapped("a_very_long_name_of_a_file.py b 1", 50, 8).split("\n")
     assert "".join(parts).replace(" ", "") == "a_very_long_name_of_a_file.pyb1"
     assert all(labels.width(part, 8) <= 50 for part in parts)
+
+
+def test_the_rows_of_a_legend_are_equally_long() -> None:
+    figure = Figure(figsize=(7, 3))
+    labels.legend(figure, [Patch(label=f"a long name {number}") for number in range(1, 7)])
+    assert figure.legends[0]._ncols == 3

@@ -1,19 +1,28 @@
 """Wi-Fi figures: their data, and the choices that they refuse."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.patches import Rectangle
+from msgspec.structs import replace
 
-from fake_backend import FakeBackend, Nobody, grid
+from fake_backend import FakeBackend, Nobody, experiment, grid
 from tailback.plots import PLOTS, Choice, NotDrawable, style
-from tailback.results import Results, claim, open_results
+from tailback.results import Results, RunPlan, claim, open_results
 from tailback.sweep import Sweep, run_all
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    folder = tmp_path_factory.mktemp("results") / "x"
-    with claim(folder, grid()) as store:
+    return made(tmp_path_factory.mktemp("results") / "x", grid().runs)
+
+
+def made(folder: Path, runs: Sequence[RunPlan]) -> Results:
+    """Results of these runs."""
+    with claim(folder, experiment(list(runs))) as store:
         run_all(Sweep(store, FakeBackend(), 2), Nobody())
     return open_results(folder)
 
@@ -33,6 +42,20 @@ def test_aggregates_are_shares_of_ppdus_that_add_up(found: Results) -> None:
     assert set(down.loc[down["value"] > 0, "x"]) == {2}
 
 
+@pytest.fixture
+def downloads(tmp_path: Path) -> Results:
+    """Results whose flows are all downloads."""
+    runs = [replace(run, directions=dict.fromkeys(run.directions, "down")) for run in grid().runs]
+    return made(tmp_path / "x", runs)
+
+
+def test_aggregates_of_downloads_are_those_of_the_access_point(downloads: Results) -> None:
+    sizes = PLOTS["aggregates"].data(downloads)
+    assert set(sizes.loc[sizes["value"] > 0, "x"]) == {2}
+    assert set(PLOTS["aggregates"].data(downloads, Choice(metric="up"))["panel"]) == {"Aggregates up"}
+    assert set(PLOTS["aggregate_rtt"].data(downloads)["panel"]) == {"Mean MPDUs of a PPDU, down"}
+
+
 def test_each_repetition_is_a_point_of_size_and_rtt(found: Results) -> None:
     table = PLOTS["aggregate_rtt"].data(found)
     assert len(table) == len(found.runs)
@@ -45,12 +68,14 @@ def test_the_air_is_shown_in_the_middle_of_the_window(found: Results) -> None:
     one = of(table, cc="cubic", tsq="1ms")
     assert (one["t"].min(), one["t"].max()) == (10.0, 10.045)
     assert list(one["ppdu.from"][:2]) == ["client", "router"]
+    assert list(one["ppdu.from"].cat.categories) == ["router", "client"]
 
 
 def test_airtime_is_of_each_station(found: Results) -> None:
     table = PLOTS["airtime"].data(found)
-    assert set(table["panel"]) == {"Airtime of client"}
+    assert set(table["station"]) == {"client"}
     assert (table["mean"] == 1).all()
+    assert table["high"].max() == 1, "an interval of a share ends at 1"
 
 
 @pytest.mark.parametrize(
@@ -62,18 +87,33 @@ def test_unknown_words_are_refused_in_wifi_figures(found: Results, name: str, me
         PLOTS[name].data(found, Choice(metric=metric))
 
 
-def test_airtime_of_all_stations_has_one_scale() -> None:
-    shares = {"phone": 0.1, "tv": 0.5}
-    head = {"unit": "", "n": 1, "low": float("nan"), "high": float("nan")}
-    rows = [{"cc": "cubic", "panel": f"Airtime of {name}", "mean": share, **head} for name, share in shares.items()]
-    limits = [axes.get_ylim() for axes in PLOTS["airtime"].draw(pd.DataFrame(rows)).axes]
-    assert limits == [pytest.approx((0.0, 0.54))] * 2
+def shares(controls: Sequence[str], **stations: float) -> pd.DataFrame:
+    """A table of `airtime`: for each control the same shares."""
+    head = {"panel": "Airtime share", "unit": "", "n": 1, "low": float("nan"), "high": float("nan")}
+    return pd.DataFrame(
+        [{"cc": cc, "station": name, "mean": share, **head} for name, share in stations.items() for cc in controls]
+    )
+
+
+def test_the_shares_of_stations_are_bars_side_by_side() -> None:
+    figure = PLOTS["airtime"].draw(shares(("cubic", "bbr"), tv=0.999, phone=0.001))
+    assert [(len(axes.patches), axes.get_yscale()) for axes in figure.axes] == [(4, "linear")]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["tv", "phone"]
+
+
+def test_the_bar_of_a_station_is_above_its_name() -> None:
+    axes = PLOTS["airtime"].draw(shares(("cubic",), tv=0.5, phone=0.1)).axes[0]
+    bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    centres = [each.get_x() + each.get_width() / 2 for each in bars]
+    assert centres == pytest.approx(list(axes.get_xticks()))
 
 
 def ppdus(*rows: tuple[str, str, int, int]) -> pd.DataFrame:
-    """A table of `air`: sender, receiver, received MPDUs of two, colliders."""
+    """A table of `air`, of a cell of `router` with `tv` and `phone`: sender, receiver, received MPDUs of two,
+    colliders."""
     columns = ["ppdu.from", "ppdu.to", "ppdu.received", "ppdu.colliders"]
-    table = pd.DataFrame(rows, columns=columns)
+    hosts = pd.CategoricalDtype(["router", "tv", "phone"])
+    table = pd.DataFrame(rows, columns=columns).astype({"ppdu.from": hosts, "ppdu.to": hosts})
     rest = {"ppdu.mpdus": 2, "ppdu.duration_us": 10, "ppdu.tries": 0, "ppdu.access_us": 100}
     return table.assign(panel="x", unit="ms", t=1.0, x=range(len(table)), share=20.0, **rest)
 
@@ -86,6 +126,26 @@ def test_ppdus_of_an_access_point_have_the_colours_of_their_stations() -> None:
     words = [text.get_text() for text in figure.legends[0].get_texts()]
     assert words[:2] == ["to tv", "to phone"]
     assert "waiting for access" in words
+
+
+def test_the_access_point_is_above_its_stations_whoever_sends_first() -> None:
+    figure = PLOTS["air"].draw(
+        ppdus(("phone", "router", 2, 0), ("router", "phone", 2, 0), ("router", "tv", 2, 0), ("tv", "router", 2, 0))
+    )
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["router", "tv", "phone"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["to tv", "to phone"]
+
+
+def test_a_ppdu_that_began_before_the_span_is_on_the_air(tmp_path: Path) -> None:
+    runs = [replace(run, window_ns=(5_000_000_000, 15_000_200_000)) for run in grid().runs]
+    first, second = PLOTS["air"].data(made(tmp_path / "x", runs), Choice(metric="50"))["t"].unique()[:2]
+    assert first < 10.0001 < second
+
+
+def test_the_number_of_mpdus_is_in_the_middle_of_what_is_seen_of_a_ppdu() -> None:
+    table = ppdus(("router", "tv", 2, 0), ("router", "tv", 2, 0))
+    table = table.assign(x=[-6.0, 15.0], **{"ppdu.duration_us": 10_000})
+    assert [text.get_position()[0] for text in PLOTS["air"].draw(table).axes[0].texts] == [2.0, 17.5]
 
 
 def test_a_collided_frame_is_grey_to_its_outline() -> None:
