@@ -1,8 +1,9 @@
 """Classifies the axes of a grid as settings, which the user can choose, or conditions, which are given.
 
 A setting is an axis whose values differ only in congestion control, small queue, socket options, sysctls, stack,
-offloads, NIC rings, or queue disciplines, except for what disciplines emulate: the rates of shapers, and netem. Any
-other axis is a condition (rate, delay, hosts, flows, Wi-Fi); recommendations are made for each of its values.
+offloads, NIC rings, what the owner of a Wi-Fi cell sets (options of drivers, EDCA, RTS), or queue disciplines, except
+for what disciplines emulate: the rates of shapers, and netem. Any other axis is a condition (rate, delay, hosts, flows,
+drivers and all else of Wi-Fi); recommendations are made for each of its values.
 """
 
 import json
@@ -12,8 +13,10 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from tailback.resolved import (
+    Cell,
     Connection,
     Control,
+    Driver,
     Host,
     Link,
     Qdisc,
@@ -59,6 +62,7 @@ def _path(scenario: Scenario) -> str:
         seed=0,
         hosts=tuple(Host(name=host.name, stack="") for host in scenario.hosts),
         links=tuple(_without_nic(link) for link in scenario.links),
+        cells=tuple(_without_choices(cell) for cell in scenario.cells),
         qdiscs=(),
         traffic=tuple(_without_socket(entry) for entry in scenario.traffic),
         record=NO_RECORD,
@@ -70,6 +74,18 @@ def _path(scenario: Scenario) -> str:
 
 def _without_nic(link: Link) -> Link:
     return replace(link, ring=(0, 0), bql=(False, False), interrupt_ns=(0, 0))
+
+
+def _without_choices(cell: Cell) -> Cell:
+    """The cell without what its owner sets; the radios, and so their drivers, are given."""
+    return replace(
+        cell,
+        rts=False,
+        access_point_edca=None,
+        station_edca=None,
+        driver=Driver(name=cell.driver.name),
+        stations=tuple(replace(station, driver=Driver(name=station.driver.name)) for station in cell.stations),
+    )
 
 
 def _without_socket(entry: Traffic) -> Traffic:

@@ -215,12 +215,23 @@ def legend(figure: Figure, handles: Sequence[Artist]) -> None:
 
 
 def refit(figure: Figure) -> None:
-    """Arranges the titles and legends of a figure anew after its size has changed."""
+    """Arranges the titles, legends and labels along y of a figure anew after its size has changed."""
     fit_titles(figure)
     for text in figure.texts:
         if text.get_text() == figure.get_suptitle():
             _fit_title(figure, text)
     _refit_legends(figure)
+    _fit_y_labels(figure)
+
+
+def _fit_y_labels(figure: Figure) -> None:
+    """Breaks labels along y between words where they are longer than their panel is high."""
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        label = axes.yaxis.label
+        if text := label.get_text():
+            size, height = float(label.get_fontsize()), axes.get_window_extent().height * POINTS / figure.dpi
+            label.set_text(wrapped(text, max(height, *(width(word, size) for word in text.split())), size))
 
 
 def _refit_legends(figure: Figure) -> None:

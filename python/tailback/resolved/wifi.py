@@ -39,7 +39,7 @@ class Station(Part, frozen=True, kw_only=True, omit_defaults=False):
 
     host: int
     mode: Mode
-    """The mode; with rate control, the highest one."""
+    """The mode; with rate control, its format, width, most streams and shortest guard interval."""
     rate: str = "fixed"
     loss_ppm: int
     snr_cdb: int | None = None

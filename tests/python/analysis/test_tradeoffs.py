@@ -235,6 +235,34 @@ def test_the_control_and_the_small_queue_of_any_connection_can_be_chosen(entry: 
     assert conditions(list(experiment.axes), [(run.axes, run.scenario) for run in experiment.runs()]) == []
 
 
+CELL = """
+links:
+  - {wifi: {ap: router, stations: [a]}, standard: 802.11n, width: 40MHz, mcs: 15, driver: {name: ath10k}}
+  - {ends: [router, b], rate: 1gbit, delay: 1ms}
+traffic: [{tcp: a -> b}]
+duration: 1s
+vary:
+"""
+
+
+@pytest.mark.parametrize(
+    ("axis", "given"),
+    [
+        ("links[0].driver: [ath10k, mt76]", True),
+        ("links[0].mcs: [0, 15]", True),
+        ("links[0].driver.amsdu: [1, 3]", False),
+        ("links[0].driver: [ath10k, {name: ath10k, airtime: 5ms}]", False),
+        ("links[0].rts: [false, true]", False),
+        ("links[0].edca.ap: [hostapd, station]", False),
+    ],
+)
+def test_the_radios_of_a_cell_are_given_and_what_its_owner_sets_can_be_chosen(axis: str, given: bool) -> None:
+    experiment = scenario.loads(f"{CELL}  {axis}\n")
+    varied = list(experiment.axes)
+    found = conditions(varied, [(run.axes, run.scenario) for run in experiment.runs()])
+    assert found == (varied if given else [])
+
+
 def test_a_control_of_the_users_own_leaves_the_axis_one_that_can_be_chosen(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("class Mine:\n    pass\n")
     experiment = scenario.loads(f"{PATHS}  cc: [cubic, {{python: {tmp_path / 'mine.py'}}}]\n")

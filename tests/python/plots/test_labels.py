@@ -101,4 +101,16 @@ def test_text_that_fits_is_left_alone_and_a_word_that_does_not_is_cut() -> None:
 def test_the_rows_of_a_legend_are_equally_long() -> None:
     figure = Figure(figsize=(7, 3))
     labels.legend(figure, [Patch(label=f"a long name {number}") for number in range(1, 7)])
-    assert figure.legends[0]._ncols == 3
+    figure.draw_without_rendering()
+    assert len({round(text.get_window_extent().x0) for text in figure.legends[0].get_texts()}) == 3
+
+
+def test_labels_along_y_do_not_leave_a_small_figure() -> None:
+    table = pd.concat([bars(["a"]).assign(panel=panel) for panel in ("Goodput", "Goodput down")])
+    figure = PLOTS["bar"].draw(table)
+    Frame(size=(3.4, 2.2)).apply(figure)
+    figure.draw_without_rendering()
+    boxes = sorted((axes.yaxis.label.get_window_extent() for axes in figure.axes), key=lambda box: box.y0)
+    assert all(below.y1 <= above.y0 for below, above in pairwise(boxes))
+    assert boxes[0].y0 >= 0
+    assert boxes[-1].y1 <= figure.bbox.y1

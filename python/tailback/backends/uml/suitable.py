@@ -82,7 +82,7 @@ def _cells(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
         return
     simulator = "run it on the simulator, --backend sim"
     if not kernel.has("TAILBACK_WIFI"):
-        remedy = "build one that has: tailback kernel build --with wifi, and use --backend uml:wifi"
+        remedy = "build one that has: tailback kernel build --with wifi, and name it: uml:wifi"
         yield f"the kernel `{kernel.manifest.name}` has no radios", remedy
     if len({cell.channel or number for number, cell in enumerate(scenario.cells)}) > 1:
         yield NotAsked("cells on several channels"), f"give them one `channel`, or {simulator}"

@@ -75,7 +75,8 @@ class Wifi(Section):
     rate: RateControl = Field(
         defaults.RATE_CONTROL,
         validate_default=True,
-        description="Rate control: `fixed` always uses the MCS, `minstrel` uses it as the maximum; or by station.",
+        description="Rate control: `fixed` always uses the MCS; `minstrel` begins with the slowest mode and chooses "
+        "among all MCSs with up to the given streams and guard interval; or by station.",
     )
     loss: Loss = Field(
         defaults.LOSS, validate_default=True, description="Share of MPDUs lost, in both directions; or by station."
