@@ -150,8 +150,8 @@ def axes(tree: Node) -> tuple[list[Axis], list[Finding]]:
 
 
 def variants(tree: Node, grid: list[Axis]) -> Iterator[Variant]:
-    """Yields the file of each configuration of the grid; raises `ScenarioError` if a value of an axis has no place in what
-    axes before it have set.
+    """Yields the file of each configuration of the grid; raises `ScenarioError` if a value of an axis has no place in
+    what axes before it have set.
     """
     for choices in itertools.product(*(axis.choices for axis in grid)):
         labels = {axis.name: choice.label for axis, choice in zip(grid, choices, strict=True)}
