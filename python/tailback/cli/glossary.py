@@ -12,17 +12,17 @@ WORDS: Mapping[str, str] = {
         "Source: [rfc5681 §3.1]"
     ),
     "airtime": (
-        "Time for which a Wi-Fi channel carries frames. Where the access point has airtime fairness (`ath9k`, `mt76`), "
-        "its stations get equal airtime, so that a slow one does not slow down the others; elsewhere they get turns. "
-        "`tailback plot DIR -p airtime` draws the share of each station."
+        "Time for which a Wi-Fi channel carries frames. Where the driver of the access point has airtime fairness, "
+        "stations get equal airtime, so that a slow one does not slow down the others; elsewhere they get turns. "
+        "`tailback list driver` says which driver has it, `tailback plot DIR -p airtime` draws the shares."
     ),
     "ampdu": (
         "Aggregated MPDU: several frames (MPDUs) that a Wi-Fi sender transmits with one preamble as one PPDU. "
         "Long A-MPDUs need packets that wait, which costs latency. `ampdu_mpdus` is the number of MPDUs in each."
     ),
     "amsdu": (
-        "Aggregated MSDU: several packets in one MPDU, which is lost or acknowledged as a whole. `amsdu` of the "
-        "drivers with firmware (`ath10k`, `mt76`, `iwlwifi`) sets how many."
+        "Aggregated MSDU: several packets in one MPDU, which is lost or acknowledged as a whole. The option `amsdu` "
+        "of drivers whose firmware builds them sets how many."
     ),
     "aql": "Airtime queue limit of mac80211: the estimated airtime of packets that a driver may hold for a station.",
     "aqm": (

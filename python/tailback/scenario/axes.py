@@ -28,7 +28,7 @@ from msgspec.structs import replace
 
 from tailback.scenario import defaults, meant, paths
 from tailback.scenario.document import Node, at, is_one_value, plain, put, without, words
-from tailback.scenario.errors import Finding
+from tailback.scenario.errors import Finding, ScenarioError
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys
 from tailback.tc.errors import WordError
@@ -150,13 +150,25 @@ def axes(tree: Node) -> tuple[list[Axis], list[Finding]]:
 
 
 def variants(tree: Node, grid: list[Axis]) -> Iterator[Variant]:
-    """Yields the file of each configuration of the grid."""
+    """Yields the file of each configuration of the grid; raises `ScenarioError` if a value of an axis has no place in
+    what axes before it have set.
+    """
     for choices in itertools.product(*(axis.choices for axis in grid)):
-        patched = tree
-        for choice in choices:
-            patched = choice.apply(patched)
         labels = {axis.name: choice.label for axis, choice in zip(grid, choices, strict=True)}
+        patched = tree
+        for name, choice in zip(labels, choices, strict=True):
+            try:
+                patched = choice.apply(patched)
+            except WordError as error:
+                raise ScenarioError([_no_place(name, choice, labels, error)]) from None
         yield Variant(labels, patched)
+
+
+def _no_place(name: str, choice: Choice, labels: Mapping[str, str], error: WordError) -> Finding:
+    """A value that could be set in the file alone, but not after the axes before it."""
+    before = itertools.takewhile(lambda axis: axis != name, labels)
+    after = ", ".join(f"`{axis}: {labels[axis]}`" for axis in before)
+    return _refused(name, choice.patches[0][1], f"{error.message} after {after}", error.hint).finding
 
 
 def _axis(name: str, values: Node, tree: Node) -> Axis:

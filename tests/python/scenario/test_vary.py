@@ -218,6 +218,11 @@ def test_repetitions_share_their_seed_over_all_configurations(runs: Any) -> None
             "  hint: it has no key `x`; set the whole value",
         ),
         (
+            "vary:\n  cc: [cubic]\n  cc.hystart: [0]",
+            "access21.yaml:12: vary.cc.hystart: `cc` is not a mapping after `cc: cubic`\n"
+            "  hint: it has no key `hystart`; set the whole value",
+        ),
+        (
             "vary:\n  cc: [cubic,\n       cubci]",
             "access21.yaml:12: cc: `cubci` is not a congestion control\n  hint: did you mean `cubic`?",
         ),

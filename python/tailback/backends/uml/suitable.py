@@ -100,7 +100,7 @@ def _cells(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
 
 
 OF_MAC80211 = ("limit", "memory_limit", "airtime", "airtime_low", "airtime_device", "airtime_step")
-"""Options of a driver that are constants of mac80211 on a kernel: `kernel: mine` may have others."""
+"""Options of a driver that the guest leaves as mac80211 has them: `kernel: mine` may have others."""
 
 NOT_IN_THE_AIR = ("rx_quiet", "rx_longest")
 """Options of a driver that the process with the air does not have: there they are 0."""
