@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -175,6 +175,13 @@ duration: 5s
 """
 
 
+class WithToy(CoreRegistry):
+    """The registry of a core that has the toy, too."""
+
+    def resolved_qdisc(self, kind: str, given: Mapping[str, int], mtu: int) -> dict[str, int]:
+        return dict(given) if kind == TOY_ROW["name"] else super().resolved_qdisc(kind, given, mtu)
+
+
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CoreRegistry:
     """Adds the toy by its two files and its rows; returns the registry with its row of Rust."""
@@ -185,7 +192,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CoreRegistry:
     monkeypatch.setitem(qdiscs.KINDS, "toy", import_module("tailback.qdiscs.toy").ROW)
     found = (*registry.core_rows(), *rows([TOY_ROW]))
     monkeypatch.setattr(registry, "core_rows", lambda: found)
-    algorithms = CoreRegistry()
+    algorithms = WithToy()
     algorithms.__dict__["qdiscs"] = found
     return algorithms
 
