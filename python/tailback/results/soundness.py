@@ -57,7 +57,7 @@ def read(folder: Path, depth: Depth) -> Read:
 def check_content(folder: Path, manifest: Mapping[str, Any], name: str, content: bytes) -> None:
     """Raises `RunDamaged` if the content of the file `name` has changed since it was written."""
     note = manifest.get("files", {}).get(name)
-    if note is not None and (len(content), zlib.crc32(content)) != (note["bytes"], note["crc32"]):
+    if note is not None and (len(content), zlib.crc32(content)) != (note.get("bytes"), note.get("crc32")):
         raise RunDamaged(folder, f"`{name}` has changed since it was written")
 
 
