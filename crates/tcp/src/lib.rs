@@ -39,6 +39,7 @@ mod rate_sample;
 mod reassembly;
 mod receive_window;
 mod receiver;
+mod receiver_rtt;
 mod recovery;
 mod rtt;
 mod sack;

@@ -13,11 +13,10 @@
 use tailback_packet::{Segment, SegmentFlags, Timestamp};
 use tailback_units::{SimTime, Span};
 
-use crate::clock::{TIMESTAMP_CLOCK, timestamp};
 use crate::config::{Arrival, INITIAL_WINDOW, TIMESTAMP_OPTION, WindowShrinking};
 use crate::config::{Settings, SocketOptions};
-use crate::one_word::OneWord;
-use crate::stack::{PushedSegment, ReceiveCharge, ReceiveRatio, SameTickEcho};
+use crate::receiver_rtt::ReceiverRtt;
+use crate::stack::{PushedSegment, ReceiveCharge, ReceiveRatio};
 
 /// Ratio of payload to memory assumed at the start. [linux-6.12 tcp.h TCP_DEFAULT_SCALING_RATIO]
 const RATIO_DEFAULT: u32 = 128;
@@ -40,7 +39,6 @@ pub(crate) struct ReceiveWindow {
     receive_ratio: ReceiveRatio,
     charge: ReceiveCharge,
     pushed_segment: PushedSegment,
-    same_tick_echo: SameTickEcho,
     /// Payload bytes of a full segment.
     advmss: u32,
     /// Memory of a received segment in addition to its payload.
@@ -136,15 +134,6 @@ impl Room {
     }
 }
 
-/// RTT estimated by the receiver, in µs times eight. [linux-6.12 tcp.h rcv_rtt_est]
-#[derive(Debug, Default)]
-struct ReceiverRtt {
-    us8: u32,
-    seq: u64,
-    time: OneWord<SimTime>,
-    last_echo: Timestamp,
-}
-
 /// Minimum shift of the window field with which a window of `max` can be advertised. [rfc7323 §2.3]
 fn scale(max: u64) -> u32 {
     max.max(1).ilog2().saturating_sub(15).min(14)
@@ -165,7 +154,6 @@ impl ReceiveWindow {
             receive_ratio: settings.stack.receive_ratio,
             charge: settings.stack.receive_charge,
             pushed_segment: settings.stack.pushed_segment,
-            same_tick_echo: settings.stack.same_tick_echo,
             advmss: mss,
             head: settings.stack.skb_overhead,
             rcv_mss: RCV_MSS_DEFAULT.min(mss),
@@ -184,7 +172,7 @@ impl ReceiveWindow {
             copied_seq: 0,
             scale: scale(max_advertised),
             space: Space::default(),
-            rtt: ReceiverRtt::default(),
+            rtt: ReceiverRtt::new(settings.stack.same_tick_echo),
             cached: Cached::NOTHING,
         }
     }
@@ -283,7 +271,7 @@ impl ReceiveWindow {
     }
 
     pub(crate) fn rtt_us8(&self) -> u32 {
-        self.rtt.us8
+        self.rtt.us8()
     }
 
     pub(crate) fn unread(&self, rcv_nxt: u64) -> u64 {
@@ -397,52 +385,25 @@ impl ReceiveWindow {
     }
 
     /// An echo that the segment before had, perhaps one without data, is no sample for the next.
-    /// [linux-6.12 tcp_input.c tcp_rcv_established]
     #[inline(always)]
     pub(crate) fn know_echo(&mut self, echo: Timestamp) {
-        self.rtt.last_echo = echo;
+        self.rtt.know_echo(echo);
     }
 
-    /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure_ts, tcp_rtt_tsopt_us]
+    /// Measures the RTT by the timestamp that a segment echoes.
     #[inline(always)]
     pub(crate) fn rtt_by_timestamp(&mut self, segment: &Segment, now: SimTime) {
-        if segment.tsecr == self.rtt.last_echo {
-            return;
+        if self.rtt.by_timestamp(segment, self.rcv_mss, now) {
+            self.renew_round();
         }
-        let Some(echo) = segment.tsecr.time() else { return };
-        self.rtt.last_echo = segment.tsecr;
-        if segment.length < self.rcv_mss {
-            return;
-        }
-        let sample = match timestamp(now).since(echo) {
-            Span::ZERO if self.same_tick_echo == SameTickEcho::NoSample => return,
-            ticks => ticks.max(TIMESTAMP_CLOCK).as_micros() as u32,
-        };
-        self.rtt.us8 = match self.rtt.us8 {
-            0 => sample << 3,
-            old if sample << 3 < old => sample << 3,
-            old => old - (old >> 3) + sample,
-        };
-        self.renew_round();
     }
 
-    /// The time for one window is at least an RTT, so it can only lower the estimate.
-    /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure]
+    /// Measures the RTT by the time that one window takes.
     #[inline(always)]
     pub(crate) fn rtt_by_window(&mut self, rcv_nxt: u64, now: SimTime) {
-        if let Some(start) = self.rtt.time.get() {
-            if rcv_nxt < self.rtt.seq {
-                return;
-            }
-            let sample = (now.as_micros() - start.as_micros()).max(1).min(u64::from(u32::MAX >> 3)) as u32;
-            self.rtt.us8 = match self.rtt.us8 {
-                0 => sample << 3,
-                old => old.min(sample << 3),
-            };
+        if self.rtt.by_window(rcv_nxt, self.rcv_wnd, now) {
+            self.renew_round();
         }
-        self.rtt.seq = rcv_nxt + self.rcv_wnd;
-        self.rtt.time = OneWord::some(now);
-        self.renew_round();
     }
 
     /// The application read the `bytes` of one skb.
@@ -455,8 +416,8 @@ impl ReceiveWindow {
     /// The round trip began at another time, or takes another time. In whole microseconds it may be over one earlier.
     #[inline(always)]
     fn renew_round(&mut self) {
-        let round_trip = Span::from_micros(u64::from(self.rtt.us8 >> 3).saturating_sub(1));
-        self.space.until = if self.rtt.us8 == 0 { SimTime::NEVER } else { self.space.time + round_trip };
+        let round_trip = Span::from_micros(u64::from(self.rtt.us8() >> 3).saturating_sub(1));
+        self.space.until = if self.rtt.us8() == 0 { SimTime::NEVER } else { self.space.time + round_trip };
     }
 
     /// Dynamic right-sizing, once per round trip. [linux-6.12 tcp_input.c tcp_rcv_space_adjust]
@@ -471,7 +432,7 @@ impl ReceiveWindow {
 
     fn round_is_over(&self, now: SimTime) -> bool {
         let passed = now.as_micros() - self.space.time.as_micros();
-        self.rtt.us8 != 0 && passed >= u64::from(self.rtt.us8 >> 3)
+        self.rtt.us8() != 0 && passed >= u64::from(self.rtt.us8() >> 3)
     }
 
     #[inline(never)]
@@ -645,15 +606,10 @@ mod tests {
     use tailback_packet::SackBlocks;
 
     use super::*;
-    use crate::stack::{LINUX_5_10, LINUX_6_12};
 
     const MSS: u32 = 1448;
 
-    fn at(millis: u64) -> SimTime {
-        SimTime::from_nanos(millis * 1_000_000)
-    }
-
-    fn data(tsecr: SimTime) -> Segment {
+    fn data() -> Segment {
         Segment {
             seq: 1,
             length: MSS,
@@ -661,20 +617,10 @@ mod tests {
             window: 65_160,
             flags: SegmentFlags::ACK,
             mss: 1460,
-            tsval: Timestamp::at(tsecr),
-            tsecr: Timestamp::at(tsecr),
+            tsval: Timestamp::NONE,
+            tsecr: Timestamp::NONE,
             sack: SackBlocks::NONE,
         }
-    }
-
-    /// RTT in µs after data that arrives at given times and echoes timestamps of given times.
-    fn rtt_us(stack: crate::Stack, echoes: &[(u64, u64)]) -> u32 {
-        let mut window =
-            ReceiveWindow::new(&Settings { stack, ..Settings::default() }, &SocketOptions::default());
-        for &(now, echo) in echoes {
-            window.rtt_by_timestamp(&data(at(echo)), at(now));
-        }
-        window.rtt_us8() >> 3
     }
 
     #[test]
@@ -682,38 +628,11 @@ mod tests {
         let settings = Settings::default();
         let mut window = ReceiveWindow::new(&settings, &SocketOptions::default());
         window.agree(1448, true);
-        let train = Segment { length: 7240, mss: 1448, ..data(SimTime::ZERO) };
+        let train = Segment { length: 7240, mss: 1448, ..data() };
         window.measure_mss(&train, 7240 + 960);
         window.ssthresh = window.usable(window.tcp_rmem_max) / 2 + 1;
         (window.rcvbuf, window.clamp) = (u64::MAX >> 16, u64::MAX >> 16);
         assert!(!window.grow(1448, 1448 + 960, Counted::All));
         assert!(window.grow(1448, 1448 + 960, Counted::WithoutHead));
-    }
-
-    #[test]
-    fn an_echo_within_its_tick_gives_no_sample_in_6_12_and_one_tick_in_older_stacks() {
-        assert_eq!(rtt_us(LINUX_6_12, &[(40, 40)]), 0);
-        assert_eq!(rtt_us(LINUX_5_10, &[(40, 40)]), 1_000);
-    }
-
-    #[test]
-    fn the_echo_of_the_handshake_is_a_sample_like_any_other() {
-        assert_eq!(rtt_us(LINUX_6_12, &[(41, 40)]), 1_000);
-        assert_eq!(rtt_us(LINUX_6_12, &[(41, 40), (47, 41)]), 1_625);
-    }
-
-    #[test]
-    fn an_echo_that_an_ack_had_before_is_no_sample() {
-        let mut window = ReceiveWindow::new(&Settings::default(), &SocketOptions::default());
-        window.know_echo(Timestamp::at(at(40)));
-        window.rtt_by_timestamp(&data(at(40)), at(45));
-        assert_eq!(window.rtt_us8(), 0);
-        window.rtt_by_timestamp(&data(at(44)), at(50));
-        assert_eq!(window.rtt_us8() >> 3, 6_000);
-    }
-
-    #[test]
-    fn a_repeated_echo_is_measured_once() {
-        assert_eq!(rtt_us(LINUX_6_12, &[(41, 40), (60, 40)]), 1_000);
     }
 }
