@@ -42,19 +42,19 @@ def bare_numbers(text: str, rows: Sequence[Row]) -> Iterator[BareNumber]:
         for stage in line.split("|"):
             first, *words = stage.split() or [""]
             if first == "class" and root is not None:
-                yield from _of_stage(words, Table(root.name, root.classes or (), qdiscs.of(root.name).grammar))
+                yield from _in_stage(words, Table(root.name, root.classes or (), qdiscs.of(root.name).grammar))
             row = next((row for word in (first, *words) for row in rows if row.name == word), None)
             if row is not None and first not in ("class", "filter"):
                 root = root or row
-                yield from _of_stage(words, Table(row.name, row.parameters, qdiscs.of(row.name).grammar))
+                yield from _in_stage(words, Table(row.name, row.parameters, qdiscs.of(row.name).grammar))
 
 
-def _of_stage(words: Sequence[str], table: Table) -> Iterator[BareNumber]:
+def _in_stage(words: Sequence[str], table: Table) -> Iterator[BareNumber]:
     expected: Sequence[str] = ()
     for word in words:
         keyword = _values_after(word, table)
         if not keyword and expected:
-            yield from _of_value(table.require(expected[0]), word, table)
+            yield from _as_value(table.require(expected[0]), word, table)
         expected = keyword or expected[1:]
 
 
@@ -67,7 +67,7 @@ def _values_after(word: str, table: Table) -> Sequence[str]:
     return (parameter.name,) if parameter is not None else ()
 
 
-def _of_value(parameter: Parameter, word: str, table: Table) -> Iterator[BareNumber]:
+def _as_value(parameter: Parameter, word: str, table: Table) -> Iterator[BareNumber]:
     if parameter.unit not in BASE_UNITS or not tc.decimal(word):
         return
     base = "nanoseconds" if table.option(parameter.name).notation == "nanoseconds" else BASE_UNITS[parameter.unit]

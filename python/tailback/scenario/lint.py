@@ -54,9 +54,9 @@ LONG_SKB_NS = 5 * 10**6
 #: A rate in bytes per second.
 BYTES = re.compile(r"(?<![\w.])(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<prefix>[kmgKMG])[bB]ps\b")
 
-#: A queue of this share of the bandwidth-delay product is as good as the product: whoever computes it in packets of
-#: 1500 bytes, or rounds, means the product.
-NEARLY_PRODUCT_PERCENT = 95
+#: A queue of this share of the bandwidth-delay product (BDP) counts as one BDP: a limit that was computed in packets of
+#: 1500 bytes, or rounded, is a little smaller.
+NEARLY_BDP_PERCENT = 95
 
 #: The controls that turn ECN on by themselves, because marks are what they answer. [linux-6.12 TCP_CONG_NEEDS_ECN]
 NEED_MARKS = ("dctcp",)
@@ -322,7 +322,7 @@ def _short_queue(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
     if rate is None or capacity is None or not limited:
         return
     product = rate * max(case.round_trip(flow) for flow in limited) // (8 * 10**9)
-    if case.frame(device) <= capacity < product * NEARLY_PRODUCT_PERCENT // 100:
+    if case.frame(device) <= capacity < product * NEARLY_BDP_PERCENT // 100:
         kind = _leaf(root).kind
         text = f"`{kind}` holds {size_word(capacity)}, less than the bandwidth-delay product of {size_word(product)}"
         remedy = f"give it at least {-(-product // case.frame(device))} packets, or expect idle time after each loss"
