@@ -229,7 +229,7 @@ DRAWINGS: Mapping[str, tuple[Drawing, ...]] = {
         Drawing("11", ("pacing",), "ath9k, TSQ 4 ms, pacing 1p to 3p", along("pacing", tsq="4ms")),
         Drawing("12", ("cwnd",), "ath9k, congestion windows", plotted("cwnd", pacing="1p")),
         Drawing("14", ("ath10k-pacing",), "ath10k, TSQ 8 ms, pacing 1p to 3p", along("pacing")),
-        Drawing("15", ("rrul",), "RRUL above ath9k, TSQ 1 and 32 ms", Bars("cc", UP_AND_DOWN, "tsq")),
+        Drawing("15", ("rrul",), "RRUL above ath9k, TSQ 1 and 32 ms", Bars("cc", UP_AND_DOWN, "station_tsq")),
     ),
     "teacup14": (*of_teacup("newreno", "2 3 4 5 6 7"), *of_teacup("cubic", "8 9 11 12 13 14"), DEEP_FIFO),
 }

@@ -215,27 +215,27 @@ def drivers(ath9k: Results, ath10k: Results) -> Iterator[Sample]:
 
 def unfair_under_rrul(results: Results) -> Iterator[Sample]:
     names = ["cubic", "reno", "highspeed", "yeah", "bbr", "bbr2", "nv"]
-    yield from each("down : up", results, places("cc", " ".join(names), tsq=STANDARD), down_over_up)
+    yield from each("down : up", results, places("cc", " ".join(names), station_tsq=STANDARD), down_over_up)
     for name in names[:-1]:
-        pair = ({"cc": name, "tsq": STANDARD}, {"cc": "nv", "tsq": STANDARD})
+        pair = ({"cc": name, "station_tsq": STANDARD}, {"cc": "nv", "station_tsq": STANDARD})
         yield Sample("down : up, over that of nv", name, compared(results, pair, ratio(down_over_up)))
     pairs = [("cubic", "reno"), ("cubic", "highspeed")]
     pairs += [(one, other) for one in ("reno", "highspeed") for other in ("yeah", "bbr", "bbr2")]
     pairs += [(name, "nv") for name in ("yeah", "bbr", "bbr2")]
     for one, other in pairs:
-        pair = ({"cc": one, "tsq": STANDARD}, {"cc": other, "tsq": STANDARD})
+        pair = ({"cc": one, "station_tsq": STANDARD}, {"cc": other, "station_tsq": STANDARD})
         yield Sample("ping ratio", f"{one} : {other}", compared(results, pair, ratio(ping_ms)))
 
 
 def fairer_with_more(results: Results) -> Iterator[Sample]:
     names = ["cubic", "reno", "highspeed", "yeah", "bbr", "bbr2", "nv"]
     for name in names:
-        pair = ({"cc": name, "tsq": "32ms"}, {"cc": name, "tsq": STANDARD})
+        pair = ({"cc": name, "station_tsq": "32ms"}, {"cc": name, "station_tsq": STANDARD})
         yield Sample("down : up, 32 : 1 ms", name, compared(results, pair, ratio(down_over_up)))
-    yield Sample("gap between directions, nv", "nv", values(results, {"cc": "nv", "tsq": "32ms"}, gap_mbps))
+    yield Sample("gap between directions, nv", "nv", values(results, {"cc": "nv", "station_tsq": "32ms"}, gap_mbps))
     for name in names[:-1]:
         if name != "bbr":
-            pair = ({"cc": "bbr", "tsq": "32ms"}, {"cc": name, "tsq": "32ms"})
+            pair = ({"cc": "bbr", "station_tsq": "32ms"}, {"cc": name, "station_tsq": "32ms"})
             yield Sample("gap of bbr minus that of another", name, compared(results, pair, difference(gap_mbps)))
 
 
