@@ -17,7 +17,7 @@ from tailback.papers.claims import Condition, papers
 from tailback.papers.page import draw, in_order
 from tailback.papers.reproduction import Reproduction, Wanted, reproduce
 from tailback.papers.scorecard import Row, Value, held, in_one_line
-from tailback.papers.search import Chosen, Search, every, search
+from tailback.papers.search import Chosen, Search, deciding, every, judging, search
 from tailback.results.durable import make_folder, write_file
 from tailback.sweep import Silent
 
@@ -65,17 +65,19 @@ def pictures(found: Reproduction) -> Iterator[tuple[str, bytes]]:
 def page(found: Sequence[Reproduction], searched: Mapping[str, Search]) -> str:
     """The text of the page."""
     chapters = [part for one in found for part in chapter(one, searched.get(one.paper.paper))]
-    return TEXT.substitute(overview="\n".join(overview(found)), chapters="\n".join(chapters))
+    return TEXT.substitute(overview="\n".join(overview(found, searched)), chapters="\n".join(chapters))
 
 
-def overview(found: Sequence[Reproduction]) -> Iterator[str]:
-    """The papers with the number of claims that hold, and those that do not."""
+def overview(found: Sequence[Reproduction], searched: Mapping[str, Search]) -> Iterator[str]:
+    """The papers with the number of claims that hold, also by their part in a search, and the claims that do not hold."""
     rows = [row for one in found for row in one.rows]
-    yield "| paper | claims that hold | those that do not |\n|---|---|---|"
+    yield "| paper | claims that hold | of the chosen | of the others | those that do not hold |\n|---|---|---|---|---|"
     for one in found:
         name = one.paper.paper
-        others = ", ".join(short(row) for row in one.rows if row.status != "pass") or "none"
-        yield f"| [{name}](#{name}): *{one.paper.title}* | {held(one.rows)} of {len(one.rows)} | {others} |"
+        halves = [deciding(one.rows), judging(one.rows)] if name in searched else []
+        shares = [f"{held(part)} of {len(part)}" for part in (one.rows, *halves)] + ["–"] * (2 - len(halves))
+        misses = ", ".join(short(row) for row in one.rows if row.status != "pass") or "none"
+        yield f"| [{name}](#{name}): *{one.paper.title}* | {' | '.join(shares)} | {misses} |"
     yield f"\n{held(rows)} of {len(rows)} claims hold in all. {repetitions(rows)}\n"
 
 

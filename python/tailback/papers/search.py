@@ -57,12 +57,12 @@ class Tried:
     @property
     def chosen(self) -> Sequence[Row]:
         """The claims that decide."""
-        return self.rows[::2]
+        return deciding(self.rows)
 
     @property
     def others(self) -> Sequence[Row]:
         """The claims that judge the decision."""
-        return self.rows[1::2]
+        return judging(self.rows)
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,16 @@ class Search:
         close.sort(key=lambda one: (one.candidate == self.best, _rank(one)), reverse=True)
         plain = min(self.tried, key=lambda one: one.candidate.departures)
         return close if plain in close else [*close, plain]
+
+
+def deciding(rows: Sequence[Row]) -> Sequence[Row]:
+    """The claims of a paper that decide which conditions are inferred: every second one, from the first on."""
+    return rows[::2]
+
+
+def judging(rows: Sequence[Row]) -> Sequence[Row]:
+    """The claims of a paper that have no part in that."""
+    return rows[1::2]
 
 
 def _rank(one: Tried) -> tuple[int, int]:
