@@ -69,7 +69,7 @@ def page(found: Sequence[Reproduction], searched: Mapping[str, Search]) -> str:
 
 
 def overview(found: Sequence[Reproduction], searched: Mapping[str, Search]) -> Iterator[str]:
-    """The papers with the number of claims that hold, also by their part in a search, and the claims that do not hold."""
+    """The papers with the number of claims that hold, of all and by their part in a search, and those that do not."""
     rows = [row for one in found for row in one.rows]
     yield "| paper | claims that hold | of the chosen | of the others | those that do not hold |\n|---|---|---|---|---|"
     for one in found:

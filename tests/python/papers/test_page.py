@@ -12,6 +12,7 @@ from tailback.papers import Reproduction, document, in_full, in_one_line, load_p
 from tailback.papers.document import claims, condition, overview, page, write_pages
 from tailback.papers.drawing import Drawing, Scatter
 from tailback.papers.figures import DRAWINGS
+from tailback.papers.search import Search
 from tailback.results import Results
 
 WLAN18 = load_paper("wlan18")
@@ -106,10 +107,16 @@ def test_a_claim_without_results_is_not_measured() -> None:
 
 
 def test_the_overview_names_the_claims_that_do_not_hold(found: Held) -> None:
-    (line,) = [one for one in overview([found]) if one.startswith("| [")]
+    (line,) = [one for one in overview([found], {}) if one.startswith("| [")]
     passed, missed = ([row for row in found.rows if (row.status == "pass") is good] for good in (True, False))
-    assert f"| {len(passed)} of 3 | " in line
+    assert f"| {len(passed)} of 3 | – | – | " in line
     assert all(f"`{row.claim.id.removeprefix('wlan18-')}`" in line for row in missed)
+
+
+def test_after_a_search_the_overview_counts_the_claims_that_decided_and_the_others(found: Held) -> None:
+    (line,) = [one for one in overview([found], {"wlan18": Search(WLAN18, [])}) if one.startswith("| [")]
+    assert [row.status for row in found.rows] == ["pass", "fail", "fail"]
+    assert "| 1 of 3 | 1 of 2 | 0 of 1 | " in line
 
 
 def test_an_inferred_condition_says_what_was_chosen() -> None:
