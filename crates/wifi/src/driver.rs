@@ -119,6 +119,17 @@ pub enum RateControlIn {
     Firmware,
 }
 
+/// How CoDel in mac80211's queues treats a station with little expected throughput.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SlowStations {
+    /// As any other: since Linux 6.16, and in the stable series of 6.12 since 6.12.35. [linux-6.12
+    /// net/mac80211/tx.c ieee80211_txq_setup_flows]
+    AsOthers,
+    /// With a longer target and interval, and without ECN: from Linux 4.13 on. [linux-6.6 net/mac80211/sta_info.c
+    /// sta_update_codel_params]
+    Spared,
+}
+
 /// The queues in the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Above {
@@ -160,6 +171,8 @@ pub struct Profile {
     pub rx_longest: Span,
     /// How mac80211 above it reads code points.
     pub code_points: CodePoints,
+    /// How CoDel of mac80211 above it treats slow stations.
+    pub slow_stations: SlowStations,
 }
 
 /// Airtime of transmissions to a station and from it is charged to it. [linux-6.12 ieee80211_i.h]
@@ -198,6 +211,7 @@ const ATH9K: Profile = Profile {
     rx_quiet: Span::ZERO,
     rx_longest: RX_LONGEST,
     code_points: CodePoints::ByUse,
+    slow_stations: SlowStations::AsOthers,
 };
 
 const ATH9K_HTC: Profile = Profile {
@@ -346,6 +360,12 @@ impl Profile {
     /// As before Linux 6.8: three bits of a code point choose the access category.
     pub fn before_uses_of_code_points(mut self) -> Profile {
         self.code_points = CodePoints::ByClass;
+        self
+    }
+
+    /// As from Linux 4.13 to 6.12.34: CoDel spares slow stations.
+    pub fn sparing_slow_stations(mut self) -> Profile {
+        self.slow_stations = SlowStations::Spared;
         self
     }
 

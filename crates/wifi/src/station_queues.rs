@@ -5,10 +5,11 @@
 //! dequeue:  DRR++ with quantum 300 among the flows of that queue, CoDel on the one served
 //! over 8192 packets or the memory limit: half the packets of the longest flow of the radio are dropped, at most 32
 //! ```
-//! CoDel: target 20 ms, interval 100 ms, ECN on; for a station with an expected throughput below 6 Mbit/s times the
-//! number of stations 50 ms, 300 ms, ECN off. CoDel does not drop the last packet of a flow.
-//! [linux-6.12 net/mac80211/tx.c ieee80211_txq_enqueue, sta_info.c sta_update_codel_params, include/net/fq_impl.h] The
-//! law and the round robin are those of the qdiscs. Deviation: the lengths counted are those of Ethernet frames.
+//! CoDel: target 20 ms, interval 100 ms, ECN on. From Linux 4.13 to 6.12.34, where rate control of the host expects of a
+//! station less than 6 Mbit/s times the number of stations: 50 ms, 300 ms, ECN off. CoDel does not drop the last packet
+//! of a flow. [linux-6.12 net/mac80211/tx.c ieee80211_txq_enqueue, include/net/fq_impl.h; linux-6.6
+//! net/mac80211/sta_info.c sta_update_codel_params] The law and the round robin are those of the qdiscs. Deviation: the
+//! lengths counted are those of Ethernet frames.
 
 use std::ops::ControlFlow;
 

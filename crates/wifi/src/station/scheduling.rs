@@ -18,7 +18,7 @@ use crate::StationId;
 use crate::aggregate::{Aggregate, Builder, ClosedBy, Limits};
 use crate::block_ack::Originator;
 use crate::contend::AccessCategory;
-use crate::driver::{AirtimeLimits, Amsdu, Below, RateControlIn};
+use crate::driver::{AirtimeLimits, Amsdu, Below, RateControlIn, SlowStations};
 use crate::expected_airtime::{Expected, expected_airtime};
 use crate::frame::Mpdu;
 use crate::frame_source::{FrameSource, Room};
@@ -178,9 +178,10 @@ impl Station {
         self.source = Some(source);
     }
 
-    /// True if the host knows the expected throughput of a station from its rate control.
+    /// Tells CoDel how fast a station is, if it spares slow ones and rate control of the host knows.
     fn expect(&self, queues: &mut StationQueues, number: u16, to: StationId) {
-        if self.profile.rate_control == RateControlIn::Host
+        if self.profile.slow_stations == SlowStations::Spared
+            && self.profile.rate_control == RateControlIn::Host
             && let Some(link) = &self.links[to.index()]
         {
             queues.expect(number, link.rates.expected_throughput(), self.linked);

@@ -21,7 +21,10 @@ use crate::moderation::Moderation;
 use crate::radio::Radio;
 use crate::route::Routes;
 use crate::scenario::{self, Scenario};
-use crate::stacks::{STACKS_WITH_CODE_POINTS_BY_USE, STACKS_WITHOUT_AQL, STACKS_WITHOUT_AQL_OF_CATEGORIES};
+use crate::stacks::{
+    STACKS_THAT_SPARE_SLOW_STATIONS, STACKS_WITH_CODE_POINTS_BY_USE, STACKS_WITHOUT_AQL,
+    STACKS_WITHOUT_AQL_OF_CATEGORIES,
+};
 
 /// Between two beacons.
 const BEACON_INTERVAL_US: u64 = 102_400;
@@ -386,6 +389,9 @@ fn profile(driver: &scenario::Driver, path: &str, stack: &str) -> Result<Profile
     }
     if !STACKS_WITH_CODE_POINTS_BY_USE.contains(&stack) {
         profile = profile.before_uses_of_code_points();
+    }
+    if STACKS_THAT_SPARE_SLOW_STATIONS.contains(&stack) {
+        profile = profile.sparing_slow_stations();
     }
     let given = Parameters::new(driver.options.clone());
     profile.with(&given).map_err(|error| parameter_error(error, &format!("{path}.options")))
