@@ -1,7 +1,8 @@
 //! FIFO queues, one per flow, over one shared slab of packets.
 //!
-//! An empty queue takes 24 bytes. Slots come from a free list and return to it, so there is no allocation once the slab
-//! has grown to the largest backlog. The slot freed last is reused first, because it is likely to be cached.
+//! An empty queue takes 24 bytes beside what the discipline keeps of it. Slots come from a free list and return to it, so
+//! there is no allocation once the slab has grown to the largest backlog. The slot freed last is reused first, because it
+//! is likely to be cached.
 
 use std::ops::ControlFlow;
 
@@ -10,12 +11,13 @@ use tailback_units::SimTime;
 
 use crate::index_list::NONE;
 
-/// FIFO queues numbered from 0.
-pub struct FlowQueues {
+/// FIFO queues numbered from 0. A discipline may keep its state of a flow beside each: with thousands of flows a packet
+/// waits for memory, and both are in one line of the cache.
+pub struct FlowQueues<State = ()> {
     slots: Vec<Slot>,
     /// The first free slot.
     free: u32,
-    queues: Vec<FlowQueue>,
+    queues: Vec<FlowQueue<State>>,
 }
 
 /// A packet and the next slot of its queue; or nothing and the next free slot.
@@ -25,18 +27,46 @@ struct Slot {
 }
 
 #[derive(Clone, Copy)]
-struct FlowQueue {
+struct FlowQueue<State> {
     first: u32,
     last: u32,
     packets: u32,
     bytes: u64,
+    state: State,
 }
 
 impl FlowQueues {
-    /// `flows` empty queues.
+    /// `flows` empty queues, without a state.
     pub fn new(flows: u32) -> Self {
-        let empty = FlowQueue { first: NONE, last: NONE, packets: 0, bytes: 0 };
+        FlowQueues::with_state(flows, ())
+    }
+}
+
+impl<State: Copy> FlowQueues<State> {
+    /// Memory of a queue without its packets.
+    pub(crate) const BYTES_OF_EACH: usize = size_of::<FlowQueue<State>>();
+
+    /// `flows` empty queues in this state.
+    pub(crate) fn with_state(flows: u32, state: State) -> Self {
+        let empty = FlowQueue { first: NONE, last: NONE, packets: 0, bytes: 0, state };
         FlowQueues { slots: Vec::new(), free: NONE, queues: vec![empty; flows as usize] }
+    }
+
+    /// How many queues there are.
+    pub(crate) fn count(&self) -> u32 {
+        self.queues.len() as u32
+    }
+
+    /// The state of `flow`.
+    #[inline]
+    pub(crate) fn state(&self, flow: u32) -> &State {
+        &self.queues[flow as usize].state
+    }
+
+    /// The state of `flow`, to change it.
+    #[inline]
+    pub(crate) fn state_mut(&mut self, flow: u32) -> &mut State {
+        &mut self.queues[flow as usize].state
     }
 
     /// Appends to the queue of `flow`.

@@ -18,7 +18,7 @@ use crate::aqm::{Codel, CodelSettings, Verdict};
 use crate::flow_hash::FlowHash;
 use crate::flow_queues::FlowQueues;
 use crate::ledger::Ledger;
-use crate::round_robin::RoundRobin;
+use crate::round_robin::{RoundRobin, Turn, Turns};
 use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
@@ -122,17 +122,39 @@ struct OwnCounters {
 }
 
 struct FqCodel {
+    turns: RoundRobin<Queues>,
     packets: Packets,
-    laws: Vec<Codel>,
-    turns: RoundRobin,
     codel: CodelSettings,
     limits: Limits,
     hash: FlowHash,
 }
 
-/// The packets held, and the counts of them.
+/// The queues, with all that is known of each in one line of the processor's cache.
+type Queues = FlowQueues<Flow>;
+
+const _: () = assert!(Queues::BYTES_OF_EACH == 64);
+
+/// What there is of a flow beside its packets.
+#[derive(Clone, Copy)]
+struct Flow {
+    turn: Turn,
+    law: Codel,
+}
+
+impl Turns for Queues {
+    #[inline]
+    fn turn(&self, flow: u32) -> &Turn {
+        &self.state(flow).turn
+    }
+
+    #[inline]
+    fn turn_mut(&mut self, flow: u32) -> &mut Turn {
+        &mut self.state_mut(flow).turn
+    }
+}
+
+/// The counts of the packets held.
 struct Packets {
-    queues: FlowQueues,
     memory: u64,
     ledger: Ledger,
     own: OwnCounters,
@@ -144,16 +166,11 @@ fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterEr
 }
 
 fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
-    let flows = given.require("flows")? as u32;
+    let idle = Flow { turn: Turn::IDLE, law: Codel::default() };
+    let queues = FlowQueues::with_state(given.require("flows")? as u32, idle);
     Ok(Box::new(FqCodel {
-        packets: Packets {
-            queues: FlowQueues::new(flows),
-            memory: 0,
-            ledger: Ledger::default(),
-            own: OwnCounters::default(),
-        },
-        laws: vec![Codel::default(); flows as usize],
-        turns: RoundRobin::new(flows, given.require("quantum")? as u32),
+        turns: RoundRobin::over(queues, given.require("quantum")? as u32),
+        packets: Packets { memory: 0, ledger: Ledger::default(), own: OwnCounters::default() },
         codel: CodelSettings::from_parameters(given, device.mtu)?,
         limits: Limits {
             packets: given.require("limit")? as u32,
@@ -168,7 +185,7 @@ impl Qdisc for FqCodel {
     #[inline]
     fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         let flow = self.classify(&packet, context);
-        self.packets.take(flow, packet, context.now);
+        self.packets.take(self.turns.flows_mut(), flow, packet, context.now);
         self.packets.own.new_flows += u64::from(self.turns.join(flow));
         match self.exceeded() {
             Some(limit) if self.drop_from_fattest(limit, context) == Some(flow) => Enqueued::Congestion,
@@ -187,7 +204,7 @@ impl Qdisc for FqCodel {
         }
         debug_assert_eq!(
             self.backlog().packets as usize,
-            self.packets.queues.held(),
+            self.turns.flows().held(),
             "a packet is unaccounted for"
         );
         Dequeued::Empty
@@ -226,7 +243,7 @@ impl Qdisc for FqCodel {
 impl FqCodel {
     #[inline]
     fn classify(&mut self, packet: &Packet, context: &mut Context<'_>) -> u32 {
-        self.hash.queue_of(packet, self.laws.len() as u32, context)
+        self.hash.queue_of(packet, self.turns.flows().count(), context)
     }
 
     /// The limit that the last arrival exceeded.
@@ -241,16 +258,16 @@ impl FqCodel {
     /// Drops a batch; returns the queue that it was dropped from.
     #[cold]
     fn drop_from_fattest(&mut self, limit: DropReason, context: &mut Context<'_>) -> Option<u32> {
-        let held = &mut self.packets;
-        let victim = held.queues.fattest()?;
-        let half = held.queues.bytes(victim) / 2;
+        let (held, queues) = (&mut self.packets, self.turns.flows_mut());
+        let victim = queues.fattest()?;
+        let half = queues.bytes(victim) / 2;
         let (mut packets, mut bytes) = (0, 0);
         while packets == 0 || (packets < self.limits.drop_batch && bytes < half) {
-            let Some(length) = held.drop_head(victim, limit, context) else { break };
+            let Some(length) = held.drop_head(queues, victim, limit, context) else { break };
             packets += 1;
             bytes += u64::from(length);
         }
-        self.laws[victim as usize].count_drops(packets);
+        queues.state_mut(victim).law.count_drops(packets);
         held.own.overlimit_drops += u64::from(packets);
         if limit == DropReason::Overmemory {
             held.own.overmemory_drops += u64::from(packets);
@@ -261,34 +278,42 @@ impl FqCodel {
     /// The next packet of a queue that its law passes, and its frame length.
     #[inline]
     fn take_from(&mut self, flow: u32, context: &mut Context<'_>) -> Option<(Box<Packet>, u32)> {
-        let mut dequeue = self.laws[flow as usize].dequeue(&self.codel, context.now);
-        while let Some((packet, length)) = self.packets.pop(flow) {
-            match dequeue.judge(&self.packets.as_head(&packet, length)) {
-                Verdict::Drop => self.packets.drop(packet, DropReason::Aqm, context),
+        let (packets, queues) = (&mut self.packets, self.turns.flows_mut());
+        // A copy, because it lies among the queues.
+        let mut law = queues.state(flow).law;
+        let mut dequeue = law.dequeue(&self.codel, context.now);
+        let mut passed = None;
+        while let Some((packet, length)) = packets.pop(queues, flow) {
+            match dequeue.judge(&packets.as_head(&packet, length)) {
+                Verdict::Drop => packets.drop(packet, DropReason::Aqm, context),
                 verdict => {
                     let late = dequeue.is_above_ce_threshold();
-                    return Some((self.packets.release(packet, length, verdict, late), length));
+                    passed = Some((packets.release(packet, length, verdict, late), length));
+                    break;
                 }
             }
         }
-        dequeue.queue_is_empty();
-        None
+        if passed.is_none() {
+            dequeue.queue_is_empty();
+        }
+        queues.state_mut(flow).law = law;
+        passed
     }
 }
 
 impl Packets {
     #[inline]
-    fn take(&mut self, flow: u32, mut packet: Box<Packet>, now: SimTime) {
+    fn take(&mut self, queues: &mut Queues, flow: u32, mut packet: Box<Packet>, now: SimTime) {
         self.ledger.arrive(&packet);
         self.memory += u64::from(packet.truesize);
         packet.enqueued = now;
-        self.queues.push(flow, packet);
+        queues.push(flow, packet);
     }
 
     /// The oldest packet of a queue and its frame length. The ledger counts it until it is released or dropped.
     #[inline]
-    fn pop(&mut self, flow: u32) -> Option<(Box<Packet>, u32)> {
-        let (packet, length) = self.queues.pop_with_length(flow)?;
+    fn pop(&mut self, queues: &mut Queues, flow: u32) -> Option<(Box<Packet>, u32)> {
+        let (packet, length) = queues.pop_with_length(flow)?;
         self.memory -= u64::from(packet.truesize);
         Some((packet, length))
     }
@@ -320,8 +345,14 @@ impl Packets {
 
     /// Drops the oldest packet of a queue and says how long it was.
     #[cold]
-    fn drop_head(&mut self, flow: u32, reason: DropReason, context: &mut Context<'_>) -> Option<u32> {
-        let (packet, length) = self.pop(flow)?;
+    fn drop_head(
+        &mut self,
+        queues: &mut Queues,
+        flow: u32,
+        reason: DropReason,
+        context: &mut Context<'_>,
+    ) -> Option<u32> {
+        let (packet, length) = self.pop(queues, flow)?;
         self.drop(packet, reason, context);
         Some(length)
     }

@@ -12,48 +12,89 @@
 use crate::index_list::{IndexList, Links, NONE};
 
 /// The scheduler of numbered queues.
-pub struct RoundRobin {
+pub struct RoundRobin<T = Vec<Turn>> {
     quantum: i64,
-    turns: Vec<Turn>,
+    turns: T,
     new: IndexList,
     old: IndexList,
 }
 
+/// When a queue is served.
 #[derive(Clone, Copy)]
-struct Turn {
+pub struct Turn {
     deficit: i64,
     /// The queue behind it on its list.
     next: u32,
     listed: bool,
 }
 
-impl Links for Vec<Turn> {
+impl Turn {
+    /// That of a queue that is not busy.
+    pub(crate) const IDLE: Turn = Turn { deficit: 0, next: NONE, listed: false };
+}
+
+/// The turn of each queue, alone or beside what else is known of it.
+pub trait Turns {
+    /// That of `flow`.
+    fn turn(&self, flow: u32) -> &Turn;
+    /// That of `flow`, to change it.
+    fn turn_mut(&mut self, flow: u32) -> &mut Turn;
+}
+
+impl Turns for Vec<Turn> {
+    #[inline]
+    fn turn(&self, flow: u32) -> &Turn {
+        &self[flow as usize]
+    }
+
+    #[inline]
+    fn turn_mut(&mut self, flow: u32) -> &mut Turn {
+        &mut self[flow as usize]
+    }
+}
+
+impl<T: Turns> Links for T {
     #[inline]
     fn after(&self, index: u32) -> u32 {
-        self[index as usize].next
+        self.turn(index).next
     }
 
     #[inline]
     fn link(&mut self, index: u32, next: u32) {
-        self[index as usize].next = next;
+        self.turn_mut(index).next = next;
     }
 }
 
 impl RoundRobin {
     /// `flows` queues, none of them busy.
     pub fn new(flows: u32, quantum: u32) -> Self {
-        RoundRobin {
-            quantum: i64::from(quantum.max(1)),
-            turns: vec![Turn { deficit: 0, next: NONE, listed: false }; flows as usize],
-            new: IndexList::default(),
-            old: IndexList::default(),
-        }
+        RoundRobin::over(vec![Turn::IDLE; flows as usize], quantum)
+    }
+}
+
+impl<T: Turns> RoundRobin<T> {
+    /// The queues with these turns, none of them busy.
+    pub(crate) fn over(turns: T, quantum: u32) -> Self {
+        let quantum = i64::from(quantum.max(1));
+        RoundRobin { quantum, turns, new: IndexList::default(), old: IndexList::default() }
+    }
+
+    /// The turns, with what is beside them.
+    #[inline]
+    pub(crate) fn flows(&self) -> &T {
+        &self.turns
+    }
+
+    /// The turns, to change what is beside them.
+    #[inline]
+    pub(crate) fn flows_mut(&mut self) -> &mut T {
+        &mut self.turns
     }
 
     /// A packet arrived for `flow`; true if the flow is now on the list of new ones.
     #[inline]
     pub fn join(&mut self, flow: u32) -> bool {
-        let turn = &mut self.turns[flow as usize];
+        let turn = self.turns.turn_mut(flow);
         if turn.listed {
             return false;
         }
@@ -88,7 +129,7 @@ impl RoundRobin {
     /// The only flow has one turn after the other until it may send.
     #[inline]
     fn take_turns_alone(&mut self, flow: u32) {
-        let turn = &mut self.turns[flow as usize];
+        let turn = self.turns.turn_mut(flow);
         while turn.deficit <= 0 {
             turn.deficit += self.quantum;
         }
@@ -97,7 +138,7 @@ impl RoundRobin {
     /// The flow has something left of its quantum; if not, it gets another one for its next turn.
     #[inline]
     fn has_turn(&mut self, flow: u32) -> bool {
-        let turn = &mut self.turns[flow as usize];
+        let turn = self.turns.turn_mut(flow);
         let left = turn.deficit > 0;
         if !left {
             turn.deficit += self.quantum;
@@ -108,7 +149,7 @@ impl RoundRobin {
     /// `bytes` of `flow` were sent.
     #[inline]
     pub fn charge(&mut self, flow: u32, bytes: u32) {
-        self.turns[flow as usize].deficit -= i64::from(bytes);
+        self.turns.turn_mut(flow).deficit -= i64::from(bytes);
     }
 
     /// No flow but the one to serve is on a list.
@@ -125,7 +166,7 @@ impl RoundRobin {
     #[inline]
     pub fn charge_alone(&mut self, flow: u32, before: u64, last: u32) {
         debug_assert!(self.is_alone(), "another flow might have had the turn");
-        let turn = &mut self.turns[flow as usize];
+        let turn = self.turns.turn_mut(flow);
         turn.deficit -= before as i64;
         if turn.deficit <= 0 {
             // Quanta until it may send the last one.
@@ -146,7 +187,7 @@ impl RoundRobin {
         if stays {
             self.old.push_back(&mut self.turns, flow);
         } else {
-            self.turns[flow as usize].listed = false;
+            self.turns.turn_mut(flow).listed = false;
         }
         !stays
     }

@@ -95,8 +95,11 @@ impl Sender {
             // The blocks of an old ACK tag segments, but these never count as delivered.
             self.flow.delivered += u64::from(walk.delivered);
         }
-        self.refresh_flow();
-        if !old {
+        if old || !self.ignores_acks {
+            // Also for an old ACK, which may show losses: the control learns of them.
+            self.refresh_flow();
+        }
+        if !old && !self.ignores_acks {
             self.control.hooks_mut().in_ack_event(path, &self.flow, &mut self.window);
         }
         if nothing_outstanding && !old {

@@ -143,7 +143,7 @@ impl Display for TrafficPath {
 }
 
 impl Place {
-    /// The sockets of its only pair.
+    /// The sockets of its first pair, which is the only one of most.
     pub(crate) fn sockets(&self) -> [SocketId; 2] {
         [SocketId(self.first_socket), SocketId(self.first_socket + 1)]
     }

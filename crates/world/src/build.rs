@@ -112,7 +112,7 @@ impl<'a> Builder<'a> {
             schedule: Vec::new(),
             sockets: Sockets::with_room(sockets),
             conversations: Vec::with_capacity(scenario.traffic.len()),
-            planned: Vec::new(),
+            planned: Vec::with_capacity(scenario.traffic.len()),
             present: Vec::new(),
             streams: Streams::new(scenario.seed),
             growing: Vec::new(),
@@ -278,7 +278,13 @@ impl<'a> Builder<'a> {
         if planned.is_empty() {
             self.world.present.push(place.conversation);
         }
-        self.world.conversations.push(Conversation { name, application: Some(application), planned });
+        let first_pair = place.sockets();
+        self.world.conversations.push(Conversation {
+            name,
+            first_pair,
+            application: Some(application),
+            planned,
+        });
         Ok(())
     }
 
@@ -386,6 +392,8 @@ impl<'a> Builder<'a> {
 fn journal(scenario: &Scenario) -> Journal {
     let wifi = (!scenario.cells.is_empty()).then(Wifi::default);
     let mut record = Record { wifi, ..Record::default() };
+    // Nearly every conversation notes its start.
+    record.events.reserve(scenario.traffic.len());
     let hosts = scenario.hosts.iter().map(|host| record.names.give(&host.name)).collect();
     let packet_rows = scenario.record.events;
     Journal { record, packet_rows, hosts, devices: Vec::new(), sockets: Vec::new() }

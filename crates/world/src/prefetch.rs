@@ -12,13 +12,15 @@
 //! So each step has several arrivals of time, and none waits for the one before. The distances are those of the faster of two
 //! choices: with the 13th and the sixth packet to come, 10,000 flows took 3 % more time (docs/performance-steps.md).
 //!
+//! So is which conversations are sampled next at the end of an interval, when the sockets of all are looked at.
+//!
 //! Only the time that a run takes depends on this.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(unsafe_code, reason = "the instruction that prefetches takes an address")
 )]
 
-use tailback_packet::HostId;
+use tailback_packet::{HostId, SocketId};
 
 use crate::socket::{Sockets, Transport, for_tcp};
 use crate::wire::Wire;
@@ -36,17 +38,27 @@ pub(crate) fn prefetch_next(wire: &Wire, peer: HostId, sockets: &mut Sockets) {
 
 #[inline(never)]
 fn prefetch_packets_and_socket(wire: &Wire, peer: HostId, sockets: &mut Sockets) {
-    if let Some(slot) = wire.slot_of_next(8) {
-        prefetch(slot);
-    }
-    if let Some(packet) = wire.next(3) {
+    // Where fewer packets are on their way, little is.
+    let Some([next, fourth, ninth]) = wire.slots_of_next([0, 3, 8]) else { return };
+    prefetch(ninth);
+    if let Some(packet) = fourth.packet() {
         prefetch(packet);
     }
-    if let Some(packet) = wire.next(0)
+    if let Some(packet) = next.packet()
         && packet.destination == peer
     {
-        for_tcp!(&sockets.get_mut(packet.to).transport, socket => prefetch(&**socket), {});
+        prefetch_socket(sockets, packet.to);
     }
+}
+
+#[inline(always)]
+fn prefetch_socket(sockets: &mut Sockets, id: SocketId) {
+    for_tcp!(&sockets.get_mut(id).transport, socket => prefetch(&**socket), {});
+}
+
+/// A conversation with these sockets is sampled soon.
+pub(crate) fn prefetch_sampled(sockets: &mut Sockets, pair: [SocketId; 2]) {
+    pair.into_iter().for_each(|id| prefetch_socket(sockets, id));
 }
 
 /// Prefetches all cache lines of a value; on other processors than x86-64 nothing, since Rust offers no instruction for them.

@@ -7,7 +7,11 @@ use tailback_units::{Bytes, Rate, Segs, Span};
 
 use crate::Event;
 use crate::journal::ca_state_name;
+use crate::prefetch::prefetch_sampled;
 use crate::world::World;
+
+/// A conversation is sampled after so many others when its sockets are prefetched.
+const SAMPLED_SOON: usize = 2;
 
 impl World {
     /// The end of an interval: samples each application and each discipline.
@@ -37,6 +41,9 @@ impl World {
         self.present.sort();
         self.context.journal.record.tcp_info.reserve(self.present.len());
         for place in 0..self.present.len() {
+            if let Some(soon) = self.present.get(place + SAMPLED_SOON) {
+                prefetch_sampled(&mut self.sockets, self.conversations[soon.0 as usize].first_pair);
+            }
             self.call(self.present[place], |application, calls| application.sample(calls));
         }
         for device in 0..self.devices.len() {

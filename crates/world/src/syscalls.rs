@@ -14,6 +14,8 @@ use crate::{ConversationId, Event, TimerId};
 /// A conversation: its application, and its name in tables.
 pub(crate) struct Conversation {
     pub(crate) name: Name,
+    /// Its sockets; the first two if it has more.
+    pub(crate) first_pair: [SocketId; 2],
     /// `None` while it is being called, and after it is over.
     pub(crate) application: Option<Box<dyn Application>>,
     /// Connections whose sockets are made when it starts, by their place in [`World::planned`].

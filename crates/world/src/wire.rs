@@ -33,6 +33,14 @@ pub(crate) struct Slot {
     packet: Option<Box<Packet>>,
 }
 
+impl Slot {
+    /// `None` once it was taken.
+    #[inline]
+    pub(crate) fn packet(&self) -> Option<&Packet> {
+        self.packet.as_deref()
+    }
+}
+
 impl Wire {
     pub(crate) fn new(delay: Span) -> Self {
         let (next_departure, next_arrival) = (SimTime::NEVER, SimTime::NEVER);
@@ -192,16 +200,15 @@ impl Wire {
         packet
     }
 
-    /// A packet that has not arrived yet: the first is number 0. `None` if there are not so many.
+    /// The slots of packets that have not arrived yet, in ascending order: the first packet is number 0. `None` if there
+    /// are not so many.
     #[inline]
-    pub(crate) fn next(&self, number: usize) -> Option<&Packet> {
-        self.slot_of_next(number)?.packet.as_deref()
-    }
-
-    /// The slot of that packet.
-    #[inline]
-    pub(crate) fn slot_of_next(&self, number: usize) -> Option<&Slot> {
-        if number < self.packets() { Some(self.slot(self.first + number)) } else { None }
+    pub(crate) fn slots_of_next<const COUNT: usize>(
+        &self,
+        numbers: [usize; COUNT],
+    ) -> Option<[&Slot; COUNT]> {
+        let last = *numbers.last()?;
+        (last < self.packets()).then(|| numbers.map(|number| self.slot(self.first + number)))
     }
 
     /// Packets in the ring and on their way.
@@ -268,9 +275,9 @@ mod tests {
             wire.push_completed(Box::new(datagram(40 + number)), at(5));
         }
         assert_eq!(wire.take_first().unwrap().ip_length, 40);
-        assert_eq!(wire.next(0).unwrap().ip_length, 41);
-        assert_eq!(wire.next(3).unwrap().ip_length, 44);
-        assert!(wire.next(4).is_none());
+        let next = wire.slots_of_next([0, 3]).unwrap();
+        assert_eq!(next.map(|slot| slot.packet().unwrap().ip_length), [41, 44]);
+        assert!(wire.slots_of_next([0, 4]).is_none());
     }
 
     #[test]
