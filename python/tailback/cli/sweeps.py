@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from tailback.analysis import effects
+from tailback.analysis import effects, sentences
 from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import Column, Summary
 from tailback.analysis.registry import headline, headline_of
@@ -53,9 +53,9 @@ def _findings(rows: Sequence[tuple[Mapping[str, str], Summary]]) -> None:
         for axis, value in place.items():
             if value not in axes.setdefault(axis, []):
                 axes[axis].append(value)
-    sentences = effects.sentences(effects.findings(axes, rows))
-    if sentences:
-        emit("", *(Text(f"• {sentence}") for sentence in sentences))
+    said = sentences.lines(sentences.statements(effects.findings(axes, rows)))
+    if said:
+        emit("", *map(Text, said))
 
 
 def expectations(done: SweepResult) -> None:
