@@ -13,6 +13,7 @@ from tailback import _core
 from tailback.resolved import Scenario, ScenarioUnreadable, of_json
 from tailback.results import soundness, store, tables
 from tailback.results.errors import NotResults, RunDamaged
+from tailback.results.provenance import analysis_digest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -199,6 +200,19 @@ class Results(Tables):
     def head(self) -> Mapping[str, Any]:
         """The content of `experiment.json`: title, backend, settings, the list of runs. Empty for a single run."""
         return store.read_head(self.path) or {}
+
+    @property
+    def remark(self) -> str | None:
+        """That summaries are of another version of the analysis, and what to do about it; `None` if all are of this."""
+        old = sum(run.manifest.get("analysis") != analysis_digest() for run in self.runs)
+        if not old:
+            return None
+        whose = "the summary of a run is" if old == 1 else f"the summaries of {old} runs are"
+        return (
+            f"`{self.path}`: {whose} of another version of the analysis, whose numbers may be defined differently\n"
+            "  hint: give the command that made them again: `tailback run` makes summaries anew from the tables and runs "
+            "nothing"
+        )
 
     @property
     def configurations(self) -> list[tuple[dict[str, str], list[RunFolder]]]:
