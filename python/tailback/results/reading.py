@@ -210,8 +210,8 @@ class Results(Tables):
         whose = "the summary of a run is" if old == 1 else f"the summaries of {old} runs are"
         return (
             f"`{self.path}`: {whose} of another version of the analysis, whose numbers may be defined differently\n"
-            "  hint: give the command that made them again: `tailback run` makes summaries anew from the tables and runs "
-            "nothing"
+            "  hint: give the command that made them again: `tailback run` makes summaries anew from the tables, "
+            "and runs nothing"
         )
 
     @property
