@@ -64,7 +64,7 @@ def run(
     carried = sweep.run_experiment(experiment, request, sweep.Silent())
     if carried.failed:
         raise RunsFailed(carried)
-    return results.open_results(carried.folder)
+    return carried.results
 
 
 def open(path: Path | str) -> results.Results:

@@ -108,14 +108,12 @@ def _unsteady(done: SweepResult) -> None:
         )
 
 
-def qdiscs_at_end(found: Results, done: SweepResult) -> None:
+def qdiscs_at_end(found: Results) -> None:
     """Prints the disciplines at the end of each run."""
     from tailback.cli import qdiscs
 
-    of_these = {outcome.run.name for outcome in done.outcomes if outcome.status == "ok"}
     for run in found.runs:
-        if run.name in of_these:
-            line(f"\n# {run.name}\n{qdiscs.text(run.qdiscs)}")
+        line(f"\n# {run.name}\n{qdiscs.text(run.qdiscs)}")
 
 
 def failed(done: SweepResult) -> None:
@@ -165,15 +163,9 @@ def _totals(found: Preview) -> list[str]:
     return [runs + states, f"time: about {duration(found.seconds)}, {found.jobs} at a time, {BASES[found.basis]}"]
 
 
-def by_parts(found: Results, done: SweepResult, by: str) -> None:
+def by_parts(found: Results, by: str) -> None:
     """Prints a table with a row per configuration and part of its flows."""
-    names = {outcome.run.name for outcome in done.outcomes if outcome.status == "ok"}
-    rows = [
-        ({**run.axes, by: part}, summary)
-        for run in found.runs
-        if run.name in names
-        for part, summary in _parts(run, by)
-    ]
+    rows = [({**run.axes, by: part}, summary) for run in found.runs for part, summary in _parts(run, by)]
     if rows:
         emit(_fitting(means(rows, headline()), f"by {by}", headline()))
 

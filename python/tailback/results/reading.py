@@ -4,7 +4,7 @@ import difflib
 import functools
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -239,6 +239,15 @@ class Results(Tables):
         runs = [run for run in self.runs if all(run.labels[axis] in each for axis, each in wanted.items())]
         axes = {
             axis: [value for value in known if value in wanted.get(axis, known)] for axis, known in self.axes.items()
+        }
+        return Results(self.path, self.title, axes, runs, self.damaged)
+
+    def only(self, names: Collection[str]) -> "Results":
+        """The runs with these names, and the values of the axes that they have."""
+        runs = [run for run in self.runs if run.name in names]
+        axes = {
+            axis: [value for value in known if any(run.axes[axis] == value for run in runs)]
+            for axis, known in self.axes.items()
         }
         return Results(self.path, self.title, axes, runs, self.damaged)
 

@@ -10,7 +10,17 @@ from msgspec import Struct, field
 from tailback.analysis import Stopping
 from tailback.backends import Backend, open_backend
 from tailback.fitting import check_all, runs_at_once, within
-from tailback.results import ExperimentPlan, ReusableRuns, Store, claim, default_folder, neighbours, reusable_runs
+from tailback.results import (
+    ExperimentPlan,
+    Results,
+    ReusableRuns,
+    Store,
+    claim,
+    default_folder,
+    neighbours,
+    open_results,
+    reusable_runs,
+)
 from tailback.results.provenance import tailback_version
 from tailback.scenario import Experiment
 from tailback.sweep.expectations import Verdict, entry, expected, verdicts
@@ -63,6 +73,11 @@ class SweepResult(Struct, frozen=True):
     def reused(self) -> int:
         """Number of runs that were complete before."""
         return sum(outcome.reused for outcome in self.outcomes)
+
+    @property
+    def results(self) -> Results:
+        """The complete runs of this experiment, read from its folder, which may hold more of a larger grid."""
+        return open_results(self.folder).only({each.run.name for each in self.outcomes if each.status == "ok"})
 
     @property
     def analysed_again(self) -> int:

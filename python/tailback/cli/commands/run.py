@@ -135,7 +135,7 @@ def _beside_a_kernel(experiment: "Experiment", request: "Request", carried: "Swe
 
 def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "SweepResult":
     """Runs one experiment and prints its results, except for `--json`, which prints all experiments at the end."""
-    from tailback import results, sweep
+    from tailback import sweep
     from tailback.cli import garbage, progress, sweeps
 
     garbage.work_begins()
@@ -146,7 +146,7 @@ def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "Swe
     if not shown.as_json:
         sweeps.table(carried, experiment.title)
         if shown.by is not None:
-            sweeps.by_parts(results.open_results(carried.folder), carried, shown.by.value)
+            sweeps.by_parts(carried.results, shown.by.value)
         if beside is not None:
             # Imported here, because matplotlib comes with it.
             from tailback.cli import verdicts
@@ -154,6 +154,6 @@ def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "Swe
             verdicts.twin(beside)
         sweeps.expectations(carried)
         if shown.show_qdiscs:
-            sweeps.qdiscs_at_end(results.open_results(carried.folder), carried)
+            sweeps.qdiscs_at_end(carried.results)
     sweeps.failed(carried)
     return carried
