@@ -3,24 +3,14 @@
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
 from tailback.analysis import Stopping
 from tailback.backends import Backend, open_backend
 from tailback.fitting import check_all, runs_at_once, within
-from tailback.results import (
-    ExperimentPlan,
-    Results,
-    ReusableRuns,
-    Store,
-    claim,
-    default_folder,
-    neighbours,
-    open_results,
-    reusable_runs,
-)
+from tailback.results import ExperimentPlan, ReusableRuns, Store, claim, default_folder, neighbours, reusable_runs
 from tailback.results.provenance import tailback_version
 from tailback.scenario import Experiment
 from tailback.sweep.expectations import Verdict, entry, expected, verdicts
@@ -28,6 +18,9 @@ from tailback.sweep.local import Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of, stopping_of
 from tailback.sweep.preview import Preview, preview
 from tailback.sweep.work import Worker
+
+if TYPE_CHECKING:
+    from tailback.results import Results
 
 
 class Request(Struct, frozen=True):
@@ -75,8 +68,11 @@ class SweepResult(Struct, frozen=True):
         return sum(outcome.reused for outcome in self.outcomes)
 
     @property
-    def results(self) -> Results:
+    def results(self) -> "Results":
         """The complete runs of this experiment, read from its folder, which may hold more of a larger grid."""
+        # Imported here, because a sweep only writes results.
+        from tailback.results import open_results
+
         return open_results(self.folder).only({each.run.name for each in self.outcomes if each.status == "ok"})
 
     @property

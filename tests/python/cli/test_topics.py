@@ -65,6 +65,16 @@ def test_a_discipline_is_explained_by_its_name_alone_even_if_it_has_required_opt
     assert "as written" not in said
 
 
+@pytest.mark.parametrize(
+    ("name", "option", "without"),
+    [("iwlwifi", "airtime", "no AQL"), ("iwlwifi", "airtime_step", "no AQL"), ("fq", "ce_threshold", "none")],
+)
+def test_an_option_without_which_there_is_no_limit_says_so(name: str, option: str, without: str) -> None:
+    row = re.search(rf"^ {option} +(\S.*?)  ", in_process("explain", name).stdout, re.MULTILINE)
+    assert row is not None
+    assert row[1] == without
+
+
 def test_an_option_with_one_meaning_is_explained_once_with_all_that_have_it() -> None:
     said = in_process("explain", "airtime").stdout
     assert "ath10k, ath9k_htc_txq, mt76, iwlwifi: maximum airtime of the frames of one station" in said
