@@ -23,7 +23,8 @@ class Listed(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """[click Group.resolve_command] A name that is none is answered with those that are."""
-        known = self.list_commands(ctx)
+        # Not `list_commands`, which imports every command.
+        known = list(self.commands)
         if args[0] not in known and not args[0].startswith("-"):
             hint = f"{plain.meant(args[0], known)}it has {plain.listed(known)}"
             raise WrongInput(f"`{ctx.command_path}` has no command `{args[0]}`\n  hint: {hint}")
