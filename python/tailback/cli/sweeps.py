@@ -164,22 +164,23 @@ def _totals(found: Preview) -> list[str]:
 
 
 def by_parts(found: Results, by: str) -> None:
-    """Prints a table with a row per configuration and part of its flows."""
+    """Prints a table with a row per configuration and part of its traffic."""
+    from tailback.analysis.parts import AIRTIME
+
     rows = [({**run.axes, by: part}, summary) for run in found.runs for part, summary in _parts(run, by)]
+    columns = (*headline(), AIRTIME)
     if rows:
-        emit(_fitting(means(rows, headline()), f"by {by}", headline()))
+        emit(_fitting(means(rows, columns), f"by {by}", columns))
 
 
 def _parts(run: RunFolder, by: str) -> list[tuple[str, dict[str, Any]]]:
-    from tailback.analysis.parts import TABLES, measured, parts, summary_of
+    from tailback.analysis.parts import TABLES, measured, members, summary_of
 
     flows = list(run.summary.get("goodput_mbps", {}).get("flows", {}))
     tables = {name: run.table(name) for name in TABLES if run.has(name)}
     whole = measured(run.scenario, tables, Window(*run.window_ns), flows)
-    return [
-        (part, summary_of(members, run.summary, whole))
-        for part, members in parts(flows, run.manifest["measure"], by).items()
-    ]
+    found = members(run.scenario, flows, run.manifest["measure"], by)
+    return [(part, summary_of(theirs, run.summary, whole)) for part, theirs in found.items()]
 
 
 def _fitting(rows: Sequence[Configuration], title: str, offered: Sequence[Column]) -> Table:

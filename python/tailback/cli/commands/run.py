@@ -69,7 +69,8 @@ class Shown(Struct, frozen=True):
     by: Annotated[
         Part | None,
         typer.Option(
-            help="Also print a table with a row for each flow, direction or group (entry of `traffic`).",
+            help="Also print a table with a row for each flow and ping, direction, group (entry of `traffic`), host of "
+            "a user (above Wi-Fi: station), or ping.",
             show_default=False,
         ),
     ] = None
