@@ -11,7 +11,7 @@ import pytest
 from command import in_process
 from tailback import backends
 from tailback.algorithms import CoreRegistry
-from tailback.cli import completions, topics
+from tailback.cli import completions, glossary, topics
 from tailback.cli.catalogue import explained
 from tailback.scenario import flows, lint
 from tailback.scenario.lint import WARNINGS
@@ -46,6 +46,11 @@ def test_every_warning_is_explained() -> None:
 def test_every_preset_and_every_backend_is_explained() -> None:
     assert set(flows.PRESETS) == set(PresetName.__args__)  # type: ignore[attr-defined]
     assert set(backends.TEXTS) == set(backends._BACKENDS)
+
+
+@pytest.mark.parametrize("word", ["Small Queues", *glossary.SAME])
+def test_another_word_for_one_is_explained_as_that_one(word: str) -> None:
+    assert topics.explained(word) == topics.explained(glossary.SAME[word.lower()]) != []
 
 
 def test_a_word_with_several_meanings_has_all() -> None:
