@@ -34,6 +34,10 @@ MAX_SHOWN = 8
 """Maximum number of values of an axis in the line that stands for results."""
 
 
+SAME = 0.8
+"""Similarity of two names from which one may be a slip of the other."""
+
+
 class Tables(ABC):
     """The tables of a run, or of all runs of an experiment."""
 
@@ -291,7 +295,7 @@ class Results(Tables):
             raise NotResults(f"`{axis}` is not an axis of `{self.path}`\n  hint: {_names_text(self.axes)}")
         there = list(dict.fromkeys(run.labels[axis] for run in self.runs))
         if value not in there:
-            raise NotResults(f"`{axis}` is never `{value}` in `{self.path}`\n  hint: {_names_text(there)}")
+            raise NotResults(f"`{axis}` is never `{value}` in `{self.path}`\n  hint: {_values_text(value, there)}")
 
 
 def open_results(path: Path | str) -> Results:
@@ -426,6 +430,22 @@ def _first(values: Sequence[str]) -> str:
     """The first values of an axis, for a line of text."""
     more = f" and {len(values) - MAX_SHOWN} more" if len(values) > MAX_SHOWN else ""
     return ", ".join(values[:MAX_SHOWN]) + more
+
+
+def _values_text(value: str, there: Sequence[str]) -> str:
+    """The values of an axis, after the one that is probably meant: `1BDP` for `1 BDP`, `fqcodel` for `fq_codel`."""
+    # Another number is another value, and not a slip.
+    by_letters = {_letters(each): each for each in there if _digits(each) == _digits(value)}
+    close = difflib.get_close_matches(_letters(value), by_letters, n=1, cutoff=SAME)
+    return f"did you mean `{by_letters[close[0]]}`? {_names_text(there)}" if close else _names_text(there)
+
+
+def _digits(value: str) -> str:
+    return "".join(letter for letter in value if letter.isdigit())
+
+
+def _letters(value: str) -> str:
+    return "".join(letter for letter in value.lower() if letter.isalnum())
 
 
 def _names_text(names: Mapping[str, Any] | Sequence[str]) -> str:

@@ -39,6 +39,21 @@ def test_a_value_that_no_run_has_and_a_list_that_is_none_are_refused(swept: Path
     assert "--where 'cc=[cubic, bbr]'" in in_process("export", swept, "--csv", "--where", "cc=[cubic", status=2).stderr
 
 
+@pytest.mark.parametrize(("word", "meant"), [("1 ms", "1ms"), ("OFF", "off"), ("offf", "off")])
+def test_a_value_that_is_nearly_one_is_asked_for(swept: Path, word: str, meant: str) -> None:
+    said = in_process("export", swept, "--csv", "--where", f"tsq={word}", status=2).stderr
+    assert f"  hint: did you mean `{meant}`? it has `1ms`, `off`" in said
+
+
+def test_another_number_is_no_slip(swept: Path) -> None:
+    assert "did you mean" not in in_process("export", swept, "--csv", "--where", "tsq=10ms", status=2).stderr
+
+
+def test_a_report_is_a_page(swept: Path) -> None:
+    said = in_process("report", swept, "--out", "report.pdf", status=2).stderr
+    assert "`report.pdf` is not the name of a page\n  hint: end it in .html" in said
+
+
 READERS = [
     ("export", "{}", "--csv"),
     ("plot", "{}"),
