@@ -17,8 +17,6 @@ FEW = 2
 ONE_LINE = 160
 """Characters of a statement that is not broken into a list."""
 
-UNDECIDED = "undecided: the 95 % interval crosses the tolerance; more repetitions would tell"
-
 
 class Statement(Struct, frozen=True):
     """`head` alone, or with a list of `parts` that is too long for one line."""
@@ -38,12 +36,15 @@ def statements(found: Sequence[Finding]) -> list[Statement]:
     said = [_statement(each) for each in ordered[:MOST]]
     rest = len(ordered) - MOST
     more = [Statement(f"and {rest} more: `tailback sensitivity` ranks the axes")] if rest > 0 else []
-    is_open = any(_is_open(outcome) for each in ordered[:MOST] for outcome in each.outcomes)
-    return [*said, *more, *([Statement(UNDECIDED)] if is_open else [])]
+    return [*said, *more, *_undecided([outcome for each in ordered[:MOST] for outcome in each.outcomes])]
 
 
-def _is_open(outcome: Outcome) -> bool:
-    return outcome.judged.mentioned == "always" and bool(outcome.having("undecided"))
+def _undecided(outcomes: Sequence[Outcome]) -> list[Statement]:
+    """What the word means, if it is said of some outcome: the tolerances may be on no other line."""
+    found = [each for each in outcomes if each.judged.mentioned == "always" and each.having("undecided")]
+    bounds = dict.fromkeys(f"{each.judged.subject} {_bound(each)}" for each in found)
+    text = f"undecided: the 95 % interval crosses the tolerance ({', '.join(bounds)}); more repetitions would tell"
+    return [Statement(text)] if found else []
 
 
 def _statement(finding: Finding) -> Statement:
