@@ -27,7 +27,7 @@ def quantity(words: str) -> Column:
             raise WrongBound(_no_number(words, row))
         known = ", ".join(names())
         hint = f"use one of {known}, with {', '.join(STATISTICS)} for samples; or a path in `summary.json`: ping_ms.p99"
-        raise WrongBound(f"`{words}` is not a quantity\n  hint: {_meant(text)}{hint}")
+        raise WrongBound(f"`{words}` is not a quantity\n  hint: {meant(text)}{hint}")
     return found
 
 
@@ -35,8 +35,9 @@ OTHERWISE = {"latency": "ping", "delay": "ping", "loss": "drops", "fairness": "j
 """Quantities by words that people have for them."""
 
 
-def _meant(text: str) -> str:
+def meant(words: str) -> str:
     """The beginning of a hint: the quantity that another word, alone or with a statistic, probably means."""
+    text = _folded(words)
     word, gap, statistic = text.partition(" ")
     known = OTHERWISE.get(word)
     return plain.meant(text, names()) if known is None else f"did you mean `{known}{gap}{statistic}`? "

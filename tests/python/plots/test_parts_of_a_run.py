@@ -126,6 +126,8 @@ def test_a_quantity_without_a_unit_has_no_brackets(results: Results) -> None:
 def test_a_metric_that_no_run_has_says_what_it_needs_and_a_sum_over_devices_is_drawn(results: Results) -> None:
     with pytest.raises(NotDrawable, match="has `airtime share`\n  hint: it is computed from the table `wifi`"):
         PLOTS["bar"].table(results, Choice(metric="airtime share"))
+    with pytest.raises(NotDrawable, match="has `latency`\n  hint: did you mean `ping`"):
+        PLOTS["bar"].table(results, Choice(metric="latency"))
     with pytest.raises(WrongBound, match="`sliding throughput` is a series"):
         PLOTS["bar"].table(results, Choice(metric="sliding throughput"))
     dropped = sum(sum(each.values()) for each in results.runs[0].summary["drops"].values())
