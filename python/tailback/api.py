@@ -64,16 +64,19 @@ def run(
     carried = sweep.run_experiment(experiment, request, sweep.Silent())
     if carried.failed:
         raise RunsFailed(carried)
-    return results.open_results(carried.folder)
+    return carried.results
 
 
 def open(path: Path | str) -> results.Results:
     """Opens a results folder that `run` or `tailback run` has written. Damaged runs are left out, with a warning for
-    each. Raises `NotResults` if the folder contains no complete run.
+    each. Warns if summaries are of another version of the analysis. Raises `NotResults` if the folder contains no
+    complete run.
     """
     found = results.open_results(path)
     for damaged in found.damaged:
         warnings.warn(f"left out: {damaged}", stacklevel=2)
+    if found.remark is not None:
+        warnings.warn(found.remark, stacklevel=2)
     return found
 
 

@@ -34,6 +34,15 @@ def test_an_experiment_is_loaded_run_and_opened(tmp_path: Path) -> None:
     assert again.runs[0].scenario.duration_ns == 2_000_000_000
 
 
+def test_a_part_of_a_grid_that_is_complete_gives_the_runs_that_were_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT)
+    assert len(tailback.run(file, settings=["repeat=2"], out=tmp_path / "out").runs) == 4
+    results = tailback.run(file, settings=["vary.cc=[reno]"], out=tmp_path / "out")
+    assert [run.labels for run in results.runs] == [{"cc": "reno", "repetition": "1"}]
+    assert results.axes == {"cc": ["reno"]}
+
+
 def test_results_give_tables_figures_frames_of_polars_and_a_report(tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
     file.write_text(EXPERIMENT)

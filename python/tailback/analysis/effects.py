@@ -1,13 +1,13 @@
-"""What each axis of a grid changes, in sentences: the findings under a table.
+"""What each axis of a grid changes: the findings under a table (`analysis.sentences` puts them into words).
 
 For each value of an axis, compared with the first one, and for each combination of the other axes: the difference of
 the means over the repetitions, with its 95 % interval by Welch [welch1947]. An effect is real if the whole interval is
-beyond the tolerance of the metric in the registry (goodput 3 %, latencies 10 % or 0.5 ms), absent if it is inside, and
-undecided otherwise. One repetition has no interval, so it gives no findings.
+beyond the tolerance of the metric (goodput 3 %, latencies 10 % or 0.5 ms, Jain's index 0.05), absent if it is inside,
+and undecided otherwise. One repetition has no interval, so it gives no findings.
 """
 
-import re
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -20,8 +20,8 @@ from tailback.analysis.tolerances import FIDELITY, Tolerance
 Runs = Sequence[tuple[Mapping[str, str], Summary]]
 
 LATENCIES = (("ping p50", "rtt"), ("tcp rtt p50", "rtt"))
-"""The latency of the findings: the first of these that the runs have. Each has the metric whose tolerance says what is
-no effect.
+"""Each has the metric whose tolerance says what is no effect. A discipline that keeps flows apart spares the ping what
+a flow does to its own round-trip time, so the findings have both.
 """
 
 APPLICATIONS = (
@@ -33,16 +33,14 @@ APPLICATIONS = (
 GOODPUT = ("goodput", "goodput")
 DIRECTIONS = (("goodput up", "goodput"), ("goodput down", "goodput"))
 
+FAIR = Tolerance(absolute=0.05, words="0.05")
+"""Two flows have a Jain's index of 0.95 if one has 1.6 times the goodput of the other."""
+
 LEVEL = 0.025
 """Level of each side of the interval."""
 
 MOST_VALUES = 6
 """An axis with more values is a curve, of which a figure says more than sentences."""
-
-MOST_SENTENCES = 6
-
-FEW = 2
-"""Up to so many combinations are named one by one."""
 
 
 class Effect(Struct, frozen=True):
@@ -55,10 +53,27 @@ class Effect(Struct, frozen=True):
     high: float
     decision: Decision
 
-    def words(self, unit: str) -> str:
-        """`+112 ms [108, 115] with cubic and pfifo_fast`."""
-        where = f" with {' and '.join(self.place)}" if self.place else ""
-        return f"{_signed(self.mean, unit)} [{_digits(self.low)}, {_digits(self.high)}]{where}"
+
+class Judged(Struct, frozen=True):
+    """A number of the findings."""
+
+    subject: str
+    """Its name in a sentence."""
+    unit: str
+    column: Column
+    tolerance: Tolerance
+    mentioned: Literal["always", "where it changes"] = "always"
+
+
+class Outcome(Struct, frozen=True):
+    """What a change does to one number, under each combination of the other axes."""
+
+    judged: Judged
+    effects: Sequence[Effect]
+
+    def having(self, decision: Decision) -> list[Effect]:
+        """The effects with this decision, the smallest first."""
+        return sorted((each for each in self.effects if each.decision == decision), key=lambda each: abs(each.mean))
 
 
 class Finding(Struct, frozen=True):
@@ -67,90 +82,66 @@ class Finding(Struct, frozen=True):
     axis: str
     value: str
     reference: str
-    effects: Mapping[str, Sequence[Effect]]
-    """By the title of the metric."""
-    units: Mapping[str, str]
-    tolerances: Mapping[str, str]
-    """In words, by the title of the metric."""
+    outcomes: Sequence[Outcome]
 
     @property
-    def size(self) -> float:
+    def size(self) -> int:
         """The number of real effects, for the order."""
-        return sum(each.decision == "off" for found in self.effects.values() for each in found)
-
-    def sentence(self) -> str:
-        """The finding in words."""
-        parts = [
-            f"{title} {_of_metric(found, self.units[title], self.tolerances[title])}"
-            for title, found in self.effects.items()
-        ]
-        return f"with {self.axis} {self.value} instead of {self.reference}, {'; '.join(parts)}"
+        return sum(len(outcome.having("off")) for outcome in self.outcomes)
 
 
 def findings(axes: Mapping[str, Sequence[str]], runs: Runs) -> list[Finding]:
     """What the values of each axis change, in the order of the axes; empty without repetitions."""
-    columns = _columns(runs)
+    judged = _judged(runs)
     varied = {axis: values for axis, values in axes.items() if len(values) > 1}
-    units = {column.title: column.unit for column, _ in columns}
-    tolerances = {column.title: re.sub(r"(\d)([%a-zµ])", r"\1 \2", tolerance.words) for column, tolerance in columns}
     return [
-        Finding(axis, value, values[0], effects, units, tolerances)
+        Finding(axis, value, values[0], outcomes)
         for axis, values in varied.items() if len(values) <= MOST_VALUES
         for value in values[1:]
-        if (effects := _effects(runs, (axis, values[0], value), tuple(varied), columns))
+        if (outcomes := _outcomes(runs, (axis, values[0], value), tuple(varied), judged))
     ]  # fmt: skip
 
 
-def sentences(found: Sequence[Finding]) -> list[str]:
-    """The findings in words, those with the most effects first."""
-    ordered = sorted(found, key=lambda each: -each.size)
-    rest = len(ordered) - MOST_SENTENCES
-    more = [f"and {rest} more: `tailback sensitivity` ranks the axes"] if rest > 0 else []
-    return [*(each.sentence() for each in ordered[:MOST_SENTENCES]), *more]
-
-
-Columns = Sequence[tuple[Column, Tolerance]]
-
-
-def _columns(runs: Runs) -> Columns:
-    """What users of applications notice, the latency and the goodput, if runs have them, with their tolerances. Where
+def _judged(runs: Runs) -> list[Judged]:
+    """What users of applications notice, latency and goodput; fairness and retransmits only where they change. Where
     there are two directions, the goodput is that of each: their sum would say nothing about either.
     """
-    noticed = _known_of(runs, APPLICATIONS)
-    latency = _known_of(runs, LATENCIES)[:1]
     directions = _known_of(runs, DIRECTIONS)
     goodput = directions if len(directions) > 1 else _known_of(runs, (GOODPUT,))
-    tolerances = dict(FIDELITY.items())
-    return [(column, tolerances[name]) for column, name in (*noticed, *latency, *goodput)]
+    retransmits = Judged(
+        "the number of retransmits", "", quantity("retransmits"), FIDELITY["retransmits"], "where it changes"
+    )
+    fairness = Judged("Jain's index", "", quantity("jain"), FAIR, "where it changes")
+    return [*_known_of(runs, (*APPLICATIONS, *LATENCIES)), *goodput, fairness, retransmits]
 
 
-def _known_of(runs: Runs, offered: Sequence[tuple[str, str]]) -> list[tuple[Column, str]]:
-    """The numbers that some run has, each with the name of its tolerance."""
-    columns = [(quantity(title), tolerance) for title, tolerance in offered]
-    return [(column, tolerance) for column, tolerance in columns if _has_values(runs, column)]
+def _known_of(runs: Runs, offered: Sequence[tuple[str, str]]) -> list[Judged]:
+    """The numbers that some run has, each with the tolerance of this name."""
+    known = [(quantity(title), FIDELITY[name]) for title, name in offered]
+    return [Judged(column.title, column.unit, column, name) for column, name in known if _has_values(runs, column)]
 
 
 def _has_values(runs: Runs, column: Column) -> bool:
     return any(column.read(summary) is not None for _, summary in runs)
 
 
-def _effects(
-    runs: Runs, change: tuple[str, str, str], varied: Sequence[str], columns: Columns
-) -> dict[str, list[Effect]]:
-    """The effects of a change (axis, from, to) by metric; empty if no combination has repetitions on both sides."""
-    axis, before, after = change
-    others = [each for each in varied if each != axis]
-    found: dict[str, list[Effect]] = {}
-    for column, allowing in columns:
-        sides = [_values(runs, (axis, value), others, column) for value in (before, after)]
-        effects = [
-            effect
-            for place in sides[0] if place in sides[1]
-            if (effect := _effect(place, np.array(sides[0][place]), np.array(sides[1][place]), allowing)) is not None
-        ]  # fmt: skip
-        if effects:
-            found[column.title] = effects
-    return found
+def _outcomes(
+    runs: Runs, change: tuple[str, str, str], varied: Sequence[str], judged: Sequence[Judged]
+) -> list[Outcome]:
+    """The outcomes of a change (axis, from, to); empty if no combination has repetitions on both sides."""
+    others = [each for each in varied if each != change[0]]
+    found = [Outcome(each, _effects(runs, change, others, each)) for each in judged]
+    return [each for each in found if each.effects and (each.judged.mentioned == "always" or each.having("off"))]
+
+
+def _effects(runs: Runs, change: tuple[str, str, str], others: Sequence[str], judged: Judged) -> list[Effect]:
+    axis, *ends = change
+    before, after = (_values(runs, (axis, value), others, judged.column) for value in ends)
+    return [
+        effect
+        for place in before if place in after
+        if (effect := _effect(place, np.array(before[place]), np.array(after[place]), judged.tolerance))
+    ]  # fmt: skip
 
 
 def _values(
@@ -169,63 +160,12 @@ def _effect(place: tuple[str, ...], before: np.ndarray, after: np.ndarray, allow
     if min(len(before), len(after)) < 2:
         return None
     low, high = interval_of_means(before, after, LEVEL)
-    allowed = allowing.allowed(float(before.mean()), float(after.mean())) or 0.0
-    return Effect(place, float(after.mean() - before.mean()), low, high, decision((low, high), allowed))
-
-
-def _of_metric(found: Sequence[Effect], unit: str, tolerance: str) -> str:
-    """What happens to one metric: the real effects, then how many combinations show none."""
-    real = sorted((each for each in found if each.decision == "off"), key=lambda each: abs(each.mean))
-    absent = sum(each.decision == "within" for each in found)
-    undecided = len(found) - len(real) - absent
-    if not real:
-        return f"within {tolerance}" if not undecided else _undecided(undecided, found, unit)
-    few = ", ".join(each.words(unit) for each in reversed(real))
-    text = few if len(real) <= FEW else _range(real, len(found), unit)
-    rest = [
-        f", {word} in {count} of {len(found)}"
-        for word, count in ((f"within {tolerance}", absent), ("undecided", undecided))
-        if count
-    ]
-    return text + "".join(rest)
-
-
-def _range(real: Sequence[Effect], total: int, unit: str) -> str:
-    """`rises in all 7 cases, by 3.07 ms (cubic) to 18.4 ms (bbr)`; `real` begins with the smallest."""
-    cases = f"all {total} cases" if len(real) == total else f"{len(real)} of {total} cases"
-    signs = {each.mean > 0 for each in real}
-    if len(signs) == 1:
-        ends = [f"{_with_unit(_digits(abs(each.mean)), unit)}{_place_text(each)}" for each in (real[0], real[-1])]
-        return f"{'rises' if signs == {True} else 'falls'} in {cases}, by {' to '.join(ends)}"
-    ends = [
-        f"{_signed(each.mean, unit)}{_place_text(each)}"
-        for each in (min(real, key=lambda each: each.mean), max(real, key=lambda each: each.mean))
-    ]
-    return f"changes in {cases}, by {' to '.join(ends)}"
-
-
-def _place_text(effect: Effect) -> str:
-    return f" ({', '.join(effect.place)})" if effect.place else ""
-
-
-def _signed(value: float, unit: str) -> str:
-    return _with_unit(f"{'+' if value > 0 else '−'}{_digits(abs(value))}", unit)
-
-
-def _with_unit(number: str, unit: str) -> str:
-    return f"{number} {unit}".rstrip()
+    allowed = allowing.allowed(float(before.mean()), float(after.mean()))
+    # Too few of something for a difference to mean anything.
+    found = "within" if allowed is None else decision((low, high), allowed)
+    return Effect(place, float(after.mean() - before.mean()), low, high, found)
 
 
 def _named(axis: str, value: str) -> str:
     """A value as a sentence names it: `cubic`, but `tsq off` and `flows 4`."""
     return f"{axis} {value}" if value[:1].isdigit() or value in ("on", "off", "true", "false") else value
-
-
-def _undecided(undecided: int, found: Sequence[Effect], unit: str) -> str:
-    """A single effect with its interval: it may be clear that there is one, and open whether it is beyond tolerance."""
-    where = f" in {undecided} of {len(found)}" if len(found) > 1 else f", {found[0].words(unit)}"
-    return f"undecided{where}: more repetitions would tell"
-
-
-def _digits(value: float) -> str:
-    return f"{value:.0f}".replace("-", "−") if abs(value) >= 1000 else f"{value:.3g}".replace("-", "−")

@@ -1,5 +1,8 @@
-"""The numbers of a run for parts of its flows: each flow, each direction, or each group (the `group` of an entry of
-`traffic`, or the entry).
+"""The numbers of a run for parts of its traffic: each flow or ping, each direction, each group (the `group` of an entry
+of `traffic`, or the entry), or each host.
+
+The host of a flow is that of its user: the sender of an upload, the receiver of a download; above Wi-Fi, the station.
+That of a ping is the end that is also the host of a flow, or its sender.
 
 A part has a summary with the keys of `summary.json` that make sense for it, so tables and means over repetitions are
 made as for whole runs.
@@ -8,15 +11,33 @@ made as for whole runs.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from tailback.analysis import metrics, values
 from tailback.analysis.measured import Measure, Measured
-from tailback.analysis.metric import Summary
+from tailback.analysis.metric import Column, Summary, at
 from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import Window
-from tailback.resolved import Scenario, competing
+from tailback.resolved import Flow, Page, Ping, Request, Scenario, Video, competing
 
-TABLES = ("flows", "tcp_info", "events", "completions")
+TABLES = ("flows", "tcp_info", "events", "completions", "ping")
 """The tables from which a part is summarised."""
+
+
+AIRTIME = Column("airtime", "", at("airtime_share"), decimals=3)
+"""The share of a station in the time of its channel."""
+
+HOSTS = ("host", "station")
+"""Two words for the same parts."""
+
+
+class Members(Struct, frozen=True):
+    """The traffic of a part."""
+
+    flows: list[str]
+    pings: list[str]
+    host: str | None = None
+    """The host, if the part is one."""
 
 
 def group_of(flow: str, measure: Mapping[str, Any]) -> str:
@@ -34,6 +55,39 @@ def parts(flows: Sequence[str], measure: Mapping[str, Any], by: str) -> dict[str
     return found
 
 
+def members(scenario: Scenario, flows: Sequence[str], measure: Mapping[str, Any], by: str) -> dict[str, Members]:
+    """The traffic of each part; `by` is as for `parts`, or `host`, `station` or `ping`. Of flows, each ping is a part,
+    too.
+    """
+    if by in HOSTS:
+        return _of_hosts(scenario, flows, measure["directions"])
+    pings = [each.name for each in scenario.flows if isinstance(each, Ping)] if by in ("flow", "ping") else []
+    found = {} if by == "ping" else {name: Members(theirs, []) for name, theirs in parts(flows, measure, by).items()}
+    return found | {ping: Members([], [ping]) for ping in pings}
+
+
+def _of_hosts(scenario: Scenario, flows: Sequence[str], directions: Mapping[str, str]) -> dict[str, Members]:
+    entries = {each.name: each for each in scenario.flows}
+    found: dict[str, Members] = {}
+    for flow in flows:
+        sender, receiver = _of_data(entries[flow])
+        _of(scenario.hosts[receiver if directions.get(flow) == "down" else sender].name, found).flows.append(flow)
+    for each in scenario.flows:
+        if isinstance(each, Ping):
+            source, target = (scenario.hosts[end].name for end in (each.source, each.target))
+            _of(target if target in found and source not in found else source, found).pings.append(each.name)
+    return found
+
+
+def _of(host: str, found: dict[str, Members]) -> Members:
+    return found.setdefault(host, Members([], [], host))
+
+
+def _of_data(flow: Flow) -> tuple[int, int]:
+    """Sender and receiver of the data of a flow: an answer goes back to the host that asks."""
+    return (flow.target, flow.source) if isinstance(flow, Request | Page | Video) else (flow.source, flow.target)
+
+
 def measured(scenario: Scenario, tables: Mapping[str, Columns], window: Window, flows: Sequence[str]) -> Measured:
     """What the parts of a run are made from; `flows` are all that have a goodput."""
     sizes = {flow.name: flow.bytes for flow in scenario.tcp if flow.bytes is not None}
@@ -45,20 +99,36 @@ def measured(scenario: Scenario, tables: Mapping[str, Columns], window: Window, 
     return Measured({name: Table.of(table) for name, table in tables.items()}, {}, measure)
 
 
-def summary_of(flows: Sequence[str], whole: Summary, run: Measured) -> dict[str, Any]:
-    """The summary of these flows, given that of the whole run. A single flow has the goodput that it has in `flows`."""
+def summary_of(theirs: Members, whole: Summary, run: Measured) -> dict[str, Any]:
+    """The summary of a part, given that of the whole run. A single flow has the goodput that it has in `flows`."""
+    flows = theirs.flows
     shares = [run.own_goodput[flows[0]]] if len(flows) == 1 else [run.goodput[flow] for flow in flows]
-    found: dict[str, Any] = {"goodput_mbps": {"total": sum(shares)}} if run.goodput else {}
-    members = frozenset(flows)
-    jain = values.jain_among([[flow for flow in group if flow in members] for group in run.measure.competing], run)
-    windows = {flow: each for flow, each in whole.get("cwnd_segments", {}).items() if flow in members}
+    found: dict[str, Any] = {"goodput_mbps": {"total": sum(shares)}} if run.goodput and flows else {}
+    own = frozenset(flows)
+    jain = values.jain_among([[flow for flow in group if flow in own] for group in run.measure.competing], run)
+    windows = {flow: each for flow, each in whole.get("cwnd_segments", {}).items() if flow in own}
+    airtime = whole.get("airtime_share", {}).get(theirs.host)
     found |= {} if jain is None else {"jain": jain}
     found |= {"cwnd_segments": windows} if windows else {}
-    if "tcp_info" in run.tables:
-        table = run.tables["tcp_info"]
-        theirs = table.where(table.words("flow").among(flows))
-        rtt = metrics.percentiles(metrics.tcp_rtt_samples(theirs, run.window)) if len(theirs) else None
-        found |= {} if rtt is None else {"tcp_rtt_ms": rtt}
-        if len(theirs) and "total_retrans" in theirs:
-            found["retransmits"] = metrics.retransmits(theirs, run.window)
+    found |= {} if airtime is None else {"airtime_share": airtime}
+    return found | _of_sockets(flows, run) | _of_pings(theirs.pings, run)
+
+
+def _of_sockets(flows: Sequence[str], run: Measured) -> dict[str, Any]:
+    if "tcp_info" not in run.tables:
+        return {}
+    table = run.tables["tcp_info"]
+    theirs = table.where(table.words("flow").among(flows))
+    rtt = metrics.percentiles(metrics.tcp_rtt_samples(theirs, run.window)) if len(theirs) else None
+    found: dict[str, Any] = {} if rtt is None else {"tcp_rtt_ms": rtt}
+    if len(theirs) and "total_retrans" in theirs:
+        found["retransmits"] = metrics.retransmits(theirs, run.window)
     return found
+
+
+def _of_pings(pings: Sequence[str], run: Measured) -> dict[str, Any]:
+    if "ping" not in run.tables or not pings:
+        return {}
+    table = run.tables["ping"]
+    rtt = metrics.percentiles(metrics.ping_samples(table.where(table.words("ping").among(pings)), run.window))
+    return {} if rtt is None else {"ping_ms": rtt}

@@ -27,8 +27,20 @@ def quantity(words: str) -> Column:
             raise WrongBound(_no_number(words, row))
         known = ", ".join(names())
         hint = f"use one of {known}, with {', '.join(STATISTICS)} for samples; or a path in `summary.json`: ping_ms.p99"
-        raise WrongBound(f"`{words}` is not a quantity\n  hint: {plain.meant(text, names())}{hint}")
+        raise WrongBound(f"`{words}` is not a quantity\n  hint: {meant(text)}{hint}")
     return found
+
+
+OTHERWISE = {"latency": "ping", "delay": "ping", "loss": "drops", "fairness": "jain", "retransmissions": "retransmits"}
+"""Quantities by words that people have for them."""
+
+
+def meant(words: str) -> str:
+    """The beginning of a hint: the quantity that another word, alone or with a statistic, probably means."""
+    text = _folded(words)
+    word, gap, statistic = text.partition(" ")
+    known = OTHERWISE.get(word)
+    return plain.meant(text, names()) if known is None else f"did you mean `{known}{gap}{statistic}`? "
 
 
 def _no_number(words: str, row: Metric) -> str:

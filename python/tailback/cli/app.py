@@ -41,7 +41,8 @@ def _usage_visible() -> Iterator[None]:
     except _UsageError as error:
         from tailback import plain
 
-        error.message = plain.visible(plain.brief(error.message))
+        # The library that checks values says what kind of exception it caught, which nobody asked.
+        error.message = plain.visible(plain.brief(error.message.removeprefix("Value error, ")))
         raise
 
 

@@ -162,7 +162,9 @@ def _chain(algorithm: words.Algorithm, rows: Sequence[Row]) -> list[Explanation]
 
 def _explanation(row: Row, values: Mapping[str, int] | None) -> Explanation:
     syntax = qdiscs.syntax(row) if row.name in qdiscs.KINDS else ""
-    return Explanation(f"{row.name}: {row.summary}", row.source, _parameters(row.parameters, values), syntax)
+    is_driver = row.name in {driver.name for driver in CoreRegistry().drivers}
+    parameters = _parameters(row.parameters, values, NO_LIMIT if is_driver else DERIVED)
+    return Explanation(f"{row.name}: {row.summary}", row.source, parameters, syntax)
 
 
 def _resolved(row: Row, given: Mapping[str, int]) -> Mapping[str, int]:
@@ -180,12 +182,23 @@ def _resolved(row: Row, given: Mapping[str, int]) -> Mapping[str, int]:
         return given
 
 
-def _parameters(table: Sequence[Parameter], values: Mapping[str, int] | None) -> list[ParameterRow]:
-    return [_parameter(parameter, values) for parameter in table]
+NO_LIMIT = "no AQL"
+"""What a driver does without a parameter that has no default: airtime queue limits are the only ones."""
+
+DERIVED = "derived"
+"""What an algorithm does there, unless the meaning of the parameter says that it does without."""
+
+_DOES_WITHOUT = re.compile(r"default: (none|unlimited|no RED)$")
 
 
-def _parameter(parameter: Parameter, values: Mapping[str, int] | None) -> ParameterRow:
-    default = _default(parameter)
+def _parameters(
+    table: Sequence[Parameter], values: Mapping[str, int] | None, without: str = DERIVED
+) -> list[ParameterRow]:
+    return [_parameter(parameter, values, without) for parameter in table]
+
+
+def _parameter(parameter: Parameter, values: Mapping[str, int] | None, without: str) -> ParameterRow:
+    default = _default(parameter, without)
     as_written = None if values is None else default
     if values is not None and parameter.name in values:
         as_written = _written(parameter, values[parameter.name])
@@ -200,10 +213,13 @@ def _values(parameter: Parameter) -> str:
     return f"{_written(parameter, parameter.min)} – {_written(parameter, parameter.max)}"
 
 
-def _default(parameter: Parameter) -> str:
+def _default(parameter: Parameter, without: str) -> str:
     if parameter.default is not None:
         return _written(parameter, parameter.default)
-    return "required" if parameter.required else "derived"
+    if parameter.required:
+        return "required"
+    said = _DOES_WITHOUT.search(parameter.meaning)
+    return without if said is None else said[1]
 
 
 def _written(parameter: Parameter, value: int) -> str:

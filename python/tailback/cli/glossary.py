@@ -183,3 +183,15 @@ WORDS: Mapping[str, str] = {
     "txop": "Transmit opportunity: the time for which a Wi-Fi sender may use the channel once it has won it.",
 }
 """Definition by word, in small letters."""
+
+SAME: Mapping[str, str] = {
+    "airtime fairness": "airtime",
+    "atf": "airtime",
+    "nss": "streams",
+    "packet loss": "loss",
+    "small queues": "tsq",
+    "spatial streams": "streams",
+    "tcp small queues": "tsq",
+    "wmm": "edca",
+}
+"""The word that is explained, by another one for it, in small letters."""

@@ -7,6 +7,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from tailback import plain
+from tailback.cli.failures import WrongInput
 from tailback.cli.options import grouped
 
 
@@ -18,6 +20,15 @@ class Listed(TyperGroup):
         rows = [(name, _first(self.commands[name])) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """[click Group.resolve_command] A name that is none is answered with those that are."""
+        # Not `list_commands`, which imports every command.
+        known = list(self.commands)
+        if args[0] not in known and not args[0].startswith("-"):
+            hint = f"{plain.meant(args[0], known)}it has {plain.listed(known)}"
+            raise WrongInput(f"`{ctx.command_path}` has no command `{args[0]}`\n  hint: {hint}")
+        return super().resolve_command(ctx, args)
 
 
 class OnDemand(MutableMapping[str, Any]):

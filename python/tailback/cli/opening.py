@@ -13,9 +13,11 @@ Made = TypeVar("Made")
 
 
 def opened(folder: Path) -> Results:
-    """The undamaged runs in `folder`."""
+    """The undamaged runs in `folder`. Says if their summaries are of another version of the analysis."""
     found = results.open_results(folder)
     left_out(found.damaged)
+    if found.remark is not None:
+        show.remark(found.remark)
     return found
 
 
@@ -32,16 +34,17 @@ def two(words: Sequence[str], where: Sequence[str]) -> tuple[Results, Results]:
     places, parts = [word for word in words if not _is_part(word)], [word for word in words if _is_part(word)]
     match len(places), len(parts):
         case 2, 0:
-            chosen = [(place, list(where)) for place in places]
+            chosen = [(opened(Path(place)), list(where)) for place in places]
         case 1, 2:
             _of_one_axis(places[0], parts)
-            chosen = [(places[0], [*where, part]) for part in parts]
+            whole = opened(Path(places[0]))
+            chosen = [(whole, [*where, part]) for part in parts]
         case _:
             raise failures.WrongInput(
                 "two sides are compared\n  hint: name two folders, tailback compare before after, "
                 "or two values of an axis of one: tailback compare results/first cc=cubic cc=bbr"
             )
-    reference, candidate = (selected(Selection(Path(place), words)) for place, words in chosen)
+    reference, candidate = (found.select(**_wanted_values(words)) for found, words in chosen)
     return reference, candidate
 
 

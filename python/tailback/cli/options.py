@@ -23,6 +23,9 @@ class Part(StrEnum):
     FLOW = "flow"
     DIRECTION = "direction"
     GROUP = "group"
+    HOST = "host"
+    STATION = "station"
+    PING = "ping"
 
 
 File = Annotated[

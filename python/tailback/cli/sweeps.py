@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from tailback.analysis import effects
+from tailback.analysis import effects, sentences
 from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import Column, Summary
 from tailback.analysis.registry import headline, headline_of
@@ -53,9 +53,9 @@ def _findings(rows: Sequence[tuple[Mapping[str, str], Summary]]) -> None:
         for axis, value in place.items():
             if value not in axes.setdefault(axis, []):
                 axes[axis].append(value)
-    sentences = effects.sentences(effects.findings(axes, rows))
-    if sentences:
-        emit("", *(Text(f"• {sentence}") for sentence in sentences))
+    said = sentences.lines(sentences.statements(effects.findings(axes, rows)))
+    if said:
+        emit("", *map(Text, said))
 
 
 def expectations(done: SweepResult) -> None:
@@ -108,14 +108,12 @@ def _unsteady(done: SweepResult) -> None:
         )
 
 
-def qdiscs_at_end(found: Results, done: SweepResult) -> None:
+def qdiscs_at_end(found: Results) -> None:
     """Prints the disciplines at the end of each run."""
     from tailback.cli import qdiscs
 
-    of_these = {outcome.run.name for outcome in done.outcomes if outcome.status == "ok"}
     for run in found.runs:
-        if run.name in of_these:
-            line(f"\n# {run.name}\n{qdiscs.text(run.qdiscs)}")
+        line(f"\n# {run.name}\n{qdiscs.text(run.qdiscs)}")
 
 
 def failed(done: SweepResult) -> None:
@@ -165,29 +163,24 @@ def _totals(found: Preview) -> list[str]:
     return [runs + states, f"time: about {duration(found.seconds)}, {found.jobs} at a time, {BASES[found.basis]}"]
 
 
-def by_parts(found: Results, done: SweepResult, by: str) -> None:
-    """Prints a table with a row per configuration and part of its flows."""
-    names = {outcome.run.name for outcome in done.outcomes if outcome.status == "ok"}
-    rows = [
-        ({**run.axes, by: part}, summary)
-        for run in found.runs
-        if run.name in names
-        for part, summary in _parts(run, by)
-    ]
+def by_parts(found: Results, by: str) -> None:
+    """Prints a table with a row per configuration and part of its traffic."""
+    from tailback.analysis.parts import AIRTIME
+
+    rows = [({**run.axes, by: part}, summary) for run in found.runs for part, summary in _parts(run, by)]
+    columns = (*headline(), AIRTIME)
     if rows:
-        emit(_fitting(means(rows, headline()), f"by {by}", headline()))
+        emit(_fitting(means(rows, columns), f"by {by}", columns))
 
 
 def _parts(run: RunFolder, by: str) -> list[tuple[str, dict[str, Any]]]:
-    from tailback.analysis.parts import TABLES, measured, parts, summary_of
+    from tailback.analysis.parts import TABLES, measured, members, summary_of
 
     flows = list(run.summary.get("goodput_mbps", {}).get("flows", {}))
     tables = {name: run.table(name) for name in TABLES if run.has(name)}
     whole = measured(run.scenario, tables, Window(*run.window_ns), flows)
-    return [
-        (part, summary_of(members, run.summary, whole))
-        for part, members in parts(flows, run.manifest["measure"], by).items()
-    ]
+    found = members(run.scenario, flows, run.manifest["measure"], by)
+    return [(part, summary_of(theirs, run.summary, whole)) for part, theirs in found.items()]
 
 
 def _fitting(rows: Sequence[Configuration], title: str, offered: Sequence[Column]) -> Table:

@@ -25,7 +25,8 @@ UNIT_WORDS = ("unit", "units", "rate", "size", "delay")
 
 def explained(word: str) -> list[Explanation]:
     """Everything that `word` means here, without plots, which are slow to load: `plot`."""
-    return [found for source in SOURCES for found in source(word)]
+    plain = glossary.SAME.get(word.lower().replace("-", " "), word)
+    return [found for source in SOURCES for found in source(plain)]
 
 
 def names() -> list[str]:

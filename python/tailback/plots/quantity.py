@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tailback import plain
 from tailback.analysis import quantities, registry, t_interval
 from tailback.analysis.metric import Metric, Read, Summary
 from tailback.plots.errors import NotDrawable
@@ -99,7 +98,7 @@ def chosen(results: Results, choice: Choice, without: Sequence[Quantity]) -> lis
     if named is None or not any(named.read(run.summary) is not None for run in results.runs):
         raise NotDrawable(
             f"no summary of `{results.path}` has `{choice.metric}`\n"
-            f"  hint: {plain.meant(choice.metric, quantities.names())}there is {_near(choice.metric, results)}"
+            f"  hint: {quantities.meant(choice.metric)}there is {_near(choice.metric, results)}"
         )
     return [named]
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from msgspec import to_builtins
 
 from tailback import scenario
-from tailback.analysis import effects
+from tailback.analysis import effects, sentences
 from tailback.analysis.metric import Column
 from tailback.analysis.registry import headline_of
 from tailback.analysis.repetitions import configurations
@@ -50,8 +51,8 @@ def document(results: Results) -> dict[str, Any]:
     source = source_of(results)
     return {
         "title": results.title,
-        "findings": effects.sentences(
-            effects.findings(results.axes, [(run.axes, run.summary) for run in results.runs])
+        "findings": to_builtins(
+            sentences.statements(effects.findings(results.axes, [(run.axes, run.summary) for run in results.runs]))
         ),
         "twin": _twin(results),
         "tailback": tailback_version(),

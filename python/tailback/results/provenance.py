@@ -17,6 +17,14 @@ PACKAGE = Path(__file__).parents[1]
 ANALYSIS = ("analysis", "resolved", "qdiscs", "scenario/traffic", "sweep/work.py")
 """The parts of the package that make a summary from the tables of a run."""
 
+AFTERWARDS = (
+    "conditions", "differences", "distances", "divergence", "effects", "equivalence", "matrix", "parts",
+    "sensitivity", "sentences", "tolerances", "tradeoffs",
+)  # fmt: skip
+"""The modules of `analysis` that read summaries and have no part in them: another sentence under a table is no other
+number in it.
+"""
+
 LIBRARIES = ("pyarrow", "pandas", "numpy")
 """Libraries that may have a part in results; those that are not loaded have none."""
 
@@ -36,7 +44,9 @@ def package_digest() -> str:
 def analysis_digest() -> str:
     """Digest of the sources that make a summary, to recognise summaries of another version of the analysis."""
     parts = [PACKAGE / part for part in ANALYSIS]
-    return _digest(file for part in parts for file in ([part] if part.is_file() else part.rglob("*.py")))
+    later = {PACKAGE / "analysis" / f"{name}.py" for name in AFTERWARDS}
+    files = (file for part in parts for file in ([part] if part.is_file() else part.rglob("*.py")))
+    return _digest(file for file in files if file not in later)
 
 
 def _digest(files: Iterable[Path]) -> str:

@@ -4,7 +4,7 @@ import difflib
 import functools
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -13,6 +13,7 @@ from tailback import _core
 from tailback.resolved import Scenario, ScenarioUnreadable, of_json
 from tailback.results import soundness, store, tables
 from tailback.results.errors import NotResults, RunDamaged
+from tailback.results.provenance import analysis_digest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,10 @@ RESULTS = "results"
 
 MAX_SHOWN = 8
 """Maximum number of values of an axis in the line that stands for results."""
+
+
+SAME = 0.8
+"""Similarity of two names from which one may be a slip of the other."""
 
 
 class Tables(ABC):
@@ -201,6 +206,19 @@ class Results(Tables):
         return store.read_head(self.path) or {}
 
     @property
+    def remark(self) -> str | None:
+        """That summaries are of another version of the analysis, and what to do about it; `None` if all are of this."""
+        old = sum(run.manifest.get("analysis") != analysis_digest() for run in self.runs)
+        if not old:
+            return None
+        whose = "the summary of a run is" if old == 1 else f"the summaries of {old} runs are"
+        return (
+            f"`{self.path}`: {whose} of another version of the analysis, whose numbers may be defined differently\n"
+            "  hint: give the command that made them again: `tailback run` makes summaries anew from the tables, "
+            "and runs nothing"
+        )
+
+    @property
     def configurations(self) -> list[tuple[dict[str, str], list[RunFolder]]]:
         """The axes and the repetitions of each configuration."""
         groups: dict[tuple[tuple[str, str], ...], list[RunFolder]] = {}
@@ -225,6 +243,15 @@ class Results(Tables):
         runs = [run for run in self.runs if all(run.labels[axis] in each for axis, each in wanted.items())]
         axes = {
             axis: [value for value in known if value in wanted.get(axis, known)] for axis, known in self.axes.items()
+        }
+        return Results(self.path, self.title, axes, runs, self.damaged)
+
+    def only(self, names: Collection[str]) -> "Results":
+        """The runs with these names, and the values of the axes that they have."""
+        runs = [run for run in self.runs if run.name in names]
+        axes = {
+            axis: [value for value in known if any(run.axes[axis] == value for run in runs)]
+            for axis, known in self.axes.items()
         }
         return Results(self.path, self.title, axes, runs, self.damaged)
 
@@ -268,7 +295,7 @@ class Results(Tables):
             raise NotResults(f"`{axis}` is not an axis of `{self.path}`\n  hint: {_names_text(self.axes)}")
         there = list(dict.fromkeys(run.labels[axis] for run in self.runs))
         if value not in there:
-            raise NotResults(f"`{axis}` is never `{value}` in `{self.path}`\n  hint: {_names_text(there)}")
+            raise NotResults(f"`{axis}` is never `{value}` in `{self.path}`\n  hint: {_values_text(value, there)}")
 
 
 def open_results(path: Path | str) -> Results:
@@ -403,6 +430,22 @@ def _first(values: Sequence[str]) -> str:
     """The first values of an axis, for a line of text."""
     more = f" and {len(values) - MAX_SHOWN} more" if len(values) > MAX_SHOWN else ""
     return ", ".join(values[:MAX_SHOWN]) + more
+
+
+def _values_text(value: str, there: Sequence[str]) -> str:
+    """The values of an axis, after the one that is probably meant: `1BDP` for `1 BDP`, `fqcodel` for `fq_codel`."""
+    # Another number is another value, and not a slip.
+    by_letters = {_letters(each): each for each in there if _digits(each) == _digits(value)}
+    close = difflib.get_close_matches(_letters(value), by_letters, n=1, cutoff=SAME)
+    return f"did you mean `{by_letters[close[0]]}`? {_names_text(there)}" if close else _names_text(there)
+
+
+def _digits(value: str) -> str:
+    return "".join(letter for letter in value if letter.isdigit())
+
+
+def _letters(value: str) -> str:
+    return "".join(letter for letter in value.lower() if letter.isalnum())
 
 
 def _names_text(names: Mapping[str, Any] | Sequence[str]) -> str:

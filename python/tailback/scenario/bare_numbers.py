@@ -1,4 +1,6 @@
-"""Finds times and rates of disciplines without a unit, which `tc` reads in a unit that depends on the option."""
+"""Finds times and rates of disciplines and drivers without a unit, which `tc` reads in a unit that depends on the
+option; options of drivers are read as `tc` reads them.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,10 @@ class BareNumber(Struct, frozen=True):
     @property
     def likely(self) -> str:
         """What was probably meant."""
-        if self.noun == "time":
-            return f"{self.word}ms"
         whole = self.word.partition(".")[0]
+        if self.noun == "time":
+            # Who writes thousands, as the limits of AQL in debugfs are written, counts in the small unit.
+            return f"{self.word}ms" if len(whole) <= 3 else self.value
         return f"{self.word}mbit" if len(whole) <= 3 else f"{self.word}kbit" if len(whole) <= 6 else self.value
 
 
@@ -47,6 +50,14 @@ def bare_numbers(text: str, rows: Sequence[Row]) -> Iterator[BareNumber]:
             if row is not None and first not in ("class", "filter"):
                 root = root or row
                 yield from _in_stage(words, Table(row.name, row.parameters, qdiscs.of(row.name).grammar))
+
+
+def of_driver(text: str, rows: Sequence[Row]) -> Iterator[BareNumber]:
+    """The bare numbers in a valid driver, such as one with `airtime 5`."""
+    first, *words = text.split() or [""]
+    row = next((row for row in rows if row.name == first), None)
+    if row is not None:
+        yield from _in_stage(words, Table(row.name, row.parameters))
 
 
 def _in_stage(words: Sequence[str], table: Table) -> Iterator[BareNumber]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Literal
 
@@ -13,7 +13,7 @@ from tailback import qdiscs
 from tailback.algorithms import Registry
 from tailback.qdiscs import series
 from tailback.resolved import Device, Qdisc, rates_of, shaped_rate
-from tailback.scenario.bare_numbers import bare_numbers
+from tailback.scenario.bare_numbers import BareNumber, bare_numbers, of_driver
 from tailback.scenario.check import window_of
 from tailback.scenario.defaults import STACK
 from tailback.scenario.document import Node, at, nearest
@@ -75,8 +75,8 @@ WARNINGS: Mapping[str, str] = {
         "write mbit."
     ),
     "bare-number": (
-        "A time or a rate of a discipline has no unit. tc reads a rate in bit/s, and a time in microseconds or, "
-        "in netem, in nanoseconds: `codel target 5` is 5us. Write the unit."
+        "A time or a rate of a discipline or a driver has no unit. tc reads a rate in bit/s, and a time in "
+        "microseconds or, in netem, in nanoseconds: `codel target 5` is 5us. Write the unit."
     ),
     "queue-below-bdp": (
         "A FIFO at the bottleneck is more than 5 % shorter than one bandwidth-delay product: rate times round-trip "
@@ -289,11 +289,16 @@ def _written(tree: Node, registry: Registry) -> Iterator[_Warning]:
     qdiscs_node = at(tree, ("qdiscs",))
     for device, root in qdiscs_node.entries().items() if qdiscs_node is not None else ():
         for stage in root.items() or [root]:
-            yield from _bare_numbers(("qdiscs", device), stage, registry)
+            yield from _bare_numbers(("qdiscs", device), bare_numbers(str(stage.value), registry.qdiscs))
+    links = at(tree, ("links",))
+    for place, link in enumerate(links.items() if links is not None else ()):
+        driver = link.entries().get("driver")
+        for each in () if driver is None else (driver.entries().values() or [driver]):
+            yield from _bare_numbers(("links", place, "driver"), of_driver(str(each.value), registry.drivers))
 
 
-def _bare_numbers(loc: Loc, stage: Node, registry: Registry) -> Iterator[_Warning]:
-    for bare in bare_numbers(str(stage.value), registry.qdiscs):
+def _bare_numbers(loc: Loc, found: Iterable[BareNumber]) -> Iterator[_Warning]:
+    for bare in found:
         reads = f"tc reads a {bare.noun} without a unit in {bare.base}"
         said = f"`{bare.option}` of `{bare.kind}`: `{bare.word}` is {bare.value}, because {reads}"
         other = f", or {bare.value} if you mean that" if bare.value != bare.likely else ""

@@ -54,6 +54,8 @@ _ECN = (
     "ECN is a sysctl of the host that connects, hosts: {client: {sysctl: {net.ipv4.tcp_ecn: 1}}}, and a discipline has "
     "to mark, such as `fq_codel` or `codel ecn`"
 )
+_AIRTIME = "limits of airtime are options of a driver: driver: NAME airtime 12ms"
+_EDCA = "the parameters of the access categories are in `edca`: edca: {be: {cwmin: 15, txop: 2528us}}"
 _ARROW = "write sender and receiver as the value of the kind: {tcp: client -> server}"
 _STOP = "give the time at which it ends: stop: 35s"
 
@@ -69,6 +71,8 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "links": {
         "rtt base_rtt": _RTT,
         "queue queues qdisc qdiscs aqm buffer queue_size limit discipline": _QDISC,
+        "aql airtime airtime_limit": _AIRTIME,
+        "txop cwmin cwmax aifs aifsn wmm": _EDCA,
     },
     "traffic": {
         _ENDS: _ARROW,

@@ -77,7 +77,7 @@ def _applied(tree: Node, key: str, value: Node) -> Node:
         return replace(tree, value={**tree.entries(), "vary": replace(vary, value=ruled)})
     loc = axes.target(key, tree)
     if loc is None:
-        names = [*(vary.entries() if vary is not None else []), *axes.known_names(tree)]
+        names = [*(vary.entries() if vary is not None else []), *axes.known_names(tree), *axes.FIXED]
         raise WordError(f"`{key}` names no key", meant.path_hint(key, names))
     value = _from_here(value, key)
     if _lists_controls(key, value):

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -18,6 +18,9 @@ from tailback.sweep.local import Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of, stopping_of
 from tailback.sweep.preview import Preview, preview
 from tailback.sweep.work import Worker
+
+if TYPE_CHECKING:
+    from tailback.results import Results
 
 
 class Request(Struct, frozen=True):
@@ -63,6 +66,14 @@ class SweepResult(Struct, frozen=True):
     def reused(self) -> int:
         """Number of runs that were complete before."""
         return sum(outcome.reused for outcome in self.outcomes)
+
+    @property
+    def results(self) -> "Results":
+        """The complete runs of this experiment, read from its folder, which may hold more of a larger grid."""
+        # Imported here, because a sweep only writes results.
+        from tailback.results import open_results
+
+        return open_results(self.folder).only({each.run.name for each in self.outcomes if each.status == "ok"})
 
     @property
     def analysed_again(self) -> int:

@@ -19,7 +19,7 @@ from msgspec import structs
 
 from tailback import sweep
 from tailback.backends import Backend, Unsuitable, backend_for, open_backend
-from tailback.results import Results, default_folder, open_results, pair
+from tailback.results import default_folder, open_results, pair
 from tailback.scenario import Configuration, Experiment, Run
 from tailback.sweep import SweepResult, Watch
 from tailback.validation.comparison import Comparison, Criteria, compare
@@ -187,10 +187,5 @@ def _compared(carried: Sequence[SweepResult], criteria: Criteria) -> Comparison 
     sides = [{outcome.run.name for outcome in side.outcomes if outcome.status == "ok"} for side in carried]
     if not sides[0] & sides[1]:
         return None
-    reference, candidate = (_only(open_results(side.folder), names) for side, names in zip(carried, sides, strict=True))
+    reference, candidate = (open_results(side.folder).only(names) for side, names in zip(carried, sides, strict=True))
     return compare(pair(reference, candidate), criteria)
-
-
-def _only(results: Results, names: set[str]) -> Results:
-    """The results with the runs of this validation only; the folder may contain more from a larger grid."""
-    return replace(results, runs=[run for run in results.runs if run.name in names])

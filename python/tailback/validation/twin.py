@@ -27,7 +27,6 @@ from tailback.analysis.metric import Column
 from tailback.analysis.quantities import quantity
 from tailback.analysis.tolerances import FIDELITY, Tolerance
 from tailback.backends import Backend, open_backend
-from tailback.results import open_results
 from tailback.results.durable import write_file
 from tailback.scenario import Experiment
 from tailback.sweep import SweepResult, Watch
@@ -113,7 +112,7 @@ def read(folder: Path) -> Mapping[str, Any] | None:
 
 def _distances(ours: SweepResult, theirs: SweepResult) -> list[Distance]:
     repetitions: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
-    for run in open_results(ours.folder).runs:
+    for run in ours.results.runs:
         repetitions.setdefault(tuple(run.axes.items()), []).append(run.summary)
     return [
         distance

@@ -138,6 +138,7 @@ def test_bounds_are_read_with_their_units(words: str, told: str) -> None:
     ("words", "message"),
     [
         ("pong < 1ms", "`pong` is not a quantity\n  hint: did you mean `ping`\\? use one of ping"),
+        ("latency p99 < 1ms", "`latency p99` is not a quantity\n  hint: did you mean `ping p99`\\? use one of ping"),
         ("ping p42 < 1ms", "`ping p42` is not a quantity"),
         ("ping p99 < 1 mbit", "`mbit` is not a unit of ping p99\n  hint: units: us"),
         ("ping p99 10ms", "is not a bound\n  hint: write a quantity"),

@@ -11,6 +11,7 @@ import typer
 from msgspec import Struct
 from typer.testing import CliRunner
 
+from command import in_process
 from tailback.cli import failures, show
 from tailback.cli.app import COMMANDS
 from tailback.cli.groups import loaded
@@ -168,3 +169,8 @@ def test_every_error_with_a_status_is_there() -> None:
 def test_python_can_run_the_package() -> None:
     done = subprocess.run([sys.executable, "-m", "tailback", "list", "cc"], capture_output=True, text=True, check=True)
     assert "cubic" in done.stdout
+
+
+def test_a_wrong_choice_is_named_without_the_exception_of_a_library(file: Path) -> None:
+    said = in_process("run", file, "--by", "colour", status=2).stderr
+    assert "Invalid value for '--by': 'colour' is not one of 'flow'" in said

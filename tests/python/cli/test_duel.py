@@ -116,5 +116,7 @@ def test_the_document_has_the_share_of_each_ordered_pair(tmp_path: Path, monkeyp
     assert len(shares) == 4
     assert shares["cubic", "reno"]["share"] + shares["reno", "cubic"]["share"] == pytest.approx(1)
     assert Path("results/duel/plots/duel.png").is_file()
-    once = json.loads(in_process("duel", "cubic", "reno", *SHORT, "--repeat", "1", "--out", "one", "--json").stdout)
+    # The folder has three repetitions.
+    once = json.loads(in_process("duel", "cubic", "reno", *SHORT, "--repeat", "1", "--json").stdout)
+    assert once["dir"] == found["dir"]
     assert all("interval" not in each and each["n"] == 1 for each in once["duels"])

@@ -78,3 +78,16 @@ def test_remarks_behind_commands_stand_in_one_column(tmp_path: Path) -> None:
     (file,) = starters.experiment("home-link", tmp_path / "a-long-name-of-a-file.yaml")
     commands = [line for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("#   tailback ")]
     assert len({line.rindex("#") for line in commands}) == 1 < len(commands)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("new", "foo"), "new` has no command `foo`\n  hint: it has cc, home-link, wifi, "),
+        (("new", "home"), "  hint: did you mean `home-link`? it has cc, "),
+        (("plt", "results/demo"), "  hint: did you mean `plot`? it has run, "),
+        (("kernel", "bulid"), "  hint: did you mean `build`? it has build, "),
+    ],
+)
+def test_a_command_that_is_none_is_answered_with_those_that_are(words: tuple[str, ...], said: str) -> None:
+    assert said in in_process(*words, status=2).stderr

@@ -11,7 +11,7 @@ import pytest
 from command import in_process
 from tailback import backends
 from tailback.algorithms import CoreRegistry
-from tailback.cli import completions, topics
+from tailback.cli import completions, glossary, topics
 from tailback.cli.catalogue import explained
 from tailback.scenario import flows, lint
 from tailback.scenario.lint import WARNINGS
@@ -48,6 +48,11 @@ def test_every_preset_and_every_backend_is_explained() -> None:
     assert set(backends.TEXTS) == set(backends._BACKENDS)
 
 
+@pytest.mark.parametrize("word", ["Small Queues", *glossary.SAME])
+def test_another_word_for_one_is_explained_as_that_one(word: str) -> None:
+    assert topics.explained(word) == topics.explained(glossary.SAME[word.lower()]) != []
+
+
 def test_a_word_with_several_meanings_has_all() -> None:
     said = in_process("explain", "ecn").stdout
     assert "net.ipv4.tcp_ecn: a sysctl of a host" in said
@@ -63,6 +68,16 @@ def test_a_discipline_is_explained_by_its_name_alone_even_if_it_has_required_opt
     assert said.startswith(f"{row.name}: {row.summary}")
     assert all(f" {parameter.name} " in said for parameter in row.parameters)
     assert "as written" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "without"),
+    [("iwlwifi", "airtime", "no AQL"), ("iwlwifi", "airtime_step", "no AQL"), ("fq", "ce_threshold", "none")],
+)
+def test_an_option_without_which_there_is_no_limit_says_so(name: str, option: str, without: str) -> None:
+    row = re.search(rf"^ {option} +(\S.*?)  ", in_process("explain", name).stdout, re.MULTILINE)
+    assert row is not None
+    assert row[1] == without
 
 
 def test_an_option_with_one_meaning_is_explained_once_with_all_that_have_it() -> None:

@@ -168,11 +168,11 @@ def draws(folder: Path, home: Path, test: str, plots: tuple[str, ...]) -> None:
         drawn(home, [file], plot)
 
 
-def of_preset(folder: Path, preset: str) -> Path:
-    """The file of one run of a preset."""
+def of_preset(folder: Path, preset: str, keys: str = "") -> Path:
+    """The file of one run of a preset with further keys."""
     file = folder / f"{preset}.yaml"
     lines = LINES.partition("measure:")[0]
-    file.write_text(f"title: {preset}\n{lines}traffic: [{{preset: {preset}, hosts: [client, server]}}]\n")
+    file.write_text(f"title: {preset}\n{lines}traffic: [{{preset: {preset}, hosts: [client, server], {keys}}}]\n")
     (exported,) = export_flent(tailback.run(file, out=folder / preset), folder / "out")
     assert json.loads(gzip.decompress(exported.read_bytes()))["metadata"]["NAME"] == preset
     return exported
@@ -181,6 +181,11 @@ def of_preset(folder: Path, preset: str) -> Path:
 @pytest.mark.parametrize("preset", ["voip-1up", "http"])
 def test_flent_draws_presets_of_applications_under_their_names(tmp_path: Path, preset: str) -> None:
     drawn(tmp_path, [of_preset(tmp_path, preset)], PRESETS[preset][0])
+
+
+@pytest.mark.parametrize("preset", ["rrul", "rrul_be", "tcp_bidirectional"])
+def test_a_preset_with_a_name_of_its_own_is_exported_as_its_test(tmp_path: Path, preset: str) -> None:
+    assert of_preset(tmp_path, preset, "name: home").is_file()
 
 
 @pytest.mark.campaign

@@ -126,6 +126,8 @@ def test_a_quantity_without_a_unit_has_no_brackets(results: Results) -> None:
 def test_a_metric_that_no_run_has_says_what_it_needs_and_a_sum_over_devices_is_drawn(results: Results) -> None:
     with pytest.raises(NotDrawable, match="has `airtime share`\n  hint: it is computed from the table `wifi`"):
         PLOTS["bar"].table(results, Choice(metric="airtime share"))
+    with pytest.raises(NotDrawable, match="has `latency`\n  hint: did you mean `ping`"):
+        PLOTS["bar"].table(results, Choice(metric="latency"))
     with pytest.raises(WrongBound, match="`sliding throughput` is a series"):
         PLOTS["bar"].table(results, Choice(metric="sliding throughput"))
     dropped = sum(sum(each.values()) for each in results.runs[0].summary["drops"].values())
@@ -137,6 +139,58 @@ def test_flows_are_parted_by_direction_and_by_entry() -> None:
     assert parts(flows, {"directions": ways}, "direction") == {"up": ["up.1", "up.2"], "across": ["down"]}
     assert parts(flows, {"directions": ways}, "group") == {"up": ["up.1", "up.2"], "down": ["down"]}
     assert list(parts(flows, {"directions": ways}, "flow")) == flows
+
+
+STATIONS = """\
+links:
+  - {wifi: {ap: access, stations: [near, far]}, standard: 802.11n, width: 20MHz, mcs: {near: 7, far: 0}}
+  - {ends: [access, server], rate: 1gbit, delay: 1ms}
+traffic:
+  - {tcp: server -> near, name: near}
+  - {tcp: far -> server, name: photos, flows: 2}
+  - {ping: server -> near, name: one, interval: 50ms}
+  - {ping: far -> server, name: two, interval: 50ms}
+duration: 3s
+measure: {warmup: 1s}
+"""
+
+
+def rows(words: str, by: str) -> dict[str, list[str]]:
+    """The cells of a table by its first column, and under `` its headings."""
+    lines = words.partition(f"by {by}\n")[2].splitlines()
+    cut = next(number for number, line in enumerate(lines) if "─" in line)
+    cells = [line.split() for line in lines[cut + 1 :] if line.strip()]
+    return {"": " ".join(lines[:cut]).split(), **{each[0]: each[1:] for each in cells}}
+
+
+def test_a_station_has_its_flows_its_pings_and_its_airtime_in_one_row(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(STATIONS)
+    words = {
+        by: in_process("run", tmp_path / "x.yaml", "--out", tmp_path / "out", "--by", by).stdout
+        for by in ("station", "host", "flow", "ping")
+    }
+    summary = open_results(tmp_path / "out").runs[0].summary
+    stations = rows(words["station"], "station")
+    assert list(stations) == ["", "near", "far"]
+    assert "airtime" in stations[""]
+    flows, pings = summary["goodput_mbps"]["flows"], summary["pings_ms"]
+    assert float(stations["near"][0]) == pytest.approx(flows["near"], rel=0.01)
+    assert float(stations["far"][0]) == pytest.approx(flows["photos.1"] + flows["photos.2"], rel=0.01)
+    assert float(stations["near"][1]) == pytest.approx(pings["one"]["p50"], rel=0.01)
+    assert float(stations["far"][1]) == pytest.approx(pings["two"]["p50"], rel=0.01)
+    assert float(stations["near"][-1]) == pytest.approx(summary["airtime_share"]["near"], abs=0.001)
+    assert rows(words["host"], "host") == {**stations, "": rows(words["host"], "host")[""]}
+    assert list(rows(words["flow"], "flow")) == ["", "near", "photos.1", "photos.2", "one", "two"]
+    assert rows(words["flow"], "flow")["two"][0] == "–"
+    assert "airtime" not in rows(words["flow"], "flow")[""]
+    assert list(rows(words["ping"], "ping")) == ["", "one", "two"]
+
+
+def test_what_a_host_asks_for_is_its_own(tmp_path: Path) -> None:
+    text = STATIONS.replace("{tcp: server -> near, name: near}", "{video: near -> server}")
+    (tmp_path / "x.yaml").write_text(text)
+    said = in_process("run", tmp_path / "x.yaml", "--out", tmp_path / "out", "--by", "host").stdout
+    assert set(rows(said, "host")) == {"", "near", "far"}
 
 
 def test_entries_that_name_a_group_are_one_part() -> None:

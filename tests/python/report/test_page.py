@@ -1,5 +1,6 @@
 """The interactive report in a real browser: it loads without errors, filters, and switches series off."""
 
+import html
 import json
 import re
 import shutil
@@ -153,6 +154,14 @@ def test_the_page_holds_the_numbers_of_the_table(found: Results, written: Path) 
     values = [run.summary["goodput_mbps"]["total"] for run in found.select(cc="cubic", tsq="1ms").runs]
     assert goodput[0] == pytest.approx(np.mean(values), rel=1e-4)
     assert goodput[1] < goodput[0] < goodput[2]
+
+
+def test_the_findings_of_the_table_are_a_list(found: Results) -> None:
+    statements = content.document(found)["findings"]
+    assert statements
+    assert statements[0]["head"].startswith("with ")
+    text = report.html(found)
+    assert all(html.escape(part) in text for each in statements for part in (each["head"], *each["parts"]))
 
 
 def test_the_page_is_small(written: Path) -> None:

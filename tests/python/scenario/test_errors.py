@@ -596,6 +596,8 @@ def test_every_key_that_a_word_may_mean_is_one() -> None:
 def test_a_word_that_is_a_key_here_is_never_taken_for_another() -> None:
     assert meant.hint((), "bandwidth", ("width", "rate")) == "did you mean `width`?"
     assert meant.hint(("links", 0, "<link>"), "bandwidth", keys_at(("links", 0, "<link>"))) == "did you mean `rate`?"
+    assert meant.hint(("links", 0, "<wifi>"), "aql", ("driver",)) == meant._AIRTIME
+    assert meant.hint(("links", 0, "<wifi>"), "cwmin", ("driver",)) == meant._EDCA
     assert meant.hint(("measure",), "bandwidth", keys_at(("measure",))).startswith("use one of: warmup")
 
 

@@ -134,12 +134,28 @@ def test_every_classic_mistake_is_reported(old: str, new: str, message: str, reg
             "`rate` of `tbf`: `1000000` is 1mbit, because tc reads a rate without a unit in bit/s [bare-number]\n"
             "  hint: write 1mbit",
         ),
+        (
+            "codel target 5000",
+            "`target` of `codel`: `5000` is 5ms, because tc reads a time without a unit in microseconds [bare-number]\n"
+            "  hint: write 5ms",
+        ),
     ],
 )
 def test_a_time_or_rate_of_a_discipline_without_a_unit_is_reported(discipline: str, message: str) -> None:
     text = re.sub("router: .*", f"router: {discipline}", SOUND)
     found = [warning for warning in lint(loads(text, registry=CoreRegistry())) if warning.code == "bare-number"]
     assert [str(warning).partition("warning: ")[2] for warning in found] == [message]
+
+
+@pytest.mark.parametrize("driver", ["mt76 airtime 5 frames 512", "{router: mt76 airtime 5, phone: ath9k}"])
+def test_a_time_of_a_driver_without_a_unit_is_reported(driver: str) -> None:
+    cell = f"{{wifi: {{ap: router, stations: [phone]}}, standard: 802.11n, width: 20MHz, mcs: 7, driver: {driver}}}"
+    text = f"links: [{cell}]\ntraffic: [{{tcp: router -> phone}}]\nduration: 3s\n"
+    found = [warning for warning in lint(loads(text, registry=CoreRegistry())) if warning.code == "bare-number"]
+    assert [str(warning).partition(": ")[2] for warning in found] == [
+        "links[0].driver: warning: `airtime` of `mt76`: `5` is 5us, because tc reads a time without a unit in "
+        "microseconds [bare-number]\n  hint: write 5ms, or 5us if you mean that"
+    ]
 
 
 @pytest.mark.parametrize(

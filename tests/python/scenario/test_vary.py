@@ -346,6 +346,7 @@ def test_an_override_may_give_an_axis_or_take_it_away(runs: Any) -> None:
     [
         ("cc", "--set cc: has no `=`\n  hint: write a key, `=` and a value: --set cc=bbr"),
         ("ccc=bbr", "--set ccc=bbr: ccc: `ccc` names no key\n  hint: did you mean `cc`?"),
+        ("repeats=3", "--set repeats=3: repeats: `repeats` names no key\n  hint: did you mean `repeat`?"),
         (
             "cc=cubci",
             "--set cc=cubci: cc: `cubci` is not a congestion control\n  hint: did you mean `cubic`?",

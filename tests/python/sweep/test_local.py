@@ -1,5 +1,6 @@
 """Execution of plans: in parallel, with failures, interrupted, resumed."""
 
+import ast
 import json
 import shutil
 import threading
@@ -177,6 +178,36 @@ def test_every_part_that_makes_summaries_has_part_in_their_version(
     with (changed / "__init__.py" if changed.is_dir() else changed).open("a") as file:
         file.write("pass\n")
     assert provenance.analysis_digest.__wrapped__() != before
+
+
+def imported(module: str) -> set[str]:
+    """The modules of `analysis` that a module of it imports, at its top or in a function."""
+    tree = ast.parse((provenance.PACKAGE / "analysis" / f"{module}.py").read_text("utf-8"))
+    found: set[str] = set()
+    for each in ast.walk(tree):
+        if isinstance(each, ast.ImportFrom) and each.module == "tailback.analysis":
+            found |= {name.name for name in each.names}
+        elif isinstance(each, ast.ImportFrom) and (each.module or "").startswith("tailback.analysis."):
+            found.add(str(each.module).rpartition(".")[2])
+    return {name for name in found if (provenance.PACKAGE / "analysis" / f"{name}.py").is_file()}
+
+
+def test_what_reads_summaries_has_no_part_in_them_and_none_in_their_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, new = set[str](), {"summary"}
+    while new:
+        known |= new
+        new = {each for name in new for each in imported(name)} - known
+    assert "values" in known
+    assert not known & set(provenance.AFTERWARDS)
+    shutil.copytree(provenance.PACKAGE / "analysis", tmp_path / "analysis")
+    monkeypatch.setattr(provenance, "PACKAGE", tmp_path)
+    monkeypatch.setattr(provenance, "ANALYSIS", ("analysis",))
+    before = provenance.analysis_digest.__wrapped__()
+    for name in provenance.AFTERWARDS:
+        (tmp_path / "analysis" / f"{name}.py").write_text("pass\n")
+    assert provenance.analysis_digest.__wrapped__() == before
 
 
 def test_a_half_deleted_run_is_done_again(tmp_path: Path) -> None:

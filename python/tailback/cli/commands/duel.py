@@ -52,7 +52,7 @@ def duel(
     runs: Runs,
 ) -> None:
     """Run each congestion control against each other and itself at one bottleneck, and show who gets which share."""
-    from tailback import duels, plots, results, scenario, sweep
+    from tailback import duels, plots, scenario, sweep
     from tailback.cli import progress, show, sweeps, verdicts
 
     bottleneck = duels.Bottleneck(path.rate, path.rtt, path.buffer, path.qdisc)
@@ -64,7 +64,7 @@ def duel(
     sweeps.failed(carried)
     if carried.failed:
         raise typer.Exit(1)
-    found = results.open_results(carried.folder)
+    found = carried.results
     output = plots.Output(carried.folder / "plots" / "duel.png", show.command())
     drawn = plots.draw_to(duels.PLOT, found, output)
     if runs.as_json:

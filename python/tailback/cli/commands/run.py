@@ -69,7 +69,8 @@ class Shown(Struct, frozen=True):
     by: Annotated[
         Part | None,
         typer.Option(
-            help="Also print a table with a row for each flow, direction or group (entry of `traffic`).",
+            help="Also print a table with a row for each flow and ping, direction, group (entry of `traffic`), host of "
+            "a user (above Wi-Fi: station), or ping.",
             show_default=False,
         ),
     ] = None
@@ -135,7 +136,7 @@ def _beside_a_kernel(experiment: "Experiment", request: "Request", carried: "Swe
 
 def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "SweepResult":
     """Runs one experiment and prints its results, except for `--json`, which prints all experiments at the end."""
-    from tailback import results, sweep
+    from tailback import sweep
     from tailback.cli import garbage, progress, sweeps
 
     garbage.work_begins()
@@ -146,7 +147,7 @@ def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "Swe
     if not shown.as_json:
         sweeps.table(carried, experiment.title)
         if shown.by is not None:
-            sweeps.by_parts(results.open_results(carried.folder), carried, shown.by.value)
+            sweeps.by_parts(carried.results, shown.by.value)
         if beside is not None:
             # Imported here, because matplotlib comes with it.
             from tailback.cli import verdicts
@@ -154,6 +155,6 @@ def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "Swe
             verdicts.twin(beside)
         sweeps.expectations(carried)
         if shown.show_qdiscs:
-            sweeps.qdiscs_at_end(results.open_results(carried.folder), carried)
+            sweeps.qdiscs_at_end(carried.results)
     sweeps.failed(carried)
     return carried
