@@ -8,7 +8,7 @@
  * all of them to the air, whose time is 0 then. Everything happens in calls of the air that take no virtual time; a timer
  * makes the next one when the air says so.
  *
- * Deviations: radios of 802.11ac and ax associate as those of 802.11n. Management frames, frames to all stations, and
+ * Deviations: radios of 802.11ax associate as those of 802.11ac. Management frames, frames to all stations, and
  * everything before time 0 arrive at once and take no airtime, nor do the beacons that stations get (the air has beacons of
  * its own). A probe request is answered by a beacon. Radios have no power save and cannot leave their channel.
  */
@@ -58,6 +58,8 @@ struct properties {
 	unsigned int streams;
 	unsigned int width;
 	unsigned int short_guard;
+	/* It is one of 802.11ac, or of a later standard. */
+	unsigned int vht;
 	/* As the air has it, enum air_format. */
 	unsigned int format;
 	unsigned int expected_kbps;
@@ -346,7 +348,10 @@ static void fill_tx_status(struct sk_buff *skb, struct outcome *outcome)
 		info->flags |= IEEE80211_TX_STAT_AMPDU_NO_BACK;
 }
 
-/* From the status alone, mac80211 estimates the airtime of 802.11n; of later standards it is told the rate beside it. */
+/*
+ * From the status alone, mac80211 estimates the airtime of 802.11n; of later standards it is told the rate beside it. Not
+ * where it chooses the modes: its rate control takes all tries from the status, or from beside it.
+ */
 static void report_status(struct outcome *outcome)
 {
 	struct ieee80211_hdr *header = (struct ieee80211_hdr *)outcome->skb->data;
@@ -359,7 +364,7 @@ static void report_status(struct outcome *outcome)
 	};
 
 	fill_tx_status(outcome->skb, outcome);
-	if (!is_vht(outcome->mode) && !is_he(outcome->mode))
+	if (outcome->radio->is.chooses || (!is_vht(outcome->mode) && !is_he(outcome->mode)))
 		return ieee80211_tx_status_skb(outcome->radio->hw, outcome->skb);
 	rate.rate_idx = rate_info_of(outcome->mode);
 	status.sta = ieee80211_find_sta(outcome->radio->vif, header->addr1);
@@ -974,6 +979,25 @@ static const struct ieee80211_ops operations = {
 
 static const u16 legacy_rates[] = { 60, 90, 120, 180, 240, 360, 480, 540 };
 
+/*
+ * mac80211 gives more memory to the queues of such a radio, and its rate control has modes of 802.11ac. Several packets
+ * in an MPDU are up to the air, so that the longest MPDU is the shortest one of the standard.
+ */
+static void fill_vht(struct ieee80211_sta_vht_cap *vht, const struct properties *is)
+{
+	u16 streams = 0xffff;
+	unsigned int place;
+
+	for (place = 0; place < is->streams; place++)
+		streams ^= (IEEE80211_VHT_MCS_SUPPORT_0_9 ^ IEEE80211_VHT_MCS_NOT_SUPPORTED) << (2 * place);
+	vht->vht_supported = true;
+	vht->cap = IEEE80211_VHT_CAP_MAX_MPDU_LENGTH_3895 | IEEE80211_VHT_CAP_MAX_A_MPDU_LENGTH_EXPONENT_MASK |
+		   (is->width == 160 ? IEEE80211_VHT_CAP_SUPP_CHAN_WIDTH_160MHZ : 0) |
+		   (is->short_guard ? IEEE80211_VHT_CAP_SHORT_GI_80 | IEEE80211_VHT_CAP_SHORT_GI_160 : 0);
+	vht->vht_mcs.rx_mcs_map = cpu_to_le16(streams);
+	vht->vht_mcs.tx_mcs_map = cpu_to_le16(streams);
+}
+
 static void fill_band(struct radio *radio)
 {
 	struct ieee80211_supported_band *band = &radio->band;
@@ -995,12 +1019,15 @@ static void fill_band(struct radio *radio)
 	band->bitrates = radio->rates;
 	band->n_bitrates = ARRAY_SIZE(radio->rates);
 	band->ht_cap.ht_supported = true;
-	band->ht_cap.cap = (radio->is.width >= 40 ? IEEE80211_HT_CAP_SUP_WIDTH_20_40 : 0) |
+	/* Without it, no radio is one of 802.11ac. */
+	band->ht_cap.cap = (radio->is.width >= 40 || radio->is.vht ? IEEE80211_HT_CAP_SUP_WIDTH_20_40 : 0) |
 			   (radio->is.short_guard ? IEEE80211_HT_CAP_SGI_20 | IEEE80211_HT_CAP_SGI_40 : 0);
 	band->ht_cap.ampdu_factor = IEEE80211_HT_MAX_AMPDU_64K;
 	band->ht_cap.ampdu_density = IEEE80211_HT_MPDU_DENSITY_NONE;
 	memset(band->ht_cap.mcs.rx_mask, 0xff, min(radio->is.streams, 4U));
 	band->ht_cap.mcs.tx_params = IEEE80211_HT_MCS_TX_DEFINED;
+	if (radio->is.vht)
+		fill_vht(&band->vht_cap, &radio->is);
 }
 
 static void fill_hardware(struct radio *radio)
@@ -1065,15 +1092,15 @@ static int make_radio(const struct properties *is)
 	return 0;
 }
 
-/* ADDRESS PACING_SHIFT MCS WIDTH SHORT_GUARD EXPECTED_KBPS FAIRNESS LIMITS STREAMS VARIES CHOOSES FORMAT */
+/* ADDRESS PACING_SHIFT MCS WIDTH SHORT_GUARD EXPECTED_KBPS FAIRNESS LIMITS STREAMS VARIES CHOOSES FORMAT VHT */
 static int set_radio(const char *text, const struct kernel_param *parameter)
 {
 	struct properties is = {};
 	char address[18];
 
-	if (sscanf(text, "%17s %u %u %u %u %u %u %u %u %u %u %u", address, &is.pacing_shift, &is.mcs, &is.width,
+	if (sscanf(text, "%17s %u %u %u %u %u %u %u %u %u %u %u %u", address, &is.pacing_shift, &is.mcs, &is.width,
 		   &is.short_guard, &is.expected_kbps, &is.fairness, &is.limits, &is.streams, &is.varies,
-		   &is.chooses, &is.format) != 12 || !mac_pton(address, is.address))
+		   &is.chooses, &is.format, &is.vht) != 13 || !mac_pton(address, is.address))
 		return -EINVAL;
 	if (is.streams < 1 || is.streams > 8 || is.width < 20 || is.width > 160 || is.format > AIR_HE_3200)
 		return -EINVAL;

@@ -94,6 +94,14 @@ pub enum Step {
         /// The name of the device within its host.
         device: String,
     },
+    /// A device gets each skb in one piece: the others are copied before it (`ethtool -K DEV sg off`, which turns off
+    /// `tso` and `gso`, too).
+    Linearize {
+        /// The host of the device.
+        host: usize,
+        /// The name of the device within its host.
+        device: String,
+    },
     /// A module is loaded into the kernel.
     Load {
         /// The file of the module.
@@ -116,10 +124,23 @@ pub struct Cell {
     pub access_point: WirelessDevice,
     /// The stations.
     pub stations: Vec<WirelessDevice>,
-    /// Of the channel, or its lower half of 20 MHz, in MHz.
+    /// By which they associate.
+    pub standard: Standard,
+    /// Of the lowest 20 MHz of the channel, in MHz.
     pub frequency: u32,
     /// Of the channel, in MHz.
     pub width: u32,
+}
+
+/// A standard with elements of its own in the frames of an association.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+pub enum Standard {
+    /// Up to 40 MHz.
+    #[serde(rename = "802.11n")]
+    Ht,
+    /// With those of 802.11n.
+    #[serde(rename = "802.11ac")]
+    Vht,
 }
 
 /// A device with a radio.

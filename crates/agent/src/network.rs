@@ -81,6 +81,10 @@ impl Network {
                 let doing = format!("turning off segmentation by {device} of {}", self.names[*host]);
                 sys::turn_off_segmentation(device).doing(doing)
             })?,
+            Step::Linearize { host, device } => self.within(*host, || {
+                let doing = format!("turning off scatter-gather of {device} of {}", self.names[*host]);
+                sys::set_feature(device, sys::Feature::ScatterGather, false).doing(doing)
+            })?,
             Step::Load { path, parameters } => kernel_module::load(path, parameters),
             Step::Associate { cell } => wireless::associate(cell, &|host, act| self.within(host, act)?),
         }

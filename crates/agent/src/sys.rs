@@ -18,8 +18,10 @@ pub const TCP_CC_INFO: c_int = 26;
 /// `SO_MEMINFO` of asm-generic/socket.h.
 pub const SO_MEMINFO: c_int = 55;
 
-/// `SIOCETHTOOL` of linux/sockios.h, `ETHTOOL_STSO`, `ETHTOOL_SGSO` and `ETHTOOL_SGRO` of linux/ethtool.h.
+/// `SIOCETHTOOL` of linux/sockios.h, `ETHTOOL_SSG`, `ETHTOOL_STSO`, `ETHTOOL_SGSO` and `ETHTOOL_SGRO` of
+/// linux/ethtool.h.
 const SIOCETHTOOL: u32 = 0x8946;
+const ETHTOOL_SSG: u32 = 0x19;
 const ETHTOOL_STSO: u32 = 0x1f;
 const ETHTOOL_SGSO: u32 = 0x24;
 const ETHTOOL_SGRO: u32 = 0x2c;
@@ -392,6 +394,8 @@ pub fn interface_index(name: &str) -> io::Result<u32> {
 /// The offloads of a device.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Feature {
+    /// The device takes skbs in several pieces (scatter-gather).
+    ScatterGather,
     /// The device segments large skbs (TSO).
     Tso,
     /// The kernel segments them for the device (GSO).
@@ -423,6 +427,7 @@ fn about(device: &str) -> libc::ifreq {
 /// A device of the namespace of the calling thread gets or loses a feature.
 pub fn set_feature(device: &str, feature: Feature, on: bool) -> io::Result<()> {
     let command = match feature {
+        Feature::ScatterGather => ETHTOOL_SSG,
         Feature::Tso => ETHTOOL_STSO,
         Feature::Gso => ETHTOOL_SGSO,
         Feature::Gro => ETHTOOL_SGRO,

@@ -12,7 +12,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use crate::failure::{Failure, While};
-use crate::job::Cell;
+use crate::job::{Cell, Standard};
 use crate::sys;
 
 const CTRL: u16 = 16;
@@ -68,13 +68,17 @@ const STATUS_CODE: u16 = 72;
 const FRAME_MATCH: u16 = 91;
 const FRAME_TYPE: u16 = 101;
 const STA_WME: u16 = 129;
+const VHT_CAPABILITY: u16 = 157;
 const CHANNEL_WIDTH: u16 = 159;
 const CENTER_FREQ1: u16 = 160;
 
 const ACCESS_POINT: u32 = 3;
 const OPEN_SYSTEM: u32 = 0;
+/// [nl80211.h nl80211_chan_width]
 const WIDTH_20: u32 = 1;
 const WIDTH_40: u32 = 2;
+const WIDTH_80: u32 = 3;
+const WIDTH_160: u32 = 5;
 /// Authorized, WME, authenticated, associated. [nl80211.h nl80211_sta_flags]
 const MEMBER: u32 = 1 << 1 | 1 << 3 | 1 << 5 | 1 << 7;
 
@@ -86,8 +90,12 @@ const AUTHENTICATION: u16 = 0xb0;
 const HEADER: usize = 24;
 /// Bytes before the elements of an association request: header, capabilities, listen interval.
 const REQUESTED: usize = HEADER + 4;
-/// The number of this element.
+/// The numbers of these elements.
 const HT_CAPABILITIES: u8 = 45;
+const HT_OPERATION: u8 = 61;
+const VHT_CAPABILITIES: u8 = 191;
+const VHT_OPERATION: u8 = 192;
+const VENDOR: u8 = 221;
 
 const NAME: &[u8] = b"tailback";
 /// 6 to 54 Mbit/s; 6, 12 and 24 are basic.
@@ -181,22 +189,26 @@ impl<'a> AccessPoint<'a> {
 
     fn add(&mut self, place: usize, station: [u8; 6], request: &[u8]) -> io::Result<()> {
         let number = place as u16 + 1;
-        let missing = || io::Error::other("its association request has no HT capabilities");
-        let capabilities = find_element(request.get(REQUESTED..).unwrap_or_default(), HT_CAPABILITIES);
-        let capabilities = capabilities.ok_or_else(missing)?;
-        let member = Attributes::default()
+        let capabilities = |kind, name| {
+            let missing = || io::Error::other(format!("its association request has no {name} capabilities"));
+            find_element(request.get(REQUESTED..).unwrap_or_default(), kind).ok_or_else(missing)
+        };
+        let mut member = Attributes::default()
             .word(IFINDEX, self.index)
             .bytes(MAC, &station)
             .half(STA_LISTEN_INTERVAL, 1)
             .bytes(STA_SUPPORTED_RATES, &RATES)
             .half(STA_AID, number)
-            .bytes(HT_CAPABILITY, capabilities)
+            .bytes(HT_CAPABILITY, capabilities(HT_CAPABILITIES, "HT")?)
             .bytes(STA_FLAGS2, &[MEMBER.to_ne_bytes(), MEMBER.to_ne_bytes()].concat())
             // Without queues for U-APSD.
             .bytes(STA_WME, &Attributes::default().byte(1, 0).byte(2, 0).0);
+        if self.cell.standard == Standard::Vht {
+            member = member.bytes(VHT_CAPABILITY, capabilities(VHT_CAPABILITIES, "VHT")?);
+        }
         self.socket.request(CMD_NEW_STATION, &member)?;
         let fixed = [1, 0, 0, 0].into_iter().chain((0xc000 | number).to_le_bytes());
-        let answer: Vec<u8> = fixed.chain(element(1, &RATES)).chain(high_throughput(self.cell)).collect();
+        let answer: Vec<u8> = fixed.chain(element(1, &RATES)).chain(elements(self.cell)).collect();
         self.send(station, ASSOCIATION_RESPONSE, &answer)
     }
 
@@ -307,21 +319,33 @@ fn beacon(cell: &Cell, index: u32, address: [u8; 6]) -> Attributes {
     let fixed = [0; 8].into_iter().chain(INTERVAL.to_le_bytes()).chain([1, 0]);
     let head = header(BEACON, [0xff; 6], address).into_iter().chain(fixed);
     let head: Vec<u8> = head.chain(element(0, NAME)).chain(element(1, &RATES)).collect();
-    let (width, center) = match cell.width {
-        40 => (WIDTH_40, cell.frequency + 10),
-        _ => (WIDTH_20, cell.frequency),
+    let width = match cell.width {
+        160 => WIDTH_160,
+        80 => WIDTH_80,
+        40 => WIDTH_40,
+        _ => WIDTH_20,
     };
     Attributes::default()
         .word(IFINDEX, index)
         .bytes(BEACON_HEAD, &head)
-        .bytes(BEACON_TAIL, &high_throughput(cell))
+        .bytes(BEACON_TAIL, &elements(cell))
         .word(BEACON_INTERVAL, u32::from(INTERVAL))
         .word(DTIM_PERIOD, 2)
         .bytes(SSID, NAME)
         .word(AUTH_TYPE, OPEN_SYSTEM)
         .word(WIPHY_FREQ, cell.frequency)
         .word(CHANNEL_WIDTH, width)
-        .word(CENTER_FREQ1, center)
+        .word(CENTER_FREQ1, center(cell.frequency, cell.width))
+}
+
+/// The middle of so many MHz whose lowest 20 MHz are at this frequency.
+fn center(lowest: u32, width: u32) -> u32 {
+    lowest + (width - 20) / 2
+}
+
+/// The number of a channel at this frequency.
+fn channel(frequency: u32) -> u8 {
+    ((frequency - 5000) / 5) as u8
 }
 
 fn header(kind: u16, to: [u8; 6], access_point: [u8; 6]) -> Vec<u8> {
@@ -353,18 +377,37 @@ fn ht_capabilities() -> Vec<u8> {
     content
 }
 
-/// The elements of 802.11n and of WMM.
-fn high_throughput(cell: &Cell) -> Vec<u8> {
+/// VHT capabilities: 160 MHz, both guard intervals, 1 MiB per aggregate, MCS 0 to 9 of eight streams in each direction.
+/// The radio of each end has less, as above.
+fn vht_capabilities() -> Vec<u8> {
+    vec![0x64, 0x00, 0x80, 0x03, 0xaa, 0xaa, 0, 0, 0xaa, 0xaa, 0, 0]
+}
+
+/// The channel of a cell beyond 40 MHz: that of 80 MHz, and of 160 MHz if it has so many. Every station has MCS 0 to 7 of
+/// one stream.
+fn vht_operation(cell: &Cell) -> Vec<u8> {
+    let middle = |width| if cell.width >= width { channel(center(cell.frequency, width)) } else { 0 };
+    vec![u8::from(cell.width >= 80), middle(80), middle(160), 0xfc, 0xff]
+}
+
+/// The elements of 802.11n and of WMM, and of 802.11ac in cells of it.
+fn elements(cell: &Cell) -> Vec<u8> {
     let mut operation = [0; 22];
-    operation[0] = ((cell.frequency - 5000) / 5) as u8;
+    operation[0] = channel(cell.frequency);
     // The second 20 MHz are above.
-    operation[1] = if cell.width == 40 { 5 } else { 0 };
+    operation[1] = if cell.width >= 40 { 5 } else { 0 };
     // The contention of the air is its own; these are the parameters of the standard.
     let wmm = [
         0x00, 0x50, 0xf2, 2, 1, 1, 0, 0, 0x03, 0xa4, 0, 0, 0x27, 0xa4, 0, 0, 0x42, 0x43, 0x5e, 0, 0x62, 0x32,
         0x2f, 0,
     ];
-    [element(HT_CAPABILITIES, &ht_capabilities()), element(61, &operation), element(221, &wmm)].concat()
+    let mut all = [element(HT_CAPABILITIES, &ht_capabilities()), element(HT_OPERATION, &operation)].concat();
+    if cell.standard == Standard::Vht {
+        all.extend(element(VHT_CAPABILITIES, &vht_capabilities()));
+        all.extend(element(VHT_OPERATION, &vht_operation(cell)));
+    }
+    all.extend(element(VENDOR, &wmm));
+    all
 }
 
 fn address_of(text: &str) -> io::Result<[u8; 6]> {
@@ -511,6 +554,7 @@ fn each(mut attributes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::WirelessDevice;
 
     #[test]
     fn attributes_are_read_as_they_were_written() {
@@ -540,6 +584,27 @@ mod tests {
         assert_eq!(ht_capabilities().len(), 26);
         assert_eq!(header(BEACON, [0xff; 6], [2; 6]).len(), HEADER);
         assert_eq!(element(0, NAME)[..2], [0, 8]);
+    }
+
+    #[test]
+    fn only_a_cell_of_802_11ac_has_its_elements_and_they_name_the_channel() {
+        let device = || WirelessDevice { host: 0, device: "w0".into(), address: "02:00:01:00:00:00".into() };
+        let cell = |standard, width| Cell {
+            access_point: device(),
+            stations: vec![device()],
+            standard,
+            frequency: 5180,
+            width,
+        };
+        let narrow = elements(&cell(Standard::Ht, 40));
+        assert_eq!(find_element(&narrow, VHT_CAPABILITIES), None);
+        assert_eq!(find_element(&narrow, HT_OPERATION).unwrap()[..2], [36, 5]);
+        for (width, of_80, of_160) in [(20, 0, 0), (40, 0, 0), (80, 42, 0), (160, 42, 50)] {
+            let wide = elements(&cell(Standard::Vht, width));
+            assert_eq!(find_element(&wide, VHT_CAPABILITIES).unwrap().len(), 12);
+            let beyond_40 = u8::from(width >= 80);
+            assert_eq!(find_element(&wide, VHT_OPERATION).unwrap()[..3], [beyond_40, of_80, of_160]);
+        }
     }
 
     #[test]

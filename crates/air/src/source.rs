@@ -76,6 +76,12 @@ fn packet(token: u32, mpdu_bytes: u32) -> Packet {
 
 impl<S: Read + Write + Send> FrameSource for Driver<S> {
     fn take_turn(&mut self, category: usize) -> Option<StationId> {
+        if !self.ready.is_empty() {
+            let left = self.ready.len();
+            self.line().fail(format!("an aggregate has left {left} frames that were asked for it"));
+        }
+        // What was expected of the last aggregate is not for this station, even if nothing was asked for.
+        self.expect(Room::default());
         let question = self.about(Kind::AskTurn, category, StationId(0));
         let answer = self.line().ask(question)?;
         (answer.kind == Kind::Turn && answer.peer != NOBODY).then_some(StationId(answer.peer))
@@ -125,5 +131,50 @@ impl<S: Read + Write + Send> FrameSource for Driver<S> {
     fn heard(&mut self, category: usize, from: StationId, airtime: Span) {
         let message = Message { number: airtime.as_nanos(), ..self.about(Kind::Heard, category, from) };
         self.line().tell(message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// Whoever answers each question with a frame, and keeps the questions.
+    #[derive(Default)]
+    struct Answers(Arc<Mutex<Vec<u8>>>);
+
+    impl Read for Answers {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let frame = Message { token: 1, bytes: 1538, peer: 1, ..Message::of(Kind::Frame) }.to_bytes();
+            buffer[..frame.len()].copy_from_slice(&frame);
+            Ok(frame.len())
+        }
+    }
+
+    impl Write for Answers {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn no_room_is_left_over_for_the_station_of_the_next_turn() {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let line = Arc::new(Mutex::new(Line::new(Answers(said.clone()))));
+        let mut driver = Driver::new(StationId(0), line);
+        driver.expect(Room { frames: 31, bytes: 50_000, shortest: 0 });
+        driver.take_turn(2);
+        driver.next_frame(2, StationId(2));
+        let said = said.lock().unwrap();
+        let question = said.chunks_exact(crate::message::LENGTH).last().unwrap();
+        let question = Message::from_bytes(question.try_into().unwrap()).unwrap();
+        assert_eq!((question.kind, question.peer), (Kind::AskFrame, 2));
+        assert_eq!((question.bytes, question.number), (0, 0), "one frame, and no more at once");
     }
 }

@@ -341,6 +341,14 @@ impl Profile {
         found
     }
 
+    /// In a cell of 802.11ac or later: mac80211 gives the queues the memory that such radios need.
+    pub fn of_vht(mut self) -> Profile {
+        if let Above::StationQueues(limits) = &mut self.above {
+            *limits = QueueLimits::VHT;
+        }
+        self
+    }
+
     /// As before Linux 5.5: only the number of descriptors limits the frames in firmware.
     pub fn before_aql(mut self) -> Profile {
         if let Below::Firmware { airtime, .. } = &mut self.below {
@@ -474,7 +482,7 @@ const RX_QUIET: &str = "received packets are handed to the host when none has co
 const RX_LONGEST_WAIT: &str =
     "with rx_quiet, received packets are handed over no later than this after the first";
 const LIMIT: &str = "maximum number of packets in all queues above the radio";
-const MEMORY_LIMIT: &str = "maximum kernel memory of the packets in all queues above the radio";
+const MEMORY_LIMIT: &str = "maximum kernel memory of the packets in all queues above the radio; with 802.11ac and 11ax 16 MiB, if not given";
 
 fn row(name: &'static str, unit: ParameterUnit, default: u64, max: u64, meaning: &'static str) -> Parameter {
     Parameter::new(name, unit, Some(default), (1, max), meaning)

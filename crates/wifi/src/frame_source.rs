@@ -66,7 +66,8 @@ pub trait FrameSource: Send {
     /// The station to serve next in a category. It is not returned again before it is activated.
     fn take_turn(&mut self, category: usize) -> Option<StationId>;
 
-    /// An aggregate is formed for a station: of its next packets, so many are asked for without fail.
+    /// An aggregate is formed for a station that has its turn: of its next packets, so many are asked for without fail, or
+    /// none at all.
     fn expect(&mut self, _room: Room) {}
 
     /// The next packet for a station; `None` if there is none.

@@ -160,10 +160,9 @@ fn channel(
         let beacons = beacons(cell, index, band, streams)?;
         let first = stations.len();
         for radio in 0..=cell.stations.len() {
-            let (driver, path) = (driver_of(cell, radio), driver_path(index, radio));
             let host = host(cell, radio);
             let stack = &scenario.hosts[usize::from(host)].stack;
-            let mut profile = profile(driver, &path, stack)?;
+            let mut profile = profile(cell, (index, radio), stack)?;
             let mut links = links(cell, index, (radio, first, radios))?;
             if sources.is_some() && profile.rate_control == RateControlIn::Host {
                 links.iter_mut().flatten().for_each(leave_rates_to_source);
@@ -370,8 +369,10 @@ fn mode(mode: &scenario::Mode, path: &str) -> Result<Mode, BuildError> {
         .map_err(|error| BuildError::new(path, error.to_string(), "write a mode of the standard"))
 }
 
-/// The profile by name as the kernel of its host has it, with what is set differently.
-fn profile(driver: &scenario::Driver, path: &str, stack: &str) -> Result<Profile, BuildError> {
+/// The profile of a radio by its name, as the kernel of its host has it in such a cell, with what is set differently; `place`:
+/// the numbers of the cell and of the radio.
+fn profile(cell: &scenario::Cell, place: (usize, usize), stack: &str) -> Result<Profile, BuildError> {
+    let (driver, path) = (driver_of(cell, place.1), driver_path(place.0, place.1));
     let Some(profile) = driver::find(&driver.name) else {
         let known = driver::PROFILES.iter().map(|profile| profile.name).collect::<Vec<_>>().join(", ");
         return Err(BuildError::new(
@@ -381,6 +382,9 @@ fn profile(driver: &scenario::Driver, path: &str, stack: &str) -> Result<Profile
         ));
     };
     let mut profile = *profile;
+    if cell.stations.iter().any(|station| station.mode.format != "ht") {
+        profile = profile.of_vht();
+    }
     if STACKS_WITHOUT_AQL.contains(&stack) {
         profile = profile.before_aql();
     }

@@ -23,6 +23,14 @@ class DriverTraits:
     chooses: bool
     """The firmware chooses the rates, so that mac80211 does not know the throughput to expect of a station."""
 
+    vht: bool
+    """Its radios are of 802.11ac or later, whatever the cell is, so that mac80211 gives more memory to their queues."""
+
+
+HT_MEMORY = 4 << 20
+"""Maximum memory of the packets in mac80211's queues above a radio before 802.11ac. [linux-6.12 tx.c
+ieee80211_txq_setup_flows]"""
+
 
 @functools.cache
 def traits() -> Mapping[str, DriverTraits]:
@@ -36,4 +44,5 @@ def _traits(row: Row) -> DriverTraits:
         fairness=bool(defaults.get("airtime_flags")),
         limits=bool(defaults.get("airtime")),
         chooses="frames" in defaults,
+        vht=(defaults["memory_limit"] or 0) > HT_MEMORY,
     )

@@ -34,7 +34,7 @@ from tailback.backends.linux.hops import (
     next_hops,
     radio_hops,
 )
-from tailback.backends.linux.links import Hop, cuts_segments, device_name, most_segments, states
+from tailback.backends.linux.links import Hop, cuts_segments, device_name, most_segments, sends_one_segment, states
 from tailback.backends.linux.own_modules import registered
 from tailback.backends.linux.sockets import with_sockets
 from tailback.backends.linux.steps import IP, Json, run, write
@@ -129,6 +129,9 @@ def _links(scenario: Scenario) -> Iterator[Json]:
             yield run(host, IP, "link", "set", device, *most_segments(scenario, host), "up")
             if cuts_segments(scenario, link, host):
                 yield {"kind": "segment", "host": host, "device": device}
+            # mac80211 limits its queues by the memory of packets. A NIC receives each in one piece.
+            if scenario.cells and sends_one_segment(scenario, link, host):
+                yield {"kind": "linearize", "host": host, "device": device}
             for family in families_of(scenario):
                 there = [family.address(number, 1 - end), "lladdr", _hardware(number, 1 - end)]
                 neighbour = ["neighbour", "replace", *there, "nud", "permanent", "dev", device]

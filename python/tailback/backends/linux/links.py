@@ -232,6 +232,11 @@ def cuts_segments(scenario: Scenario, link: Link, host: int) -> bool:
     return _offloads(scenario, host) != "off" and any(_offloads(scenario, end) != "on" for end in link.ends)
 
 
+def sends_one_segment(scenario: Scenario, link: Link, host: int) -> bool:
+    """Whether no skb that the sending device takes has several segments."""
+    return _offloads(scenario, host) == "off" or cuts_segments(scenario, link, host)
+
+
 def most_segments(scenario: Scenario, host: int) -> Words:
     """The option of `ip link` that keeps skbs at one segment, if the offloads of the host are `off`."""
     return ["gso_max_segs", "1"] if _offloads(scenario, host) == "off" else []

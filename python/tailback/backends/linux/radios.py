@@ -42,9 +42,10 @@ def cells(scenario: Scenario) -> Iterator[Json]:
         for place, host in enumerate(hosts):
             yield write(host, f"{RADIOS}radio", " ".join(map(str, radio_words(scenario, number, place))))
             yield run(host, IP, "link", "set", "wlan0", "name", device)
-        # They associate as radios of 802.11n.
-        width = min(40, max(station.mode.width for station in cell.stations))
-        members = {"access_point": ends[0], "stations": ends[1:], "frequency": FREQUENCY_MHZ, "width": width}
+        channel = {"frequency": FREQUENCY_MHZ, "width": max(station.mode.width for station in cell.stations)}
+        # Those of 802.11ax associate as radios of 802.11ac.
+        standard = "802.11n" if cell.stations[0].mode.format == "ht" else "802.11ac"
+        members = {"access_point": ends[0], "stations": ends[1:], "standard": standard, **channel}
         yield {"kind": "associate", "cell": members}
         for host in hosts if scenario.hosts[cell.access_point].offloads == "off" else ():
             yield run(host, IP, "link", "set", device, *most_segments(scenario, host))
@@ -74,8 +75,8 @@ def _radio_of(scenario: Scenario, host: int, hop: Hop) -> str:
 def radio_words(scenario: Scenario, number: int, place: int) -> list[object]:
     """What the driver is told about a radio: address, pacing shift of its sockets, HT mode (MCS, width, short guard
     interval), expected throughput in kbit/s, airtime fairness, airtime queue limits, streams, whether its modes vary,
-    whether mac80211 chooses those of what it sends, and format with guard interval. An access point has what any of its
-    stations has."""
+    whether mac80211 chooses those of what it sends, format with guard interval, and whether it is one of 802.11ac. An
+    access point has what any of its stations has."""
     cell = scenario.cells[number]
     stations = cell.stations if place == 0 else cell.stations[place - 1 : place]
     host = cell.access_point if place == 0 else stations[0].host
@@ -93,7 +94,8 @@ def radio_words(scenario: Scenario, number: int, place: int) -> list[object]:
     varies = any(station.rate != "fixed" for station in stations)
     before = [_radio_address(number, place), shift, index, width, short, expected, fairness, int(known.limits)]
     kind = FORMATS.index((mode.format, mode.guard_ns))
-    return [*before, streams, int(varies), int(varies and not known.chooses), kind]
+    vht = known.vht or mode.format != "ht"
+    return [*before, streams, int(varies), int(varies and not known.chooses), kind, int(vht)]
 
 
 def kbps(mode: Mode) -> int:

@@ -9,7 +9,7 @@ from tailback.backends.linux.hops import V6, families_of, radio_hops
 from tailback.backends.linux.suitable import Finding, NotAsked
 from tailback.kernel import Kernel
 from tailback.resolved import Scenario, SmallQueue
-from tailback.resolved.wifi import Driver
+from tailback.resolved.wifi import Driver, Mode
 
 BUILT_IN = ("reno",)
 """Controls that every kernel has, without a configuration symbol."""
@@ -90,9 +90,9 @@ def _cells(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
         for station in cell.stations:
             name = scenario.hosts[station.host].name
             ends = (cell.driver, station.driver)
-            if station.rate != "fixed" and station.mode.format != "ht" and not all(map(_chooses, ends)):
-                what = NotAsked(f"rate control of mac80211 beyond 802.11n (`{name}`)")
-                yield what, f"give it an `mcs`, use 802.11n or a driver whose firmware chooses, or {simulator}"
+            if station.rate != "fixed" and _beyond_minstrel(station.mode) and not all(map(_chooses, ends)):
+                what = NotAsked(f"rate control of mac80211 beyond 802.11ac and 80 MHz (`{name}`)")
+                yield what, f"give it an `mcs`, use 802.11ac or a driver whose firmware chooses, or {simulator}"
         for driver in (cell.driver, *(station.driver for station in cell.stations)):
             yield from _driver(driver)
         for host in (cell.access_point, *(station.host for station in cell.stations)):
@@ -104,6 +104,11 @@ OF_MAC80211 = ("limit", "memory_limit", "airtime", "airtime_low", "airtime_devic
 
 NOT_IN_THE_AIR = ("rx_quiet", "rx_longest")
 """Options of a driver that the process with the air does not have: there they are 0."""
+
+
+def _beyond_minstrel(mode: Mode) -> bool:
+    """Whether minstrel_ht of Linux 6.12 has no such modes. [linux-6.12 rc80211_minstrel_ht.c minstrel_mcs_groups]"""
+    return mode.format == "he" or mode.width > 80
 
 
 def _chooses(driver: Driver) -> bool:

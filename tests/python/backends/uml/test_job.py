@@ -289,14 +289,59 @@ def test_a_cell_is_a_radio_in_each_namespace_and_one_association(scenario: Make)
     }  # fmt: skip
     job = job_of(of_json(scenario(qdiscs=[], links=links(None, [0, 0])[1:], cells=[cell])))
     made = [(step["host"], step["value"]) for step in job["setup"] if step.get("path", "").endswith("/radio")]
-    words = "10 15 40 1 300000 1 0 2 0 0 1"
+    words = "10 15 40 1 300000 1 0 2 0 0 1 0"
     assert made == [(1, f"02:00:01:00:00:00 {words}"), (0, f"02:00:01:00:00:01 {words}")]
     (associated,) = (step["cell"] for step in job["setup"] if step["kind"] == "associate")
     assert associated["access_point"] == {"host": 1, "device": "w0", "address": "02:00:01:00:00:00"}
+    assert (associated["standard"], associated["width"]) == ("802.11n", 40)
     # The link between a station and its access point is numbered after the wired ones.
     assert "/sbin/ip address add 10.0.1.2/24 dev w0" in commands(job, 0)
     assert "/sbin/ip route add 10.0.0.2/32 via 10.0.1.1 dev w0" in commands(job, 0)
     assert job["air"] == "/sys/module/tailback_wifi/parameters/zero"
+
+
+def of_driver(make: Make, driver: str, mode: dict[str, Any], offloads: str = "off") -> Any:
+    """The job of a scenario in which the client is the only station of the router."""
+    profile = {"name": driver, "options": {}}
+    station = {"host": 0, "mode": mode, "rate": "fixed", "loss_ppm": 0, "driver": profile}
+    cell = {
+        "access_point": 1, "stations": [station], "band": "5GHz", "rts": False, "mpdu_overhead": 38, "driver": profile,
+    }  # fmt: skip
+    given = make(qdiscs=[], links=links(None, [0, 0])[1:], cells=[cell])
+    for host in given["hosts"]:
+        host["offloads"] = offloads
+    return job_of(of_json(given))
+
+
+@pytest.mark.parametrize(
+    ("driver", "standard", "width", "associates_as", "vht"),
+    [
+        ("ath9k", "ht", 40, "802.11n", "0"),
+        ("mt76", "ht", 40, "802.11n", "1"),
+        ("generic", "vht", 20, "802.11ac", "1"),
+        ("mt76", "he", 160, "802.11ac", "1"),
+    ],
+)
+def test_a_radio_announces_the_standard_of_its_card_and_associates_by_that_of_its_cell(
+    driver: str, standard: str, width: int, associates_as: str, vht: str, scenario: Make
+) -> None:
+    mode = {"format": standard, "width": width, "streams": 2, "mcs": 7, "guard_ns": 800}
+    job = of_driver(scenario, driver, mode)
+    made = [step["value"].split() for step in job["setup"] if step.get("path", "").endswith("/radio")]
+    assert [words[-1] for words in made] == [vht] * 2
+    (associated,) = (step["cell"] for step in job["setup"] if step["kind"] == "associate")
+    assert (associated["standard"], associated["width"]) == (associates_as, width)
+
+
+@pytest.mark.parametrize(("offloads", "ends"), [("off", [1, 2]), ("gso", [1, 2]), ("on", [])])
+def test_single_segments_come_to_a_host_with_a_radio_in_one_piece_as_from_a_nic(
+    offloads: str, ends: list[int], scenario: Make
+) -> None:
+    mode = {"format": "ht", "width": 40, "streams": 2, "mcs": 7, "guard_ns": 800}
+    setup = of_driver(scenario, "ath9k", mode, offloads)["setup"]
+    assert [step["host"] for step in setup if step["kind"] == "linearize"] == ends
+    wired = job_of(of_json(scenario()))["setup"]
+    assert [step for step in wired if step["kind"] == "linearize"] == []
 
 
 def test_an_access_point_leaves_rates_to_mac80211_if_one_of_its_stations_has_rate_control(scenario: Make) -> None:

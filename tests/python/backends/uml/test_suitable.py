@@ -105,8 +105,12 @@ def test_a_class_without_a_parent_is_no_faster_than_its_rate_whatever_its_ceilin
     ("cells", "said"),
     [
         (
-            [cell({"mode": {**HT, "format": "vht"}, "rate": "minstrel"})],
-            "rate control of mac80211 beyond 802.11n (`client`)",
+            [cell({"mode": {**HT, "format": "he", "guard_ns": 800}, "rate": "minstrel"})],
+            "rate control of mac80211 beyond 802.11ac and 80 MHz (`client`)",
+        ),
+        (
+            [cell({"mode": {**HT, "format": "vht", "width": 160}, "rate": "minstrel"})],
+            "rate control of mac80211 beyond 802.11ac and 80 MHz (`client`)",
         ),
         (
             [cell(driver={"name": "ath9k_htc", "options": {}})],

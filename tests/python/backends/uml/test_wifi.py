@@ -164,6 +164,39 @@ def test_a_ping_does_not_wait_behind_the_flow_that_fills_the_queue_of_its_statio
     assert medians[0] == pytest.approx(medians[1], abs=0.5)
 
 
+@pytest.mark.parametrize(("standard", "memory"), [("ht", 4 << 20), ("vht", 16 << 20)])
+def test_mac80211_gives_more_memory_to_the_queues_of_a_radio_of_802_11ac(
+    standard: str, memory: int, uml: Uml, scenario: Make
+) -> None:
+    given = several(scenario, [between(2, 0, 100_000_000)], driver="generic")
+    slow = {"format": standard, "width": 20, "streams": 1, "mcs": 0, "guard_ns": 800}
+    given["cells"][0]["stations"][0]["mode"] = slow
+    result = run(uml, given)
+    sent = 100e6 / 8 / 1472
+    on_air = result.tables["wifi"].to_arrow().to_pandas().received.sum()
+    held = sent - on_air - sum(dropped(result, "router").values())
+    # Linux copies each datagram into a buffer of 4 KiB, which has room for the header of 802.11.
+    assert held == pytest.approx(memory / 4352, rel=0.05)
+
+
+def test_a_segment_that_came_over_a_wire_takes_as_much_of_that_memory_as_in_the_simulator(
+    uml: Uml, scenario: Make
+) -> None:
+    given = several(scenario, [downloading(number, 0) for number in range(10)])
+    given["record"] = {**given["record"], "events": True}
+    # The flows have up to 1380 segments, of which 4 MiB hold 1740; if each came in two pieces, they would hold 720.
+    for each in given["traffic"]:
+        each["socket"]["sndbuf"] = 325_000
+    for each in (run(uml, given), simulated(given)):
+        assert "overlimit" not in dropped(each, "router")
+        assert each.tables["tcp_info"].to_arrow().to_pandas().groupby("t").unacked.sum().max() > 800
+
+
+def downloading(number: int, station: int) -> dict[str, Any]:
+    """A TCP flow of the server to a host for the whole run."""
+    return flow(number, start_ns=0, stop_ns=SECOND) | {"from": 2, "to": station}
+
+
 @pytest.mark.parametrize("driver", ["ath9k_htc_txq", "ath10k", "mt76", "iwlwifi", "generic"])
 def test_every_driver_carries_what_it_does_in_the_simulator(driver: str, uml: Uml, scenario: Make) -> None:
     given = several(scenario, [between(0, 1, 300_000_000)], driver=driver)
@@ -234,6 +267,24 @@ def test_minstrel_of_mac80211_finds_the_mode_for_the_signal_as_the_simulators_do
     medians = [bit_rates(each).median() for each in (result, expected)]
     assert medians == [pytest.approx(expected_mbit, rel=0.05)] * 2
     assert received_mbit(result) == pytest.approx(received_mbit(expected), rel=0.1)
+
+
+def test_minstrel_of_mac80211_has_the_modes_of_802_11ac(uml: Uml, scenario: Make) -> None:
+    given = noisy(scenario, 4500, mode=of("vht", 9, 400))
+    medians = [bit_rates(each).median() for each in (run(uml, given), simulated(given))]
+    assert medians[0] > 800
+    assert medians[0] == pytest.approx(medians[1], rel=0.02)
+
+
+def test_rate_control_of_mac80211_loses_no_frames_of_one_station_to_another(uml: Uml, scenario: Make) -> None:
+    downloads = [downloading(number, station) | {"stop_ns": 8 * SECOND} for number, station in enumerate((0, 3))]
+    given = several(scenario, downloads, HT) | {"duration_ns": 8 * SECOND}
+    for station, snr_cdb in zip(given["cells"][0]["stations"], (3500, 1500), strict=True):
+        station.update(rate="minstrel", snr_cdb=snr_cdb)
+    result = run(uml, given)
+    retransmits = result.tables["tcp_info"].to_arrow().to_pandas().groupby("flow").total_retrans.max().sum()
+    # Frames that were asked for one station were sent to the other, a dozen at once.
+    assert retransmits < sum(dropped(result, "router").values()) + 10
 
 
 def test_minstrel_of_mac80211_chooses_within_the_streams_and_the_guard_interval_of_a_station(
@@ -441,14 +492,14 @@ def test_what_mac80211_and_the_air_drop_is_counted_by_reason(uml: Uml, scenario:
     assert counted[0] == pytest.approx(counted[1], rel=0.15)
 
 
-def dropped(result: RunResult) -> dict[str, int]:
-    """Packets dropped at the client, by reason."""
+def dropped(result: RunResult, host: str = "client") -> dict[str, int]:
+    """Packets dropped at the radio of a host, by reason."""
     if "radios" in result.tables:
         counts = result.tables["radios"].to_arrow().to_pandas()
-        mine = counts[(counts.device == "client -> air") & (counts.what == "drop")]
+        mine = counts[(counts.device == f"{host} -> air") & (counts.what == "drop")]
         return {str(reason): int(most) for reason, most in mine.groupby("reason")["count"].max().items()}
     events = result.tables["events"].to_arrow().to_pandas()
-    mine = events[(events["where"] == "client -> air") & (events.what == "drop")]
+    mine = events[(events["where"] == f"{host} -> air") & (events.what == "drop")]
     # mac80211 has one counter for both limits of its queues.
     reasons = mine["reason"].replace("overmemory", "overlimit")
     return {str(reason): int(count) for reason, count in reasons.value_counts().items()}
