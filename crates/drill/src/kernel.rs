@@ -273,8 +273,11 @@ impl Kernel {
     fn depart(&mut self, index: usize, packets: Vec<Packet>) {
         for packet in packets {
             let connection = &mut self.connections[index];
-            connection.segments.sent += u64::from(packet.segments);
             let Payload::Tcp(segment) = &packet.payload else { continue };
+            // A connection request is no socket yet: nobody counts its SYN-ACKs. [linux-6.12 tcp_ipv4.c tcp_v4_send_synack]
+            if connection.phase != Phase::SynReceived {
+                connection.segments.sent += u64::from(packet.segments);
+            }
             if segment.length > 0 {
                 let end = segment.seq + u64::from(segment.length);
                 connection.skbs.leave(segment.seq, end);
@@ -477,7 +480,10 @@ impl Kernel {
             self.refuse(index, &segment);
             return Ok(());
         }
-        connection.segments.received += 1;
+        // The socket begins with one SYN, however many the request got. [linux-6.12 tcp_minisocks.c
+        // tcp_create_openreq_child]
+        let before = if connection.phase == Phase::SynReceived { 0 } else { connection.segments.received };
+        connection.segments.received = before + 1;
         connection.segments.data_received += u64::from(segment.length > 0);
         if has_ack {
             connection.skbs.window_seen(segment.window);

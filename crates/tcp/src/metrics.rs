@@ -16,8 +16,7 @@
 //! [linux-5.4 tcp_metrics.c tcp_update_metrics, tcp_init_metrics] [linux-5.10 tcp_metrics.c tcp_init_metrics]
 //!
 //! The kernel also saves cwnd and the deviation of the RTT, which no connection uses unless a route locks them: they are
-//! left out. Known deviation: a reader that closes at the end saves when it has read the FIN, not when its own FIN is
-//! acknowledged.
+//! left out.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

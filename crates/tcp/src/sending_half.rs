@@ -15,7 +15,7 @@ use crate::output::Outgoing;
 use crate::receiver::Receiver;
 use crate::scoreboard::Counting;
 use crate::sender::Sender;
-use crate::state::gate::Transmitted;
+use crate::state::gate::{Pass, Transmitted};
 use crate::state::peer::PeerWindow;
 use crate::state::timer::Expired;
 
@@ -130,7 +130,9 @@ pub trait SendingHalf: Sized + Debug {
     fn take_writable(&mut self) -> bool;
     /// An application waits for room or is woken for it, the transmit loop is to run, or the connection was given up.
     fn is_busy_with_application(&self) -> bool;
-    /// All data is acknowledged.
+    /// A FIN follows the last byte.
+    fn close(&mut self);
+    /// Everything sent is acknowledged.
     fn has_finished(&self) -> bool;
     /// There are events to record.
     fn has_notes(&self) -> bool;
@@ -143,6 +145,10 @@ pub trait SendingHalf: Sized + Debug {
     fn next_data(&mut self, receiver: &Receiver) -> Option<Outgoing>;
     /// The next segment of a paced burst waits for its departure time.
     fn pauses(&self) -> bool;
+    /// A FIN is to be sent that is not among the data of the transmit loop.
+    fn fin_due(&self) -> bool;
+    /// That FIN is written.
+    fn fin_written(&mut self);
     /// A window probe without data is to be sent.
     fn probe_due(&self) -> bool;
     /// The window probe is written.
@@ -358,6 +364,15 @@ impl SendingHalf for Sender {
         self.buffer.writable | self.buffer.app_blocked | self.aborted || self.has_pass()
     }
 
+    fn close(&mut self) {
+        if !self.stream.fin_queued {
+            self.stream.fin_queued = true;
+            self.routine = false;
+            self.buffer.app_blocked = false;
+            self.gate.agenda.begin(Pass::Push);
+        }
+    }
+
     fn has_finished(&self) -> bool {
         self.scoreboard.packets_out() == 0 && !self.has_unsent()
     }
@@ -391,6 +406,15 @@ impl SendingHalf for Sender {
     #[inline(always)]
     fn pauses(&self) -> bool {
         Sender::pauses(self)
+    }
+
+    #[inline(always)]
+    fn fin_due(&self) -> bool {
+        false
+    }
+
+    fn fin_written(&mut self) {
+        unreachable!("its FIN is among the data")
     }
 
     #[inline(always)]

@@ -1,15 +1,21 @@
 //! The sending half of a pure receiver: a socket that never writes and never closes first. It needs no window, no control
-//! and no retransmit queue, only what its ACKs say and what limits which segments it takes.
+//! and no retransmit queue, only what its ACKs say, what limits which segments it takes, and its FIN.
+//!
+//! ```text
+//! FIN    with the ACK of the peer's, when the application has read the end     [linux-6.12 tcp_output.c tcp_send_fin]
+//! again  after the PTO, if loss probes are on and SACK is agreed on; then after RTO, 2·RTO, 4·RTO …       (timers.rs)
+//! ```
 //!
 //! A run may have tens of thousands of receivers, so this is small: a tenth of a [`Sender`](crate::Sender).
 //!
 //! Known deviations: a segment with SACK blocks, which nobody sends to a socket that has sent no data, changes nothing. It
-//! saves no metrics ([`crate::metrics`]): a host that does has receivers with a whole sender.
+//! saves no metrics ([`crate::metrics`]): a host that does has receivers with a whole sender. Its FIN is repeated without
+//! end, `tcp_thin_linear_timeouts` does not change when, and one that the device refuses counts as lost on the way.
 
 use std::sync::Arc;
 
 use tailback_packet::{Segment, Timestamp};
-use tailback_units::{SimTime, Span};
+use tailback_units::{SimTime, Span, expiry};
 
 use crate::clock::Deadline;
 use crate::config::{Agreement, Settings};
@@ -18,14 +24,28 @@ use crate::input::acknowledges_nothing;
 use crate::metrics::Ended;
 use crate::output::Outgoing;
 use crate::receiver::Receiver;
-use crate::rtt::{RTO_INITIAL, RttEstimator};
+use crate::rtt::{RTO_INITIAL, RTO_MAX, RttEstimator};
 use crate::sending_half::{Opening, SendingHalf};
 use crate::state::gate::Transmitted;
 use crate::state::peer::PeerWindow;
 use crate::state::timer::Expired;
+use crate::timers::loss_probe_timeout;
 
-/// The sequence number of the first byte: all that it has ever sent is a SYN-ACK.
+/// The sequence number of the first byte, which is never sent: the FIN has it.
 const FIRST: u64 = 1;
+
+/// What has become of the FIN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fin {
+    /// The application has not closed.
+    NotAsked,
+    /// It is to be sent, after so many times.
+    Due(u8),
+    /// It was sent so many times.
+    Sent(u8),
+    /// The peer has it.
+    Acknowledged,
+}
 
 /// The sending half of a pure receiver.
 #[derive(Debug)]
@@ -35,7 +55,11 @@ pub struct Silent {
     ecn: EcnState,
     /// Smoothed RTT of the handshake (×8, µs); no later segment is a sample.
     srtt_us8: u32,
-    rto: Span,
+    /// Retransmission timeout, µs.
+    rto_us: u32,
+    fin: Fin,
+    /// The jiffy in which the FIN is sent again; 0: in none.
+    timer: u32,
     agreement: Agreement,
     settings: Arc<Settings>,
 }
@@ -47,10 +71,27 @@ impl Silent {
             peer: PeerWindow::default(),
             ecn: EcnState::new(settings.ecn, needs_ecn),
             srtt_us8: 0,
-            rto: RTO_INITIAL,
+            rto_us: RTO_INITIAL.as_micros() as u32,
+            fin: Fin::NotAsked,
+            timer: 0,
             agreement,
             settings,
         }
+    }
+
+    /// A loss probe is the first that repeats the FIN. [linux-6.12 tcp_output.c tcp_schedule_loss_probe]
+    fn probes(&self) -> bool {
+        self.settings.tail_loss_probe && self.agreement.sack
+    }
+
+    /// How long the FIN, sent so many times, waits for its ACK.
+    fn patience(&self, sent: u8) -> Span {
+        if sent == 1 && self.probes() {
+            return loss_probe_timeout(self.srtt_us8, self.settings.rto_min).min(self.rto());
+        }
+        let timeouts = u32::from(sent) - 1 - u32::from(self.probes());
+        let doublings = timeouts.min(RTO_MAX.as_nanos().ilog2());
+        (self.rto() * (1 << doublings)).min(RTO_MAX)
     }
 }
 
@@ -67,7 +108,7 @@ impl SendingHalf for Silent {
 
     #[inline(always)]
     fn snd_una(&self) -> u64 {
-        FIRST
+        FIRST + u64::from(self.fin == Fin::Acknowledged)
     }
 
     #[inline(always)]
@@ -77,7 +118,7 @@ impl SendingHalf for Silent {
 
     #[inline(always)]
     fn snd_nxt(&self) -> u64 {
-        FIRST
+        FIRST + u64::from(!matches!(self.fin, Fin::NotAsked | Fin::Due(0)))
     }
 
     #[inline(always)]
@@ -121,7 +162,7 @@ impl SendingHalf for Silent {
 
     #[inline(always)]
     fn rto(&self) -> Span {
-        self.rto
+        Span::from_micros(u64::from(self.rto_us))
     }
 
     #[inline(always)]
@@ -136,7 +177,7 @@ impl SendingHalf for Silent {
             Some(rtt) => estimator.sample(rtt, FIRST, FIRST, &self.settings),
             None => estimator.fall_back(),
         }
-        (self.srtt_us8, self.rto) = (estimator.srtt_us8(), estimator.rto());
+        (self.srtt_us8, self.rto_us) = (estimator.srtt_us8(), estimator.rto().as_micros() as u32);
     }
 
     fn connected(&mut self) {
@@ -162,7 +203,7 @@ impl SendingHalf for Silent {
 
     #[inline(always)]
     fn is_predicted(&self, segment: &Segment) -> bool {
-        acknowledges_nothing(segment, FIRST)
+        acknowledges_nothing(segment, self.snd_una())
     }
 
     #[inline(always)]
@@ -180,9 +221,14 @@ impl SendingHalf for Silent {
         self.peer.take((segment.seq, segment.window), false);
     }
 
-    /// An ACK of the peer can only repeat an earlier one: with other blocks, or with an older number.
+    /// Unless it acknowledges the FIN, an ACK of the peer can only repeat an earlier one: with other blocks, or with an
+    /// older number.
     fn take_ack(&mut self, ack: &Segment, _: &mut dyn rand_core::Rng) {
-        if ack.ack >= FIRST {
+        if ack.ack > FIRST {
+            self.fin = Fin::Acknowledged;
+            self.timer = 0;
+        }
+        if ack.ack >= self.snd_una() {
             self.take_window_of_data(ack);
         }
     }
@@ -208,8 +254,12 @@ impl SendingHalf for Silent {
         false
     }
 
+    fn close(&mut self) {
+        self.fin = Fin::Due(0);
+    }
+
     fn has_finished(&self) -> bool {
-        true
+        matches!(self.fin, Fin::NotAsked | Fin::Acknowledged)
     }
 
     #[inline(always)]
@@ -238,6 +288,20 @@ impl SendingHalf for Silent {
     }
 
     #[inline(always)]
+    fn fin_due(&self) -> bool {
+        matches!(self.fin, Fin::Due(_))
+    }
+
+    #[cold]
+    fn fin_written(&mut self) {
+        let Fin::Due(before) = self.fin else { return };
+        let sent = before.saturating_add(1);
+        self.fin = Fin::Sent(sent);
+        let rounding = (self.settings.jiffy, self.settings.timer_rounding);
+        self.timer = expiry(self.now, self.patience(sent), rounding).ticks(self.settings.jiffy) as u32;
+    }
+
+    #[inline(always)]
     fn probe_due(&self) -> bool {
         false
     }
@@ -257,11 +321,20 @@ impl SendingHalf for Silent {
 
     #[inline(always)]
     fn deadline(&self) -> Deadline {
-        Deadline::NONE
+        if self.timer == 0 {
+            return Deadline::NONE;
+        }
+        Deadline::at(SimTime::ZERO + self.settings.jiffy * u64::from(self.timer))
     }
 
     fn expire(&mut self) -> Expired {
-        Expired::Another
+        let Fin::Sent(sent) = self.fin else { return Expired::Another };
+        if !self.deadline().is_over(self.now) {
+            return Expired::Another;
+        }
+        self.fin = Fin::Due(sent);
+        self.timer = 0;
+        if sent == 1 && self.probes() { Expired::Another } else { Expired::Retransmission }
     }
 }
 
@@ -288,7 +361,7 @@ mod tests {
     enum Event {
         Syn,
         Segment(Arriving),
-        /// The application reads.
+        /// The application reads, and closes at the end.
         Read,
         Wait(Span),
         Deadline,
@@ -354,6 +427,8 @@ mod tests {
         now: SimTime,
         draws: Xoshiro256PlusPlus,
         log: Vec<Seen>,
+        /// A packet of so much memory has left the host.
+        leave: fn(&mut Endpoint<S>, u32),
     }
 
     #[derive(PartialEq, Debug)]
@@ -366,9 +441,9 @@ mod tests {
     }
 
     impl<S: SendingHalf> Observed<S> {
-        fn new(endpoint: Endpoint<S>) -> Self {
+        fn new(endpoint: Endpoint<S>, leave: fn(&mut Endpoint<S>, u32)) -> Self {
             let (now, draws) = (SimTime::from_nanos(1_000_000_000), Xoshiro256PlusPlus::seed_from_u64(1));
-            Observed { endpoint, now, draws, log: Vec::new() }
+            Observed { endpoint, now, draws, log: Vec::new(), leave }
         }
 
         fn apply(&mut self, event: Event) {
@@ -381,9 +456,14 @@ mod tests {
                 Event::Segment(arriving) => self.receive(arriving),
                 Event::Read => {
                     let bytes = self.endpoint.read(self.now);
+                    if self.endpoint.at_end() {
+                        self.endpoint.close_at_end();
+                    }
                     self.log.push(Seen::Read(bytes));
                 }
                 Event::Wait(span) => self.now += span,
+                // Then a socket that could write gives up, which a pure receiver does not.
+                Event::Deadline if self.now > SimTime::from_nanos(600_000_000_000) => {}
                 Event::Deadline => {
                     self.now = self.endpoint.deadline().unwrap_or(self.now).max(self.now);
                     self.endpoint.expire(self.now);
@@ -432,14 +512,20 @@ mod tests {
             if sends == ToSend::Ack {
                 let mut packet = Box::new(Packet::empty());
                 self.endpoint.write_only_ack(&mut packet);
+                packet.truesize = 0;
                 self.log.push(Seen::Sent(packet));
             }
         }
 
         fn drain(&mut self) {
-            while let Some(packet) = self.endpoint.next_packet(self.now) {
-                self.log.push(Seen::Sent(Box::new(packet)));
+            while let Some(mut packet) = self.endpoint.next_packet(self.now) {
                 self.endpoint.handed_over(Transmitted::Queued, self.now);
+                if packet.charged {
+                    (self.leave)(&mut self.endpoint, packet.truesize);
+                }
+                // A pure receiver is charged for nothing, because it has no small queue.
+                (packet.charged, packet.truesize) = (false, 0);
+                self.log.push(Seen::Sent(Box::new(packet)));
             }
             if self.endpoint.has_pending_events() {
                 let wakeup = self.endpoint.wakeup();
@@ -477,8 +563,7 @@ mod tests {
         })
     }
 
-    fn seen<S: SendingHalf>(endpoint: Endpoint<S>, events: &[Event]) -> Vec<Seen> {
-        let mut observed = Observed::new(endpoint);
+    fn seen<S: SendingHalf>(mut observed: Observed<S>, events: &[Event]) -> Vec<Seen> {
         observed.apply(Event::Syn);
         events.iter().for_each(|&event| observed.apply(event));
         observed.log
@@ -493,7 +578,11 @@ mod tests {
             events in vec(event(), 1..120),
         ) {
             let settings = Arc::new(Settings { ecn, ..Settings::default() });
-            prop_assert_eq!(seen(silent(&settings), &events), seen(able(&settings), &events));
+            let pure = Observed::new(silent(&settings), |_, _| unreachable!("it is charged for nothing"));
+            let able = Observed::new(able(&settings), |endpoint, truesize| {
+                endpoint.credit(truesize);
+            });
+            prop_assert_eq!(seen(pure, &events), seen(able, &events));
         }
     }
 

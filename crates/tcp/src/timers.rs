@@ -41,6 +41,12 @@ fn total_timeout(retries: u32) -> Span {
     RTO_MIN * ((2 << doublings.min(retries)) - 1) + RTO_MAX * u64::from(retries.saturating_sub(doublings))
 }
 
+/// The PTO, if the RTO is not shorter: `longer` is added to two smoothed RTTs (×8, µs). [linux-6.12 tcp_output.c
+/// tcp_schedule_loss_probe]
+pub(crate) fn loss_probe_timeout(srtt_us8: u32, longer: Span) -> Span {
+    if srtt_us8 == 0 { RTO_INITIAL } else { Span::from_micros(u64::from(srtt_us8 >> 2)) + longer }
+}
+
 impl Sender {
     pub(crate) fn arm(&mut self, kind: TimerKind, span: Span) {
         let rounding = (self.flow.jiffy, self.settings.timer_rounding);
@@ -125,12 +131,8 @@ impl Sender {
         if !self.allows_loss_probe() {
             return false;
         }
-        let mut timeout = RTO_INITIAL;
-        if self.rtt.srtt_us8() > 0 {
-            let two_rtt = Span::from_micros(u64::from(self.rtt.srtt_us8() >> 2));
-            timeout = two_rtt
-                + if self.scoreboard.packets_out() == 1 { self.settings.rto_min } else { TIMEOUT_MIN };
-        }
+        let longer = if self.scoreboard.packets_out() == 1 { self.settings.rto_min } else { TIMEOUT_MIN };
+        let mut timeout = loss_probe_timeout(self.rtt.srtt_us8(), longer);
         let left = match rto {
             Rto::Restarting => Some(self.rto()),
             Rto::Running => self.rto_left(),

@@ -354,8 +354,8 @@ impl World {
         self.reader = None;
         let socket = self.sockets.receiver(id);
         socket.read_and_count(self.context.now);
-        // As in `Syscalls::read`; what else was to be sent has left when the data was received.
-        if socket.endpoint.owes_ack() {
+        // As in `Syscalls::read`.
+        if socket.endpoint.wants_to_send() {
             self.drain_receiver(id);
         }
     }

@@ -83,6 +83,15 @@ def test_tsharks_analysis_counts_the_retransmissions_that_we_count(run: RunFolde
     assert frames(run.captures["client"], "tcp.analysis.zero_window || tcp.analysis.ack_lost_segment") == 0
 
 
+def test_both_ends_of_a_connection_close(run: RunFolder) -> None:
+    """The page is over: FIN of the server, FIN of the client with its ACK, and the last ACK, as in a kernel's run."""
+    file = run.captures["client"]
+    closing = said(TSHARK, "-r", file, "-Y", "tcp.flags.fin == 1", "-T", "fields", "-e", "ip.src").split()
+    assert closing == ["10.0.0.3", "10.0.0.1"]
+    # Relative numbers: it acknowledges a FIN before which there was no data.
+    assert frames(file, "ip.src == 10.0.0.3 && tcp.ack == 2 && tcp.len == 0") == 1
+
+
 def test_capinfos_agrees_on_counts_lengths_and_resolution(run: RunFolder) -> None:
     fields = said(CAPINFOS, "-M", "-T", "-r", run.captures["client"]).split("\t")
     table = packets(run.captures["client"])

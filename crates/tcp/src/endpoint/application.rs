@@ -89,11 +89,8 @@ impl Endpoint {
     pub fn close(&mut self, now: SimTime) {
         self.sender.flow.now = now;
         self.closed = true;
-        if self.state == State::Established && !self.sender.stream.fin_queued {
-            self.sender.stream.fin_queued = true;
-            self.sender.routine = false;
-            self.sender.buffer.app_blocked = false;
-            self.sender.gate.agenda.begin(Pass::Push);
+        if self.state == State::Established {
+            self.sender.close();
         }
     }
 }
@@ -151,14 +148,18 @@ impl<S: SendingHalf> Endpoint<S> {
         became
     }
 
-    /// The application has read everything, the peer has closed, and so does the application. Its FIN carries the ACK:
-    /// that ACK represents it. If the application still sends, it closes later.
+    /// The application has read everything, the peer has closed, and so does the application: its FIN carries the ACK.
+    /// One that still sends only acknowledges.
     #[cold]
     #[inline(never)]
     pub fn close_at_end(&mut self) {
+        if self.closed {
+            return;
+        }
         self.quick_ack();
-        if !self.closed && self.sender.has_finished() {
-            self.save_metrics();
+        if self.sender.has_finished() {
+            self.closed = true;
+            self.sender.close();
         }
     }
 

@@ -86,7 +86,8 @@ impl<S: SendingHalf> Endpoint<S> {
         }
         packet.ecn = Ecn::NotEct;
         if self.sender.ecn().is_in_use() {
-            let is_new = seq >= self.sender.snd_nxt();
+            // A FIN alone is no data. [linux-6.12 tcp_output.c tcp_ecn_send]
+            let is_new = length > 0 && seq >= self.sender.snd_nxt();
             segment.flags = self.sender.ecn().echo(segment.flags);
             if is_new {
                 segment.flags = self.sender.ecn_mut().confirm(segment.flags);

@@ -1,6 +1,6 @@
 //! What a socket sends next, and what its host tells it about what it has sent.
 
-use tailback_packet::Packet;
+use tailback_packet::{Packet, SegmentFlags};
 use tailback_units::SimTime;
 
 use super::segments::ACK_TRUESIZE;
@@ -26,7 +26,8 @@ impl<S: SendingHalf> Endpoint<S> {
     #[inline]
     pub fn wants_to_send(&self) -> bool {
         // Without branches between: nearly always none of the last is true.
-        let asked = self.receiver.ack_due | self.sender.probe_due() | self.handshake.due;
+        let asked =
+            self.receiver.ack_due | self.sender.fin_due() | self.sender.probe_due() | self.handshake.due;
         self.sender.has_work() || asked || self.outbox.is_some()
     }
 
@@ -47,7 +48,8 @@ impl<S: SendingHalf> Endpoint<S> {
 
     /// Nothing but an ACK may be due.
     pub(super) fn has_nothing_but_an_ack(&self) -> bool {
-        let asked = self.sender.probe_due() | self.handshake.due | self.sender.is_aborted();
+        let asked =
+            self.sender.fin_due() | self.sender.probe_due() | self.handshake.due | self.sender.is_aborted();
         !(asked || self.sender.has_work() || self.outbox.is_some())
     }
 
@@ -84,9 +86,13 @@ impl<S: SendingHalf> Endpoint<S> {
         self.write_without_data(packet)
     }
 
-    /// A window probe or an ACK, if one is due.
+    /// The FIN of a pure receiver, a window probe or an ACK, if one is due.
     #[inline(always)]
     fn write_without_data(&mut self, packet: &mut Packet) -> Written {
+        if self.sender.fin_due() {
+            self.write_fin(packet);
+            return Written::Last;
+        }
         if self.sender.probe_due() {
             self.write_window_probe(packet);
             return Written::Packet;
@@ -108,6 +114,16 @@ impl<S: SendingHalf> Endpoint<S> {
             self.outbox = (!acks.is_empty()).then_some(acks);
             *packet = self.packet(segment, ACK_TRUESIZE, now);
         }
+    }
+
+    /// The FIN of a pure receiver: an ACK that also says that no data comes.
+    #[cold]
+    fn write_fin(&mut self, packet: &mut Packet) {
+        let mut fin = self.pure_ack();
+        fin.seq = self.sender.snd_una();
+        fin.flags = fin.flags.with(SegmentFlags::FIN);
+        *packet = self.packet(fin, ACK_TRUESIZE, self.sender.now());
+        self.sender.fin_written();
     }
 
     /// A window probe without data: an ACK whose sequence number is one below the next.

@@ -1,6 +1,7 @@
 //! What a connection leaves to the next one to the same host.
 //! [linux-5.4 tcp_metrics.c tcp_update_metrics, tcp_init_metrics]
 
+use tailback_packet::SegmentFlags;
 use tailback_tcp::{SavedMetrics, Settings};
 use tailback_units::Span;
 
@@ -39,7 +40,7 @@ fn lose_and_close(settings: &Settings, rtt: Span) -> Script {
 /// Closes; the FIN after this segment is acknowledged.
 fn close(script: &mut Script, segment: u64) {
     script.close();
-    let mut last = script.peer_segment(1, 0, tailback_packet::SegmentFlags::ACK);
+    let mut last = script.peer_segment(1, 0, SegmentFlags::ACK);
     last.ack = byte(segment) + 1;
     script.inject(last);
 }
@@ -98,8 +99,14 @@ fn a_reader_that_closes_with_its_peer_saves_its_rtt_once() {
     let settings = saving(true);
     let reader = Setup { settings: settings.clone(), ..Setup::new(control("reno"), ms(200)) };
     let mut reader = Script::listen(reader);
+    reader.inject(reader.peer_segment(1, 0, SegmentFlags::ACK.with(SegmentFlags::FIN)));
     for _ in 0..2 {
-        reader.endpoint.close_at_end();
+        reader.close_at_end();
+        assert_eq!(connect(&settings, ms(20)).info().rto, ms(220));
     }
+    reader.at(ms(200));
+    let mut last = reader.peer_segment(2, 0, SegmentFlags::ACK);
+    last.ack = byte(0) + 1;
+    reader.inject(last);
     assert_eq!(connect(&settings, ms(20)).info().rto, ms(600));
 }

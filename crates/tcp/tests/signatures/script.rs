@@ -339,6 +339,12 @@ impl Script {
         self.drain();
     }
 
+    /// The application, which has read the end, closes.
+    pub fn close_at_end(&mut self) {
+        self.endpoint.close_at_end();
+        self.drain();
+    }
+
     /// The application reads all there is.
     pub fn read(&mut self) -> u64 {
         let bytes = self.endpoint.read(self.now).0;
