@@ -102,18 +102,14 @@ impl<State: Copy> FlowQueues<State> {
     /// Takes the oldest packet of `flow`, with its frame length in bytes.
     #[inline]
     pub fn pop_with_length(&mut self, flow: u32) -> Option<(Box<Packet>, u32)> {
-        let queue = &mut self.queues[flow as usize];
-        let slot = self.slots.get_mut(queue.first as usize)?;
-        let packet = slot.packet.take()?;
-        let next = std::mem::replace(&mut slot.next, self.free);
-        self.free = std::mem::replace(&mut queue.first, next);
-        if next == NONE {
-            queue.last = NONE;
-        }
-        let length = packet.frame_length();
-        queue.packets -= 1;
-        queue.bytes -= u64::from(length);
-        Some((packet, length))
+        self.open(flow).1.next()
+    }
+
+    /// The state of `flow`, and its packets with their frame lengths: those that are asked for are taken, the oldest first.
+    #[inline]
+    pub(crate) fn open(&mut self, flow: u32) -> (&mut State, OpenQueue<'_>) {
+        let FlowQueue { first, last, packets, bytes, state } = &mut self.queues[flow as usize];
+        (state, OpenQueue { slots: &mut self.slots, free: &mut self.free, first, last, packets, bytes })
     }
 
     /// Hands the packets of `flow` to `take` with their frame lengths, the oldest first, until it breaks or none is
@@ -179,6 +175,35 @@ impl<State: Copy> FlowQueues<State> {
     /// Packets in the slab.
     pub fn held(&self) -> usize {
         self.slots.iter().filter(|slot| slot.packet.is_some()).count()
+    }
+}
+
+/// The queue of one flow while its state is in use.
+pub(crate) struct OpenQueue<'a> {
+    slots: &'a mut [Slot],
+    free: &'a mut u32,
+    first: &'a mut u32,
+    last: &'a mut u32,
+    packets: &'a mut u32,
+    bytes: &'a mut u64,
+}
+
+impl Iterator for OpenQueue<'_> {
+    type Item = (Box<Packet>, u32);
+
+    #[inline]
+    fn next(&mut self) -> Option<(Box<Packet>, u32)> {
+        let slot = self.slots.get_mut(*self.first as usize)?;
+        let packet = slot.packet.take()?;
+        let next = std::mem::replace(&mut slot.next, *self.free);
+        *self.free = std::mem::replace(self.first, next);
+        if next == NONE {
+            *self.last = NONE;
+        }
+        let length = packet.frame_length();
+        *self.packets -= 1;
+        *self.bytes -= u64::from(length);
+        Some((packet, length))
     }
 }
 

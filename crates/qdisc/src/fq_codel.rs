@@ -16,7 +16,7 @@ use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTi
 use crate::aqm::codel::Head;
 use crate::aqm::{Codel, CodelSettings, Verdict};
 use crate::flow_hash::FlowHash;
-use crate::flow_queues::FlowQueues;
+use crate::flow_queues::{FlowQueues, OpenQueue};
 use crate::ledger::Ledger;
 use crate::round_robin::{RoundRobin, Turn, Turns};
 use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
@@ -261,13 +261,14 @@ impl FqCodel {
         let (held, queues) = (&mut self.packets, self.turns.flows_mut());
         let victim = queues.fattest()?;
         let half = queues.bytes(victim) / 2;
+        let (state, mut queue) = queues.open(victim);
         let (mut packets, mut bytes) = (0, 0);
         while packets == 0 || (packets < self.limits.drop_batch && bytes < half) {
-            let Some(length) = held.drop_head(queues, victim, limit, context) else { break };
+            let Some(length) = held.drop_head(&mut queue, limit, context) else { break };
             packets += 1;
             bytes += u64::from(length);
         }
-        queues.state_mut(victim).law.count_drops(packets);
+        state.law.count_drops(packets);
         held.own.overlimit_drops += u64::from(packets);
         if limit == DropReason::Overmemory {
             held.own.overmemory_drops += u64::from(packets);
@@ -278,26 +279,19 @@ impl FqCodel {
     /// The next packet of a queue that its law passes, and its frame length.
     #[inline]
     fn take_from(&mut self, flow: u32, context: &mut Context<'_>) -> Option<(Box<Packet>, u32)> {
-        let (packets, queues) = (&mut self.packets, self.turns.flows_mut());
-        // A copy, because it lies among the queues.
-        let mut law = queues.state(flow).law;
-        let mut dequeue = law.dequeue(&self.codel, context.now);
-        let mut passed = None;
-        while let Some((packet, length)) = packets.pop(queues, flow) {
-            match dequeue.judge(&packets.as_head(&packet, length)) {
-                Verdict::Drop => packets.drop(packet, DropReason::Aqm, context),
+        let (state, mut queue) = self.turns.flows_mut().open(flow);
+        let mut dequeue = state.law.dequeue(&self.codel, context.now);
+        while let Some((packet, length)) = self.packets.pop(&mut queue) {
+            match dequeue.judge(&self.packets.as_head(&packet, length)) {
+                Verdict::Drop => self.packets.drop(packet, DropReason::Aqm, context),
                 verdict => {
                     let late = dequeue.is_above_ce_threshold();
-                    passed = Some((packets.release(packet, length, verdict, late), length));
-                    break;
+                    return Some((self.packets.release(packet, length, verdict, late), length));
                 }
             }
         }
-        if passed.is_none() {
-            dequeue.queue_is_empty();
-        }
-        queues.state_mut(flow).law = law;
-        passed
+        dequeue.queue_is_empty();
+        None
     }
 }
 
@@ -312,8 +306,8 @@ impl Packets {
 
     /// The oldest packet of a queue and its frame length. The ledger counts it until it is released or dropped.
     #[inline]
-    fn pop(&mut self, queues: &mut Queues, flow: u32) -> Option<(Box<Packet>, u32)> {
-        let (packet, length) = queues.pop_with_length(flow)?;
+    fn pop(&mut self, queue: &mut OpenQueue<'_>) -> Option<(Box<Packet>, u32)> {
+        let (packet, length) = queue.next()?;
         self.memory -= u64::from(packet.truesize);
         Some((packet, length))
     }
@@ -347,12 +341,11 @@ impl Packets {
     #[cold]
     fn drop_head(
         &mut self,
-        queues: &mut Queues,
-        flow: u32,
+        queue: &mut OpenQueue<'_>,
         reason: DropReason,
         context: &mut Context<'_>,
     ) -> Option<u32> {
-        let (packet, length) = self.pop(queues, flow)?;
+        let (packet, length) = self.pop(queue)?;
         self.drop(packet, reason, context);
         Some(length)
     }
