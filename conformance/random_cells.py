@@ -3,10 +3,10 @@
     python -m conformance.random_cells SEED [NUMBER] > random.yaml
     tailback validate random.yaml --against uml:wifi --most 3
 
-Each case has a cell of one to three stations with their modes, the standard and the width of the cell, a driver for the
-access point and the stations, now and then losses, RTS, EDCA of hostapd or CCMP; a wire behind the access point, now and
-then slower than the air; flows up and down with their controls and small queues, perhaps datagrams, requests or games
-beside them, and a ping to each station. The same seed draws the same file.
+Each case has a cell of one to three stations with their modes, the standard and the width of the cell, a driver for
+the access point and the stations, now and then losses, RTS, EDCA of hostapd or CCMP; a wire behind the access point,
+now and then slower than the air; flows up and down with their controls and small queues, perhaps datagrams, requests or
+games beside them, and a ping to each station. The same seed draws the same file.
 """
 
 from __future__ import annotations
