@@ -1,7 +1,8 @@
 """Runs on a Dask cluster: each run is one task, whose result is written here, as for a local run.
 
-If a worker is lost, the scheduler assigns its run to another one. After `distributed.scheduler.allowed-failures` losses
-(default: 3) the run is recorded as failed. Workers must have the same build of Tailback and of the backend as this
+If a worker is lost, the scheduler assigns its run to another one. If it is lost between the end of its run and the
+transfer of the result, Dask may wait for the result for ever; then the run is submitted again. After
+`distributed.scheduler.allowed-failures` losses (default: 3) the run is recorded as failed. Workers must have the same build of Tailback and of the backend as this
 machine, so that a run has the same bytes everywhere. All workers are checked at the beginning, and each task checks
 again, because workers may join later. Tables come back as Arrow and are written as Parquet here.
 """
@@ -35,6 +36,9 @@ WORKER_S = 60
 
 LOOK_S = 5
 """Interval of checks whether the scheduler is still there."""
+
+RESULT_S = 60
+"""Time limit for the transfer of a result; then its run is submitted again."""
 
 IN_FLIGHT = 256
 """Default number of runs submitted at a time; should exceed the number of threads of the cluster."""
@@ -100,14 +104,17 @@ class ClusterExecutor(Struct, frozen=True):
         key = "tailback-" + digest(
             [task.backend, to_json(run.scenario), run.measure, task.build.package, task.build.engine]
         )
-        future = self.client.submit(run_task, task, key=key)
-        future.add_done_callback(lambda _: progress.over.set())
-        while not progress.over.wait(LOOK_S) and self.client.status == "running":
-            pass
-        try:
-            return _result(future, progress)
-        finally:
-            future.release()
+        while True:
+            future = self.client.submit(run_task, task, key=key)
+            future.add_done_callback(lambda _: progress.over.set())
+            while not progress.over.wait(LOOK_S) and self.client.status == "running":
+                pass
+            try:
+                return _result(future, progress)
+            except TimeoutError:
+                progress.over.clear()
+            finally:
+                future.release()
 
 
 @contextlib.contextmanager
@@ -167,7 +174,7 @@ def _compare(here: Build, there: Build, worker: str) -> None:
 
 
 def _result(future: "Future[Finished]", progress: _Waiting) -> Finished:
-    """The result of a task; raises the exceptions of `Worker.finish`."""
+    """The result of a task; raises the exceptions of `Worker.finish`, and `TimeoutError` if it does not arrive."""
     from distributed import KilledWorker
 
     if progress.cancelled:
@@ -176,7 +183,7 @@ def _result(future: "Future[Finished]", progress: _Waiting) -> Finished:
     if not future.done():
         raise _scheduler_lost()
     try:
-        return future.result()
+        return future.result(RESULT_S)
     except KilledWorker as lost:
         hint = "look at the memory limit of the workers and at their logs"
         raise RunFailed(f"{lost.last_worker.address} was lost, and other workers before it\n  hint: {hint}") from lost

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from distributed import Future
 
 from sweep.same import lasting
 from tailback import scenario
@@ -143,6 +144,24 @@ def test_a_sweep_that_loses_a_worker_gives_the_same_bytes_as_a_local_one(
     swept(file, tmp_path / "here")
     assert lasting(tmp_path / "there") == lasting(tmp_path / "here")
     assert len(open_results(tmp_path / "there").runs) == 12
+
+
+def test_a_run_whose_result_does_not_arrive_is_submitted_again(
+    dask: Cluster, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result, waited = Future.result, []
+
+    def late(future: "Future[object]", timeout: float | None = None) -> object:
+        if future.key not in waited:
+            waited.append(future.key)
+            raise TimeoutError
+        return result(future, timeout)
+
+    monkeypatch.setattr(Future, "result", late)
+    dask.worker()
+    there = swept(file, tmp_path / "there", dask.address)
+    assert [outcome.status for outcome in there.outcomes] == ["ok"] * 12
+    assert len(waited) == 12
 
 
 def test_a_worker_of_another_build_is_refused(
