@@ -2,9 +2,10 @@
 
 If a worker is lost, the scheduler assigns its run to another one. If it is lost between the end of its run and the
 transfer of the result, Dask may wait for the result for ever; then the run is submitted again. After
-`distributed.scheduler.allowed-failures` losses (default: 3) the run is recorded as failed. Workers must have the same build of Tailback and of the backend as this
-machine, so that a run has the same bytes everywhere. All workers are checked at the beginning, and each task checks
-again, because workers may join later. Tables come back as Arrow and are written as Parquet here.
+`distributed.scheduler.allowed-failures` losses (default: 3) the run is recorded as failed. Workers must have the same
+build of Tailback and of the backend as this machine, so that a run has the same bytes everywhere. All workers are
+checked at the beginning, and each task checks again, because workers may join later. Tables come back as Arrow and
+are written as Parquet here.
 """
 
 import asyncio
