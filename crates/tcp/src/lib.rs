@@ -51,6 +51,8 @@ mod small_queue;
 mod stack;
 mod state;
 mod sysctl;
+#[cfg(test)]
+mod testing;
 mod timers;
 mod tso;
 mod tun;

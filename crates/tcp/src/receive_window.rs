@@ -603,25 +603,8 @@ impl ReceiveWindow {
 
 #[cfg(test)]
 mod tests {
-    use tailback_packet::SackBlocks;
-
     use super::*;
-
-    const MSS: u32 = 1448;
-
-    fn data() -> Segment {
-        Segment {
-            seq: 1,
-            length: MSS,
-            ack: 1,
-            window: 65_160,
-            flags: SegmentFlags::ACK,
-            mss: 1460,
-            tsval: Timestamp::NONE,
-            tsecr: Timestamp::NONE,
-            sack: SackBlocks::NONE,
-        }
-    }
+    use crate::testing::data;
 
     #[test]
     fn the_head_of_an_skb_counts_if_it_is_out_of_order_and_apart() {

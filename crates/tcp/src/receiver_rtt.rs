@@ -88,29 +88,16 @@ impl ReceiverRtt {
 
 #[cfg(test)]
 mod tests {
-    use tailback_packet::{SackBlocks, SegmentFlags};
-
     use super::*;
     use crate::stack::{LINUX_5_10, LINUX_6_12};
-
-    const MSS: u32 = 1448;
+    use crate::testing::{self, MSS};
 
     fn at(millis: u64) -> SimTime {
         SimTime::from_nanos(millis * 1_000_000)
     }
 
     fn data(tsecr: SimTime) -> Segment {
-        Segment {
-            seq: 1,
-            length: MSS,
-            ack: 1,
-            window: 65_160,
-            flags: SegmentFlags::ACK,
-            mss: 1460,
-            tsval: Timestamp::at(tsecr),
-            tsecr: Timestamp::at(tsecr),
-            sack: SackBlocks::NONE,
-        }
+        Segment { tsval: Timestamp::at(tsecr), tsecr: Timestamp::at(tsecr), ..testing::data() }
     }
 
     fn of(stack: &crate::Stack) -> ReceiverRtt {
