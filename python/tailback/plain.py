@@ -65,11 +65,16 @@ def listed(names: Sequence[str]) -> str:
 
 def meant(word: str, known: Sequence[str]) -> str:
     """The beginning of a hint: the known name that an unknown one resembles most; empty if it resembles none."""
+    close = nearest(word, known)
+    return "" if close is None else f"did you mean `{close}`? "
+
+
+def nearest(word: str, known: Sequence[str]) -> str | None:
+    """The known name that an unknown one resembles most; `None` if it resembles none."""
     # Few commands end so.
     import difflib
 
-    close = difflib.get_close_matches(shortened(word).lower(), known, n=1)
-    return f"did you mean `{close[0]}`? " if close else ""
+    return next(iter(difflib.get_close_matches(shortened(word).lower(), known, n=1)), None)
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -37,8 +37,9 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from tailback.analysis.equivalence import interval_of_means
-from tailback.analysis.metric import Metric, Number, Read, Summary, Test
-from tailback.analysis.registry import View, numbers
+from tailback.analysis.metric import Column, Metric, Number, Read, Summary, Test
+from tailback.analysis.quantities import WrongBound
+from tailback.analysis.registry import View, numbers, of_key
 from tailback.analysis.table import frame
 
 if TYPE_CHECKING:
@@ -85,6 +86,18 @@ METRICS: Mapping[str, Compared] = View(
 """The numbers that comparisons use, by key, in the order of tables."""
 
 
+def of_columns(columns: Iterable[Column]) -> dict[str, Compared]:
+    """These numbers for a comparison, by key. Those that comparisons leave out by default are tested by permutation."""
+    return {column.key: METRICS.get(column.key) or _compared(column) for column in columns}
+
+
+def _compared(column: Column) -> Compared:
+    metric = of_key(column.key)
+    if metric is None:
+        raise WrongBound(f"`{column.title}` is not a number of a metric\n  hint: `tailback list metric` has the names")
+    return Compared(metric, Number(column.title, column.key, column.read, test="permutation"))
+
+
 class SummaryPair(Struct, frozen=True):
     """The summaries of one run on both sides."""
 
@@ -126,7 +139,7 @@ def least_p(repetitions: int) -> float:
     return 2 / math.comb(2 * repetitions, repetitions)
 
 
-def paired_metrics(pairs: Iterable[SummaryPair]) -> "pd.DataFrame":
+def paired_metrics(pairs: Iterable[SummaryPair], metrics: Mapping[str, Compared] = METRICS) -> "pd.DataFrame":
     """One row per pair of runs and metric: `configuration`, `metric`, `reference`, `candidate`.
 
     A metric that is missing on both sides has no row; one that is missing on one side is not a number there.
@@ -134,16 +147,16 @@ def paired_metrics(pairs: Iterable[SummaryPair]) -> "pd.DataFrame":
     rows = [
         (pair.configuration, key, metric.read(pair.reference), metric.read(pair.candidate))
         for pair in pairs
-        for key, metric in METRICS.items()
+        for key, metric in metrics.items()
     ]
     columns = ["configuration", "metric", "reference", "candidate"]
     table = frame(rows, columns=columns).astype({"reference": np.float64, "candidate": np.float64})
     return table.dropna(subset=["reference", "candidate"], how="all").reset_index(drop=True)
 
 
-def differences(paired: "pd.DataFrame") -> "pd.DataFrame":
+def differences(paired: "pd.DataFrame", metrics: Mapping[str, Compared] = METRICS) -> "pd.DataFrame":
     """One row per configuration and metric of `paired_metrics`: `title`, `unit`, the fields of `Difference`, `q`."""
-    groups = [_group(rows) for _, rows in paired.groupby(["configuration", "metric"], sort=False)]
+    groups = [_group(rows, metrics) for _, rows in paired.groupby(["configuration", "metric"], sort=False)]
     p = _chances(groups)
     rows = [_row(group, p.get(place)) for place, group in enumerate(groups)]
     columns = ["configuration", "metric", "title", "unit", *Difference.__struct_fields__]
@@ -156,18 +169,20 @@ class _Group(Struct, frozen=True):
 
     configuration: int
     metric: str
+    compared: Compared
     reference: Values
     candidate: Values
 
     @property
     def test(self) -> Test:
         """The test of its differences."""
-        return METRICS[self.metric].number.test or "permutation"
+        return self.compared.number.test or "permutation"
 
 
-def _group(rows: "pd.DataFrame") -> _Group:
+def _group(rows: "pd.DataFrame", metrics: Mapping[str, Compared]) -> _Group:
     sides = (rows[side].to_numpy(np.float64) for side in ("reference", "candidate"))
-    return _Group(int(rows["configuration"].iloc[0]), str(rows["metric"].iloc[0]), *sides)
+    key = str(rows["metric"].iloc[0])
+    return _Group(int(rows["configuration"].iloc[0]), key, metrics[key], *sides)
 
 
 def difference(reference: Values, candidate: Values, by: Test = "permutation", p: float | None = None) -> Difference:
@@ -325,7 +340,7 @@ def _possible(found: Difference, metric: Metric) -> Difference:
 
 
 def _row(group: _Group, p: float | None) -> dict[str, Any]:
-    compared = METRICS[group.metric]
+    compared = group.compared
     found = _possible(difference(group.reference, group.candidate, group.test, p), compared.metric)
     head = {"configuration": group.configuration, "metric": group.metric}
     return {**head, "title": compared.title, "unit": compared.metric.unit, **asdict(found)}

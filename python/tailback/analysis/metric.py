@@ -18,6 +18,11 @@ Read = Callable[[Summary], float | None]
 
 Test = Literal["permutation", "Mann–Whitney"]
 
+Rank = Literal["outcome", "network", "tcp", "detail"]
+"""What a metric is about: what a user of an application sees, what the network gives it, what TCP makes of that, or a
+detail that explains the others. Narrow tables leave out details first (`analysis.choosing`).
+"""
+
 Better = Literal["high", "low"]
 """Which values of a metric are better."""
 
@@ -90,7 +95,7 @@ class Heading(Struct, frozen=True):
     """A column of the table after a run."""
 
     place: int
-    """Position from the left; narrow terminals omit columns on the right."""
+    """Position from the left."""
     title: str | None = None
     """Default: the title of the number."""
     unit: str | None = None
@@ -155,6 +160,8 @@ class Metric(Struct, frozen=True):
     """The smallest possible value."""
     most: float | None = None
     """The largest possible value."""
+    rank: Rank = "detail"
+    """What it is about, by which narrow tables choose."""
 
     @property
     def definition(self) -> str:

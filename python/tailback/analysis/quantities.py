@@ -40,7 +40,13 @@ def meant(words: str) -> str:
     text = _folded(words)
     word, gap, statistic = text.partition(" ")
     known = OTHERWISE.get(word)
-    return plain.meant(text, names()) if known is None else f"did you mean `{known}{gap}{statistic}`? "
+    if known is not None:
+        return f"did you mean `{known}{gap}{statistic}`? "
+    stem, gap, statistic = text.rpartition(" ")
+    if statistic not in STATISTICS:
+        return plain.meant(text, names())
+    near = plain.nearest(stem, [name for row in METRICS.values() for name in row.sampled])
+    return "" if near is None else f"did you mean `{near}{gap}{statistic}`? "
 
 
 def _no_number(words: str, row: Metric) -> str:

@@ -122,6 +122,7 @@ METRICS: dict[str, Metric] = {
                 Number("goodput down", "goodput_mbps.down", bounds=("goodput down",), label="Goodput down"),
             ),
             word="goodput", tolerance="3%", better="high",
+            rank="network",
         ),
         Metric(
             "ping", "ping_ms", "ms", ("ping",), metrics.ping_samples, "[iputils ping]", values.ping,
@@ -130,6 +131,7 @@ METRICS: dict[str, Metric] = {
                 Number("ping p90", "ping_ms.p90", heading=Heading(3), test="permutation"),
             ),
             word="ping", sampled=("ping",), better="low",
+            rank="network",
         ),
         Metric(
             "TCP RTT", "tcp_rtt_ms", "ms", ("tcp_info",), metrics.tcp_rtt_samples,
@@ -139,6 +141,7 @@ METRICS: dict[str, Metric] = {
                 Number("TCP RTT p90", "tcp_rtt_ms.p90", heading=Heading(5), test="permutation"),
             ),
             word="rtt", tolerance="10% or 0.5ms", sampled=("tcp rtt", "rtt"), better="low",
+            rank="tcp",
         ),
         Metric(
             "TCP RTT up", "tcp_rtt_up_ms", "ms", ("tcp_info",), values.tcp_rtt_up,
@@ -168,6 +171,7 @@ METRICS: dict[str, Metric] = {
                 ),
             ),
             word="jain", better="high", most=1.0,
+            rank="tcp",
         ),
         Metric(
             "retransmits", "retransmits", "segments", ("tcp_info",), metrics.retransmits,
@@ -252,6 +256,7 @@ METRICS: dict[str, Metric] = {
             ),
             word="completion", tolerance="5% or 0.5ms",
             sampled=("flow completion time", "fct"), better="low",
+            rank="outcome",
         ),
         Metric(
             "flow completion time by size", "flow_completion_by_size_s", "s", ("events", "completions"),
@@ -265,6 +270,7 @@ METRICS: dict[str, Metric] = {
                 Number("request p95", "request_ms.p95", heading=Heading(14), test="permutation"),
             ),
             word="request", tolerance="5% or 0.5ms", sampled=("request",), better="low",
+            rank="outcome",
         ),
         Metric(
             "RPM", "rpm", "", ("requests", "tcp_info"), responsiveness.rpm, "[responsiveness]", values.rpm,
@@ -273,6 +279,7 @@ METRICS: dict[str, Metric] = {
                 Number("RPM idle", "rpm.idle", heading=Heading(18, decimals=0), bounds=("rpm idle",)),
             ),
             word="rpm", tolerance="10%", better="high",
+            rank="outcome",
         ),
         Metric(
             "page load time", "page_load_s", "s", ("objects",), browsing.load_times, "[bocchi2016]",
@@ -282,12 +289,14 @@ METRICS: dict[str, Metric] = {
                 Number("page load p95", "page_load_s.p95", heading=Heading(20), test="permutation"),
             ),
             word="page", tolerance="5% or 0.5ms", sampled=("page load", "plt"), better="low",
+            rank="outcome",
         ),
         Metric(
             "byte index", "byte_index_s", "s", ("objects",), browsing.byte_indices, "[bocchi2016]",
             values.byte_index,
             (Number("byte index p50", "byte_index_s.p50", heading=Heading(21)),),
             sampled=("byte index",), better="low",
+            rank="outcome",
         ),
         Metric(
             "unloaded pages", "pages_unloaded", "", ("objects",), browsing.unloaded, "[bocchi2016]",
@@ -299,6 +308,7 @@ METRICS: dict[str, Metric] = {
                 ),
             ),
             better="low",
+            rank="outcome",
         ),
         Metric(
             "video", "video", "", ("video",), watching.watched, "[yin2015]", values.video,
@@ -317,6 +327,7 @@ METRICS: dict[str, Metric] = {
                 Number("QoE", "video.qoe", _of_videos("qoe"), Heading(27), bounds=("qoe",)),
             ),
             least=None,
+            rank="outcome",
         ),
         Metric(
             "segment fetch time", "fetch_ms", "ms", ("video",), watching.fetch_times, "[yin2015]", values.segment_fetch,
@@ -345,6 +356,7 @@ METRICS: dict[str, Metric] = {
                 ),
             ),
             better="low",
+            rank="outcome",
         ),
         Metric(
             "utilisation", "utilisation", "", ("qdisc",), queues.utilisation, "[iproute2]", values.utilisation,
@@ -359,6 +371,7 @@ METRICS: dict[str, Metric] = {
             "UDP loss", "udp_loss", "", ("udp",), udp.udp_loss, "[rfc5166 §2.1, §2.2]", values.udp_loss,
             (Number("UDP loss", "udp_loss", _worst("udp_loss", max), heading=Heading(28), bounds=("udp loss",)),),
             better="low", most=1.0,
+            rank="network",
         ),
         Metric(
             "UDP one-way delay", "udp_delay_ms", "ms", ("udp",), udp.udp_delay_samples, "[rfc5166 §2.1, §2.2]",
@@ -368,6 +381,7 @@ METRICS: dict[str, Metric] = {
                 Number("UDP delay p95", "udp_delay_ms.p95", of_each("udp_delay_ms", "p95", max), heading=Heading(30)),
             ),
             sampled=("udp one-way delay", "udp delay"), of_each=max, better="low",
+            rank="network",
         ),
         Metric(
             "media loss", "media_loss", "", ("datagrams",), media.losses, "[rfc5166 §2.1]", values.media_loss,
@@ -413,6 +427,7 @@ METRICS: dict[str, Metric] = {
                 ),
             ),
             word="mos", tolerance="3%", better="high", least=1.0, most=4.5,
+            rank="outcome",
         ),
         Metric(
             "convergence time", "convergence_s", "s", ("flows",), sharing.convergence_times,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from tailback.analysis.differences import METRICS, SIGNIFICANT, differences, fewest
+from tailback.analysis.differences import METRICS, SIGNIFICANT, Compared, differences, fewest
 from tailback.analysis.equivalence import decision, likenesses
 from tailback.analysis.metric import UNITS, Metric
 from tailback.analysis.registry import View
@@ -127,23 +127,27 @@ def verdict(difference: float, allowed: float | None, interval: tuple[float, flo
     return Verdict(outcome, allowed, _excess(difference, allowed))
 
 
-def judged(paired: "pd.DataFrame", by: Mapping[str, Tolerance]) -> "pd.DataFrame":
+def judged(
+    paired: "pd.DataFrame", by: Mapping[str, Tolerance], metrics: Mapping[str, Compared] = METRICS
+) -> "pd.DataFrame":
     """The differences of paired metrics (`analysis.differences`), with `alike` and `ceiling` (`analysis.equivalence`),
     `tolerance`, `excess` (the difference in units of the tolerance, signed), `outcome`, and the `verdict` in words.
     Numbers are NaN if there is no verdict.
     """
-    of_metric = {key: by[compared.tolerance] for key, compared in METRICS.items()}
-    table = differences(paired).merge(likenesses(paired, of_metric), on=["configuration", "metric"], how="left")
+    of_metric = {key: by.get(compared.tolerance, Tolerance()) for key, compared in metrics.items()}
+    table = differences(paired, metrics).merge(
+        likenesses(paired, of_metric), on=["configuration", "metric"], how="left"
+    )
     rows = [_judged(row, of_metric[row["metric"]]) for row in records(table)]
     return frame(rows, columns=[*table.columns, "tolerance", "excess", "outcome", "verdict"])
 
 
-def share_within(table: "pd.DataFrame") -> "pd.DataFrame":
+def share_within(table: "pd.DataFrame", metrics: Mapping[str, Compared] = METRICS) -> "pd.DataFrame":
     """The numbers of cells of a judged table that are `within` tolerance, `off`, `undecided`, and `judged` (their sum),
     per tolerance and for `all`; `alike` and `ceiling` are means over these cells (`analysis.equivalence`).
     """
     counted = table[table["outcome"].isin(JUDGED)]
-    names = counted["metric"].map(lambda key: METRICS[key].tolerance)
+    names = counted["metric"].map(lambda key: metrics[key].tolerance)
     rows = [(name, *_counts(counted[names == name])) for name in dict.fromkeys(names)]
     return frame([*rows, ("all", *_counts(counted))], columns=["tolerance", *JUDGED, "judged", *LIKENESS])
 

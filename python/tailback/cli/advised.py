@@ -4,8 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from tailback.advice import Front, Recommendation
@@ -14,7 +12,9 @@ from tailback.analysis.metric import Column
 from tailback.analysis.rows import records
 from tailback.analysis.sensitivity import Sensitivity
 from tailback.analysis.tradeoffs import RELEVANT, SIGNIFICANT, Answer, Candidate, Number
-from tailback.cli.console import counted, emit
+from tailback.cli import sheets, tables
+from tailback.cli.console import counted, emit, form
+from tailback.cli.sheets import Cell, Field, Sheet
 
 MOST = {"high": "most", "low": "least"}
 
@@ -24,22 +24,37 @@ MAX_EQUIVALENT = 8
 
 def sensitivity(found: Sensitivity) -> None:
     """Prints a row per axis, in the order of decreasing influence."""
-    unit = f" ({found.column.unit})" if found.column.unit else ""
-    table = _table(f"sensitivity of {found.column.title}{unit}")
-    for heading in ("axis", "values", "by itself", "total", "lowest mean", "highest mean"):
-        table.add_column(heading, no_wrap=True, justify="left" if heading == "axis" else "right")
-    for row in records(found.indices):
-        shares = [_share(row, name) for name in ("first", "total")]
-        ends = [f"{row[end]}: {row[f'{end} mean']:.4g}" for end in ("least", "most")]
-        table.add_row(*map(Text, (row["axis"], str(row["values"]), *shares, *ends)))
-    emit(table, Text(_remark(found)))
+    column = found.column
+    fields = [
+        Field("axis", "name"),
+        Field("values"),
+        Field("by itself", spread=True),
+        Field("total", spread=True),
+        *(field for end in ("lowest", "highest") for field in (Field(f"{end} at", "name"), Field(f"{end} mean"))),
+    ]
+    rows = [
+        [
+            *sheets.words(row["axis"]),
+            Cell(str(row["values"]), int(row["values"])),
+            *(_share(row, name) for name in ("first", "total")),
+            *(
+                cell
+                for end in ("least", "most")
+                for cell in (Cell(str(row[end])), sheets.number(float(row[f"{end} mean"])))
+            ),
+        ]
+        for row in records(found.indices)
+    ]
+    unit = f" ({column.unit})" if column.unit else ""
+    tables.show(Sheet(f"sensitivity of {column.title}{unit}", fields, rows), _remark(found))
 
 
-def _share(row: Mapping[str, Any], name: str) -> str:
+def _share(row: Mapping[str, Any], name: str) -> Cell:
     """`62 % [60, 64]`."""
     text = f"{100 * row[name]:.1f} %"
     low, high = row[f"{name} low"], row[f"{name} high"]
-    return text if math.isnan(low) else f"{text} [{100 * low:.1f}, {100 * high:.1f}]"
+    ends = "" if math.isnan(low) else f" [{100 * low:.1f}, {100 * high:.1f}]"
+    return Cell(f"{text}{ends}", float(row[name]), (float(low), float(high)))
 
 
 def _remark(found: Sensitivity) -> str:
@@ -54,26 +69,69 @@ def _remark(found: Sensitivity) -> str:
 def fronts(found: Sequence[Front]) -> None:
     """Prints the configurations on each front, sorted by latency."""
     for front in found:
-        table = _table(_under(front.given, "Pareto front"))
-        axes = [name for name in map(str, front.table) if _is_axis(name, front)]
-        shown = [axis for axis in axes if axis not in front.given]
-        for axis in shown:
-            table.add_column(str(axis), no_wrap=True)
-        for column in (front.cost, front.gain):
-            table.add_column(f"{column.title} ({column.unit})", justify="right", no_wrap=True)
-        table.add_column("on front", justify="right", no_wrap=True)
-        for row in records(front.table[front.table["pareto"].to_numpy(bool)]):
-            numbers = [_mean(_number(row, column)) for column in (front.cost, front.gain)]
-            share = "–" if math.isnan(row["on front"]) else f"{100 * row['on front']:.0f} %"
-            table.add_row(*map(Text, (*(str(row[axis]) for axis in shown), *numbers, share)))
+        shown = [name for name in map(str, front.table) if _is_axis(name, front) and name not in front.given]
+        columns = (front.cost, front.gain)
+        fields = [
+            *sheets.keys(shown),
+            *(Field(column.title, unit=column.unit, spread=True) for column in columns),
+            Field("on front"),
+        ]
+        rows = [
+            [
+                *sheets.words(*(str(row[axis]) for axis in shown)),
+                *(_number_cell(_number(row, column)) for column in columns),
+                sheets.number(float(row["on front"]), "{:.0%}".format),
+            ]
+            for row in records(front.table[front.table["pareto"].to_numpy(bool)])
+        ]
         dominated = int((~front.table["pareto"]).sum())
-        emit(table, Text(f"{counted(dominated, 'configuration')} not on the front"))
+        tables.show(
+            Sheet(_under(front.given, "Pareto front"), fields, rows),
+            f"{counted(dominated, 'configuration')} not on the front",
+        )
 
 
 def recommendations(found: Sequence[Recommendation]) -> None:
-    """Prints the recommendation under each condition, with its numbers."""
+    """Prints the recommendation under each condition, with its numbers; in a form, as a table."""
+    if form() is not None:
+        tables.show(_candidates(found))
     for each in found:
         emit(Text(_under(each.given, "")), *map(Text, _sentences(each)), Text(""))
+
+
+def _candidates(found: Sequence[Recommendation]) -> Sheet:
+    """What is recommended under each condition, what is alike, and if nothing meets the bounds what is nearest."""
+    listed = [
+        (each, role, candidate)
+        for each in found
+        for role, candidates in (
+            ("best", [each.answer.best]), ("alike", each.answer.alike), ("nearest", [each.answer.nearest])
+        )
+        for candidate in candidates
+        if candidate is not None and (role != "nearest" or each.answer.best is None)
+    ]  # fmt: skip
+    axes = list(dict.fromkeys(axis for each, _, one in listed for axis in (*each.given, *one.axes)))
+    titles = {number.column.title: number.column for _, _, one in listed for number in (one.wanted, *one.bounded)}
+    fields = [
+        *sheets.keys(axes),
+        Field("recommended", "name"),
+        Field("bounds met", "name"),
+        Field("runs"),
+        *(Field(title, unit=column.unit, spread=True) for title, column in titles.items()),
+    ]
+    return Sheet("recommended", fields, [_candidate_cells(*one, axes, list(titles)) for one in listed])
+
+
+def _candidate_cells(
+    each: Recommendation, role: str, candidate: Candidate, axes: Sequence[str], titles: Sequence[str]
+) -> list[Cell]:
+    places = {**each.given, **candidate.axes}
+    numbers = {number.column.title: number for number in (candidate.wanted, *candidate.bounded)}
+    return [
+        *sheets.words(*(places.get(axis, "") for axis in axes), role, candidate.met if each.answer.bounds else ""),
+        Cell(str(candidate.repetitions), candidate.repetitions),
+        *(_number_cell(numbers[title]) if title in numbers else Cell("", math.nan) for title in titles),
+    ]
 
 
 def _sentences(each: Recommendation) -> list[str]:
@@ -141,5 +199,7 @@ def _mean(number: Number) -> str:
     return text if math.isnan(number.low) else f"{text} {spread_in_words(number.mean, (number.low, number.high))}"
 
 
-def _table(title: str) -> Table:
-    return Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, padding=(0, 1, 0, 0))
+def _number_cell(number: Number) -> Cell:
+    if math.isnan(number.mean):
+        return Cell(sheets.UNKNOWN, math.nan)
+    return Cell(_mean(number), number.mean, (number.low, number.high))

@@ -107,7 +107,9 @@ def _options(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    pass
+    from tailback.cli import console
+
+    console.give(None)
 
 
 if __name__ == "__main__":

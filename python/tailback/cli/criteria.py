@@ -2,16 +2,19 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from tailback.analysis import divergence
+from tailback.analysis import choosing, divergence
+from tailback.analysis.differences import of_columns
 from tailback.analysis.tolerances import FIDELITY, NONE, Tolerance, tolerances
 from tailback.cli import failures
 from tailback.validation import Criteria
 
 
-def of_comparison(words: Sequence[str], threshold: str | None) -> Criteria:
-    """The criteria of `compare`: only metrics with a tolerance in `words` are judged."""
-    return _criteria(words, threshold, NONE)
+def of_comparison(words: Sequence[str], threshold: str | None, columns: str | None) -> Criteria:
+    """The criteria of `compare`: only metrics with a tolerance in `words` are judged. `columns` names the numbers."""
+    found = _criteria(words, threshold, NONE)
+    return found if columns is None else replace(found, metrics=of_columns(choosing.named(columns)))
 
 
 def of_validation(words: Sequence[str], threshold: str | None) -> Criteria:

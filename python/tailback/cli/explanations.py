@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
+from tailback.cli import sheets, tables
 from tailback.cli.catalogue import Explanation
 from tailback.cli.console import emit
+from tailback.cli.sheets import Field, Sheet
 
 
 def shown(found: Sequence[Explanation]) -> None:
@@ -19,16 +19,20 @@ def shown(found: Sequence[Explanation]) -> None:
         if explanation.text:
             emit("", Text(explanation.text))
         if explanation.parameters:
-            emit(_parameters(explanation))
+            tables.show(_parameters(explanation))
         if explanation.syntax:
             emit(*([] if explanation.parameters else [""]), Text(explanation.syntax))
 
 
-def _parameters(explanation: Explanation) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+def _parameters(explanation: Explanation) -> Sheet:
     written = any(row.as_written is not None for row in explanation.parameters)
-    for heading in ("parameter", *(["as written"] if written else []), "default", "values", "meaning"):
-        table.add_column(heading, no_wrap=heading not in ("values", "meaning"))
-    for row in explanation.parameters:
-        table.add_row(row.name, *([row.as_written] if written else []), row.default, row.values, row.meaning)
-    return table
+    fields = [
+        *(Field(name, "name") for name in ("parameter", *(["as written"] if written else []), "default")),
+        Field("values", "text"),
+        Field("meaning", "text"),
+    ]
+    rows = [
+        sheets.words(row.name, *([row.as_written or ""] if written else []), row.default, row.values, row.meaning)
+        for row in explanation.parameters
+    ]
+    return Sheet("", fields, rows)

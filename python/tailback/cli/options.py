@@ -14,7 +14,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from msgspec import NODEFAULT, Struct, structs
 
-from tailback.cli import completions
+from tailback.cli import completions, console
+from tailback.cli.failures import WrongInput
 
 
 class Part(StrEnum):
@@ -56,6 +57,53 @@ Set = Annotated[
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first repetition.", show_default=False)]
 Repeat = Annotated[int | None, typer.Option(min=1, help="Repetitions of each configuration.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+class Form(StrEnum):
+    """The forms of a table for other programs."""
+
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+
+
+def _give(form: Form | None) -> Form | None:
+    """Has the tables of this command printed in a form."""
+    console.give(None if form is None else form.value)
+    return form
+
+
+InForm = Annotated[
+    Form | None,
+    typer.Option("--table", help="Print the table in this form, alone on stdout.", callback=_give, show_default=False),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES",
+        help='The numbers of the table: "ping p99, mos"; all. `tailback list metric` has the names.',
+        show_default="what the experiment is about first",
+    ),
+]
+
+
+class Printed(Struct, frozen=True):
+    """How a result is printed."""
+
+    as_json: Json = False
+    table: InForm = None
+
+    def __post_init__(self) -> None:
+        """Refuses two forms at once."""
+        one_form(self.as_json, self.table)
+
+
+def one_form(as_json: bool, form: Form | None) -> None:  # noqa: FBT001
+    """Refuses two forms of output at once."""
+    if as_json and form is not None:
+        raise WrongInput("--json and --table exclude each other\n  hint: give one of them")
+
+
 Where = Annotated[list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Select runs.", show_default=False)]
 Given = Annotated[
     list[str] | None,

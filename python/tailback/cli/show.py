@@ -4,6 +4,7 @@ Longer output has its own module (`sweeps`, `verdicts`, `advised`, ...).
 """
 
 import json
+import math
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tailback import plain
-from tailback.cli.console import aside, counted, emit, line
+from tailback.cli.console import aside, counted, emit, form, line
 
 if TYPE_CHECKING:
     from tailback.scenario import LintWarning
@@ -72,6 +73,24 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {seconds % 60:.0f} s"
 
 
+def found_in_file(found: "Iterable[LintWarning]") -> None:
+    """Prints warnings and remarks as a table, in the form that was asked for."""
+    from tailback.cli import sheets, tables
+    from tailback.cli.sheets import Cell, Field, Sheet
+
+    fields = [*(Field(name, "name") for name in ("code", "severity", "file")), Field("line"), Field("key", "name"),
+              Field("text", "text"), Field("hint", "text")]  # fmt: skip
+    rows = [
+        [
+            *sheets.words(each.code, each.severity, each.where.file),
+            Cell("", math.nan) if each.where.line is None else Cell(str(each.where.line), each.where.line),
+            *sheets.words(each.path, each.text, each.remedy),
+        ]
+        for each in found
+    ]
+    tables.show(Sheet("", fields, rows))
+
+
 def checked(file: Path, runs: int) -> None:
     """Prints that a file is valid."""
     line(f"{file}: ok, {counted(runs, 'run')}")
@@ -104,6 +123,9 @@ def check_document(file: Path, runs: int, found: "Iterable[LintWarning]") -> dic
 
 def names(rows: Iterable[tuple[str, str]]) -> None:
     """Prints names with one line of description each."""
+    if form() is not None:
+        _names_in_form(rows)
+        return
     # Imported here, because `tailback check` prints no table and starts more quickly without.
     from rich.table import Table
     from rich.text import Text
@@ -114,6 +136,13 @@ def names(rows: Iterable[tuple[str, str]]) -> None:
     for row in rows:
         table.add_row(*map(Text, row))
     emit(table)
+
+
+def _names_in_form(rows: Iterable[tuple[str, str]]) -> None:
+    from tailback.cli import sheets, tables
+
+    fields = [sheets.Field("name", "name"), sheets.Field("text", "text")]
+    tables.show(sheets.Sheet("", fields, [sheets.words(*row) for row in rows]))
 
 
 def command() -> str:

@@ -6,19 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.measure import Measurement
-from rich.table import Table
 from rich.text import Text
 
 from tailback.analysis import effects, sentences
+from tailback.analysis.choosing import chosen
 from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import Column, Summary
-from tailback.analysis.registry import headline, headline_of
-from tailback.analysis.repetitions import Configuration, Mean, means
+from tailback.analysis.repetitions import means
 from tailback.analysis.warmup import unsettled
 from tailback.analysis.window import Window
-from tailback.cli.console import MAX_NAMED, PIPE_WIDTH, counted, emit, line, stderr, stdout
+from tailback.cli import sheets, tables
+from tailback.cli.console import MAX_NAMED, counted, emit, line, stderr
+from tailback.cli.sheets import Cell, Field, Sheet
 from tailback.cli.show import duration
 from tailback.results.layout import ASIDE
 
@@ -27,13 +26,21 @@ if TYPE_CHECKING:
     from tailback.sweep import Preview, SweepResult, Verdict
 
 
-def table(done: SweepResult, title: str) -> None:
-    """Prints the table of an experiment, one row per configuration; the results folder goes to stderr."""
-    rows = [(outcome.run.axes, outcome.summary) for outcome in done.outcomes if outcome.summary is not None]
+def _summaries(done: SweepResult) -> list[tuple[Mapping[str, str], Summary]]:
+    return [(outcome.run.axes, outcome.summary) for outcome in done.outcomes if outcome.summary is not None]
+
+
+def table(done: SweepResult, title: str, columns: str | None = None, by: str | None = None) -> None:
+    """Prints the table of an experiment, one row per configuration, and if it is asked for one with a row per part of
+    the traffic; the results folder goes to stderr.
+    """
+    rows = _summaries(done)
     if rows:
-        columns = headline_of(summary for _, summary in rows)
-        emit(_fitting(means(rows, columns), title, columns))
+        print_ = tables.show if by is None else tables.beside
+        print_(_means_of(rows, title, columns))
         _findings(rows)
+    if by is not None:
+        _by_parts(done.results, by, columns)
     reused = f", {done.reused} of them reused" if done.reused else ""
     stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}")
     if done.analysed_again:
@@ -62,19 +69,27 @@ def expectations(done: SweepResult) -> None:
     """Prints the verdicts on what the file expects, one row each."""
     if not done.verdicts:
         return
-    axes = list(done.verdicts[0].axes)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="expected", title_justify="left", padding=(0, 1, 0, 0))
-    for heading in (*axes, "condition", "mean", "verdict"):
-        table.add_column(heading, no_wrap=heading != "verdict", justify="right" if heading == "mean" else "left")
-    for verdict in done.verdicts:
-        cells = (*verdict.axes.values(), str(verdict.bound), _mean_of(verdict), _verdict_words(verdict))
-        table.add_row(*map(Text, cells), style="" if verdict.holds else "bold")
-    emit(table, Text(f"{counted(len(done.unmet), 'condition')} of {len(done.verdicts)} not met"))
+    fields = [
+        *sheets.keys(done.verdicts[0].axes),
+        Field("condition", "name"),
+        Field("mean", spread=True),
+        Field("verdict", "text"),
+    ]
+    rows = [_expectation(verdict) for verdict in done.verdicts]
+    unmet = f"{counted(len(done.unmet), 'condition')} of {len(done.verdicts)} not met"
+    tables.beside(Sheet("expected", fields, rows), unmet)
+
+
+def _expectation(verdict: Verdict) -> list[Cell]:
+    style = "" if verdict.holds else "bold"
+    places = sheets.words(*verdict.axes.values(), str(verdict.bound), style=style)
+    mean = Cell(_mean_of(verdict), verdict.mean, (verdict.low, verdict.high), style)
+    return [*places, mean, Cell(_verdict_words(verdict), style=style)]
 
 
 def _mean_of(verdict: Verdict) -> str:
     if math.isnan(verdict.mean):
-        return "–"
+        return sheets.UNKNOWN
     spread = "" if math.isnan(verdict.low) else f" {spread_in_words(verdict.mean, (verdict.low, verdict.high))}"
     return f"{verdict.mean:.4g}{spread} {verdict.bound.column.unit}".rstrip()
 
@@ -134,13 +149,17 @@ def will_be_repeated(found: Preview) -> None:
 
 def ahead(found: Preview) -> None:
     """Prints a preview."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=found.plan.title, title_justify="left")
-    for heading in ("run", "seed", "state", "seconds"):
-        table.add_column(heading, no_wrap=True, justify="right" if heading in {"seed", "seconds"} else "left")
-    for planned in found.runs:
-        seconds = "–" if planned.seconds is None else f"{planned.seconds:.2f}"
-        table.add_row(*map(Text, (planned.run.name, str(planned.run.seed), STATES[planned.state], seconds)))
-    emit(table, *map(Text, _totals(found)))
+    fields = [Field("run", "name"), Field("seed"), Field("state", "name"), Field("time", unit="s")]
+    rows = [
+        [
+            *sheets.words(planned.run.name),
+            Cell(str(planned.run.seed), planned.run.seed),
+            *sheets.words(STATES[planned.state]),
+            sheets.number(math.nan if planned.seconds is None else planned.seconds, "{:.2f}".format),
+        ]
+        for planned in found.runs
+    ]
+    tables.show(Sheet(found.plan.title, fields, rows), *_totals(found))
 
 
 STATES = {"complete": "complete", "elsewhere": "complete elsewhere", "missing": "to be run"}
@@ -163,14 +182,20 @@ def _totals(found: Preview) -> list[str]:
     return [runs + states, f"time: about {duration(found.seconds)}, {found.jobs} at a time, {BASES[found.basis]}"]
 
 
-def by_parts(found: Results, by: str) -> None:
+def _by_parts(found: Results, by: str, columns: str | None) -> None:
     """Prints a table with a row per configuration and part of its traffic."""
     from tailback.analysis.parts import AIRTIME
 
     rows = [({**run.axes, by: part}, summary) for run in found.runs for part, summary in _parts(run, by)]
-    columns = (*headline(), AIRTIME)
     if rows:
-        emit(_fitting(means(rows, columns), f"by {by}", columns))
+        tables.show(_means_of(rows, f"by {by}", columns, beside=[AIRTIME]))
+
+
+def _means_of(
+    rows: Sequence[tuple[Mapping[str, str], Summary]], title: str, columns: str | None, beside: Sequence[Column] = ()
+) -> Sheet:
+    shown = chosen((summary for _, summary in rows), columns, beside)
+    return sheets.of_configurations(means(rows, [each.column for each in shown]), shown, title)
 
 
 def _parts(run: RunFolder, by: str) -> list[tuple[str, dict[str, Any]]]:
@@ -181,66 +206,3 @@ def _parts(run: RunFolder, by: str) -> list[tuple[str, dict[str, Any]]]:
     whole = measured(run.scenario, tables, Window(*run.window_ns), flows)
     found = members(run.scenario, flows, run.manifest["measure"], by)
     return [(part, summary_of(theirs, run.summary, whole)) for part, theirs in found.items()]
-
-
-def _fitting(rows: Sequence[Configuration], title: str, offered: Sequence[Column]) -> Table:
-    """The table, reduced to the width of the terminal: first without intervals, then without columns on the right."""
-    columns = _headings(rows, offered)
-    repeated = any(row.runs > 1 for row in rows)
-    table = _table(rows, columns, with_spread=repeated)
-    remarks = ["means over repetitions, ± half their 95 % interval"] if repeated else []
-    for shown in range(len(columns), 0, -1):
-        if _fits(table):
-            break
-        table = _table(rows, columns[:shown], with_spread=False)
-        left = ["95 % intervals"] * repeated + [column.title for column in columns[shown:]]
-        remarks = ["means over repetitions"] * repeated + [f"a wider terminal also shows {', '.join(left)}"] * bool(
-            left
-        )
-    table.title, table.caption = title, "; ".join(remarks) or None
-    return table
-
-
-def _fits(table: Table) -> bool:
-    console = stdout()
-    if console.width >= PIPE_WIDTH:
-        return True
-    return Measurement.get(console, console.options.update(max_width=PIPE_WIDTH), table).maximum <= console.width
-
-
-def _table(rows: Sequence[Configuration], columns: Sequence[Column], *, with_spread: bool) -> Table:
-    axes = list(rows[0].axes)
-    counts = len({row.runs for row in rows}) > 1
-    table = Table(
-        box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left", pad_edge=False, padding=(0, 1, 0, 0)
-    )
-    for axis in (*axes, *["runs"] * counts):
-        table.add_column(axis, no_wrap=True, vertical="bottom")
-    for column in columns:
-        heading = "\n".join(filter(None, (*column.title.rsplit(" ", 1), column.unit)))
-        table.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
-    for row in rows:
-        cells = [_cell(row.means[column.title], column, with_spread=with_spread) for column in columns]
-        table.add_row(*(Text(row.axes[axis]) for axis in axes), *[str(row.runs)] * counts, *cells)
-    return table
-
-
-def _headings(rows: Sequence[Configuration], shown: Sequence[Column]) -> list[Column]:
-    """The columns that have a number in at least one configuration."""
-    return [column for column in shown if not all(math.isnan(row.means[column.title].mean) for row in rows)]
-
-
-def _cell(found: Mean, column: Column, *, with_spread: bool) -> str:
-    if math.isnan(found.mean):
-        return "–"
-    decimals = _decimals(found.mean) if column.decimals is None else column.decimals
-    if not with_spread or math.isnan(found.high):
-        return f"{found.mean:.{decimals}f}"
-    return f"{found.mean:.{decimals}f} {spread_in_words(found.mean, (found.low, found.high), f'.{decimals}f')}"
-
-
-def _decimals(value: float) -> int:
-    """Decimal places for three significant digits, at most three."""
-    if value == 0:
-        return 0
-    return min(max(0, 2 - math.floor(math.log10(abs(value)))), 3)

@@ -104,17 +104,13 @@ def document(found: "Sequence[Finding]") -> Mapping[str, Any]:
 
 def show(found: "Sequence[Finding]") -> None:
     """Prints a row per finding."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+    from tailback.cli import sheets, tables
+    from tailback.cli.sheets import Cell, Field, Sheet
 
-    from tailback.cli.console import emit
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("host", "what", "", "says"):
-        table.add_column(heading, no_wrap=heading != "says")
+    fields = [Field("host", "name"), Field("what", "name"), Field("", "name"), Field("says", "text")]
+    rows = []
     for finding in found:
         says = finding.says if finding.verdict == "pass" else f"{finding.says}\n  hint: {finding.remedy}"
-        verdict = Text(finding.verdict, style=STYLES[finding.verdict])
-        table.add_row(Text(finding.host), Text(finding.what), verdict, Text(says))
-    emit(table)
+        verdict = Cell(finding.verdict, style=STYLES[finding.verdict])
+        rows.append([*sheets.words(finding.host, finding.what), verdict, *sheets.words(says)])
+    tables.show(Sheet("", fields, rows))

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from tailback.analysis.differences import METRICS, fewest, least_p
 from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.rows import records
-from tailback.cli.console import MAX_NAMED, counted, emit, stderr
+from tailback.cli import sheets, tables
+from tailback.cli.console import MAX_NAMED, counted, stderr
+from tailback.cli.sheets import Cell, Field, Sheet
 from tailback.duels import sentences
 from tailback.results.pairing import CANDIDATE, REFERENCE
 from tailback.validation import Comparison, LeftOut, Twin, Validated, divergence
@@ -26,7 +25,7 @@ MAX_CELLS_SHOWN = 60
 
 def comparison(compared: Comparison) -> None:
     """Prints all metrics of all configurations, and the number of runs that were not compared."""
-    emit(_differences(compared, compared.judged))
+    tables.show(_differences(compared, compared.judged))
     _sides(compared)
 
 
@@ -37,7 +36,7 @@ def validated(done: Validated) -> None:
         return
     judged = done.comparison.judged
     shown = judged if len(judged) <= MAX_CELLS_SHOWN else judged[judged["outcome"].isin(["off", "undecided"])]
-    emit(_differences(done.comparison, shown), _shares(done.comparison), *_divergences(done.comparison))
+    tables.show(_differences(done.comparison, shown), *_shares(done.comparison), *_divergences(done.comparison))
     _sides(done.comparison)
     if done.comparison.instant:
         stderr().print(
@@ -49,19 +48,19 @@ def validated(done: Validated) -> None:
 def duels(table: pd.DataFrame, title: str) -> None:
     """Prints the matrix of duels: the share of the row against the column, and who takes most."""
     names = list(dict.fromkeys(table["control"]))
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=title, title_justify="left")
-    shown.add_column("share of")
-    for name in names:
-        shown.add_column(f"against {name}", justify="right", no_wrap=True)
-    for control, rows in table.groupby("control", sort=False):
-        shown.add_row(Text(str(control)), *(Text(_share_of(row)) for row in records(rows)))
-    emit(shown, *(Text(f"• {sentence}") for sentence in sentences(table)))
+    fields = [Field("share of", "name"), *(Field(f"against {name}", spread=True) for name in names)]
+    rows = [
+        [*sheets.words(str(control)), *(_share_of(row) for row in records(rows))]
+        for control, rows in table.groupby("control", sort=False)
+    ]
+    tables.show(Sheet(title, fields, rows), *(f"• {sentence}" for sentence in sentences(table)))
 
 
-def _share_of(row: Mapping[str, Any]) -> str:
+def _share_of(row: Mapping[str, Any]) -> Cell:
     """`87 % ±2`: the mean over the repetitions and half its interval."""
     mean, ends = 100 * row["mean"], (100 * row["low"], 100 * row["high"])
-    return f"{mean:.0f} %" + ("" if math.isnan(ends[0]) else f" {spread_in_words(mean, ends, '.0f')}")
+    spread = "" if math.isnan(ends[0]) else f" {spread_in_words(mean, ends, '.0f')}"
+    return Cell(f"{mean:.0f} %{spread}", float(row["mean"]), (float(row["low"]), float(row["high"])))
 
 
 def twin(found: Twin) -> None:
@@ -74,12 +73,11 @@ def twin(found: Twin) -> None:
     if not cells:
         return
     title = f"beside one run of {found.backend}: its numbers, and how far ours are from them"
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=title, title_justify="left")
-    for heading in (*found.distances[0].axes, *titles):
-        table.add_column(heading, no_wrap=True, justify="right" if heading in titles else "left")
-    for place, row in cells.items():
-        table.add_row(*map(Text, (*place, *(_apart(row.get(title)) for title in titles))))
-    emit(table, Text(_agreement(found)))
+    fields = [*sheets.keys(found.distances[0].axes), *map(Field, titles)]
+    rows = [
+        [*sheets.words(*place), *(Cell(_apart(row.get(title))) for title in titles)] for place, row in cells.items()
+    ]
+    tables.beside(Sheet(title, fields, rows), _agreement(found))
 
 
 def _left_out(refusals: Sequence[LeftOut]) -> None:
@@ -116,25 +114,38 @@ def written(report: Path | None) -> None:
         stderr().print(f"report: {report}")
 
 
-def _differences(compared: Comparison, rows: pd.DataFrame) -> Table:
-    names, axes = compared.names(), list(compared.pairing.configurations[0])
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in (*axes, "metric", "unit", *names.values(), "verdict"):
-        table.add_column(
-            heading, no_wrap=heading != "verdict", justify="right" if heading in names.values() else "left"
-        )
-    for row in records(rows):
-        values = (number(row["reference"]), number(row["candidate"]))
-        place = compared.pairing.configurations[row["configuration"]]
-        cells = (*place.values(), row["title"], row["unit"], *values, row["verdict"])
-        table.add_row(*map(Text, cells), style="bold" if row["outcome"] == "off" else "")
-    return table
+def _differences(compared: Comparison, rows: pd.DataFrame) -> Sheet:
+    names = compared.names()
+    fields = [
+        *sheets.keys(compared.pairing.configurations[0]),
+        Field("metric", "name"),
+        Field("unit", "name"),
+        *map(Field, names.values()),
+        *(Field(name, "hidden") for name in DIFFERENCE),
+        Field("verdict", "text"),
+    ]
+    return Sheet("", fields, [_difference(compared, row) for row in records(rows)])
 
 
-def _shares(compared: Comparison) -> Text:
+DIFFERENCE = ("difference", "low", "high", "p")
+"""What a table for other programs also has: the mean difference, the ends of its interval, the chance."""
+
+
+def _difference(compared: Comparison, row: Mapping[str, Any]) -> list[Cell]:
+    place = compared.pairing.configurations[row["configuration"]]
+    style = "bold" if row["outcome"] == "off" else ""
+    return [
+        *sheets.words(*place.values(), row["title"], row["unit"], style=style),
+        *(sheets.number(float(row[side]), number, style) for side in (REFERENCE, CANDIDATE)),
+        *(sheets.number(float(row[name])) for name in DIFFERENCE),
+        *sheets.words(row["verdict"], style=style),
+    ]
+
+
+def _shares(compared: Comparison) -> list[str]:
     rows = [row for row in records(compared.share_within) if row["judged"]]
     if not rows:
-        return Text("nothing was judged")
+        return ["nothing was judged"]
     cells = [f"{row['tolerance']} {row['within']}/{row['judged']}" for row in rows]
     whole = rows[-1]
     lines = [f"within tolerance: {', '.join(cells)}; {whole['off']} off, {whole['undecided']} undecided"]
@@ -144,17 +155,17 @@ def _shares(compared: Comparison) -> Text:
             f"single runs within tolerance: {names[CANDIDATE]} and {names[REFERENCE]} {percent(whole['alike'])}, "
             f"{names[REFERENCE]} with other seeds and itself {percent(whole['ceiling'])}"
         )
-    return Text("\n".join(lines))
+    return lines
 
 
-def _divergences(compared: Comparison) -> list[Text]:
+def _divergences(compared: Comparison) -> list[str]:
     """The first divergence of each configuration, unless there are too many."""
     places = range(len(compared.pairing.configurations))
     if len(places) * len(METRICS) > MAX_CELLS_SHOWN:
         return []
     found = [(place, divergence(compared, place)) for place in places]
     return [
-        Text(f"first divergence{_of_configuration(compared, place)}: {first.flow} at {first.t:.6f} s in {first.column}")
+        f"first divergence{_of_configuration(compared, place)}: {first.flow} at {first.t:.6f} s in {first.column}"
         for place, first in found
         if first is not None
     ]

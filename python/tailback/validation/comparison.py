@@ -10,7 +10,7 @@ import pandas as pd
 from msgspec import Struct
 
 from tailback.analysis import Window, cwnd_samples, tcp_rtt_samples
-from tailback.analysis.differences import SummaryPair, paired_metrics
+from tailback.analysis.differences import METRICS, Compared, SummaryPair, paired_metrics
 from tailback.analysis.distances import SamplePair, distances
 from tailback.analysis.divergence import (
     JUDGED,
@@ -47,6 +47,8 @@ class Criteria:
     tolerances: Mapping[str, Tolerance] = field(default_factory=lambda: NONE)
     threshold: Threshold | None = None
     """Threshold above which samples differ; by default it depends on the sampling (`analysis.divergence`)."""
+    metrics: Mapping[str, Compared] = field(default_factory=lambda: METRICS)
+    """The numbers that are compared, by key."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Comparison:
     @functools.cached_property
     def share_within(self) -> pd.DataFrame:
         """Numbers of cells within tolerance, by tolerance."""
-        return share_within(self.judged)
+        return share_within(self.judged, self.criteria.metrics)
 
     @property
     def differences(self) -> pd.DataFrame:
@@ -144,7 +146,7 @@ def compare(pairing: Pairing, criteria: Criteria) -> Comparison:
     return Comparison(
         pairing,
         criteria,
-        judged=judged(paired_metrics(_once(pairs, alike)), criteria.tolerances),
+        judged=judged(paired_metrics(_once(pairs, alike), criteria.metrics), criteria.tolerances, criteria.metrics),
         distances=distances(_pooled(sampled)),
         divergences=pd.DataFrame([row for each in sampled for row in each.divergences], columns=list(DIVERGENCES)),
         alike=alike,

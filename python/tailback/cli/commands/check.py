@@ -3,19 +3,17 @@
 from typing import Annotated
 
 import typer
-from msgspec import Struct
 
-from tailback.cli.options import File, Json, Set, backend_name
+from tailback.cli.options import File, Printed, Set, backend_name
 
 
-class Form(Struct, frozen=True):
+class Form(Printed, frozen=True):
     """What is printed."""
 
     expand: Annotated[
         bool,
         typer.Option("--expand", help="Print the first configuration, without variables and short forms, instead."),
     ] = False
-    as_json: Json = False
 
 
 def check(
@@ -32,7 +30,9 @@ def check(
         failures.one_of({"--expand": True, "--json": True})
     experiment = scenario.load(file, sets or [])
     found = scenario.lint(experiment)
-    if not form.as_json:
+    if form.table is not None:
+        show.found_in_file(found)
+    elif not form.as_json:
         show.findings(found)
     if form.expand:
         show.file(scenario.expanded(experiment.configurations[0]))

@@ -5,11 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tailback.cli.options import Json, Judgement, Where
+from tailback.cli.options import Columns, Judgement, Printed, Where
 
 if TYPE_CHECKING:
     from tailback.results import Results
     from tailback.validation import Comparison
+
+
+class Shown(Printed, frozen=True):
+    """What is compared, and how it is printed."""
+
+    columns: Columns = None
 
 
 def compare(
@@ -28,13 +34,13 @@ def compare(
         typer.Option("--report", metavar="DIR", help="Write an HTML report with figures there.", show_default=False),
     ] = None,
     *,
-    as_json: Json = False,
+    shown: Shown,
 ) -> None:
     """Compare two results folders, or two parts of one, metric by metric, over their common runs."""
     from tailback import results, validation
     from tailback.cli import criteria, opening, show, verdicts
 
-    by = criteria.of_comparison(judgement.tolerances or [], judgement.divergence)
+    by = criteria.of_comparison(judgement.tolerances or [], judgement.divergence, shown.columns)
     left, right = opening.two(sides, where or [])
 
     def over(reference: "Results", candidate: "Results") -> "tuple[Comparison, Path | None]":
@@ -44,5 +50,5 @@ def compare(
     compared, report = opening.over_undamaged(
         left, lambda reference: opening.over_undamaged(right, lambda candidate: over(reference, candidate))
     )
-    show.result(compared, validation.document, verdicts.comparison, as_json=as_json)
+    show.result(compared, validation.document, verdicts.comparison, as_json=shown.as_json)
     verdicts.written(report)

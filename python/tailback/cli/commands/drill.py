@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tailback.cli.options import Json
+from tailback.cli.options import Printed
 
 
 def drill(
@@ -30,12 +30,12 @@ def drill(
         str, typer.Option(metavar="NAME", help="sim, or a real kernel: uml, uml:NAME.", show_default="sim")
     ] = "sim",
     *,
-    as_json: Json = False,
+    printed: Printed,
 ) -> None:
     """Run packetdrill scripts against the simulator's TCP or a kernel's. Status 1: one failed; 2: one cannot run."""
     from tailback import drill
     from tailback.cli import drills, show
 
     reports = drill.run_files(files, drill.Settings(tolerance, stack, backend))
-    show.result(reports, drill.as_document, drills.reported, as_json=as_json)
+    show.result(reports, drill.as_document, drills.reported, as_json=printed.as_json)
     raise typer.Exit(drill.status(reports))

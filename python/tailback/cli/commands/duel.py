@@ -7,7 +7,7 @@ import typer
 from msgspec import Struct
 
 from tailback.cli import completions
-from tailback.cli.options import Jobs, Json, Set, backend_name, out_folder
+from tailback.cli.options import Jobs, Printed, Set, backend_name, out_folder
 
 
 class Bottleneck(Struct, frozen=True):
@@ -26,7 +26,7 @@ class Bottleneck(Struct, frozen=True):
     repeat: Annotated[int, typer.Option(metavar="N", min=1, help="Repetitions of each duel.")] = 3
 
 
-class Runs(Struct, frozen=True):
+class Runs(Printed, frozen=True):
     """Where and how the runs are made."""
 
     sets: Set = None
@@ -35,7 +35,6 @@ class Runs(Struct, frozen=True):
     out: Annotated[
         Path | None, out_folder("Results folder; the figure is in plots/duel.png.", default="results/duel")
     ] = None
-    as_json: Json = False
 
 
 def duel(

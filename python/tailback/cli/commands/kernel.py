@@ -7,7 +7,7 @@ import typer
 from msgspec import Struct
 
 from tailback.cli.groups import Listed
-from tailback.cli.options import grouped
+from tailback.cli.options import InForm, grouped
 
 if TYPE_CHECKING:
     from tailback.kernel import Recipe
@@ -39,6 +39,12 @@ class Which(Struct, frozen=True):
         return kernel.Recipe(origin, self.name or "-".join(features) or usual, features)
 
 
+class OnlyTable(Struct, frozen=True):
+    """How the kernels are listed."""
+
+    table: InForm = None
+
+
 @app.command()
 @grouped
 def build(which: Which) -> None:
@@ -63,7 +69,8 @@ def headers(which: Which) -> None:
 
 
 @app.command("list")
-def list_kernels() -> None:
+@grouped
+def list_kernels(_printed: OnlyTable) -> None:
     """List the existing kernels, the newest first."""
     from tailback import kernel
     from tailback.cli import show

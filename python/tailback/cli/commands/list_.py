@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tailback.cli import completions
-from tailback.cli.options import Json
+from tailback.cli.options import Printed
 
 
 def list_(
@@ -20,9 +20,9 @@ def list_(
         ),
     ] = None,
     *,
-    as_json: Json = False,
+    printed: Printed,
 ) -> None:
     """List congestion controls, queue disciplines, drivers, stacks, metrics, plots, experiments and so on."""
     from tailback.cli import listings, show
 
-    show.result(listings.listed(kind), lambda rows: listings.document(kind, rows), show.names, as_json=as_json)
+    show.result(listings.listed(kind), lambda rows: listings.document(kind, rows), show.names, as_json=printed.as_json)

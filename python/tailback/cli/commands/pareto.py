@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tailback.cli.options import Given, Json, Selection, out_file
+from tailback.cli.options import Given, Printed, Selection, out_file
 
 if TYPE_CHECKING:
     from tailback.advice import Front
@@ -21,7 +21,7 @@ def pareto(
     given: Given = None,
     out: Annotated[Path | None, out_file("The figure.", "DIR/plots/pareto.png")] = None,
     *,
-    as_json: Json = False,
+    printed: Printed,
 ) -> None:
     """Show and draw the Pareto front of goodput and latency."""
     from tailback import advice, plots
@@ -35,4 +35,6 @@ def pareto(
         choice = plots.Choice(metric=metric, facet=tuple(given or ()))
         show.paths(plots.draw_to(plots.find_plot("pareto"), found, target, choice))
 
-    show.result(advice.fronts(found, metric, given or ()), advice.front_document, shown_and_drawn, as_json=as_json)
+    show.result(
+        advice.fronts(found, metric, given or ()), advice.front_document, shown_and_drawn, as_json=printed.as_json
+    )

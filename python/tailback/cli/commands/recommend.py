@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from tailback.cli.options import Changes, Given, Jobs, Json, Repeat, Selection, Set, Where
+from tailback.cli.options import Changes, Given, Jobs, Printed, Repeat, Selection, Set, Where
 
 
 class Question(Struct, frozen=True):
@@ -53,8 +53,7 @@ def recommend(
     ],
     question: Question,
     running: Running,
-    *,
-    as_json: Json = False,
+    printed: Printed,
 ) -> None:
     """Find the best setting under bounds, for example the one with most goodput under a bound on latency."""
     from tailback import advice, scenario
@@ -65,7 +64,7 @@ def recommend(
     found = opening.selected(Selection(folder, question.where))
     wish = advice.wish(question.best, question.maximise, question.minimise)
     answers = advice.recommend(found, question.bounds, wish, question.given or ())
-    show.result(answers, advice.recommendation_document, advised.recommendations, as_json=as_json)
+    show.result(answers, advice.recommendation_document, advised.recommendations, as_json=printed.as_json)
 
 
 def _run(file: Path, running: Running) -> Path:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from tailback.cli.options import Json, backend_name, out_folder, parallel
+from tailback.cli.options import Printed, backend_name, out_folder, parallel
 
 
 class Running(Struct, frozen=True):
@@ -28,31 +28,31 @@ def reproduce(
         bool, typer.Option("--search", help="Compare the inferred conditions of PAPER's testbed by its claims.")
     ] = False,
     running: Running,
-    as_json: Json = False,
+    printed: Printed,
 ) -> None:
     """Reproduce papers: run their experiments, check each claim, print a scorecard."""
     from tailback import papers
     from tailback.cli import progress, scorecards, show
 
     if running.backend != "sim":
-        raise typer.Exit(_on_kernel_and_simulator(paper or "", figure, running, as_json=as_json))
+        raise typer.Exit(_on_kernel_and_simulator(paper or "", figure, running, printed))
     if search:
         with progress.bar() as watch:
             tried = papers.search(papers.Wanted(paper or "", jobs=running.jobs, out=running.out), watch)
-        return show.result(tried, papers.search_as_document, scorecards.search_table, as_json=as_json)
+        return show.result(tried, papers.search_as_document, scorecards.search_table, as_json=printed.as_json)
     names = [paper] if paper else papers.papers()
     wanted = [papers.Wanted(name, figure, quick=running.quick, jobs=running.jobs, out=running.out) for name in names]
     with progress.bar() as watch:
         found = [papers.reproduce(one, watch) for one in wanted]
     page = papers.write_page(found, running.out)
     rows = [row for reproduction in found for row in reproduction.rows]
-    show.result(rows, papers.as_document, lambda rows: scorecards.scorecard(rows, page), as_json=as_json)
+    show.result(rows, papers.as_document, lambda rows: scorecards.scorecard(rows, page), as_json=printed.as_json)
     errors = [error for reproduction in found for error in reproduction.errors]
     show.errors(errors)
     raise typer.Exit(1 if errors else 0)
 
 
-def _on_kernel_and_simulator(paper: str, figure: str | None, running: Running, *, as_json: bool) -> int:
+def _on_kernel_and_simulator(paper: str, figure: str | None, running: Running, printed: Printed) -> int:
     """Reproduces a paper on a kernel and on the simulator; returns the exit status."""
     from tailback import papers
     from tailback.cli import progress, scorecards, show
@@ -61,6 +61,8 @@ def _on_kernel_and_simulator(paper: str, figure: str | None, running: Running, *
     with progress.bar() as watch:
         found = papers.beside(wanted, watch)
     pages = papers.write_pages(found, wanted)
-    show.result(found, papers.beside_as_document, lambda found: scorecards.both_sides(found, pages), as_json=as_json)
+    show.result(
+        found, papers.beside_as_document, lambda found: scorecards.both_sides(found, pages), as_json=printed.as_json
+    )
     show.errors(found.errors)
     return 1 if found.errors else 0

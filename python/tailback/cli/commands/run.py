@@ -7,7 +7,7 @@ import typer
 from msgspec import Struct
 
 from tailback.cli import testbeds
-from tailback.cli.options import Changes, Files, Jobs, Json, Part, backend_name, out_folder
+from tailback.cli.options import Changes, Columns, Files, Jobs, Part, Printed, backend_name, out_folder
 
 if TYPE_CHECKING:
     from tailback.scenario import Experiment
@@ -46,7 +46,7 @@ class Kept(Struct, frozen=True):
     ] = None
 
 
-class Shown(Struct, frozen=True):
+class Shown(Printed, frozen=True):
     """The output."""
 
     dry_run: Annotated[
@@ -56,7 +56,7 @@ class Shown(Struct, frozen=True):
             help="List the runs, whether they are complete, and estimated times; on a testbed, every command.",
         ),
     ] = False
-    as_json: Json = False
+    columns: Columns = None
     show_qdiscs: Annotated[
         bool, typer.Option("--show-qdiscs", help="Print the disciplines at the end of each run, as `tc -s qdisc` does.")
     ] = False
@@ -84,6 +84,11 @@ def run(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) 
     # Read all files before running the first one, and before the slow import, so that errors are reported at once.
     experiments = [scenario.load(file, changes.settings) for file in files]
     backend = testbeds.backend_name(place.backend, place.testbed)
+    if shown.columns is not None:
+        from tailback.analysis import choosing
+
+        # Before the first run: a wrong name is not worth waiting for.
+        choosing.named(shown.columns)
     from tailback import sweep
 
     if shown.twin:
@@ -145,9 +150,7 @@ def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "Swe
     sweeps.set_aside(carried)
     beside = _beside_a_kernel(experiment, request, carried) if shown.twin else None
     if not shown.as_json:
-        sweeps.table(carried, experiment.title)
-        if shown.by is not None:
-            sweeps.by_parts(carried.results, shown.by.value)
+        sweeps.table(carried, experiment.title, shown.columns, shown.by and shown.by.value)
         if beside is not None:
             # Imported here, because matplotlib comes with it.
             from tailback.cli import verdicts

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tailback.cli.groups import Listed
-from tailback.cli.options import Json, Set
+from tailback.cli.options import Printed, Set
 
 app = typer.Typer(cls=Listed, help="Check the machines of `--backend ssh`.", no_args_is_help=True)
 
@@ -21,7 +21,7 @@ def check(
     ] = None,
     sets: Set = None,
     *,
-    as_json: Json = False,
+    printed: Printed,
 ) -> None:
     """Check the machines of a testbed: pass, warn or fail, with remedies. Changes nothing on them."""
     from tailback import scenario
@@ -32,7 +32,7 @@ def check(
         found = list(backend.findings())
     else:
         found = testbeds.distinct(backend, scenario.load(experiment, sets or []))
-    show.result(found, testbeds.document, testbeds.show, as_json=as_json)
+    show.result(found, testbeds.document, testbeds.show, as_json=printed.as_json)
     raise typer.Exit(1 if any(finding.verdict == "fail" for finding in found) else 0)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from tailback.cli.options import Changes, File, Jobs, Json, Judgement, backend_name, out_folder
+from tailback.cli.options import Changes, File, Jobs, Judgement, Printed, backend_name, out_folder
 
 
 class Backends(Struct, frozen=True):
@@ -28,14 +28,13 @@ class Backends(Struct, frozen=True):
     jobs: Jobs = None
 
 
-class Outcome(Struct, frozen=True):
+class Outcome(Printed, frozen=True):
     """Output and exit status."""
 
     out: Annotated[Path | None, out_folder("Results and report.", default="results/FILE-validation")] = None
     strict: Annotated[bool, typer.Option("--strict", help="Exit with status 1 if a metric is out of tolerance.")] = (
         False
     )
-    as_json: Json = False
 
 
 def validate(file: File, changes: Changes, backends: Backends, judgement: Judgement, outcome: Outcome) -> None:
