@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from tailback.analysis import media, metrics, responsiveness, sharing, warmup, watching, wifi
+from tailback.analysis import media, metrics, responsiveness, sharing, steadiness, warmup, watching, wifi
 from tailback.analysis.table import Table
 from tailback.analysis.window import Window
 
@@ -39,6 +39,12 @@ class Measure(Struct, frozen=True):
     """The videos."""
     radios: tuple[wifi.Pair, ...] = ()
     """Pairs of access point and station, one for each station."""
+    changes: tuple[str, ...] = ()
+    """What the file lets change inside the window."""
+    lasting: tuple[str, ...] = ()
+    """Flows that send during half of the window or more, and have no size."""
+    capacity_bps: float | None = None
+    """The rate that the paths of all TCP flows allow, if known."""
 
     @property
     def flows(self) -> tuple[str, ...]:
@@ -76,6 +82,16 @@ class Measured(Struct, dict=True):
     def settling(self) -> dict[str, warmup.Settling]:
         """The series whose warm-up is estimated."""
         return warmup.settling(self.tables, self.window, self.measure.bin_ns)
+
+    @cached_property
+    def courses(self) -> dict[str, steadiness.Course]:
+        """The same series in the window, to tell whether they are steady."""
+        most = {"goodput_mbps": None if self.measure.capacity_bps is None else self.measure.capacity_bps / 1e6}
+        changes = bool(self.measure.changes)
+        return {
+            name: steadiness.Course(name, each, self.window, changes, most.get(name))
+            for name, each in self.settling.items()
+        }
 
     @cached_property
     def goodput(self) -> dict[str, float]:

@@ -7,7 +7,7 @@ Percentiles interpolate linearly between order statistics (type 7 of Hyndman and
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -293,3 +293,10 @@ def _reached(table: Columns, by: str, counter: str, until_ns: int) -> dict[str, 
     before = until(table, until_ns).known(counter)
     # The maximum is the last value, because a counter never decreases.
     return grouped(before.words(by)).maxima(before.numbers(counter))
+
+
+def without_data(goodputs: Mapping[str, float], lasting: Collection[str]) -> list[str]:
+    """The names of the flows without a size that send during half of the window or more, and of which the receiver read
+    nothing in it.
+    """
+    return [flow for flow in lasting if goodputs.get(flow) == 0]

@@ -19,6 +19,7 @@ from tailback.analysis import (
     rates,
     responsiveness,
     sharing,
+    steadiness,
     udp,
     values,
     warmup,
@@ -444,6 +445,26 @@ METRICS: dict[str, Metric] = {
         Metric(
             "warm-up bias", "warm_up_bias", "", ("flows", "tcp_info"), warmup.bias, "[white1997] [hoad2010 §3]",
             values.warm_up_bias, least=None,
+        ),
+        Metric(
+            "steadiness", "steadiness", "", ("flows", "tcp_info"), steadiness.states,
+            "[vonneumann1941] [young1941] [fishman1997]", values.steadiness_of,
+        ),
+        Metric(
+            "means of thirds of the window", "window_thirds", "", ("flows", "tcp_info"), steadiness.thirds,
+            "[hoad2010 §3]", values.window_thirds,
+        ),
+        Metric(
+            "drift bias", "drift_bias", "", ("flows", "tcp_info"), steadiness.biases, "[fishman1997]",
+            values.drift_bias, least=None,
+        ),
+        Metric(
+            "steady not before", "steady_not_before_s", "s", ("flows", "tcp_info"), steadiness.steady_not_before,
+            "[aitken1926] [hoad2010 §3]", values.steady_not_before,
+        ),
+        Metric(
+            "flows without data", "flows_without_data", "", ("flows",), metrics.without_data, "[rfc5166 §2.1]",
+            values.flows_without_data,
         ),
         Metric(
             "passive RTT", "passive_rtt_ms", "ms", ("passive_rtt",), passive.passive_rtt, "[zander2013]",

@@ -6,6 +6,7 @@ Unknown values are absent, never 0: a metric is present if its table exists and 
 from collections.abc import Mapping
 from typing import Any
 
+from tailback.analysis import cautions
 from tailback.analysis.measured import Measure, Measured
 from tailback.analysis.registry import METRICS
 from tailback.analysis.table import Columns, Table
@@ -14,11 +15,14 @@ __all__ = ["Measure", "summarise"]
 
 
 def summarise(tables: Mapping[str, Columns], cost: Mapping[str, float], measure: Measure) -> dict[str, Any]:
-    """The summary of a run from its tables, in the order of the registry."""
+    """The summary of a run from its tables, in the order of the registry, and the warnings about it."""
     run = Measured({name: Table.of(table) for name, table in tables.items()}, cost, measure)
     for metric in METRICS.values():
         if metric.key is not None and metric.value is not None:
             value = metric.value(run)
             if value is not None:
                 run.found[metric.key] = value
+    warnings = cautions.of_run(run)
+    if warnings is not None:
+        run.found["warnings"] = warnings
     return run.found

@@ -13,6 +13,7 @@ from tailback.analysis import (
     rates,
     responsiveness,
     sharing,
+    steadiness,
     udp,
     warmup,
     watching,
@@ -407,6 +408,31 @@ def steady_from(run: Measured) -> dict[str, float] | None:
 def warm_up_bias(run: Measured) -> dict[str, float] | None:
     """The bias by warm-up, by series."""
     return warmup.biases(run.settling) or None
+
+
+def steadiness_of(run: Measured) -> dict[str, str] | None:
+    """Whether each series is steady."""
+    return steadiness.states(run.courses) or None
+
+
+def window_thirds(run: Measured) -> dict[str, dict[str, float]] | None:
+    """The means of thirds of the window, by series."""
+    return steadiness.thirds(run.courses) or None
+
+
+def drift_bias(run: Measured) -> dict[str, float] | None:
+    """The least bias of unsteady series."""
+    return steadiness.biases(run.courses) or None
+
+
+def steady_not_before(run: Measured) -> dict[str, float] | None:
+    """When unsteady series can be steady."""
+    return steadiness.steady_not_before(run.courses) or None
+
+
+def flows_without_data(run: Measured) -> list[str] | None:
+    """The lasting flows of which nothing arrived."""
+    return metrics.without_data(run.goodput, run.measure.lasting) or None
 
 
 def passive_rtt(run: Measured) -> Percentiles | None:

@@ -105,7 +105,7 @@ def settling(tables: Tables, window: Window, bin_ns: int) -> dict[str, Settling]
     whole = Window(start, window.end_ns)
     found = {"goodput_mbps": _total(tables["flows"], whole, bin_ns)}
     if "tcp_info" in tables:
-        found["tcp_rtt_ms"] = _mean_rtt(tables["tcp_info"], whole, bin_ns)
+        found |= {"tcp_rtt_ms": rtt} if len(rtt := _mean_rtt(tables["tcp_info"], whole, bin_ns)) else {}
     begin = max(0, -((start - window.start_ns) // bin_ns))
     return {name: Settling(values, start, bin_ns, begin, mser5(values)) for name, values in found.items()}
 

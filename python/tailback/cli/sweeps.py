@@ -13,13 +13,13 @@ from tailback.analysis.choosing import chosen
 from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import Column, Summary
 from tailback.analysis.repetitions import means
-from tailback.analysis.warmup import unsettled
 from tailback.analysis.window import Window
 from tailback.cli import sheets, tables
-from tailback.cli.console import MAX_NAMED, counted, emit, line, stderr
+from tailback.cli.console import counted, emit, line, stderr
 from tailback.cli.sheets import Cell, Field, Sheet
 from tailback.cli.show import duration
 from tailback.results.layout import ASIDE
+from tailback.sweep import warned
 
 if TYPE_CHECKING:
     from tailback.results import Results, RunFolder
@@ -43,14 +43,8 @@ def table(done: SweepResult, title: str, columns: str | None = None, by: str | N
         _by_parts(done.results, by, columns)
     reused = f", {done.reused} of them reused" if done.reused else ""
     stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}")
-    if done.analysed_again:
-        runs = counted(done.analysed_again, "run")
-        stderr().print(f"the analysis has changed: the summaries of {runs} were made again from the tables")
-    if done.wide:
-        places = "; ".join(", ".join(axes.values()) for axes in done.wide[:MAX_NAMED]) or "the only configuration"
-        more = f" and {len(done.wide) - MAX_NAMED} more" if len(done.wide) > MAX_NAMED else ""
-        stderr().print(f"intervals still too wide after the last repetition: {places}{more}")
-    _unsteady(done)
+    for caution in warned.cautions(done):
+        stderr().print(str(caution), markup=False)
 
 
 def _findings(rows: Sequence[tuple[Mapping[str, str], Summary]]) -> None:
@@ -106,21 +100,6 @@ def set_aside(done: SweepResult) -> None:
     for name, what in done.damaged.items():
         text = f"damaged: run {name}: {what}; it was repeated, and the old files are in {done.folder / ASIDE}"
         stderr().print(text, markup=False)
-
-
-def _unsteady(done: SweepResult) -> None:
-    """Warns of runs whose measurement window includes a warm-up that changes a mean, on stderr."""
-    complete = [outcome.summary for outcome in done.outcomes if outcome.summary is not None]
-    late = [(summary, found) for summary in complete if (found := unsettled(summary))]
-    if late:
-        largest = max(abs(share) for _, found in late for share in found.values())
-        latest = max(summary["steady_from_s"][name] for summary, found in late for name in found)
-        stderr().print(
-            f"warm-up: in {len(late)} of {counted(len(complete), 'run')} goodput or TCP RTT was not yet steady when "
-            f"the measurement window began. This changes a mean by up to {100 * largest:.0f} %\n"
-            f"  hint: raise `measure.warmup` until the window begins at {latest:g} s; `warm_up_bias` in the "
-            "`summary.json` of a run has the change of each mean",
-        )
 
 
 def qdiscs_at_end(found: Results) -> None:

@@ -5,6 +5,7 @@
 
 from tailback.resolved.codec import ScenarioUnreadable, of_json, to_json, to_text
 from tailback.resolved.competing import competing
+from tailback.resolved.constancy import capacity_bps, changes, lasting
 from tailback.resolved.devices import Device, mean_rate, rate_of, rates_of, shaped_rate
 from tailback.resolved.links import Change, Link, Route, Trace
 from tailback.resolved.paths import Path, Paths
@@ -76,7 +77,10 @@ __all__ = [
     "Udp",
     "Video",
     "VideoRule",
+    "capacity_bps",
+    "changes",
     "competing",
+    "lasting",
     "mean_rate",
     "of_json",
     "rate_of",

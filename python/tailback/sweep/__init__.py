@@ -1,10 +1,11 @@
 """Runs an experiment: lists its runs and executes them in parallel, here or on a cluster."""
 
+from tailback.sweep.document import report_of
 from tailback.sweep.expectations import Verdict, expected
 from tailback.sweep.local import Audience, Outcome, Silent, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of
 from tailback.sweep.preview import Planned, Preview
-from tailback.sweep.session import Request, SweepResult, folders_for, look_ahead, report_of, run_experiment
+from tailback.sweep.session import Request, SweepResult, folders_for, look_ahead, run_experiment
 from tailback.sweep.work import LocalExecutor, SweepEnded, Worker
 
 __all__ = [

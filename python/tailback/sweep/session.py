@@ -11,9 +11,8 @@ from tailback.analysis import Stopping
 from tailback.backends import Backend, open_backend
 from tailback.fitting import check_all, runs_at_once, within
 from tailback.results import ExperimentPlan, ReusableRuns, Store, claim, default_folder, neighbours, reusable_runs
-from tailback.results.provenance import tailback_version
 from tailback.scenario import Experiment
-from tailback.sweep.expectations import Verdict, entry, expected, verdicts
+from tailback.sweep.expectations import Verdict, expected, verdicts
 from tailback.sweep.local import Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of, stopping_of
 from tailback.sweep.preview import Preview, preview
@@ -159,26 +158,3 @@ def _wide(outcomes: Sequence[Outcome], stopping: Stopping | None) -> list[Mappin
         if outcome.summary is not None:
             groups.setdefault(tuple(outcome.run.axes.items()), []).append(outcome.summary)
     return [dict(axes) for axes, group in groups.items() if stopping is not None and not stopping.narrow(group)]
-
-
-def report_of(done: Sequence[SweepResult]) -> dict[str, Any]:
-    """The JSON document of `--json` for these experiments: one entry per run, in the order of the plans."""
-    runs = [_entry(outcome, carried) for carried in done for outcome in carried.outcomes]
-    judged = [entry(verdict) for carried in done for verdict in carried.verdicts]
-    return {"tailback": tailback_version(), "runs": runs, **({"expectations": judged} if judged else {})}
-
-
-def _entry(outcome: Outcome, carried: SweepResult) -> dict[str, Any]:
-    """The entry of a run; unknown values, such as the folder of a failed run, are absent."""
-    run = outcome.run
-    entry = {
-        "axes": dict(run.axes),
-        "seed": run.seed,
-        "backend": carried.backend,
-        # Absolute, because a script may use another working directory.
-        "dir": None if outcome.folder is None else str(outcome.folder.resolve()),
-        "status": outcome.status,
-        "error": outcome.error,
-        "summary": outcome.summary,
-    }
-    return {key: value for key, value in entry.items() if value is not None}

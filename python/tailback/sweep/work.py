@@ -13,7 +13,19 @@ from tailback.analysis.responsiveness import Probes
 from tailback.analysis.watching import Playback
 from tailback.analysis.window import NANOSECONDS
 from tailback.backends import Backend, Progress, backend_for
-from tailback.resolved import Flow, Paths, Request, Scenario, Udp, Video, competing, mean_rate
+from tailback.resolved import (
+    Flow,
+    Paths,
+    Request,
+    Scenario,
+    Udp,
+    Video,
+    capacity_bps,
+    changes,
+    competing,
+    lasting,
+    mean_rate,
+)
 from tailback.results import RunPlan, tables
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
@@ -87,6 +99,9 @@ def measure_of(run: RunPlan) -> Measure:
         videos={flow.name: _playback(flow) for flow in scenario.flows if isinstance(flow, Video)},
         rates_bps=_rates(run),
         radios=tuple((names[access_point], names[station]) for access_point, station in scenario.radios),
+        changes=changes(scenario, run.window_ns),
+        lasting=lasting(scenario, run.window_ns),
+        capacity_bps=capacity_bps(scenario, run.window_ns),
     )
 
 

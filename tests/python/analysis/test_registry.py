@@ -135,8 +135,9 @@ def test_every_metric_with_one_number_is_a_quantity_and_the_others_say_what_to_w
             assert quantity(str(row.key)).key == found.key
     assert set(refused) == {
         "MPDUs per PPDU", "airtime share", "ping by name", "marks by discipline", "recoveries",
-        "flow completion time by size", "steady from", "warm-up bias", "goodput over time", "sliding throughput",
-        "Jain's index over time", "goodput of captures", "retransmissions of captures",
+        "flow completion time by size", "steady from", "warm-up bias", "steadiness",
+        "means of thirds of the window", "drift bias", "steady not before", "flows without data", "goodput over time",
+        "sliding throughput", "Jain's index over time", "goodput of captures", "retransmissions of captures",
     }  # fmt: skip
     assert "hint: write the path of one in `summary.json`: airtime_share.NAME" in refused["airtime share"]
     assert "hint: draw it with `tailback plot -p timeseries`" in refused["goodput over time"]

@@ -96,16 +96,18 @@ def run(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) 
 
         # Before the first run: without a kernel, the user would have waited for nothing.
         twin_backend()
-    done = []
+    done, findings = [], []
     for folder, experiment in zip(sweep.folders_for(files, kept.out), experiments, strict=True):
-        show.warnings(scenario.lint(experiment))
+        found = scenario.lint(experiment)
+        findings += found
+        show.warnings(found)
         request = sweep.Request(backend, place.jobs, folder, changes.settings, place.cluster, kept.reuse or ())
         if shown.dry_run:
             _look_ahead(experiment, request, as_json=shown.as_json)
         else:
             done.append(_run_one(experiment, request, shown))
     if shown.as_json and done:
-        show.document(sweep.report_of(done))
+        show.document(sweep.report_of(done, findings))
     raise typer.Exit(1 if any(carried.failed or carried.unmet for carried in done) else 0)
 
 

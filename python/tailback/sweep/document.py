@@ -1,0 +1,38 @@
+"""The JSON document of `run --json`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tailback.results.provenance import tailback_version
+from tailback.scenario import LintWarning
+from tailback.sweep.expectations import entry
+from tailback.sweep.local import Outcome
+from tailback.sweep.session import SweepResult
+from tailback.sweep.warned import entries, of_files
+
+
+def report_of(done: Sequence[SweepResult], findings: Sequence[LintWarning] = ()) -> dict[str, Any]:
+    """The JSON document of `--json` for these experiments: one entry per run, in the order of the plans. `findings` are
+    those about their files.
+    """
+    runs = [_entry(outcome, carried) for carried in done for outcome in carried.outcomes]
+    judged = [entry(verdict) for carried in done for verdict in carried.verdicts]
+    said = of_files(findings) + [each for carried in done for each in entries(carried)]
+    further = {"expectations": judged, "warnings": said}
+    return {"tailback": tailback_version(), "runs": runs, **{key: value for key, value in further.items() if value}}
+
+
+def _entry(outcome: Outcome, carried: SweepResult) -> dict[str, Any]:
+    """The entry of a run; unknown values, such as the folder of a failed run, are absent."""
+    run = outcome.run
+    entry = {
+        "axes": dict(run.axes),
+        "seed": run.seed,
+        "backend": carried.backend,
+        # Absolute, because a script may use another working directory.
+        "dir": None if outcome.folder is None else str(outcome.folder.resolve()),
+        "status": outcome.status,
+        "error": outcome.error,
+        "summary": outcome.summary,
+    }
+    return {key: value for key, value in entry.items() if value is not None}
