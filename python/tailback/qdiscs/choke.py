@@ -2,7 +2,12 @@
 
 from tailback.qdiscs import forms, red
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
-from tailback.tc.options import NOT_GIVEN_IF_ZERO, PLAIN_NUMBER, Grammar
+from tailback.tc.options import NOT_GIVEN_IF_ZERO, PLAIN_NUMBER, Grammar, Options
+
+
+def _finished(found: Options) -> Options:
+    # Its thresholds are in packets.
+    return red.with_burst(found, 1)
 
 
 def _settings(resolved: Settings) -> Json:
@@ -19,5 +24,8 @@ ROW = Discipline(
     kernel=InKernel(marks=(12,)),
     grammar=Grammar(
         options={**dict.fromkeys(("min", "max", "burst"), NOT_GIVEN_IF_ZERO), "avpkt": PLAIN_NUMBER},
+        forms={"ewma": red.ewma},
+        printed=red.DERIVED,
+        finished=_finished,
     ),
 )

@@ -2,6 +2,7 @@
 
 from tailback.qdiscs import forms
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
+from tailback.tc.errors import WordError
 from tailback.tc.options import Grammar, Options, Table, Words, keyword
 
 
@@ -11,6 +12,17 @@ def _step_threshold(words: Words, table: Table) -> Options:
     if word.endswith("packets"):
         name, word = "step_packets", word.removesuffix("packets") + "p"
     return {name: table.value(name, word)}
+
+
+def _protection(words: Words, table: Table) -> Options:
+    """Reads a number of per cent; `tc show` prints `10%`."""
+    return {"classic_protection": table.value("classic_protection", (words.next() or "").removesuffix("%"))}
+
+
+def _any_ect(_words: Words, table: Table) -> Options:
+    raise WordError(
+        f"`any_ect` of `{table.kind}` is not modelled", "remove it: only ECT(1), and CE, choose the L queue, `l4s_ect`"
+    )
 
 
 def _settings(resolved: Settings) -> Json:
@@ -40,11 +52,14 @@ ROW = Discipline(
         without_keyword=("step_packets", "drop_on_overload", "drop_enqueue", "split_gso"),
         forms={
             "step_thresh": _step_threshold,
+            "classic_protection": _protection,
+            "l4s_ect": keyword(), "any_ect": _any_ect,
             "drop_on_overload": keyword(drop_on_overload=1), "overflow": keyword(drop_on_overload=0),
             "drop_enqueue": keyword(drop_enqueue=1), "drop_dequeue": keyword(drop_enqueue=0),
             "split_gso": keyword(split_gso=1), "no_split_gso": keyword(split_gso=0),
         },
         keywords={
+            "l4s_ect": "the only choice of packets for the L queue: those with ECT(1)",
             "overflow": "the opposite of `drop_on_overload`",
             "drop_dequeue": "the opposite of `drop_enqueue`",
             "no_split_gso": "the opposite of `split_gso`",

@@ -32,6 +32,15 @@ def priomap(words: Words, table: Table) -> Options:
     return {"priomap": sum(band << (4 * priority) for priority, band in enumerate(bands))}
 
 
+def three_bands(words: Words, table: Table) -> Options:
+    """Reads the number of bands of a discipline that always has three."""
+    if words.next() != "3":
+        raise WordError(
+            f"`bands` of `{table.kind}` is always 3", "write: bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1"
+        )
+    return {}
+
+
 def bands_of(packed: int) -> list[int]:
     """Unpacks the band of each priority."""
     return [packed >> 4 * place & 15 for place in range(PRIORITIES)]

@@ -6,19 +6,10 @@ from collections.abc import Iterator
 from tailback.qdiscs import forms
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
 from tailback.tc import units as quantities
-from tailback.tc.errors import WordError
 from tailback.tc.options import NOT_GIVEN_IF_ZERO, PLAIN_NUMBER, Grammar, Option, Options, Table, Words, keyword
 from tailback.tc.writing import Units, plain, without
 
 _WEIGHTS = ("weight_0", "weight_1", "weight_2")
-
-
-def _three_bands(words: Words, table: Table) -> Options:
-    if words.next() != "3":
-        raise WordError(
-            f"`bands` of `{table.kind}` is always 3", "write: bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1"
-        )
-    return {}
 
 
 def _weights(words: Words, table: Table) -> Options:
@@ -88,13 +79,15 @@ ROW = Discipline(
         },
         without_keyword=(*_WEIGHTS, "horizon_action"),
         forms={
-            "bands": _three_bands,
+            "bands": forms.three_bands,
             "priomap": forms.priomap,
             "weights": _weights,
             "horizon_drop": keyword(horizon_action=0),
             "horizon_cap": keyword(horizon_action=1),
             "defrate": _ignored,
         },
+        # Pacing by the hardware, which no device here has.                       [linux-6.14 TCA_FQ_OFFLOAD_HORIZON]
+        printed={"offload_horizon": 1},
         keywords={
             "bands": "bands 3: before `priomap`, as `tc` prints it",
             "weights": "bytes of each of the three bands per round: weights 589824 196608 65536",

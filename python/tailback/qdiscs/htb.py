@@ -37,6 +37,7 @@ ROW = Discipline(
         aliases={"buffer": "burst", "maxburst": "burst", "cbuffer": "cburst", "cmaxburst": "cburst"},
         forms={"linklayer": forms.link_layer},
         once=("rate", "ceil"),
+        printed={"direct_packets_stat": 1, "ver": 1, "level": 1},
         not_modelled={"offload": "remove it: no device has hardware shaping"},
     ),
     writer=forms.with_link_layer,

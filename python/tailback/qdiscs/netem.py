@@ -6,7 +6,7 @@ from typing import Any
 from tailback.qdiscs import forms
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
 from tailback.tc.errors import WordError
-from tailback.tc.options import Grammar, Option, Options, Table, Words, positional
+from tailback.tc.options import Form, Grammar, Option, Options, Table, Words, positional
 from tailback.tc.printing import microseconds, rate
 from tailback.tc.writing import Units, plain, positions, word_of
 
@@ -47,6 +47,17 @@ def _slot(words: Words, table: Table) -> Options:
         name = f"slot_{words.next()}"
         found[name] = table.next_value(name, words)
     return found
+
+
+def _packet_overhead(words: Words, table: Table) -> Options:
+    word = words.next() or ""
+    name = "packet_undercharge" if word.startswith("-") else "packet_overhead"
+    return {name: table.value(name, word.removeprefix("-"))}
+
+
+def _as(parameter: str) -> Form:
+    """Reads a value under another name."""
+    return lambda words, table: {parameter: table.value(parameter, words.next() or "")}
 
 
 def _words(options: Settings, units: Units) -> Iterator[str]:
@@ -178,12 +189,18 @@ ROW = Discipline(
             "reorder": positional("reorder", "reorder_correlation"),
             "rate": positional(*_RATE, below_zero=_BELOW_ZERO),
             "slot": _slot,
+            "packetoverhead": _packet_overhead,
+            "cellsize": _as("cell_size"),
+            "celloverhead": _as("cell_overhead"),
         },
         keywords={
+            "packetoverhead": "the second value of `rate`, as `tc` prints it; likewise `cellsize` and `celloverhead`",
             "latency": "the same as `delay`",
             "drop": "the same as `loss`",
             "slot": "minimum and maximum time between two delivery slots: slot 1ms 2ms packets 10",
         },
+        # Every netem of a newer kernel has a seed; a run has its own.             [linux-6.6 TCA_NETEM_PRNG_SEED]
+        printed={"seed": 1},
         companions=((("distribution",), ("jitter",)), (("ecn",), ("loss", "p13", "p"))),
     ),
     writer=_words,

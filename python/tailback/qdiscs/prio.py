@@ -18,7 +18,7 @@ ROW = Discipline(
     "prio",
     shown=Shown(forms.bands),
     kernel=InKernel(),
-    grammar=Grammar(forms={"priomap": forms.priomap}),
+    grammar=Grammar(forms={"priomap": forms.priomap}, printed={"multiqueue:": 1}),
     writer=_words,
     tree="prio; class 1 | pfifo limit 50; class 2 | fq_codel; filter flow upload flowid 2; filter all flowid 1",
     classes_by="bands",

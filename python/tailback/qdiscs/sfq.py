@@ -2,7 +2,11 @@
 
 from tailback.qdiscs import forms, red
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
-from tailback.tc.options import NOT_GIVEN_IF_ZERO, PLAIN_NUMBER, Grammar, Option
+from tailback.tc.options import NOT_GIVEN_IF_ZERO, PLAIN_NUMBER, Grammar, Option, Options, Table, Words
+
+
+_AVERAGE_PACKET = 1000
+"""The default of `avpkt`, in bytes."""
 
 
 def _settings(resolved: Settings) -> Json:
@@ -10,6 +14,22 @@ def _settings(resolved: Settings) -> Json:
     perturb = {"perturb": resolved["perturb"]} if resolved["perturb"] else {}
     law = red.law(resolved) if "redflowlimit" in resolved else {}
     return {**counts, **perturb, **forms.flags(resolved, "headdrop"), **law}
+
+
+def _flows(words: Words, table: Table) -> Options:
+    """Reads a number of slots; `tc show` of some versions has the divisor behind it: `128/1024`."""
+    flows, slash, divisor = (words.next() or "").partition("/")
+    found = {"flows": table.value("flows", flows)}
+    return {**found, "divisor": table.value("divisor", divisor)} if slash else found
+
+
+def _perturb(words: Words, table: Table) -> Options:
+    """Reads a number of seconds; `tc show` prints `10sec`."""
+    return {"perturb": table.value("perturb", (words.next() or "").removesuffix("sec"))}
+
+
+def _finished(found: Options) -> Options:
+    return red.with_burst(found, found.get("avpkt", _AVERAGE_PACKET))
 
 
 ROW = Discipline(
@@ -29,6 +49,8 @@ ROW = Discipline(
             **dict.fromkeys(("depth", "divisor", "burst"), NOT_GIVEN_IF_ZERO),
             **dict.fromkeys(("redflowlimit", "min", "max", "avpkt"), PLAIN_NUMBER),
         },
+        forms={"flows": _flows, "perturb": _perturb, "ewma": red.ewma},
+        finished=_finished,
         companions=((("min", "max", "avpkt", "burst", "probability", "ecn", "harddrop"), ("redflowlimit",)),),
     ),
 )

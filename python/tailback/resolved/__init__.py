@@ -11,6 +11,7 @@ from tailback.resolved.links import Change, Link, Route, Trace
 from tailback.resolved.paths import Path, Paths
 from tailback.resolved.qdiscs import AttachedQdisc, Class, Filter, Fits, Qdisc
 from tailback.resolved.scenario import ControlSource, Host, Offloads, Record, Scenario
+from tailback.resolved.size_table import SizeTable
 from tailback.resolved.traffic import (
     FLOWS,
     Connection,
@@ -68,6 +69,7 @@ __all__ = [
     "Route",
     "Scenario",
     "ScenarioUnreadable",
+    "SizeTable",
     "SmallQueue",
     "SocketOptions",
     "Station",

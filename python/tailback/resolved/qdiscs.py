@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import field, structs
 
 from tailback.resolved.fields import Options, Part, no_options
+from tailback.resolved.size_table import SizeTable
 
 
 class Fits(Part, frozen=True, kw_only=True):
@@ -41,6 +42,8 @@ class Qdisc(Part, frozen=True, kw_only=True):
     child: Qdisc | None = None
     classes: tuple[Class, ...] = ()
     filters: tuple[Filter, ...] = ()
+    stab: SizeTable | None = None
+    """The lengths that it and its children see, instead of those of the frames."""
 
     @property
     def children(self) -> Iterator[tuple[int, Qdisc]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from tailback import qdiscs
-from tailback.scenario.words import lines_of
+from tailback.scenario.words import own_lines
 from tailback.tc import options as tc
 from tailback.tc.options import Positional, Table
 from tailback.tc.rows import Parameter, Row
@@ -41,7 +41,7 @@ class BareNumber(Struct, frozen=True):
 def bare_numbers(text: str, rows: Sequence[Row]) -> Iterator[BareNumber]:
     """The bare numbers in a valid discipline."""
     root: Row | None = None
-    for line in lines_of(text):
+    for line in own_lines(text):
         for stage in line.split("|"):
             first, *words = stage.split() or [""]
             if first == "class" and root is not None:

@@ -238,6 +238,7 @@ def _discipline(algorithm: Algorithm, network: Network) -> resolved.Qdisc:
         child=None if algorithm.child is None else _discipline(algorithm.child, network),
         classes=tuple(_class(each, network) for each in algorithm.classes),
         filters=tuple(resolved.Filter(fits=_fits(each, network), minor=each.minor) for each in algorithm.filters),
+        stab=algorithm.stab,
     )
 
 

@@ -17,6 +17,7 @@ from tailback.scenario.errors import Finding
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc, show
 from tailback.tc.errors import WordError, nearest_hint
+from tailback.tc.shell import assigned
 from tailback.tc.units import shown
 
 #: Maximum number of characters of a value after its variables are replaced.
@@ -27,6 +28,7 @@ LONGEST_TOGETHER = 10_000_000
 DEEPEST = 50
 
 _USE = re.compile(r"\$\{([^}]*)\}")
+_OPENED = re.compile(r"\$\{([A-Za-z_0-9]*)")
 _UNBRACED = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -84,14 +86,18 @@ class Substitution:
         if whole is not None:
             found = self._value(whole[1], using)
             return replace(found, where=node.where)
-        text = self._joined(text, using)
-        if "${" in text:
+        own = assigned(text) - self._variables.keys()
+        text = self._joined(text, using, own)
+        if any(name not in own for name in _OPENED.findall(text)):
             raise WordError(f"`{shown(text)}` opens a variable but does not close it", "write ${name}")
         return replace(node, value=text, text=text)
 
-    def _joined(self, text: str, using: tuple[str, ...]) -> str:
-        """Replaces the variables of a text; checks its length before building it."""
-        parts = [self._value(part, using).text if place % 2 else part for place, part in enumerate(_USE.split(text))]
+    def _joined(self, text: str, using: tuple[str, ...], own: Collection[str]) -> str:
+        """Replaces the variables of a text, but not its `own`; checks its length before building it."""
+        parts = [
+            (f"${{{part}}}" if part in own else self._value(part, using).text) if place % 2 else part
+            for place, part in enumerate(_USE.split(text))
+        ]
         length = sum(map(len, parts))
         self._room -= length
         if length > LONGEST:

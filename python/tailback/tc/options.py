@@ -34,7 +34,8 @@ Options = dict[str, int]
 
 
 Notation = Literal["of its unit", "plain number", "number as a size", "size and cell", "hexadecimal", "nanoseconds"]
-"""The notation of a value. `plain number`: without a unit. `number as a size`: a number of packets that may be `10k`.
+"""The notation of a value. `plain number`: without a unit, but for the units that `tc show` prints (`3028b`, `128Kb`).
+`number as a size`: a number of packets that may be `10k`.
 `size and cell`: a size, optionally followed by `/` and the size of a cell. `nanoseconds`: a time whose default unit is
 ns instead of µs."""
 
@@ -65,6 +66,10 @@ def _last_value(_found: Options, given: Options) -> Options:
     return given
 
 
+def _as_given(found: Options) -> Options:
+    return found
+
+
 class Grammar(Struct, frozen=True):
     """The syntax of the options of one algorithm, as far as it is special."""
 
@@ -83,8 +88,12 @@ class Grammar(Struct, frozen=True):
     """Options that need at least one of the other options."""
     not_modelled: Mapping[str, str] = field(default_factory=dict)
     """Options of `tc` that are not modelled, with remedies."""
+    printed: Mapping[str, int] = field(default_factory=dict)
+    """What `tc show` prints and what means nothing here, with the number of words behind it."""
     added: Callable[[Options, Options], Options] = _last_value
     """Combines the options so far with new ones."""
+    finished: Callable[[Options], Options] = _as_given
+    """Completes the options when all are read."""
 
 
 class Table(Struct, frozen=True):
@@ -131,6 +140,10 @@ class Words:
         """Removes and returns the next word; None at the end."""
         return self._words.pop(0) if self._words else None
 
+    def skip(self, count: int) -> None:
+        """Removes some words."""
+        del self._words[:count]
+
     def peek(self) -> str | None:
         """Returns the next word without removing it; None at the end."""
         return self._words[0] if self._words else None
@@ -150,7 +163,8 @@ def options(words: Sequence[str], table: Table) -> Options:
             raise WordError(f"`{name}` of `{table.kind}` is given twice", "remove one of the two")
         found.update(grammar.added(found, given))
     _check_companions(words, found, table)
-    return {name: value for name, value in found.items() if value or table.option(name).zero == "a value"}
+    complete = grammar.finished(found)
+    return {name: value for name, value in complete.items() if value or table.option(name).zero == "a value"}
 
 
 def _check_companions(words: Sequence[str], found: Options, table: Table) -> None:
@@ -199,6 +213,9 @@ def _option(word: str, rest: Words, table: Table) -> Options:
     form = grammar.forms.get(word)
     if form is not None:
         return form(rest, table)
+    if word in grammar.printed and table.parameter(word) is None:
+        rest.skip(grammar.printed[word])
+        return {}
     parameter = table.parameter(grammar.aliases.get(word, word))
     if parameter is None or parameter.name in grammar.without_keyword:
         return {_switched_off(word, table): 0}
@@ -228,6 +245,9 @@ def _switched_off(word: str, table: Table) -> str:
 # -- values
 
 
+#: As `tc show` prints sizes, and as no `tc` reads them where it wants a plain number. [iproute2 utils.c print_size]
+_PRINTED_SIZE = re.compile(r"[0-9]{1,20}(b|Kb|Mb)")
+
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,20}|0[xX][0-9a-fA-F]{1,16}")
 
 
@@ -250,7 +270,7 @@ def _packets(parameter: Parameter, word: str, option: Option) -> int:
 def _bytes(parameter: Parameter, word: str, option: Option) -> int:
     if _WHOLE_NUMBER.fullmatch(word):
         return _number(parameter, word, option)
-    if option.notation == "plain number":
+    if option.notation == "plain number" and not _PRINTED_SIZE.fullmatch(word):
         hint = "write a plain number of bytes: tc takes no unit here"
         raise WordError(f"`{shown(word)}` is not a whole number", hint)
     size, _, cell = word.partition("/")
@@ -295,7 +315,8 @@ def _gain(_parameter: Parameter, word: str, _option: Option) -> int:
     gain = decimal(word)
     if gain is None:
         raise WordError(f"`{shown(word)}` is not a gain", "write a number of Hz, such as 0.16")
-    return int(gain * 256)
+    # `tc show` prints six decimals: 818 / 256 as 3.195312.
+    return int(gain * 256 + Fraction(256, 10**6))
 
 
 def _choice(parameter: Parameter, word: str, _option: Option) -> int:
@@ -332,6 +353,19 @@ _WRITERS: Mapping[str, Callable[[Parameter, int], str]] = {
 }
 
 
+def major(word: str) -> int:
+    """Reads a handle: `1:` or `1:0`, in hexadecimal."""
+    return place(word if ":" in word else f"{word}:")[0]
+
+
+def place(word: str) -> tuple[int, int]:
+    """Reads the major and the minor number of a class: `1:10`, `1:`, `:10`; in hexadecimal."""
+    numbers = re.fullmatch(r"([0-9a-fA-F]{0,4}):(?:0x)?([0-9a-fA-F]{0,4})", word)
+    if numbers is None:
+        raise WordError(f"`{shown(word)}` is not a handle", "write it as tc does, in hexadecimal: 1: or 1:10")
+    return int(numbers[1] or "0", 16), int(numbers[2] or "0", 16)
+
+
 def minor(word: str) -> int:
     """Reads the minor number of a class: `1:10`, `:10` or `10`, in hexadecimal."""
     major, colon, number = word.rpartition(":")
@@ -353,9 +387,11 @@ class Positional(Struct, frozen=True):
     """Parameters that may be negative, and those that store the absolute value of a negative number."""
 
     def __call__(self, words: Words, table: Table) -> Options:
-        """Reads the values."""
+        """Reads the values; `tc show` prints the name of some before them, as in `loss gemodel p 1% r 10%`."""
+        _skip_name(self.names[0], words)
         found = {self.names[0]: table.next_value(self.names[0], words)}
         for name in self.names[1:]:
+            _skip_name(name, words)
             word = words.peek()
             below = self.below_zero.get(name)
             if word is not None and below is not None and re.fullmatch("-[0-9]{1,9}", word):
@@ -365,6 +401,16 @@ class Positional(Struct, frozen=True):
                 break
             found[name] = table.value(name, words.next() or "")
         return found
+
+
+def _skip_name(name: str, words: Words) -> None:
+    """Skips the name of a value without a keyword of its own, if the value is behind it."""
+    if words.peek() == name and len(name) <= LONGEST_PRINTED_NAME:
+        words.next()
+
+
+#: The names that `tc show` prints before positional values are short: p, r, 1-h, p13.
+LONGEST_PRINTED_NAME = 3
 
 
 def positional(*names: str, below_zero: Mapping[str, str] | None = None) -> Positional:

@@ -56,7 +56,7 @@ def test_lines_of_tc_may_be_pasted_with_device_handle_and_place(pasted: str, own
     [
         ("qdisc noqueue 0: dev lo root refcnt 2", "`noqueue` is not", "a link without a rate has no discipline"),
         ("tc qdisc add dev eth0 handle ffff: ingress", "`ingress` is not", "cake bandwidth 45mbit ingress`"),
-        ("tc qdisc add dev eth0 root", "`tc` is not a queue discipline", "use one of"),
+        ("tc qdisc add dev eth0 root", "names no discipline", "root fq_codel"),
         (
             "htb default 1; class 1 rate 5mbit; tc filter add dev eth0 u32 match ip dport 53 0xffff flowid 1:1",
             "is not a match of a filter",
