@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 from tailback.analysis import Window, t_interval
 from tailback.analysis.metrics import Samples
 from tailback.analysis.wifi import DOWN, UP, Pair, ampdu_samples
-from tailback.plots import bar, layout, lines, quantity, scatter, style
-from tailback.plots.errors import NotDrawable
+from tailback.plots import bar, kinds, labels, layout, lines, quantity, scatter, style
+from tailback.plots.errors import TO_RECORD, NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
 
@@ -32,7 +32,8 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     way = _way(results, choice)
     parts = [part for axes, runs in results.configurations if (part := _size_shares(axes, runs, way)) is not None]
     if not parts:
-        hint = "choose results of a Wi-Fi cell, or the other direction: --metric down"
+        hint = f"choose the other direction: --metric {UP if way == DOWN else DOWN}"
+        hint = hint if any(run.has("wifi") for run in results.runs) else TO_RECORD["wifi"]
         raise NotDrawable(f"`{results.path}` has no Wi-Fi station that sent {way}\n  hint: {hint}")
     return pd.concat(parts, ignore_index=True)
 
@@ -86,16 +87,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     way = str(table["panel"].iloc[0]).rpartition(" ")[2]
     panels = lines.Panels(_paint, _scale, f"MPDUs of a PPDU, {way}", "Share of PPDUs", "value", band=lines.INTERVAL)
-    return lines.draw(table, panels, _distinguished(table, choice))
-
-
-def _distinguished(table: pd.DataFrame, choice: Choice) -> Choice:
-    """One panel per value if there are more values than line styles."""
-    values = layout.axes_of(table)
-    by_line = layout.line_roles(values, choice).hatch
-    if by_line is None or len(values[by_line]) <= len(style.LINES):
-        return choice
-    return replace(choice, facet=(*choice.facet, by_line))
+    return lines.draw(table, panels, choice)
 
 
 def on(axes: Axes, table: pd.DataFrame) -> None:
@@ -109,7 +101,7 @@ def data_of_rtt(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     size = quantity.Quantity(f"ampdu_mpdus.{way}.mean", f"Mean MPDUs of a PPDU, {way}", "")
     sizes, rtts = quantity.values(results, size), quantity.values(results, quantity.TCP_RTT)
     if not len(sizes) or not len(rtts):
-        raise NotDrawable(f"`{results.path}` has no TCP over Wi-Fi\n  hint: choose results of a Wi-Fi cell")
+        raise lacking(results.path, "TCP over Wi-Fi", "tcp" if len(sizes) else "wifi")
     places = [*results.axes, "repetition"]
     both = sizes.merge(rtts[[*places, "value"]], on=places, suffixes=("", " rtt"))
     return both.rename(columns={"value": "x", "value rtt": "y"})
@@ -118,8 +110,10 @@ def data_of_rtt(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
 def draw_rtt(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data_of_rtt`."""
     scale = partial(_scale_rtt, widest=float(table["x"].max()))
-    label = str(table["panel"].iloc[0])
-    panels = lines.Panels(scatter.paint, scale, label, "Median TCP RTT (ms)", height="y", key="marker")
+    label, rtt = labels.of_table(table), labels.quantity(quantity.TCP_RTT.title, quantity.TCP_RTT.unit)
+    panels = lines.Panels(
+        scatter.paint, scale, label, rtt, height="y", key="marker", explained=scatter.explained
+    )  # fmt: skip
     return lines.draw(table, panels, choice)
 
 
@@ -131,21 +125,32 @@ def _scale_rtt(axes: Axes, table: pd.DataFrame, widest: float) -> None:
 
 def data_of_airtime(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and station: axes, station, panel, unit, n, mean share of the airtime of all PPDUs, and
-    the ends of its 95 % interval (low, high).
+    the ends of its 95 % interval (low, high); of more stations than colours, what distinguishes them (kind).
     """
     stations = dict.fromkeys(station for run in results.runs for _, station in pairs_of(run))
     shares = ((station, quantity.of_key(f"airtime_share.{station}")) for station in stations)
     means = [quantity.means(results, [share]).assign(panel="Airtime share", station=name) for name, share in shares]
     found = [rows for rows in means if "mean" in rows]
     if not found:
-        raise NotDrawable(f"`{results.path}` has no Wi-Fi station\n  hint: choose results of a Wi-Fi cell")
-    return pd.concat(found, ignore_index=True)
+        raise lacking(results.path, "Wi-Fi station", "wifi")
+    table = pd.concat(found, ignore_index=True)
+    traits = kinds.of_stations(results.runs[0].scenario)
+    if len(stations) > style.MOST_COLOURS and any(traits.values()):
+        table[kinds.COLUMN] = table[STATION].map(traits)
+    return table
 
 
 def draw_airtime(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
-    """The figure of a table made by `data_of_airtime`: a colour per station if there are several configurations, and a
-    linear scale, because the shares add up.
+    """The figure of a table made by `data_of_airtime`: a colour per station if there are several configurations and
+    colours for all stations, else a place along x; and a linear scale, because the shares add up.
     """
-    several = any(len(values) > 1 for axis, values in layout.axes_of(table).items() if axis != STATION)
-    colour = choice.colour or (STATION if several else None)
-    return bar.draw(table, replace(choice, colour=colour, y_scale=choice.y_scale or "linear"))
+    if kinds.COLUMN in table:
+        # With names at the places of the bars, there is room for what distinguishes a station.
+        named = [", ".join(filter(None, names)) for names in zip(table[STATION], table[kinds.COLUMN], strict=True)]
+        table = table.assign(**{STATION: named})
+    values = layout.axes_of(table)
+    several = any(len(values[axis]) > 1 for axis in values if axis != STATION)
+    many = len(values[STATION]) > style.MOST_COLOURS
+    x = choice.x or (STATION if many and choice.colour != STATION else None)
+    colour = choice.colour or (STATION if several and x != STATION else None)
+    return bar.draw(table, replace(choice, x=x, colour=colour, y_scale=choice.y_scale or "linear"))

@@ -2,14 +2,15 @@
 
 A row per sender, the access point above its stations, and a box per PPDU from its start to its end, with the number of
 its MPDUs if there is room. Filled: first transmission; hatched: retransmission; black outline: some MPDUs were lost;
-grey: collision. The colour is that of the sender, or of the receiver where a sender, as an access point, has several.
+black: collision. The colour is that of the sender, or of the receiver where a sender, as an access point, has several; of
+more stations than colours, the colour is what a station has in common with others (`plots.kinds`).
 The line before a box is the time at the head of its hardware queue: deferring, backing off, waiting for other stations.
 Responses (block acks) are in the gaps.
 Shows the first repetition of each configuration; `--metric 50` shows 50 ms.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import matplotlib as mpl
@@ -21,9 +22,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import labels, style
+from tailback.plots import kinds, labels, style
 from tailback.plots.aggregates import pairs_of
-from tailback.plots.errors import NotDrawable
+from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results, RunFolder
 
@@ -34,6 +35,12 @@ HEIGHT = 0.62
 
 ROOM = 0.018
 """Width that a number needs, as a fraction of the time span."""
+
+PLAIN = "#b8b8b8"
+"""The colour of a box in the legend, which is that of no host."""
+
+COLLIDED = "#1f1f1f"
+"""The colour of PPDUs that collided."""
 
 COLUMNS = ("from", "to", "mpdus", "received", "duration_us", "tries", "colliders", "access_us", "closed_by")
 
@@ -46,13 +53,21 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
         span = float(choice.metric) if choice.metric is not None else SPAN_MS
     except ValueError:
         raise NotDrawable(f"`{choice.metric}` is not a number of milliseconds\n  hint: --metric 50") from None
-    parts = [_ppdus(runs[0], span) for _, runs in results.configurations if runs[0].has("wifi")]
+    firsts = [runs[0] for _, runs in results.configurations if runs[0].has("wifi")]
+    parts = [_ppdus(run, span) for run in firsts]
     if not parts or not any(len(part) for part in parts):
-        raise NotDrawable(f"`{results.path}` has nothing on the air\n  hint: choose results of a Wi-Fi cell")
-    table = pd.concat(parts, ignore_index=True)
+        raise lacking(results.path, "PPDU on the air", "wifi")
+    of_stations = [kinds.of_stations(run.scenario) for run in firsts]
+    parts = [part.assign(station=_station(part, each)) for part, each in zip(parts, of_stations, strict=True)]
+    table = kinds.with_column(parts, "station", kinds.labelled(of_stations, "stations")).drop(columns="station")
     order = list(dict.fromkeys(host for run in results.runs for pair in pairs_of(run) for host in pair))
     hosts = pd.CategoricalDtype(order)
     return table.astype({"ppdu.from": hosts, "ppdu.to": hosts})
+
+
+def _station(ppdus: pd.DataFrame, stations: Collection[str]) -> "pd.Series[str]":
+    """The station of each PPDU, which is its sender or its receiver."""
+    return ppdus["ppdu.from"].where(ppdus["ppdu.from"].isin(list(stations)), ppdus["ppdu.to"])
 
 
 def _ppdus(run: RunFolder, span: float) -> pd.DataFrame:
@@ -83,7 +98,7 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
             axes.set_title(labels.wrapped(panel, labels.panel_width(axes), style.STYLE["axes.titlesize"]), loc="left")
         start = float(table["t"].iloc[0] - table["x"].iloc[0] / 1e3)
         grid[-1].set_xlabel(f"Time (ms after {start:g} s)")
-        labels.legend(figure, [*_receivers(looks), *_handles()])
+        labels.finish(figure, [*_receivers(table, looks), *_handles(table)])
     return figure
 
 
@@ -96,12 +111,23 @@ def _senders(table: pd.DataFrame) -> list[str]:
     return [str(name) for name in table["ppdu.from"].sort_values().unique()]
 
 
-def _colours(table: pd.DataFrame) -> Colours:
+def _shown(table: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """What the colour of the PPDUs from a sender to a receiver stands for: the sender, or the receiver where a sender
+    has several; the kind of the station, if there are more stations than colours."""
     ordered = table.sort_values(["ppdu.from", "ppdu.to"])
     pairs = list(dict.fromkeys(zip(ordered["ppdu.from"], ordered["ppdu.to"], strict=True)))
-    looks = style.colours(list(dict.fromkeys([*(sender for sender, _ in pairs), *(to for _, to in pairs)])))
+    if kinds.COLUMN in table:
+        rows = zip(table["ppdu.from"], table["ppdu.to"], table[kinds.COLUMN], strict=True)
+        found = {(str(sender), str(to)): str(kind) for sender, to, kind in rows}
+        return {pair: found[pair] for pair in pairs}
     several = _several(pairs)
-    return {(sender, to): looks[to if sender in several else sender] for sender, to in pairs}
+    return {(sender, to): to if sender in several else sender for sender, to in pairs}
+
+
+def _colours(table: pd.DataFrame) -> Colours:
+    shown = _shown(table)
+    looks = style.colours(list(dict.fromkeys(shown.values())))
+    return {pair: looks[name] for pair, name in shown.items()}
 
 
 def _several(pairs: Iterable[tuple[str, str]]) -> set[str]:
@@ -110,11 +136,14 @@ def _several(pairs: Iterable[tuple[str, str]]) -> set[str]:
     return {sender for sender, count in counts.items() if count > 1}
 
 
-def _receivers(looks: Colours) -> list[Patch]:
-    """The entries of a legend for the receivers that have colours."""
-    several = _several(looks)
-    found = {to: colour for (sender, to), colour in looks.items() if sender in several}
-    return [Patch(facecolor=colour, edgecolor=colour, label=f"to {name}") for name, colour in found.items()]
+def _receivers(table: pd.DataFrame, looks: Colours) -> list[Patch]:
+    """The entries of a legend for the receivers, or for the kinds of stations, that have colours."""
+    shown, several = _shown(table), _several(looks)
+    if kinds.COLUMN in table:
+        found = {name: looks[pair] for pair, name in shown.items()}
+    else:
+        found = {f"To {name}": looks[pair] for pair, name in shown.items() if pair[0] in several}
+    return [Patch(facecolor=colour, edgecolor=colour, label=name) for name, colour in found.items()]
 
 
 def on(axes: Axes, rows: pd.DataFrame, senders: list[str] | None = None, looks: Colours | None = None) -> None:
@@ -133,7 +162,7 @@ def _box(axes: Axes, row: dict[Any, Any], place: tuple[int, str]) -> None:
     start, length = row["x"], row["ppdu.duration_us"] / 1e3
     collided, lost = row["ppdu.colliders"] > 0, row["ppdu.received"] < row["ppdu.mpdus"]
     again = row["ppdu.tries"] > 0
-    paint = style.GREY if collided else colour
+    paint = COLLIDED if collided else colour
     axes.plot([start - row["ppdu.access_us"] / 1e3, start], [height, height], color=paint, linewidth=0.5, zorder=1)
     look: dict[str, Any] = {"facecolor": "white" if again else paint, "hatch": "//////" if again else None}
     # The outline would cover a short collided frame, all of which is lost anyway.
@@ -146,12 +175,15 @@ def _box(axes: Axes, row: dict[Any, Any], place: tuple[int, str]) -> None:
         axes.text(sum(seen) / 2, height, str(row["ppdu.mpdus"]), color=ink, fontsize=6, **where)
 
 
-def _handles() -> list[Artist]:
-    colour = style.PALETTE[3]
-    return [
-        Patch(facecolor=colour, edgecolor=colour, label="first time"),
-        Patch(facecolor="white", edgecolor=colour, hatch="//////", label="again"),
-        Patch(facecolor=colour, edgecolor=style.BLACK, label="some MPDUs lost"),
-        Patch(facecolor=style.GREY, edgecolor=style.GREY, label="collided"),
-        Line2D([], [], color=colour, linewidth=0.5, label="waiting for access"),
+def _handles(table: pd.DataFrame) -> list[Artist]:
+    """The entries of the legend for what there is of first and further transmissions, losses and collisions."""
+    lost, collided = table["ppdu.received"] < table["ppdu.mpdus"], table["ppdu.colliders"] > 0
+    again = table["ppdu.tries"] > 0
+    looks: list[tuple[pd.Series[bool], Artist]] = [
+        (~again & ~collided, Patch(facecolor=PLAIN, edgecolor=PLAIN, label="First time")),
+        (again, Patch(facecolor="white", edgecolor=PLAIN, hatch="//////", label="Again")),
+        (lost & ~collided, Patch(facecolor=PLAIN, edgecolor=style.BLACK, label="Some MPDUs lost")),
+        (collided, Patch(facecolor=COLLIDED, edgecolor=COLLIDED, label="Collided")),
+        (table["ppdu.access_us"] > 0, Line2D([], [], color=PLAIN, linewidth=0.5, label="Waiting for access")),
     ]
+    return [entry for there, entry in looks if there.any()]

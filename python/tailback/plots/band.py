@@ -1,11 +1,14 @@
-"""Goodput, ping, TCP RTT and cwnd over time: means over the repetitions, and the 95 % interval of that mean as a band.
+"""Goodput, ping, TCP RTT, cwnd and queue over time: means over the repetitions, and the 95 % interval of that mean as
+a band, within what is possible: not below 0, and for goodput not beyond what the links carry.
 
-In bins of 1 s or of `--bin`: goodput of all flows together, and means over pings or flows of RTT and cwnd. A mean
-over time series that are not in phase hides their oscillations; `timeseries` shows single runs. If there are more
+In bins of 1 s or of `--bin`: goodput of all flows together, means over pings or flows of RTT and cwnd, and the mean
+length of the longest queue, of all root disciplines of a run, over the samples of a bin. A mean over time series that are not in phase hides their oscillations; `timeseries` shows single runs. If there are more
 curves than line styles, each has a colour and a line style of its own, and the legend has the highest first.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,14 +17,20 @@ from matplotlib.figure import Figure
 
 from tailback.analysis import t_interval
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, lines
-from tailback.plots.errors import NotDrawable
+from tailback.plots import bins, capacity, labels, lines
+from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
 
 OVERSHOOT = 2.0
 """Upper limit of an axis for samples before the measurement window, relative to the largest measured value."""
+
+BAND = 1.5
+"""Upper limit of an axis for a band, relative to the largest measured mean; what is above is cut off."""
+
+QUEUE = "queue"
+"""The name of the longest queue, which is no metric of a summary."""
 
 Read = Callable[[RunFolder, Choice], "pd.Series[float]"]
 """Value by time (s, end of the bin)."""
@@ -32,10 +41,6 @@ def _goodput(run: RunFolder, choice: Choice) -> "pd.Series[float]":
 
 
 def _ping(run: RunFolder, choice: Choice) -> "pd.Series[float]":
-    if not run.has("ping"):
-        raise NotDrawable(f"`{run.path}` has no pings\n  hint: add `{{ping: client -> server}}` to `traffic`")
-    if run.ping["rtt_ms"].isna().all():
-        raise NotDrawable(f"`{run.path}` has no answered ping\n  hint: add `{{ping: client -> server}}` to `traffic`")
     return _mean(run, choice, run.ping.assign(value=run.ping["rtt_ms"]))
 
 
@@ -54,34 +59,58 @@ def _mean(run: RunFolder, choice: Choice, samples: pd.DataFrame) -> "pd.Series[f
     return samples["value"].astype(np.float64).groupby(ends).mean().dropna()
 
 
-SERIES: dict[str, tuple[str, str, Read]] = {
-    "goodput": ("Goodput", "Mbit/s", _goodput),
-    "ping": ("Ping", "ms", _ping),
-    "rtt": ("TCP RTT", "ms", _rtt),
-    "cwnd": ("cwnd", "segments", _cwnd),
+def _queue(run: RunFolder, choice: Choice) -> "pd.Series[float]":
+    """The longest queue at each sample."""
+    roots = run.qdisc[run.qdisc["depth"] == 0]
+    longest = roots.groupby("t", as_index=False)["backlog_packets"].max()
+    return _mean(run, choice, longest.assign(value=longest["backlog_packets"]))
+
+
+@dataclass(frozen=True)
+class Series:
+    """A quantity over time."""
+
+    title: str
+    unit: str
+    table: str
+    """The table that it is read from."""
+    read: Read
+    need: str
+    """What an experiment needs to record it (`errors.TO_RECORD`)."""
+    most: Callable[[Sequence[RunFolder]], float | None] = lambda _: None
+    """The largest possible value."""
+
+
+SERIES: dict[str, Series] = {
+    "goodput": Series("Goodput", "Mbit/s", "flows", _goodput, "goodput", capacity.most_mbps),
+    "ping": Series("Ping", "ms", "ping", _ping, "ping"),
+    "rtt": Series("TCP RTT", "ms", "tcp_info", _rtt, "tcp"),
+    "cwnd": Series("cwnd", "segments", "tcp_info", _cwnd, "tcp"),
+    "queue": Series("Longest queue", "packets", "qdisc", _queue, "queue"),
 }
 
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and bin: axes, panel, unit, n (repetitions), t, mean, low, high, measured."""
-    series = one_of(choice.metric or "goodput", SERIES, "bands")
-    title, unit, read = series
-    parts = [
-        _intervals(axes, runs, (title, unit, lambda run: read(run, choice))) for axes, runs in results.configurations
-    ]
-    return pd.concat(parts, ignore_index=True)
+    series = SERIES[QUEUE] if choice.metric == QUEUE else one_of(choice.metric or "goodput", SERIES, "bands")
+    having = [(axes, [run for run in runs if run.has(series.table)]) for axes, runs in results.configurations]
+    parts = [_intervals(axes, runs, (series, choice)) for axes, runs in having if runs]
+    found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    if found.empty:
+        raise lacking(results.path, f"{series.title} over time", series.need)
+    return found
 
 
-def _intervals(
-    axes: dict[str, str], runs: list[RunFolder], series: tuple[str, str, Callable[[RunFolder], "pd.Series[float]"]]
-) -> pd.DataFrame:
-    title, unit, read = series
-    wide = pd.DataFrame({run.repetition: read(run) for run in runs}).sort_index()
-    ends = np.array([t_interval(row[~np.isnan(row)], 0.0) for row in wide.to_numpy(dtype=np.float64)]).reshape(-1, 2)
+def _intervals(axes: dict[str, str], runs: list[RunFolder], shown: tuple[Series, Choice]) -> pd.DataFrame:
+    series, choice = shown
+    wide = pd.DataFrame({run.repetition: series.read(run, choice) for run in runs}).sort_index()
+    rows = [row[~np.isnan(row)] for row in wide.to_numpy(dtype=np.float64)]
+    limit = partial(capacity.bounded, most=series.most(runs))
+    ends = np.array([limit(t_interval(row, 0.0), float(row.mean())) for row in rows]).reshape(-1, 2)
     start, end = (edge / NANOSECONDS for edge in runs[0].window_ns)
     times = wide.index.to_numpy(dtype=np.float64)
     return pd.DataFrame(
-        {**axes, "panel": title, "unit": unit, "n": wide.notna().sum(axis=1).to_numpy(), "t": times,
+        {**axes, "panel": series.title, "unit": series.unit, "n": wide.notna().sum(axis=1).to_numpy(), "t": times,
          "mean": wide.mean(axis=1).to_numpy(), "low": ends[:, 0], "high": ends[:, 1],
          "measured": (times > start) & (times <= end)}
     )  # fmt: skip
@@ -95,12 +124,11 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
 
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
-    label = f"{table['panel'].iloc[0]} ({table['unit'].iloc[0]})"
-    return lines.draw(
-        table,
-        lines.Panels(_paint, _scale, "Time (s)", label, height="mean", band=lines.INTERVAL, order=_from_above),
-        choice,
+    label = labels.of_table(table)
+    panels = lines.Panels(
+        _paint, _scale, "Time (s)", label, height="mean", band=lines.INTERVAL, order=_from_above
     )
+    return lines.draw(table, panels, choice)
 
 
 def _from_above(rows: pd.DataFrame) -> float:
@@ -111,7 +139,9 @@ def _from_above(rows: pd.DataFrame) -> float:
 def _scale(axes: Axes, table: pd.DataFrame) -> None:
     measured = table[table["measured"]]
     highest = float((measured if len(measured) else table)["mean"].max())
-    top = min(float(table["mean"].max()), OVERSHOOT * highest)
+    # The band is shown where it does not make the curves small.
+    top = min(float(table[["mean", "high"]].max().max()), max(BAND * highest, float(table["mean"].max())))
+    top = min(top, OVERSHOOT * highest)
     axes.set_ylim(0, top * 1.08 if top > 0 else 1)
     axes.set_xlim(0, float(table["t"].max()))
 

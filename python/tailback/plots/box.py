@@ -34,7 +34,7 @@ def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: 
 
 
 def _explained() -> tuple[Artist, ...]:
-    return sticks.outlined("25th to 75th percentile"), sticks.median(), sticks.whisker("5th to 95th")
+    return sticks.outlined("25th to 75th percentile"), sticks.median(), sticks.whisker("5th to 95th percentile")
 
 
 BOX = sticks.Painter(tuple(f"p{share}" for share in SHARES), _paint, explained=_explained)

@@ -19,8 +19,8 @@ from matplotlib.patches import Rectangle
 from tailback.analysis import Window, ping_samples, tcp_rtt_samples, throughput_bins
 from tailback.analysis.metrics import Samples
 from tailback.analysis.values import DOWN, UP
-from tailback.plots import sticks, style
-from tailback.plots.errors import NotDrawable
+from tailback.plots import capacity, sticks, style
+from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
 
@@ -40,10 +40,16 @@ class Panel:
     title: str
     unit: str
     samples: Callable[[RunFolder], Samples]
+    need: str
+    """What an experiment needs to record it (`errors.TO_RECORD`)."""
+    most: Callable[[Sequence[RunFolder]], float | None] = lambda _: None
+    """The largest possible value."""
 
 
 def _goodput(run: RunFolder, way: str | None = None) -> Samples:
     """The goodput of all flows in each bin, or of those in one direction."""
+    if not run.has("flows"):
+        return NOTHING
     start, end = run.window_ns
     width = BIN_NS if end - start >= FEWEST_BINS * BIN_NS else run.scenario.record.interval_ns
     directions = run.manifest["measure"]["directions"]
@@ -53,17 +59,22 @@ def _goodput(run: RunFolder, way: str | None = None) -> Samples:
 
 
 def _tcp_rtt(run: RunFolder) -> Samples:
-    return tcp_rtt_samples(run.tcp_info, Window(*run.window_ns))
+    return tcp_rtt_samples(run.tcp_info, Window(*run.window_ns)) if run.has("tcp_info") else NOTHING
 
 
 def _ping(run: RunFolder) -> Samples:
-    return ping_samples(run.ping, Window(*run.window_ns))
+    return ping_samples(run.ping, Window(*run.window_ns)) if run.has("ping") else NOTHING
 
 
-GOODPUT = Panel("Goodput", "Mbit/s", _goodput)
-EACH_WAY = [Panel(f"Goodput {way}", "Mbit/s", partial(_goodput, way=way)) for way in (UP, DOWN)]
-TCP_RTT = Panel("TCP RTT", "ms", _tcp_rtt)
-PING = Panel("Ping", "ms", _ping)
+NOTHING: Samples = np.array([], dtype=np.float64)
+
+GOODPUT = Panel("Goodput", "Mbit/s", _goodput, "goodput", capacity.most_mbps)
+EACH_WAY = [
+    Panel(f"Goodput {way}", "Mbit/s", partial(_goodput, way=way), "goodput", partial(capacity.most_mbps, way=way))
+    for way in (UP, DOWN)
+]
+TCP_RTT = Panel("TCP RTT", "ms", _tcp_rtt, "tcp")
+PING = Panel("Ping", "ms", _ping, "ping")
 PANELS: Mapping[str, Panel] = {"goodput": GOODPUT, "rtt": TCP_RTT, "ping": PING}
 """What `--metric` may name."""
 
@@ -71,23 +82,24 @@ PANELS: Mapping[str, Panel] = {"goodput": GOODPUT, "rtt": TCP_RTT, "ping": PING}
 def data(results: Results, panels: Sequence[Panel], shares: Sequence[int] = (10, 50, 90)) -> pd.DataFrame:
     """One row per configuration and panel: the axes, panel, unit, n, and these percentiles (p10, p50, p90). With
     flows in both directions, goodput has a panel for each, because different directions share no link. A panel of which
-    no run has anything, as TCP RTT of UDP, is left out if there are others.
+    no run has anything, as TCP RTT of UDP, is left out if there are others; so is a configuration.
     """
     both = all({UP, DOWN} <= {*run.manifest["measure"]["directions"].values()} for run in results.runs)
     shown = [each for panel in panels for each in (EACH_WAY if both and panel is GOODPUT else [panel])]
-    there = [panel for panel in shown if any(len(panel.samples(run)) for run in results.runs)]
-    rows = [_row(axes, runs, (panel, shares)) for panel in there or shown for axes, runs in results.configurations]
-    return pd.DataFrame(rows)
+    rows = [_row(axes, runs, (panel, shares)) for panel in shown for axes, runs in results.configurations]
+    found = [row for row in rows if row]
+    if not found:
+        titles = " and no ".join(panel.title for panel in panels)
+        raise lacking(results.path, f"{titles} in its measurement window", panels[0].need)
+    return pd.DataFrame(found)
 
 
 def _row(axes: Mapping[str, str], runs: Sequence[RunFolder], wanted: tuple[Panel, Sequence[int]]) -> dict[str, Any]:
+    """The percentiles of one configuration; empty if it has no samples."""
     panel, shares = wanted
     samples = np.concatenate([panel.samples(run) for run in runs])
     if not len(samples):
-        where = ", ".join(axes.values()) or "this run"
-        raise NotDrawable(
-            f"{where} has no {panel.title} in its measurement window\n  hint: try another plot, see `--list`"
-        )
+        return {}
     found = {f"p{share}": float(value) for share, value in zip(shares, np.percentile(samples, shares), strict=True)}
     return {**axes, "panel": panel.title, "unit": panel.unit, "n": len(samples), **found}
 

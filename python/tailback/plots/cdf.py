@@ -1,9 +1,11 @@
 """Cumulative distributions of TCP RTT, ping or goodput: the share of samples at or below a value.
 
 The line is the mean of the quantiles of the repetitions, the band the pointwise 95 % interval of that mean
-(`analysis.intervals`). If the axis of the line styles, or the only axis, has more than four values, each curve has a
+(`analysis.intervals`), within what is possible: not below 0, and for goodput not beyond what the links carry. If the axis of the line styles, or the only axis, has more than four values, each curve has a
 colour and a line style of its own, and the legend has the order of the medians.
 """
+
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailback.analysis import t_interval
-from tailback.plots import candlestick, lines, style
-from tailback.plots.errors import NotDrawable
+from tailback.plots import candlestick, capacity, labels, lines, style
+from tailback.plots.errors import TO_RECORD, NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
@@ -25,19 +27,23 @@ WIDE = 20.0
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and share: axes, panel, unit, n (repetitions), share, value, low, high."""
     panel = one_of(choice.metric or "rtt", candlestick.PANELS, "distributions")
-    parts = [_distribution(axes, runs, panel) for axes, runs in results.configurations]
+    parts = [part for axes, runs in results.configurations if len(part := _distribution(axes, runs, panel))]
+    if not parts:
+        others = ", ".join(name for name, each in candlestick.PANELS.items() if each is not panel)
+        raise NotDrawable(
+            f"`{results.path}` has no {panel.title} in its measurement window\n"
+            f"  hint: {TO_RECORD[panel.need]}; or choose another: --metric is one of {others}"
+        )
     return pd.concat(parts, ignore_index=True)
 
 
 def _distribution(axes: dict[str, str], runs: list[RunFolder], panel: candlestick.Panel) -> pd.DataFrame:
     samples = [found for run in runs if len(found := panel.samples(run))]
     if not samples:
-        raise NotDrawable(
-            f"{', '.join(axes.values()) or 'this run'} has no {panel.title}\n"
-            f"  hint: `--metric` is one of {', '.join(candlestick.PANELS)}"
-        )
+        return pd.DataFrame()
     quantiles = np.array([np.percentile(each, SHARES) for each in samples])
-    ends = np.array([t_interval(column, 0.0) for column in quantiles.T])
+    limit = partial(capacity.bounded, most=panel.most(runs))
+    ends = np.array([limit(t_interval(column, 0.0), float(column.mean())) for column in quantiles.T])
     columns = {"share": np.array(SHARES) / 100, "value": quantiles.mean(axis=0), "low": ends[:, 0], "high": ends[:, 1]}
     head = {**axes, "panel": panel.title, "unit": panel.unit, "n": len(samples)}
     return pd.DataFrame({**head, **columns})
@@ -54,8 +60,9 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
 
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
-    label = f"{table['panel'].iloc[0]} ({table['unit'].iloc[0]})"
-    panels = lines.Panels(_paint, _scale, label, "Cumulative share", band=lines.INTERVAL, order=_median)
+    panels = lines.Panels(
+        _paint, _scale, labels.of_table(table), "Cumulative share", band=lines.INTERVAL, order=_median
+    )
     return lines.draw(table, panels, choice)
 
 

@@ -1,7 +1,8 @@
 """The congestion window of each flow over time: one panel per configuration, one repetition of each, on linear
 scales, so that a window that is small for a moment does not flatten the others.
 
-Of many flows, their median and a band (`plots.many`).
+Of more flows than colours, the colour is what a flow has in common with others (`plots.kinds`); of many, their median
+and a band (`plots.many`).
 """
 
 from dataclasses import replace
@@ -11,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, layout, lines, many, style
-from tailback.plots.errors import NotDrawable
+from tailback.plots import bins, kinds, layout, lines, many, style
+from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
 
@@ -28,10 +29,12 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """
     firsts = [runs[0] for _, runs in results.configurations if runs[0].has("tcp_info") and len(runs[0].tcp_info)]
     if not firsts:
-        raise NotDrawable(f"`{results.path}` has no TCP flow\n  hint: try another plot, see `--list`")
-    series = many.lines_of([(run, list(run.tcp_info["flow"].unique())) for run in firsts])
+        raise lacking(results.path, "TCP flow", "tcp")
+    flows = [(run, list(run.tcp_info["flow"].unique())) for run in firsts]
+    series = many.lines_of(flows)
     if series is None:
-        return pd.concat([_cwnd_samples(run) for run in firsts], ignore_index=True)
+        parts = [_cwnd_samples(run) for run in firsts]
+        return kinds.with_column(parts, FLOW, kinds.labelled([kinds.of_flows(*each) for each in flows], "flows"))
     parts = [_of_many(run, of_run, choice) for run, of_run in zip(firsts, series, strict=True)]
     return pd.concat(parts, ignore_index=True)
 

@@ -1,19 +1,26 @@
 """Flow completion time over size: a point per flow, and the medians by size. If all flows have the same size, the
 distribution of their completion times.
 
-A median is that of a third of a decade of sizes. `--colour group` distinguishes the entries of `traffic`.
+A median is that of a third of a decade of sizes, and is drawn above the points of all configurations. `--colour group` distinguishes the entries of `traffic`.
 """
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import Normal, Stroke
 
 from tailback.analysis.parts import group_of
 from tailback.analysis.sharing import completion_times, flow_events
 from tailback.analysis.window import Window
 from tailback.plots import lines, style
-from tailback.plots.errors import NotDrawable
+from tailback.plots.errors import TO_RECORD, NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
 
@@ -26,6 +33,12 @@ KIB = 1024
 PER_DECADE = 3
 """Bins of the medians per decade of sizes."""
 
+ORDER = 1
+"""The seed of the order of the points."""
+
+SPOT, FAINT = 5.0, 0.4
+"""The area of a point in square points, and how opaque it is."""
+
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per completed flow: axes, repetition, series (flow), x (size, bytes), y (completion time, ms); and its
@@ -34,8 +47,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     found = pd.concat([_completion_rows(run) for run in results.runs], ignore_index=True)
     if found.empty:
         raise NotDrawable(
-            f"no flow of `{results.path}` completed in the measurement window\n"
-            "  hint: give flows `size` and `arrivals`, or `bytes`"
+            f"no flow of `{results.path}` completed in the measurement window\n  hint: {TO_RECORD['sizes']}"
         )
     named = GROUP in results.axes or GROUP in (choice.colour, *choice.facet)
     return found if named else found.drop(columns=GROUP)
@@ -54,15 +66,33 @@ def _completion_rows(run: RunFolder) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
-    """The flows of one configuration, and the medians of its bins where several sizes are."""
-    axes.plot(
-        rows["x"].to_numpy(), rows["y"].to_numpy(), linestyle="none", marker=look.marker, color=look.colour,
-        markersize=2, alpha=0.35, markeredgewidth=0,
+def _cloud(axes: Axes, there: Sequence[tuple[pd.DataFrame, Look]]) -> None:
+    """A point per flow of all configurations, in an order by chance, so that none covers another."""
+    points = pd.concat([rows[["x", "y"]].assign(look=place) for place, (rows, _) in enumerate(there)])
+    points = points.sample(frac=1.0, random_state=ORDER)
+    faded = [to_rgba(look.colour, FAINT) for _, look in there]
+    axes.scatter(
+        points["x"].to_numpy(), points["y"].to_numpy(), c=[faded[place] for place in points["look"]],
+        s=SPOT, marker=style.MARKERS[0], linewidths=0, zorder=2,
     )  # fmt: skip
+
+
+def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+    """The medians of the bins of one configuration, with a white edge that lifts them off the points."""
     bins = np.floor(np.log10(rows["x"].to_numpy(dtype=np.float64)) * PER_DECADE)
     medians = rows.groupby(bins)[["x", "y"]].median()
-    axes.plot(medians["x"].to_numpy(), medians["y"].to_numpy(), color=look.colour, linestyle=look.line, linewidth=1.3)
+    edge = [Stroke(linewidth=3.4, foreground="white"), Normal()]
+    look_of: dict[str, Any] = {"color": look.colour, "linestyle": look.line, "linewidth": 1.8, "path_effects": edge}
+    dots: dict[str, Any] = {"marker": look.marker, "markersize": 3.5, "markeredgecolor": "white"}
+    axes.plot(medians["x"].to_numpy(), medians["y"].to_numpy(), **look_of, **dots, markeredgewidth=0.4, zorder=4)
+
+
+def _explained(_table: pd.DataFrame) -> list[Artist]:
+    flow: dict[str, Any] = {"linestyle": "none", "marker": style.MARKERS[0], "markersize": 2.5, "alpha": 0.6}
+    return [
+        Line2D([], [], color=style.GREY, label="Flow", **flow),
+        Line2D([], [], color=style.GREY, linewidth=1.8, marker="o", markersize=3.5, label="Median by size"),
+    ]
 
 
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
@@ -71,7 +101,10 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
         label = f"Completion time of flows of {_size(int(table['x'].iloc[0]))} (ms)"
         panels = lines.Panels(_paint_shares, _scale_times, label, "Cumulative share of flows", order=_median)
         return lines.draw(table, panels, choice)
-    return lines.draw(table, lines.Panels(_paint, _scale, "Size (bytes)", "Flow completion time (ms)"), choice)
+    panels = lines.Panels(
+        _paint, _scale, "Size (bytes)", "Flow completion time (ms)", under=_cloud, explained=_explained
+    )
+    return lines.draw(table, panels, choice)
 
 
 def _size(count: int) -> str:

@@ -6,17 +6,19 @@ uniform, so that it is readable in grey print and with colour blindness; it is l
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
 
-from tailback.analysis.intervals import spread_in_words
-from tailback.plots import labels, layout, quantity, style
+from tailback.plots import labels, layout, lines, quantity, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results
@@ -25,6 +27,9 @@ COLOURS = "viridis_r"
 
 DIVERGING = "PuOr"
 """Colours for values on both sides of a middle, which is white."""
+MOST_DECIMALS = 4
+"""Decimals of a number in a cell; smaller ones have an exponent."""
+
 MAX_PANELS = 24
 ACROSS = 4
 Drawn = tuple[AxesImage, labels.Ticks]
@@ -80,26 +85,31 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
                 axes.set_xlabel(x)
                 axes.tick_params(labelbottom=True)
         bar = figure.colorbar(image, ax=list(grid), shrink=0.9, pad=0.02)
-        bar.ax.minorticks_off()
-        bar.ax.yaxis.set_major_formatter(lambda value, _place: f"{value:g}")
-        bar.set_label(_label(table))
+        if isinstance(shades.norm, LogNorm):
+            style.readable(bar.ax.yaxis)
+        bar.set_label(labels.of_table(table))
         labels.entitle(figure, layout.title(values))
-        labels.legend(figure, along.explained())
-        labels.grow(figure, along.height + labels.fit_titles(figure))
+        labels.finish(figure, [*along.explained(), *explained(table)], along.height)
     return figure
+
+
+def explained(table: pd.DataFrame) -> list[Artist]:
+    """The entry of a legend for the numbers in a cell."""
+    interval = bool(table["low"].notna().any())
+    return [Line2D([], [], linestyle="none", label=f"In a cell: mean, {lines.INTERVAL}")] if interval else []
 
 
 def on(axes: Axes, part: pd.DataFrame, sides: tuple[str, str], shades: Shades | None = None) -> Drawn:
     """Draws the cells of `part` on `axes`; `sides` are the axes along x and y."""
     columns, rows = ([str(value) for value in part[side].unique()] for side in sides)
     means = np.full((len(rows), len(columns)), np.nan)
-    shades = shades or Shades(_norm(part))
+    shades, form = shades or Shades(_norm(part)), _form(part)
     for _, row in part.iterrows():
         place = (rows.index(str(row[sides[1]])), columns.index(str(row[sides[0]])))
         means[place] = row["mean"]
         ends = (float(row["low"]), float(row["high"]))
         axes.text(
-            place[1], place[0], _words(float(row["mean"]), ends), ha="center", va="center",
+            place[1], place[0], _words(float(row["mean"]), ends, form), ha="center", va="center",
             fontsize=6.5, color="white" if shades.dark(float(row["mean"])) else style.BLACK,
         )  # fmt: skip
     axes.tick_params(length=0)
@@ -108,10 +118,23 @@ def on(axes: Axes, part: pd.DataFrame, sides: tuple[str, str], shades: Shades | 
     return image, labels.along(axes, columns)
 
 
-def _words(mean: float, ends: tuple[float, float]) -> str:
-    decimals = 0 if mean == 0 else min(max(0, 2 - math.floor(math.log10(abs(mean)))), 3)
-    spread = "" if math.isnan(ends[0]) else f"\n{spread_in_words(mean, ends, f'.{decimals}f')}"
-    return f"{mean:.{decimals}f}{spread}"
+Form = Literal["±", "[]"]
+"""How the intervals of all cells of a panel are written."""
+
+
+def _form(part: pd.DataFrame) -> Form:
+    """Both ends, if some interval ends where the possible values end."""
+    even = np.isclose(part["mean"] - part["low"], part["high"] - part["mean"], rtol=1e-6, atol=1e-12, equal_nan=True)
+    return "±" if even.all() else "[]"
+
+
+def _words(mean: float, ends: tuple[float, float], form: Form) -> str:
+    decimals = 0 if mean == 0 else max(0, 2 - math.floor(math.log10(abs(mean))))
+    digits = f".{decimals}f" if decimals <= MOST_DECIMALS else ".2e"
+    if math.isnan(ends[0]):
+        return f"{mean:{digits}}"
+    spread = f"±{ends[1] - mean:{digits}}" if form == "±" else f"[{ends[0]:{digits}}, {ends[1]:{digits}}]"
+    return f"{mean:{digits}}\n{spread}"
 
 
 def _sides(values: layout.Axes_, choice: Choice) -> tuple[str, str, tuple[str, ...]]:
@@ -138,11 +161,6 @@ def _norm(table: pd.DataFrame) -> Normalize:
     if low > 0 and high / low > style.DECADES:
         return LogNorm(low, high)
     return Normalize(low, high if high > low else low + 1)
-
-
-def _label(table: pd.DataFrame) -> str:
-    unit = str(table["unit"].iloc[0])
-    return f"{table['panel'].iloc[0]} ({unit})" if unit else str(table["panel"].iloc[0])
 
 
 def _size(across: int, down: int, cells: tuple[int, int]) -> tuple[float, float]:

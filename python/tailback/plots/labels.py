@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -56,6 +57,25 @@ TURN = 30.0
 
 USUAL = 30.0
 """Points below a panel and at its left that figures have for labels."""
+
+
+NAMES = ("cwnd", "ssthresh", "srtt")
+"""Variables of the kernel, which stay as they are at the beginning of a label."""
+
+
+def sentence(text: str) -> str:
+    """A label begins with a capital letter, except the name of a variable; the rest stays: `Median ping`, `cwnd`."""
+    return text if text.startswith(NAMES) else text[:1].upper() + text[1:]
+
+
+def quantity(title: str, unit: str) -> str:
+    """A quantity along an axis: `TCP RTT (ms)`; without a unit only its name: `MOS`."""
+    return f"{sentence(title)} ({unit})" if unit else sentence(title)
+
+
+def of_table(table: pd.DataFrame) -> str:
+    """The label of the quantity in a table with `panel` and `unit`."""
+    return quantity(str(table["panel"].iloc[0]), str(table["unit"].iloc[0]))
 
 
 def width(text: str, size: float) -> float:
@@ -212,6 +232,19 @@ def legend(figure: Figure, handles: Sequence[Artist]) -> None:
     if columns == 1:
         lines = "\n".join(str(handle.get_label()) for handle in handles).count("\n")
         grow(figure, lines * (LINE + SPACING) * size)
+
+
+def finish(figure: Figure, handles: Sequence[Artist] = (), more: float = 0.0) -> None:
+    """What all figures have in common: a legend, titles that fit, numbers without a factor beside the axis, and labels
+    along y that are no longer than their panel is high. `more` are points that the figure needs for other labels.
+    """
+    legend(figure, handles)
+    grow(figure, more + fit_titles(figure))
+    for axes in figure.axes:
+        style.plain(axes.xaxis)
+        style.plain(axes.yaxis)
+    _fit_y_labels(figure)
+    figure.align_ylabels()
 
 
 def refit(figure: Figure) -> None:

@@ -32,6 +32,7 @@ RESERVED = frozenset(
         "value",
         "measured",
         "series",
+        "kind",
         "repetition",
         "x low",
         "x high",
@@ -64,6 +65,9 @@ class Choice:
 
 
 AUTOMATIC = Choice()
+
+MOST_DISTINCT = len(style.PALETTE) * len(style.LINES)
+"""The number of lines that colours and line styles distinguish."""
 
 
 @dataclass(frozen=True)
@@ -100,18 +104,29 @@ def roles(axes: Axes_, choice: Choice = AUTOMATIC) -> Roles:
     x = choice.x or next(iter(places or [axis for axis in ("tsq", "cc") if axis in left] or left), None)
     left = [axis for axis in left if axis != x]
     colour = choice.colour or ("cc" if "cc" in left else next(iter(left[::-1]), None))
-    left = [axis for axis in left if axis != colour]
-    hatch = "tsq" if "tsq" in left else None
+    if not (choice.x or choice.colour) and x and colour and len(axes[colour]) > max(style.MOST_COLOURS, len(axes[x])):
+        # Names beside marks are told apart where colours are not.
+        x, colour = colour, x
+    left = [axis for axis in left if axis not in (x, colour)]
+    hatch = "tsq" if "tsq" in left and _apart(axes, colour, "tsq", len(style.HATCHES)) else None
     return Roles(x, colour, hatch, (*choice.facet, *(axis for axis in left if axis != hatch)))
 
 
-def line_roles(axes: Axes_, choice: Choice = AUTOMATIC) -> Roles:
-    """The roles if the x axis is a quantity: colour and line style for two axes, panels for the others."""
+def _apart(axes: Axes_, colour: str | None, hatch: str, most: int) -> bool:
+    """Whether colours and `most` hatches or line styles are enough for two axes; else the second has panels."""
+    return len(axes[hatch]) <= most and (colour is None or not any(style.repeats(style.colours(axes[colour])).values()))
+
+
+def line_roles(axes: Axes_, choice: Choice = AUTOMATIC, most: int = len(style.LINES)) -> Roles:
+    """The roles if the x axis is a quantity: colour and line style for two axes, panels for the others, and for an axis
+    of more than `most` values in place of the line styles.
+    """
     left = _free(axes, choice)
     preferred = [axis for axis in ("cc", "qdisc") if axis in left]
     colour = choice.colour or next(iter(preferred or left[::-1]), None)
     left = [axis for axis in left if axis != colour]
     hatch = "tsq" if "tsq" in left else left[-1] if left and len(left) == 1 and not choice.facet else None
+    hatch = hatch if hatch and (most >= MOST_DISTINCT or _apart(axes, colour, hatch, most)) else None
     return Roles(None, colour, hatch, (*choice.facet, *(axis for axis in left if axis != hatch)))
 
 
@@ -138,28 +153,35 @@ def looks(values: Axes_, shown: Roles) -> dict[tuple[str | None, str | None], Lo
     by_colour: Sequence[str | None] = values[shown.colour] if shown.colour else [None]
     by_hatch: Sequence[str | None] = values[shown.hatch] if shown.hatch else [None]
     colour_of = style.colours(values[shown.colour]) if shown.colour else {}
-    hatch_of = style.hatches(values[shown.hatch]) if shown.hatch else {}
-    marker_of = dict(zip(hatch_of, style.MARKERS, strict=False))
-    line_of = {value: style.LINES[place % len(style.LINES)] for place, value in enumerate(hatch_of)}
-    again = {} if shown.hatch else style.lines(colour_of)
+    hatch_of = values[shown.hatch] if shown.hatch else []
+    kind_of = {value: place for place, value in enumerate(hatch_of)} if shown.hatch else style.repeats(colour_of)
     pairs = [(colour, hatch) for colour in by_colour for hatch in by_hatch]
     return {
-        (colour, hatch): Look(
+        (colour, hatch): _look(
             place,
             colour_of.get(colour or "", style.PALETTE[0]),
-            hatch_of.get(hatch or "", ""),
-            marker_of.get(hatch or "", style.MARKERS[0]),
-            line_of.get(hatch or "", again.get(colour or "", "-")),
+            kind_of.get((hatch if shown.hatch else colour) or "", 0),
         )
         for place, (colour, hatch) in enumerate(pairs)
     }
 
 
+def _look(place: int, colour: str, kind: int) -> Look:
+    """The look with the hatch, marker and line style of this number."""
+    return Look(
+        place,
+        colour,
+        style.HATCHES[kind % len(style.HATCHES)],
+        style.MARKERS[kind % len(style.MARKERS)],
+        style.LINES[kind % len(style.LINES)],
+    )
+
+
 def distinct(
     found: Mapping[tuple[str | None, str | None], Look],
 ) -> dict[tuple[str | None, str | None], Look]:
-    """The same, each with another colour and line style than all others, up to 32. The line styles of neighbours
-    differ; colours stay if they differ already."""
+    """The same, each with another colour and line style than all others, up to `MOST_DISTINCT`. The line styles of
+    neighbours differ; colours stay if they differ already."""
     count = len(style.PALETTE)
     keep = len({look.colour for look in found.values()}) == len(found)
     return {

@@ -1,8 +1,8 @@
 """Panels of lines: one panel per value of the axes that colours and line styles do not show."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from tailback.plots import labels, layout, many, style
+from tailback.plots import kinds, labels, layout, many, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Axes_, Choice, Look, Roles, Shared
 
@@ -21,8 +21,8 @@ MAX_PANELS = 24
 ACROSS = 4
 MAX_ACROSS = 6
 
-INTERVAL = "95 % interval"
-"""What bands around means over repetitions are."""
+INTERVAL = "95 % interval of the mean"
+"""What bands and whiskers around means over repetitions are."""
 
 APART = 5.0
 """Ratio between the largest values of panels from which they do not share a scale."""
@@ -51,6 +51,18 @@ class Panels:
     by colour and line style, each has a colour and a style of its own, and the legend has the order of the lines."""
     band: str | None = None
     """What the band around a line is, for the legend."""
+    under: Callable[[Axes, Sequence[tuple[pd.DataFrame, Look]]], None] | None = None
+    """Draws the rows of all configurations of a panel below what `paint` draws, so that none covers another."""
+    explained: Callable[[pd.DataFrame], Sequence[Artist]] = lambda _: ()
+    """What the marks of a table mean, for the legend."""
+
+    def roles(self, values: Axes_, choice: Choice) -> Roles:
+        """How each axis is shown, so that no two lines of a panel look alike."""
+        looks = len(style.MARKERS) if self.key == "marker" else len(style.LINES)
+        shown = layout.line_roles(values, choice, looks if self.order is None else layout.MOST_DISTINCT)
+        if self.order is not None and shown.hatch and _count(values, shown) > layout.MOST_DISTINCT:
+            shown = layout.line_roles(values, choice, 0)
+        return shown
 
     def apart(self, values: Axes_, shown: Roles) -> bool:
         """Whether each line has a look of its own."""
@@ -63,18 +75,33 @@ class Panels:
         return layout.distinct(found) if self.apart(values, shown) else found
 
     def around(self, table: pd.DataFrame) -> list[Artist]:
-        """The entry of the legend for bands, if there are some: intervals, which need several repetitions, or
-        percentiles over flows."""
+        """The entries of the legend for bands, if there are some, and for other marks: intervals, which need several
+        repetitions, or percentiles over flows."""
         intervals = "low" in table and bool(table["low"].notna().any())
         if self.band is None or not (many.summarised(table) or intervals):
-            return []
-        return [Patch(facecolor=style.GREY, alpha=0.3, linewidth=0, label=self.band)]
+            return list(self.explained(table))
+        return [Patch(facecolor=style.GREY, alpha=0.3, linewidth=0, label=self.band), *self.explained(table)]
+
+
+def _count(values: Axes_, shown: Roles) -> int:
+    """The number of lines of a panel."""
+    return math.prod(len(values[axis]) for axis in (shown.colour, shown.hatch) if axis)
+
+
+def _check(values: Axes_, shown: Roles) -> None:
+    """Refuses more lines in a panel than looks; a sequence of quantities has a shade for each."""
+    count, colours = _count(values, shown), style.colours(values[shown.colour]) if shown.colour else {}
+    if count > layout.MOST_DISTINCT and any(style.repeats(colours).values()):
+        raise NotDrawable(
+            f"{count} lines in a panel look alike, at most {layout.MOST_DISTINCT} can be told apart\n"
+            f"  hint: choose some with `--where {shown.colour}=VALUE`, or make panels: --facet {shown.colour}"
+        )
 
 
 def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
     """The figure."""
     axes = layout.axes_of(table)
-    shown = layout.line_roles(axes, choice)
+    shown = panels.roles(axes, choice)
     columns, across = _order(axes, shown.columns)
     parts = layout.facets(table, columns)
     parts = sorted(parts, key=lambda part: [axes[axis].index(str(part[1][axis].iloc[0])) for axis in columns])
@@ -93,9 +120,11 @@ def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
         together = share == "all"
         grid = list(figure.subplots(down, across, squeeze=False, sharex=together, sharey=share).ravel())
         groups = _groups(share, len(parts), across)
-        looks = panels.looks(axes, shown)
+        _check(axes, shown)
+        of_kinds = _of_kinds(table, shown)
+        looks = panels.looks(axes, shown) if of_kinds is None else of_kinds
         for panel, (label, part), group in zip(grid, parts, groups, strict=False):
-            _paint(panel, part, panels.paint, (shown, looks))
+            _paint(panel, part, panels, (shown, looks))
             same = [other for (_, other), its in zip(parts, groups, strict=True) if its == group]
             panels.scale(panel, table if together else pd.concat(same))
             panel.set_title(label)
@@ -104,10 +133,30 @@ def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
         _name_axes(grid, (across, len(parts)), panels)
         # The legend names the value of the axis that colours show.
         labels.entitle(figure, layout.title({axis: axes[axis] for axis in axes if axis != shown.colour}))
-        keys = _of_each(table, shown, looks, panels) if panels.apart(axes, shown) else _by_axes(axes, shown, panels)
-        labels.legend(figure, [*keys, *panels.around(table)])
-        labels.grow(figure, labels.fit_titles(figure))
+        if of_kinds is not None:
+            keys = _by_kinds(table)
+        elif panels.apart(axes, shown):
+            keys = _of_each(table, shown, looks, panels)
+        else:
+            keys = _by_axes(axes, shown, panels)
+        labels.finish(figure, [*keys, *panels.around(table)])
     return figure
+
+
+def _of_kinds(table: pd.DataFrame, shown: Roles) -> Looks | None:
+    """The looks of more lines than colours, by what they have in common (`kinds`); None of fewer lines."""
+    if kinds.COLUMN not in table or shown.colour is None:
+        return None
+    colours = kinds.colours(table)
+    pairs = table[[shown.colour, kinds.COLUMN]].drop_duplicates(shown.colour)
+    return {
+        (str(name), None): Look(place, colours[str(kind)], "", style.MARKERS[0])
+        for place, (name, kind) in enumerate(pairs.itertuples(index=False))
+    }
+
+
+def _by_kinds(table: pd.DataFrame) -> list[Artist]:
+    return [Line2D([], [], color=colour, linewidth=2, label=kind) for kind, colour in kinds.colours(table).items()]
 
 
 def _order(values: Axes_, columns: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
@@ -155,17 +204,17 @@ def on(axes: Axes, part: pd.DataFrame, paint: Callable[[Axes, pd.DataFrame, Look
     """Draws the configurations of one panel on `axes`."""
     values = layout.axes_of(part)
     shown = layout.line_roles(values)
-    _paint(axes, part, paint, (shown, layout.looks(values, shown)))
+    _paint(axes, part, Panels(paint, lambda *_: None, "", ""), (shown, layout.looks(values, shown)))
 
 
-def _paint(
-    axes: Axes, part: pd.DataFrame, paint: Callable[[Axes, pd.DataFrame, Look], None], grid: tuple[Roles, Looks]
-) -> None:
+def _paint(axes: Axes, part: pd.DataFrame, panels: Panels, grid: tuple[Roles, Looks]) -> None:
     shown, looks = grid
     found = layout.parted(part, (shown.colour, shown.hatch))
-    for each, look in looks.items():
-        if each in found:
-            paint(axes, found[each], look)
+    there = [(found[each], look) for each, look in looks.items() if each in found]
+    if panels.under is not None:
+        panels.under(axes, there)
+    for rows, look in there:
+        panels.paint(axes, rows, look)
 
 
 def _size(across: int, down: int) -> tuple[float, float]:
@@ -204,13 +253,12 @@ def _by_axes(values: Axes_, shown: Roles, panels: Panels) -> list[Artist]:
     """An entry of the legend for each colour, and for each line style or marker."""
     handles: list[Artist] = []
     if shown.colour:
-        colours = style.colours(values[shown.colour])
-        again = {} if shown.hatch else style.lines(colours)
-        handles += [
-            Line2D([], [], color=colour, linestyle=again.get(value, "-"), linewidth=2,
-                   label=style.label(shown.colour, value))
-            for value, colour in colours.items()
-        ]  # fmt: skip
+        looks = layout.looks(values, replace(shown, hatch=None))
+        for (value, _), look in looks.items():
+            kind: dict[str, Any] = {"linestyle": look.line, "linewidth": 2}
+            if panels.key == "marker":
+                kind = {"linestyle": "none", "marker": look.marker, "markersize": 5}
+            handles.append(Line2D([], [], color=look.colour, label=style.label(shown.colour, str(value)), **kind))
     for place, value in enumerate(values[shown.hatch] if shown.hatch else []):
         look: dict[str, Any] = {"linestyle": style.LINES[place % len(style.LINES)]}
         if panels.key == "marker":

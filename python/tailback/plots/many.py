@@ -2,8 +2,8 @@
 
 At each moment they are those of the flows that are active: in each bin of time, a flow with samples counts with their
 mean, and a flow that transfers counts with its goodput in this bin, from its first byte to its last. Flows of different
-groups (the `group` of an entry of `traffic`, else the entry) stay apart, so that one long flow is visible beside
-thousands of short ones; with more groups than colours, the directions stay apart.
+kinds (`plots.kinds`: the `group` of an entry of `traffic`, else the entry, and how a station differs) stay apart, so
+that one long flow is visible beside thousands of short ones; with more groups than colours, the directions stay apart.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -18,10 +18,9 @@ from msgspec import Struct
 
 from tailback.analysis.active import active
 from tailback.analysis.metrics import BITS, MEGA
-from tailback.analysis.parts import group_of
 from tailback.analysis.table import Columns, Places, Table, Values
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, style
+from tailback.plots import bins, kinds, style
 from tailback.plots.layout import Choice
 from tailback.results import RunFolder
 
@@ -68,11 +67,13 @@ class Cells(Struct, frozen=True):
         return np.asarray((places + 1) * self.width_s, dtype=np.float64)
 
 
-def lines_of(runs: Sequence[tuple[RunFolder, Sequence[str]]], kind: str = "flows") -> list[Series] | None:
+def lines_of(
+    runs: Sequence[tuple[RunFolder, Sequence[str]]], kind: str = "flows", most: int = MOST_LINES
+) -> list[Series] | None:
     """For each run with its flows, the line to which each flow belongs; None if there are few enough to draw each."""
-    if max((len(flows) for _, flows in runs), default=0) <= MOST_LINES:
+    if max((len(flows) for _, flows in runs), default=0) <= most:
         return None
-    found = [{flow: group_of(flow, run.manifest["measure"]) for flow in flows} for run, flows in runs]
+    found: list[Series] = [kinds.of_flows(run, flows) for run, flows in runs]
     if len({group for each in found for group in each.values()}) > len(style.PALETTE):
         found = [{flow: _way(flow, run) for flow in flows} for run, flows in runs]
         if len({way for each in found for way in each.values()}) == 1:

@@ -11,12 +11,14 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tailback.advice import Front, fronts
-from tailback.plots import labels, layout, style
+from tailback.advice import Front, WrongQuestion, fronts
+from tailback.plots import labels, layout, lines, style
+from tailback.plots.errors import TO_RECORD, NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results
 
@@ -35,7 +37,14 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration: axes, panel (the condition), unit (of the latency), n, x (latency) and y (goodput,
     Mbit/s) with the ends of their intervals, pareto, on front.
     """
-    table = pd.concat([_rows(front) for front in fronts(results, choice.metric, choice.facet)], ignore_index=True)
+    try:
+        found = fronts(results, choice.metric, choice.facet)
+    except WrongQuestion as error:
+        if choice.metric is not None:
+            raise
+        hint = f'name another latency, such as --metric "request p95"; or {TO_RECORD["ping"]}'
+        raise NotDrawable(f"{str(error).partition(chr(10))[0]}\n  hint: {hint}") from error
+    table = pd.concat([_rows(front) for front in found], ignore_index=True)
     # In the order of the experiment file, as in all figures.
     place = {tuple(axes.values()): number for number, (axes, _) in enumerate(results.configurations)}
     order = [place[tuple(map(str, row))] for row in table[list(results.axes)].itertuples(index=False)]
@@ -47,7 +56,7 @@ def _rows(front: Front) -> pd.DataFrame:
     named |= {f"{front.gain.title}{end}": f"y{end}" for end in ("", " low", " high")}
     table = front.table.rename(columns={**named, "runs": "n"})
     table["panel"] = ", ".join(style.label(axis, value) for axis, value in front.given.items())
-    table["unit"] = f"{front.cost.title} ({front.cost.unit})"
+    table["unit"] = labels.quantity(front.cost.title, front.cost.unit)
     return table
 
 
@@ -69,8 +78,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
             axes.set_visible(False)
         for axes in grid[::across]:
             axes.set_ylabel("Goodput (Mbit/s)")
-        _legend(figure, table, styles)
-        labels.grow(figure, labels.fit_titles(figure))
+        labels.finish(figure, _handles(table, styles))
     return figure
 
 
@@ -135,20 +143,32 @@ def _name(axes: Axes, front: pd.DataFrame, names: Sequence[str]) -> None:
 
 
 def _scale(axes: Axes, rows: pd.DataFrame) -> None:
-    x, y = rows["x"].to_numpy(np.float64), rows["y"].to_numpy(np.float64)
+    """The scales contain the points and their intervals."""
+    x, (left, right), (below, above) = rows["x"].to_numpy(np.float64), _reach(rows, "x"), _reach(rows, "y")
     if style.spans_decades(x):
-        style.logarithmic_x(axes, (float(x.min()) / 1.7, float(x.max()) * 1.7))
+        style.logarithmic_x(axes, (float(x.min()) / 1.7, max(right * 1.1, float(x.max()) * 1.7)))
     else:
-        axes.set_xlim(0, float(x.max()) * 1.15)
-    spread = max(float(y.max() - y.min()), 0.02 * float(y.max()))
-    axes.set_ylim(max(0.0, float(y.min()) - spread * 0.6), float(y.max()) + spread * 0.3)
+        axes.set_xlim(min(0.0, left), max(right * 1.15, 1e-9))
+    spread = max(above - below, 0.02 * above, 1e-9)
+    # The room below is for names of points.
+    axes.set_ylim(max(min(0.0, below), below - spread * 0.6), above + spread * 0.3)
 
 
-def _legend(figure: Figure, table: pd.DataFrame, styles: Styles) -> None:
+def _reach(rows: pd.DataFrame, name: str) -> tuple[float, float]:
+    """The ends of points and intervals."""
+    values = rows[[name, f"{name} low", f"{name} high"]].to_numpy(np.float64)
+    return float(np.nanmin(values)), float(np.nanmax(values))
+
+
+def _handles(table: pd.DataFrame, styles: Styles) -> list[Artist]:
+    """The entries of the legend."""
     colour, marker, _ = styles
-    values, handles = layout.axes_of(table), []
-    for value, paint in style.colours(values[colour]).items() if colour else ():
-        handles.append(Line2D([], [], color=paint, linewidth=2, label=style.label(colour or "", value)))
+    values = layout.axes_of(table)
+    handles: list[Artist] = []
+    dot: dict[str, Any] = {"linestyle": "none", "markersize": 5}
+    for (value, _none), look in layout.looks(values, layout.Roles(None, colour, None, ())).items() if colour else ():
+        label = style.label(colour or "", str(value))
+        handles.append(Line2D([], [], color=look.colour, marker=look.marker, label=label, **dot))
     for place, value in enumerate(values[marker] if marker else []):
         look: dict[str, Any] = {
             "linestyle": "none",
@@ -158,6 +178,12 @@ def _legend(figure: Figure, table: pd.DataFrame, styles: Styles) -> None:
         handles.append(Line2D([], [], color=style.GREY, label=style.label(marker or "", value), **look))
     if not table["pareto"].astype(bool).all():
         hollow: dict[str, Any] = {"marker": "o", "markersize": 3.5, "markerfacecolor": "white", "alpha": 0.6}
-        handles.append(Line2D([], [], color=style.GREY, linestyle="none", label="beaten by another", **hollow))
+        handles.append(Line2D([], [], color=style.GREY, linestyle="none", label="Beaten by another", **hollow))
     handles.append(Line2D([], [], color=style.GREY, linewidth=1.0, label="Pareto front"))
-    labels.legend(figure, handles)
+    if table[["x low", "y low"]].notna().any(axis=None):
+        cross: dict[str, Any] = {"linestyle": "none", "marker": "+", "markersize": 7, "markeredgewidth": 0.7}
+        handles.append(Line2D([], [], color=style.GREY, label=lines.INTERVAL, **cross))
+    if table.duplicated(["panel", "x", "y"]).any():
+        ring: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 7, "markerfacecolor": "none"}
+        handles.append(Line2D([], [], color=style.GREY, label="Larger: below an equal point", **ring))
+    return handles

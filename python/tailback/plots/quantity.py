@@ -9,12 +9,11 @@ import pandas as pd
 
 from tailback.analysis import quantities, registry, t_interval
 from tailback.analysis.metric import Metric, Read, Summary
+from tailback.plots import capacity, labels
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice
-from tailback.results import Results
+from tailback.results import Results, RunFolder
 from tailback.results.reading import flatten
-
-VARIABLES = ("cwnd", "ssthresh", "srtt")
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,7 @@ class Quantity:
     @property
     def label(self) -> str:
         """For an axis: `TCP RTT (ms)`, `Drops`; names of variables of the kernel stay small: `cwnd (segments)`."""
-        title = self.title if self.title.startswith(VARIABLES) else self.title[:1].upper() + self.title[1:]
-        return f"{title} ({self.unit})" if self.unit else title
+        return labels.quantity(self.title, self.unit)
 
 
 def _at(summary: Mapping[str, Any], path: str) -> float | None:
@@ -86,7 +84,9 @@ def chosen(results: Results, choice: Choice, without: Sequence[Quantity]) -> lis
         found = [quantity for quantity in without if _has(results, quantity.key)]
         if found:
             return found
-        raise NotDrawable(f"`{results.path}` has neither goodput nor RTT\n  hint: name a number with `--metric`")
+        titles = " and no ".join(quantity.title for quantity in without)
+        hint = f"name a number that it has, with `--metric`: {_near('', results)}"
+        raise NotDrawable(f"`{results.path}` has no {titles}\n  hint: {hint}")
     if _has(results, choice.metric) and any(number.key == choice.metric for _, number in registry.numbers()):
         return [of_key(choice.metric)]
     row = quantities.metric(choice.metric)
@@ -167,11 +167,21 @@ def means(results: Results, quantities: Sequence[Quantity]) -> pd.DataFrame:
     for quantity in quantities:
         table = values(results, quantity)
         axes = [str(name) for name in table if name in results.axes]
+        limits = {tuple(each.values()): _most(quantity, runs) for each, runs in results.configurations}
         groups = table.groupby(axes, sort=False) if axes else [((), table)]
         for place, part in groups:
             samples = part["value"].to_numpy(dtype=np.float64)
-            low, high = t_interval(samples, quantity.least, quantity.most)
-            labels = dict(zip(axes, place if isinstance(place, tuple) else (place,), strict=True))
-            head = {**labels, "panel": quantity.title, "unit": quantity.unit, "n": len(samples)}
-            rows.append({**head, "mean": float(samples.mean()), "low": low, "high": high})
+            named = dict(zip(axes, place if isinstance(place, tuple) else (place,), strict=True))
+            mean, limit = float(samples.mean()), limits[tuple(map(str, named.values()))]
+            low, high = capacity.bounded(t_interval(samples, quantity.least, quantity.most), mean, limit)
+            head = {**named, "panel": quantity.title, "unit": quantity.unit, "n": len(samples)}
+            rows.append({**head, "mean": mean, "low": low, "high": high})
     return pd.DataFrame(rows)
+
+
+def _most(quantity: Quantity, runs: Sequence[RunFolder]) -> float | None:
+    """What the links allow of a goodput; `None` for other quantities."""
+    head, _, way = quantity.key.partition(".")
+    if head != "goodput_mbps" or way not in ("total", "up", "down"):
+        return None
+    return capacity.most_mbps(runs, None if way == "total" else way)

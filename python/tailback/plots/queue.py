@@ -2,7 +2,8 @@
 
 One panel per configuration, and one repetition of each, because queues of different runs are not in phase. All panels
 have the same linear scale; a panel whose queues are too short to be seen on it says how long they were at most, and
-`--share-y none` gives each panel a scale of its own. Devices that never had more than a packet are left out.
+`--share-y none` gives each panel a scale of its own. Devices that never had more than a packet are left out. The colours
+are those of the longest queues; queues that are much shorter are grey, and the legend says how many and how long they are.
 """
 
 from collections.abc import Mapping
@@ -14,12 +15,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import cwnd, layout, lines, style
+from tailback.plots import cwnd, kinds, labels, layout, lines, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
 
 DEVICE = "device"
+
+SHORT = 0.05
+"""Length relative to the longest queue below which a queue matters less."""
+
+FEWEST_SHORT = 2
+"""Queues that are summed up in the legend; a single one is named."""
 
 FLAT = 20.0
 """Ratio of the scale to the longest queue of a panel from which the panel says how long it was."""
@@ -68,7 +75,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != DEVICE]
     panels = (*choice.facet, *(axis for axis in varying if axis not in choice.facet))
-    label = f"Queue ({table['unit'].iloc[0]})"
+    table, label = _with_kinds(table), labels.of_table(table)
     longest: dict[Axes, float] = {}
 
     def paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
@@ -82,6 +89,21 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     for axes, value in longest.items() if choice.y_scale != "log" else ():
         _note_flat(axes, value, str(table["unit"].iloc[0]))
     return figure
+
+
+def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with the kinds of its queues, if some matter less than others."""
+    tops = table.groupby(DEVICE, sort=False)["value"].max().sort_values(ascending=False, kind="stable")
+    long = tops[tops >= SHORT * tops.max()].index[: style.MOST_COLOURS]
+    rest = tops[~tops.index.isin(long)]
+    if len(rest) < FEWEST_SHORT:
+        return table
+    label = f"{kinds.REST}{len(rest)} shorter queues, up to {rest.max():.3g} {table['unit'].iloc[0]}"
+    of = {**dict.fromkeys(rest.index, label), **{device: device for device in long}}
+    # What is drawn first is below the rest.
+    order = {device: place for place, device in enumerate([*rest.index, *long])}
+    named = table.assign(**{kinds.COLUMN: table[DEVICE].map(of)})
+    return named.sort_values(DEVICE, key=lambda devices: devices.map(order), kind="stable", ignore_index=True)
 
 
 def _scale(axes: Axes, table: pd.DataFrame) -> None:

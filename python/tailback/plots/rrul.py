@@ -17,7 +17,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from tailback.plots import bins, labels, layout, many, style
-from tailback.plots.errors import NotDrawable
+from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results, RunFolder
 
@@ -36,15 +36,16 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     if len(firsts) > MAX_RUNS:
         hint = f"choose some with `--where AXIS=VALUE`; the axes are {', '.join(results.axes)}"
         raise NotDrawable(f"{len(firsts)} configurations are too many, at most {MAX_RUNS} fit\n  hint: {hint}")
-    lines = {panel: many.lines_of([(run, names(run)) for run in firsts], kind) for panel, (names, kind) in READ.items()}
+    most = style.MOST_COLOURS
+    lines = {
+        panel: many.lines_of([(run, names(run)) for run in firsts], kind, most) for panel, (names, kind) in READ.items()
+    }
     parts = []
     for place, run in enumerate(firsts):
         of_run = {panel: each[place] for panel, each in lines.items() if each is not None}
         parts += _panel_series(run, choice, of_run)
     if not parts:
-        raise NotDrawable(
-            f"`{results.path}` has neither TCP flows nor pings\n  hint: it needs `preset: rrul` or the like"
-        )
+        raise lacking(results.path, "flows or pings", "goodput")
     return pd.concat(parts, ignore_index=True)
 
 
@@ -144,15 +145,13 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
         for row, panel in enumerate(panels):
             highest = float(many.tops(table)[table["panel"] == panel].max())
             grid[row, 0].set_ylim(0, highest * 1.08 if highest > 0 else 1)
-            grid[row, 0].set_ylabel(f"{panel} ({UNITS[panel]})")
+            grid[row, 0].set_ylabel(labels.quantity(panel, UNITS[panel]))
         labels.entitle(figure, layout.title(values))
         handles = [
-            mpl.lines.Line2D([], [], color=colour, linestyle=styles[name], label=name)
+            mpl.lines.Line2D([], [], color=colour, linestyle=styles[name], label=labels.sentence(name) if name == MEAN else name)
             for name, colour in looks.items()
         ]  # fmt: skip
-        labels.legend(figure, [*handles, *((many.key(),) if many.summarised(table) else ())])
-        labels.grow(figure, labels.fit_titles(figure))
-        figure.align_ylabels()
+        labels.finish(figure, [*handles, *((many.key(),) if many.summarised(table) else ())])
     return figure
 
 

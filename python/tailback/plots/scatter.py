@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Ellipse
+from matplotlib.lines import Line2D
+from matplotlib.patches import Ellipse, Patch
 
 from tailback.analysis.metrics import Samples
-from tailback.plots import lines, quantity, style
+from tailback.plots import labels, layout, lines, quantity, style
+from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results
 
@@ -26,11 +29,16 @@ RADIUS = math.sqrt(5.991465)
 FEWEST = 3
 """Repetitions of an ellipse."""
 
+HOLDS = "Ellipse that holds 95 % of repetitions"
+"""What an ellipse is, for the legend."""
+
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per run: axes, repetition, panel, unit (both of the delay), x (delay), y (goodput, Mbit/s)."""
     (delay,) = quantity.chosen(results, choice, (quantity.PING, quantity.TCP_RTT))[:1]
     goodput = quantity.values(results, quantity.GOODPUT)
+    if goodput.empty:
+        raise lacking(results.path, "goodput", "goodput")
     places = [*results.axes, "repetition"]
     both = quantity.values(results, delay).merge(goodput[[*places, "value"]], on=places, suffixes=("", " goodput"))
     return both.rename(columns={"value": "x", "value goodput": "y"})
@@ -39,7 +47,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
 def paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     """The points of one configuration, their mean, their ellipse."""
     x, y = rows["x"].to_numpy(dtype=np.float64), rows["y"].to_numpy(dtype=np.float64)
-    points: dict[str, Any] = {"linestyle": "none", "markersize": 3, "alpha": 0.55, "markeredgewidth": 0}
+    points: dict[str, Any] = {"linestyle": "none", "markersize": 3, "alpha": 0.7, "markeredgewidth": 0, "zorder": 3}
     axes.plot(x, y, marker=look.marker, color=look.colour, **points)
     mean: dict[str, Any] = {"markersize": 6, "markerfacecolor": "white", "markeredgewidth": 1.3, "zorder": 4}
     axes.plot(x.mean(), y.mean(), marker=look.marker, markeredgecolor=look.colour, **mean)
@@ -58,11 +66,23 @@ def ellipse(x: Samples, y: Samples, look: Look) -> Ellipse:
     )  # fmt: skip
 
 
+def explained(table: pd.DataFrame) -> list[Artist]:
+    """The entries of a legend for a point, a mean and an ellipse, if there are some."""
+    points: dict[str, Any] = {"linestyle": "none", "marker": style.MARKERS[0], "color": style.GREY}
+    axes = list(layout.axes_of(table))
+    most = int(table.groupby(axes).size().max()) if axes else len(table)
+    mean = Line2D([], [], **points, markersize=6, markerfacecolor="white", markeredgewidth=1.3, label="Mean")
+    found: list[Artist] = [Line2D([], [], **points, markersize=3, label="Repetition"), mean] if most > 1 else []
+    if most >= FEWEST:
+        found.append(Patch(facecolor="#dddddd", edgecolor=style.GREY, linewidth=0.8, label=HOLDS))
+    return found
+
+
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
-    label = f"{table['panel'].iloc[0]} ({table['unit'].iloc[0]})"
     scale = partial(_scale, delays=table["x"].to_numpy(np.float64))
-    panels = lines.Panels(paint, scale, label, "Goodput (Mbit/s)", height="y", key="marker")
+    label, goodput = labels.of_table(table), labels.quantity(quantity.GOODPUT.title, quantity.GOODPUT.unit)
+    panels = lines.Panels(paint, scale, label, goodput, height="y", key="marker", explained=explained)
     return lines.draw(table, panels, choice)
 
 
@@ -72,7 +92,8 @@ def _scale(axes: Axes, table: pd.DataFrame, delays: Samples) -> None:
         style.logarithmic_x(axes, (float(delays.min()) / 1.7, float(delays.max()) * 1.7))
     else:
         axes.set_xlim(0, float(delays.max()) * 1.15)
-    axes.set_ylim(0, float(table["y"].max()) * 1.15)
+    highest = float(table["y"].max())
+    axes.set_ylim(0, highest * 1.15 if highest > 0 else 1)
 
 
 def on(axes: Axes, table: pd.DataFrame) -> None:

@@ -21,8 +21,8 @@ from tailback.analysis import t_interval
 from tailback.analysis.parts import group_of
 from tailback.analysis.wifi import DOWN, UP
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, layout, lines, many
-from tailback.plots.errors import NotDrawable
+from tailback.plots import bins, kinds, labels, layout, lines, many
+from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
 
@@ -40,10 +40,21 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
         parts = _over_all(sharing)
     else:
         parts = [_shares({**axes, WAY: way}, rows) for axes, (way, rows) in sharing]
+        parts = [kinds.with_column(parts, GROUP, _labels(results, parts))] if parts else []
     if not parts:
-        raise NotDrawable(f"`{results.path}` has no flows that share\n  hint: it needs two flows in one direction")
+        raise lacking(results.path, "flows that share", "sharing")
     table = pd.concat(parts, ignore_index=True)
     return table if table[WAY].nunique() > 1 else table.drop(columns=WAY)
+
+
+def _labels(results: Results, parts: Sequence[pd.DataFrame]) -> list[kinds.Kinds] | None:
+    """For each part, the kind of each flow or group, if there are more of them than colours."""
+    of_run = {tuple(axes.values()): runs[0] for axes, runs in results.configurations}
+    found = []
+    for part in parts:
+        run = of_run[tuple(str(part[axis].iloc[0]) for axis in results.axes)]
+        found.append(kinds.of_flows(run, part[GROUP].unique()))
+    return kinds.labelled(found, "flows")
 
 
 def _table(runs: list[RunFolder], choice: Choice) -> pd.DataFrame:
@@ -143,10 +154,11 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != GROUP]
     panels = (*choice.facet, *(axis for axis in varying if axis not in choice.facet))
     band = many.BAND if many.summarised(table) else lines.INTERVAL
-    shown = lines.Panels(_paint, _scale, "Time (s)", PANEL, band=band)
+    shown = lines.Panels(_paint, _scale, "Time (s)", labels.of_table(table), band=band)
     return lines.draw(table, shown, replace(choice, colour=GROUP, facet=panels))
 
 
 def _scale(axes: Axes, table: pd.DataFrame) -> None:
-    axes.set_ylim(0, float(many.tops(table).max()) * 1.08 if many.summarised(table) else 1)
+    # A line at an end of the scale is seen whole.
+    axes.set_ylim(*((0, float(many.tops(table).max()) * 1.08) if many.summarised(table) else (-0.02, 1.02)))
     axes.set_xlim(0, float(table["t"].max()))

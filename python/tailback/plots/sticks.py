@@ -1,7 +1,7 @@
 """Figures with one mark per configuration: candlesticks, boxes, bars. A mark is at the position of its axis value."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import matplotlib as mpl
@@ -33,7 +33,7 @@ class Painter:
 
 def median() -> Line2D:
     """The entry of a legend for the bar at the median."""
-    return Line2D([], [], color=style.BLACK, linewidth=1.1, label="median")
+    return Line2D([], [], color=style.BLACK, linewidth=1.1, label="Median")
 
 
 def outlined(label: str) -> Patch:
@@ -65,9 +65,8 @@ def draw(table: pd.DataFrame, painter: Painter, choice: Choice = AUTOMATIC) -> F
         for axis in grid[-1]:
             axis.set_xlabel(shown.x or "")
         labels.entitle(figure, layout.title(axes))
-        legend(figure, axes, shown, [*along.explained(), *painter.explained()])
-        labels.grow(figure, along.height + labels.fit_titles(figure))
-        figure.align_ylabels()
+        handles = [*keys(axes, shown), *along.explained(), *painter.explained()]
+        labels.finish(figure, handles, along.height)
     return figure
 
 
@@ -113,22 +112,24 @@ def _finish_row(row: Sequence[Axes], rows: pd.DataFrame, painter: Painter) -> No
             axes.set_ylim(0, max(float(values.max(initial=0.0)) * 1.08, 1e-9))
         else:
             style.scale(axes, values, float(values.max(initial=0.0)))
-    unit = str(rows["unit"].iloc[0])
-    row[0].set_ylabel(f"{rows['panel'].iloc[0]} ({unit})" if unit else str(rows["panel"].iloc[0]))
+    row[0].set_ylabel(labels.of_table(rows))
 
 
-def legend(figure: Figure, values: Axes_, shown: Roles, marks: Sequence[Artist] = ()) -> None:
-    """What colours, hatches and the parts of marks mean."""
+def keys(values: Axes_, shown: Roles) -> list[Artist]:
+    """What colours and hatches mean, for the legend."""
     handles: list[Artist] = []
     if shown.colour:
         handles += [
-            Patch(facecolor=colour, edgecolor=colour, label=style.label(shown.colour, value))
-            for value, colour in style.colours(values[shown.colour]).items()
+            _swatch(look, look.colour, style.label(shown.colour, str(value)))
+            for (value, _), look in layout.looks(values, replace(shown, hatch=None)).items()
         ]
     if shown.hatch:
         handles += [
-            Patch(facecolor="white" if hatch else style.GREY, edgecolor=style.GREY, hatch=hatch,
-                  label=style.label(shown.hatch, value))
-            for value, hatch in style.hatches(values[shown.hatch]).items()
-        ]  # fmt: skip
-    labels.legend(figure, [*handles, *marks])
+            _swatch(look, style.GREY, style.label(shown.hatch, str(value)))
+            for (_, value), look in layout.looks(values, replace(shown, colour=None)).items()
+        ]
+    return handles
+
+
+def _swatch(look: Look, colour: str, label: str) -> Patch:
+    return Patch(facecolor="white" if look.hatch else colour, edgecolor=colour, hatch=look.hatch, label=label)

@@ -4,15 +4,19 @@ Colours are those of Okabe and Ito (2008). A congestion control has the same col
 """
 
 import itertools
+import math
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.colors import to_hex
+from matplotlib.ticker import Locator, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
 
 PAGE_WIDTH = 7.16
 """Inches: two columns of an IEEE page."""
@@ -72,8 +76,15 @@ STYLE: Any = {
     "svg.hashsalt": "tailback",
 }
 
-FEW_DECADES, LESS_THAN_A_DECADE = 100, 8
-"""Ratios of the ends of a logarithmic axis below which its powers of ten are too few to read values from it."""
+MOST_COLOURS = len(PALETTE)
+"""The number of series up to which each has a colour of its own that is not a shade of another."""
+
+SEQUENCE, DARKEST, LIGHTEST = "viridis", 0.0, 0.88
+"""Colours of more quantities than the palette has colours: in their order, from dark to light. The lightest colours of
+the map are left out, because a thin line of them cannot be seen on white."""
+
+QUANTITY = re.compile(r"-?[0-9.]+(?:e-?[0-9]+)?[a-zA-Zµ%/]*")
+"""A value that has an order: `2`, `1.5`, `20ms`, `100mbit`."""
 
 DECADES = 20
 """Ratio of the largest to the smallest value from which an axis is logarithmic."""
@@ -81,26 +92,35 @@ DECADES = 20
 
 def colours(values: Sequence[str]) -> dict[str, str]:
     """A colour for each value. Congestion controls have fixed colours, which other values avoid
-    while there are others."""
+    while there are others. More quantities than the palette has colours are shades in their order; of other values,
+    those with the colour of an earlier one differ in the line, hatch or marker (`repeats`).
+    """
+    if len(values) > MOST_COLOURS and all(map(QUANTITY.fullmatch, values)):
+        return _sequence(values)
     taken = [CONTROLS[value] for value in values if value in CONTROLS]
     reserved = [colour for colour in CONTROLS.values() if colour not in taken]
     free = itertools.cycle([*(colour for colour in PALETTE if colour not in CONTROLS.values()), *reserved])
     return {value: CONTROLS.get(value) or next(free) for value in values}
 
 
-def lines(coloured: Mapping[str, str]) -> dict[str, Line]:
-    """A line style for each value with a colour: solid, and another one where an earlier value has the colour."""
+def _sequence(values: Sequence[str]) -> dict[str, str]:
+    places = np.linspace(DARKEST, LIGHTEST, len(values))
+    return {value: to_hex(colormaps[SEQUENCE](place)) for value, place in zip(values, places, strict=True)}
+
+
+def repeats(coloured: Mapping[str, str]) -> dict[str, int]:
+    """How many earlier values have the colour of each value."""
     seen: Counter[str] = Counter()
-    found: dict[str, Line] = {}
+    found: dict[str, int] = {}
     for value, colour in coloured.items():
-        found[value] = LINES[seen[colour] % len(LINES)]
+        found[value] = seen[colour]
         seen[colour] += 1
     return found
 
 
-def hatches(values: Sequence[str]) -> dict[str, str]:
-    """A hatch for each value, none for the first."""
-    return {value: HATCHES[place % len(HATCHES)] for place, value in enumerate(values)}
+def lines(coloured: Mapping[str, str]) -> dict[str, Line]:
+    """A line style for each value with a colour: solid, and another one where an earlier value has the colour."""
+    return {value: LINES[count % len(LINES)] for value, count in repeats(coloured).items()}
 
 
 def label(axis: str, value: str) -> str:
@@ -120,7 +140,6 @@ def scale(axes: Axes, values: Values, highest: float) -> None:
     lowest = float(np.percentile(positive, 1)) if len(positive) else 0.0
     if lowest > 0 and float(positive.max()) / lowest > DECADES:
         logarithmic_y(axes, (lowest / 1.6, highest * 1.6))
-        axes.grid(True, which="minor", axis="y", linewidth=0.25)
         return
     axes.set_ylim(0, highest * 1.08 if highest > 0 else 1)
 
@@ -129,23 +148,70 @@ def logarithmic_x(axes: Axes, limits: tuple[float, float]) -> None:
     """Sets a logarithmic x axis with few plain numbers, which fit a small panel."""
     axes.set_xscale("log")
     axes.set_xlim(*limits)
-    _number(axes.xaxis, limits)
+    readable(axes.xaxis)
 
 
 def logarithmic_y(axes: Axes, limits: tuple[float, float]) -> None:
     """Sets a logarithmic y axis with plain numbers."""
     axes.set_yscale("log")
     axes.set_ylim(*limits)
-    _number(axes.yaxis, limits)
+    readable(axes.yaxis)
 
 
-def _number(axis: Axis, limits: tuple[float, float]) -> None:
-    """Plain numbers along a logarithmic axis; between the powers of ten too, if there are at most two of these."""
-    ratio = limits[1] / limits[0]
-    if ratio < FEW_DECADES:
-        axis.set_major_locator(LogLocator(10, (1, 2, 5) if ratio > LESS_THAN_A_DECADE else range(1, 10)))
-    axis.set_major_formatter(_plain_number)
+def readable(axis: Axis) -> None:
+    """Plain numbers along a logarithmic axis, at least two (`Readable`)."""
+    axis.set_major_locator(Readable())
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(plain_number)
     axis.set_minor_formatter(NullFormatter())
+
+
+FEWEST_NUMBERS, MOST_NUMBERS = 2, 6
+"""Numbers along a logarithmic axis."""
+
+
+class Readable(Locator):
+    """The numbers of a logarithmic axis: as many as fit, at least two, from the coarsest kind that has enough.
+
+    The kinds are powers of ten (each, or every second, third, ...), 1, 2, 5 of each decade, all digits of each decade,
+    and numbers at equal distances.
+    """
+
+    def __call__(self) -> Sequence[float]:
+        """The numbers within the limits of the axis as they are."""
+        assert self.axis is not None
+        low, high = sorted(self.axis.get_view_interval())
+        return self.tick_values(float(low), float(high))
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        """The numbers from `vmin` to `vmax`."""
+        if not 0 < vmin < vmax:
+            return []
+        room = max(FEWEST_NUMBERS, min(MOST_NUMBERS, self.axis.get_tick_space() if self.axis is not None else 5))
+        fitting = [kind for kind in _kinds(vmin, vmax) if FEWEST_NUMBERS <= len(kind) <= room]
+        return max(fitting, key=len) if fitting else _evenly(vmin, vmax, room)
+
+
+
+def _kinds(low: float, high: float) -> Iterator[list[float]]:
+    """Possible numbers from `low` to `high`, coarse ones first."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    within = [power for power in powers if low <= 10.0**power <= high]
+    for stride in range(max(1, len(within) // 2), 0, -1):
+        yield [10.0**power for power in within if power % stride == 0]
+    for digits in ((1, 3), (1, 2, 5), range(1, 10)):
+        numbers = [digit * 10.0**power for power in powers for digit in digits]
+        yield [number for number in numbers if low <= number <= high]
+
+
+def _evenly(low: float, high: float, room: int) -> list[float]:
+    """At most `room` numbers at equal distances, at least two."""
+    found: list[float] = []
+    for count in range(room, 5 * room):
+        found = [float(at) for at in MaxNLocator(count).tick_values(low, high) if low <= at <= high]
+        if len(found) >= FEWEST_NUMBERS:
+            break
+    return found
 
 
 def rescale(axes: Axes, name: str, kind: str) -> None:
@@ -170,6 +236,16 @@ def spans_decades(values: Values) -> bool:
     return len(positive) > 0 and float(positive.max()) > DECADES * float(positive.min())
 
 
+def plain(axis: Axis) -> None:
+    """Plain numbers along a linear axis whose numbers are large: `2M` instead of a `2` and a factor far from it."""
+    if isinstance(axis.get_major_formatter(), ScalarFormatter) and axis.get_scale() == "linear":
+        if max(map(abs, axis.get_view_interval())) >= LONGEST:
+            axis.set_major_formatter(plain_number)
+        else:
+            axis.get_major_formatter().set_useOffset(False)
+            axis.get_major_formatter().set_scientific(False)
+
+
 def short_number(value: float, _place: float) -> str:
     """`100`, `1k`, `10k`, `1M`: for quantities that span many decades, as sizes in bytes do."""
     return _with_suffix(value) if abs(value) >= SUFFIXES[-1][0] else f"{value:g}"
@@ -180,7 +256,7 @@ LONGEST = 1e5
 """Numbers from here on have a suffix: `100k`."""
 
 
-def _plain_number(value: float, _place: float) -> str:
+def plain_number(value: float, _place: float) -> str:
     """`0.5`, `100`, `20000`, `1M`."""
     if abs(value) < LONGEST:
         return f"{value:g}"

@@ -2,8 +2,8 @@
 
 Columns are configurations, with common linear scales; `--y-scale log` makes them logarithmic. The time outside of the
 measurement window is grey. The figure shows one repetition of each, because time series of different runs have no
-meaningful average. It has the form of figures 6 and 7 of `access21`. Of many flows or pings, it
-has their median and a band (`plots.many`).
+meaningful average. It has the form of figures 6 and 7 of `access21`. Of more flows than colours, the colour is what a
+flow has in common with others (`plots.kinds`). Of many flows or pings, it has their median and a band (`plots.many`).
 """
 
 import itertools
@@ -17,12 +17,13 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from msgspec import Struct
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, labels, many, style
-from tailback.plots.errors import NotDrawable
+from tailback.plots import bins, kinds, labels, many, style
+from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
@@ -32,9 +33,6 @@ MAX_RUNS = 8
 
 OVERSHOOT = 2.0
 """How far above what is measured an axis goes for the start; a spike of slow start would flatten all the rest."""
-
-MAX_FLOWS = len(style.PALETTE)
-"""Maximum number of flows with distinct colours."""
 
 OUTSIDE = "#f0f0f0"
 """The colour of the time outside of the measurement window."""
@@ -71,10 +69,11 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
             f"  hint: choose some with `--where AXIS=VALUE`; the axes are {axes}"
         )
     flows = many.lines_of([(run, _flows(run)) for run in runs])
-    pings = many.lines_of([(run, _pings(run)) for run in runs], "pings")
+    pings = many.lines_of([(run, _pings(run)) for run in runs], "pings", style.MOST_COLOURS)
     none = [None] * len(runs)
     read = [Read(run, choice, *lines) for run, *lines in zip(runs, flows or none, pings or none, strict=True)]
-    table = pd.concat(map(_of_run, read), ignore_index=True)
+    of_flows = None if flows else kinds.labelled([kinds.of_flows(run, _flows(run)) for run in runs], "flows")
+    table = kinds.with_column([_of_run(each) for each in read], "series", of_flows)
     if choice.metric is None:
         return table
     panel = one_of(choice.metric, METRICS, "time series")
@@ -116,7 +115,7 @@ def _of_run(read: Read) -> pd.DataFrame:
     run = read.run
     parts = [*_rtt(read), *_cwnd(read), *_goodput(read)]
     if not parts:
-        raise NotDrawable(f"`{run.path}` has nothing to draw over time\n  hint: it needs a TCP flow or a ping")
+        raise lacking(run.path, "flow or ping to draw over time", "tcp")
     table = pd.concat(parts, ignore_index=True)
     start, end = (edge / NANOSECONDS for edge in run.window_ns)
     table[WINDOW] = (table["t"] >= start) & (table["t"] < end)
@@ -211,7 +210,7 @@ def _series(panel: str, names: Any, t: Any, values: Any) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
-    axes = [str(column) for column in table if column not in (*COLUMNS, *many.BESIDE, "repetition")]
+    axes = [str(column) for column in table if column not in (*COLUMNS, *many.BESIDE, kinds.COLUMN, "repetition")]
     varying = [axis for axis in axes if table[axis].nunique() > 1]
     runs = [(", ".join(_values(part, varying)), part) for _, part in table.groupby([*axes, "repetition"], sort=False)]
     panels = [panel for panel in UNITS if (table["panel"] == panel).any()]
@@ -231,9 +230,7 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
             _finish_row(grid[row], table[table["panel"] == panel])
         bands = [many.key()] if many.summarised(table) else []
         shaded = (table[EDGES[0]] > 0).any() or (table[EDGES[1]] < last).any()
-        _legend(figure, looks, bands, [_outside()] if shaded else [])
-        labels.grow(figure, labels.fit_titles(figure))
-        figure.align_ylabels()
+        labels.finish(figure, [*_handles(table, looks), *bands, *([_outside()] if shaded else [])])
     return figure
 
 
@@ -252,10 +249,10 @@ def _looks(table: pd.DataFrame) -> dict[str, Look]:
     """The style of each series: flows as lines, pings as dots, the total as a black line."""
     flows = [name for name in sorted(table["series"].unique(), key=_natural) if _is_flow(name)]
     looks: dict[str, Look] = {}
-    alike = len(flows) > MAX_FLOWS and not many.summarised(table)
-    for place, flow in enumerate(flows):
-        colour = style.PALETTE[0 if alike else place % len(style.PALETTE)]
-        looks[flow] = {"color": colour, "linewidth": 0.4 if alike else 0.8}
+    kind_of, colours = _kinds(table), kinds.colours(table) if kinds.COLUMN in table else {}
+    for flow, own in zip(flows, itertools.cycle(style.PALETTE)):
+        kind = kind_of.get(flow)
+        looks[flow] = {"color": colours[kind] if kind else own, "linewidth": 0.5 if kind else 0.8}
     others = [name for name in table["series"].unique() if not _is_flow(name)]
     for line, name in zip(itertools.cycle(style.LINES), (name for name in others if _is(TOTAL, name)), strict=False):
         looks[name] = {"color": style.BLACK, "linewidth": 1.1, "linestyle": line}
@@ -265,6 +262,14 @@ def _looks(table: pd.DataFrame) -> dict[str, Look]:
     for colour, name in zip(itertools.cycle(colours), pings, strict=False):
         looks[name] = {**dots, "color": colour}
     return looks
+
+
+def _kinds(table: pd.DataFrame) -> kinds.Kinds:
+    """The kind of each flow, if there are more than colours."""
+    if kinds.COLUMN not in table:
+        return {}
+    pairs = table[["series", kinds.COLUMN]].dropna().drop_duplicates("series")
+    return {str(flow): str(kind) for flow, kind in pairs.itertuples(index=False)}
 
 
 def _is(kind: str, name: str) -> bool:
@@ -311,23 +316,21 @@ def _finish_row(row: Sequence[Axes], rows: pd.DataFrame) -> None:
     if rows[WINDOW].any():
         highest = min(highest, OVERSHOOT * float(tops[rows[WINDOW]].max()))
     row[0].set_ylim(0, highest * 1.08 if highest > 0 else 1)
-    row[0].set_ylabel(f"{rows['panel'].iloc[0]} ({rows['unit'].iloc[0]})")
+    row[0].set_ylabel(labels.of_table(rows))
 
 
 def _outside() -> Patch:
     """The entry of the legend for the time outside of the measurement window."""
-    return Patch(facecolor=OUTSIDE, edgecolor=style.GREY, linewidth=0.4, label="not measured")
+    return Patch(facecolor=OUTSIDE, edgecolor=style.GREY, linewidth=0.4, label="Not measured")
 
 
-def _legend(figure: Figure, looks: Mapping[str, Look], bands: Sequence[Artist], shades: Sequence[Artist]) -> None:
-    flows = [name for name in looks if _is_flow(name)]
-    shown = dict(looks)
-    alike = len(flows) > MAX_FLOWS and not bands
-    if alike:
-        shown = {name: look for name, look in looks.items() if name not in flows[1:]}
-    names = [f"{len(flows)} flows" if alike and name == flows[0] else name for name in shown]
-    handles = [
-        mpl.lines.Line2D([], [], **{**look, "markersize": 4}, label=label)
-        for look, label in zip(shown.values(), names, strict=True)
-    ]
-    labels.legend(figure, [*handles, *bands, *shades])
+def _handles(table: pd.DataFrame, looks: Mapping[str, Look]) -> list[Artist]:
+    """The entries of the legend for lines and pings; one for all flows of a kind."""
+    kind_of, seen = _kinds(table), set()
+    handles: list[Artist] = []
+    for name, look in looks.items():
+        label = kind_of.get(name, name if _is_flow(name) else labels.sentence(name))
+        if label not in seen:
+            seen.add(label)
+            handles.append(Line2D([], [], **{**look, "markersize": 4, "linewidth": 1.1}, label=label))
+    return handles

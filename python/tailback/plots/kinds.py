@@ -1,0 +1,100 @@
+"""What flows, pings or stations have in common, for figures that have more of them than colours.
+
+Eight colours are told apart; a ninth line in the colour of the first would look like it. So in figures with more lines,
+the colour is what a line has in common with others: the `group` of its entry of `traffic`, else the entry, and above
+Wi-Fi how its station differs from the others: `download, MCS 9`. The legend says how many lines a colour stands for.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import pandas as pd
+
+from tailback.analysis.parts import group_of
+from tailback.plots import style
+from tailback.resolved import Scenario
+from tailback.resolved.wifi import Station
+from tailback.results import RunFolder
+
+COLUMN = "kind"
+"""The column of a table with the kind of each line, where lines are coloured by kind."""
+
+Kinds = Mapping[str, str]
+"""The kind of each line."""
+
+REST = "And "
+"""How the label of a kind begins that sums up what matters less; it is grey."""
+
+TRAITS: Sequence[Callable[[Station], str]] = (
+    lambda station: "" if station.snr_cdb is None else f"SNR {station.snr_cdb / 100:g} dB",
+    lambda station: station.mode.format,
+    lambda station: f"{station.mode.width} MHz",
+    lambda station: f"{station.mode.streams} streams",
+    lambda station: "" if station.rate != "fixed" else f"MCS {station.mode.mcs}",
+    lambda station: station.driver.name,
+)
+"""What may distinguish stations, in words."""
+
+
+def of_stations(scenario: Scenario) -> dict[str, str]:
+    """For each station, what not all have in common: `MCS 9`; empty if all are alike."""
+    stations = [station for cell in scenario.cells for station in cell.stations]
+    telling = [trait for trait in TRAITS if len({trait(station) for station in stations}) > 1]
+    names = scenario.host_names
+    return {
+        names[station.host]: ", ".join(filter(None, (trait(station) for trait in telling))) for station in stations
+    }
+
+
+def of_flows(run: RunFolder, flows: Collection[str]) -> dict[str, str]:
+    """The kind of each flow or ping: its group, and what distinguishes its station."""
+    stations = of_stations(run.scenario)
+    ends = {
+        entry.name: [run.scenario.host_names[end] for end in (entry.source, entry.target)]
+        for entry in run.scenario.flows
+    }
+    found = {}
+    for flow in flows:
+        hosts = ends.get(flow) or ends.get(flow.rpartition(".")[0]) or []
+        traits = dict.fromkeys(filter(None, (stations.get(host, "") for host in hosts)))
+        found[flow] = ", ".join([group_of(flow, run.manifest["measure"]), *traits])
+    return found
+
+
+def labelled(kinds: Sequence[Kinds], noun: str) -> list[Kinds] | None:
+    """For each run the label of the kind of each line, `download, MCS 9 (10 flows)`; None if each line of every run has
+    a colour of its own. With more kinds than colours, all lines are of one.
+    """
+    lines = {name for each in kinds for name in each}
+    if len(lines) <= style.MOST_COLOURS:
+        return None
+    if len({kind for each in kinds for kind in each.values()}) > style.MOST_COLOURS:
+        kinds = [dict.fromkeys(each, "") for each in kinds]
+    sizes: dict[str, list[int]] = {}
+    for each in kinds:
+        for kind in dict.fromkeys(each.values()):
+            sizes.setdefault(kind, []).append(sum(other == kind for other in each.values()))
+    names = {kind: _label(kind, counts, noun) for kind, counts in sizes.items()}
+    alone = {kind for kind, counts in sizes.items() if max(counts) == 1}
+    return [{name: name if kind in alone else names[kind] for name, kind in each.items()} for each in kinds]
+
+
+def _label(kind: str, sizes: Sequence[int], noun: str) -> str:
+    low, high = min(sizes), max(sizes)
+    count = f"{low if low == high else f'{low} to {high}'} {noun}"
+    return f"{kind} ({count})" if kind else count
+
+
+def colours(table: pd.DataFrame) -> dict[str, str]:
+    """The colour of each kind of a table, in their order; grey for the rest, which is last."""
+    names = [str(kind) for kind in table[COLUMN].dropna().unique()]
+    rest = [name for name in names if name.startswith(REST)]
+    return style.colours([name for name in names if name not in rest]) | dict.fromkeys(rest, style.GREY)
+
+
+def with_column(parts: Sequence[pd.DataFrame], name: str, labels: Sequence[Kinds] | None) -> pd.DataFrame:
+    """One table of the parts of runs, with the kinds of the lines in the column `name`, if there are more lines than
+    colours."""
+    if labels is None:
+        return pd.concat(parts, ignore_index=True)
+    named = [part.assign(**{COLUMN: part[name].map(label)}) for part, label in zip(parts, labels, strict=True)]
+    return pd.concat(named, ignore_index=True)
