@@ -3,8 +3,8 @@
 `parso` splits the file into statements; it continues after statements that it cannot parse (`print x`). Each statement
 is then parsed by Python's `ast` and interpreted: literals, variables, `range`, `str`, `int`, `float`, `len`, `list`,
 `tuple`, `map` of those, `join`, `+`, `*`, `%`, lists made by `for`, `NAME[...] = ...` and `+=`. `execfile` of a
-name is interpreted likewise, if the caller gives the text of that file. Everything else is reported with its line. Nothing
-is executed or imported; time and memory are limited ([arithmetic.py](../../limits/arithmetic.py)).
+name is interpreted likewise, if the caller gives the text of that file. Everything else is reported with its line.
+Nothing is executed or imported; time and memory are limited ([arithmetic.py](../../limits/arithmetic.py)).
 """
 
 from __future__ import annotations
