@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tailback.analysis import acks
+from tailback.analysis.conversations import ICMP, TCP, UDP, Conversations, Ints, conversations, extended
 from tailback.analysis.table import frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TCP, UDP, ICMP = 6, 17, 1
+__all__ = ["ICMP", "TCP", "UDP", "goodput", "one_way_delay", "passive_rtt", "pings", "retransmissions", "unwrapped"]
 
-ACK = 0x10
 ECHO_REQUEST, ECHO_REPLY = 8, 0
 
 SAME = (
@@ -33,31 +34,45 @@ MEGA = 1e6
 
 def goodput(table: "pd.DataFrame", start_ns: int) -> "pd.DataFrame":
     """Bytes that receivers acknowledged for the first time: `t` (s since `start_ns`), `flow` (of the data), `bytes`.
-    For UDP: bytes in the capture. SYN and FIN do not count.
+    For UDP, and for TCP whose ACKs the capture does not have: bytes that passed. SYN and FIN do not count.
     """
-    parts = [_acknowledged(rows, start_ns) for _, rows in _directions(table, TCP)]
-    parts += [_seen(rows, start_ns) for _, rows in _directions(table, UDP)]
-    return _joined(parts, ["t", "flow", "bytes"]).sort_values("t", kind="stable").reset_index(drop=True)
+    packets = conversations(table)
+    acked, passed = acks.acknowledged(packets), acks.seen(packets)
+    alone = ~packets.tcp | (packets.back < 0)
+    kept = alone[passed.directions]
+    rows = np.concatenate([acked.rows, passed.rows[kept]])
+    flows = [*_names(packets, acked.directions), *_names(packets, passed.directions[kept])]
+    values = np.concatenate([acked.values, passed.values[kept]])
+    found = frame({"t": (packets.t_ns[rows] - start_ns) / 1e9, "flow": flows, "bytes": values})
+    return found.sort_values("t", kind="stable").reset_index(drop=True)
+
+
+def _names(packets: Conversations, directions: Ints) -> list[str]:
+    """The names of directions; a negative one is the opposite of one that the capture has."""
+    names = np.array([*packets.names, *(_turned_name(name) for name in reversed(packets.names))], dtype=object)
+    return list(names[directions])
+
+
+def _turned_name(name: str) -> str:
+    source, _, target = name.partition(" > ")
+    target, _, number = target.partition(" ")
+    return f"{target} > {source} {number}".strip()
 
 
 def retransmissions(table: "pd.DataFrame") -> dict[str, int]:
     """Data segments of each flow that begin below the highest sequence number seen so far. In a capture at the sender
     these are retransmissions; elsewhere they include reordered segments. A flow without data is absent.
     """
-    found = {}
-    for flow, rows in _directions(table, TCP):
-        data = rows[rows["payload"] > 0]
-        if len(data):
-            seq = unwrapped(data["seq"])
-            ends = seq + data["payload"].to_numpy()
-            before = np.maximum.accumulate(np.concatenate([seq[:1], ends]))[:-1]
-            found[str(flow)] = int((seq < before).sum())
-    return found
+    packets = conversations(table)
+    again = acks.sent_again(packets)
+    counts = np.bincount(again.directions, weights=again.values, minlength=len(packets)).astype(np.int64)
+    data = np.bincount(packets.code, weights=packets.is_tcp * packets.columns["payload"], minlength=len(packets))
+    return {packets.names[each]: int(counts[each]) for each in np.flatnonzero(data > 0)}
 
 
 def pings(table: "pd.DataFrame", start_ns: int) -> "pd.DataFrame":
     """Echo requests and their replies: `t` (s, of the request), `ping` (name), `seq`, `rtt_ms` (null if lost)."""
-    echoes = table[table["protocol"] == ICMP]
+    echoes = table[table["protocol"] == ICMP].astype({"source": str, "target": str})
     asked = echoes[echoes["flags"] == ECHO_REQUEST].drop_duplicates(["source", "target", "sport", "seq"])
     answered = echoes[echoes["flags"] == ECHO_REPLY].drop_duplicates(["source", "target", "sport", "seq"])
     both = asked.merge(
@@ -66,7 +81,7 @@ def pings(table: "pd.DataFrame", start_ns: int) -> "pd.DataFrame":
     )  # fmt: skip
     name = "ping " + both["source"] + " > " + both["target"] + " " + both["sport"].astype(str)
     return frame(
-        {"t": (both["t_ns"] - start_ns) / 1e9, "ping": name, "seq": both["seq"],
+        {"t": (both["t_ns"] - start_ns) / 1e9, "ping": name, "seq": both["seq"].astype("int64"),
          "rtt_ms": (both["t_ns_back"] - both["t_ns"]) / MEGA}
     )  # fmt: skip
 
@@ -101,7 +116,10 @@ def passive_rtt(here: "pd.DataFrame", there: "pd.DataFrame") -> "pd.DataFrame":
 
 def flow_names(table: "pd.DataFrame") -> "pd.Series":
     """The flow of each packet, such as `10.0.0.1:1024 > 10.0.0.3:5201`."""
-    ends = [table[host] + ":" + table[port].astype(str) for host, port in (("source", "sport"), ("target", "dport"))]
+    ends = [
+        table[host].astype(str) + ":" + table[port].astype(str)
+        for host, port in (("source", "sport"), ("target", "dport"))
+    ]
     return ends[0] + " > " + ends[1]
 
 
@@ -110,8 +128,8 @@ def unwrapped(numbers: Iterable[int]) -> "np.ndarray[tuple[int], np.dtype[np.int
     values = np.fromiter(numbers, dtype=np.int64)
     if not len(values):
         return values
-    steps = (np.diff(values, prepend=values[0]) + 2**31) % 2**32 - 2**31
-    return np.asarray(values[0] + np.cumsum(steps), dtype=np.int64)
+    one = np.zeros(len(values), dtype=np.int64)
+    return np.asarray(values[0] + extended(values, one, np.arange(len(values))), dtype=np.int64)
 
 
 def _joined(parts: "Sequence[pd.DataFrame]", columns: list[str]) -> "pd.DataFrame":
@@ -137,7 +155,8 @@ def _pairs(out: "pd.DataFrame", back: "pd.DataFrame") -> "pd.DataFrame":
 def _matched(here: "pd.DataFrame", there: "pd.DataFrame") -> "pd.DataFrame":
     """The packets that are in both files, with `t_ns` (here) and `t_ns_there`."""
     keys = list(SAME)
-    sides = [side.assign(copy=side.groupby(keys, sort=False).cumcount()) for side in (here, there)]
+    plain = [side.astype({"source": str, "target": str}) for side in (here, there)]
+    sides = [side.assign(copy=side.groupby(keys, sort=False).cumcount()) for side in plain]
     return sides[0].merge(sides[1], on=[*keys, "copy"], suffixes=("", "_there"))
 
 
@@ -145,24 +164,3 @@ def _turned(table: "pd.DataFrame") -> "pd.DataFrame":
     """The packets with source and destination swapped."""
     turns = {"source": "target", "target": "source", "sport": "dport", "dport": "sport"}
     return table.rename(columns=turns)
-
-
-def _directions(table: "pd.DataFrame", protocol: int) -> "list[tuple[str, pd.DataFrame]]":
-    rows = table[table["protocol"] == protocol]
-    return [(str(flow), part) for flow, part in rows.groupby(flow_names(rows), sort=False)] if len(rows) else []
-
-
-def _acknowledged(acks: "pd.DataFrame", start_ns: int) -> "pd.DataFrame":
-    """The bytes of the other direction that `acks` acknowledge for the first time."""
-    acks = acks[(acks["flags"] & ACK) > 0]
-    # The first number also acknowledges the SYN and all data before the capture, so it only serves as the base.
-    numbers = np.maximum.accumulate(unwrapped(acks["ack"])) if len(acks) else np.zeros(0, dtype=np.int64)
-    grown = np.diff(numbers, prepend=numbers[:1])
-    flow = flow_names(_turned(acks.iloc[:1])).iloc[0] if len(acks) else ""
-    part = frame({"t": (acks["t_ns"] - start_ns) / 1e9, "flow": flow, "bytes": grown})
-    # A single byte is a FIN, or a keep-alive.
-    return part[part["bytes"] > 1]
-
-
-def _seen(rows: "pd.DataFrame", start_ns: int) -> "pd.DataFrame":
-    return frame({"t": (rows["t_ns"] - start_ns) / 1e9, "flow": flow_names(rows), "bytes": rows["payload"]})

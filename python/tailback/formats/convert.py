@@ -1,11 +1,12 @@
 """Converts whole results folders to files of other programs, and files of other programs to results folders."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from tailback.formats import flent, pcap, summaries, teacup
 from tailback.formats.errors import NotReadable
-from tailback.limits import FileRefused, read_bounded
+from tailback.limits import FileRefused, read_bounded, read_regular
 from tailback.results import Results
 from tailback.results.durable import make_folder, write_file
 
@@ -24,9 +25,9 @@ def import_files(kind: str, files: Sequence[Path], folder: Path, axes: Mapping[s
     return IMPORTS[kind](files, folder, axes)
 
 
-def import_teacup(file: Path, folder: Path) -> tuple[list[Path], list[str]]:
+def import_teacup(file: Path, folder: Path, *, delay_first: bool = False) -> tuple[list[Path], list[str]]:
     """Converts a TEACUP configuration to an experiment file and a testbed file; returns their paths, and what was not
-    imported.
+    imported as it stands.
     """
     try:
         text = read_bounded(file, LARGEST_CONFIGURATION).decode("utf-8", "replace")
@@ -35,10 +36,25 @@ def import_teacup(file: Path, folder: Path) -> tuple[list[Path], list[str]]:
     except FileRefused as refused:
         raise NotReadable(f"`{file}`: {refused}\n  hint: a configuration of TEACUP is a small file") from None
     try:
-        found = teacup.convert(text)
+        order = teacup.Order.DELAY_FIRST if delay_first else teacup.Order.RATE_FIRST
+        found = teacup.convert(text, partial(_beside, file.parent), order)
     except NotReadable as reason:
         raise NotReadable(f"`{file}`: {reason}") from None
-    return teacup.write(found, folder, file.name), [f"{file}:{note.line}: {note.what}" for note in found.notes]
+    places = {note: file.parent / note.file if note.file else file for note in found.notes}
+    told = [f"{note.effect}: {place}:{note.line}: {note.what}" for note, place in places.items()]
+    return teacup.write(found, folder, file.name), told
+
+
+def _beside(folder: Path, name: str) -> str:
+    """The text of a file that a configuration includes, which must be in its folder."""
+    if Path(name).name != name:
+        raise teacup.NotEvaluated(f"`{name[:60]}` is not in the folder of the configuration")
+    try:
+        return read_regular(folder / name, LARGEST_CONFIGURATION).decode("utf-8", "replace")
+    except OSError as error:
+        raise teacup.NotEvaluated(f"`{name[:60]}` is not beside it: {error.strerror}") from None
+    except (FileRefused, ValueError) as refused:
+        raise teacup.NotEvaluated(f"`{name[:60]}`: {refused}") from None
 
 
 LARGEST_CONFIGURATION = 100_000

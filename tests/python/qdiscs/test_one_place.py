@@ -82,7 +82,8 @@ NAMED: dict[str, str] = {
     "backends/ssh/suitable.py": "likewise, and an htb on which filters are tried",
     "scenario/lint.py": "what is a mistake with netem alone",
     "analysis/conditions.py": "what netem emulates",
-    "formats/teacup/importing.py": "what TEACUP's words are in ours",
+    "formats/teacup/queues.py": "what TEACUP's words are in ours",
+    "formats/teacup/systems.py": "which generation of a discipline TEACUP's routers had",
     "scenario/schema/keys.py": "examples",
 }
 #: The claims of papers are about disciplines.

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from tailback.formats.errors import NotReadable
 from tailback.limits import Damaged, FileRefused, Stream, open_unpacked
@@ -33,8 +34,7 @@ PCAP = {
 """Byte order, and nanoseconds of a unit of the fraction."""
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """One frame as it was captured."""
 
     t_ns: int
@@ -42,6 +42,8 @@ class Frame:
     data: bytes
     length: int
     """On the wire; `data` may be cut."""
+    interface: int = 0
+    """The interface of a pcapng section on which it was captured, counted over all sections."""
 
 
 @dataclass
@@ -51,6 +53,8 @@ class _Section:
     order: str = "<"
     interfaces: list[tuple[int, int, int, int]] = field(default_factory=list)
     """Link type, snap length, time units per second, time offset in seconds."""
+    before: int = 0
+    """The interfaces of earlier sections."""
 
 
 class _Broken(Exception):
@@ -130,7 +134,7 @@ def _pcapng(stream: Stream) -> Iterator[Frame]:
         kind, body = _block(head, stream, section)
         if kind == INTERFACE:
             section.interfaces.append(_interface(body, section.order))
-            if len(section.interfaces) > MAX_INTERFACES:
+            if section.before + len(section.interfaces) > MAX_INTERFACES:
                 raise _Broken(f"it describes more than {MAX_INTERFACES} interfaces")
         elif kind == ENHANCED_PACKET:
             yield _enhanced(body, section)
@@ -148,6 +152,7 @@ def _block(head: bytes, stream: Stream, section: _Section) -> tuple[int, bytes]:
     (kind,) = struct.unpack_from(f"{section.order}I", head)
     if head[:4] == struct.pack("<I", SECTION_HEADER):
         section.order = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}.get(head[8:], "")
+        section.before += len(section.interfaces)
         section.interfaces.clear()
         kind = SECTION_HEADER
         if not section.order:
@@ -200,4 +205,4 @@ def _enhanced(body: bytes, section: _Section) -> Frame:
         raise _Broken("it ends within a packet")
     link_type, _, units, offset = section.interfaces[interface]
     t_ns = ((high << 32) | low) * 10**9 // units + offset * 10**9
-    return Frame(t_ns, link_type, body[20 : 20 + captured], length)
+    return Frame(t_ns, link_type, body[20 : 20 + captured], length, section.before + interface)

@@ -2,20 +2,25 @@
 
 `parso` splits the file into statements; it continues after statements that it cannot parse (`print x`). Each statement
 is then parsed by Python's `ast` and interpreted: literals, variables, `range`, `str`, `int`, `float`, `len`, `list`,
-`tuple`, `map` of those, `join`, `+`, `*` and `%`. Everything else is reported with its line. Nothing is executed,
-imported or opened; time and memory are limited ([arithmetic.py](../../limits/arithmetic.py)).
+`tuple`, `map` of those, `join`, `+`, `*`, `%`, lists made by `for`, `NAME[...] = ...` and `+=`. `execfile` of a
+name is interpreted likewise, if the caller gives the text of that file. Everything else is reported with its line.
+Nothing is executed or imported; time and memory are limited ([arithmetic.py](../../limits/arithmetic.py)).
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import warnings
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from parso.grammar import load_grammar
 
+from tailback.formats.teacup.notes import Effect, Note
 from tailback.limits import Allowance, OperationRefused
 from tailback.limits.arithmetic import Value
 
@@ -27,15 +32,15 @@ class NotEvaluated(Exception):
     """The expression cannot be evaluated; the message names the part."""
 
 
-@dataclass(frozen=True)
-class Note:
-    """A part of the file that was not imported."""
+Beside = Callable[[str], str]
+"""The text of a file beside the configuration, by its name; raises `NotEvaluated` if it is not read."""
 
-    line: int
-    what: str
+MOST_PARTS = 20
+"""Files that a configuration may include."""
 
-    def __str__(self) -> str:
-        return f"line {self.line}: {self.what}"
+
+def _nothing_beside(name: str) -> str:
+    raise NotEvaluated(f"`{name[:60]}` is not beside it")
 
 
 @dataclass
@@ -48,25 +53,80 @@ class Module:
     notes: list[Note] = field(default_factory=list)
     allowance: Allowance = field(default_factory=Allowance)
     """The remaining work for evaluating its values."""
+    lost: dict[str, str] = field(default_factory=dict)
+    """Why a name has no value."""
+    beside: Beside = _nothing_beside
+    file: str = ""
+    """The included file that is being read; empty for the configuration itself."""
+    files: dict[str, str] = field(default_factory=dict)
+    """The included file in which a name was set."""
+    parts: int = 0
+
+    def note(self, line: int, what: str, effect: Effect = Effect.LOST) -> None:
+        """Adds a note about a line of the file that is being read."""
+        self.notes.append(Note(line, what, effect, self.file))
+
+    def place(self, name: str) -> tuple[int, str]:
+        """Line and included file in which a name was set."""
+        return self.lines.get(name, 1), self.files.get(name, "")
+
+    def set(self, name: str, line: int) -> None:
+        """Notes where a name is set."""
+        self.lines[name], self.files[name] = line, self.file
+
+    def lose(self, name: str, line: int, reason: str) -> None:
+        """A name has no value from here on."""
+        self.values.pop(name, None)
+        self.set(name, line)
+        place = f"{self.file}, line {line}" if self.file else f"line {line}"
+        self.lost[name] = f"{place}: {reason}"
+        self.note(line, f"`{name}` is not known: {reason}")
 
     def value_of(self, tree: ast.expr, names: Mapping[str, Value]) -> Value:
         """The value of an expression."""
         try:
-            return _Evaluator(names, self.allowance).value(tree)
+            return _Evaluator(names, self.allowance, self.lost).value(tree)
         except RecursionError as error:
             raise NotEvaluated("an expression is nested too deeply") from error
 
 
-def read(text: str) -> Module:
+def read(text: str, beside: Beside = _nothing_beside) -> Module:
     """Evaluates all assignments of a file, in order."""
-    module = Module()
+    module = Module(beside=beside)
+    _file(text, module)
+    return module
+
+
+def _file(text: str, module: Module) -> None:
     try:
         tree: Any = load_grammar().parse(f"{text}\n")
-        for child in tree.children:
-            _statement(child, module)
+        for broken, children in groupby(tree.children, lambda node: node.type in ("error_node", "error_leaf")):
+            found = list(children)
+            if broken:
+                _broken("".join(child.get_code() for child in found), found, module)
+            else:
+                for child in found:
+                    _statement(child, module)
     except RecursionError:
-        module.notes.append(Note(1, "is nested too deeply; the rest was left out"))
-    return module
+        module.note(1, "is nested too deeply; the rest was left out")
+
+
+def _broken(code: str, nodes: list[Any], module: Module) -> None:
+    """What is not Python: a statement of Python 2, or an error."""
+    plain = "\n".join(line.split("#")[0].rstrip() for line in code.splitlines()).strip()
+    if plain in ("", "print"):
+        return
+    line = nodes[0].start_pos[0]
+    quote = next((node for node in nodes if node.type == "error_leaf" and node.value[:1] in "\"'"), None)
+    if quote is None:
+        module.note(line, f"`{_first_line(plain)}` is not read")
+        return
+    reason = f"the text that begins in line {quote.start_pos[0]} has no closing quote in that line"
+    assigned = re.match(r"([A-Za-z_]\w*)\s*=", plain)
+    if assigned is not None:
+        module.lose(assigned[1], line, f"{reason}, so Python refuses it, too")
+    else:
+        module.note(line, f"`{_first_line(plain)}` is not read: {reason}")
 
 
 def expression(text: str, names: Mapping[str, Value]) -> Value:
@@ -106,11 +166,8 @@ def _statement(node: Any, module: Module) -> None:
     code = node.get_code(include_prefix=False)
     if node.type == "simple_stmt":
         _simple(code, line, module)
-    elif node.type in ("error_node", "error_leaf"):
-        if code.strip() not in ("", "print"):
-            module.notes.append(Note(line, f"`{_first_line(code)}` is not read"))
     else:
-        module.notes.append(Note(line, f"`{_first_line(code)}` is not evaluated"))
+        module.note(line, f"`{_first_line(code)}` is not evaluated")
 
 
 def _simple(code: str, line: int, module: Module) -> None:
@@ -119,13 +176,36 @@ def _simple(code: str, line: int, module: Module) -> None:
             warnings.simplefilter("ignore")
             statements = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        module.notes.append(Note(line, f"`{_first_line(code)}` is not read"))
+        module.note(line, f"`{_first_line(code)}` is not read")
         return
     for statement in statements:
-        if isinstance(statement, ast.Assign):
-            _assign(statement, line, module)
-        elif not _is_nothing(statement):
-            module.notes.append(Note(line, f"`{_first_line(code)}` is not evaluated"))
+        match statement:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    _assign(target, value, line, module)
+            case ast.AugAssign(target=ast.Name(id=name) as target, op=ast.Add() as op, value=value):
+                _assign(target, ast.BinOp(ast.Name(name), op, value), line, module)
+            case ast.Expr(value=ast.Call(func=ast.Name(id="execfile"), args=[ast.Constant(value=str() as part)])):
+                _include(part, line, module)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Attribute(attr="path"), attr="append"))):
+                module.note(line, f"`{_first_line(code)}`", Effect.NONE)
+            case _ if not _is_nothing(statement):
+                module.note(line, f"`{_first_line(code)}` is not evaluated")
+
+
+def _include(name: str, line: int, module: Module) -> None:
+    """Reads a file beside the configuration as part of it."""
+    try:
+        module.parts += 1
+        if module.parts > MOST_PARTS:
+            raise NotEvaluated(f"more than {MOST_PARTS} files are included")
+        text = module.beside(name)
+    except NotEvaluated as reason:
+        module.note(line, f"`execfile('{name[:60]}')` is not evaluated: {reason}")
+        return
+    outer, module.file = module.file, name
+    _file(text, module)
+    module.file = outer
 
 
 def _is_nothing(statement: ast.stmt) -> bool:
@@ -134,18 +214,50 @@ def _is_nothing(statement: ast.stmt) -> bool:
     return constant or isinstance(statement, ast.Import | ast.ImportFrom | ast.Pass)
 
 
-def _assign(statement: ast.Assign, line: int, module: Module) -> None:
-    for target in statement.targets:
-        name = _name_of(target)
-        if name is None:
-            module.notes.append(Note(line, f"{_code_text(statement)} is not evaluated"))
-            continue
-        module.lines[name] = line
+def _assign(target: ast.expr, value: ast.expr, line: int, module: Module) -> None:
+    name = _name_of(target)
+    if name is None:
+        _assign_element(target, value, line, module)
+        return
+    if isinstance(value, ast.Dict):
+        value = _without_lost(name, value, line, module)
+    try:
+        module.values[name] = module.value_of(value, module.values)
+    except NotEvaluated as reason:
+        module.lose(name, line, str(reason))
+        return
+    module.set(name, line)
+    module.lost.pop(name, None)
+
+
+def _without_lost(name: str, tree: ast.Dict, line: int, module: Module) -> ast.Dict:
+    """A dictionary without the elements that have no value: each has a note, and the others count."""
+    keys, values = [], []
+    for key, value in zip(tree.keys, tree.values, strict=True):
         try:
-            module.values[name] = module.value_of(statement.value, module.values)
+            if key is not None:
+                module.value_of(value, module.values)
         except NotEvaluated as reason:
-            module.values.pop(name, None)
-            module.notes.append(Note(line, f"`{name}` is not known: {reason}"))
+            shown = _code_text(key) if key is not None else "an element"
+            module.note(line + value.lineno - 1, f"{shown} of `{name}` is not known: {reason}")
+        else:
+            keys.append(key)
+            values.append(value)
+    return ast.Dict(keys, values)
+
+
+def _assign_element(target: ast.expr, value: ast.expr, line: int, module: Module) -> None:
+    """`NAME[KEY] = VALUE` of a dictionary."""
+    match target:
+        case ast.Subscript(value=ast.Name(id=name), slice=index) if isinstance(module.values.get(name), dict):
+            try:
+                key = module.value_of(index, module.values)
+                known = [*module.values[name].items(), (key, module.value_of(value, module.values))]
+                module.values[name] = module.allowance.dictionary(known)
+            except (NotEvaluated, OperationRefused, TypeError) as reason:
+                module.note(line, f"{_code_text(target)} is not known: {reason}")
+        case _:
+            module.note(line, f"{_code_text(target)} = ... is not evaluated")
 
 
 def _name_of(target: ast.expr) -> str | None:
@@ -171,9 +283,10 @@ def _code_text(node: ast.AST) -> str:
 class _Evaluator:
     """Evaluates expressions."""
 
-    def __init__(self, names: Mapping[str, Value], allowance: Allowance) -> None:
+    def __init__(self, names: Mapping[str, Value], allowance: Allowance, lost: Mapping[str, str]) -> None:
         self._names = names
         self._allowance = allowance
+        self._lost = lost
 
     def value(self, node: ast.expr) -> Value:
         """The value of an expression; raises `NotEvaluated` or `RecursionError`."""
@@ -194,12 +307,13 @@ class _Evaluator:
                 return self._allowance.charged(value)
             case ast.Name() | ast.Attribute():
                 return self._named(node)
-            case ast.List(elts=parts):
-                return self._allowance.charged([self.value(part) for part in parts])
-            case ast.Tuple(elts=parts):
-                return self._allowance.charged(tuple([self.value(part) for part in parts]))
+            case ast.List(elts=parts) | ast.Tuple(elts=parts):
+                values = [self.value(part) for part in parts]
+                return self._allowance.charged(tuple(values) if isinstance(node, ast.Tuple) else values)
             case ast.Dict(keys=keys, values=values):
                 return self._dictionary(keys, values)
+            case ast.ListComp(elt=each, generators=[loop]) | ast.GeneratorExp(elt=each, generators=[loop]):
+                return self._listed(node, each, loop)
             case _:
                 return self._operation(node)
 
@@ -219,8 +333,21 @@ class _Evaluator:
     def _named(self, node: ast.expr) -> Value:
         name = _name_of(node)
         if name is None or name not in self._names:
-            raise NotEvaluated(f"{_code_text(node)} has no value")
+            why = f" ({self._lost[name]})" if name is not None and name in self._lost else ""
+            raise NotEvaluated(f"{_code_text(node)} has no value{why}")
         return self._names[name]
+
+    def _listed(self, node: ast.expr, each: ast.expr, loop: ast.comprehension) -> Value:
+        """A list made by one `for` with one variable."""
+        if not isinstance(loop.target, ast.Name) or loop.ifs or loop.is_async:
+            raise NotEvaluated(_code_text(node))
+        found = []
+        inner: dict[str, Value] = {}
+        evaluator = _Evaluator(ChainMap(inner, dict(self._names)), self._allowance, self._lost)
+        for item in self._allowance.items(self.value(loop.iter)):
+            inner[loop.target.id] = item
+            found.append(evaluator.value(each))
+        return self._allowance.charged(found)
 
     def _dictionary(self, keys: list[ast.expr | None], values: list[ast.expr]) -> Value:
         pairs = [(self.value(key), self.value(each)) for key, each in zip(keys, values, strict=True) if key is not None]
