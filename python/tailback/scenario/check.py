@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tailback.scenario import cells, defaults, links, traffic
+from tailback.scenario import cells, defaults, links, names, traffic
 from tailback.scenario.flows import flows, kind_of, own_sources
 from tailback.scenario.hops import cell_names, network_of
 from tailback.scenario.network import Network, Problem
@@ -135,8 +135,8 @@ def _filters(loc: Loc, root: Algorithm, keys: Keys, network: Network) -> Iterato
 
 def _flow_names(keys: Keys) -> list[str]:
     """The names of flows, and of entries that stand for several flows."""
-    names = [name for flow in flows(keys) for name in flow.names]
-    return list(dict.fromkeys([*names, *(name.rpartition(".")[0] for name in names if "." in name)]))
+    known = [name for flow in flows(keys) for name in flow.names]
+    return list(dict.fromkeys([*known, *(name.rpartition(".")[0] for name in known if "." in name)]))
 
 
 def _presets(keys: Keys) -> Iterator[Problem]:
@@ -155,7 +155,6 @@ def _presets(keys: Keys) -> Iterator[Problem]:
 
 
 def _traffic(keys: Keys, network: Network) -> Iterator[Problem]:
-    owners: dict[str, Loc] = {}
     for flow in flows(keys):
         entry = keys.traffic[int(flow.loc[1])]
         key = "hosts" if isinstance(entry, Preset) else kind_of(entry).kind
@@ -163,7 +162,7 @@ def _traffic(keys: Keys, network: Network) -> Iterator[Problem]:
         yield from _no_path((*flow.loc, key), flow.direction, network)
         yield from _times(flow, keys.duration)
         yield from _packet_sizes(flow, network)
-        yield from _duplicate_names(flow, owners)
+    yield from _shared_names(flows(keys))
 
 
 def _unknown_hosts(loc: Loc, ends: Direction, network: Network) -> Iterator[Problem]:
@@ -208,13 +207,15 @@ def _packet_sizes(flow: Flow, network: Network) -> Iterator[Problem]:
         yield from kind.problems(flow, min(network.hops[link].mtu for link, _ in way) - IPV4_HEADER)
 
 
-def _duplicate_names(flow: Flow, owners: dict[str, Loc]) -> Iterator[Problem]:
-    for name in flow.names:
-        first = owners.setdefault(name, flow.loc)
-        if first != flow.loc:
-            message = f"the name `{name}` is already used by traffic[{first[1]}]"
-            yield Problem((*flow.loc, "name"), message, "give each entry a `name` of its own")
-            return
+def _shared_names(found: Sequence[Flow]) -> Iterator[Problem]:
+    for flow, first, name in names.pairs(found):
+        message = f"the name `{name}` is already used by traffic[{first.loc[1]}]"
+        hint = "give each entry a `name` of its own"
+        for one in (first, flow):
+            if one.is_endless and names.counted(name) == one.names[0]:
+                hint += f"; the flows of traffic[{one.loc[1]}] are {one.names[0]}.1, {one.names[0]}.2, ..."
+                break
+        yield Problem((*flow.loc, "name"), message, hint, first.loc)
 
 
 def _window(keys: Keys) -> Iterator[Problem]:

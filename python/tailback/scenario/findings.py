@@ -39,7 +39,12 @@ def problems(error: ValidationError) -> list[Problem]:
 
 def located(problem: Problem, tree: Node) -> Finding:
     """The finding for a problem, with its line."""
-    return Finding(nearest(tree, problem.loc).where, show(problem.loc), problem.message, problem.hint)
+    message = problem.message + ("" if problem.other is None else _line(nearest(tree, problem.other)))
+    return Finding(nearest(tree, problem.loc).where, show(problem.loc), message, problem.hint)
+
+
+def _line(node: Node) -> str:
+    return "" if node.where.line is None else f" (line {node.where.line})"
 
 
 def _problem(details: ErrorDetails) -> Problem:

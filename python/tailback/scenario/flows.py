@@ -24,8 +24,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -50,6 +50,7 @@ from tailback.scenario.defaults import (
     WIFI_TSQ,
 )
 from tailback.scenario.hops import begins_on_air, network_of, wires
+from tailback.scenario.names import Claims, Index
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys, Preset
 from tailback.scenario.traffic import Flow
@@ -133,44 +134,49 @@ def _presets_apart(entries: Sequence[Section], made: Made) -> dict[int, str]:
     """Names for presets without one, by index, some of whose flows have names that others have: those of the tests."""
     clashing = [index for index in _clashing(entries, made) if isinstance(entries[index], Preset)]
     tests = [entry.preset for index in clashing if isinstance(entry := entries[index], Preset)]
-    return _numbered_apart(dict(zip(clashing, tests, strict=True)), {}, "several")
+    return _numbered_apart(dict(zip(clashing, tests, strict=True)), None)
 
 
 def _kinds_apart(entries: Sequence[Section], made: Made) -> dict[int, str]:
     """Names for entries without one, by index, that would have those of others: `upload.1`, `upload.2`."""
     clashing = [index for index in _clashing(entries, made) if not isinstance(entries[index], Preset)]
-    bases = {index: _base(made[index][0].names) for index in clashing}
-    others = [of_entry for index, of_entry in enumerate(made) if index not in bases]
-    return _numbered_apart(bases, _uses(others), "each")
+    named = {index: _base(made[index][0].names) for index in clashing}
+    others = Index([Claims.of(of_entry) for index, of_entry in enumerate(made) if index not in named])
+    # Where another entry has NAME.1, NAME.2, ... without end no number is left: the check refuses that.
+    bases = {index: base for index, base in named.items() if not others.numbers_all(base)}
+
+    def taken(index: int, name: str) -> bool:
+        return others.clashes(_renamed(Claims.of(made[index]), bases[index], name), None)
+
+    return _numbered_apart(bases, taken)
 
 
-def _numbered_apart(
-    bases: Mapping[int, str], taken: Mapping[str, int], which: Literal["each", "several"]
-) -> dict[int, str]:
-    """Each base with the next number that is not taken; with `several`, only those that more than one has."""
+def _renamed(claims: Claims, before: str, after: str) -> Claims:
+    """The names of an entry as it would have them under another name, and that name."""
+    names, endless = (
+        frozenset(after + name.removeprefix(before) for name in each) for each in (claims.names, claims.endless)
+    )
+    return Claims(names | {after}, endless)
+
+
+def _numbered_apart(bases: Mapping[int, str], taken: Callable[[int, str], bool] | None) -> dict[int, str]:
+    """Each base with the next number that is not taken; without `taken`, only those that more than one has."""
     counts, numbers = Counter(bases.values()), dict.fromkeys(bases.values(), 0)
     found = {}
     for index, base in bases.items():
-        if which == "several" and counts[base] == 1:
+        if taken is None and counts[base] == 1:
             found[index] = base
             continue
-        numbers[base] = next(number for number in itertools.count(numbers[base] + 1) if f"{base}.{number}" not in taken)
+        following = itertools.count(numbers[base] + 1)
+        numbers[base] = next(number for number in following if taken is None or not taken(index, f"{base}.{number}"))
         found[index] = f"{base}.{numbers[base]}"
     return found
 
 
 def _clashing(entries: Sequence[Section], made: Made) -> list[int]:
     """The entries without a name that have a name of another entry."""
-    uses = _uses(made)
-    return [
-        index
-        for index, (entry, of_entry) in enumerate(zip(entries, made, strict=True))
-        if "name" not in entry.model_fields_set and any(uses[name] > 1 for flow in of_entry for name in flow.names)
-    ]
-
-
-def _uses(made: Made) -> Counter[str]:
-    return Counter(name for of_entry in made for flow in of_entry for name in flow.names)
+    clashing = Index([Claims.of(of_entry) for of_entry in made]).clashing()
+    return [index for index in clashing if "name" not in entries[index].model_fields_set]
 
 
 def _base(names: Sequence[str]) -> str:

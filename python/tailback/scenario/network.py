@@ -24,6 +24,8 @@ class Problem(NamedTuple):
     loc: Loc
     message: str
     hint: str
+    other: Loc | None = None
+    """The other key that it is about, whose line the message then names."""
 
 
 class Hop(Struct, frozen=True):

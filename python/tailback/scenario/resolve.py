@@ -17,7 +17,7 @@ from typing import Literal, TypeVar
 
 from tailback import resolved
 from tailback.resolved import Device, Scenario, Trace, Traffic
-from tailback.scenario import defaults, sides, traffic, wifi
+from tailback.scenario import defaults, names, sides, traffic, wifi
 from tailback.scenario.flows import flows, offloads_of, own_sources
 from tailback.scenario.hops import cell_names, network_of, wires
 from tailback.scenario.network import Network
@@ -36,7 +36,7 @@ def scenario(keys: Keys, title: str, seed: int) -> Scenario:
     """The resolved scenario of one run."""
     network = network_of(keys)
     traces = _traces(keys)
-    return Scenario(
+    found = Scenario(
         title=title,
         seed=seed,
         duration_ns=keys.duration,
@@ -51,6 +51,9 @@ def scenario(keys: Keys, title: str, seed: int) -> Scenario:
         record=_record(keys, network),
         kernel=keys.kernel,
     )
+    names.unique("flows", (flow.name for flow in found.traffic))
+    names.unique("devices", (device.name for device in found.devices))
+    return found
 
 
 def devices(keys: Keys) -> dict[str, Device]:

@@ -294,7 +294,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "two flows of one name": (
         PING,
         "  - {tcp: client -> server, name: upload.3}",
-        "access21.yaml:13: traffic[1].name: the name `upload.3` is already used by traffic[0]\n"
+        "access21.yaml:13: traffic[1].name: the name `upload.3` is already used by traffic[0] (line 12)\n"
         "  hint: give each entry a `name` of its own",
     ),
     "a preset that does not exist": (

@@ -1,72 +1,98 @@
-"""Names of flows that nobody has named."""
+"""No two sockets of a run have one name, whatever stands beside what."""
 
-from collections.abc import Sequence
+from itertools import product
 
 import pytest
 
-from tailback.scenario import ScenarioError, loads
-from tailback.scenario.flows import flows
+from tailback.scenario import Experiment, ScenarioError, loads, traffic
+from tailback.scenario.flows import PRESETS
+from tailback.scenario.names import NotUnique, counted, unique
 
-UP, DOWN = "{tcp: client -> server}", "{tcp: server -> client}"
+HEAD = """\
+links: [{ends: [client, server], rate: 10mbit, delay: 5ms}, {ends: [other, server], rate: 10mbit, delay: 5ms}]
+duration: 2s
+traffic:
+"""
+
+ENTRIES = {
+    "one flow": "tcp: client -> server",
+    "two flows": "tcp: client -> server, flows: 2",
+    "two flows down": "tcp: server -> client, flows: 2",
+    "arrivals": "tcp: client -> server, size: 10kb, arrivals: periodic 10/s",
+    "flows across": "tcp: other -> server, flows: 2",
+    "requests": "request: client -> server, answer: 10kb, connections: 2",
+    "probes": "request: client -> server, answer: 10kb, every: 500ms",
+    "page": "page: client -> server",
+    "pages": "page: client -> server, every: 500ms",
+    "ping": "ping: client -> server",
+    "datagrams": "udp: client -> server, rate: 1mbit, flows: 2",
+    "call": "call: client -> server",
+    "game": "game: client -> server",
+    "video": "video: client -> server",
+    **{preset: f"preset: {preset}, hosts: [client, server]" for preset in ("rrul", "responsiveness", "http-1up")},
+    "named as one of two": "tcp: client -> server, name: upload.1",
+    "named as a probe": "tcp: client -> server, name: probe.3",
+    "named as a request": "tcp: client -> server, name: request, size: 10kb, arrivals: periodic 10/s",
+    "named as a page": "udp: client -> server, rate: 1mbit, name: page.2",
+    "named as a direction": "tcp: client -> server, name: call.there",
+    "named as a renamed one": "tcp: client -> server, name: upload.1, flows: 2",
+}
 
 
-def text(*entries: str) -> str:
-    return (
-        "links: [{ends: [client, r], rate: 100mbit, delay: 1ms}, {ends: [r, server], rate: 20mbit, delay: 9ms}]\n"
-        f"traffic: [{', '.join(entries)}]\nduration: 20s\n"
+def read(*entries: str) -> Experiment:
+    return loads(HEAD + "".join(f"  - {{{ENTRIES[entry]}}}\n" for entry in entries))
+
+
+def names(experiment: Experiment) -> list[str]:
+    return [flow.name for run in experiment.runs() for flow in run.scenario.traffic]
+
+
+def test_each_kind_of_traffic_is_among_the_entries() -> None:
+    kinds = {words.partition(":")[0] for words in ENTRIES.values()}
+    assert {*traffic.KINDS, "preset"} <= kinds and "responsiveness" in PRESETS
+
+
+@pytest.mark.parametrize("first", ENTRIES)
+def test_two_entries_have_names_of_their_own_or_are_refused_with_the_lines_of_both(first: str) -> None:
+    for second in ENTRIES:
+        try:
+            found = names(read(first, second))
+        except ScenarioError as error:
+            assert any("name:" in ENTRIES[each] for each in (first, second)), f"{second}: {error}"
+            assert "experiment:5: traffic[1].name" in str(error) and "traffic[0] (line 4)" in str(error)
+        else:
+            assert len(found) == len(set(found)), second
+
+
+def test_three_entries_without_names_are_numbered_apart() -> None:
+    unnamed = ["two flows", "arrivals", "probes", "pages", "responsiveness"]
+    for entries in product(unnamed, repeat=3):
+        found = names(read(*entries))
+        assert len(found) == len(set(found)), entries
+
+
+def test_an_entry_with_a_name_keeps_it_and_the_others_take_the_next_numbers() -> None:
+    found = names(read("two flows", "arrivals", "named as one of two"))
+    assert found[:3] == ["upload.2.1", "upload.2.2", "upload.3.1"] and found[-1] == "upload.1"
+
+
+def test_arrivals_and_a_flow_with_the_name_of_one_of_them_are_refused() -> None:
+    with pytest.raises(ScenarioError) as refused:
+        loads(HEAD + "  - {tcp: client -> server, name: x, size: 1kb, arrivals: periodic 1/s}\n"
+              "  - {ping: client -> server, name: x.70}\n")  # fmt: skip
+    assert str(refused.value) == (
+        "experiment:5: traffic[1].name: the name `x.70` is already used by traffic[0] (line 4)\n"
+        "  hint: give each entry a `name` of its own; the flows of traffic[0] are x.1, x.2, ..."
     )
 
 
-def names(*entries: str) -> list[str]:
-    return [name for flow in flows(loads(text(*entries)).configurations[0].keys) for name in flow.names]
-
-
 @pytest.mark.parametrize(
-    ("entries", "expected"),
-    [
-        ([UP, DOWN], ["upload", "download"]),
-        ([UP, "{tcp: client -> server, cc: bbr}"], ["upload.1", "upload.2"]),
-        ([UP, DOWN, UP], ["upload.1", "download", "upload.2"]),
-        (["{ping: client -> server}", "{ping: client -> r}"], ["ping.1", "ping.2"]),
-        (["{udp: client -> server, rate: 1mbit}"] * 2, ["udp.1", "udp.2"]),
-        (["{call: client -> server}"] * 2, ["call.1.there", "call.1.back", "call.2.there", "call.2.back"]),
-        (["{tcp: client -> server, flows: 2}"] * 2, ["upload.1.1", "upload.1.2", "upload.2.1", "upload.2.2"]),
-    ],
+    ("name", "base"), [("x.7", "x"), ("x.y.12", "x.y"), ("x.07", None), ("x.0", None), ("7", None)]
 )
-def test_entries_without_a_name_are_numbered_in_the_order_of_the_file(
-    entries: Sequence[str], expected: Sequence[str]
-) -> None:
-    assert names(*entries) == expected
+def test_only_numbers_as_flows_are_numbered_count(name: str, base: str | None) -> None:
+    assert counted(name) == base
 
 
-def test_a_given_name_is_kept_and_never_given_to_another_entry() -> None:
-    assert names("{tcp: client -> server, name: upload}", UP) == ["upload", "upload.1"]
-    assert names(UP, "{tcp: client -> server, name: upload.1}", UP) == ["upload.2", "upload.1", "upload.3"]
-
-
-def test_two_entries_of_one_given_name_are_refused() -> None:
-    with pytest.raises(ScenarioError, match="the name `a` is already used"):
-        loads(text(*["{tcp: client -> server, name: a}"] * 2))
-
-
-def test_the_flows_of_a_preset_have_its_name() -> None:
-    assert names("{preset: tcp_2up, hosts: [client, server], name: home}") == [
-        "home.upload.1",
-        "home.upload.2",
-        "home.ping",
-    ]
-
-
-def test_a_preset_that_shares_a_name_is_named_after_its_test() -> None:
-    one, other = "{preset: tcp_1up, hosts: [client, server]}", "{preset: tcp_1down, hosts: [client, server]}"
-    assert names(one) == ["upload", "ping"]
-    assert names(one, other) == ["tcp_1up.upload", "tcp_1up.ping", "tcp_1down.download", "tcp_1down.ping"]
-    assert names(one, one) == ["tcp_1up.1.upload", "tcp_1up.1.ping", "tcp_1up.2.upload", "tcp_1up.2.ping"]
-    assert names(one, UP) == ["tcp_1up.upload", "tcp_1up.ping", "upload"]
-
-
-def test_the_directions_of_a_named_preset_are_those_of_its_flows() -> None:
-    preset = "{preset: tcp_bidirectional, hosts: [server, client]}"
-    plain, called = (loads(text(entry)).runs()[0] for entry in (preset, preset.replace("}", ", name: home}")))
-    assert plain.directions == {"upload": "up", "download": "down"}
-    assert called.directions == {"home.upload": "up", "home.download": "down"}
+def test_a_run_with_one_name_twice_is_refused_as_a_defect() -> None:
+    with pytest.raises(NotUnique, match="several flows have the name `a`"):
+        unique("flows", ["a", "b", "a"])

@@ -65,6 +65,11 @@ class Flow(Struct, frozen=True, kw_only=True):
         return max(0, (self.stop_ns or 0) - self.start_ns - self.jitter_ns)
 
     @property
+    def is_endless(self) -> bool:
+        """Whether it opens flows NAME.1, NAME.2, ... in place of those in `names`, which is NAME."""
+        return False
+
+    @property
     def opens(self) -> int:
         """The number of flows that it opens in a run; the expected number if it depends on the seed."""
         return len(self.names)

@@ -120,6 +120,11 @@ class Loads(Flow, frozen=True, kw_only=True):
         return range(self.start_ns, self.stop_ns, self.every_ns or max(1, self.stop_ns - self.start_ns))
 
     @property
+    def is_endless(self) -> bool:
+        """One flow per load."""
+        return self.every_ns is not None
+
+    @property
     def opens(self) -> int:
         """One load, or one per interval."""
         return len(self.names) if self.every_ns is None else len(self.times)

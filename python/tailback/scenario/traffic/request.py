@@ -131,6 +131,11 @@ class Requests(Flow, frozen=True, kw_only=True):
     pauses_ns: tuple[int, ...] = ()
 
     @property
+    def is_endless(self) -> bool:
+        """One flow per probe."""
+        return self.every_ns is not None
+
+    @property
     def opens(self) -> int:
         """The connections, or one probe per interval."""
         return len(self.names) if self.every_ns is None else len(self.times)

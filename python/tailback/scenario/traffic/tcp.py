@@ -111,6 +111,11 @@ class Bulk(Flow, frozen=True, kw_only=True):
     arrivals: arrivals.Arrivals | None = None
 
     @property
+    def is_endless(self) -> bool:
+        """One flow per arrival."""
+        return self.arrivals is not None
+
+    @property
     def opens(self) -> int:
         """One flow per name, or per arrival, of which this is the expected number."""
         if self.arrivals is None:
