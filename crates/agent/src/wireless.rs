@@ -250,9 +250,10 @@ impl Joining {
                 let status = attribute(&attributes, STATUS_CODE).and_then(|code| code.first_chunk());
                 return match status.copied().map(u16::from_ne_bytes) {
                     Some(0) => Ok(()),
-                    status => {
-                        Err(io::Error::other(format!("the kernel ended it with the status {status:?}")))
+                    Some(status) => {
+                        Err(io::Error::other(format!("the kernel ended it with the status {status}")))
                     }
+                    None => Err(io::Error::other("the kernel ended it without a status")),
                 };
             }
         }

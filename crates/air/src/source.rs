@@ -70,6 +70,7 @@ fn packet(token: u32, mpdu_bytes: u32) -> Packet {
         segments: 1,
         truesize: 1,
         charged: true,
+        queue_length: tailback_packet::QueueLength::NONE,
         ..Packet::empty()
     }
 }

@@ -32,6 +32,7 @@ fn segment(flow: u32) -> Packet {
         flow_hash: flow.wrapping_mul(0x9e37_79b1),
         truesize: 2304,
         charged: true,
+        queue_length: tailback_packet::QueueLength::NONE,
         enqueued: SimTime::ZERO,
         departure: SimTime::ZERO,
         payload: Payload::Tcp(Segment {

@@ -6,11 +6,13 @@
 
 mod flow_hash;
 mod merging;
+mod queue_length;
 mod segment;
 mod segmentation;
 
 pub use flow_hash::{conversation_hash, redrawn_hash};
 pub use merging::Merged;
+pub use queue_length::QueueLength;
 pub use segment::{SACK_BLOCKS_MAX, SackBlock, SackBlocks, Segment, SegmentFlags, Timestamp};
 
 use tailback_units::{Bytes, SimTime};
@@ -196,6 +198,8 @@ pub struct Packet {
     pub truesize: u32,
     /// The sending TCP socket is still charged for it: freeing or orphaning it must return the credit.
     pub charged: bool,
+    /// The length for disciplines, if the one at the root of a device has a size table.
+    pub queue_length: QueueLength,
     /// When it was enqueued in its present discipline.
     pub enqueued: SimTime,
     /// Earliest departure time, set by a paced sender for `fq`. [linux-5.10 skb->tstamp]
@@ -219,16 +223,32 @@ impl Packet {
             flow_hash: 0,
             truesize: 0,
             charged: false,
+            queue_length: QueueLength::NONE,
             enqueued: SimTime::ZERO,
             departure: SimTime::ZERO,
             payload: Payload::EchoRequest { seq: 0 },
         }
     }
 
-    /// Length as a queueing discipline sees it: the Ethernet frame without FCS. [linux-5.10 qdisc_pkt_len]
+    /// Length as a queueing discipline sees it: the Ethernet frame without FCS, or what a size table says.
+    /// [linux-5.10 qdisc_pkt_len]
     #[inline]
     pub fn frame_length(&self) -> u32 {
-        self.ip_length + ETHERNET_HEADER * u32::from(self.segments)
+        match self.queue_length.get() {
+            None => self.ip_length + ETHERNET_HEADER * u32::from(self.segments),
+            Some(length) => length,
+        }
+    }
+
+    /// Bytes of the buffer: a train has its headers once. [linux-6.12 skb->len]
+    pub fn buffer_length(&self) -> u32 {
+        let repeated = match &self.payload {
+            Payload::Tcp(train) if self.segments > 1 => {
+                (self.ip_length - train.length) / u32::from(self.segments) * u32::from(self.segments - 1)
+            }
+            _ => 0,
+        };
+        self.ip_length - repeated + ETHERNET_HEADER
     }
 
     /// Bytes that the wire is busy for: frame, FCS, preamble and gap; short frames are padded to 64.

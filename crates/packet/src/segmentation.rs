@@ -77,6 +77,7 @@ mod tests {
             flow_hash: 0,
             truesize: 960 + segment.length,
             charged: true,
+            queue_length: crate::QueueLength::NONE,
             enqueued: SimTime::ZERO,
             departure: SimTime::ZERO,
             payload: Payload::Tcp(segment),

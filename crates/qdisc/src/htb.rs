@@ -14,8 +14,8 @@
 //! without one to the direct queue, which is not shaped. `overlimits` counts the changes to *can't send*.
 //! [linux-6.12 sch_htb.c] [tc q_htb.c]
 //!
-//! `htb rate R | leaf` has one class, the default one. Deviations: at least one class is required (`tc` accepts none,
-//! which shapes nothing); no `offload`; all mode changes that are due happen at once (Linux stops after 2 jiffies).
+//! `htb rate R | leaf` has one class, the default one; without rate and classes nothing is shaped. Deviations: no
+//! `offload`; all mode changes that are due happen at once (Linux stops after 2 jiffies).
 
 mod parameters;
 #[cfg(test)]
@@ -139,7 +139,8 @@ enum Taken {
 fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
     let mut default = given.require("default")? as u16;
     let mut classes = inner.classes;
-    if classes.is_empty() {
+    // Without a rate, `htb default 10` is a tree without classes, and all packets take the direct queue.
+    if classes.is_empty() && (given.given("rate").is_some() || inner.child.is_some()) {
         default = 1;
         classes.push(only_class(given, inner.child)?);
     }

@@ -38,6 +38,7 @@ mod root;
 pub mod round_robin;
 mod series;
 mod sfq;
+mod size_table;
 mod tbf;
 #[cfg(test)]
 mod testing;
@@ -47,6 +48,7 @@ mod toy;
 pub use pfifo_fast::PfifoFast;
 pub use root::Root;
 pub use series::Series;
+pub use size_table::{SizeTableSpec, Sized};
 
 use std::fmt;
 
@@ -293,6 +295,10 @@ pub trait Qdisc: Send {
     }
     /// The kind, as `tc` calls it.
     fn kind(&self) -> &'static str;
+    /// It measures packets by a size table.
+    fn has_size_table(&self) -> bool {
+        false
+    }
     /// Visits the children.
     fn visit_children(&self, _show: &mut dyn FnMut(&dyn Qdisc)) {}
     /// The discipline or a child spaces packets by their departure times, so that TCP does not pace.

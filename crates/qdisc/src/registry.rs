@@ -176,7 +176,8 @@ mod tests {
     #[test]
     fn every_row_refuses_to_build_without_a_required_parameter() {
         let mut count = 0;
-        for row in ROWS {
+        // Without its rate, htb is a tree without classes.
+        for row in ROWS.iter().filter(|row| row.classes.is_none()) {
             let given = required(row).into_values();
             for parameter in row.parameters.iter().filter(|parameter| parameter.required) {
                 let others: Vec<(&str, u64)> = given
@@ -189,7 +190,7 @@ mod tests {
                 count += 1;
             }
         }
-        assert_eq!(count, 7, "of choke, htb, red and tbf");
+        assert_eq!(count, 6, "of choke, red and tbf");
     }
 
     #[test]

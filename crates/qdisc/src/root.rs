@@ -20,7 +20,7 @@ pub enum Root {
 impl Root {
     /// `built` for the device of `attachment`, to which nothing was given yet.
     pub fn new(built: Box<dyn Qdisc>, attachment: &Attachment) -> Self {
-        match built.kind() == pfifo_fast::ROW.name {
+        match built.kind() == pfifo_fast::ROW.name && !built.has_size_table() {
             true => Root::Default(Box::new(PfifoFast::on(attachment))),
             false => Root::Other(built),
         }

@@ -23,6 +23,7 @@ pub(crate) fn packet(flow: u32, length: u32) -> Packet {
         flow_hash: flow.wrapping_mul(0x9e37_79b1),
         truesize: 2304,
         charged: false,
+        queue_length: tailback_packet::QueueLength::NONE,
         enqueued: SimTime::ZERO,
         departure: SimTime::ZERO,
         payload: Payload::EchoRequest { seq: 0 },

@@ -186,6 +186,7 @@ impl Watched {
             flow_hash: flow.wrapping_mul(0x9e37_79b1),
             truesize: ip_length + 768,
             charged: false,
+            queue_length: tailback_packet::QueueLength::NONE,
             enqueued: SimTime::NEVER,
             departure: SimTime::ZERO,
             payload: Payload::EchoRequest { seq: self.arrivals.len() as u32 },

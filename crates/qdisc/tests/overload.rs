@@ -24,6 +24,7 @@ fn frame() -> Packet {
         flow_hash: 1,
         truesize: 2304,
         charged: false,
+        queue_length: tailback_packet::QueueLength::NONE,
         enqueued: SimTime::ZERO,
         departure: SimTime::ZERO,
         payload: Payload::EchoRequest { seq: 0 },

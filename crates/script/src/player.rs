@@ -16,7 +16,7 @@ use crate::counters::{self, Counters, Unequal};
 use crate::head::{Pace, Packets};
 use crate::message::{self, Message};
 use crate::notation::difference;
-use crate::script::{Action, Call, Event, Script, SegmentSpec, Time, Value};
+use crate::script::{Action, Call, Event, Script, SegmentSpec, Time, Value, shown};
 use crate::{Finding, LineNumber, Report, Snippet, Verdict};
 
 /// Maximum time that a script waits for a segment.
@@ -418,7 +418,7 @@ impl<S: TcpUnderTest> Player<'_, S> {
         let wanted = match &call.result {
             Value::Integer(wanted) => *wanted,
             _ if returned.value == RESULT_AS_NAMED => return Ok(()),
-            other => return Err(Stop::failed(line, format!("{name}: the result {other:?} is not a number"))),
+            other => return Err(Stop::failed(line, format!("{name}: the result {} is not a number", shown(other)))),
         };
         if returned.opens && wanted >= 0 {
             self.under_test.name(wanted);

@@ -26,6 +26,7 @@ pub(crate) fn packet(ip_length: u32) -> Box<Packet> {
         flow_hash: 0,
         truesize: 2304,
         charged: false,
+        queue_length: tailback_packet::QueueLength::NONE,
         enqueued: SimTime::ZERO,
         departure: SimTime::ZERO,
         payload: Payload::EchoRequest { seq: 0 },

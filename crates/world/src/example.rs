@@ -27,6 +27,7 @@ pub(crate) fn datagram(ip_length: u32) -> Packet {
         flow_hash: 0,
         truesize: ip_length,
         charged: false,
+        queue_length: tailback_packet::QueueLength::NONE,
         enqueued: SimTime::ZERO,
         departure: SimTime::ZERO,
         payload: Payload::EchoRequest { seq: 0 },

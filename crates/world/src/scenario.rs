@@ -5,6 +5,7 @@
 //! unknown key is an error. A reading error names the path of the key (`links[0].delay_ns`).
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Deserializer};
 use tailback_packet::IpVersion;
@@ -94,6 +95,13 @@ pub enum SysctlValue {
     Number(u64),
     /// Minimum, default and maximum (`tcp_rmem`, `tcp_wmem`).
     Triple([u64; 3]),
+}
+
+impl fmt::Display for SysctlValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<_> = self.numbers().iter().map(u64::to_string).collect();
+        write!(f, "`{}`", words.join(" "))
+    }
 }
 
 impl SysctlValue {
@@ -330,6 +338,48 @@ pub struct QdiscSpec {
     /// Which packets go to which class; none unless given.
     #[serde(default)]
     pub filters: Vec<FilterSpec>,
+    /// The size table, of a root discipline that has one.
+    #[serde(default)]
+    pub stab: Option<StabSpec>,
+}
+
+/// A size table, with the defaults of `tc`. [tc-stab(8)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StabSpec {
+    /// Bytes added to each packet.
+    #[serde(default)]
+    pub overhead: i32,
+    /// The least length in the table.
+    #[serde(default)]
+    pub mpu: u32,
+    /// The length that has to be inside the table.
+    #[serde(default = "default_stab_mtu")]
+    pub mtu: u32,
+    /// The number of entries.
+    #[serde(default = "default_stab_size")]
+    pub tsize: u32,
+    /// The link layer, if it is named.
+    #[serde(default)]
+    pub linklayer: Option<LinkLayer>,
+}
+
+const fn default_stab_mtu() -> u32 {
+    2047
+}
+
+const fn default_stab_size() -> u32 {
+    512
+}
+
+/// The link layer of a size table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkLayer {
+    /// Packets have the lengths of their frames.
+    Ethernet,
+    /// Packets are sent in cells.
+    Atm,
 }
 
 /// A class of a discipline.

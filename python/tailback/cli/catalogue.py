@@ -68,6 +68,7 @@ def _other(word: str, registry: CoreRegistry) -> list[Explanation]:
         return [stack]
     metric = _metric(word)
     found = [*([] if metric is None else [metric]), *topics.explained(word)] or list(topics.plot(word))
+    found = found or list(topics.absent(word))
     if not found:
         raise _unknown(word, registry)
     return found

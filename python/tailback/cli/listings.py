@@ -112,9 +112,9 @@ def _warnings() -> Listing:
 
 
 def _words() -> Listing:
-    from tailback.cli.glossary import WORDS
+    from tailback.cli.glossary import field
 
-    return [(name, _first_sentence(text)) for name, text in WORDS.items()]
+    return [(name, _first_sentence(text)) for name, text in field().words.items()]
 
 
 def _first_sentence(text: str) -> str:

@@ -25,8 +25,8 @@ UNIT_WORDS = ("unit", "units", "rate", "size", "delay")
 
 def explained(word: str) -> list[Explanation]:
     """Everything that `word` means here, without plots, which are slow to load: `plot`."""
-    plain = glossary.SAME.get(word.lower().replace("-", " "), word)
-    return [found for source in SOURCES for found in source(plain)]
+    asked = glossary.another_word(word)
+    return [found for source in SOURCES for found in source(asked)]
 
 
 def names() -> list[str]:
@@ -38,21 +38,24 @@ def names() -> list[str]:
         *WARNINGS,
         *flows.PRESETS,
         *backends.TEXTS,
-        *glossary.WORDS,
+        *glossary.field().words,
     ]
     return list(dict.fromkeys([*keys, *others, *_plots(), *UNIT_WORDS[:2]]))
 
 
 def _word(word: str) -> Iterator[Explanation]:
-    plain = _without_gaps(word)
-    text = next((text for name, text in glossary.WORDS.items() if _without_gaps(name) == plain), None)
+    text = glossary.defined(word)
     if text is not None:
         yield Explanation(f"{word}: a word of the field", text, [])
 
 
-def _without_gaps(word: str) -> str:
-    """`Slow-Start` and `slow start` as `slowstart`."""
-    return word.lower().replace("-", "").replace(" ", "")
+def absent(word: str) -> Iterator[Explanation]:
+    """What is known about a word of the field for something that Tailback does not have."""
+    found = glossary.absent(word)
+    if found is not None:
+        what = found.what[:1].upper() + found.what[1:]
+        text = f"{what}. It is not in Tailback, because {found.because}; nearest: {found.nearest}."
+        yield Explanation(f"{word}: not in Tailback", text, [])
 
 
 def _preset(word: str) -> Iterator[Explanation]:

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from msgspec import structs
+
 from tailback.resolved.fields import Part
 
 
@@ -18,3 +20,12 @@ class SizeTable(Part, frozen=True, kw_only=True):
     """The number of lengths in the table."""
     linklayer: Literal["ethernet", "atm"] | None = None
     """`atm`: lengths are whole cells, 53 bytes for 48 of data."""
+
+    @property
+    def words(self) -> list[str]:
+        """The table in the syntax of `tc`."""
+        given = ([each.name, str(getattr(self, each.name))] for each in structs.fields(self) if self._has(each))
+        return ["stab", *([word for pair in given for word in pair] or ["overhead", "0"])]
+
+    def _has(self, each: structs.FieldInfo) -> bool:
+        return getattr(self, each.name) != each.default

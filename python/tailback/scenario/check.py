@@ -11,7 +11,7 @@ from tailback.scenario.network import Network, Problem
 from tailback.scenario.network import problems as network_problems
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys, Measure, Preset
-from tailback.scenario.sysctl import sysctl
+from tailback.scenario.sysctl import check_stack, sysctl
 from tailback.scenario.traffic import Flow
 from tailback.scenario.traffic.tcp import Tcp
 from tailback.scenario.values import Direction, direction
@@ -60,6 +60,7 @@ def _hosts(keys: Keys, network: Network) -> Iterator[Problem]:
         for key, value in settings.sysctl.items():
             try:
                 sysctl(key, value)
+                check_stack(key, settings.stack)
             except WordError as error:
                 yield Problem(("hosts", host, "sysctl", key), error.message, error.hint)
 

@@ -54,12 +54,3 @@ def _value(key: str, word: str) -> int | str:
     if number and not least <= number <= most:
         raise WordError(f"`{key}` of `stab`: `{shown(word)}` is out of range", f"write a number from {least} to {most}")
     return number
-
-
-def words_of(table: SizeTable) -> list[str]:
-    """The size table in the syntax of `tc`."""
-    given = [f"{key} {value}" for key in KEYS if (value := getattr(table, key)) != getattr(_PLAIN, key)]
-    return f"{KEYWORD} {' '.join(given or ['overhead 0'])}".split()
-
-
-_PLAIN = SizeTable()

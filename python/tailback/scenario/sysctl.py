@@ -7,8 +7,11 @@ have no effect. Values are numbers without units, as in `sysctl -w`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
+from tailback.scenario.defaults import STACKS
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown, whole
 
@@ -25,6 +28,32 @@ class Sysctl(Struct, frozen=True):
     max: int = 1
     count: int = 1
 
+    @property
+    def since(self) -> str:
+        """The version of Linux that introduced it; empty if all stacks have it."""
+        return _SINCE.get(self.name, "")
+
+
+_SINCE: Mapping[str, str] = {
+    "net.ipv4.tcp_pacing_ca_ratio": "4.3",
+    "net.ipv4.tcp_pacing_ss_ratio": "4.3",
+    "net.ipv4.tcp_no_ssthresh_metrics_save": "5.6",
+    "net.core.txrehash": "5.18",
+    "net.ipv4.tcp_recovery": "4.4",
+    "net.ipv4.tcp_max_reordering": "3.19",
+    "net.ipv4.tcp_rto_min_us": "6.11",
+    "net.ipv4.tcp_min_rtt_wlen": "4.4",
+    "net.ipv4.tcp_comp_sack_nr": "4.18",
+    "net.ipv4.tcp_comp_sack_delay_ns": "4.18",
+    "net.ipv4.tcp_comp_sack_slack_ns": "5.8",
+    "net.ipv4.tcp_shrink_window": "6.5",
+    "net.ipv4.tcp_notsent_lowat": "3.12",
+    "net.ipv4.tcp_autocorking": "3.14",
+    "net.ipv4.tcp_min_tso_segs": "3.12",
+    "net.ipv4.tcp_tso_rtt_log": "5.18",
+    "net.ipv4.tcp_invalid_ratelimit": "4.0",
+}
+"""The version of Linux that introduced a sysctl, where a stack may be older. [references/stacks.toml]"""
 
 _LARGE = 2**31 - 1
 
@@ -70,7 +99,7 @@ SYSCTLS: tuple[Sysctl, ...] = (
     Sysctl("net.ipv4.tcp_reordering", "segments", "3", "degree of reordering assumed at first", 1, 1000),
     Sysctl("net.ipv4.tcp_max_reordering", "segments", "300", "largest degree of reordering", 1, 100_000),
     Sysctl(
-        "net.ipv4.tcp_rto_min_us", "µs", "200000", "least retransmission timeout above the RTT; since Linux 6.11",
+        "net.ipv4.tcp_rto_min_us", "µs", "200000", "least retransmission timeout above the RTT",
         1, 120_000_000,
     ),
     Sysctl("net.ipv4.tcp_min_rtt_wlen", "s", "300", "time for which a minimum RTT is remembered", max=86_400),
@@ -104,7 +133,7 @@ SYSCTLS: tuple[Sysctl, ...] = (
     Sysctl("net.ipv4.tcp_min_tso_segs", "segments", "2", "least number of segments of an skb", 1, 255),
     Sysctl(
         "net.ipv4.tcp_tso_rtt_log", "log2 µs", "9",
-        "skbs are larger at a minimum RTT below 2 to this power of µs; 0: they do not depend on it; since Linux 5.18",
+        "skbs are larger at a minimum RTT below 2 to this power of µs; 0: they do not depend on it",
         max=31,
     ),
     Sysctl(
@@ -116,6 +145,8 @@ SYSCTLS: tuple[Sysctl, ...] = (
         "net.ipv4.tcp_invalid_ratelimit", "ms", "500", "least time between ACKs of unacceptable segments", max=_LARGE
     ),
 )  # fmt: skip
+
+_LINUX = "linux-"
 
 _BY_NAME = {row.name: row for row in SYSCTLS}
 
@@ -140,6 +171,27 @@ def sysctl(name: str, value: object) -> int | tuple[int, ...]:
     if numbers != sorted(numbers):
         raise WordError(f"`{shown(value)}` is not in ascending order", f"write `{row.default}`, for example")
     return tuple(numbers) if row.count > 1 else numbers[0]
+
+
+def check_stack(name: str, stack: str) -> None:
+    """Refuses a sysctl that is newer than the stack of its host."""
+    row = _BY_NAME[name]
+    if _lacks(row, stack):
+        introduced = f"Linux {row.since} introduced it" if stack.startswith(_LINUX) else "it is one of Linux"
+        known = [each for each in STACKS if not _lacks(row, each)]
+        hint = f"remove it, or give the host a stack that has it: {', '.join(known)}"
+        raise WordError(f"the stack `{stack}` has no `{name}`: {introduced}", hint)
+
+
+def _lacks(row: Sysctl, stack: str) -> bool:
+    if not stack.startswith(_LINUX):
+        # FreeBSD has the settings of its time under other names; what a later Linux introduced it has not.
+        return bool(row.since)
+    return bool(row.since) and _version(row.since) > _version(stack.removeprefix(_LINUX))
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
 
 
 def _words(value: object) -> list[object]:

@@ -13,6 +13,10 @@ MAX_COMPARED = 200
 """Maximum number of names that an unknown one is compared with."""
 
 
+LIKENESS = 0.7
+"""How alike a slip and the word that is meant are, from 0 to 1: `cubci` and `cubic` 0.8, but `police` and `pie` 0.67."""
+
+
 class WordError(ValueError):
     """A value cannot be read; its position in the file is not known yet."""
 
@@ -32,11 +36,18 @@ def nearest_hint(word: str, known: Sequence[str]) -> str:
     beginning = _common_beginning(likely) if len(likely) > 1 else ""
     same = beginning if word.startswith(beginning) else ""
     by_rest = {name.removeprefix(same): name for name in likely}
-    close = [by_rest[rest] for rest in difflib.get_close_matches(_without_beginning(word, same), by_rest, n=1)]
+    rest_of_word = _without_beginning(word, same)
+    close = [by_rest[rest] for rest in _alike(rest_of_word, list(by_rest))]
     # A name that differs in its number only is another thing and not a slip: linux-7.0 is not linux-5.0.
     if close and not _differs_in_number(word, close[0]):
         return f"did you mean `{close[0]}`?"
     return f"use one of: {plain.listed(known)}" if known else "there are none"
+
+
+def _alike(word: str, known: Sequence[str]) -> list[str]:
+    """The name that is most like the word, if it is like enough or has the same letters in another order: `tqs`."""
+    exchanged = [name for name in known if len(word) > 1 and sorted(name) == sorted(word)]
+    return exchanged[:1] or difflib.get_close_matches(word, known, n=1, cutoff=LIKENESS)
 
 
 def _common_beginning(names: Sequence[str]) -> str:

@@ -48,9 +48,9 @@ def test_every_preset_and_every_backend_is_explained() -> None:
     assert set(backends.TEXTS) == set(backends._BACKENDS)
 
 
-@pytest.mark.parametrize("word", ["Small Queues", *glossary.SAME])
+@pytest.mark.parametrize("word", ["Small Queues", *glossary.field().same])
 def test_another_word_for_one_is_explained_as_that_one(word: str) -> None:
-    assert topics.explained(word) == topics.explained(glossary.SAME[word.lower()]) != []
+    assert topics.explained(word) == topics.explained(glossary.field().same[word.lower()]) != []
 
 
 def test_a_word_with_several_meanings_has_all() -> None:
@@ -197,3 +197,38 @@ def test_every_discipline_is_explained_by_its_name_alone_also_if_it_needs_option
         assert first.heading == f"{row.name}: {row.summary}"
         required = {parameter.name for parameter in row.parameters if parameter.required}
         assert required <= {shown.name for shown in first.parameters if shown.default == "required"}
+
+
+@pytest.mark.parametrize("word", [word for each in glossary.field().absent for word in each.words])
+def test_what_tailback_has_not_is_said_with_the_reason_and_what_is_nearest(word: str) -> None:
+    said = in_process("explain", word).stdout
+    assert f"{word}: not in Tailback" in said
+    assert "not in Tailback, because " in said and "; nearest: " in said
+
+
+def test_the_words_that_it_has_not_are_no_words_that_it_has() -> None:
+    absent = [glossary.plain(word) for each in glossary.field().absent for word in each.words]
+    assert len(absent) == len(set(absent))
+    assert not {glossary.plain(name) for name in topics.names()} & set(absent)
+    algorithms = CoreRegistry()
+    assert not [word for word in absent if algorithms.named(word) is not None]
+
+
+@pytest.mark.parametrize("word", ["prr", "PRR", "rack", "tlp", "f-rto", "frto", "hystart", "siftr", "stab"])
+def test_mechanisms_that_it_has_are_words_of_the_field(word: str) -> None:
+    assert topics.explained(word)
+
+
+def test_what_is_nearest_names_only_what_there_is() -> None:
+    """Every word in backticks that looks like a name of Tailback is one."""
+    registry = CoreRegistry()
+    for each in glossary.field().absent:
+        for quoted in re.findall(r"`([^`]*)`", each.nearest):
+            if quoted.startswith("tailback explain "):
+                assert topics.explained(quoted.removeprefix("tailback explain ")) or registry.named(quoted.split()[-1])
+            elif quoted.startswith("cc: "):
+                assert quoted.removeprefix("cc: ") in {row.name for row in registry.congestion_controls}
+
+
+def test_a_word_that_is_only_a_little_like_another_is_no_slip() -> None:
+    assert "did you mean" not in in_process("explain", "acces-ecn", status=2).stderr

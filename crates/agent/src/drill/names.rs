@@ -1,7 +1,7 @@
 //! Linux's constants by the names that scripts use.
 
 use tailback_script::player::CallError;
-use tailback_script::script::Value;
+use tailback_script::script::{Value, shown};
 
 /// Constants that are arguments or results of calls.
 const NUMBERS: &[(&str, i64)] = &[
@@ -166,7 +166,7 @@ pub fn number(value: &Value) -> Result<i64, CallError> {
         }
         Value::Union(parts) => parts.iter().try_fold(0, |all, part| Ok(all | number(part)?)),
         Value::List(items) if items.len() == 1 => number(&items[0]),
-        other => Err(unknown(&format!("{other:?}"))),
+        other => Err(unknown(&shown(other))),
     }
 }
 

@@ -39,6 +39,7 @@ impl Bench {
             flow_hash: flow * 0x1000_0000,
             truesize: 2304,
             charged: false,
+            queue_length: tailback_packet::QueueLength::NONE,
             enqueued: self.now,
             departure: SimTime::ZERO,
             payload: Payload::EchoRequest { seq: 0 },

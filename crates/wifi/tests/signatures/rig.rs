@@ -151,6 +151,7 @@ impl Rig {
             flow_hash: u32::from(from) * 0x0100_0000 + u32::from(to) * 0x1000_0000,
             truesize: TRUESIZE,
             charged: true,
+            queue_length: tailback_packet::QueueLength::NONE,
             enqueued: self.now,
             departure: SimTime::ZERO,
             payload: Payload::EchoRequest { seq: self.offered },

@@ -155,6 +155,7 @@ impl Ping {
             flow_hash: conversation_hash(from, to),
             truesize: TRUESIZE,
             charged: false,
+            queue_length: tailback_packet::QueueLength::NONE,
             enqueued: now,
             departure: now,
             payload: Payload::EchoRequest { seq },

@@ -1,14 +1,14 @@
 //! Builds the queue disciplines of a device.
 
 use tailback_packet::{ETHERNET_HEADER, HostId};
-use tailback_qdisc::{Attachment, Class, Filter, Fits, Inner, Qdisc, Root, Series};
+use tailback_qdisc::{Attachment, Class, Filter, Fits, Inner, Qdisc, Root, Series, SizeTableSpec, Sized};
 use tailback_tcp::{RedTimer, STACKS};
 use tailback_units::{Parameters, Rate};
 
 use super::topology::Topology;
 use crate::app::Kind;
 use crate::error::parameter_error;
-use crate::scenario::{AttachedQdisc, ClassSpec, FilterSpec, FitsSpec, Host, QdiscSpec, Scenario};
+use crate::scenario::{AttachedQdisc, ClassSpec, FilterSpec, FitsSpec, Host, LinkLayer, QdiscSpec, Scenario};
 use crate::{BuildError, DeviceId};
 
 /// `txqueuelen` of every device. [linux-6.12 DEFAULT_TX_QUEUE_LEN]
@@ -60,6 +60,23 @@ pub(super) fn root(
     Ok(Some(Root::new(built?, &attachment)))
 }
 
+/// `built` with the size table of its specification, if it has one.
+fn measured(spec: &QdiscSpec, built: Box<dyn Qdisc>) -> Box<dyn Qdisc> {
+    match &spec.stab {
+        None => built,
+        Some(stab) => Box::new(Sized::new(
+            &SizeTableSpec {
+                overhead: stab.overhead,
+                mpu: stab.mpu,
+                mtu: stab.mtu,
+                entries: stab.tsize,
+                in_cells: stab.linklayer == Some(LinkLayer::Atm),
+            },
+            built,
+        )),
+    }
+}
+
 /// Whether the kernel of a host starts the timer of adaptive RED.
 fn adapts_red(host: &Host) -> bool {
     STACKS.iter().any(|stack| stack.name == host.stack && stack.red_timer == RedTimer::Runs)
@@ -73,6 +90,7 @@ fn default_qdisc() -> QdiscSpec {
         child: None,
         classes: Vec::new(),
         filters: Vec::new(),
+        stab: None,
     }
 }
 
@@ -112,7 +130,7 @@ fn discipline(
         attachment,
         inner,
     );
-    built.map_err(|error| match error {
+    built.map(|built| measured(spec, built)).map_err(|error| match error {
         tailback_qdisc::registry::BuildError::Parameter { error, .. } => {
             parameter_error(error, &format!("{path}.options"))
         }

@@ -51,7 +51,7 @@ fn apply(
         row.set(&mut settings, value.numbers()).ok_or_else(|| {
             BuildError::new(
                 path,
-                format!("{value:?} is not its kind of value"),
+                format!("{value} is not a value that it takes with the stack `{}`", settings.stack.name),
                 format!("write {}", row.takes),
             )
         })?;

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tailback import qdiscs
 from tailback.backends import Unsuitable
-from tailback.backends.linux.disciplines import is_shaper, root_of
+from tailback.backends.linux.disciplines import hidden_of, is_shaper, root_of
 from tailback.backends.linux.hops import V6, families_of, hops_of
 from tailback.backends.linux.links import device_name, lowest_rate, states
 from tailback.backends.linux.steps import PROGRAMS
@@ -66,7 +66,7 @@ def findings(scenario: Scenario) -> Iterator[Finding]:
     """All features that no kernel supports."""
     parts = (
         _own_controls, _thresholds, _reception, _copies, _side_by_side, _traffic, _addresses, _qdiscs, _shapers,
-        _record,
+        _size_tables, _record,
     )  # fmt: skip
     for each in parts:
         yield from each(scenario)
@@ -179,6 +179,15 @@ def _shapers(scenario: Scenario) -> Iterator[Finding]:
             name = device_name(scenario, hop)
             what = f"the shaper of {name} is faster than its link ({own_bps} > {link_bps} bit/s)"
             yield NotAsked(what), "remove the shaper, because the link has its own, or shape below the rate of the link"
+
+
+def _size_tables(scenario: Scenario) -> Iterator[Finding]:
+    """A size table below the shaper of a link would change what that charges."""
+    for hop in hops_of(scenario):
+        root = root_of(scenario, hop)
+        if root is not None and root.stab is not None and hidden_of(scenario, hop):
+            what = f"`stab` at {device_name(scenario, hop)}, below the rate of the link, which would see its lengths, too"
+            yield NotAsked(what), "give the rate to a shaper below `stab`, such as htb, and none to the link"
 
 
 def _record(scenario: Scenario) -> Iterator[Finding]:

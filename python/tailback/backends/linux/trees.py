@@ -65,7 +65,8 @@ class Tree:
         number = self._used.get(depth, 0)
         self._used[depth] = number + 1
         handle = f"{number << DEPTH_BITS | depth + 1:x}:"
-        yield ["qdisc", "add", "dev", self._device, *place, "handle", handle, *_discipline(root)]
+        table = [] if root.stab is None else root.stab.words
+        yield ["qdisc", "add", "dev", self._device, *place, "handle", handle, *table, *_discipline(root)]
         for command in self._classes(root, handle):
             yield ["class", "add", "dev", self._device, *command]
         for command in self._filters(root, handle):
@@ -82,8 +83,8 @@ class Tree:
             parent = f"{handle}{each.parent:x}" if each.parent else handle
             own = words_of(kind, each.options)
             yield ["parent", parent, "classid", f"{handle}{each.minor:x}", kind, *own]
-        if row.above_classes and not root.classes:
-            of_class = {name: value for name, value in root.options.items() if name not in row.above_classes}
+        of_class = _of_only_class(root)
+        if of_class:
             yield ["parent", handle, "classid", f"{handle}1", kind, *words_of(kind, of_class)]
 
     def _filters(self, root: Qdisc, handle: str) -> Iterator[Command]:
@@ -129,11 +130,18 @@ def _packets_of(socket: Socket) -> Iterator[Command]:
             yield ["flower", "ip_proto", socket.transport, end, port]
 
 
+def _of_only_class(root: Qdisc) -> dict[str, int]:
+    """The options of the only class, of a discipline that is written with it in one line; empty if it has others."""
+    above = qdiscs.of(root.kind).above_classes
+    given = {name: value for name, value in root.options.items() if name not in above}
+    return given if above and not root.classes else {}
+
+
 def _discipline(root: Qdisc) -> Command:
     kind, options = root.kind, root.options
     above = qdiscs.of(kind).above_classes
     if not above:
         return [kind, *words_of(kind, options)]
     own = {name: options[name] for name in above if name in options and name != "default"}
-    default = options.get("default", 0 if root.classes else 1)
+    default = 1 if _of_only_class(root) else options.get("default", 0)
     return [kind, *(["default", f"{default:x}"] if default else []), *words_of(kind, own)]
