@@ -84,7 +84,7 @@ def chosen(results: Results, choice: Choice, without: Sequence[Quantity]) -> lis
         found = [quantity for quantity in without if _has(results, quantity.key)]
         if found:
             return found
-        titles = " and no ".join(quantity.title[:1].lower() + quantity.title[1:] for quantity in without)
+        titles = " and no ".join(labels.within(quantity.title) for quantity in without)
         hint = f"name a number that it has, with `--metric`: {_having(results)}"
         raise NotDrawable(f"`{results.path}` has no {titles}\n  hint: {hint}")
     if _has(results, choice.metric) and any(number.key == choice.metric for _, number in registry.numbers()):
