@@ -97,7 +97,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     parts = [_intervals(axes, runs, (series, choice)) for axes, runs in having if runs]
     found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
     if found.empty:
-        raise lacking(results.path, f"{series.title} over time", series.need)
+        raise lacking(results.path, f"{labels.within(series.title)} over time", series.need)
     return found
 
 

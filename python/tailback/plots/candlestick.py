@@ -19,7 +19,7 @@ from matplotlib.patches import Rectangle
 from tailback.analysis import Window, ping_samples, tcp_rtt_samples, throughput_bins
 from tailback.analysis.metrics import Samples
 from tailback.analysis.values import DOWN, UP
-from tailback.plots import capacity, sticks, style
+from tailback.plots import capacity, labels, sticks, style
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
@@ -89,7 +89,7 @@ def data(results: Results, panels: Sequence[Panel], shares: Sequence[int] = (10,
     rows = [_row(axes, runs, (panel, shares)) for panel in shown for axes, runs in results.configurations]
     found = [row for row in rows if row]
     if not found:
-        titles = " and no ".join(panel.title for panel in panels)
+        titles = " and no ".join(labels.within(panel.title) for panel in panels)
         raise lacking(results.path, f"{titles} in its measurement window", panels[0].need)
     return pd.DataFrame(found)
 

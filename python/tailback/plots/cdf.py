@@ -31,7 +31,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     if not parts:
         others = ", ".join(name for name, each in candlestick.PANELS.items() if each is not panel)
         raise NotDrawable(
-            f"`{results.path}` has no {panel.title} in its measurement window\n"
+            f"`{results.path}` has no {labels.within(panel.title)} in its measurement window\n"
             f"  hint: {TO_RECORD[panel.need]}; or choose another: --metric is one of {others}"
         )
     return pd.concat(parts, ignore_index=True)

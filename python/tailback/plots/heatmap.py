@@ -5,6 +5,7 @@ uniform, so that it is readable in grey print and with colour blindness; it is l
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,6 +28,9 @@ COLOURS = "viridis_r"
 
 DIVERGING = "PuOr"
 """Colours for values on both sides of a middle, which is white."""
+IN_CELL = 6.5
+"""Size of the text in a cell."""
+
 MOST_DECIMALS = 4
 """Decimals of a number in a cell; smaller ones have an exponent."""
 
@@ -70,7 +74,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     down = math.ceil(len(parts) / across)
     size = (len(values[x]), len(values[y]))
     with mpl.rc_context({**style.STYLE, "axes.grid": False}):
-        figure = Figure(figsize=_size(across, down, size), layout="constrained")
+        figure = Figure(figsize=_size(across, down, size, _cell_width(parts)), layout="constrained")
         labels.widen(figure, values[y])
         grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
         shades = Shades(_norm(table))
@@ -103,14 +107,13 @@ def on(axes: Axes, part: pd.DataFrame, sides: tuple[str, str], shades: Shades | 
     """Draws the cells of `part` on `axes`; `sides` are the axes along x and y."""
     columns, rows = ([str(value) for value in part[side].unique()] for side in sides)
     means = np.full((len(rows), len(columns)), np.nan)
-    shades, form = shades or Shades(_norm(part)), _form(part)
-    for _, row in part.iterrows():
+    shades = shades or Shades(_norm(part))
+    for (_, row), text in zip(part.iterrows(), _texts(part), strict=True):
         place = (rows.index(str(row[sides[1]])), columns.index(str(row[sides[0]])))
         means[place] = row["mean"]
-        ends = (float(row["low"]), float(row["high"]))
         axes.text(
-            place[1], place[0], _words(float(row["mean"]), ends, form), ha="center", va="center",
-            fontsize=6.5, color="white" if shades.dark(float(row["mean"])) else style.BLACK,
+            place[1], place[0], text, ha="center", va="center",
+            fontsize=IN_CELL, color="white" if shades.dark(float(row["mean"])) else style.BLACK,
         )  # fmt: skip
     axes.tick_params(length=0)
     image = axes.imshow(means, cmap=shades.colours, norm=shades.norm, aspect="auto", interpolation="none")
@@ -126,6 +129,13 @@ def _form(part: pd.DataFrame) -> Form:
     """Both ends, if some interval ends where the possible values end."""
     even = np.isclose(part["mean"] - part["low"], part["high"] - part["mean"], rtol=1e-6, atol=1e-12, equal_nan=True)
     return "±" if even.all() else "[]"
+
+
+def _texts(part: pd.DataFrame) -> list[str]:
+    """The text of each cell: the mean, and below it the interval."""
+    form = _form(part)
+    cells = part[["mean", "low", "high"]].itertuples(index=False)
+    return [_words(float(mean), (float(low), float(high)), form) for mean, low, high in cells]
 
 
 def _words(mean: float, ends: tuple[float, float], form: Form) -> str:
@@ -163,5 +173,11 @@ def _norm(table: pd.DataFrame) -> Normalize:
     return Normalize(low, high if high > low else low + 1)
 
 
-def _size(across: int, down: int, cells: tuple[int, int]) -> tuple[float, float]:
-    return (max(style.COLUMN_WIDTH, 1.6 + across * 0.55 * cells[0]), 0.8 + down * (0.35 + 0.42 * cells[1]))
+def _cell_width(parts: Sequence[tuple[str, pd.DataFrame]]) -> float:
+    """Inches that the widest text of a cell needs."""
+    texts = [text for _, part in parts for text in _texts(part)]
+    return max(0.55, (max(labels.width(text, IN_CELL) for text in texts) + labels.GAP) / labels.POINTS)
+
+
+def _size(across: int, down: int, cells: tuple[int, int], width: float) -> tuple[float, float]:
+    return (max(style.COLUMN_WIDTH, 1.6 + across * width * cells[0]), 0.8 + down * (0.35 + 0.42 * cells[1]))

@@ -5,6 +5,7 @@ the colour is what a line has in common with others: the `group` of its entry of
 Wi-Fi how its station differs from the others: `download, MCS 9`. The legend says how many lines a colour stands for.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import pandas as pd
@@ -38,6 +39,8 @@ TRAITS: Sequence[Callable[[Station], str]] = (
 def of_stations(scenario: Scenario) -> dict[str, str]:
     """For each station, what not all have in common: `MCS 9`; empty if all are alike."""
     stations = [station for cell in scenario.cells for station in cell.stations]
+    if not stations:
+        return {}
     telling = [trait for trait in TRAITS if len({trait(station) for station in stations}) > 1]
     names = scenario.host_names
     return {
@@ -47,17 +50,22 @@ def of_stations(scenario: Scenario) -> dict[str, str]:
 
 def of_flows(run: RunFolder, flows: Collection[str]) -> dict[str, str]:
     """The kind of each flow or ping: its group, and what distinguishes its station."""
-    stations = of_stations(run.scenario)
-    ends = {
-        entry.name: [run.scenario.host_names[end] for end in (entry.source, entry.target)]
-        for entry in run.scenario.flows
-    }
-    found = {}
-    for flow in flows:
-        hosts = ends.get(flow) or ends.get(flow.rpartition(".")[0]) or []
-        traits = dict.fromkeys(filter(None, (stations.get(host, "") for host in hosts)))
-        found[flow] = ", ".join([group_of(flow, run.manifest["measure"]), *traits])
-    return found
+    measure, traits = run.manifest["measure"], _traits(run.scenario)
+    groups = {flow: group_of(flow, measure) for flow in flows}
+    if not traits:
+        return groups
+    own = {flow: traits.get(flow) or traits.get(flow.rpartition(".")[0]) or () for flow in flows}
+    return {flow: ", ".join([groups[flow], *own[flow]]) for flow in flows}
+
+
+def _traits(scenario: Scenario) -> dict[str, tuple[str, ...]]:
+    """For each entry of traffic, what distinguishes the stations at its ends."""
+    stations = {host: trait for host, trait in of_stations(scenario).items() if trait}
+    if not stations:
+        return {}
+    names = scenario.host_names
+    ends = ((entry.name, (names[entry.source], names[entry.target])) for entry in scenario.flows)
+    return {name: tuple(dict.fromkeys(stations[host] for host in hosts if host in stations)) for name, hosts in ends}
 
 
 def labelled(kinds: Sequence[Kinds], noun: str) -> list[Kinds] | None:
@@ -71,8 +79,8 @@ def labelled(kinds: Sequence[Kinds], noun: str) -> list[Kinds] | None:
         kinds = [dict.fromkeys(each, "") for each in kinds]
     sizes: dict[str, list[int]] = {}
     for each in kinds:
-        for kind in dict.fromkeys(each.values()):
-            sizes.setdefault(kind, []).append(sum(other == kind for other in each.values()))
+        for kind, count in Counter(each.values()).items():
+            sizes.setdefault(kind, []).append(count)
     names = {kind: _label(kind, counts, noun) for kind, counts in sizes.items()}
     alone = {kind for kind, counts in sizes.items() if max(counts) == 1}
     return [{name: name if kind in alone else names[kind] for name, kind in each.items()} for each in kinds]

@@ -68,6 +68,11 @@ def sentence(text: str) -> str:
     return text if text.startswith(NAMES) else text[:1].upper() + text[1:]
 
 
+def within(title: str) -> str:
+    """A title within a sentence: `ping`, `median TCP RTT`; abbreviations stay."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
+
+
 def quantity(title: str, unit: str) -> str:
     """A quantity along an axis: `TCP RTT (ms)`; without a unit only its name: `MOS`."""
     return f"{sentence(title)} ({unit})" if unit else sentence(title)

@@ -149,32 +149,36 @@ def is_axis(column: str) -> bool:
 
 
 def looks(values: Axes_, shown: Roles) -> dict[tuple[str | None, str | None], Look]:
-    """Colour and hatch for each combination of values at one position."""
+    """Colour and hatch for each combination of values at one position. If no axis is shown by the hatch, lines and
+    markers of each colour are of another kind, too: they can be told apart in grey print, and one that lies exactly on
+    another leaves some of it in sight.
+    """
     by_colour: Sequence[str | None] = values[shown.colour] if shown.colour else [None]
     by_hatch: Sequence[str | None] = values[shown.hatch] if shown.hatch else [None]
     colour_of = style.colours(values[shown.colour]) if shown.colour else {}
     hatch_of = values[shown.hatch] if shown.hatch else []
-    kind_of = {value: place for place, value in enumerate(hatch_of)} if shown.hatch else style.repeats(colour_of)
     pairs = [(colour, hatch) for colour in by_colour for hatch in by_hatch]
-    return {
-        (colour, hatch): _look(
-            place,
-            colour_of.get(colour or "", style.PALETTE[0]),
-            kind_of.get((hatch if shown.hatch else colour) or "", 0),
-        )
-        for place, (colour, hatch) in enumerate(pairs)
-    }
+    if shown.hatch:
+        kind_of = {value: place for place, value in enumerate(hatch_of)}
+        found = [_look(colour_of.get(colour or "", style.PALETTE[0]), kind_of[hatch or ""]) for colour, hatch in pairs]
+    else:
+        again = style.repeats(colour_of)
+        found = [
+            _look(colour_of.get(colour or "", style.PALETTE[0]), place + again.get(colour or "", 0))
+            for place, (colour, _) in enumerate(pairs)
+        ]
+        # Marks side by side have an order; what lies on top of each other differs in more than the colour.
+        found = [
+            replace(look, hatch=style.HATCHES[again.get(colour or "", 0) % len(style.HATCHES)])
+            for look, (colour, _) in zip(found, pairs, strict=True)
+        ]
+    return {pair: replace(look, place=place) for place, (pair, look) in enumerate(zip(pairs, found, strict=True))}
 
 
-def _look(place: int, colour: str, kind: int) -> Look:
+def _look(colour: str, kind: int) -> Look:
     """The look with the hatch, marker and line style of this number."""
-    return Look(
-        place,
-        colour,
-        style.HATCHES[kind % len(style.HATCHES)],
-        style.MARKERS[kind % len(style.MARKERS)],
-        style.LINES[kind % len(style.LINES)],
-    )
+    hatches, markers, lines = style.HATCHES, style.MARKERS, style.LINES
+    return Look(0, colour, hatches[kind % len(hatches)], markers[kind % len(markers)], lines[kind % len(lines)])
 
 
 def distinct(

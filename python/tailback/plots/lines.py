@@ -249,16 +249,22 @@ def _of_each(table: pd.DataFrame, shown: Roles, looks: Looks, panels: Panels) ->
     ]  # fmt: skip
 
 
+def colour_keys(values: Axes_, shown: Roles, key: Literal["line", "marker"]) -> list[Artist]:
+    """An entry of the legend for each colour; with its line style or marker, unless these stand for another axis."""
+    found: list[Artist] = []
+    for (value, _), look in layout.looks(values, replace(shown, hatch=None)).items():
+        kind: dict[str, Any] = {"linewidth": 2, "linestyle": "-" if shown.hatch else look.line}
+        if key == "marker" and not shown.hatch:
+            kind = {"linestyle": "none", "marker": look.marker, "markersize": 5}
+        found.append(Line2D([], [], color=look.colour, label=style.label(shown.colour or "", str(value)), **kind))
+    return found
+
+
 def _by_axes(values: Axes_, shown: Roles, panels: Panels) -> list[Artist]:
     """An entry of the legend for each colour, and for each line style or marker."""
     handles: list[Artist] = []
     if shown.colour:
-        looks = layout.looks(values, replace(shown, hatch=None))
-        for (value, _), look in looks.items():
-            kind: dict[str, Any] = {"linestyle": look.line, "linewidth": 2}
-            if panels.key == "marker":
-                kind = {"linestyle": "none", "marker": look.marker, "markersize": 5}
-            handles.append(Line2D([], [], color=look.colour, label=style.label(shown.colour, str(value)), **kind))
+        handles += colour_keys(values, shown, panels.key)
     for place, value in enumerate(values[shown.hatch] if shown.hatch else []):
         look: dict[str, Any] = {"linestyle": style.LINES[place % len(style.LINES)]}
         if panels.key == "marker":

@@ -29,6 +29,9 @@ UNDER = "under"
 WIDER = 4.0
 """Points by which the marker of a point is larger than that of an equal one above it, so that both are seen."""
 
+MOST_UNDER = 3
+"""The number of equal points for which a marker is larger; more would cover others."""
+
 MAX_NAMED = 6
 """Maximum number of points of a front that have a label."""
 
@@ -123,7 +126,7 @@ def _points(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
             f"{name}err": _whisker(row, name) for name in ("x", "y") if not math.isnan(row[f"{name} low"])
         }
         kind: dict[str, Any] = {"markersize": 5 if row["pareto"] else 3.5, "alpha": 1.0 if row["pareto"] else 0.6}
-        kind["markersize"] += WIDER * row[UNDER]
+        kind["markersize"] += WIDER * min(row[UNDER], MOST_UNDER)
         face = look.colour if row["pareto"] else "white"
         axes.errorbar(
             row["x"], row["y"], fmt=look.marker, color=look.colour, markerfacecolor=face, elinewidth=0.7, zorder=3,
@@ -165,10 +168,8 @@ def _handles(table: pd.DataFrame, styles: Styles) -> list[Artist]:
     colour, marker, _ = styles
     values = layout.axes_of(table)
     handles: list[Artist] = []
-    dot: dict[str, Any] = {"linestyle": "none", "markersize": 5}
-    for (value, _none), look in layout.looks(values, layout.Roles(None, colour, None, ())).items() if colour else ():
-        label = style.label(colour or "", str(value))
-        handles.append(Line2D([], [], color=look.colour, marker=look.marker, label=label, **dot))
+    if colour:
+        handles += lines.colour_keys(values, layout.Roles(None, colour, marker, ()), "marker")
     for place, value in enumerate(values[marker] if marker else []):
         look: dict[str, Any] = {
             "linestyle": "none",

@@ -84,8 +84,8 @@ def chosen(results: Results, choice: Choice, without: Sequence[Quantity]) -> lis
         found = [quantity for quantity in without if _has(results, quantity.key)]
         if found:
             return found
-        titles = " and no ".join(quantity.title for quantity in without)
-        hint = f"name a number that it has, with `--metric`: {_near('', results)}"
+        titles = " and no ".join(labels.within(quantity.title) for quantity in without)
+        hint = f"name a number that it has, with `--metric`: {_having(results)}"
         raise NotDrawable(f"`{results.path}` has no {titles}\n  hint: {hint}")
     if _has(results, choice.metric) and any(number.key == choice.metric for _, number in registry.numbers()):
         return [of_key(choice.metric)]
@@ -142,10 +142,14 @@ def _near(words: str, results: Results) -> str:
     row = quantities.metric(words)
     stem = words.split(".", maxsplit=1)[0] if row is None else str(row.key)
     near = [key for key in sorted(_paths(results)) if stem in key]
-    if not near:
-        columns = ((name, quantities.quantity(name)) for name in quantities.names())
-        near = [name for name, each in columns if any(each.read(run.summary) is not None for run in results.runs)]
-    return ", ".join(f"`{name}`" for name in near)
+    return ", ".join(f"`{name}`" for name in near) if near else _having(results)
+
+
+def _having(results: Results) -> str:
+    """The names of the quantities that these results have."""
+    columns = ((name, quantities.quantity(name)) for name in quantities.names())
+    found = [name for name, each in columns if any(each.read(run.summary) is not None for run in results.runs)]
+    return ", ".join(f"`{name}`" for name in found)
 
 
 def values(results: Results, quantity: Quantity) -> pd.DataFrame:

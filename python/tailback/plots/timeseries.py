@@ -258,8 +258,9 @@ def _looks(table: pd.DataFrame) -> dict[str, Look]:
         looks[name] = {"color": style.BLACK, "linewidth": 1.1, "linestyle": line}
     dots: Look = {"linestyle": "none", "marker": ".", "markersize": 1.8, "alpha": 0.7}
     pings = [name for name in others if _is(PING, name)]
-    colours = (style.BLACK,) if len(pings) == 1 else style.PALETTE
-    for colour, name in zip(itertools.cycle(colours), pings, strict=False):
+    taken = {look["color"] for look in looks.values()}
+    free = [colour for colour in style.PALETTE if colour not in taken] or style.PALETTE
+    for colour, name in zip(itertools.cycle((style.BLACK,) if len(pings) == 1 else free), pings, strict=False):
         looks[name] = {**dots, "color": colour}
     return looks
 

@@ -14,7 +14,7 @@ from tailback.analysis import effects, sentences
 from tailback.analysis.metric import Column
 from tailback.analysis.registry import headline_of
 from tailback.analysis.repetitions import configurations
-from tailback.plots import band, cdf, style
+from tailback.plots import band, cdf, layout, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice
 from tailback.results import NotResults, Results, RunFolder
@@ -27,7 +27,7 @@ MAX_TRACED = 120
 DIGITS = 5
 """Significant digits of a sample."""
 
-SERIES = ("goodput", "rtt", "cwnd")
+SERIES = ("goodput", "rtt", "cwnd", "queue")
 DISTRIBUTIONS = ("rtt", "ping")
 
 Document = Mapping[str, Any]
@@ -127,16 +127,17 @@ def _figures(results: Results, names: Sequence[str], read: Any) -> dict[str, Any
 
 
 def _bands(results: Results, name: str) -> dict[str, Any]:
-    return _by_configuration(band.data(results, Choice(metric=name)), ("t", "mean", "low", "high"))
+    return _by_configuration(results, band.data(results, Choice(metric=name)), ("t", "mean", "low", "high"))
 
 
 def _quantiles(results: Results, name: str) -> dict[str, Any]:
-    return _by_configuration(cdf.data(results, Choice(metric=name)), ("share", "value", "low", "high"))
+    return _by_configuration(results, cdf.data(results, Choice(metric=name)), ("share", "value", "low", "high"))
 
 
-def _by_configuration(table: pd.DataFrame, columns: Sequence[str]) -> dict[str, Any]:
-    axes = [str(name) for name in table.columns[: table.columns.get_loc("panel")]]
-    parts = [part for _, part in table.groupby(axes, sort=False)] if axes else [table]
+def _by_configuration(results: Results, table: pd.DataFrame, columns: Sequence[str]) -> dict[str, Any]:
+    """The values of each configuration in their order; none of one that has not recorded them."""
+    found = layout.parted(table, list(results.axes))
+    parts = [found.get(tuple(axes.values()), table.iloc[:0]) for axes, _ in results.configurations]
     rows = [{column: [_number(value) for value in part[column]] for column in columns} for part in parts]
     return {"title": str(table["panel"].iloc[0]), "unit": str(table["unit"].iloc[0]), "configurations": rows}
 

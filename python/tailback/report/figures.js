@@ -19,13 +19,23 @@ function drawing(name, properties, ...children) {
   return made;
 }
 
-// Round numbers from `low` to `high`: about `count` of them, or the powers of ten.
-function ticks(low, high, count, log) {
-  if (log) {
-    const powers = [];
-    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) powers.push(10 ** power);
-    return powers;
-  }
+// The numbers of a logarithmic axis from `low` to `high`: as many as fit, at least two, from the coarsest kind that has
+// enough: powers of ten, further digits of each decade, or numbers at equal distances.
+function readable(low, high, most = 8) {
+  const powers = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) powers.push(10 ** power);
+  const inside = (mark) => low <= mark && mark <= high;
+  const kinds = [[1], [1, 3], [1, 2, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9]].map((digits) => powers.flatMap((power) => digits.map((digit) => Number((digit * power).toPrecision(3)))).filter(inside));
+  const fitting = kinds.filter((kind) => kind.length >= 2 && kind.length <= most);
+  if (fitting.length) return fitting.reduce((best, kind) => (kind.length > best.length ? kind : best));
+  if (kinds[0].length > most) return kinds[0].filter((_, place) => place % Math.ceil(kinds[0].length / most) === 0);
+  return ticks(low, high, 4).filter(inside);
+}
+
+const plain = (value) => String(Number(value.toPrecision(6)));
+
+// Round numbers from below `low` to above `high`: about `count` of them.
+function ticks(low, high, count) {
   const rough = (high - low) / count || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 5, 10].find((each) => each * power >= rough);
@@ -42,23 +52,28 @@ function showCompared() {
   if (!rows.length) return;
   const log = spansDecades(cells.map(([mean]) => mean));
   const values = cells.flatMap(([mean, low, high]) => [mean, low ?? mean, high ?? mean]).filter((value) => !log || value > 0);
-  const marks = ticks(Math.min(...values, ...(log ? [] : [0])), Math.max(...values), 8, log);
+  const [least, greatest] = [Math.min(...values), Math.max(...values)];
+  const marks = log ? readable(least / 1.2, greatest * 1.2) : ticks(Math.min(least, 0), greatest, 8);
   const names = rows.map(label);
-  const left = Math.min(340, 20 + 6.6 * Math.max(...names.map((name) => name.length)));
-  const width = Math.max(left + 260, figure.clientWidth), height = 54 + 23 * rows.length;
+  const left = Math.min(340, Math.max(120, 0.45 * figure.clientWidth), 20 + 6.6 * Math.max(...names.map((name) => name.length)));
+  const longest = Math.floor((left - 20) / 6.6);
+  const width = Math.max(left + 150, figure.clientWidth), height = 54 + 23 * rows.length;
   const scale = log ? Math.log10 : (value) => value;
-  const [first, last] = [scale(marks[0]), scale(marks[marks.length - 1])];
-  const x = (value) => left + (width - 30 - left) * (scale(Math.max(value, log ? marks[0] : value)) - first) / (last - first || 1);
+  const ends = log ? [least / 1.2, greatest * 1.2] : [marks[0], marks[marks.length - 1]];
+  const [first, last] = ends.map(scale);
+  const x = (value) => left + (width - 30 - left) * (scale(Math.max(value, log ? ends[0] : value)) - first) / (last - first || 1);
+  const digits = digitsOf(state.metric);
+  const every = Math.ceil(marks.length * 46 / (width - 30 - left));
   const picture = drawing("svg", { width, height, role: "img", "aria-label": titled(column) });
   for (const mark of marks) {
     picture.append(drawing("line", { x1: x(mark), x2: x(mark), y1: 6, y2: height - 44, stroke: mark ? GRID : TICK }));
-    picture.append(drawing("text", { x: x(mark), y: height - 28, "text-anchor": "middle" }, String(Number(mark.toPrecision(6)))));
+    picture.append(drawing("text", { x: x(mark), y: height - 28, "text-anchor": "middle" }, marks.indexOf(mark) % every ? "" : plain(mark)));
   }
   rows.forEach((at, place) => {
     const [mean, low, high] = cells[place];
     const y = 18 + 23 * place;
-    const name = names[place].length > 50 ? names[place].slice(0, 49) + "…" : names[place];
-    const row = drawing("g", { class: "row" }, drawing("title", {}, `${names[place]}: ${number(mean)} ${column.unit} ${high === null ? "" : spread(mean, low, high)}`));
+    const name = names[place].length > longest ? names[place].slice(0, longest - 1) + "…" : names[place];
+    const row = drawing("g", { class: "row" }, drawing("title", {}, `${names[place]}: ${number(mean, digits)} ${column.unit} ${high === null ? "" : spread(low, high, digits)}`));
     row.append(drawing("text", { x: left - 12, y: y + 4, "text-anchor": "end" }, name));
     if (high !== null && high > low) {
       const ends = `M${x(low)} ${y - 4}V${y + 4}M${x(low)} ${y}H${x(high)}M${x(high)} ${y - 4}V${y + 4}`;
@@ -89,6 +104,13 @@ function curves(rows, samples) {
 function axis(title, rest = {}) {
   return { stroke: INK, font: FONT, labelFont: FONT, label: title, labelSize: 22, grid: { stroke: GRID, width: 1 }, ticks: { stroke: TICK, width: 1 }, ...rest };
 }
+
+// The numbers of a logarithmic axis of uPlot, whose own are powers of ten only.
+const LOGARITHMIC = {
+  splits: (_chart, _axis, low, high) => readable(low, high),
+  filter: (_chart, marks) => marks,
+  values: (_chart, marks) => marks.map(plain),
+};
 
 // Shades what is outside of the measurement window.
 function shadeOutside(chart) {
@@ -165,7 +187,7 @@ function showDistribution() {
   if (!figure) return;
   const rows = traced();
   showLegend("distribution-legend", rows);
-  const medians = rows.map((at) => figure.configurations[at].value[50]);
+  const medians = rows.map((at) => figure.configurations[at].value[50]).filter((value) => value !== undefined);
   // The share runs upwards and the values to the right, so each share has one value and one band.
   const { series, bands, values } = curves(rows, (at) => {
     const { share, value, low, high } = figure.configurations[at];
@@ -176,9 +198,9 @@ function showDistribution() {
     width: box.clientWidth, height: 400, series, bands, legend: { show: false },
     scales: {
       x: { time: false, ori: 1, range: [0, 1.02] },
-      y: { ori: 0, distr: log ? 3 : 1, ...(log ? {} : { range: (_, low, high) => [Math.min(low ?? 0, 0), (high || 1) * 1.02] }) },
+      y: { ori: 0, distr: log ? 3 : 1, range: (_, low, high) => (log ? [(low || 1e-3) / 1.1, (high || 1) * 1.1] : [Math.min(low ?? 0, 0), (high || 1) * 1.02]) },
     },
-    axes: [axis("Cumulative share", { side: 3, size: 54 }), axis(titled(figure), { scale: "y", side: 2, size: 40 })],
+    axes: [axis("Cumulative share", { side: 3, size: 54 }), axis(titled(figure), { scale: "y", side: 2, size: 40, ...(log ? LOGARITHMIC : {}) })],
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     hooks: { setCursor: [() => sayValues("distribution-legend", "distribution")] },
   }, values, box)]);

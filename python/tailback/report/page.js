@@ -1,7 +1,7 @@
 "use strict";
 // Draws the document in #data. One state, one function that shows it: a filter or a click changes the state and redraws.
 const data = JSON.parse(document.getElementById("data").textContent);
-const dashes = [[], [8, 4], [2, 3], [8, 3, 2, 3]];
+const dashes = [[], [8, 4], [2, 3], [8, 3, 2, 3], [14, 4], [14, 3, 2, 3, 2, 3], [4, 4], [20, 6]];
 const state = {
   wanted: Object.fromEntries(Object.entries(data.axes).map(([axis, values]) => [axis, new Set(values)])),
   muted: new Set(),
@@ -37,11 +37,15 @@ function number(value, digits = decimals(value)) {
   return value === null ? "–" : value.toFixed(digits).replace("-", "−");
 }
 
-// An interval that ends where the possible values end is not symmetric.
-function spread(mean, low, high) {
-  const digits = decimals(mean);
-  const even = Math.abs(high - mean - (mean - low)) <= 1e-9 * Math.max(Math.abs(mean), high - low);
-  return even ? "±" + number(high - mean, digits) : "[" + number(low, digits) + ", " + number(high, digits) + "]";
+// One number of digits for a column: three of its smallest value, but at most two more than its largest has.
+function digitsOf(column) {
+  const sizes = data.configurations.map(({ cells }) => Math.abs(cells[column][0] ?? 0)).filter((size) => size > 0);
+  return sizes.length ? Math.min(decimals(Math.min(...sizes)), decimals(Math.max(...sizes)) + 2) : 0;
+}
+
+// Both ends, because an interval that ends where the possible values end is not symmetric.
+function spread(low, high, digits) {
+  return "[" + number(low, digits) + ", " + number(high, digits) + "]";
 }
 
 function showFilters() {
@@ -85,7 +89,7 @@ function showTable() {
     cell.onkeydown = (event) => { if (event.key === "Enter") cell.onclick(); };
     head.append(cell);
   });
-  const body = element("tbody");
+  const body = element("tbody"), digits = data.columns.map((_, column) => digitsOf(column));
   for (const at of inOrder(axes)) {
     const found = data.configurations[at];
     const row = element("tr", { className: state.muted.has(at) ? "muted" : "" });
@@ -95,9 +99,9 @@ function showTable() {
       cell.append(found.axes[axis]);
       row.append(cell);
     });
-    found.cells.forEach(([mean, low, high]) => {
-      const cell = element("td", {}, number(mean));
-      if (high !== null && high !== mean) cell.append(" ", element("small", { textContent: spread(mean, low, high) }));
+    found.cells.forEach(([mean, low, high], column) => {
+      const cell = element("td", {}, number(mean, digits[column]));
+      if (high !== null) cell.append(element("small", { textContent: spread(low, high, digits[column]) }));
       row.append(cell);
     });
     row.onclick = () => { if (!state.muted.delete(at)) state.muted.add(at); show(); };

@@ -22,8 +22,11 @@ def test_a_logarithmic_scale_keeps_the_data_in_sight_and_has_plain_numbers() -> 
         assert (low < 2, high > 500) == (True, True)
         assert low > 1
         assert [text.get_text() for text in axes.get_xticklabels() if low <= text.get_position()[0] <= high] == [
+            "3",
             "10",
+            "30",
             "100",
+            "300",
         ]
 
 

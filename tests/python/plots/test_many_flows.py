@@ -25,7 +25,9 @@ def made(folder: Path, tables: Mapping[str, pd.DataFrame], directions: Mapping[s
     measure = {"window_ns": [2 * 10**9, SECONDS * 10**9], "directions": directions}
     run = RunFolder(folder, {"axes": {}, "repetition": 1, "measure": measure}, {})
     end_ns = SECONDS * 10**9
-    scenario = SimpleNamespace(record=SimpleNamespace(interval_ns=10**8), duration_ns=end_ns, last_stop_ns=end_ns)
+    scenario = SimpleNamespace(
+        record=SimpleNamespace(interval_ns=10**8), duration_ns=end_ns, last_stop_ns=end_ns, cells=()
+    )
     parts: dict[str, Any] = {"scenario": scenario, **tables}
     for name, part in parts.items():
         run.__dict__[name] = part
@@ -109,7 +111,7 @@ def test_the_shares_of_many_flows_are_of_the_goodput_of_all(tmp_path: Path) -> N
 
 def test_a_band_of_pings_that_nobody_answered_is_refused(tmp_path: Path) -> None:
     ping = pd.DataFrame({"t": [1.0], "ping": ["ping"], "rtt_ms": [np.nan]})
-    with pytest.raises(NotDrawable, match="no answered ping"):
+    with pytest.raises(NotDrawable, match="no ping over time"):
         PLOTS["band"].data(made(tmp_path, {"ping": ping}, {}), Choice(metric="ping"))
 
 

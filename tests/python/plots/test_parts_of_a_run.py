@@ -212,7 +212,7 @@ def test_a_legend_has_as_many_rows_as_its_labels_need() -> None:
 
 
 def test_large_numbers_of_an_axis_have_a_suffix() -> None:
-    numbers = [style._plain_number(value, 0) for value in (0.5, 100, 20_000, 100_000, 1e6, 2.5e9)]
+    numbers = [style.plain_number(value, 0) for value in (0.5, 100, 20_000, 100_000, 1e6, 2.5e9)]
     assert numbers == ["0.5", "100", "20000", "100k", "1M", "2.5G"]
 
 
@@ -225,7 +225,7 @@ def test_a_figure_of_both_directions_has_the_goodput_of_each(results: Results) -
 def test_the_legend_says_what_boxes_and_whiskers_are(results: Results) -> None:
     figure = PLOTS["box"].draw(PLOTS["box"].table(results))
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels == ["25th to 75th percentile", "median", "5th to 95th"]
+    assert labels == ["25th to 75th percentile", "Median", "5th to 95th percentile"]
 
 
 def test_a_single_sample_is_drawn_as_a_dot_because_no_line_goes_through_it(results: Results) -> None:
@@ -294,14 +294,14 @@ def trade_offs() -> pd.DataFrame:
 
 def test_the_legend_of_a_front_has_the_hollow_points() -> None:
     words = [text.get_text() for text in PLOTS["pareto"].draw(trade_offs()).legends[0].get_texts()]
-    assert words[-2:] == ["beaten by another", "Pareto front"]
+    assert words[-3:] == ["Beaten by another", "Pareto front", "Larger: below an equal point"]
     alone = PLOTS["pareto"].draw(trade_offs().iloc[:2])
-    assert "beaten by another" not in [text.get_text() for text in alone.legends[0].get_texts()]
+    assert "Beaten by another" not in [text.get_text() for text in alone.legends[0].get_texts()]
 
 
 def test_of_equal_points_of_a_front_each_is_seen() -> None:
     lines = PLOTS["pareto"].draw(trade_offs()).axes[0].lines
-    below, above = (line for line in lines if line.get_marker() == "o" and 10.0 in np.asarray(line.get_xdata()))
+    below, above = (line for line in lines if line.get_marker() in "oD" and 10.0 in np.asarray(line.get_xdata()))
     assert below.get_markersize() > above.get_markersize() + 2
     assert below.get_color() != above.get_color()
 

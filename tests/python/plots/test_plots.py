@@ -71,7 +71,7 @@ def test_a_figure_is_not_blank(found: Results, tmp_path: Path, name: str) -> Non
 
 
 def test_completion_times_of_flows_that_never_end_are_refused(found: Results) -> None:
-    with pytest.raises(NotDrawable, match="give flows `size` and `arrivals`"):
+    with pytest.raises(NotDrawable, match="give a TCP flow of `traffic` a size"):
         PLOTS["fct"].table(found)
 
 

@@ -60,9 +60,9 @@ def test_all_time_outside_of_the_measurement_window_is_shaded(results: Results) 
     figure = PLOTS["timeseries"].draw(PLOTS["timeseries"].table(results))
     for axes in figure.axes:
         assert shaded(axes) == [(0, 1.25), (2.63, axes.get_xlim()[1])]
-    assert "not measured" in legend(figure)
+    assert "Not measured" in legend(figure)
     whole = PLOTS["timeseries"].draw(over_time({"cubic": 10}))
-    assert "not measured" not in legend(whole)
+    assert "Not measured" not in legend(whole)
 
 
 def over_time(levels: dict[str, float]) -> pd.DataFrame:
@@ -193,7 +193,7 @@ def test_the_last_bin_of_shares_is_as_long_as_the_others_and_ends_when_the_flows
 def test_lines_of_several_entries_keep_their_names(results: Results) -> None:
     table = PLOTS["rrul"].table(results)
     shown = legend(PLOTS["rrul"].draw(table))
-    assert shown == ["bulk.1", "bulk.2", "up.1", "up.2", "ping", "mean"]
+    assert shown == ["bulk.1", "bulk.2", "up.1", "up.2", "ping", "Mean"]
     assert not table.duplicated(["panel", "series", "t"]).any()
 
 
@@ -237,7 +237,7 @@ def test_datagrams_alone_have_a_figure_of_their_goodput_and_no_congestion_window
     assert set(PLOTS["candlestick"].table(datagrams)["panel"]) == {"Goodput"}
     with pytest.raises(NotDrawable, match="has no TCP flow"):
         PLOTS["cwnd"].table(datagrams)
-    with pytest.raises(NotDrawable, match="one of goodput, rtt, ping"):
+    with pytest.raises(NotDrawable, match="one of goodput, ping"):
         PLOTS["cdf"].table(datagrams)
 
 

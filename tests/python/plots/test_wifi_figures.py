@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from msgspec.structs import replace
 
 from fake_backend import FakeBackend, Nobody, experiment, grid
-from tailback.plots import PLOTS, Choice, NotDrawable, style
+from tailback.plots import PLOTS, Choice, NotDrawable, air, style
 from tailback.results import Results, RunPlan, claim, open_results
 from tailback.sweep import Sweep, run_all
 
@@ -124,7 +124,7 @@ def test_ppdus_of_an_access_point_have_the_colours_of_their_stations() -> None:
     assert to_tv == from_tv
     assert to_tv != to_phone
     words = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert words[:2] == ["to tv", "to phone"]
+    assert words[:2] == ["To tv", "To phone"]
     assert "waiting for access" in words
 
 
@@ -133,7 +133,7 @@ def test_the_access_point_is_above_its_stations_whoever_sends_first() -> None:
         ppdus(("phone", "router", 2, 0), ("router", "phone", 2, 0), ("router", "tv", 2, 0), ("tv", "router", 2, 0))
     )
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["router", "tv", "phone"]
-    assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["to tv", "to phone"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["To tv", "To phone"]
 
 
 def test_a_ppdu_that_began_before_the_span_is_on_the_air(tmp_path: Path) -> None:
@@ -151,5 +151,5 @@ def test_the_number_of_mpdus_is_in_the_middle_of_what_is_seen_of_a_ppdu() -> Non
 def test_a_collided_frame_is_grey_to_its_outline() -> None:
     figure = PLOTS["air"].draw(ppdus(("router", "tv", 0, 1), ("router", "tv", 1, 0)))
     collided, lost = (patch.get_edgecolor() for patch in figure.axes[0].patches)
-    assert to_hex(collided) == style.GREY
+    assert to_hex(collided) == air.COLLIDED
     assert to_hex(lost) == style.BLACK
