@@ -8,6 +8,7 @@ results.tcp_info                                              # the samples of a
 results.select(cc="bbr").runs[0].flows
 results.polars("tcp_info")                                    # the same as a polars frame
 tailback.tabulate(results)                                    # means with 95 % intervals
+tailback.cautions(results)                                    # runs that were never steady, flows without data
 tailback.plot(results, "cdf").savefig("cdf.pdf")
 tailback.write_report(results, "report.html")
 
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tailback.api import (
         RunsFailed,
+        cautions,
         compare,
         drill_script,
         load,
@@ -44,6 +46,7 @@ __all__ = [
     "RunFolder",
     "RunsFailed",
     "ScenarioError",
+    "cautions",
     "combined",
     "compare",
     "drill_script",
@@ -60,6 +63,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "cautions": "tailback.api",
     "compare": "tailback.api",
     "validate": "tailback.api",
     "drill_script": "tailback.api",

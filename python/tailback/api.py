@@ -12,6 +12,7 @@ import pandas as pd
 
 from tailback import advice, drill, results, scenario, sweep, validation
 from tailback.analysis import configurations
+from tailback.analysis.cautions import Caution, over
 from tailback.analysis.tolerances import FIDELITY, NONE, tolerances
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def run(
     as `--set` does (also `repeat=5`). `out` is the results folder (default: `results/FILE`), `jobs` the number of
     parallel runs (default: one per core; one if runs take place in real time). Complete runs in the folder are not
     repeated. `backend` is `sim`, `uml`, `uml:KERNEL`, `netns` or `ssh:FILE`; with `@ADDRESS` of a Dask scheduler
-    (`sim@tcp://scheduler:8786`), its workers execute the runs.
+    (`sim@tcp://scheduler:8786`), its workers execute the runs. Warns of what `cautions` has to say.
 
     Raises `ScenarioError` for an invalid file, and `RunsFailed` if some runs failed (the others are then complete).
     """
@@ -64,7 +65,18 @@ def run(
     carried = sweep.run_experiment(experiment, request, sweep.Silent())
     if carried.failed:
         raise RunsFailed(carried)
-    return carried.results
+    done = carried.results
+    for caution in cautions(done):
+        if caution.severity == "warning":
+            warnings.warn(str(caution), stacklevel=2)
+    return done
+
+
+def cautions(found: results.Results | Path | str) -> list[Caution]:
+    """What to know before believing the numbers, as in the lines after `tailback run`: one per `code`, with the worst
+    case (`text`, `axes`), a `hint`, the `count` of runs that it is about and their configurations (`places`).
+    """
+    return over([(run.axes, run.summary) for run in _opened(found).runs])
 
 
 def open(path: Path | str) -> results.Results:
@@ -73,8 +85,8 @@ def open(path: Path | str) -> results.Results:
     complete run.
     """
     found = results.open_results(path)
-    for damaged in found.damaged:
-        warnings.warn(f"left out: {damaged}", stacklevel=2)
+    for text in results.left_out(found.damaged):
+        warnings.warn(text, stacklevel=2)
     if found.remark is not None:
         warnings.warn(found.remark, stacklevel=2)
     return found

@@ -17,10 +17,11 @@ from tailback.analysis.steadiness import FEWEST_BINS, THIRDS
 from tailback.analysis.warmup import unsettled
 from tailback.analysis.window import NANOSECONDS
 
-NEVER_STEADY = "never-steady"
+TESTED = ("never-steady", "warm-up-measured")
+"""The codes that come from a test of one run, which fails by chance, too."""
 
 MAX_NAMED = 3
-"""The largest number of flows that a warning names."""
+"""The largest number of flows or configurations that a warning names."""
 
 SERIES: Mapping[str, tuple[str, str]] = {"goodput_mbps": ("goodput", "Mbit/s"), "tcp_rtt_ms": ("TCP RTT", "ms")}
 
@@ -41,14 +42,27 @@ class Caution(Struct, frozen=True):
     runs: int = 1
     axes: Mapping[str, str] = {}
     """The configuration of the worst."""
+    places: Sequence[Mapping[str, str]] = ()
+    """All configurations that it is about, if there are several."""
 
     def __str__(self) -> str:
         said = f"{self.severity}: {self.text} [{self.code}]"
         if self.runs > 1:
-            where = ", ".join(f"{axis} {value}" for axis, value in self.axes.items())
-            which = "this holds" if not where else f"this is {where}; it holds"
-            said += f"\n  {which} in {self.count} of {self.runs} runs"
+            said += f"\n  so in {self.count} of {self.runs} runs{self._where()}"
         return f"{said}\n  hint: {self.hint}"
+
+    def _where(self) -> str:
+        if not self.axes:
+            return ""
+        others = [place for place in self.places if place != self.axes]
+        if not others:
+            return f": {_label(self.axes)}"
+        more = f" and {len(others) - MAX_NAMED} more configurations" if len(others) > MAX_NAMED else ""
+        return f": the worst is {_label(self.axes)}; also {'; '.join(map(_label, others[:MAX_NAMED]))}{more}"
+
+
+def _label(axes: Mapping[str, str]) -> str:
+    return ", ".join(axes.values())
 
 
 def of_run(run: Measured) -> list[dict[str, Any]] | None:
@@ -67,25 +81,26 @@ def over(rows: Sequence[Row]) -> list[Caution]:
 
 
 def _worst(alike: Sequence[Caution], runs: int) -> Caution:
-    return replace(max(alike, key=lambda each: each.extent), count=len(alike), runs=runs)
+    places = [dict(place) for place in dict.fromkeys(tuple(each.axes.items()) for each in alike)]
+    return replace(max(alike, key=lambda each: each.extent), count=len(alike), runs=runs, places=places)
 
 
 def _confirmed(rows: Sequence[Row]) -> Iterator[tuple[Mapping[str, str], Mapping[str, Any]]]:
-    """The warnings of each run. That it is never steady is a test, which fails by chance, too; what is so by itself is
-    found in most repetitions of a configuration.
+    """The warnings of each run, without what a test found in half of the repetitions of a configuration or fewer: what
+    is so by itself is found in most of them.
     """
-    repetitions: dict[tuple[tuple[str, str], ...], list[bool]] = {}
+    repetitions: dict[tuple[tuple[str, str], ...], int] = {}
+    found: dict[tuple[tuple[tuple[str, str], ...], str], int] = {}
     for axes, summary in rows:
-        repetitions.setdefault(tuple(axes.items()), []).append(_has(summary, NEVER_STEADY))
-    for axes, summary in rows:
-        is_so = repetitions[tuple(axes.items())]
+        place = tuple(axes.items())
+        repetitions[place] = repetitions.get(place, 0) + 1
         for each in summary.get("warnings", ()):
-            if each["code"] != NEVER_STEADY or 2 * sum(is_so) > len(is_so):
+            found[place, each["code"]] = found.get((place, each["code"]), 0) + 1
+    for axes, summary in rows:
+        place = tuple(axes.items())
+        for each in summary.get("warnings", ()):
+            if each["code"] not in TESTED or 2 * found[place, each["code"]] > repetitions[place]:
                 yield axes, each
-
-
-def _has(summary: Summary, code: str) -> bool:
-    return any(each["code"] == code for each in summary.get("warnings", ()))
 
 
 def _never_steady(run: Measured) -> Iterator[Caution]:
@@ -101,7 +116,7 @@ def _never_steady(run: Measured) -> Iterator[Caution]:
         said.append(f"{noun} was {values} {unit} in the first, middle and last third of the window{off}")
     at = max(run.found["steady_not_before_s"].values())
     text = f"never steady in this window: {'; '.join(said)}"
-    yield Caution(NEVER_STEADY, "warning", text, _longer(run, at), round(max(map(_spread, _of(thirds, unsteady))), 6))
+    yield Caution("never-steady", "warning", text, _longer(run, at), round(max(map(_spread, _of(thirds, unsteady))), 6))
 
 
 def _of(thirds: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> list[list[float]]:

@@ -10,7 +10,7 @@ which is von Neumann's ratio of the mean square successive difference to the var
 test batch means by it is the rule of [fishman1997]. A series is unsteady if C is significant and a third of the window
 is farther from the mean than a difference that matters. Saw teeth of which the window has three or more are steady.
 
-If the thirds of the window climb or fall, the series was on its way to a value beyond that of the last third, so the
+If a series climbs or falls throughout the window, it was on its way to a value beyond that of the last third, so the
 mean is off by at least its distance from the last third (`bias`). When it can be steady follows from the pace: if each
 third changes less than the one before, the change goes on in the same ratio (Aitken's Δ² process [aitken1926]); goodput
 that climbs evenly ends at the rate of its path; else it is not known, and not before the end of the window.
@@ -45,6 +45,9 @@ MATTERS_RTT_MS = 0.5
 
 SLOWS = 0.8
 """Thirds whose changes have a larger ratio than this do not approach a value that can be told."""
+
+BACK = 0.25
+"""A step back between sixths of the window by this share of the whole way: the series does not head one way."""
 
 THIRDS = ("first", "middle", "last")
 
@@ -91,11 +94,16 @@ class Course(Struct, frozen=True):
 
     @property
     def bias(self) -> float | None:
-        """By how much at least the mean is off; `None` if the thirds neither climb nor fall."""
+        """By how much at least the mean is off; `None` if it does not head one way."""
+        last = self.thirds[-1]
+        return float(self.inside.mean()) / last - 1 if last > 0 and self._heads_one_way() else None
+
+    def _heads_one_way(self) -> bool:
+        """Whether it climbs or falls throughout: no step between two sixths goes far the other way."""
+        steps = np.diff([float(part.mean()) for part in np.array_split(self.inside, 6)])
+        whole = float(steps.sum())
         first, middle, last = self.thirds
-        if not (first < middle < last or first > middle > last) or last <= 0:
-            return None
-        return float(self.inside.mean()) / last - 1
+        return bool((steps * np.sign(whole) > -BACK * abs(whole)).all()) and (middle - first) * (last - middle) > 0
 
     @property
     def steady_at_s(self) -> float:
@@ -103,15 +111,17 @@ class Course(Struct, frozen=True):
         return max(self.window.end_ns / NANOSECONDS, self._extrapolated() or 0.0)
 
     def _extrapolated(self) -> float | None:
+        if not self._heads_one_way():
+            return None
         first, middle, last = self.thirds
         step, third_s = last - middle, self.window.seconds / 3
-        ratio = step / (middle - first) if middle != first else math.inf
+        ratio = step / (middle - first)
         centre_s = self.window.end_ns / NANOSECONDS - third_s / 2
-        if 0 < ratio <= SLOWS:
+        if ratio <= SLOWS:
             gap = step * ratio / (1 - ratio)
             near = MATTERS[self.name] * abs(last + gap)
             return centre_s + third_s * max(0.0, math.log(near / abs(gap)) / math.log(ratio)) if near else None
-        if ratio > 0 and step > 0 and self.most is not None and self.most > last:
+        if step > 0 and self.most is not None and self.most > last:
             return centre_s + third_s * (self.most - last) / ((last - first) / 2)
         return None
 
@@ -168,7 +178,7 @@ def thirds(courses: Courses) -> dict[str, dict[str, float]]:
 
 def biases(courses: Courses) -> dict[str, float]:
     """By how much at least the mean of a series over the window is off that of a longer run, as a share: -0.2 is a mean
-    that is 20 % too low. Of an unsteady series that climbs or falls from third to third; others have none.
+    that is 20 % too low. Of an unsteady series that climbs or falls throughout the window; others have none.
     """
     return {name: round(bias, 6) for name, course in _unsteady(courses) if (bias := course.bias) is not None}
 

@@ -96,4 +96,4 @@ def over_undamaged(found: Results, use: Callable[[Results], Made]) -> Made:
 
 def left_out(damaged: Iterable[RunDamaged]) -> None:
     """Reports damaged runs on stderr."""
-    show.errors(f"left out: {each}" for each in damaged)
+    show.errors(results.left_out(damaged))

@@ -42,9 +42,11 @@ def file(text: str) -> None:
 
 
 def findings(found: "Iterable[LintWarning]") -> None:
-    """Prints warnings and remarks to stderr."""
-    for finding in found:
-        aside(finding)
+    """Prints warnings and remarks to stderr, one for each kind."""
+    from tailback.scenario import alike
+
+    for each in alike(found):
+        aside(each)
 
 
 def remark(text: str) -> None:

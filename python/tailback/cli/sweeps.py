@@ -10,6 +10,7 @@ from rich.text import Text
 
 from tailback.analysis import effects, sentences
 from tailback.analysis.choosing import chosen
+from tailback.analysis.identical import identical
 from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import Column, Summary
 from tailback.analysis.repetitions import means
@@ -54,9 +55,13 @@ def _findings(rows: Sequence[tuple[Mapping[str, str], Summary]]) -> None:
         for axis, value in place.items():
             if value not in axes.setdefault(axis, []):
                 axes[axis].append(value)
-    said = sentences.lines(sentences.statements(effects.findings(axes, rows)))
+    said = [*sentences.lines(sentences.statements(effects.findings(axes, rows))), *_identical(rows)]
     if said:
         emit("", *map(Text, said))
+
+
+def _identical(rows: Sequence[tuple[Mapping[str, str], Summary]]) -> list[str]:
+    return [f"• {each}" for each in identical(rows)]
 
 
 def expectations(done: SweepResult) -> None:
@@ -97,9 +102,17 @@ def _verdict_words(verdict: Verdict) -> str:
 
 def set_aside(done: SweepResult) -> None:
     """Reports damaged runs that were repeated, on stderr."""
-    for name, what in done.damaged.items():
-        text = f"damaged: run {name}: {what}; it was repeated, and the old files are in {done.folder / ASIDE}"
+    for names_, what in _by_cause(done.damaged):
+        text = f"damaged: run {names_}: {what}; repeated, and the old files are in {done.folder / ASIDE}"
         stderr().print(text, markup=False)
+
+
+def _by_cause(found: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Each cause once, with the first run that it befell, and how many more."""
+    names: dict[str, list[str]] = {}
+    for name, cause in found.items():
+        names.setdefault(cause, []).append(name)
+    return [(first + (f" and {len(more)} more" if more else ""), cause) for cause, (first, *more) in names.items()]
 
 
 def qdiscs_at_end(found: Results) -> None:
@@ -122,8 +135,8 @@ def failed(done: SweepResult) -> None:
 
 def will_be_repeated(found: Preview) -> None:
     """Reports damaged runs that will be repeated, on stderr."""
-    for name, what in found.damaged.items():
-        stderr().print(f"damaged: run {name}: {what}; it will be repeated", markup=False)
+    for names_, what in _by_cause(found.damaged):
+        stderr().print(f"damaged: run {names_}: {what}; to be repeated", markup=False)
 
 
 def ahead(found: Preview) -> None:

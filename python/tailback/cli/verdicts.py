@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from tailback.analysis.differences import METRICS, fewest, least_p
+from tailback.analysis.differences import METRICS
 from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.rows import records
 from tailback.cli import sheets, tables
@@ -15,7 +15,7 @@ from tailback.cli.console import MAX_NAMED, counted, stderr
 from tailback.cli.sheets import Cell, Field, Sheet
 from tailback.duels import sentences
 from tailback.results.pairing import CANDIDATE, REFERENCE
-from tailback.validation import Comparison, LeftOut, Twin, Validated, divergence
+from tailback.validation import Comparison, LeftOut, Twin, Validated, divergence, warned
 from tailback.validation.report import number, percent
 from tailback.validation.twin import Distance
 
@@ -184,18 +184,7 @@ def _sides(compared: Comparison) -> None:
     for side, runs in pairing.unpaired.items():
         if runs:
             stderr().print(f"not compared: {counted(len(runs), 'run')} that only the {side} has")
-    if compared.alike:
-        of = f" of {counted(len(compared.alike), 'configuration')}" if len(pairing.configurations) > 1 else ""
-        stderr().print(
-            f"the repetitions{of} are alike and count as one: no interval, no p\n"
-            "  hint: spread the starts: `jitter: 100ms` in a traffic entry"
-        )
-    counts = [len(pairing.of(place)) for place in range(len(pairing.configurations)) if place not in compared.alike]
-    common = max(counts, default=0)
-    if common == 1:
-        stderr().print("one repetition: no intervals; `--repeat 5` gives them")
-    elif 1 < common < fewest() and compared.differ:
-        stderr().print(
-            f"{common} repetitions: p is at least {least_p(common):.2g}, so no difference can be shown; "
-            f"`--repeat {fewest()}` or more decides"
-        )
+    for caution in warned.of_pairs(compared):
+        stderr().print(str(caution), markup=False)
+    for whose, caution in warned.of_sides(compared):
+        stderr().print(f"{whose}: {caution}", markup=False)

@@ -11,6 +11,8 @@ from msgspec import to_builtins
 
 from tailback import scenario
 from tailback.analysis import effects, sentences
+from tailback.analysis.cautions import over
+from tailback.analysis.identical import identical
 from tailback.analysis.metric import Column
 from tailback.analysis.registry import headline_of
 from tailback.analysis.repetitions import configurations
@@ -54,6 +56,7 @@ def document(results: Results) -> dict[str, Any]:
         "findings": to_builtins(
             sentences.statements(effects.findings(results.axes, [(run.axes, run.summary) for run in results.runs]))
         ),
+        "identical": [str(each) for each in identical([(run.axes, run.summary) for run in results.runs])],
         "twin": _twin(results),
         "tailback": tailback_version(),
         "axes": {axis: list(values) for axis, values in results.axes.items()},
@@ -68,7 +71,7 @@ def document(results: Results) -> dict[str, Any]:
         "colours": list(style.PALETTE),
         "experiment": source.text,
         "settings": list(source.settings),
-        "warnings": list(source.warnings),
+        "warnings": [*source.warnings, *map(str, over([(run.axes, run.summary) for run in results.runs]))],
         "manifest": _manifest(results),
     }
 
@@ -154,7 +157,7 @@ def source_of(results: Results) -> Source:
     except scenario.ScenarioError:
         # Written by another version with a different file format.
         return Source(text, settings, ())
-    return Source(text, settings, [str(finding) for finding in findings])
+    return Source(text, settings, [str(each) for each in scenario.alike(findings)])
 
 
 def _manifest(results: Results) -> dict[str, str]:

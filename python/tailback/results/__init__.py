@@ -20,7 +20,7 @@ The same holds for `summary.json`, except for `cost`. Facts about the execution 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from tailback.results.errors import FolderTaken, NotComparable, NotResults, ResultsUnwritable, RunDamaged
+from tailback.results.errors import FolderTaken, NotComparable, NotResults, ResultsUnwritable, RunDamaged, left_out
 from tailback.results.identity import RunPlan, digest, run_name
 from tailback.results.reusable import ReusableRuns, neighbours, reusable_runs
 from tailback.results.store import ExperimentPlan, Store, claim, default_folder
@@ -47,6 +47,7 @@ __all__ = [
     "combined",
     "default_folder",
     "digest",
+    "left_out",
     "neighbours",
     "open_results",
     "pair",

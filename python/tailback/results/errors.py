@@ -1,6 +1,7 @@
 """Errors about results folders. Each message ends with a remedy on its own line."""
 
 import errno
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -16,6 +17,15 @@ class RunDamaged(NotResults):
         super().__init__(f"the run `{folder}` is damaged: {what}\n  hint: {hint}")
         self.folder = folder
         self.what = what
+
+
+def left_out(damaged: Iterable[RunDamaged]) -> list[str]:
+    """That damaged runs are left out, once for each kind of damage."""
+    kinds: dict[str, list[RunDamaged]] = {}
+    for each in damaged:
+        kinds.setdefault(each.what, []).append(each)
+    others = {what: f" and {len(kind) - 1} more with the same damage" for what, kind in kinds.items() if len(kind) > 1}
+    return [f"left out{others.get(what, '')}: {kind[0]}" for what, kind in kinds.items()]
 
 
 class NotComparable(Exception):

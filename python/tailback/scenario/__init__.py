@@ -6,6 +6,7 @@ scenarios = [run.scenario for run in experiment.runs()]
 """
 
 from tailback.algorithms import CoreRegistry, Registry
+from tailback.scenario.alike import Alike, alike
 from tailback.scenario.errors import Finding, ScenarioError, Where
 from tailback.scenario.experiment import Configuration, Experiment, Run, expanded, load, loads
 from tailback.scenario.lint import LintWarning, lint
@@ -18,6 +19,7 @@ from tailback.tc.rows import Parameter, Row, rows
 
 __all__ = [
     "SYSCTLS",
+    "Alike",
     "Configuration",
     "CoreRegistry",
     "Experiment",
@@ -31,6 +33,7 @@ __all__ = [
     "Size",
     "Sysctl",
     "Where",
+    "alike",
     "expanded",
     "file_of",
     "json_schema",

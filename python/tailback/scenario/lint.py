@@ -13,6 +13,7 @@ from tailback import qdiscs
 from tailback.algorithms import Registry
 from tailback.qdiscs import series
 from tailback.resolved import Device, Qdisc, rates_of, shaped_rate
+from tailback.scenario import reach
 from tailback.scenario.bare_numbers import BareNumber, bare_numbers, of_driver
 from tailback.scenario.check import window_of
 from tailback.scenario.defaults import STACK
@@ -84,8 +85,14 @@ WARNINGS: Mapping[str, str] = {
         "packets, unless you study short buffers."
     ),
     "nothing-passes": (
-        "A link or `netem` loses every packet, or a FIFO has no room for one of full size: no data arrives. To study "
-        "an outage, give the link a `schedule`."
+        "A link or `netem` loses every packet, a FIFO has no room for one of full size, or a link is down during the "
+        "whole measurement window, or so slow that fewer than ten full-sized frames pass in it: no data arrives, or "
+        "hardly any. To study an outage, give the link a `schedule`."
+    ),
+    "out-of-reach": (
+        "A Wi-Fi station loses 80 % or more of its full-sized MPDUs, by its `loss`, or because its SNR is too low for "
+        "the mode of its `mcs`, or with rate control for the slowest mode. It gets 0 Mbit/s or little more. Bring it "
+        "nearer, or give it a lower `mcs` or rate control."
     ),
     "no-marks": (
         "The congestion control answers ECN marks, and no queue discipline on the path of its data marks packets, so "
@@ -163,6 +170,8 @@ class LintWarning(Struct, frozen=True):
     path: str
     text: str
     remedy: str
+    extent: float = 0.0
+    """How bad it is, among the warnings with the same code."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.path}: {self.severity}: {self.text} [{self.code}]\n  hint: {self.remedy}"
@@ -174,6 +183,7 @@ class _Warning(Struct, frozen=True):
     loc: Loc
     text: str
     remedy: str
+    extent: float = 0.0
 
 
 def lint(experiment: Experiment) -> list[LintWarning]:
@@ -184,7 +194,10 @@ def lint(experiment: Experiment) -> list[LintWarning]:
         for warning in (*_warnings(case), *_written(configuration.tree, experiment.registry)):
             where = nearest(configuration.tree, warning.loc).where
             path = show(warning.loc)
-            found[LintWarning(warning.code, warning.severity, where, path, warning.text, warning.remedy)] = None
+            said = LintWarning(
+                warning.code, warning.severity, where, path, warning.text, warning.remedy, warning.extent
+            )
+            found[said] = None
     return sorted(found, key=lambda warning: (warning.where.file, warning.where.line or 0, warning.code))
 
 
@@ -222,10 +235,10 @@ class _Case:
     def through(self, device: str) -> list[Bulk]:
         """The TCP flows whose data passes a device."""
         links, sender = self.network.devices[self.device(device).name], direction(device).source
-        return [flow for link in links for flow in self._by_hop.get((link, sender), [])]
+        return [flow for link in links for flow in self.by_hop.get((link, sender), [])]
 
     @cached_property
-    def _by_hop(self) -> dict[tuple[int, str], list[Bulk]]:
+    def by_hop(self) -> dict[tuple[int, str], list[Bulk]]:
         """TCP flows by each link on their path and the host that sends into it."""
         found: dict[tuple[int, str], list[Bulk]] = {}
         for flow in self.bulk:
@@ -275,6 +288,10 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
     yield from _slow_start(case)
     yield from _same_starts(case)
     yield from _bottleneck(case)
+    yield from _too_slow(case)
+    unreached = {"out-of-reach": reach.out_of_reach(case.keys), "nothing-passes": reach.down(case.keys, case.window)}
+    for code, found in unreached.items():
+        yield from (_Warning(code, "warning", each.loc, each.text, each.remedy, each.extent) for each in found)
     for wire in wires(case.keys):
         yield from _lossy_link(case, wire)
         yield from _lossy_offloads(case, wire)
@@ -331,7 +348,7 @@ def _short_queue(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
         kind = _leaf(root).kind
         text = f"`{kind}` holds {size_word(capacity)}, less than the bandwidth-delay product of {size_word(product)}"
         remedy = f"give it at least {-(-product // case.frame(device))} packets, or expect idle time after each loss"
-        yield _Warning("queue-below-bdp", "warning", ("qdiscs", device), text, remedy)
+        yield _Warning("queue-below-bdp", "warning", ("qdiscs", device), text, remedy, product / capacity)
 
 
 def _no_room(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
@@ -360,6 +377,19 @@ def _lossy_link(case: _Case, wire: Wire) -> Iterator[_Warning]:
         text = f"the link loses every packet ({' and '.join(lost)})"
         remedy = "give a smaller `loss`; to study an outage, change it by a `schedule`"
         yield _Warning("nothing-passes", "warning", (*wire.place, "loss"), text, remedy)
+
+
+def _too_slow(case: _Case) -> Iterator[_Warning]:
+    """A hop on the path of data that fewer than ten full-sized frames pass in the window."""
+    start, stop = case.window
+    for (link, sender), flows_ in case.by_hop.items():
+        device = case.network.device(link, sender)
+        rate = case.rate(device)
+        frame_ns = 0 if rate is None else case.frame(device) * 8 * 10**9 // max(rate, 1)
+        if reach.FEW_FRAMES * frame_ns > stop - start:
+            text = f"{device} takes {time_word(frame_ns)} for a full-sized frame at {rate_word(rate or 0)}"
+            remedy = "raise its rate: `kbit` and `mbit` are thousands and millions of bits per second"
+            yield _Warning("nothing-passes", "warning", flows_[0].loc, text, remedy, frame_ns)
 
 
 def _loses_all(case: _Case, options: Mapping[str, int]) -> bool:
@@ -432,7 +462,8 @@ def _long_burst(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
     capacity = _buffer(case, device, root.child) if root.child is not None else None
     if burst is not None and capacity is not None and burst > capacity:
         text = f"a burst of {size_word(burst)} exceeds the limit of `{_leaf(root).kind}`, {size_word(capacity)}"
-        yield _Warning("burst-above-queue", "warning", ("qdiscs", device), text, "give a smaller burst, such as 1600b")
+        remedy = "give a smaller burst, such as 1600b"
+        yield _Warning("burst-above-queue", "warning", ("qdiscs", device), text, remedy, burst / max(capacity, 1))
 
 
 def _netem_at_sender(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
@@ -455,7 +486,8 @@ def _netem_limit(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
         needed = -(-rate * delay // (8 * 10**9 * case.frame(device)))
         if limit < needed:
             text = f"`netem` holds {limit} packets, but {time_word(delay)} at {rate_word(rate)} need {needed}"
-            yield _Warning("netem-limit", "warning", ("qdiscs", device), text, f"raise the limit: limit {2 * needed}")
+            remedy = f"raise the limit: limit {2 * needed}"
+            yield _Warning("netem-limit", "warning", ("qdiscs", device), text, remedy, needed / max(limit, 1))
 
 
 def _bottleneck(case: _Case) -> Iterator[_Warning]:
@@ -524,7 +556,8 @@ def _truncated_jitter(wire: Wire) -> Iterator[_Warning]:
             delay = time_word(wire.link.delay[end])
             text = f"a jitter of {time_word(jitter)} exceeds the delay: it is limited to {delay}"
             remedy = f"give a `delay` of {time_word(jitter)} or more, or less jitter"
-            yield _Warning("jitter-above-delay", "warning", (*wire.place, "jitter"), text, remedy)
+            extent = jitter - wire.link.delay[end]
+            yield _Warning("jitter-above-delay", "warning", (*wire.place, "jitter"), text, remedy, extent)
             return
 
 
@@ -536,7 +569,7 @@ def _short_trace(case: _Case, wire: Wire) -> Iterator[_Warning]:
             length, times = time_word(trace.length_ns), case.keys.duration / trace.length_ns
             text = f"the trace{way} lasts {length} and is played {times:.1f} times"
             remedy = f"nothing to do, or make `duration` {length}"
-            yield _Warning("trace-repeats", "info", (*wire.place, "trace"), text, remedy)
+            yield _Warning("trace-repeats", "info", (*wire.place, "trace"), text, remedy, times)
 
 
 def _late_change(case: _Case, wire: Wire) -> Iterator[_Warning]:
@@ -555,7 +588,7 @@ def _few_pings(case: _Case) -> Iterator[_Warning]:
             count = (stop - start) // flow.interval_ns
             text = f"the measurement window has {count} pings of `{flow.name}`, fewer than {MIN_PINGS}"
             remedy = f"measure for {time_word(MIN_PINGS * flow.interval_ns)} or ping more often"
-            yield _Warning("few-pings", "warning", (*flow.loc, "interval"), text, remedy)
+            yield _Warning("few-pings", "warning", (*flow.loc, "interval"), text, remedy, -count)
 
 
 def _slow_start(case: _Case) -> Iterator[_Warning]:
@@ -582,7 +615,8 @@ def _slow_start(case: _Case) -> Iterator[_Warning]:
         )
         text = f"the measurement window begins {begins}"
         unless = ", unless you study the start of flows"
-        yield _Warning("slow-start-measured", "warning", ("measure", "window"), text, remedy + unless)
+        hint = remedy + unless
+        yield _Warning("slow-start-measured", "warning", ("measure", "window"), text, hint, over - start)
 
 
 def _same_starts(case: _Case) -> Iterator[_Warning]:
@@ -637,7 +671,7 @@ def _large_skbs(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
         text = f"an skb of 64 KB, as TCP with offloads sends on short paths, takes {round(time / 10**6)}ms at "
         text += rate_word(rate)
         remedy = "write `offloads: off`, as is usual in testbeds at such rates, unless you study offloads"
-        yield _Warning("large-skbs", "warning", ("offloads",), text, remedy)
+        yield _Warning("large-skbs", "warning", ("offloads",), text, remedy, time)
 
 
 def _buffer(case: _Case, device: str, queue: Qdisc) -> int | None:

@@ -154,6 +154,11 @@ def snr_at(metres: float, band: str, width_mhz: int) -> float:
     return TRANSMIT_POWER_DBM - path_loss - noise
 
 
+def distance_at(snr_db: float, band: str, width_mhz: int) -> float:
+    """The distance in metres at which the signal-to-noise ratio has this value."""
+    return max(1.0, math.pow(10, (snr_at(1, band, width_mhz) - snr_db) / (10 * PATH_LOSS_EXPONENT)))
+
+
 def beacons(word: object) -> int | None:
     """Reads the rate of the beacons in bit/s."""
     return None if word is None else units.rate(word)

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import to_builtins
+
+from tailback.analysis.identical import identical
 from tailback.results.provenance import tailback_version
 from tailback.scenario import LintWarning
 from tailback.sweep.expectations import entry
@@ -18,7 +21,7 @@ def report_of(done: Sequence[SweepResult], findings: Sequence[LintWarning] = ())
     runs = [_entry(outcome, carried) for carried in done for outcome in carried.outcomes]
     judged = [entry(verdict) for carried in done for verdict in carried.verdicts]
     said = of_files(findings) + [each for carried in done for each in entries(carried)]
-    further = {"expectations": judged, "warnings": said}
+    further = {"expectations": judged, "identical": _identical(done), "warnings": said}
     return {"tailback": tailback_version(), "runs": runs, **{key: value for key, value in further.items() if value}}
 
 
@@ -36,3 +39,12 @@ def _entry(outcome: Outcome, carried: SweepResult) -> dict[str, Any]:
         "summary": outcome.summary,
     }
     return {key: value for key, value in entry.items() if value is not None}
+
+
+def _identical(done: Sequence[SweepResult]) -> list[dict[str, Any]]:
+    """The values of axes that gave the same results to the last digit."""
+    rows = [
+        [(outcome.run.axes, outcome.summary) for outcome in carried.outcomes if outcome.summary is not None]
+        for carried in done
+    ]
+    return [to_builtins(each) for of_one in rows for each in identical(of_one)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tailback.analysis.cautions import Caution, over
-from tailback.scenario import LintWarning
+from tailback.scenario import Alike, LintWarning, alike
 from tailback.sweep.session import SweepResult
 
 MAX_NAMED = 5
@@ -27,18 +27,28 @@ def entries(done: SweepResult) -> list[dict[str, Any]]:
 
 def of_files(findings: Iterable[LintWarning]) -> list[dict[str, Any]]:
     """The warnings about files as a JSON document, with their places as in `check --json`."""
-    return [_of_file(each) for each in findings if each.severity == "warning"]
+    return [_of_file(each) for each in alike(each for each in findings if each.severity == "warning")]
 
 
-def _of_file(each: LintWarning) -> dict[str, Any]:
-    return {"code": each.code, "severity": each.severity, "text": each.text, "hint": each.remedy,
-            "file": each.where.file, **({} if each.where.line is None else {"line": each.where.line}),
-            "key": each.path}  # fmt: skip
+def _of_file(kind: Alike) -> dict[str, Any]:
+    worst = kind.worst
+    return {
+        "code": worst.code,
+        "severity": worst.severity,
+        "text": worst.text,
+        "hint": worst.remedy,
+        "file": worst.where.file,
+        **({} if worst.where.line is None else {"line": worst.where.line}),
+        "key": worst.path,
+        "count": len(kind.all),
+    }
 
 
 def _entry(each: Caution) -> dict[str, Any]:
-    counts = {"count": each.count, "runs": each.runs, **({"axes": dict(each.axes)} if each.axes else {})}
-    return {"code": each.code, "severity": each.severity, "text": each.text, "hint": each.hint, **counts}
+    places = [dict(place) for place in each.places if place]
+    counts = {"count": each.count, "runs": each.runs, "axes": dict(each.axes), "configurations": places}
+    said = {"code": each.code, "severity": each.severity, "text": each.text, "hint": each.hint, **counts}
+    return {name: value for name, value in said.items() if value not in ({}, [])}
 
 
 def _analysed_again(done: SweepResult) -> Iterator[Caution]:

@@ -9,7 +9,8 @@
         "distances": {QUANTITY: {"unit", "n_reference", "n_candidate", "wasserstein", "relative", "ks"}},
         "divergences": [{"repetition", "flow", "column", "t", "reference", "candidate"}],
         "first_divergence": {"repetition", "flow", "column", "t", "between", "rows", "events"}}],
-     "unpaired": {SIDE: [RUN]}}
+     "unpaired": {SIDE: [RUN]},
+     "warnings": [{"code", "severity", "text", "hint", "side", "count", "axes"}]}
 
 A validation adds `"left_out": [{"axes", "backend", "reason"}]` and `"failed": [{"axes", "repetition", "backend",
 "error"}]` if there are any.
@@ -28,6 +29,7 @@ from tailback.results.provenance import tailback_version
 from tailback.sweep import Outcome
 from tailback.validation.comparison import Comparison, Divergence, divergence
 from tailback.validation.session import Validated
+from tailback.validation.warned import entries
 
 METRIC = (
     "unit",
@@ -66,6 +68,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "within": _within(comparison.share_within),
         "configurations": [_configuration(comparison, place) for place in range(len(pairing.configurations))],
         "unpaired": {side: [run.name for run in runs] for side, runs in pairing.unpaired.items() if runs},
+        "warnings": entries(comparison),
     }
     return {key: value for key, value in found.items() if value not in ({}, [])}
 

@@ -1,0 +1,72 @@
+"""Every warning that a command prints about runs stands in its JSON document, and those of a run in its summary."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from command import in_process
+
+CODE = re.compile(r"\[([a-z-]+)\]$", re.MULTILINE)
+
+FILE = """\
+title: much to be warned of
+links:
+  - {wifi: {ap: router, stations: [near, far]}, standard: n, width: 40MHz, mcs: 15, distance: {near: 5m, far: 90m}}
+  - {ends: [router, server], rate: 1gbit, delay: 1ms}
+traffic:
+  - {tcp: near -> server, name: near}
+  - {tcp: far -> server, name: far}
+  - {ping: far -> server}
+duration: 2s
+vary: {tsq: [1ms, 2ms]}
+repeat: until ci95 of ping < 0.001%, at most 3
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "warned.yaml"
+    path.write_text(FILE)
+    return path
+
+
+def test_each_warning_of_run_is_one_line_and_stands_in_its_document(file: Path) -> None:
+    printed = CODE.findall(in_process("run", file).stderr)
+    assert len(printed) == len(set(printed)), "one for each kind"
+    assert {"out-of-reach", "few-pings", "slow-start-measured", "too-short-to-tell", "flow-without-data"} < set(printed)
+    found = json.loads(in_process("run", file, "--json").stdout)
+    assert [each["code"] for each in found["warnings"]] == printed
+    assert all(each["text"] and each["hint"] and each["severity"] for each in found["warnings"])
+    assert {each["code"]: each for each in found["warnings"]}["flow-without-data"]["count"] == len(found["runs"])
+    for run in found["runs"]:
+        there = json.loads((Path(run["dir"]) / "summary.json").read_text())
+        codes = [each["code"] for each in there["warnings"]]
+        assert there["warnings"] == run["summary"]["warnings"]
+        assert codes == ["too-short-to-tell", "flow-without-data", "ping-unanswered"]
+
+
+def test_each_warning_of_check_stands_in_its_document(file: Path) -> None:
+    printed = CODE.findall(in_process("check", file).stderr)
+    found = json.loads(in_process("check", file, "--json").stdout)["findings"]
+    assert set(printed) == {each["code"] for each in found}
+
+
+def test_each_warning_of_compare_stands_in_its_document(file: Path) -> None:
+    in_process("run", file, "--out", "results")
+    sides = ("compare", "results", "tsq=1ms", "tsq=2ms")
+    printed = CODE.findall(in_process(*sides).stderr)
+    found = json.loads(in_process(*sides, "--json").stdout)["warnings"]
+    assert [each["code"] for each in found] == printed
+    assert "flow-without-data" in printed
+    assert {each.get("side") for each in found if each["code"] == "flow-without-data"} == {"reference", "candidate"}
+
+
+def test_the_report_has_the_warnings(file: Path) -> None:
+    in_process("run", file, "--out", "results")
+    in_process("report", "results")
+    page = Path("results/report.html").read_text()
+    assert "[out-of-reach]" in page
+    assert "[flow-without-data]" in page
