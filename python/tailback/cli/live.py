@@ -17,9 +17,10 @@ from tailback.analysis.metric import Column
 from tailback.analysis.registry import headline
 from tailback.analysis.repetitions import means
 from tailback.cli.console import PIPE_WIDTH, stderr
-from tailback.cli.show import duration
+from tailback.cli.show import time_span
 from tailback.results import RunPlan
 from tailback.sweep import Audience, Outcome
+from tailback.sweep.pace import Pace
 
 SHOWN = headline()[:5]
 """Columns of the table while a sweep runs."""
@@ -46,7 +47,8 @@ class Board(Audience):
         self._wanted: dict[Place, int] = {}
         self._ended: dict[Place, list[Outcome]] = {}
         self._began = time.monotonic()
-        self._reused = self._failed = 0
+        self._failed = 0
+        self._pace = Pace(())
         columns = (
             TextColumn("{task.description}", markup=False), BarColumn(bar_width=40), TaskProgressColumn(),
             TimeElapsedColumn(), TextColumn("{task.fields[left]}", markup=False),
@@ -57,7 +59,8 @@ class Board(Audience):
 
     def begun(self, runs: Sequence[RunPlan]) -> None:
         """Called with all possible runs."""
-        self._wanted, self._ended, self._reused, self._failed = {}, {}, 0, 0
+        self._wanted, self._ended, self._failed = {}, {}, 0
+        self._pace = Pace(runs)
         self._began = time.monotonic()
         for run in runs:
             place = tuple(run.axes.items())
@@ -67,20 +70,21 @@ class Board(Audience):
         """Adds a finished run; its configuration moves to the end of the table."""
         place = tuple(outcome.run.axes.items())
         self._ended[place] = [*self._ended.pop(place, []), outcome]
-        self._reused += outcome.reused
+        self._pace.ended(outcome)
         self._failed += outcome.status != "ok"
 
     def update(self, done: int, total: int, fraction: float) -> None:
         """Moves the bar."""
         text = f"runs {done}/{total}" + (f", {self._failed} failed" if self._failed else "")
         self._text = f"{text}, {fraction:.0%}"
-        self._bar.update(self._task, completed=fraction, description=text, left=self._time_left(fraction))
+        self._bar.update(
+            self._task, completed=fraction, description=text, left=self._time_left(fraction * total - done)
+        )
 
-    def _time_left(self, fraction: float) -> str:
+    def _time_left(self, under_way: float) -> str:
         passed = time.monotonic() - self._began
-        if fraction <= 0 or passed < EARLIEST_S:
-            return ""
-        return f"{duration(passed * (1 - fraction) / fraction)} left"
+        span = None if passed < EARLIEST_S else self._pace.left(passed, under_way)
+        return "" if span is None else f"{time_span(span.low, span.high)} left"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Renders the table and the bar, reduced to the width of the terminal."""

@@ -93,6 +93,17 @@ def found_in_file(found: "Iterable[LintWarning]") -> None:
     tables.show(Sheet("", fields, rows))
 
 
+def time_span(low: float, high: float) -> str:
+    """A range of durations as text: `32 s`, or `20 s to 1 min 10 s` if its ends are apart."""
+    if high <= CLEAR * low:
+        return duration((low + high) / 2)
+    return f"{duration(low)} to {duration(high)}"
+
+
+CLEAR = 1.25
+"""The ends of a range are printed as one number up to this ratio."""
+
+
 def checked(file: Path, runs: int) -> None:
     """Prints that a file is valid."""
     line(f"{file}: ok, {counted(runs, 'run')}")

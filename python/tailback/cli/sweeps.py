@@ -17,8 +17,9 @@ from tailback.analysis.repetitions import means
 from tailback.analysis.window import Window
 from tailback.cli import sheets, tables
 from tailback.cli.console import counted, emit, line, stderr
+from tailback.cli.means import of_configurations
 from tailback.cli.sheets import Cell, Field, Sheet
-from tailback.cli.show import duration
+from tailback.cli.show import time_span
 from tailback.results.layout import ASIDE
 from tailback.sweep import warned
 
@@ -169,9 +170,12 @@ def _totals(found: Preview) -> list[str]:
     states = f"{there['complete']} complete, {there['elsewhere']} complete elsewhere, {there['missing']} to be run"
     if not there["missing"]:
         return [runs + states]
-    if found.seconds is None or found.basis is None:
+    if found.span is None or found.basis is None:
         return [runs + states, "time: unknown, because no similar run has been measured"]
-    return [runs + states, f"time: about {duration(found.seconds)}, {found.jobs} at a time, {BASES[found.basis]}"]
+    return [
+        runs + states,
+        f"time: about {time_span(found.span.low, found.span.high)}, {found.jobs} at a time, {BASES[found.basis]}",
+    ]
 
 
 def _by_parts(found: Results, by: str, columns: str | None) -> None:
@@ -187,7 +191,7 @@ def _means_of(
     rows: Sequence[tuple[Mapping[str, str], Summary]], title: str, columns: str | None, beside: Sequence[Column] = ()
 ) -> Sheet:
     shown = chosen((summary for _, summary in rows), columns, beside)
-    return sheets.of_configurations(means(rows, [each.column for each in shown]), shown, title)
+    return of_configurations(means(rows, [each.column for each in shown]), shown, title)
 
 
 def _parts(run: RunFolder, by: str) -> list[tuple[str, dict[str, Any]]]:

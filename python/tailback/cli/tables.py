@@ -104,10 +104,11 @@ class _Layout:
             return [_Page(self._keys, rest, room)], []
         above = bool(self._keys) and (bool(self._of("text")) or room < self._width / 2)
         keys, room = ([], self._width - INDENT + GAP) if above else (self._keys, room)
-        groups, left = self._groups(room)
+        # Names on lines of their own are not repeated for details.
+        groups, left = self._groups(room, 1 if above else PARTS)
         return [_Page(keys, sorted(group), room) for group in groups], left
 
-    def _groups(self, room: int) -> tuple[list[list[int]], list[int]]:
+    def _groups(self, room: int, parts: int) -> tuple[list[list[int]], list[int]]:
         """The columns of each part, those that matter most first; text comes last."""
         names, texts = self._of("name"), self._of("text")
         numbers = sorted(self._of("number"), key=lambda place: self._sheet.fields[place].rank)
@@ -115,7 +116,7 @@ class _Layout:
         for done, place in enumerate([*numbers, *texts]):
             if self._together([*groups[-1], place]) <= room or groups[-1] == names:
                 groups[-1].append(place)
-            elif len(groups) < PARTS or place in texts or self._sheet.fields[place].kept:
+            elif len(groups) < parts or place in texts or self._sheet.fields[place].kept:
                 groups.append([*names, place])
             else:
                 return groups, sorted(numbers[done:])
@@ -149,7 +150,7 @@ class _Layout:
             yield Padding(self._table(page, list(rows), heading=False), (0, 0, 0, INDENT), expand=False)
 
     def _named(self, row: Sequence[Cell]) -> str:
-        return ", ".join(f"{self._sheet.fields[place].title} {row[place].text}" for place in self._keys)
+        return "; ".join(f"{self._sheet.fields[place].title}: {row[place].text}" for place in self._keys)
 
     def _widths_of(self, page: _Page) -> dict[int, int]:
         """The width of each column; those of text share what is left."""

@@ -11,7 +11,7 @@ are traversed one after the other. Unclassified packets of an htb are not shaped
 has no rate, because the channel is shared.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -43,14 +43,14 @@ class Device(Struct, frozen=True, kw_only=True):
 
 def rate_of(device: Device, at_ns: int = 0) -> int | None:
     """The rate of a device at a time, in bit/s; `None` if nothing limits it."""
-    return _least([_link_rate(device, at_ns), None if device.root is None else shaped_rate(device.root)])
+    rates = [rate for begin_ns, rate in rates_of(device) if begin_ns <= at_ns]
+    return rates[-1]
 
 
 def rates_of(device: Device) -> list[tuple[int, int | None]]:
     """The rates of a device, each with the time (ns) from which it applies; the first applies from 0."""
-    changes = [] if device.wire is None else device.wire.changes(device.end)
-    instants = dict.fromkeys([0, *(change.at_ns for change in changes if change.rate_bps is not None)])
-    return [(at_ns, rate_of(device, at_ns)) for at_ns in instants]
+    shaped = None if device.root is None else shaped_rate(device.root)
+    return [(at_ns, _least([rate, shaped])) for at_ns, rate in _link_rates(device).items()]
 
 
 def mean_rate(device: Device, start_ns: int, end_ns: int) -> float | None:
@@ -71,30 +71,34 @@ def shaped_rate(root: Qdisc) -> int | None:
     if root.kind == series.KIND:
         return _least(shaped_rate(stage) for _, stage in root.children)
     if qdiscs.of(root.kind).class_rates and root.classes:
-        return _sum(_class_rate(root, each) for each in root.classes if not each.parent)
+        inner: dict[int, list[Class]] = {}
+        for each in root.classes:
+            inner.setdefault(each.parent, []).append(each)
+        return _sum(_class_rate(inner, each) for each in root.classes if not each.parent)
     if root.classes:
         return _sum(None if each.child is None else shaped_rate(each.child) for each in root.classes)
     below = None if root.child is None else shaped_rate(root.child)
     return _least([root.options.get(qdiscs.of(root.kind).shaper), below])
 
 
-def _class_rate(tree: Qdisc, each: Class) -> int | None:
-    """The rate that an htb class and its descendants allow."""
+def _class_rate(inner: Mapping[int, Sequence[Class]], each: Class) -> int | None:
+    """The rate that an htb class and its descendants allow; `inner` has the classes below each."""
     rate = each.options.get("rate")
     own = each.options.get("ceil", rate) if each.parent else rate
-    inner = [other for other in tree.classes if other.parent == each.minor]
-    below = _sum(_class_rate(tree, other) for other in inner) if inner else None
+    children = inner.get(each.minor, ())
+    below = _sum(_class_rate(inner, other) for other in children) if children else None
     return _least([own, below, None if each.child is None else shaped_rate(each.child)])
 
 
-def _link_rate(device: Device, at_ns: int) -> int | None:
-    if device.trace is not None:
-        return device.trace.mean_rate_bps
-    if device.wire is None:
-        return None
-    changed = [change.rate_bps for change in device.wire.changes(device.end) if change.at_ns <= at_ns]
-    rates = [device.wire.rate_bps[device.end], *changed]
-    return next((rate for rate in reversed(rates) if rate is not None), None)
+def _link_rates(device: Device) -> dict[int, int | None]:
+    """The rates of the link, by the time (ns) from which each applies; of changes at one time the last one counts."""
+    wire, trace = device.wire, device.trace
+    if wire is None:
+        return {0: None if trace is None else trace.mean_rate_bps}
+    changed = {change.at_ns: change.rate_bps for change in wire.changes(device.end) if change.rate_bps is not None}
+    if trace is not None:
+        return dict.fromkeys([0, *changed], trace.mean_rate_bps)
+    return {0: wire.rate_bps[device.end], **changed}
 
 
 def _least(rates: Iterable[int | None]) -> int | None:

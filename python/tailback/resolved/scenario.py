@@ -139,7 +139,7 @@ class Scenario(Part, Generic[Entry_co], frozen=True, kw_only=True, dict=True):
 
     def cell_of(self, device: Device) -> int | None:
         """The index of the cell of a radio; `None` for a wired device."""
-        return next((number for number, links in enumerate(self._cell_links) if device.link in links), None)
+        return self._cell_of_link.get(device.link)
 
     @cached_property
     def _roots(self) -> dict[tuple[int, int], Qdisc]:
@@ -151,14 +151,17 @@ class Scenario(Part, Generic[Entry_co], frozen=True, kw_only=True, dict=True):
         ends = list(accumulate((len(cell.stations) for cell in self.cells), initial=len(self.links)))
         return tuple(range(first, after) for first, after in pairwise(ends))
 
+    @cached_property
+    def _cell_of_link(self) -> dict[int, int]:
+        """The index of the cell of each link of a cell."""
+        return {link: number for number, links in enumerate(self._cell_links) for link in links}
+
     def _first_link(self, host: int, link: int) -> int:
         """The first link of the device of `host` on `link`; the radio of an access point has several links."""
-        own = (
-            links.start
-            for cell, links in zip(self.cells, self._cell_links, strict=True)
-            if link in links and host == cell.access_point
-        )
-        return next(own, link)
+        number = self._cell_of_link.get(link)
+        if number is None or host != self.cells[number].access_point:
+            return link
+        return self._cell_links[number].start
 
     def _radios_of(self, number: int) -> Iterator[Device]:
         """The radio of the access point of a cell, then those of its stations."""

@@ -102,6 +102,8 @@ def _signal(loc: Loc, cell: Wifi) -> Iterator[Problem]:
 
 def _hidden(loc: Loc, cell: Wifi, keys: Keys) -> Iterator[Problem]:
     """Checks that hidden pairs name hosts on this channel."""
+    if not cell.hidden:
+        return
     cells = [other for other in keys.links if isinstance(other, Wifi) and _shares(cell, other)]
     known = [host for other in cells for host in (other.wifi.ap, *other.wifi.stations)]
     for number, pair in enumerate(cell.hidden):

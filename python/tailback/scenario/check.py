@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 from tailback.scenario import cells, defaults, links, names, traffic
 from tailback.scenario.flows import flows, kind_of, own_sources
@@ -87,6 +87,7 @@ def _captured(keys: Keys, network: Network) -> Iterator[Problem]:
 
 def _qdiscs(keys: Keys, network: Network) -> Iterator[Problem]:
     given: dict[str, str] = {}
+    names = _flow_names(keys)
     for device in keys.qdiscs:
         loc: Loc = ("qdiscs", device)
         try:
@@ -100,7 +101,7 @@ def _qdiscs(keys: Keys, network: Network) -> Iterator[Problem]:
             yield from _no_device(loc, ends, keys, network)
         elif given.setdefault(name, device) != device:
             yield Problem(loc, f"names the same device as `{given[name]}`", "remove one of the two")
-        yield from _filters(loc, keys.qdiscs[device], keys, network)
+        yield from _filters(loc, keys.qdiscs[device], names, network)
 
 
 def _no_device(loc: Loc, ends: Direction, keys: Keys, network: Network) -> Iterator[Problem]:
@@ -121,23 +122,23 @@ def _no_device(loc: Loc, ends: Direction, keys: Keys, network: Network) -> Itera
         yield Problem(loc, f"no link joins `{source}` and `{target}`", hint)
 
 
-def _filters(loc: Loc, root: Algorithm, keys: Keys, network: Network) -> Iterator[Problem]:
+def _filters(loc: Loc, root: Algorithm, names: Mapping[str, None], network: Network) -> Iterator[Problem]:
     """Checks that filters name existing flows and hosts."""
     for each in root.filters:
-        known: Sequence[str] = network.hosts
-        if each.fits == "flow":
-            known = _flow_names(keys)
+        known: Mapping[str, object] = network.places if each.fits != "flow" else names
         if each.fits in ("flow", "from", "to") and each.what not in known:
             noun = "flow" if each.fits == "flow" else "host"
-            yield Problem(loc, f"there is no {noun} `{each.what}` for a filter", nearest_hint(str(each.what), known))
+            yield Problem(
+                loc, f"there is no {noun} `{each.what}` for a filter", nearest_hint(str(each.what), list(known))
+            )
     for child in root.children:
-        yield from _filters(loc, child, keys, network)
+        yield from _filters(loc, child, names, network)
 
 
-def _flow_names(keys: Keys) -> list[str]:
+def _flow_names(keys: Keys) -> dict[str, None]:
     """The names of flows, and of entries that stand for several flows."""
     known = [name for flow in flows(keys) for name in flow.names]
-    return list(dict.fromkeys([*known, *(name.rpartition(".")[0] for name in known if "." in name)]))
+    return dict.fromkeys([*known, *(name.rpartition(".")[0] for name in known if "." in name)])
 
 
 def _presets(keys: Keys) -> Iterator[Problem]:

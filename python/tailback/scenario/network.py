@@ -84,12 +84,11 @@ class Network(Struct, frozen=True, dict=True):
     @cached_property
     def devices(self) -> dict[str, tuple[int, ...]]:
         """The links of each device, by its name: a wired device has one, a radio one per neighbour."""
-        found: dict[str, tuple[int, ...]] = {}
+        found: dict[str, list[int]] = {}
         for link, hop in enumerate(self.hops):
             for sender in hop.ends:
-                name = self.device(link, sender)
-                found[name] = (*found.get(name, ()), link)
-        return found
+                found.setdefault(self.device(link, sender), []).append(link)
+        return {name: tuple(links) for name, links in found.items()}
 
     def device_named(self, source: str, target: str) -> str | None:
         """The name of the device that `source -> target` refers to. `target` is a neighbour or a cell; a radio with
@@ -109,19 +108,39 @@ class Network(Struct, frozen=True, dict=True):
         """The hosts on the path from one host to another, both included; `None` if there is no path."""
         # A mapping for its order, and because hosts are looked up in it.
         passed = {source: None}
-        host = source
+        host, searched = source, 0
         while host != target:
-            step = self.routes.get((host, target)) or self._step(host, target)
+            step = self.routes.get((host, target)) or self._step(host, target, searched)
+            searched += host in self._steps_by_host
             if step is None or step in passed:
                 return None
             passed[step] = None
             host = step
         return list(passed)
 
-    def _step(self, host: str, target: str) -> str | None:
-        """The next hop towards `target`. A host with one neighbour needs no search."""
+    def _step(self, host: str, target: str, searched: int) -> str | None:
+        """The next hop towards `target`. A host with one neighbour needs no search. Along a path, the first search is from
+        its host, and serves many targets; all others are one search from the target, which serves many hosts.
+        """
         near = self.neighbours.get(host, [])
-        return near[0] if len(near) == 1 else self._steps(host).get(target)
+        if len(near) == 1:
+            return near[0]
+        if host in self._steps_by_host or not searched:
+            return self._steps(host).get(target)
+        # The first neighbour that is nearer, which is also the one that the search from the host finds.
+        far = self._distances(target)
+        here = far.get(host)
+        return None if here is None else next(each for each in near if far.get(each) == here - 1)
+
+    def _distances(self, target: str) -> dict[str, int]:
+        """The number of links from each host to `target`."""
+        if target not in self._distances_to:
+            self._distances_to[target] = _distances(self.neighbours, target)
+        return self._distances_to[target]
+
+    @cached_property
+    def _distances_to(self) -> dict[str, dict[str, int]]:
+        return {}
 
     def _steps(self, host: str) -> dict[str, str]:
         """The next hop from `host` to each other host."""
@@ -195,6 +214,19 @@ def _join(neighbours: dict[str, list[str]], ends: tuple[str, str]) -> None:
     one, other = ends
     neighbours.setdefault(one, []).append(other)
     neighbours.setdefault(other, []).append(one)
+
+
+def _distances(neighbours: Mapping[str, Sequence[str]], target: str) -> dict[str, int]:
+    """The number of links from each host to `target`, by breadth-first search."""
+    found = {target: 0}
+    frontier = deque([target])
+    while frontier:
+        host = frontier.popleft()
+        for neighbour in neighbours.get(host, []):
+            if neighbour not in found:
+                found[neighbour] = found[host] + 1
+                frontier.append(neighbour)
+    return found
 
 
 def _first_steps(neighbours: Mapping[str, Sequence[str]], source: str) -> dict[str, str]:

@@ -41,6 +41,8 @@ class Outcome(Struct, frozen=True):
     reused: bool = False
     analysed_again: bool = False
     """Whether the summary of a reused run was of another version of the analysis and has been made again."""
+    seconds: float | None = None
+    """What the run took, when it ran."""
 
 
 class Watch(Protocol):
@@ -104,16 +106,16 @@ def run_all(sweep: Sweep, watch: Watch) -> list[Outcome]:
     audience: Audience = watch if isinstance(watch, Audience) else _WithoutEvents(watch)
     audience.begun(sweep.store.plan.runs)
     with _pool(sweep.jobs) as (pool, under_way):
-        ended = 0
         while wanted := _runs_of_next_round(sweep, found):
             found |= {run.name: outcome for run in wanted if (outcome := _reuse(sweep, run)) is not None}
             missing = [run for run in wanted if run.name not in found]
             for run in wanted:
                 if run.name in found:
                     audience.ended(found[run.name])
+            later = _Later(audience, len(found))
+            later.update(0, len(missing), 0.0)
             futures = {pool.submit(_run_one, sweep, run, under_way): run for run in missing}
-            _wait(list(futures), under_way, _Later(audience, ended))
-            ended += len(missing)
+            _wait(list(futures), under_way, later)
             found |= {run.name: future.result() for future, run in futures.items()}
     return [found[run.name] for run in sweep.store.plan.runs if run.name in found]
 
@@ -153,14 +155,14 @@ class _WithoutEvents(Struct, frozen=True):
 
 
 class _Later(Struct, frozen=True):
-    """Reports the progress of a round to the audience; `before` runs precede it."""
+    """Reports the progress of a round to the audience; `before` runs have ended before, or were complete."""
 
     audience: Audience
     before: int
 
     def update(self, done: int, total: int, fraction: float) -> None:
         whole = self.before + total
-        self.audience.update(self.before + done, whole, (self.before + fraction * total) / whole)
+        self.audience.update(self.before + done, whole, (self.before + fraction * total) / whole if whole else 1.0)
 
 
 class _UnderWay:
@@ -234,12 +236,12 @@ def _reuse(sweep: Sweep, run: RunPlan) -> Outcome | None:
         found = store.take_over(run, source)
     if found is None:
         return None
-    folder = store.folder(run)
+    folder, seconds = store.folder(run), found.manifest.get("duration_s")
     if found.manifest.get("analysis") == analysis_digest():
-        return Outcome(run, "ok", folder, found.summary, reused=True)
+        return Outcome(run, "ok", folder, found.summary, reused=True, seconds=seconds)
     summary = summary_of_tables(run, folder, found.manifest)
     store.replace_summary(run, found.manifest, summary)
-    return Outcome(run, "ok", folder, summary, reused=True, analysed_again=True)
+    return Outcome(run, "ok", folder, summary, reused=True, analysed_again=True, seconds=seconds)
 
 
 def _run_one(sweep: Sweep, run: RunPlan, under_way: _UnderWay) -> Outcome:
@@ -256,7 +258,8 @@ def _run_one(sweep: Sweep, run: RunPlan, under_way: _UnderWay) -> Outcome:
             return _noted(sweep.store, run, "failed", OUT_OF_MEMORY)
         except Exception as defect:  # a defect of Tailback; the other runs continue
             return _noted(sweep.store, run, "failed", _defect_text(defect), "".join(traceback.format_exception(defect)))
-        return Outcome(run, "ok", sweep.store.write(run, finished), finished.summary)
+        folder = sweep.store.write(run, finished)
+        return Outcome(run, "ok", folder, finished.summary, seconds=finished.duration_s)
 
 
 def _noted(store: Store, run: RunPlan, status: Status, error: str, trace: str | None = None) -> Outcome:

@@ -1,14 +1,17 @@
 """Previews a sweep: its runs, which of them are complete, and the estimated time of the others.
 
-The estimated time of a run is the mean time of earlier runs of its configuration, in this folder or in folders to
-reuse; else the mean time per simulated second of other runs; else, on the simulator, extrapolated from trials of a few
-configurations, which are cancelled after a fraction of a second. On backends in real time it is the duration of the
-run. The time of the sweep is the total divided by the number of parallel runs.
+The estimated time of a run is the median time of earlier runs of its configuration, in this folder or in folders to
+reuse; else that of other runs per simulated second, of the fastest of them to the slowest (`pace`); else, on the
+simulator, extrapolated from trials of a few configurations, as many at a time as there will be runs, which end after a
+fraction of a second: at the mean pace of the trial, and at that of its second half, after slow start. On backends
+in real time it is the duration of the run. The time of the sweep is the total divided by the number of parallel runs;
+where it is uncertain, it is a range.
 """
 
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,9 +19,9 @@ import numpy as np
 from msgspec import Struct, field
 
 from tailback.backends import Backend, Clock, Progress, RunCancelled, RunFailed, backend_for
-from tailback.resolved import Scenario
 from tailback.results import ExperimentPlan, ReusableRuns, RunPlan, Store
 from tailback.results.layout import MANIFEST, read_json
+from tailback.sweep.pace import Costs, Span, place_of, simulated_s
 
 State = Literal["complete", "elsewhere", "missing"]
 Basis = Literal["measured", "trial", "duration"]
@@ -32,8 +35,6 @@ LONGEST_TRIAL_S = 20.0
 TRIALS = 6
 """Number of configurations to try, evenly spread over the grid."""
 
-NANOSECONDS = 1e9
-
 
 class Planned(Struct, frozen=True):
     """One run of the plan."""
@@ -42,6 +43,8 @@ class Planned(Struct, frozen=True):
     state: State
     seconds: float | None
     """Estimated or measured time; `None` if unknown."""
+    span: Span | None = None
+    """Its range."""
 
 
 class Preview(Struct, frozen=True):
@@ -63,27 +66,21 @@ class Preview(Struct, frozen=True):
     @property
     def seconds(self) -> float | None:
         """Estimated time of the missing runs, `jobs` in parallel, in s; at least that of the longest run."""
-        missing = [planned.seconds for planned in self.runs if planned.state == "missing"]
+        return self._together([planned.seconds for planned in self.runs if planned.state == "missing"])
+
+    @property
+    def span(self) -> Span | None:
+        """The range of `seconds`."""
+        spans = [planned.span for planned in self.runs if planned.state == "missing"]
+        low = self._together([None if span is None else span.low for span in spans])
+        high = self._together([None if span is None else span.high for span in spans])
+        return None if low is None or high is None else Span(low, high)
+
+    def _together(self, missing: Sequence[float | None]) -> float | None:
         known = [seconds for seconds in missing if seconds is not None]
         if len(known) < len(missing):
             return None
         return max(sum(known) / self.jobs, *known) if known else 0.0
-
-
-class Costs(Struct, frozen=True):
-    """Times of runs in s."""
-
-    by_place: Mapping[tuple[tuple[str, str], ...], float]
-    """Mean by configuration."""
-    per_second: float | None
-    """Mean per simulated second over all runs."""
-
-    def of(self, run: RunPlan) -> float | None:
-        """The estimated time of `run`."""
-        known = self.by_place.get(tuple(run.axes.items()))
-        if known is not None or self.per_second is None:
-            return known
-        return self.per_second * _simulated(run.scenario)
 
 
 def preview(store: Store, backend: Backend, reusable: ReusableRuns, jobs: int) -> Preview:
@@ -94,19 +91,27 @@ def preview(store: Store, backend: Backend, reusable: ReusableRuns, jobs: int) -
     basis: Basis | None = None
     costs = _measured((run, taken[run.name]) for run in plan.runs if run.name in taken)
     missing = [run for run in plan.runs if run.name not in taken]
+    spans: Sequence[Span | None] = [None] * len(plan.runs)
     if backend.clock is Clock.REAL:
-        costs, basis = Costs({}, 1.0), "duration"
-    elif costs.per_second is not None:
-        basis = "measured"
+        spans, basis = [Span(simulated_s(run), simulated_s(run)) for run in plan.runs], "duration"
+    elif costs.known:
+        spans, basis = costs.of(plan.runs), "measured"
     elif backend.name == "sim" and missing:
-        costs, basis = _tried(missing, backend), "trial"
-    runs = [Planned(run, _state(places[run.name], store), costs.of(run)) for run in plan.runs]
+        ends, basis = _tried(missing, backend, jobs), "trial"
+        if all(each.known for each in ends):
+            spans = [_joined(*pair) for pair in zip(*(each.of(plan.runs) for each in ends), strict=True)]
+    runs = [
+        Planned(run, _state(places[run.name], store), None if span is None else (span.low + span.high) / 2, span)
+        for run, span in zip(plan.runs, spans, strict=True)
+    ]
     return Preview(store.path, plan, runs, jobs, basis, store.damaged)
 
 
 def document(found: Preview) -> dict[str, Any]:
     """The JSON document of `--dry-run --json`; unknown values are absent."""
-    estimate = {"wall_s": found.seconds, "jobs": found.jobs, "basis": found.basis}
+    span = found.span
+    ends = {} if span is None else {"wall_low_s": span.low, "wall_high_s": span.high}
+    estimate = {"wall_s": found.seconds, **ends, "jobs": found.jobs, "basis": found.basis}
     return {
         "dir": str(found.folder.resolve()),
         "counts": {state: found.count(state) for state in ("complete", "elsewhere", "missing")},
@@ -135,54 +140,76 @@ def _state(place: Path | None, store: Store) -> State:
 
 
 def _measured(complete: Iterable[tuple[RunPlan, Path]]) -> Costs:
-    groups: dict[tuple[tuple[str, str], ...], list[float]] = {}
-    spent = simulated = 0.0
+    costs = Costs()
     for run, place in complete:
-        seconds = float((read_json(place / MANIFEST) or {}).get("duration_s", 0.0))
-        groups.setdefault(tuple(run.axes.items()), []).append(seconds)
-        spent += seconds
-        simulated += _simulated(run.scenario)
-    means = {axes: float(np.mean(each)) for axes, each in groups.items()}
-    return Costs(means, spent / simulated if simulated else None)
+        seconds = (read_json(place / MANIFEST) or {}).get("duration_s")
+        if seconds is not None:
+            costs.add(run, float(seconds))
+    return costs
 
 
-def _tried(missing: Sequence[RunPlan], backend: Backend) -> Costs:
-    """Estimates by trials, one after the other."""
-    firsts = list({tuple(run.axes.items()): run for run in reversed(missing)}.values())[::-1]
+def _joined(first: Span, second: Span) -> Span:
+    return Span(min(first.low, second.low), max(first.high, second.high))
+
+
+def _tried(missing: Sequence[RunPlan], backend: Backend, jobs: int) -> tuple[Costs, Costs]:
+    """Estimates by trials, `jobs` at a time: at the mean pace of each, and at that of its second half."""
+    firsts = list({place_of(run): run for run in reversed(missing)}.values())[::-1]
     chosen = [firsts[int(place)] for place in np.linspace(0, len(firsts) - 1, min(TRIALS, len(firsts)))]
-    found = {tuple(run.axes.items()): _trial(run, backend) for run in chosen}
-    known = {axes: seconds for axes, seconds in found.items() if seconds is not None}
-    simulated = sum(_simulated(run.scenario) for run in chosen if tuple(run.axes.items()) in known)
-    return Costs(known, sum(known.values()) / simulated if simulated else None)
+    whole, late = Costs(), Costs()
+    with ThreadPoolExecutor(jobs, thread_name_prefix="trial") as pool:
+        found = list(pool.map(lambda run: _trial(run, backend), chosen))
+    for run, seconds in zip(chosen, found, strict=True):
+        if seconds is not None:
+            whole.add(run, seconds[0])
+            late.add(run, seconds[1])
+    return whole, late
 
 
-def _trial(run: RunPlan, backend: Backend) -> float | None:
-    """The extrapolated time of `run`; `None` if it fails."""
+def _trial(run: RunPlan, backend: Backend) -> tuple[float, float] | None:
+    """The time of `run`, extrapolated from the whole of a trial and from its second half; `None` if it fails."""
     one = backend_for(backend, run.scenario)
-    progress, reached, over = one.new_progress(), 0.0, threading.Event()
-    stop = threading.Thread(target=_stop, args=(progress, over), daemon=True)
+    progress, over = one.new_progress(), threading.Event()
+    marks: list[Mark] = []
     begun = time.monotonic()
+    stop = threading.Thread(target=_stop, args=(progress, over, marks), daemon=True)
     stop.start()
     try:
         one.run(run.scenario, progress)
-        reached = 1.0
     except RunCancelled:
-        reached = progress.fraction
+        pass
     except RunFailed:
         return None
+    else:
+        seconds = time.monotonic() - begun
+        return seconds, seconds
     finally:
         over.set()
-    return (time.monotonic() - begun) / reached if reached > 0 else None
+    stop.join()
+    return _extrapolated(begun, marks)
 
 
-def _stop(progress: Progress, over: threading.Event) -> None:
-    """Ends a trial when its time is up, but not before it has made some progress."""
+Mark = tuple[float, float]
+"""A time in s, and the progress of a run then."""
+
+
+def _extrapolated(begun: float, marks: Sequence[Mark]) -> tuple[float, float] | None:
+    (early_s, early), (late_s, late) = marks[0], marks[-1]
+    if late <= 0:
+        return None
+    whole = (late_s - begun) / late
+    rest = (1 - late) * (late_s - early_s) / (late - early) if late > early else 0.0
+    return whole, (late_s - begun + rest) if rest else whole
+
+
+def _stop(progress: Progress, over: threading.Event, marks: list[Mark]) -> None:
+    """Notes the progress of a trial at half of its time, and ends it when its time is up, but not before it has made
+    some progress.
+    """
     begun = time.monotonic()
-    while not over.wait(TRIAL_S):
-        if progress.fraction > 0 or time.monotonic() - begun > LONGEST_TRIAL_S:
+    while not over.wait(TRIAL_S / 2):
+        passed = time.monotonic()
+        marks.append((passed, progress.fraction))
+        if len(marks) > 1 and (progress.fraction > 0 or passed - begun > LONGEST_TRIAL_S):
             progress.cancel()
             return
-
-
-def _simulated(scenario: Scenario) -> float:
-    return scenario.duration_ns / NANOSECONDS

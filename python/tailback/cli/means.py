@@ -1,0 +1,50 @@
+"""The table of means over the repetitions of configurations."""
+
+import math
+from collections.abc import Sequence
+
+from tailback.analysis.choosing import Chosen
+from tailback.analysis.intervals import spread_in_words
+from tailback.analysis.metric import Column
+from tailback.analysis.repetitions import Configuration, Mean
+from tailback.cli.sheets import UNKNOWN, Cell, Field, Sheet, keys, words
+
+
+def of_configurations(rows: Sequence[Configuration], columns: Sequence[Chosen], title: str) -> Sheet:
+    """The means of configurations: a row for each, with the axes and the columns."""
+    counts = len({row.runs for row in rows}) > 1
+    repeated = any(row.runs > 1 for row in rows)
+    fields = [
+        *keys(rows[0].axes),
+        *[Field("runs")] * counts,
+        *(
+            Field(each.column.title, unit=each.column.unit, spread=repeated, rank=each.rank, kept=each.kept)
+            for each in columns
+        ),
+    ]
+    cells = [
+        [*words(*row.axes.values()), *[Cell(str(row.runs), row.runs)] * counts, *_means(row, columns)] for row in rows
+    ]
+    return Sheet(title, fields, cells, ["means over repetitions, ± half their 95 % interval"] if repeated else [])
+
+
+def _means(row: Configuration, columns: Sequence[Chosen]) -> list[Cell]:
+    return [_mean(row.means[each.column.title], each.column) for each in columns]
+
+
+def _mean(found: Mean, column: Column) -> Cell:
+    if math.isnan(found.mean):
+        return Cell(UNKNOWN, math.nan)
+    decimals = _decimals(found.mean) if column.decimals is None else column.decimals
+    text = f"{found.mean:.{decimals}f}"
+    if math.isnan(found.high):
+        return Cell(text, found.mean)
+    ends = (found.low, found.high)
+    return Cell(f"{text} {spread_in_words(found.mean, ends, f'.{decimals}f')}", found.mean, ends)
+
+
+def _decimals(value: float) -> int:
+    """Decimal places for three significant digits, at most three."""
+    if value == 0:
+        return 0
+    return min(max(0, 2 - math.floor(math.log10(abs(value)))), 3)
