@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from tailback.scenario import cells, defaults, links, names, traffic
 from tailback.scenario.flows import flows, kind_of, own_sources
