@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from msgspec import structs
-
 from tailback import qdiscs
 from tailback.scenario.algorithm import Algorithm, Class, Filter
 from tailback.scenario.size_tables import KEYWORD, size_table
@@ -135,11 +133,6 @@ def check_required(table: tc.Table, options: dict[str, int]) -> None:
         if parameter.required and parameter.name not in options:
             hint = f"{parameter.meaning}: {table.kind} {parameter.name} {sample(parameter)}"
             raise WordError(f"`{parameter.name}` of `{table.kind}` is missing", hint)
-
-
-def sample(parameter: Parameter) -> str:
-    """A value of a parameter, for messages."""
-    return _SAMPLES.get(parameter.unit, "1")
 
 
 def sample(parameter: Parameter) -> str:
