@@ -119,8 +119,8 @@ class Network(Struct, frozen=True, dict=True):
         return list(passed)
 
     def _step(self, host: str, target: str, searched: int) -> str | None:
-        """The next hop towards `target`. A host with one neighbour needs no search. Along a path, the first search is from
-        its host, and serves many targets; all others are one search from the target, which serves many hosts.
+        """The next hop towards `target`. A host with one neighbour needs no search. Along a path, the first search is
+        from its host, and serves many targets; all others are one search from the target, which serves many hosts.
         """
         near = self.neighbours.get(host, [])
         if len(near) == 1:

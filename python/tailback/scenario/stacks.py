@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -72,5 +73,6 @@ def _difference(key: str, entry: Mapping[str, Any]) -> Difference:
     )
 
 
+@functools.cache
 def _file() -> dict[str, Any]:
     return tomllib.loads(_core.stack_differences())
