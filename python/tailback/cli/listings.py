@@ -106,9 +106,10 @@ def _backends() -> Listing:
 
 
 def _warnings() -> Listing:
+    from tailback.cli.run_warnings import CODES
     from tailback.scenario.lint import WARNINGS
 
-    return [(name, _first_sentence(text)) for name, text in WARNINGS.items()]
+    return [(name, _first_sentence(text)) for name, text in {**WARNINGS, **CODES}.items()]
 
 
 def _words() -> Listing:

@@ -13,6 +13,7 @@ from tailback import backends, qdiscs, scenario
 from tailback.algorithms import CoreRegistry
 from tailback.cli import glossary
 from tailback.cli.catalogue import Explanation
+from tailback.cli.run_warnings import CODES
 from tailback.scenario import arrivals, flows, sysctl
 from tailback.scenario.lint import WARNINGS
 from tailback.scenario.shapes import SHAPES
@@ -36,6 +37,7 @@ def names() -> list[str]:
         *_options(),
         *(row.name for row in sysctl.SYSCTLS),
         *WARNINGS,
+        *CODES,
         *flows.PRESETS,
         *backends.TEXTS,
         *glossary.field().words,
@@ -80,6 +82,8 @@ def _shape(word: str) -> Iterator[Explanation]:
 def _warning(word: str) -> Iterator[Explanation]:
     if word in WARNINGS:
         yield Explanation(f"{word}: a warning of `check` and `run`", WARNINGS[word], [])
+    if word in CODES:
+        yield Explanation(f"{word}: a warning about runs", CODES[word], [])
 
 
 def plot(word: str) -> Iterator[Explanation]:

@@ -289,9 +289,10 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
     yield from _same_starts(case)
     yield from _bottleneck(case)
     yield from _too_slow(case)
-    unreached = {"out-of-reach": reach.out_of_reach(case.keys), "nothing-passes": reach.down(case.keys, case.window)}
-    for code, found in unreached.items():
-        yield from (_Warning(code, "warning", each.loc, each.text, each.remedy, each.extent) for each in found)
+    for each in reach.out_of_reach(case.keys):
+        yield _Warning("out-of-reach", "warning", each.loc, each.text, each.remedy, each.extent)
+    for each in reach.down(case.keys, case.window):
+        yield _Warning("nothing-passes", "warning", each.loc, each.text, each.remedy, each.extent)
     for wire in wires(case.keys):
         yield from _lossy_link(case, wire)
         yield from _lossy_offloads(case, wire)

@@ -54,7 +54,7 @@ METRIC = {"unit", "reference", "candidate", "difference", "interval", "relative"
 def test_compare_prints_one_document(two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed) -> None:
     assert tailback(monkeypatch, "compare", *two, "--json") == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert list(found) == ["tailback", "title", "reference", "candidate", "configurations"]
+    assert list(found) == ["tailback", "title", "reference", "candidate", "configurations", "warnings"]
     assert found["candidate"] == {"dir": str(two[1].resolve()), "backend": "sim"}
     assert [each["axes"] for each in found["configurations"]] == [
         {"cc": cc, "tsq": tsq} for cc in ("cubic", "reno") for tsq in ("1ms", "off")
@@ -154,7 +154,7 @@ def test_of_one_run_repeated_no_interval_is_printed_and_jitter_is_named(
     assert tailback(monkeypatch, *words) == 0
     printed = capsys.readouterr()
     assert "; p " not in printed.out
-    assert "the repetitions are alike and count as one: no interval, no p\n  hint: spread the starts: `jitter" in (
+    assert "the repetitions are alike and count as one: no interval, no p [repetitions-alike]\n  hint: spread the starts: `jitter" in (
         printed.err
     )
 

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+import tailback
 from command import in_process
+from tailback.cli.run_warnings import CODES
+from tailback.scenario.lint import WARNINGS
 
 CODE = re.compile(r"\[([a-z-]+)\]$", re.MULTILINE)
 
@@ -70,3 +73,16 @@ def test_the_report_has_the_warnings(file: Path) -> None:
     page = Path("results/report.html").read_text()
     assert "[out-of-reach]" in page
     assert "[flow-without-data]" in page
+
+
+def test_each_code_is_explained() -> None:
+    """The codes are written where the warnings are made."""
+    package = Path(tailback.__file__).parent
+    files = [package / "analysis" / "cautions.py", *package.glob("*/warned.py")]
+    made = {code for file in files for code in re.findall(r'Caution\(\s*"([a-z-]+)"', file.read_text())}
+    assert len(made) > 8
+    assert made - {"repetitions-alike"} <= set(CODES)
+    assert made <= {*CODES, *WARNINGS}
+    for code in made:
+        assert code in in_process("explain", code).stdout
+        assert code in in_process("list", "warning").stdout
