@@ -248,8 +248,23 @@ def finish(figure: Figure, handles: Sequence[Artist] = (), more: float = 0.0) ->
     for axes in figure.axes:
         style.plain(axes.xaxis)
         style.plain(axes.yaxis)
-    _fit_y_labels(figure)
+    # Measured only where it may be needed, because measuring draws the figure.
+    if any(_long(axes) for axes in figure.axes):
+        _fit_y_labels(figure)
     figure.align_ylabels()
+
+
+def _long(axes: Axes) -> bool:
+    """Whether the label along y may be longer than its panel is high."""
+    figure, place = axes.get_figure(root=True), axes.get_subplotspec()
+    if figure is None or place is None or not axes.get_ylabel():
+        return False
+    each = figure.get_figheight() * POINTS / place.get_gridspec().nrows
+    return width(axes.get_ylabel(), float(axes.yaxis.label.get_fontsize())) > HALF * each
+
+
+HALF = 0.5
+"""The share of its row that a panel has at least, beside its title, its numbers and a legend."""
 
 
 def refit(figure: Figure) -> None:

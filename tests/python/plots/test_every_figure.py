@@ -40,7 +40,7 @@ traffic:
   - {request: a -> b, answer: 30kb, every: 200ms}
   - {tcp: b -> a, name: mice, size: pareto 30kb shape 1.2, arrivals: poisson 20/s}
 duration: 2s
-vary: {cc: [cubic, bbr, reno]}
+vary: {cc: [cubic, bbr]}
 """,
     "cell": """\
 links:
@@ -69,11 +69,11 @@ measure: {interval: 10ms}
     + """\
 traffic: [{tcp: a -> b, name: up, flows: 2, jitter: 20ms}, {ping: a -> b, interval: 20ms}]
 duration: 400ms
-vary: {"links[0].delay": [1ms, 2ms, 3ms, 4ms, 5ms, 6ms, 7ms, 8ms, 9ms, 10ms], cc: [cubic, bbr, vegas, yeah]}
-""",
+vary: {"links[0].delay": DELAYS}
+""".replace("DELAYS", str([f"{number}ms" for number in range(1, 41)])),
 }
 
-FEW = {"forty": ("candlestick", "cdf", "heatmap", "pareto"), "one": ("cwnd", "timeseries", "shares", "bar", "rrul")}
+FEW = {"forty": ("candlestick", "cdf", "pareto"), "one": ("cwnd", "timeseries", "shares", "bar", "rrul")}
 """The plots of results that are like others in the rest of them."""
 
 VARIANTS = ("candlestick_ping", "box_ping", "box")
@@ -113,7 +113,7 @@ def figures(results: Results) -> Iterator[tuple[str, Figure, pd.DataFrame]]:
 
 def test_every_figure_can_be_read(results: Results) -> None:
     found = {name: faults(figure, table, results) for name, figure, table in figures(results)}
-    assert len(found) >= 4
+    assert len(found) >= 3
     assert {name: each for name, each in found.items() if each} == {}
 
 
