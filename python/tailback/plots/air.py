@@ -2,11 +2,10 @@
 
 A row per sender, the access point above its stations, and a box per PPDU from its start to its end, with the number of
 its MPDUs if there is room. Filled: first transmission; hatched: retransmission; black outline: some MPDUs were lost;
-black: collision. The colour is that of the sender, or of the receiver where a sender, as an access point, has several; of
-more stations than colours, the colour is what a station has in common with others (`plots.kinds`).
-The line before a box is the time at the head of its hardware queue: deferring, backing off, waiting for other stations.
-Responses (block acks) are in the gaps.
-Shows the first repetition of each configuration; `--metric 50` shows 50 ms.
+black: collision. The colour is that of the sender, or of the receiver where a sender, as an access point, has several;
+of more stations than colours, the colour is what a station has in common with others (`plots.kinds`). The line before a
+box is the time at the head of its hardware queue: deferring, backing off, waiting for other stations. Responses (block
+acks) are in the gaps. Shows the first repetition of each configuration; `--metric 50` shows 50 ms.
 """
 
 from collections import Counter

@@ -43,9 +43,7 @@ def of_stations(scenario: Scenario) -> dict[str, str]:
         return {}
     telling = [trait for trait in TRAITS if len({trait(station) for station in stations}) > 1]
     names = scenario.host_names
-    return {
-        names[station.host]: ", ".join(filter(None, (trait(station) for trait in telling))) for station in stations
-    }
+    return {names[station.host]: ", ".join(filter(None, (trait(station) for trait in telling))) for station in stations}
 
 
 def of_flows(run: RunFolder, flows: Collection[str]) -> dict[str, str]:

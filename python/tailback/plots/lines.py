@@ -67,7 +67,8 @@ class Panels:
     def apart(self, values: Axes_, shown: Roles) -> bool:
         """Whether each line has a look of its own."""
         by_style = values[shown.hatch or shown.colour] if shown.colour else ()
-        return self.order is not None and len(by_style) > len(style.LINES)
+        shades = shown.colour is not None and not shown.hatch and style.is_sequence(values[shown.colour])
+        return self.order is not None and len(by_style) > len(style.LINES) and not shades
 
     def looks(self, values: Axes_, shown: Roles) -> Looks:
         """The look of each pair of values."""
@@ -257,7 +258,7 @@ def colour_keys(values: Axes_, shown: Roles, key: Literal["line", "marker"]) -> 
         if key == "marker" and not shown.hatch:
             kind = {"linestyle": "none", "marker": look.marker, "markersize": 5}
         found.append(Line2D([], [], color=look.colour, label=style.label(shown.colour or "", str(value)), **kind))
-    return found
+    return labels.thinned(found) if shown.colour and style.is_sequence(values[shown.colour]) else found
 
 
 def _by_axes(values: Axes_, shown: Roles, panels: Panels) -> list[Artist]:

@@ -95,12 +95,17 @@ def colours(values: Sequence[str]) -> dict[str, str]:
     while there are others. More quantities than the palette has colours are shades in their order; of other values,
     those with the colour of an earlier one differ in the line, hatch or marker (`repeats`).
     """
-    if len(values) > MOST_COLOURS and all(map(QUANTITY.fullmatch, values)):
+    if is_sequence(values):
         return _sequence(values)
     taken = [CONTROLS[value] for value in values if value in CONTROLS]
     reserved = [colour for colour in CONTROLS.values() if colour not in taken]
     free = itertools.cycle([*(colour for colour in PALETTE if colour not in CONTROLS.values()), *reserved])
     return {value: CONTROLS.get(value) or next(free) for value in values}
+
+
+def is_sequence(values: Sequence[str]) -> bool:
+    """Whether values are shown as shades in their order: more quantities than the palette has colours."""
+    return len(values) > MOST_COLOURS and all(map(QUANTITY.fullmatch, values))
 
 
 def _sequence(values: Sequence[str]) -> dict[str, str]:
@@ -192,7 +197,6 @@ class Readable(Locator):
         return max(fitting, key=len) if fitting else _evenly(vmin, vmax, room)
 
 
-
 def _kinds(low: float, high: float) -> Iterator[list[float]]:
     """Possible numbers from `low` to `high`, coarse ones first."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -238,12 +242,13 @@ def spans_decades(values: Values) -> bool:
 
 def plain(axis: Axis) -> None:
     """Plain numbers along a linear axis whose numbers are large: `2M` instead of a `2` and a factor far from it."""
-    if isinstance(axis.get_major_formatter(), ScalarFormatter) and axis.get_scale() == "linear":
+    usual = axis.get_major_formatter()
+    if isinstance(usual, ScalarFormatter) and axis.get_scale() == "linear":
         if max(map(abs, axis.get_view_interval())) >= LONGEST:
             axis.set_major_formatter(plain_number)
         else:
-            axis.get_major_formatter().set_useOffset(False)
-            axis.get_major_formatter().set_scientific(False)
+            usual.set_useOffset(False)
+            usual.set_scientific(False)
 
 
 def short_number(value: float, _place: float) -> str:

@@ -62,7 +62,8 @@ traffic:
 duration: 400ms
 measure: {interval: 10ms}
 """,
-    "datagrams": LINK + 'traffic: [{udp: a -> b, rate: 9mbit}]\nduration: 2s\nvary: {"links[0].rate": [5mbit, 10mbit]}\n',
+    "datagrams": LINK
+    + 'traffic: [{udp: a -> b, rate: 9mbit}]\nduration: 2s\nvary: {"links[0].rate": [5mbit, 10mbit]}\n',
     "video": LINK + "traffic: [{video: a -> b}, {page: a -> b, every: 1s}]\nduration: 4s\nrepeat: 2\n",
     "one": LINK + "traffic: [{tcp: a -> b, flows: 10}, {ping: a -> b}]\nduration: 2s\n",
     "forty": LINK
@@ -176,6 +177,7 @@ def overlapping(figure: Figure) -> Iterator[str]:
         if box.x0 < -1 or box.y0 < -1 or box.x1 > figure.bbox.width + 1 or box.y1 > figure.bbox.height + 1:
             yield f"outside: {text.get_text()}"
     for (one, box), (other, beside) in combinations(extents, 2):
+        # A box around a turned text is larger than the text.
         turned = one.get_rotation() % 90 or other.get_rotation() % 90
         apart = min(box.x1, beside.x1) - max(box.x0, beside.x0), min(box.y1, beside.y1) - max(box.y0, beside.y0)
         if not turned and min(apart) > 1:
@@ -203,7 +205,7 @@ def ambiguous(figure: Figure) -> Iterator[str]:
     for axes in shown(figure):
         lines = [line for line in axes.lines if line.get_linestyle() != "None" and len(line.get_xdata()) > 2]
         drawn = {to_hex(line.get_color()) for line in lines} - {style.BLACK, style.GREY}
-        if len(drawn) > 1 and not drawn <= known:
+        if len(drawn) > 1 and not drawn <= known and labels.BETWEEN not in words:
             yield f"colours without an entry: {drawn - known}"
         alike = len(lines) - len({(to_hex(line.get_color()), line.get_linestyle()) for line in lines})
         if alike and not any(re.search(r"\(?\d+ (flows|stations|shorter queues)", text) for text in words):
@@ -212,7 +214,7 @@ def ambiguous(figure: Figure) -> Iterator[str]:
 
 def is_key(text: str) -> bool:
     """Whether an entry stands for a letter or for a text in a cell, and has no mark."""
-    return bool(re.match(r"[A-Z]\d?: |In a cell: ", text))
+    return bool(re.match(r"[A-Z]\d?: |In a cell: ", text)) or text == labels.BETWEEN
 
 
 def colours_of(handle: Any) -> list[Any]:
