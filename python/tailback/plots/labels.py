@@ -283,7 +283,7 @@ HALF = 0.5
 SHADES = 6
 """Entries of a legend for shades in their order."""
 
-BETWEEN = "and the values between"
+BETWEEN = "And the values between"
 """What stands in a legend for the values that have no entry."""
 
 

@@ -153,7 +153,8 @@ def few_numbers(figure: Figure) -> Iterator[str]:
     for axes in shown(figure):
         for axis in (axes.xaxis, axes.yaxis):
             low, high = sorted(axis.get_view_interval())
-            numbers = [text for at, text in zip(axis.get_majorticklocs(), axis.get_ticklabels()) if low <= at <= high]
+            ticks = zip(axis.get_majorticklocs(), axis.get_ticklabels(), strict=False)
+            numbers = [text for at, text in ticks if low <= at <= high]
             if axis.get_scale() == "log" and len([text for text in numbers if text.get_text()]) < 2:
                 yield f"numbers between {low:g} and {high:g}: {[text.get_text() for text in numbers]}"
             if axis.get_offset_text().get_text():
@@ -203,7 +204,9 @@ def ambiguous(figure: Figure) -> Iterator[str]:
         yield f"entries look alike: {words}"
     known = {to_hex(colour) for handle in handles for colour in colours_of(handle)}
     for axes in shown(figure):
-        lines = [line for line in axes.lines if line.get_linestyle() != "None" and len(line.get_xdata()) > 2]
+        lines = [
+            line for line in axes.lines if line.get_linestyle() != "None" and len(np.asarray(line.get_xdata())) > 2
+        ]
         drawn = {to_hex(line.get_color()) for line in lines} - {style.BLACK, style.GREY}
         if len(drawn) > 1 and not drawn <= known and labels.BETWEEN not in words:
             yield f"colours without an entry: {drawn - known}"
@@ -241,7 +244,7 @@ def unexplained(figure: Figure) -> Iterator[str]:
 
 
 def impossible(table: pd.DataFrame) -> Iterator[str]:
-    """Intervals beyond what is possible: all quantities that are drawn with one are at least 0, and shares at most 1."""
+    """Intervals beyond what is possible: all quantities that are drawn with one are at least 0; shares at most 1."""
     if "low" not in table or "panel" not in table:
         return
     if (table["low"] < 0).any():
@@ -357,5 +360,5 @@ def test_medians_of_completion_times_lie_above_all_points() -> None:
     (axes,) = PLOTS["fct"].draw(pd.DataFrame(rows)).axes
     (cloud,) = axes.collections
     assert all(line.get_zorder() > cloud.get_zorder() and line.get_path_effects() for line in axes.lines)
-    colours = [to_hex(colour) for colour in cloud.get_facecolors()]
+    colours = [to_hex(colour) for colour in np.asarray(cloud.get_facecolor())]
     assert colours not in (sorted(colours), sorted(colours, reverse=True))
