@@ -169,7 +169,7 @@ def _box(axes: Axes, row: dict[Any, Any], place: tuple[int, str]) -> None:
     axes.barh(height, length, HEIGHT, left=start, edgecolor=edge, linewidth=0.7, zorder=2, **look)
     seen = max(start, 0.0), min(start + length, row["share"])
     if seen[1] - seen[0] > ROOM * row["share"]:
-        ink = style.BLACK if again else "white"
+        ink = style.BLACK if again else style.ink(paint)
         where: dict[str, Any] = {"ha": "center", "va": "center", "clip_on": True, "zorder": 3}
         axes.text(sum(seen) / 2, height, str(row["ppdu.mpdus"]), color=ink, fontsize=6, **where)
 

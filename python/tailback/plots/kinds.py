@@ -97,6 +97,15 @@ def colours(table: pd.DataFrame) -> dict[str, str]:
     return style.colours([name for name in names if name not in rest]) | dict.fromkeys(rest, style.GREY)
 
 
+def lines(table: pd.DataFrame) -> dict[str, style.Line]:
+    """The line style of each kind of a table, for grey print; solid for the rest."""
+    names = colours(table)
+    return {
+        name: "-" if name.startswith(REST) else style.LINES[place % len(style.LINES)]
+        for place, name in enumerate(names)
+    }
+
+
 def with_column(parts: Sequence[pd.DataFrame], name: str, labels: Sequence[Kinds] | None) -> pd.DataFrame:
     """One table of the parts of runs, with the kinds of the lines in the column `name`, if there are more lines than
     colours."""

@@ -148,16 +148,20 @@ def _of_kinds(table: pd.DataFrame, shown: Roles) -> Looks | None:
     """The looks of more lines than colours, by what they have in common (`kinds`); None of fewer lines."""
     if kinds.COLUMN not in table or shown.colour is None:
         return None
-    colours = kinds.colours(table)
+    colours, lines = kinds.colours(table), kinds.lines(table)
     pairs = table[[shown.colour, kinds.COLUMN]].drop_duplicates(shown.colour)
     return {
-        (str(name), None): Look(place, colours[str(kind)], "", style.MARKERS[0])
+        (str(name), None): Look(place, colours[str(kind)], "", style.MARKERS[0], lines[str(kind)])
         for place, (name, kind) in enumerate(pairs.itertuples(index=False))
     }
 
 
 def _by_kinds(table: pd.DataFrame) -> list[Artist]:
-    return [Line2D([], [], color=colour, linewidth=2, label=kind) for kind, colour in kinds.colours(table).items()]
+    lines = kinds.lines(table)
+    return [
+        Line2D([], [], color=colour, linestyle=lines[kind], linewidth=1.6, label=kind)
+        for kind, colour in kinds.colours(table).items()
+    ]
 
 
 def _order(values: Axes_, columns: tuple[str, ...]) -> tuple[tuple[str, ...], int]:

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.ticker import Locator, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
+from matplotlib.typing import ColorType
 
 PAGE_WIDTH = 7.16
 """Inches: two columns of an IEEE page."""
@@ -25,7 +26,9 @@ COLUMN_WIDTH = 3.5
 """Inches: one column of an IEEE page."""
 
 BLACK, GREY = "#000000", "#8c8c8c"
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5C00", "#444444")
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#7A5C00", "#56B4E9", "#CC79A7", "#444444")
+"""The first three are those of controls; of the others, neighbours differ in lightness, too."""
+
 HATCHES = ("", "/////", "....", "xxxx", "\\\\\\\\\\", "++++", "oo", "**")
 
 MARKERS = "oDs^vP*X"
@@ -111,6 +114,22 @@ def is_sequence(values: Sequence[str]) -> bool:
 def _sequence(values: Sequence[str]) -> dict[str, str]:
     places = np.linspace(DARKEST, LIGHTEST, len(values))
     return {value: to_hex(colormaps[SEQUENCE](place)) for value, place in zip(values, places, strict=True)}
+
+
+DARK = 0.179
+"""Relative luminance of a ground below which white text has more contrast than black text. [wcag22]"""
+
+
+def is_dark(colour: ColorType) -> bool:
+    """Whether white text is easier to read on a colour than black text."""
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722)) < DARK
+
+
+def ink(ground: ColorType) -> str:
+    """The colour of text on a ground."""
+    return "white" if is_dark(ground) else BLACK
 
 
 def repeats(coloured: Mapping[str, str]) -> dict[str, int]:
