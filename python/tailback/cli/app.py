@@ -42,8 +42,16 @@ def _usage_visible() -> Iterator[None]:
         from tailback import plain
 
         # The library that checks values says what kind of exception it caught, which nobody asked.
-        error.message = plain.visible(plain.brief(error.message.removeprefix("Value error, ")))
+        error.message = plain.visible(plain.brief(error.message.removeprefix("Value error, "))) + _beside(error)
         raise
+
+
+def _beside(error: Any) -> str:
+    """The hint for a second folder after a command that takes it as an option."""
+    options = [] if error.ctx is None else [option for each in error.ctx.command.params for option in each.opts]
+    if "--with" not in options or not error.message.startswith("Got unexpected extra argument"):
+        return ""
+    return f"\n  hint: further results are added with an option: tailback {error.ctx.info_name} DIR --with DIR"
 
 
 app = typer.Typer(

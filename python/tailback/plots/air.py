@@ -2,11 +2,10 @@
 
 A row per sender, the access point above its stations, and a box per PPDU from its start to its end, with the number of
 its MPDUs if there is room. Filled: first transmission; hatched: retransmission; black outline: some MPDUs were lost;
-black: collision. The colour is that of the sender, or of the receiver where a sender, as an access point, has several; of
-more stations than colours, the colour is what a station has in common with others (`plots.kinds`).
-The line before a box is the time at the head of its hardware queue: deferring, backing off, waiting for other stations.
-Responses (block acks) are in the gaps.
-Shows the first repetition of each configuration; `--metric 50` shows 50 ms.
+black: collision. The colour is that of the sender, or of the receiver where a sender, as an access point, has several;
+of more stations than colours, the colour is what a station has in common with others (`plots.kinds`). The line before a
+box is the time at the head of its hardware queue: deferring, backing off, waiting for other stations. Responses (block
+acks) are in the gaps. Shows the first repetition of each configuration; `--metric 50` shows 50 ms.
 """
 
 from collections import Counter
@@ -170,7 +169,7 @@ def _box(axes: Axes, row: dict[Any, Any], place: tuple[int, str]) -> None:
     axes.barh(height, length, HEIGHT, left=start, edgecolor=edge, linewidth=0.7, zorder=2, **look)
     seen = max(start, 0.0), min(start + length, row["share"])
     if seen[1] - seen[0] > ROOM * row["share"]:
-        ink = style.BLACK if again else "white"
+        ink = style.BLACK if again else style.ink(paint)
         where: dict[str, Any] = {"ha": "center", "va": "center", "clip_on": True, "zorder": 3}
         axes.text(sum(seen) / 2, height, str(row["ppdu.mpdus"]), color=ink, fontsize=6, **where)
 

@@ -1,9 +1,10 @@
-"""Goodput, ping, TCP RTT, cwnd and queue over time: means over the repetitions, and the 95 % interval of that mean as
-a band, within what is possible: not below 0, and for goodput not beyond what the links carry.
+"""Goodput, ping, TCP RTT, cwnd and queue over time: means over the repetitions, and the 95 % interval of that mean as a
+band, within what is possible: not below 0, and for goodput not beyond what the links carry.
 
 In bins of 1 s or of `--bin`: goodput of all flows together, means over pings or flows of RTT and cwnd, and the mean
-length of the longest queue, of all root disciplines of a run, over the samples of a bin. A mean over time series that are not in phase hides their oscillations; `timeseries` shows single runs. If there are more
-curves than line styles, each has a colour and a line style of its own, and the legend has the highest first.
+length of the longest queue, of all root disciplines of a run, over the samples of a bin. A mean over time series that
+are not in phase hides their oscillations; `timeseries` shows single runs. If there are more curves than line styles,
+each has a colour and a line style of its own, and the legend has the highest first.
 """
 
 from collections.abc import Callable, Sequence
@@ -125,9 +126,7 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     label = labels.of_table(table)
-    panels = lines.Panels(
-        _paint, _scale, "Time (s)", label, height="mean", band=lines.INTERVAL, order=_from_above
-    )
+    panels = lines.Panels(_paint, _scale, "Time (s)", label, height="mean", band=lines.INTERVAL, order=_from_above)
     return lines.draw(table, panels, choice)
 
 

@@ -1,8 +1,9 @@
 """Cumulative distributions of TCP RTT, ping or goodput: the share of samples at or below a value.
 
 The line is the mean of the quantiles of the repetitions, the band the pointwise 95 % interval of that mean
-(`analysis.intervals`), within what is possible: not below 0, and for goodput not beyond what the links carry. If the axis of the line styles, or the only axis, has more than four values, each curve has a
-colour and a line style of its own, and the legend has the order of the medians.
+(`analysis.intervals`), within what is possible: not below 0, and for goodput not beyond what the links carry. If the
+axis of the line styles, or the only axis, has more than four values, each curve has a colour and a line style of its
+own, and the legend has the order of the medians.
 """
 
 from functools import partial

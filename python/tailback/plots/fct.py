@@ -1,7 +1,8 @@
 """Flow completion time over size: a point per flow, and the medians by size. If all flows have the same size, the
 distribution of their completion times.
 
-A median is that of a third of a decade of sizes, and is drawn above the points of all configurations. `--colour group` distinguishes the entries of `traffic`.
+A median is that of a third of a decade of sizes, and is drawn above the points of all configurations. `--colour group`
+distinguishes the entries of `traffic`.
 """
 
 from collections.abc import Sequence

@@ -39,9 +39,6 @@ ACROSS = 4
 Drawn = tuple[AxesImage, labels.Ticks]
 """The cells, and the labels along x."""
 
-DARK = 0.179
-"""Relative luminance of a cell below which white text has more contrast than black text. [wcag22]"""
-
 
 @dataclass(frozen=True)
 class Shades:
@@ -52,9 +49,7 @@ class Shades:
 
     def dark(self, value: float) -> bool:
         """Whether white text is easier to read on the colour of this value than black text."""
-        rgb = np.array(mpl.colormaps[self.colours](float(self.norm(value)))[:3])
-        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-        return float(linear @ (0.2126, 0.7152, 0.0722)) < DARK
+        return style.is_dark(mpl.colormaps[self.colours](float(self.norm(value))))
 
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:

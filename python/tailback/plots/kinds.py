@@ -43,9 +43,7 @@ def of_stations(scenario: Scenario) -> dict[str, str]:
         return {}
     telling = [trait for trait in TRAITS if len({trait(station) for station in stations}) > 1]
     names = scenario.host_names
-    return {
-        names[station.host]: ", ".join(filter(None, (trait(station) for trait in telling))) for station in stations
-    }
+    return {names[station.host]: ", ".join(filter(None, (trait(station) for trait in telling))) for station in stations}
 
 
 def of_flows(run: RunFolder, flows: Collection[str]) -> dict[str, str]:
@@ -97,6 +95,15 @@ def colours(table: pd.DataFrame) -> dict[str, str]:
     names = [str(kind) for kind in table[COLUMN].dropna().unique()]
     rest = [name for name in names if name.startswith(REST)]
     return style.colours([name for name in names if name not in rest]) | dict.fromkeys(rest, style.GREY)
+
+
+def lines(table: pd.DataFrame) -> dict[str, style.Line]:
+    """The line style of each kind of a table, for grey print; solid for the rest."""
+    names = colours(table)
+    return {
+        name: "-" if name.startswith(REST) else style.LINES[place % len(style.LINES)]
+        for place, name in enumerate(names)
+    }
 
 
 def with_column(parts: Sequence[pd.DataFrame], name: str, labels: Sequence[Kinds] | None) -> pd.DataFrame:

@@ -52,8 +52,8 @@ MAX_LINES = 4
 LONGEST = 110.0
 """Points of the longest label that is turned, about 25 characters; longer ones become letters."""
 
-TURN = 30.0
-"""Degrees by which labels along x are turned."""
+TURN, UPRIGHT = 30.0, 90.0
+"""Degrees by which labels along x are turned, and by which they are turned if there are many."""
 
 USUAL = 30.0
 """Points below a panel and at its left that figures have for labels."""
@@ -173,7 +173,8 @@ class Ticks:
     """Labels along x as they are shown."""
 
     texts: Sequence[str]
-    turned: bool = False
+    turn: float = 0.0
+    """Degrees by which they are turned."""
     key: Mapping[str, str] = field(default_factory=dict)
     """The label that each letter stands for."""
 
@@ -181,8 +182,8 @@ class Ticks:
     def height(self) -> float:
         """Points that they need beyond the usual."""
         size = float(style.STYLE["xtick.labelsize"])
-        if self.turned:
-            return float(max(width(text, size) for text in self.texts) * np.sin(np.deg2rad(TURN)) - USUAL)
+        if self.turn:
+            return float(max(width(text, size) for text in self.texts) * np.sin(np.deg2rad(self.turn)) - USUAL)
         return max((text.count("\n") for text in self.texts), default=0) * LINE * size
 
     def explained(self) -> list[Artist]:
@@ -200,8 +201,18 @@ def ticks(texts: Sequence[str], slot: float) -> Ticks:
     if all(width(word, size) <= room for word in words) and max(text.count("\n") for text in broken) < MAX_LINES:
         return Ticks(broken)
     if all(width(text, size) <= LONGEST for text in texts):
-        return Ticks(texts, turned=True)
+        return _turned(texts, slot)
     return _lettered(texts, slot)
+
+
+def _turned(texts: Sequence[str], slot: float) -> Ticks:
+    """Labels that are turned a little, or upright where their lines would touch; of more than fit so, every second,
+    third, ... one has its label."""
+    line = LINE * float(style.STYLE["xtick.labelsize"])
+    if slot >= line / np.sin(np.deg2rad(TURN)):
+        return Ticks(texts, TURN)
+    stride = max(1, int(np.ceil(line / slot)))
+    return Ticks([text if place % stride == 0 else "" for place, text in enumerate(texts)], UPRIGHT)
 
 
 def _lettered(texts: Sequence[str], slot: float) -> Ticks:
@@ -210,13 +221,15 @@ def _lettered(texts: Sequence[str], slot: float) -> Ticks:
     names = [letter + number for number in ("", *string.digits) for letter in string.ascii_uppercase]
     letters = dict(zip(long, names, strict=False))
     short = ticks([letters.get(text, text) for text in texts], slot)
-    return Ticks(short.texts, short.turned, {letter: text for text, letter in letters.items()})
+    return Ticks(short.texts, short.turn, {letter: text for text, letter in letters.items()})
 
 
 def along(axes: Axes, texts: Sequence[str]) -> Ticks:
     """Labels the positions 0, 1, ... along x of `axes`; returns how."""
     found = ticks(texts, panel_width(axes) / max(1, len(texts)))
-    turned: dict[str, Any] = {"rotation": TURN, "ha": "right", "rotation_mode": "anchor"} if found.turned else {}
+    turned: dict[str, Any] = {"rotation": found.turn, "ha": "right", "rotation_mode": "anchor"} if found.turn else {}
+    if found.turn == UPRIGHT:
+        turned["va"] = "center"
     axes.set_xticks(range(len(texts)), found.texts, **turned)
     return found
 
@@ -248,8 +261,36 @@ def finish(figure: Figure, handles: Sequence[Artist] = (), more: float = 0.0) ->
     for axes in figure.axes:
         style.plain(axes.xaxis)
         style.plain(axes.yaxis)
-    _fit_y_labels(figure)
+    # Measured only where it may be needed, because measuring draws the figure.
+    if any(_long(axes) for axes in figure.axes):
+        _fit_y_labels(figure)
     figure.align_ylabels()
+
+
+def _long(axes: Axes) -> bool:
+    """Whether the label along y may be longer than its panel is high."""
+    figure, place = axes.get_figure(root=True), axes.get_subplotspec()
+    if figure is None or place is None or not axes.get_ylabel():
+        return False
+    each = figure.get_figheight() * POINTS / place.get_gridspec().nrows
+    return width(axes.get_ylabel(), float(axes.yaxis.label.get_fontsize())) > HALF * each
+
+
+HALF = 0.5
+"""The share of its row that a panel has at least, beside its title, its numbers and a legend."""
+
+
+SHADES = 6
+"""Entries of a legend for shades in their order."""
+
+BETWEEN = "And the values between"
+"""What stands in a legend for the values that have no entry."""
+
+
+def thinned(handles: Sequence[Artist]) -> list[Artist]:
+    """Some of the entries for shades in their order, with the first and the last, and one for the others."""
+    places = np.linspace(0, len(handles) - 1, SHADES).round().astype(int)
+    return [*(handles[place] for place in places), Line2D([], [], linestyle="none", label=BETWEEN)]
 
 
 def refit(figure: Figure) -> None:

@@ -163,8 +163,9 @@ def looks(values: Axes_, shown: Roles) -> dict[tuple[str | None, str | None], Lo
         found = [_look(colour_of.get(colour or "", style.PALETTE[0]), kind_of[hatch or ""]) for colour, hatch in pairs]
     else:
         again = style.repeats(colour_of)
+        kinds = 0 if style.is_sequence([str(value) for value in by_colour]) else 1
         found = [
-            _look(colour_of.get(colour or "", style.PALETTE[0]), place + again.get(colour or "", 0))
+            _look(colour_of.get(colour or "", style.PALETTE[0]), kinds * (place + again.get(colour or "", 0)))
             for place, (colour, _) in enumerate(pairs)
         ]
         # Marks side by side have an order; what lies on top of each other differs in more than the colour.

@@ -67,7 +67,8 @@ class Panels:
     def apart(self, values: Axes_, shown: Roles) -> bool:
         """Whether each line has a look of its own."""
         by_style = values[shown.hatch or shown.colour] if shown.colour else ()
-        return self.order is not None and len(by_style) > len(style.LINES)
+        shades = shown.colour is not None and not shown.hatch and style.is_sequence(values[shown.colour])
+        return self.order is not None and len(by_style) > len(style.LINES) and not shades
 
     def looks(self, values: Axes_, shown: Roles) -> Looks:
         """The look of each pair of values."""
@@ -147,16 +148,20 @@ def _of_kinds(table: pd.DataFrame, shown: Roles) -> Looks | None:
     """The looks of more lines than colours, by what they have in common (`kinds`); None of fewer lines."""
     if kinds.COLUMN not in table or shown.colour is None:
         return None
-    colours = kinds.colours(table)
+    colours, lines = kinds.colours(table), kinds.lines(table)
     pairs = table[[shown.colour, kinds.COLUMN]].drop_duplicates(shown.colour)
     return {
-        (str(name), None): Look(place, colours[str(kind)], "", style.MARKERS[0])
+        (str(name), None): Look(place, colours[str(kind)], "", style.MARKERS[0], lines[str(kind)])
         for place, (name, kind) in enumerate(pairs.itertuples(index=False))
     }
 
 
 def _by_kinds(table: pd.DataFrame) -> list[Artist]:
-    return [Line2D([], [], color=colour, linewidth=2, label=kind) for kind, colour in kinds.colours(table).items()]
+    lines = kinds.lines(table)
+    return [
+        Line2D([], [], color=colour, linestyle=lines[kind], linewidth=1.6, label=kind)
+        for kind, colour in kinds.colours(table).items()
+    ]
 
 
 def _order(values: Axes_, columns: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
@@ -257,7 +262,7 @@ def colour_keys(values: Axes_, shown: Roles, key: Literal["line", "marker"]) -> 
         if key == "marker" and not shown.hatch:
             kind = {"linestyle": "none", "marker": look.marker, "markersize": 5}
         found.append(Line2D([], [], color=look.colour, label=style.label(shown.colour or "", str(value)), **kind))
-    return found
+    return labels.thinned(found) if shown.colour and style.is_sequence(values[shown.colour]) else found
 
 
 def _by_axes(values: Axes_, shown: Roles, panels: Panels) -> list[Artist]:

@@ -66,6 +66,11 @@ def _rows(front: Front) -> pd.DataFrame:
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     panels = list(table["panel"].unique())
+    if len(panels) > lines.MAX_PANELS:
+        raise NotDrawable(
+            f"{len(panels)} conditions are too many, at most {lines.MAX_PANELS} panels fit\n"
+            "  hint: choose some runs with `--where AXIS=VALUE`"
+        )
     across = min(ACROSS, len(panels))
     down = math.ceil(len(panels) / across)
     styles = _styles(table, choice)

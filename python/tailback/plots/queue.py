@@ -2,8 +2,9 @@
 
 One panel per configuration, and one repetition of each, because queues of different runs are not in phase. All panels
 have the same linear scale; a panel whose queues are too short to be seen on it says how long they were at most, and
-`--share-y none` gives each panel a scale of its own. Devices that never had more than a packet are left out. The colours
-are those of the longest queues; queues that are much shorter are grey, and the legend says how many and how long they are.
+`--share-y none` gives each panel a scale of its own. Devices that never had more than a packet are left out. The
+colours are those of the longest queues; queues that are much shorter are grey, and the legend says how many and how
+long they are.
 """
 
 from collections.abc import Mapping

@@ -148,7 +148,9 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
             grid[row, 0].set_ylabel(labels.quantity(panel, UNITS[panel]))
         labels.entitle(figure, layout.title(values))
         handles = [
-            mpl.lines.Line2D([], [], color=colour, linestyle=styles[name], label=labels.sentence(name) if name == MEAN else name)
+            mpl.lines.Line2D(
+                [], [], color=colour, linestyle=styles[name], label=labels.sentence(name) if name == MEAN else name
+            )
             for name, colour in looks.items()
         ]  # fmt: skip
         labels.finish(figure, [*handles, *((many.key(),) if many.summarised(table) else ())])

@@ -119,10 +119,11 @@ def keys(values: Axes_, shown: Roles) -> list[Artist]:
     """What colours and hatches mean, for the legend."""
     handles: list[Artist] = []
     if shown.colour:
-        handles += [
+        swatches = [
             _swatch(look, look.colour, style.label(shown.colour, str(value)))
             for (value, _), look in layout.looks(values, replace(shown, hatch=None)).items()
         ]
+        handles += labels.thinned(swatches) if style.is_sequence(values[shown.colour]) else swatches
     if shown.hatch:
         handles += [
             _swatch(look, style.GREY, style.label(shown.hatch, str(value)))

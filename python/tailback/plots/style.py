@@ -15,8 +15,9 @@ import numpy.typing as npt
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.ticker import Locator, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
+from matplotlib.typing import ColorType
 
 PAGE_WIDTH = 7.16
 """Inches: two columns of an IEEE page."""
@@ -25,7 +26,9 @@ COLUMN_WIDTH = 3.5
 """Inches: one column of an IEEE page."""
 
 BLACK, GREY = "#000000", "#8c8c8c"
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5C00", "#444444")
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#7A5C00", "#56B4E9", "#CC79A7", "#444444")
+"""The first three are those of controls; of the others, neighbours differ in lightness, too."""
+
 HATCHES = ("", "/////", "....", "xxxx", "\\\\\\\\\\", "++++", "oo", "**")
 
 MARKERS = "oDs^vP*X"
@@ -95,7 +98,7 @@ def colours(values: Sequence[str]) -> dict[str, str]:
     while there are others. More quantities than the palette has colours are shades in their order; of other values,
     those with the colour of an earlier one differ in the line, hatch or marker (`repeats`).
     """
-    if len(values) > MOST_COLOURS and all(map(QUANTITY.fullmatch, values)):
+    if is_sequence(values):
         return _sequence(values)
     taken = [CONTROLS[value] for value in values if value in CONTROLS]
     reserved = [colour for colour in CONTROLS.values() if colour not in taken]
@@ -103,9 +106,30 @@ def colours(values: Sequence[str]) -> dict[str, str]:
     return {value: CONTROLS.get(value) or next(free) for value in values}
 
 
+def is_sequence(values: Sequence[str]) -> bool:
+    """Whether values are shown as shades in their order: more quantities than the palette has colours."""
+    return len(values) > MOST_COLOURS and all(map(QUANTITY.fullmatch, values))
+
+
 def _sequence(values: Sequence[str]) -> dict[str, str]:
     places = np.linspace(DARKEST, LIGHTEST, len(values))
     return {value: to_hex(colormaps[SEQUENCE](place)) for value, place in zip(values, places, strict=True)}
+
+
+DARK = 0.179
+"""Relative luminance of a ground below which white text has more contrast than black text. [wcag22]"""
+
+
+def is_dark(colour: ColorType) -> bool:
+    """Whether white text is easier to read on a colour than black text."""
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722)) < DARK
+
+
+def ink(ground: ColorType) -> str:
+    """The colour of text on a ground."""
+    return "white" if is_dark(ground) else BLACK
 
 
 def repeats(coloured: Mapping[str, str]) -> dict[str, int]:
@@ -192,7 +216,6 @@ class Readable(Locator):
         return max(fitting, key=len) if fitting else _evenly(vmin, vmax, room)
 
 
-
 def _kinds(low: float, high: float) -> Iterator[list[float]]:
     """Possible numbers from `low` to `high`, coarse ones first."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -238,12 +261,13 @@ def spans_decades(values: Values) -> bool:
 
 def plain(axis: Axis) -> None:
     """Plain numbers along a linear axis whose numbers are large: `2M` instead of a `2` and a factor far from it."""
-    if isinstance(axis.get_major_formatter(), ScalarFormatter) and axis.get_scale() == "linear":
+    usual = axis.get_major_formatter()
+    if isinstance(usual, ScalarFormatter) and axis.get_scale() == "linear":
         if max(map(abs, axis.get_view_interval())) >= LONGEST:
             axis.set_major_formatter(plain_number)
         else:
-            axis.get_major_formatter().set_useOffset(False)
-            axis.get_major_formatter().set_scientific(False)
+            usual.set_useOffset(False)
+            usual.set_scientific(False)
 
 
 def short_number(value: float, _place: float) -> str:

@@ -250,9 +250,14 @@ def _looks(table: pd.DataFrame) -> dict[str, Look]:
     flows = [name for name in sorted(table["series"].unique(), key=_natural) if _is_flow(name)]
     looks: dict[str, Look] = {}
     kind_of, colours = _kinds(table), kinds.colours(table) if kinds.COLUMN in table else {}
+    lines = kinds.lines(table) if kinds.COLUMN in table else {}
     for flow, own in zip(flows, itertools.cycle(style.PALETTE)):
         kind = kind_of.get(flow)
-        looks[flow] = {"color": colours[kind] if kind else own, "linewidth": 0.5 if kind else 0.8}
+        looks[flow] = {
+            "color": colours[kind] if kind else own,
+            "linestyle": lines[kind] if kind else "-",
+            "linewidth": 0.6 if kind else 0.8,
+        }
     others = [name for name in table["series"].unique() if not _is_flow(name)]
     for line, name in zip(itertools.cycle(style.LINES), (name for name in others if _is(TOTAL, name)), strict=False):
         looks[name] = {"color": style.BLACK, "linewidth": 1.1, "linestyle": line}

@@ -56,7 +56,7 @@ function showCompared() {
   const marks = log ? readable(least / 1.2, greatest * 1.2) : ticks(Math.min(least, 0), greatest, 8);
   const names = rows.map(label);
   const left = Math.min(340, Math.max(120, 0.45 * figure.clientWidth), 20 + 6.6 * Math.max(...names.map((name) => name.length)));
-  const longest = Math.floor((left - 20) / 6.6);
+  const longest = Math.ceil((left - 20) / 6.6 - 0.01);
   const width = Math.max(left + 150, figure.clientWidth), height = 54 + 23 * rows.length;
   const scale = log ? Math.log10 : (value) => value;
   const ends = log ? [least / 1.2, greatest * 1.2] : [marks[0], marks[marks.length - 1]];

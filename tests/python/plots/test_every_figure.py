@@ -40,7 +40,7 @@ traffic:
   - {request: a -> b, answer: 30kb, every: 200ms}
   - {tcp: b -> a, name: mice, size: pareto 30kb shape 1.2, arrivals: poisson 20/s}
 duration: 2s
-vary: {cc: [cubic, bbr, reno]}
+vary: {cc: [cubic, bbr]}
 """,
     "cell": """\
 links:
@@ -62,18 +62,19 @@ traffic:
 duration: 400ms
 measure: {interval: 10ms}
 """,
-    "datagrams": LINK + 'traffic: [{udp: a -> b, rate: 9mbit}]\nduration: 2s\nvary: {"links[0].rate": [5mbit, 10mbit]}\n',
+    "datagrams": LINK
+    + 'traffic: [{udp: a -> b, rate: 9mbit}]\nduration: 2s\nvary: {"links[0].rate": [5mbit, 10mbit]}\n',
     "video": LINK + "traffic: [{video: a -> b}, {page: a -> b, every: 1s}]\nduration: 4s\nrepeat: 2\n",
     "one": LINK + "traffic: [{tcp: a -> b, flows: 10}, {ping: a -> b}]\nduration: 2s\n",
     "forty": LINK
     + """\
 traffic: [{tcp: a -> b, name: up, flows: 2, jitter: 20ms}, {ping: a -> b, interval: 20ms}]
 duration: 400ms
-vary: {"links[0].delay": [1ms, 2ms, 3ms, 4ms, 5ms, 6ms, 7ms, 8ms, 9ms, 10ms], cc: [cubic, bbr, vegas, yeah]}
-""",
+vary: {"links[0].delay": DELAYS}
+""".replace("DELAYS", str([f"{number}ms" for number in range(1, 41)])),
 }
 
-FEW = {"forty": ("candlestick", "cdf", "heatmap", "pareto"), "one": ("cwnd", "timeseries", "shares", "bar", "rrul")}
+FEW = {"forty": ("candlestick", "cdf", "pareto"), "one": ("cwnd", "timeseries", "shares", "bar", "rrul")}
 """The plots of results that are like others in the rest of them."""
 
 VARIANTS = ("candlestick_ping", "box_ping", "box")
@@ -113,7 +114,7 @@ def figures(results: Results) -> Iterator[tuple[str, Figure, pd.DataFrame]]:
 
 def test_every_figure_can_be_read(results: Results) -> None:
     found = {name: faults(figure, table, results) for name, figure, table in figures(results)}
-    assert len(found) >= 4
+    assert len(found) >= 3
     assert {name: each for name, each in found.items() if each} == {}
 
 
@@ -152,7 +153,8 @@ def few_numbers(figure: Figure) -> Iterator[str]:
     for axes in shown(figure):
         for axis in (axes.xaxis, axes.yaxis):
             low, high = sorted(axis.get_view_interval())
-            numbers = [text for at, text in zip(axis.get_majorticklocs(), axis.get_ticklabels()) if low <= at <= high]
+            ticks = zip(axis.get_majorticklocs(), axis.get_ticklabels(), strict=False)
+            numbers = [text for at, text in ticks if low <= at <= high]
             if axis.get_scale() == "log" and len([text for text in numbers if text.get_text()]) < 2:
                 yield f"numbers between {low:g} and {high:g}: {[text.get_text() for text in numbers]}"
             if axis.get_offset_text().get_text():
@@ -176,6 +178,7 @@ def overlapping(figure: Figure) -> Iterator[str]:
         if box.x0 < -1 or box.y0 < -1 or box.x1 > figure.bbox.width + 1 or box.y1 > figure.bbox.height + 1:
             yield f"outside: {text.get_text()}"
     for (one, box), (other, beside) in combinations(extents, 2):
+        # A box around a turned text is larger than the text.
         turned = one.get_rotation() % 90 or other.get_rotation() % 90
         apart = min(box.x1, beside.x1) - max(box.x0, beside.x0), min(box.y1, beside.y1) - max(box.y0, beside.y0)
         if not turned and min(apart) > 1:
@@ -201,9 +204,11 @@ def ambiguous(figure: Figure) -> Iterator[str]:
         yield f"entries look alike: {words}"
     known = {to_hex(colour) for handle in handles for colour in colours_of(handle)}
     for axes in shown(figure):
-        lines = [line for line in axes.lines if line.get_linestyle() != "None" and len(line.get_xdata()) > 2]
+        lines = [
+            line for line in axes.lines if line.get_linestyle() != "None" and len(np.asarray(line.get_xdata())) > 2
+        ]
         drawn = {to_hex(line.get_color()) for line in lines} - {style.BLACK, style.GREY}
-        if len(drawn) > 1 and not drawn <= known:
+        if len(drawn) > 1 and not drawn <= known and labels.BETWEEN not in words:
             yield f"colours without an entry: {drawn - known}"
         alike = len(lines) - len({(to_hex(line.get_color()), line.get_linestyle()) for line in lines})
         if alike and not any(re.search(r"\(?\d+ (flows|stations|shorter queues)", text) for text in words):
@@ -212,7 +217,7 @@ def ambiguous(figure: Figure) -> Iterator[str]:
 
 def is_key(text: str) -> bool:
     """Whether an entry stands for a letter or for a text in a cell, and has no mark."""
-    return bool(re.match(r"[A-Z]\d?: |In a cell: ", text))
+    return bool(re.match(r"[A-Z]\d?: |In a cell: ", text)) or text == labels.BETWEEN
 
 
 def colours_of(handle: Any) -> list[Any]:
@@ -239,7 +244,7 @@ def unexplained(figure: Figure) -> Iterator[str]:
 
 
 def impossible(table: pd.DataFrame) -> Iterator[str]:
-    """Intervals beyond what is possible: all quantities that are drawn with one are at least 0, and shares at most 1."""
+    """Intervals beyond what is possible: all quantities that are drawn with one are at least 0; shares at most 1."""
     if "low" not in table or "panel" not in table:
         return
     if (table["low"] < 0).any():
@@ -355,5 +360,5 @@ def test_medians_of_completion_times_lie_above_all_points() -> None:
     (axes,) = PLOTS["fct"].draw(pd.DataFrame(rows)).axes
     (cloud,) = axes.collections
     assert all(line.get_zorder() > cloud.get_zorder() and line.get_path_effects() for line in axes.lines)
-    colours = [to_hex(colour) for colour in cloud.get_facecolors()]
+    colours = [to_hex(colour) for colour in np.asarray(cloud.get_facecolor())]
     assert colours not in (sorted(colours), sorted(colours, reverse=True))

@@ -301,7 +301,7 @@ def test_the_legend_of_a_front_has_the_hollow_points() -> None:
 
 def test_of_equal_points_of_a_front_each_is_seen() -> None:
     lines = PLOTS["pareto"].draw(trade_offs()).axes[0].lines
-    below, above = (line for line in lines if line.get_marker() in "oD" and 10.0 in np.asarray(line.get_xdata()))
+    below, above = (line for line in lines if str(line.get_marker()) in "oD" and 10.0 in np.asarray(line.get_xdata()))
     assert below.get_markersize() > above.get_markersize() + 2
     assert below.get_color() != above.get_color()
 

@@ -156,6 +156,55 @@ def test_the_page_holds_the_numbers_of_the_table(found: Results, written: Path) 
     assert goodput[1] < goodput[0] < goodput[2]
 
 
+def test_a_column_has_one_form_of_numbers_and_both_ends_of_each_interval(page: tuple[Page, list[str]]) -> None:
+    opened, said = page
+    shapes = opened.evaluate(
+        "[...document.querySelectorAll('#table tbody tr')].map((row) => [...row.querySelectorAll('td:not(.axis)')]"
+        ".map((cell) => cell.innerText))"
+    )
+    for column in zip(*shapes, strict=True):
+        decimals = {len(number.partition(".")[2]) for cell in column for number in re.findall(r"[0-9.]+", cell)}
+        assert len(decimals) == 1, column
+        assert all(re.fullmatch(r"[−0-9.]+\n?\[[−0-9.]+, [−0-9.]+\]", cell) for cell in column), column
+    assert said == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_is_cut_beside_the_page(page: tuple[Page, list[str]], width: int) -> None:
+    opened, _ = page
+    opened.set_viewport_size({"width": width, "height": 900})
+    until(lambda: opened.evaluate("document.documentElement.scrollWidth") == width)
+    table = opened.locator(".scroll")
+    wide, seen = table.evaluate("(box) => [box.scrollWidth, box.clientWidth]")
+    assert width < 1280 or wide <= seen
+
+
+def test_logarithmic_axes_have_numbers_where_the_data_is(page: tuple[Page, list[str]]) -> None:
+    opened, _ = page
+    for low, high in ((15, 80), (4.2, 4.8), (1e-4, 1e2), (0.3, 0.9), (2, 1e6)):
+        marks = opened.evaluate("([low, high]) => readable(low, high)", [low, high])
+        assert 2 <= len(marks) <= 9, (low, high, marks)
+        assert all(low <= mark <= high for mark in marks)
+
+
+def test_the_longest_queue_has_a_panel_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text(FILE)
+    queue = content.document(tailback.run(tmp_path / "one.yaml", out=tmp_path / "out"))["figures"]["series"]["queue"]
+    assert (queue["title"], queue["unit"]) == ("Longest queue", "packets")
+    assert len(queue["configurations"][0]["t"]) > 3
+
+
+def test_configurations_without_a_quantity_keep_their_place(tmp_path: Path) -> None:
+    text = FILE.replace("repeat: 2", "vary: {kind: {none: {}, ping: {'traffic[1].stop': 3s}}}").replace(
+        "name: upload}]", "name: upload}, {ping: client -> server, start: 0s, stop: 1ms}]\nmeasure: {warmup: 1s}"
+    )
+    (tmp_path / "one.yaml").write_text(text)
+    document = content.document(tailback.run(tmp_path / "one.yaml", out=tmp_path / "out"))
+    first, second = document["figures"]["distributions"]["ping"]["configurations"]
+    assert first["value"] == []
+    assert len(second["value"]) > 100
+
+
 def test_the_findings_of_the_table_are_a_list(found: Results) -> None:
     statements = content.document(found)["findings"]
     assert statements
