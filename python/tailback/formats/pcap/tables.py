@@ -1,6 +1,7 @@
 """The tables of results from what a capture has: `flows`, `tcp_info`, `ping`."""
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from tailback.analysis import passive
@@ -17,6 +18,10 @@ SMOOTHING = 1 / 8
 NOT_SEEN = ("snd_cwnd", "pacing_rate", "delivery_rate")
 """Columns of the table that a capture does not have: null, as for other imported results."""
 
+MOST_ROWS = 5_000_000
+"""Rows of `tcp_info`; a capture with more has one only per bin with an ACK."""
+
+Floats = npt.NDArray[np.float64]
 Frames = dict[str, pd.DataFrame]
 
 
@@ -44,7 +49,7 @@ def sorted_places(found: Found) -> Ints:
 
 
 def tcp_info(found: Found, start_ns: int) -> pd.DataFrame:
-    """RTT of the flows whose sender made the capture, smoothed as Linux does, at the end of each bin with an ACK.
+    """RTT of the flows whose sender made the capture, smoothed as Linux does, at the end of each bin.
     `rtt` and `min_rtt` in µs; `total_retrans`, segments so far. Without a clock of its own, the capture has the times
     of the card, below the sender's queue.
     """
@@ -55,19 +60,32 @@ def tcp_info(found: Found, start_ns: int) -> pd.DataFrame:
     order = np.lexsort((found.packets.t_ns[trips.rows], trips.directions))
     code, t_ns = trips.directions[order], found.packets.t_ns[trips.rows][order]
     samples = pd.Series(trips.values[order] / 1e3)
-    smoothed = samples.groupby(code).ewm(alpha=SMOOTHING, adjust=False).mean().to_numpy()
-    least = samples.groupby(code).cummin().to_numpy()
+    smoothed = np.asarray(samples.groupby(code).ewm(alpha=SMOOTHING, adjust=False).mean(), dtype=np.float64)
+    least = np.asarray(samples.groupby(code).cummin(), dtype=np.float64)
     bins = (t_ns - start_ns) // BIN_NS
     last = np.ones(len(code), dtype=bool)
     last[:-1] = (code[1:] != code[:-1]) | (bins[1:] != bins[:-1])
     names = np.array(found.packets.names, dtype=object)
-    again = _so_far(found, code[last], (bins[last] + 1) * BIN_NS + start_ns)
+    code, bins, smoothed, least = _held(code[last], bins[last], (smoothed[last], least[last]))
+    again = _so_far(found, code, (bins + 1) * BIN_NS + start_ns)
     table = pd.DataFrame({
-        "t": np.round((bins[last] + 1) * BIN_NS / 1e9, 9), "flow": names[code[last]],
-        "rtt": np.round(smoothed[last], 3), "min_rtt": np.round(least[last], 3), "total_retrans": again,
+        "t": np.round((bins + 1) * BIN_NS / 1e9, 9), "flow": names[code], "rtt": np.round(smoothed, 3),
+        "min_rtt": np.round(least, 3), "total_retrans": again,
         **dict.fromkeys(NOT_SEEN, np.nan),
     })  # fmt: skip
     return table.sort_values(["t", "flow"], kind="stable").reset_index(drop=True)
+
+
+def _held(code: Ints, bins: Ints, values: tuple[Floats, Floats]) -> tuple[Ints, Ints, Floats, Floats]:
+    """The values of each bin until the next one with an ACK, as a socket that is sampled has them."""
+    steps = np.ones(len(code), dtype=np.int64)
+    same = code[1:] == code[:-1]
+    steps[:-1][same] = np.diff(bins)[same]
+    if int(steps.sum()) > MOST_ROWS:
+        return code, bins, *values
+    rows = np.repeat(np.arange(len(code)), steps)
+    beyond = np.arange(len(rows)) - np.repeat(np.cumsum(steps) - steps, steps)
+    return code[rows], bins[rows] + beyond, values[0][rows], values[1][rows]
 
 
 def _so_far(found: Found, directions: Ints, until_ns: Ints) -> Ints:
