@@ -108,6 +108,18 @@ def round_trips(packets: Conversations) -> Samples:
     return Samples(rows[good], data[good], (t_ns - started)[good])
 
 
+def answers(packets: Conversations) -> Samples:
+    """The time from the first packet with a time stamp to each data segment that echoes it, in ns: how long the sender
+    takes, and the path to it and back from the place of the capture. Stamps have steps of about a millisecond.
+    """
+    rows = _data_rows(packets)
+    rows = rows[packets.back[packets.code[rows]] >= 0]
+    started = _by_time_stamp(packets, rows, packets.back[packets.code[rows]], data_only=False)
+    good = (started >= 0) & (packets.t_ns[rows] >= started)
+    rows = rows[good]
+    return Samples(rows, packets.code[rows], packets.t_ns[rows] - started[good])
+
+
 @dataclass(frozen=True, eq=False)
 class _Segments:
     """The first transmissions, by direction and sequence number."""
@@ -167,10 +179,10 @@ def _mark(packets: Conversations, segments: _Segments, rows: Ints, ends: Ints) -
     np.minimum.at(segments.again_ns, places, np.repeat(packets.t_ns[rows], counts))
 
 
-def _by_time_stamp(packets: Conversations, rows: Ints, data: Ints) -> Ints:
-    """When the first packet of the data passed whose time stamp an ACK echoes; −1 if none did."""
+def _by_time_stamp(packets: Conversations, rows: Ints, data: Ints, *, data_only: bool = True) -> Ints:
+    """When the first packet (of the data) passed whose time stamp these rows echo; −1 if none did."""
     tsval = packets.columns["tsval"]
-    stamped = np.flatnonzero((tsval > 0) & packets.is_tcp & (packets.end > packets.seq))
+    stamped = np.flatnonzero((tsval > 0) & packets.is_tcp & ((packets.end > packets.seq) | (not data_only)))
     keys = packets.code[stamped] << 32 | tsval[stamped]
     distinct, first = np.unique(keys, return_index=True)
     if not len(distinct):
@@ -186,7 +198,7 @@ def _ack_rows(packets: Conversations) -> Ints:
     """The rows with an ACK, by direction and time. That of a RST may be anything."""
     known = (packets.ack != -1) & packets.is_tcp & ((packets.columns["flags"] & RST) == 0)
     known &= (packets.columns["flags"] & 0x10) > 0
-    return packets.order[known[packets.order]]
+    return np.asarray(packets.order[known[packets.order]], dtype=np.int64)
 
 
 def _data_rows(packets: Conversations) -> Ints:

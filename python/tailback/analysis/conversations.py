@@ -65,7 +65,7 @@ class Conversations:
         """The sequence number after each packet."""
         flags = self.columns["flags"]
         # `& 1` counts SYN and FIN, which take a number each.
-        return self.seq + self.columns["payload"] + ((flags & SYN) >> 1) + (flags & FIN)
+        return np.asarray(self.seq + self.columns["payload"] + ((flags & SYN) >> 1) + (flags & FIN), dtype=np.int64)
 
     @cached_property
     def ack(self) -> Ints:
@@ -106,14 +106,20 @@ def conversations(table: "pd.DataFrame") -> Conversations:
     code, first = _coded(pair << 32 | ends[2])
     code, first = _incarnations(kept, code, first, _opposites(code, first, source, target, kept))
     back = _opposites(code, first, source, target, kept)
+    written = [with_brackets(host) for host in hosts]
     names = [
-        f"{hosts[source[row]]}:{kept['sport'][row]} > {hosts[target[row]]}:{kept['dport'][row]}"
+        f"{written[source[row]]}:{kept['sport'][row]} > {written[target[row]]}:{kept['dport'][row]}"
         for row in first.tolist()
     ]
     return Conversations(
         kept.pop("t_ns"), code, first, back, _numbered(names), kept["protocol"][first] == TCP,
         kept | {"source": source, "target": target},
     )  # fmt: skip
+
+
+def with_brackets(host: str) -> str:
+    """A host as a port follows it: an address of IPv6 in brackets."""
+    return f"[{host}]" if ":" in host else host
 
 
 def extended(numbers: Ints, code: Ints, order: Ints) -> Ints:
@@ -232,7 +238,7 @@ def _begins(code: Ints) -> Mask:
 
 def _nearest(difference: Ints) -> Ints:
     """A difference of 32-bit numbers as the smallest step forward or back."""
-    return (difference + WRAP // 2) % WRAP - WRAP // 2
+    return np.asarray((difference + WRAP // 2) % WRAP - WRAP // 2, dtype=np.int64)
 
 
 def _extended_sorted(numbers: Ints, code: Ints) -> Ints:
@@ -243,4 +249,4 @@ def _extended_sorted(numbers: Ints, code: Ints) -> Ints:
     begins = _begins(code)
     steps[begins] = 0
     summed = np.cumsum(steps)
-    return summed - summed[begins][np.cumsum(begins) - 1]
+    return np.asarray(summed - summed[begins][np.cumsum(begins) - 1], dtype=np.int64)

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tailback.analysis import acks
-from tailback.analysis.conversations import ICMP, TCP, UDP, Conversations, Ints, conversations, extended
+from tailback.analysis.conversations import (
+    ICMP,
+    TCP,
+    UDP,
+    Conversations,
+    Ints,
+    conversations,
+    extended,
+    with_brackets,
+)
 from tailback.analysis.table import frame
 
 if TYPE_CHECKING:
@@ -96,6 +105,21 @@ def one_way_delay(here: "pd.DataFrame", there: "pd.DataFrame") -> "pd.DataFrame"
     return frame({"t_ns": forward["t_ns"], "flow": flow_names(forward), "owd_ms": delay}).reset_index(drop=True)
 
 
+def least_delays(here: "pd.DataFrame", there: "pd.DataFrame") -> tuple[float, float] | None:
+    """The shortest times in ms from *here* to *there*, and back, by the two clocks, of the flow with most packets."""
+    both = _matched(here, there)
+    if not len(both):
+        return None
+    flows, apart = flow_names(both), (both["t_ns_there"] - both["t_ns"]) / MEGA
+    one = flows.value_counts().index[0]
+    medians = apart.groupby(flows).median()
+    out, back = apart[flows == one], apart[flow_names(_turned(both)) == one]
+    if not len(back):
+        return None
+    first, second = (out, back) if medians[one] >= back.median() else (back, out)
+    return float(first.min()), float((-second).min())
+
+
 def passive_rtt(here: "pd.DataFrame", there: "pd.DataFrame") -> "pd.DataFrame":
     """Passive RTT in ms between the places of two captures, *here* and *there*: the time from when a packet passes here
     on its way there until the next packet from there passes here, without the time between the two packets there.
@@ -117,7 +141,7 @@ def passive_rtt(here: "pd.DataFrame", there: "pd.DataFrame") -> "pd.DataFrame":
 def flow_names(table: "pd.DataFrame") -> "pd.Series":
     """The flow of each packet, such as `10.0.0.1:1024 > 10.0.0.3:5201`."""
     ends = [
-        table[host].astype(str) + ":" + table[port].astype(str)
+        table[host].astype(str).map(with_brackets) + ":" + table[port].astype(str)
         for host, port in (("source", "sport"), ("target", "dport"))
     ]
     return ends[0] + " > " + ends[1]

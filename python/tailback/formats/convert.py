@@ -9,6 +9,8 @@ from tailback.formats.errors import NotReadable
 from tailback.limits import FileRefused, read_bounded, read_regular
 from tailback.results import Results
 from tailback.results.durable import make_folder, write_file
+from tailback.tc import units
+from tailback.tc.errors import WordError
 
 TABLES = ("flows", "tcp_info", "ping", "qdisc", "events")
 
@@ -23,6 +25,28 @@ def import_files(kind: str, files: Sequence[Path], folder: Path, axes: Mapping[s
     if kind not in IMPORTS:
         raise NotReadable(f"`{kind}` cannot be imported\n  hint: use one of {', '.join(IMPORTS)}, teacup")
     return IMPORTS[kind](files, folder, axes)
+
+
+def choice_of(flows: Sequence[str], ports: Sequence[int], window: str | None) -> pcap.Choice:
+    """Which flows of a capture, and over which time; `window` is `3s:9s`, in time of the capture."""
+    return pcap.Choice(tuple(flows), tuple(ports), None if window is None else _window(window))
+
+
+def _window(text: str) -> tuple[int, int]:
+    """Reads `3s:9s`; an end may be missing."""
+    begin, between, end = text.partition(":")
+    try:
+        first = units.time(begin) if begin.strip() else 0
+        last = units.time(end) if end.strip() else LATEST_NS
+    except WordError as wrong:
+        raise NotReadable(f"`{text[:60]}` is not a window: {wrong}\n  hint: {WINDOW_HINT}") from wrong
+    if not between or not first < last:
+        raise NotReadable(f"`{text[:60]}` is not a window\n  hint: {WINDOW_HINT}")
+    return first, last
+
+
+WINDOW_HINT = "write two times of the capture, counted from its first packet: --window 3s:9s"
+LATEST_NS = 1 << 62
 
 
 def import_teacup(file: Path, folder: Path, *, delay_first: bool = False) -> tuple[list[Path], list[str]]:

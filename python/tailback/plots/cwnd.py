@@ -27,7 +27,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per sample: axes, panel, unit, flow, t (s), value (segments), measured. Of many flows, one row per bin:
     `value` is the median of the `n` active flows, between p10 and p90.
     """
-    firsts = [runs[0] for _, runs in results.configurations if runs[0].has("tcp_info") and len(runs[0].tcp_info)]
+    firsts = [runs[0] for _, runs in results.configurations if _has_windows(runs[0])]
     if not firsts:
         raise lacking(results.path, "TCP flow", "tcp")
     flows = [(run, list(run.tcp_info["flow"].unique())) for run in firsts]
@@ -37,6 +37,11 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
         return kinds.with_column(parts, FLOW, kinds.labelled([kinds.of_flows(*each) for each in flows], "flows"))
     parts = [_of_many(run, of_run, choice) for run, of_run in zip(firsts, series, strict=True)]
     return pd.concat(parts, ignore_index=True)
+
+
+def _has_windows(run: RunFolder) -> bool:
+    """Whether the run has windows, which imported results may not have."""
+    return run.has("tcp_info") and bool(run.tcp_info["snd_cwnd"].notna().any())
 
 
 def _of_many(run: RunFolder, series: many.Series, choice: Choice) -> pd.DataFrame:

@@ -44,6 +44,8 @@ METRICS = {"rtt": RTT, "cwnd": CWND, "goodput": GOODPUT}
 
 PING = "ping"
 TOTAL = "total"
+BESIDE = "results"
+"""The axis of results that `--with` adds."""
 
 WINDOW = "measured"
 """Column with whether a sample is in the measurement window."""
@@ -72,14 +74,21 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     pings = many.lines_of([(run, _pings(run)) for run in runs], "pings", style.MOST_COLOURS)
     none = [None] * len(runs)
     read = [Read(run, choice, *lines) for run, *lines in zip(runs, flows or none, pings or none, strict=True)]
+    tables = list(map(_of_run, read))
     of_flows = None if flows else kinds.labelled([kinds.of_flows(run, _flows(run)) for run in runs], "flows")
-    table = kinds.with_column([_of_run(each) for each in read], "series", of_flows)
+    table = kinds.with_column(tables, "series", of_flows)
     if choice.metric is None:
-        return table
+        return _in_common(table, tables) if BESIDE in results.axes else table
     panel = one_of(choice.metric, METRICS, "time series")
     if not (table["panel"] == panel).any():
         raise NotDrawable(f"`{results.path}` has no {panel} over time\n  hint: leave out --metric to see what it has")
     return table[table["panel"] == panel].reset_index(drop=True)
+
+
+def _in_common(table: pd.DataFrame, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The panels that all results have, of results of different origin; if there are none, all."""
+    shared = set.intersection(*(set(each["panel"]) for each in tables))
+    return table[table["panel"].isin(shared)].reset_index(drop=True) if shared else table
 
 
 def _one_of_each(runs: Sequence[RunFolder]) -> list[RunFolder]:
@@ -154,7 +163,8 @@ def _ping_names(names: "pd.Series[str]") -> "pd.Series[str]":
 
 def _cwnd(read: Read) -> list[pd.DataFrame]:
     run = read.run
-    if not run.has("tcp_info"):
+    # Imported results have RTT without windows.
+    if not run.has("tcp_info") or run.tcp_info["snd_cwnd"].isna().all():
         return []
     if read.flows is not None:
         return [_over(CWND, _means(read, run.tcp_info, "flow", "snd_cwnd"), read.flows)]

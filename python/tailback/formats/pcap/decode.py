@@ -151,7 +151,7 @@ class _Batch:
     def some(self, rows: Ints, at: Ints, count: int) -> Bytes:
         """`count` bytes of each row."""
         places = np.minimum(at[:, None] + np.arange(count), HEAD - 1)
-        return self.bytes[rows[:, None], places]
+        return np.asarray(self.bytes[rows[:, None], places], dtype=np.uint8)
 
 
 @dataclass

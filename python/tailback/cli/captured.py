@@ -1,0 +1,74 @@
+"""What an import of captures found, took and left out, as text and as JSON."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from tailback.cli.console import aside, counted, emit, line
+
+if TYPE_CHECKING:
+    from tailback.formats.pcap import Captured, Row
+
+SHOWN = 20
+"""Rows of the table; the others are counted."""
+
+
+def document(found: "Captured") -> dict[str, Any]:
+    """The import, with all flows; unknown values are absent."""
+    return {"folder": str(found.folder), **found.summary(), "flows": [_flow(row) for row in found.rows]}
+
+
+def _flow(row: "Row") -> dict[str, Any]:
+    values = {
+        "flow": row.flow, "bytes": row.bytes, "begins_s": row.begins_s, "ends_s": row.ends_s,
+        "taken": not row.reason, "reason": row.reason or None, "place": str(row.tap), "place_by": row.ground or None,
+        "data_to_ack_ms": row.to_ack_ms, "seen_again": row.seen_again,
+    }  # fmt: skip
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def text(found: "Captured") -> None:
+    """Prints the folder, the table of flows, and what is said of them."""
+    # Imported here, because other commands print no table.
+    from rich.table import Table
+    from rich.text import Text
+
+    line(str(found.folder))
+    taken = [row for row in found.rows if not row.reason]
+    left = [row for row in found.rows if row.reason]
+    begin, end = found.window_s
+    aside(f"window: {begin:.3f} s to {end:.3f} s of {found.span_s:.3f} s, {found.window_is}")
+    shown = [*taken[: SHOWN - min(len(left), SHOWN // 2)], *left[: SHOWN // 2]]
+    table = Table(box=None, pad_edge=False, header_style="")
+    for heading, justify in (
+        ("flow", "left"), ("MB", "right"), ("from s", "right"), ("to s", "right"), ("data to ACK ms", "right"),
+        ("again", "right"), ("captured", "left"), ("", "left"),
+    ):  # fmt: skip
+        table.add_column(heading, justify=justify, no_wrap=heading in ("MB", "from s", "to s"))  # type: ignore[arg-type]
+    for row in shown:
+        table.add_row(*map(Text, _cells(row)))
+    emit(table)
+    for what, count in _uncounted(found.rows, shown):
+        aside(f"{counted(count, 'more flow')}: {what}")
+    if found.others:
+        aside(f"other frames: {', '.join(f'{count} {what}' for what, count in found.others.items())}")
+    for note in found.notes:
+        aside(note)
+
+
+def _cells(row: "Row") -> list[str]:
+    def number(value: float | None, shape: str) -> str:
+        return "–" if value is None else format(value, shape)
+
+    size = f"{row.bytes / 1e6:.3g}"
+    return [
+        row.flow, size, number(row.begins_s, ".3f"), number(row.ends_s, ".3f"), number(row.to_ack_ms, ".3g"),
+        number(row.seen_again, "d"), str(row.tap), f"left out: {row.reason}" if row.reason else "taken",
+    ]  # fmt: skip
+
+
+def _uncounted(rows: Iterable["Row"], shown: Iterable["Row"]) -> list[tuple[str, int]]:
+    """How many rows are not in the table, by what became of them."""
+    told = {row.flow for row in shown}
+    kinds = Counter(f"left out: {row.reason}" if row.reason else "taken" for row in rows if row.flow not in told)
+    return kinds.most_common()
