@@ -385,7 +385,10 @@ def _too_slow(case: _Case) -> Iterator[_Warning]:
     start, stop = case.window
     for (link, sender), flows_ in case.by_hop.items():
         device = case.network.device(link, sender)
-        rate = case.rate(device)
+        wire = case.device(device).wire
+        # A trace is a measurement: nobody has written its rate.
+        traced = wire is not None and any(trace is not None for trace in wire.trace)
+        rate = None if traced else case.rate(device)
         frame_ns = 0 if rate is None else case.frame(device) * 8 * 10**9 // max(rate, 1)
         if reach.FEW_FRAMES * frame_ns > stop - start:
             text = f"{device} takes {time_word(frame_ns)} for a full-sized frame at {rate_word(rate or 0)}"
