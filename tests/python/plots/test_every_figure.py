@@ -20,6 +20,7 @@ from matplotlib.text import Text
 
 from command import in_process
 from tailback.plots import PLOTS, Choice, NotDrawable, capacity, kinds, labels, style
+from tailback.plots.frame import Frame
 from tailback.results import Results, open_results
 
 LINK = "links: [{ends: [a, b], rate: 10mbit, delay: 5ms}]\n"
@@ -289,9 +290,10 @@ def bars(values: list[float], **head: Any) -> pd.DataFrame:
 @pytest.mark.parametrize("span", [10**0.5, 10, 1e2, 1e3, 1e6])
 @pytest.mark.parametrize("start", [1e-4, 0.42, 4.2, 1e6])
 def test_logarithmic_axes_have_numbers_where_the_data_is(start: float, span: float) -> None:
-    table = bars([start, start * span])
-    figure = PLOTS["bar"].draw(table, Choice(y_scale="log"))
+    figure = PLOTS["bar"].draw(bars([start, start * span]), Choice(y_scale="log"))
+    Frame(y_scale="log").apply(figure)
     figure.draw_without_rendering()
+    assert figure.axes[0].get_yscale() == "log"
     assert list(few_numbers(figure)) == []
     assert list(overlapping(figure)) == []
 

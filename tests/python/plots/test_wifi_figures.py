@@ -125,7 +125,7 @@ def test_ppdus_of_an_access_point_have_the_colours_of_their_stations() -> None:
     assert to_tv != to_phone
     words = [text.get_text() for text in figure.legends[0].get_texts()]
     assert words[:2] == ["To tv", "To phone"]
-    assert "waiting for access" in words
+    assert "Waiting for access" in words
 
 
 def test_the_access_point_is_above_its_stations_whoever_sends_first() -> None:
