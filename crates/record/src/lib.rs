@@ -29,7 +29,7 @@ pub mod tables;
 pub use names::{Name, Names};
 pub use table::{ColumnSpec, TableSpec};
 pub use tables::{
-    Datagrams, DatagramsRow, Events, EventsRow, Flows, FlowsRow, Objects, ObjectsRow, Ping, PingRow, Qdisc,
+    Datagrams, DatagramsRow, Delays, DelaysRow, Events, EventsRow, Flows, FlowsRow, Objects, ObjectsRow, Ping, PingRow, Qdisc,
     QdiscRow, Requests, RequestsRow, TcpInfo, TcpInfoRow, Udp, UdpRow, Video, VideoRow, Wifi, WifiRow,
 };
 
@@ -95,6 +95,8 @@ record! {
     some runs: {
         /// UDP flows; `None` without any.
         udp: Udp,
+        /// Delays of the datagrams of other UDP flows; `None` without any.
+        delays: Delays,
         /// Datagrams of calls and games; `None` without any.
         datagrams: Datagrams,
         /// Requests over TCP; `None` without any.
