@@ -3,11 +3,13 @@
 WIRED = """\
 hosts:
   client: {{sysctl: {{net.ipv4.tcp_ecn: 1}}}}
+  nowhere: {{}}
   router: {{}}
   server: {{}}
 links:
   - {{ends: [client, router], rate: 100mbit, delay: 5ms}}
   - {{ends: [router, server], rate: 10mbit, delay: 5ms}}
+  - {{ends: [client, nowhere], rate: 10mbit, delay: 5ms, loss: 100%}}
 qdiscs:
   router -> server: fq_codel limit 200
   router -> client: pfifo limit 60
@@ -23,6 +25,7 @@ traffic:
   - {{request: client -> server, answer: 20kb, every: 500ms}}
   - {{page: client -> server, every: 10s}}
   - {{video: client -> server}}
+  - {{tcp: client -> nowhere, name: dead}}
 duration: 30s
 measure: {{warmup: 5s, {measure}}}
 """

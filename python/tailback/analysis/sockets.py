@@ -80,7 +80,7 @@ def _is_periodic(table: Table, bulk: Mapping[str, Window], interval_ns: int) -> 
     at, flows = table.t_ns, words.codes
     found = np.zeros(len(at), dtype=np.bool_)
     # The sample of an instant was due before the ACKs that arrive at it.
-    on_time = np.flatnonzero((at % interval_ns == 0) | (at == at.max(initial=0)))
+    on_time = np.flatnonzero(at % interval_ns == 0)
     _, firsts = np.unique(np.stack([flows[on_time], at[on_time]]), axis=1, return_index=True)
     found[on_time[firsts]] = True
     # The last place is that of the code −1.
