@@ -46,7 +46,16 @@ def numbers(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         for key, part in value.items():
             yield from numbers(part, (*path, key))
     else:
-        yield path, value
+        yield path, value if isinstance(value, int | float) else str(value)
+
+
+def assert_same(value: Any, expected: Any, name: str) -> None:
+    """The values of a metric agree, their words exactly."""
+    found, wanted = (dict(numbers(each)) for each in (value, expected))
+    words = {path: word for path, word in wanted.items() if isinstance(word, str)}
+    assert {path: found.pop(path, None) for path in words} == words, name
+    rest = {path: number for path, number in wanted.items() if path not in words}
+    assert found == pytest.approx(rest, rel=AT_AN_EDGE, abs=AT_AN_EDGE), name
 
 
 def distributions(value: Any) -> Iterator[Mapping[str, float]]:
@@ -73,8 +82,8 @@ def test_the_experiments_have_a_value_of_every_metric() -> None:
 @pytest.mark.parametrize("coarser", COARSER)
 def test_the_interval_changes_no_metric_that_is_not_sampled_in_time(experiment: str, coarser: str) -> None:
     for row in metrics(sampling="none"):
-        dense, coarse = (dict(numbers(summary(experiment, each).get(row.key, {}))) for each in (DENSE, coarser))
-        assert coarse == pytest.approx(dense, rel=AT_AN_EDGE, abs=AT_AN_EDGE), row.name
+        dense, coarse = (summary(experiment, each).get(row.key, {}) for each in (DENSE, coarser))
+        assert_same(coarse, dense, row.name)
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
@@ -110,11 +119,7 @@ def test_samples_at_acks_change_nothing_and_have_metrics_of_their_own(experiment
     assert {key for key in acks if key not in periodic} == {"tcp_rtt_by_ack_ms", "cwnd_by_ack_segments"}
     for row in METRICS.values():
         if row.key in periodic and row.sampling != "process":
-            one, other = (dict(numbers(each[row.key])) for each in (periodic, acks))
-            words = {path: value for path, value in one.items() if isinstance(value, str)}
-            assert {path: other.pop(path) for path in words} == words, row.name
-            rest = {path: value for path, value in one.items() if path not in words}
-            assert other == pytest.approx(rest, rel=AT_AN_EDGE, abs=AT_AN_EDGE), row.name
+            assert_same(acks[row.key], periodic[row.key], row.name)
 
 
 def test_samples_at_acks_weigh_by_packets() -> None:
