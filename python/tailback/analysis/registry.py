@@ -226,7 +226,7 @@ METRICS: dict[str, Metric] = {
             (
                 Number(
                     "retransmission rate", "retransmission_rate.total",
-                    heading=Heading(33, "retrans rate", decimals=2, needless=0.0), test="permutation",
+                    heading=Heading(33, "retrans rate", needless=0.0), test="permutation",
                     bounds=("retransmission rate", "retrans rate"), label="Retransmission rate",
                 ),
             ),

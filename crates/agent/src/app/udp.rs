@@ -347,7 +347,8 @@ mod tests {
             let mut tables = tables.0.into_iter().map(crate::table::Ordered::finish);
             tables.find(|table| table.name() == "delays").unwrap().take()
         };
-        let written = "2000,\"f\",2,10010000,5000000,5010000\n3000,\"f\",1,-70,-70,-70\n20000000,\"f\",1,9,9,9\n";
+        let written =
+            "2000,\"f\",2,10010000,5000000,5010000\n3000,\"f\",1,-70,-70,-70\n20000000,\"f\",1,9,9,9\n";
         assert_eq!(rows().split_once('\n').unwrap().1, written);
         assert_eq!(rows().split_once('\n').unwrap().1, written, "a second time");
     }
