@@ -323,10 +323,10 @@ pub struct Datagrams {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Recorded {
-    /// Counts per bin.
+    /// Counts per bin, and the delays, those that are alike together.
     #[default]
     Counts,
-    /// Counts, and the arrival and delay of each.
+    /// Counts per bin, and the arrival and delay of each.
     Each,
 }
 

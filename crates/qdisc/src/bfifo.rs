@@ -75,6 +75,10 @@ impl Qdisc for Bfifo {
         self.queue.backlog()
     }
 
+    fn high_water(&self) -> Backlog {
+        self.queue.high_water()
+    }
+
     fn counters(&self) -> Counters {
         self.queue.counters()
     }

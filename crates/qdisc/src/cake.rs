@@ -144,11 +144,15 @@ impl Qdisc for Cake {
     }
 
     fn note_peeked(&mut self, length: Option<u32>) {
-        self.ledger.peeked = length;
+        self.ledger.keep(length);
     }
 
     fn backlog(&self) -> Backlog {
         self.ledger.backlog()
+    }
+
+    fn high_water(&self) -> Backlog {
+        self.ledger.high_water()
     }
 
     fn counters(&self) -> Counters {
@@ -295,6 +299,7 @@ impl Cake {
                     self.pay(place, index, &packet, context.now);
                     self.failsafe = failsafe;
                 }
+                self.ledger.note();
                 self.dispose(packet, DropReason::Aqm, context);
                 if self.tins[place].packets == 0 {
                     return None;

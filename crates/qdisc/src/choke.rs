@@ -176,6 +176,10 @@ impl Qdisc for Choke {
         self.ledger.backlog()
     }
 
+    fn high_water(&self) -> Backlog {
+        self.ledger.high_water()
+    }
+
     fn counters(&self) -> Counters {
         self.ledger.counters()
     }

@@ -17,6 +17,7 @@ use tailback_packet::{DropReason, Ecn, Packet};
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime, Span};
 
 use crate::fifo::Fifo;
+use crate::ledger::HighWater;
 use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
@@ -152,6 +153,7 @@ struct DualPi2 {
     credit: i64,
     memory: u64,
     own: OwnCounters,
+    high: HighWater,
 }
 
 struct Settings {
@@ -256,6 +258,7 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
         credit,
         memory: 0,
         own: OwnCounters::default(),
+        high: HighWater::default(),
     }))
 }
 
@@ -284,7 +287,9 @@ impl Qdisc for DualPi2 {
         *packets_in += 1;
         self.memory += u64::from(packet.truesize);
         let answer = self.queue(service).append(packet, context);
-        self.own.longest = self.own.longest.max(self.backlog().packets);
+        let held = self.backlog();
+        self.own.longest = self.own.longest.max(held.packets);
+        self.high.note(u64::from(held.packets), held.bytes);
         answer
     }
 
@@ -314,12 +319,16 @@ impl Qdisc for DualPi2 {
     }
 
     fn note_peeked(&mut self, length: Option<u32>) {
-        self.classic.ledger.peeked = length;
+        self.classic.ledger.keep(length);
     }
 
     fn backlog(&self) -> Backlog {
         let (classic, low_latency) = (self.classic.backlog(), self.low_latency.backlog());
         Backlog { packets: classic.packets + low_latency.packets, bytes: classic.bytes + low_latency.bytes }
+    }
+
+    fn high_water(&self) -> Backlog {
+        self.high.take(self.backlog())
     }
 
     fn counters(&self) -> Counters {

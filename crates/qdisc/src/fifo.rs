@@ -44,6 +44,7 @@ impl Fifo {
     /// Drops the oldest packet.
     pub fn drop_head(&mut self, reason: DropReason, context: &mut Context<'_>) {
         if let Some(packet) = self.packets.pop_front() {
+            self.ledger.note();
             self.ledger.drop(&packet);
             context.refuse(packet, reason);
         }
@@ -76,6 +77,10 @@ impl Fifo {
     #[inline]
     pub fn backlog(&self) -> Backlog {
         self.ledger.backlog()
+    }
+
+    pub fn high_water(&self) -> Backlog {
+        self.ledger.high_water()
     }
 
     pub fn counters(&self) -> Counters {

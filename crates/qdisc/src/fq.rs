@@ -355,11 +355,15 @@ impl Qdisc for Fq {
     }
 
     fn note_peeked(&mut self, length: Option<u32>) {
-        self.ledger.peeked = length;
+        self.ledger.keep(length);
     }
 
     fn backlog(&self) -> Backlog {
         self.ledger.backlog()
+    }
+
+    fn high_water(&self) -> Backlog {
+        self.ledger.high_water()
     }
 
     fn counters(&self) -> Counters {

@@ -211,11 +211,15 @@ impl Qdisc for FqCodel {
     }
 
     fn note_peeked(&mut self, length: Option<u32>) {
-        self.packets.ledger.peeked = length;
+        self.packets.ledger.keep(length);
     }
 
     fn backlog(&self) -> Backlog {
         self.packets.ledger.backlog()
+    }
+
+    fn high_water(&self) -> Backlog {
+        self.packets.ledger.high_water()
     }
 
     fn counters(&self) -> Counters {
@@ -283,7 +287,10 @@ impl FqCodel {
         let mut dequeue = state.law.dequeue(&self.codel, context.now);
         while let Some((packet, length)) = self.packets.pop(&mut queue) {
             match dequeue.judge(&self.packets.as_head(&packet, length)) {
-                Verdict::Drop => self.packets.drop(packet, DropReason::Aqm, context),
+                Verdict::Drop => {
+                    self.packets.ledger.note();
+                    self.packets.drop(packet, DropReason::Aqm, context);
+                }
                 verdict => {
                     let late = dequeue.is_above_ce_threshold();
                     return Some((self.packets.release(packet, length, verdict, late), length));

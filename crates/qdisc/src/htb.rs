@@ -210,11 +210,15 @@ impl Qdisc for Htb {
     }
 
     fn note_peeked(&mut self, length: Option<u32>) {
-        self.ledger.peeked = length;
+        self.ledger.keep(length);
     }
 
     fn backlog(&self) -> Backlog {
         self.ledger.backlog()
+    }
+
+    fn high_water(&self) -> Backlog {
+        self.ledger.high_water()
     }
 
     fn counters(&self) -> Counters {
@@ -335,7 +339,7 @@ impl Htb {
         let before = context.effects.dropped.len();
         let leaf = only.leaf.as_mut().expect("an only class is a leaf");
         let answer = leaf.child.dequeue(context);
-        self.ledger.drop_since(before, &context.effects.dropped);
+        self.ledger.drop_waiting_since(before, &context.effects.dropped);
         match answer {
             Dequeued::Packet(packet) => {
                 let length = packet.frame_length();
@@ -429,7 +433,7 @@ impl Htb {
         let before = context.effects.dropped.len();
         let leaf = self.classes[place].leaf.as_mut().expect("turns are leaves'");
         let answer = leaf.child.dequeue(context);
-        self.ledger.drop_since(before, &context.effects.dropped);
+        self.ledger.drop_waiting_since(before, &context.effects.dropped);
         match answer {
             Dequeued::Packet(packet) => {
                 self.ledger.leave(&packet);

@@ -1,5 +1,7 @@
 //! Counts of packets that wait, left and were dropped. What arrived is their sum, so each packet is accounted for.
 
+use std::cell::Cell;
+
 use tailback_packet::{DropReason, Packet};
 
 use crate::{Backlog, Bypassed, Counters, Dequeued};
@@ -25,12 +27,42 @@ impl Tally {
     }
 }
 
+/// The largest backlog since it was last asked for: of packets, and of bytes, which need not be of the same moment.
+///
+/// A backlog is largest just before it shrinks, so that it is looked at when packets leave and are dropped, and not when
+/// they arrive. A packet that was refused never waited.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HighWater {
+    packets: Cell<u64>,
+    bytes: Cell<u64>,
+}
+
+impl HighWater {
+    #[inline]
+    pub fn note(&self, packets: u64, bytes: u64) {
+        if packets > self.packets.get() {
+            self.packets.set(packets);
+        }
+        if bytes > self.bytes.get() {
+            self.bytes.set(bytes);
+        }
+    }
+
+    /// The largest backlog up to the present one, with which it begins anew.
+    pub fn take(&self, present: Backlog) -> Backlog {
+        self.note(u64::from(present.packets), present.bytes);
+        let packets = self.packets.replace(u64::from(present.packets));
+        Backlog { packets: packets as u32, bytes: self.bytes.replace(present.bytes) }
+    }
+}
+
 /// The packet counts of one discipline: *arrived = left + dropped + backlog*.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     waiting: Tally,
+    high: HighWater,
     /// Frame length of a packet that left for a look of the parent and still counts as waiting.
-    pub peeked: Option<u32>,
+    peeked: Option<u32>,
     /// Frame bytes of the packets that left.
     bytes_left: u64,
     segments_left: u64,
@@ -56,6 +88,7 @@ impl Ledger {
     /// A packet, whose frame has `length` bytes, leaves.
     #[inline]
     pub fn leave_of(&mut self, packet: &Packet, length: u32) {
+        self.note();
         self.waiting.take_of(length);
         self.pass(packet, length);
     }
@@ -72,16 +105,33 @@ impl Ledger {
         self.segments_left += bypassed.segments;
     }
 
+    /// A packet is dropped at an arrival: this one, or another for it. What waited before it did counts as high water.
     #[inline]
     pub fn drop(&mut self, packet: &Packet) {
         self.waiting.take_of(packet.frame_length());
         self.dropped += 1;
+        self.note();
     }
 
-    /// Counts packets that a child has dropped since `before` of them were.
+    /// Looks at the backlog, which shrinks next. A discipline calls it before it drops packets that have waited.
+    #[inline]
+    pub fn note(&self) {
+        self.high.note(self.waiting.packets, self.waiting.bytes);
+    }
+
+    /// Counts packets that a child has dropped for an arrival since `before` of them were.
     #[inline]
     pub fn drop_since(&mut self, before: usize, dropped: &[(Box<Packet>, DropReason)]) {
         if dropped.len() > before {
+            self.drop_all(&dropped[before..]);
+        }
+    }
+
+    /// Counts packets that a child has dropped since `before` of them were, when it was asked for a packet.
+    #[inline]
+    pub fn drop_waiting_since(&mut self, before: usize, dropped: &[(Box<Packet>, DropReason)]) {
+        if dropped.len() > before {
+            self.note();
             self.drop_all(&dropped[before..]);
         }
     }
@@ -98,7 +148,10 @@ impl Ledger {
     /// Counts what a dequeue from children has done: the packets that they dropped, and the packet that leaves.
     #[inline]
     pub fn settle(&mut self, answer: &Dequeued, dropped: &[(Box<Packet>, DropReason)]) {
-        self.drop_all(dropped);
+        if !dropped.is_empty() {
+            self.note();
+            self.drop_all(dropped);
+        }
         if let Dequeued::Packet(packet) = answer {
             self.leave(packet);
         }
@@ -115,6 +168,18 @@ impl Ledger {
             packets: self.waiting.packets as u32 + u32::from(self.peeked.is_some()),
             bytes: self.waiting.bytes + u64::from(self.peeked.unwrap_or(0)),
         }
+    }
+
+    /// As [`Qdisc::high_water`](crate::Qdisc::high_water).
+    pub fn high_water(&self) -> Backlog {
+        self.high.take(self.backlog())
+    }
+
+    /// Notes a packet that a parent keeps, which counts as queued.
+    pub fn keep(&mut self, length: Option<u32>) {
+        let held = self.backlog();
+        self.high.note(u64::from(held.packets), held.bytes);
+        self.peeked = length;
     }
 
     pub fn counters(&self) -> Counters {
@@ -144,6 +209,21 @@ mod tests {
         ledger.drop_all(&[(Box::new(packet(0, 200)), DropReason::Aqm)]);
         assert_eq!(ledger.backlog(), Backlog { packets: 1, bytes: 300 });
         assert_eq!((ledger.counters().sent_bytes, ledger.counters().dropped), (100, 1));
+    }
+
+    #[test]
+    fn the_high_water_is_the_largest_backlog_between_two_looks_without_what_was_refused() {
+        let of = |packets: u32| Backlog { packets, bytes: 100 * u64::from(packets) };
+        let (one, mut ledger) = (packet(0, 100), Ledger::default());
+        (0..3).for_each(|_| ledger.arrive(&one));
+        ledger.arrive(&one);
+        ledger.drop(&one);
+        (0..2).for_each(|_| ledger.leave(&one));
+        assert_eq!((ledger.high_water(), ledger.high_water()), (of(3), of(1)));
+        ledger.arrive(&one);
+        assert_eq!(ledger.high_water(), of(2), "what waits now counts");
+        ledger.settle(&Dequeued::Packet(Box::new(one)), &[(Box::new(packet(0, 100)), DropReason::Aqm)]);
+        assert_eq!((ledger.high_water(), ledger.high_water()), (of(2), of(0)), "dropped after it had waited");
     }
 
     #[test]

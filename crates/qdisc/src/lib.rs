@@ -283,6 +283,8 @@ pub trait Qdisc: Send {
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued;
     /// Present occupancy, children included.
     fn backlog(&self) -> Backlog;
+    /// The largest occupancy since this was last called, that before the run is none: of packets, and of bytes.
+    fn high_water(&self) -> Backlog;
     /// The counters of every kind.
     fn counters(&self) -> Counters;
     /// The counters that only this kind has, under the names of `tc -s -j qdisc`.

@@ -86,6 +86,10 @@ impl Qdisc for Mq {
         self.ledger.backlog()
     }
 
+    fn high_water(&self) -> Backlog {
+        self.ledger.high_water()
+    }
+
     fn counters(&self) -> Counters {
         self.ledger.counters()
     }

@@ -344,6 +344,10 @@ impl Qdisc for Netem {
         self.ledger.backlog()
     }
 
+    fn high_water(&self) -> Backlog {
+        self.ledger.high_water()
+    }
+
     fn counters(&self) -> Counters {
         Counters { requeues: self.own.reordered, ..self.ledger.counters() }
     }
@@ -453,7 +457,7 @@ impl Netem {
     fn ask_child(&mut self, wake: SimTime, context: &mut Context<'_>) -> Dequeued {
         let before = context.effects.dropped.len();
         let answer = self.child.as_mut().map_or(Dequeued::Empty, |child| child.dequeue(context));
-        self.ledger.drop_since(before, &context.effects.dropped);
+        self.ledger.drop_waiting_since(before, &context.effects.dropped);
         match answer {
             Dequeued::Packet(packet) => {
                 self.ledger.leave(&packet);

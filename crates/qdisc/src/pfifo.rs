@@ -76,6 +76,10 @@ impl Qdisc for Pfifo {
         self.queue.backlog()
     }
 
+    fn high_water(&self) -> Backlog {
+        self.queue.high_water()
+    }
+
     fn counters(&self) -> Counters {
         self.queue.counters()
     }

@@ -118,6 +118,10 @@ impl Qdisc for PfifoFast {
         self.ledger.backlog()
     }
 
+    fn high_water(&self) -> Backlog {
+        self.ledger.high_water()
+    }
+
     fn counters(&self) -> Counters {
         self.ledger.counters()
     }

@@ -69,6 +69,10 @@ impl Qdisc for PfifoHeadDrop {
         self.queue.backlog()
     }
 
+    fn high_water(&self) -> Backlog {
+        self.queue.high_water()
+    }
+
     fn counters(&self) -> Counters {
         self.queue.counters()
     }

@@ -158,11 +158,15 @@ impl Qdisc for PieQueue {
     }
 
     fn note_peeked(&mut self, length: Option<u32>) {
-        self.queue.ledger.peeked = length;
+        self.queue.ledger.keep(length);
     }
 
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
+    }
+
+    fn high_water(&self) -> Backlog {
+        self.queue.high_water()
     }
 
     fn counters(&self) -> Counters {

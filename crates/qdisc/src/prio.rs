@@ -88,12 +88,16 @@ impl Qdisc for Prio {
     fn peek(&mut self, context: &mut Context<'_>) -> Option<Peeked> {
         let before = context.effects.dropped.len();
         let found = peek_first(self.bands.iter_mut(), context);
-        self.ledger.drop_since(before, &context.effects.dropped);
+        self.ledger.drop_waiting_since(before, &context.effects.dropped);
         Some(found)
     }
 
     fn backlog(&self) -> Backlog {
         self.ledger.backlog()
+    }
+
+    fn high_water(&self) -> Backlog {
+        self.ledger.high_water()
     }
 
     fn counters(&self) -> Counters {

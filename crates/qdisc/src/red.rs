@@ -177,7 +177,7 @@ impl Qdisc for RedQueue {
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         let before = context.effects.dropped.len();
         let answer = self.child.dequeue(context);
-        self.ledger.drop_since(before, &context.effects.dropped);
+        self.ledger.drop_waiting_since(before, &context.effects.dropped);
         match &answer {
             Dequeued::Packet(packet) => self.ledger.leave(packet),
             _ => self.law.ran_empty(context.now),
@@ -188,12 +188,16 @@ impl Qdisc for RedQueue {
     fn peek(&mut self, context: &mut Context<'_>) -> Option<Peeked> {
         let before = context.effects.dropped.len();
         let found = self.child.peek(context);
-        self.ledger.drop_since(before, &context.effects.dropped);
+        self.ledger.drop_waiting_since(before, &context.effects.dropped);
         Some(found)
     }
 
     fn backlog(&self) -> Backlog {
         self.ledger.backlog()
+    }
+
+    fn high_water(&self) -> Backlog {
+        self.ledger.high_water()
     }
 
     fn counters(&self) -> Counters {

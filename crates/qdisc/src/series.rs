@@ -82,6 +82,10 @@ impl Qdisc for Series {
         self.ledger.backlog()
     }
 
+    fn high_water(&self) -> Backlog {
+        self.ledger.high_water()
+    }
+
     fn counters(&self) -> Counters {
         self.ledger.counters()
     }

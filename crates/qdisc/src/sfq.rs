@@ -276,11 +276,15 @@ impl Qdisc for Sfq {
     }
 
     fn note_peeked(&mut self, length: Option<u32>) {
-        self.ledger.peeked = length;
+        self.ledger.keep(length);
     }
 
     fn backlog(&self) -> Backlog {
         self.ledger.backlog()
+    }
+
+    fn high_water(&self) -> Backlog {
+        self.ledger.high_water()
     }
 
     fn counters(&self) -> Counters {
@@ -461,6 +465,7 @@ impl Sfq {
     }
 
     fn rehash(&mut self, context: &mut Context<'_>) {
+        self.ledger.note();
         let mut waiting = Vec::new();
         for slot in std::mem::take(&mut self.round) {
             waiting.extend(std::mem::take(&mut self.slots[slot as usize].packets));

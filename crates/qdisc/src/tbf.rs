@@ -173,7 +173,7 @@ impl Qdisc for Tbf {
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         let before = context.effects.dropped.len();
         let looked = self.child.peek(context);
-        self.ledger.drop_since(before, &context.effects.dropped);
+        self.ledger.drop_waiting_since(before, &context.effects.dropped);
         let length = match looked {
             Peeked::Frame(length) => length,
             Peeked::NotBefore(at) => return Dequeued::NotBefore(at),
@@ -191,11 +191,15 @@ impl Qdisc for Tbf {
     }
 
     fn note_peeked(&mut self, length: Option<u32>) {
-        self.ledger.peeked = length;
+        self.ledger.keep(length);
     }
 
     fn backlog(&self) -> Backlog {
         self.ledger.backlog()
+    }
+
+    fn high_water(&self) -> Backlog {
+        self.ledger.high_water()
     }
 
     fn counters(&self) -> Counters {

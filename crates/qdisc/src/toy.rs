@@ -63,6 +63,10 @@ impl Qdisc for Toy {
         self.ledger.backlog()
     }
 
+    fn high_water(&self) -> Backlog {
+        self.ledger.high_water()
+    }
+
     fn counters(&self) -> Counters {
         self.ledger.counters()
     }

@@ -29,8 +29,9 @@ pub mod tables;
 pub use names::{Name, Names};
 pub use table::{ColumnSpec, TableSpec};
 pub use tables::{
-    Datagrams, DatagramsRow, Events, EventsRow, Flows, FlowsRow, Objects, ObjectsRow, Ping, PingRow, Qdisc,
-    QdiscRow, Requests, RequestsRow, TcpInfo, TcpInfoRow, Udp, UdpRow, Video, VideoRow, Wifi, WifiRow,
+    Datagrams, DatagramsRow, Delays, DelaysRow, Events, EventsRow, Flows, FlowsRow, Objects, ObjectsRow,
+    Ping, PingRow, Qdisc, QdiscRow, Requests, RequestsRow, TcpInfo, TcpInfoRow, Udp, UdpRow, Video, VideoRow,
+    Wifi, WifiRow,
 };
 
 /// Declares [`Record`] by its one list of tables: those that every run has, and those that some runs have.
@@ -95,6 +96,8 @@ record! {
     some runs: {
         /// UDP flows; `None` without any.
         udp: Udp,
+        /// Delays of the datagrams of other UDP flows; `None` without any.
+        delays: Delays,
         /// Datagrams of calls and games; `None` without any.
         datagrams: Datagrams,
         /// Requests over TCP; `None` without any.

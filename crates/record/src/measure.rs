@@ -65,6 +65,9 @@ measure!(
     /// Milliseconds, with their fraction.
     Milliseconds, "ms": Span => f64, |span| span.as_nanos() as f64 / 1e6);
 measure!(
+    /// A mean of milliseconds.
+    InMilliseconds, "ms": f64 => f64, |value| value);
+measure!(
     /// Whole microseconds, rounded down: the resolution of `struct tcp_info`.
     Microseconds, "µs": Span => u64, |span| span.as_micros());
 measure!(

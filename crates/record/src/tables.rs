@@ -1,6 +1,7 @@
 //! The tables, one file each.
 
 mod datagrams;
+mod delays;
 mod events;
 mod flows;
 mod objects;
@@ -13,6 +14,7 @@ mod video;
 mod wifi;
 
 pub use datagrams::{Datagrams, DatagramsRow};
+pub use delays::{Delays, DelaysRow};
 pub use events::{Events, EventsRow};
 pub use flows::{Flows, FlowsRow};
 pub use objects::{Objects, ObjectsRow};

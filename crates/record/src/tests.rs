@@ -51,6 +51,7 @@ fn every_column_carries_its_unit() {
 fn a_table_without_rows_still_has_its_columns() {
     let record = Record {
         udp: Some(Udp::default()),
+        delays: Some(Delays::default()),
         datagrams: Some(Datagrams::default()),
         requests: Some(Requests::default()),
         objects: Some(Objects::default()),
@@ -164,5 +165,12 @@ fn fresh_socket(t: SimTime, flow: Name) -> TcpInfoRow {
         bbr_min_rtt: None,
         bbr_pacing_gain: None,
         bbr_cwnd_gain: None,
+        data_segs_out: 0,
+        held_cwnd: Span::ZERO,
+        held_pacing: Span::ZERO,
+        held_rwnd: Span::ZERO,
+        held_sndbuf: Span::ZERO,
+        held_small_queue: Span::ZERO,
+        held_no_data: Span::ZERO,
     }
 }

@@ -1,14 +1,16 @@
 //! What a socket reports: `struct tcp_info`, and notes of events.
 
 use tailback_cc::CaState;
-use tailback_units::{Bytes, Rate, Segs, Span};
+use tailback_units::{Bytes, Rate, Segs, SimTime, Span};
 
 /// The first send check that refused new data. [linux-6.12 tcp_output.c tcp_write_xmit]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum HeldBy {
-    /// Nothing is waiting.
+    /// Nothing is waiting, and the application may write more.
     #[default]
     NoData,
+    /// Nothing is waiting, since the send buffer is full of data that is not acknowledged yet.
+    SendBuffer,
     /// The departure time of the last packet lies in the future.
     Pacing,
     /// In flight reached cwnd.
@@ -26,10 +28,24 @@ pub enum HeldBy {
 }
 
 impl HeldBy {
+    /// All reasons.
+    const ALL: [HeldBy; 9] = [
+        HeldBy::NoData,
+        HeldBy::SendBuffer,
+        HeldBy::Pacing,
+        HeldBy::Cwnd,
+        HeldBy::ReceiveWindow,
+        HeldBy::Nagle,
+        HeldBy::TsoDeferral,
+        HeldBy::SmallQueue,
+        HeldBy::LocalDrop,
+    ];
+
     /// The word in tables.
     pub const fn name(self) -> &'static str {
         match self {
             HeldBy::NoData => "no_data",
+            HeldBy::SendBuffer => "send_buffer",
             HeldBy::Pacing => "pacing",
             HeldBy::Cwnd => "cwnd",
             HeldBy::ReceiveWindow => "receive_window",
@@ -38,6 +54,26 @@ impl HeldBy {
             HeldBy::SmallQueue => "small_queue",
             HeldBy::LocalDrop => "local_drop",
         }
+    }
+}
+
+/// For how long each reason held new data back: from a refusal for it until the first for another one.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct HeldTimes {
+    spent: [Span; HeldBy::ALL.len()],
+    since: SimTime,
+}
+
+impl HeldTimes {
+    /// It is no longer held by `reason`.
+    pub(crate) fn end(&mut self, reason: HeldBy, now: SimTime) {
+        self.spent[reason as usize] += now.since(self.since);
+        self.since = now;
+    }
+
+    /// Time held by `reason`. That of all reasons together is the time of the run.
+    pub fn by(&self, reason: HeldBy) -> Span {
+        self.spent[reason as usize]
     }
 }
 
@@ -139,4 +175,8 @@ pub struct TcpInfo {
     pub sndbuf: Bytes,
     /// Why new data was last refused.
     pub held_by: HeldBy,
+    /// For how long it was held by what.
+    pub held_for: HeldTimes,
+    /// Segments with data sent, retransmissions included.
+    pub data_segs_out: u64,
 }

@@ -66,7 +66,7 @@ pub use config::{
 #[cfg(feature = "fuzzing")]
 pub use endpoint::operations::fuzz;
 pub use endpoint::{Endpoint, Next, ToSend, Wakeup};
-pub use info::{HeldBy, Note, TcpInfo};
+pub use info::{HeldBy, HeldTimes, Note, TcpInfo};
 pub use metrics::SavedMetrics;
 pub use sender::Sender;
 pub use sending_half::SendingHalf;

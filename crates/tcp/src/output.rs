@@ -88,9 +88,9 @@ impl Sender {
     #[inline(always)]
     fn end_if_held(&mut self, pass: Pass) -> bool {
         if self.held_by_pacing() {
-            self.gate.held_by = HeldBy::Pacing;
+            self.gate.hold(HeldBy::Pacing, self.flow.now);
         } else if self.in_flight() >= self.window.cwnd.0 {
-            self.gate.held_by = HeldBy::Cwnd;
+            self.gate.hold(HeldBy::Cwnd, self.flow.now);
         } else {
             return false;
         }
@@ -154,7 +154,8 @@ impl Sender {
             return None;
         }
         if !self.has_unsent() {
-            self.gate.held_by = HeldBy::NoData;
+            let reason = if self.buffer.app_blocked { HeldBy::SendBuffer } else { HeldBy::NoData };
+            self.gate.hold(reason, self.flow.now);
             return None;
         }
         if begins && !pass.sends_one() {
@@ -173,7 +174,7 @@ impl Sender {
         match offer {
             Ok(offer) => Some(self.leave(offer, NewKind::Segments, pass)),
             Err(reason) => {
-                self.gate.held_by = reason;
+                self.gate.hold(reason, self.flow.now);
                 None
             }
         }
@@ -319,7 +320,7 @@ impl Sender {
                 if tags.has(Tags::PUSH) {
                     self.stream.push_marks.push_front(self.flow.snd_nxt + u64::from(length));
                 }
-                self.gate.held_by = HeldBy::LocalDrop;
+                self.gate.hold(HeldBy::LocalDrop, self.flow.now);
                 self.gate.agenda.progress.stopped = true;
             }
             Pending::New { length, tags, before, kind } => {

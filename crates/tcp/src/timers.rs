@@ -180,7 +180,7 @@ impl Sender {
             return;
         }
         self.timer.probes_out += 1;
-        if self.gate.held_by == HeldBy::LocalDrop {
+        if self.gate.held_by() == HeldBy::LocalDrop {
             return self.retry_window_probe();
         }
         self.timer.probe_due = true;

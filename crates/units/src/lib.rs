@@ -3,12 +3,14 @@
 //! Time is in nanoseconds since the start of the run, sizes in bytes, rates in bit/s (as `tc` prints them;
 //! the kernel's own byte/s values convert without loss).
 
+mod delays;
 mod parameter;
 mod rate;
 mod size;
 mod time;
 mod timer;
 
+pub use delays::{DelayCell, Delays};
 pub use parameter::{Parameter, ParameterError, ParameterUnit, Parameters};
 pub use rate::Rate;
 pub use size::{Bytes, Segs};

@@ -3,6 +3,7 @@
 use tailback_packet::SocketId;
 use tailback_qdisc::visit;
 use tailback_record::{QdiscRow, TcpInfoRow};
+use tailback_tcp::HeldBy;
 use tailback_units::{Bytes, Rate, Segs, Span};
 
 use crate::Event;
@@ -57,7 +58,7 @@ impl World {
         self.devices[device].count_bypassed();
         let Some(root) = &self.devices[device].root else { return };
         visit(&**root, &mut |depth, qdisc| {
-            let (backlog, counters) = (qdisc.backlog(), qdisc.counters());
+            let (backlog, most, counters) = (qdisc.backlog(), qdisc.high_water(), qdisc.counters());
             rows.push(QdiscRow {
                 t,
                 device: name,
@@ -71,6 +72,8 @@ impl World {
                 overlimits: counters.overlimits,
                 requeues: counters.requeues,
                 marked: counters.marked,
+                max_backlog_bytes: Bytes(most.bytes),
+                max_backlog_packets: u64::from(most.packets),
             });
         });
     }
@@ -115,6 +118,13 @@ impl World {
             bbr_min_rtt: None,
             bbr_pacing_gain: None,
             bbr_cwnd_gain: None,
+            data_segs_out: info.data_segs_out,
+            held_cwnd: info.held_for.by(HeldBy::Cwnd),
+            held_pacing: info.held_for.by(HeldBy::Pacing),
+            held_rwnd: info.held_for.by(HeldBy::ReceiveWindow),
+            held_sndbuf: info.held_for.by(HeldBy::SendBuffer),
+            held_small_queue: info.held_for.by(HeldBy::SmallQueue),
+            held_no_data: info.held_for.by(HeldBy::NoData),
         };
         endpoint.control_gauges(&mut |name, value| set_gauge(&mut row, name, value));
         row

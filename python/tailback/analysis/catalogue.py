@@ -1,6 +1,6 @@
 """Writes the page `docs/metrics.md` from the registry of metrics; a test compares the two."""
 
-from tailback.analysis.metric import Metric
+from tailback.analysis.metric import SAMPLING, Metric
 from tailback.analysis.registry import METRICS
 
 HEAD = """# Metrics
@@ -11,7 +11,9 @@ This page defines every metric that Tailback computes, with its unit and source.
 Metrics cover the measurement window ([experiment-file.md](experiment-file.md)). In `summary.json`, a metric with many
 samples is `{n, mean, min, p1, p5, p10, p25, p50, p75, p90, p95, p99, p99.9, max}`; percentiles interpolate linearly
 between order statistics. `goodput_mbps` has `total`, `up`, `down`, and a value for each flow in `flows`. Unknown values
-are absent, never 0; the functions return `None` for them. Keys in brackets refer to
+are absent, never 0; the functions return `None` for them. `measure.interval` changes no metric, except where its
+definition says so. Tables, comparisons and figures show a p99 only where at least ten samples lie beyond it, that is,
+from 1000 on. Keys in brackets refer to
 [references/sources.toml](../references/sources.toml).
 
 The option `--metric`, bounds such as `ping p99 < 30ms` and the [commands that answer questions](questions.md) take a
@@ -33,7 +35,10 @@ def _section(row: Metric) -> str:
         facts.append(f"from: {', '.join(f'`{table}`' for table in row.tables)}")
     code = f"`tailback.{row.place}`"
     heading = row.name[0].upper() + row.name[1:]
-    return f"\n## {heading}\n\n{' · '.join([*facts, code])}\n\n{row.definition}\n\nSource: {row.source}\n"
+    text = f"\n## {heading}\n\n{' · '.join([*facts, code])}\n\n{row.definition}\n\n"
+    if row.sampling in SAMPLING:
+        text += f"{SAMPLING[row.sampling]}\n\n"
+    return f"{text}Source: {row.source}\n"
 
 
 def main() -> None:

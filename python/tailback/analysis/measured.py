@@ -1,13 +1,13 @@
 """A measured run: its tables, and the other facts that the metrics need."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from tailback.analysis import media, metrics, responsiveness, sharing, steadiness, warmup, watching, wifi
-from tailback.analysis.table import Table
+from tailback.analysis import media, metrics, responsiveness, sharing, sockets, steadiness, warmup, watching, wifi
+from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import Window
 
 
@@ -45,6 +45,8 @@ class Measure(Struct, frozen=True):
     """Flows that send during half of the window or more, and have no size."""
     capacity_bps: float | None = None
     """The rate that the paths of all TCP flows allow, if known."""
+    tcp_info: Literal["interval", "ack"] = "interval"
+    """When the table of this name has rows."""
 
     @property
     def flows(self) -> tuple[str, ...]:
@@ -71,6 +73,20 @@ class Measured(Struct, dict=True):
         return self.measure.window
 
     @cached_property
+    def sockets(self) -> Table | None:
+        """The samples of the sending sockets at the ends of intervals; `None` if there are none."""
+        return self._samples(sockets.at_intervals) if self.measure.tcp_info == "ack" else self.tables.get("tcp_info")
+
+    @cached_property
+    def acks(self) -> Table | None:
+        """Those at ACKs."""
+        return self._samples(sockets.at_acks) if self.measure.tcp_info == "ack" else None
+
+    def _samples(self, which: Callable[[Mapping[str, Columns], Collection[str], int], Table]) -> Table | None:
+        known = "tcp_info" in self.tables
+        return which(self.tables, self.measure.tcp_flows, self.measure.bin_ns) if known else None
+
+    @cached_property
     def heard(self) -> dict[str, media.Heard]:
         """The calls and games as their listeners hear them."""
         if not self.measure.streams:
@@ -81,7 +97,8 @@ class Measured(Struct, dict=True):
     @cached_property
     def settling(self) -> dict[str, warmup.Settling]:
         """The series whose warm-up is estimated."""
-        return warmup.settling(self.tables, self.window, self.measure.bin_ns)
+        sampled = {} if self.sockets is None else {"tcp_info": self.sockets}
+        return warmup.settling({**self.tables, **sampled}, self.window, self.measure.bin_ns)
 
     @cached_property
     def courses(self) -> dict[str, steadiness.Course]:

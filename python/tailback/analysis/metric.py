@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tailback.analysis.measured import Measured
+from tailback.analysis.tails import enough
 
 Summary = Mapping[str, Any]
 """The numbers of one run, `summary.json`."""
@@ -26,6 +27,24 @@ detail that explains the others. Narrow tables leave out details first (`analysi
 Better = Literal["high", "low"]
 """Which values of a metric are better."""
 
+Sampling = Literal["none", "instants", "intervals", "process"]
+"""How a metric depends on `measure.interval`:
+
+    none        not at all
+    instants    of a value that changes with time, the samples are those at the ends of intervals
+    intervals   it is made from sums over intervals, and cannot tell what happened within one
+    process     of the program, not of the network
+"""
+
+SAMPLING: Mapping[Sampling, str] = {
+    "instants": "Sampled at the end of each `measure.interval`: with n samples of a flow, percentile p lies between "
+    "the percentiles p ± 136/√n of the value over time (with a probability of 95 % if samples are independent), and a "
+    "mean is off by at most 1.36/√n of the range of the values.",
+    "intervals": "Made from what happened in each `measure.interval`, and does not tell what happened within one.",
+    "process": "Sampling is a part of it.",
+}
+"""What the definition of a metric says about it."""
+
 ABBREVIATIONS = {"Mbit/s": "mbps", "ms": "ms", "s": "s", "segments": "segments"}
 """Suffixes of the keys of a summary, by unit."""
 
@@ -36,6 +55,7 @@ UNITS: Mapping[str, Mapping[str, float]] = {
     "segments": {"p": 1.0},
     "packets": {"p": 1.0},
     "": {"%": 0.01},
+    "%": {"%": 1.0},
 }
 """For each unit, the units in which a value may be written, and their factors."""
 
@@ -87,6 +107,21 @@ def of_each(key: str, statistic: str, extreme: Callable[[Iterable[float]], float
     def read(summary: Summary) -> float | None:
         found = [each[statistic] for each in (summary.get(key) or {}).values() if statistic in each]
         return float(extreme(found)) if found else None
+
+    return read
+
+
+def tail(key: str, statistic: str, extreme: Callable[[Iterable[float]], float] | None = None) -> Read:
+    """A function that reads a percentile such as `p99` if there are enough samples for it (`analysis.tails`); with
+    `extreme`, as `of_each` of those devices, flows or directions that have enough.
+    """
+    quantile = float(statistic.removeprefix("p")) / 100
+
+    def read(summary: Summary) -> float | None:
+        samples = summary.get(key) or {}
+        each = [samples] if extreme is None else list(samples.values())
+        found = [one[statistic] for one in each if statistic in one and enough(one["n"], quantile)]
+        return float((extreme or max)(found)) if found else None
 
     return read
 
@@ -162,6 +197,8 @@ class Metric(Struct, frozen=True):
     """The largest possible value."""
     rank: Rank = "detail"
     """What it is about, by which narrow tables choose."""
+    sampling: Sampling = "none"
+    """How it depends on `measure.interval`."""
 
     @property
     def definition(self) -> str:

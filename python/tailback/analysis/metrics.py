@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tailback.analysis.groups import grouped
 from tailback.analysis.table import Columns, Table, frame
@@ -143,6 +144,39 @@ def percentiles(samples: Samples) -> dict[str, float] | None:
     return {"n": len(samples), **dict(zip(_OF_SAMPLES, map(rounded, found), strict=True))}
 
 
+class Alike(Struct, frozen=True):
+    """Samples of which those that are alike were counted together: for each such group how many it has, their mean, and
+    the smallest and the largest of them.
+    """
+
+    counts: Samples
+    means: Samples
+    least: Samples
+    most: Samples
+
+    @staticmethod
+    def each(samples: Samples) -> "Alike":
+        """Samples that are known one by one."""
+        return Alike(np.ones(len(samples)), samples, samples, samples)
+
+    @property
+    def mean(self) -> float:
+        """The mean of all samples."""
+        return float((self.counts * self.means).sum() / self.counts.sum())
+
+    def percentiles(self) -> dict[str, float] | None:
+        """As `percentiles`; each sample of a group counts as the mean of the group."""
+        if not len(self.counts):
+            return None
+        order = np.argsort(self.means, kind="stable")
+        last_of, values = np.cumsum(self.counts[order]) - 1, self.means[order]
+        places = np.array(PERCENTILES) / 100 * last_of[-1]
+        below = np.floor(places)
+        low, high = (values[np.searchsorted(last_of, at)] for at in (below, np.ceil(places)))
+        found = (self.mean, self.least.min(), *(low + (high - low) * (places - below)), self.most.max())
+        return {"n": int(self.counts.sum()), **dict(zip(_OF_SAMPLES, map(rounded, found), strict=True))}
+
+
 def jain_index(shares: Sequence[float]) -> float | None:
     """Jain's fairness index (Σx)² / (n·Σx²) of the goodputs of the TCP flows that compete, from 1/n (one flow has
     everything) to 1 (all are equal), no unit. Flows compete if their data shares what may be their bottleneck: a
@@ -157,7 +191,7 @@ def jain_index(shares: Sequence[float]) -> float | None:
 
 def retransmits(tcp_info: Columns, window: Window) -> int:
     """Segments that all flows retransmitted in the window: the increase of `tcpi_total_retrans`, which starts at 0."""
-    return sum(_grown(tcp_info, "flow", "total_retrans", window).values())
+    return sum(grown(tcp_info, "flow", "total_retrans", window).values())
 
 
 UNKNOWN = "unknown"
@@ -222,7 +256,7 @@ def drops_by_counters(qdisc: Columns, window: Window) -> dict[str, dict[str, int
 
 def losses_by_counters(losses: Columns, window: Window) -> dict[str, dict[str, int]]:
     """Packets that links lost in the window, by the device that sent them."""
-    return {device: {LINK_LOSS: lost} for device, lost in _grown(losses, "device", "lost", window).items() if lost}
+    return {device: {LINK_LOSS: lost} for device, lost in grown(losses, "device", "lost", window).items() if lost}
 
 
 def counted_at_radios(radios: Columns, what: str, window: Window) -> dict[str, dict[str, int]]:
@@ -230,8 +264,8 @@ def counted_at_radios(radios: Columns, what: str, window: Window) -> dict[str, d
     table = Table.of(radios)
     these = table.where(table.words("what").are(what))
     reasons = these.words("reason")
-    grown = {why: _grown(these.where(reasons.are(why)), "device", "count", window) for why in reasons.present()}
-    devices = {why: {device: count for device, count in each.items() if count} for why, each in grown.items()}
+    increases = {why: grown(these.where(reasons.are(why)), "device", "count", window) for why in reasons.present()}
+    devices = {why: {device: count for device, count in each.items() if count} for why, each in increases.items()}
     return {
         device: {why: each[device] for why, each in devices.items() if device in each}
         for device in sorted({device for each in devices.values() for device in each})
@@ -283,7 +317,7 @@ def rounded_each(values: Mapping[str, float]) -> dict[str, float]:
     return {name: rounded(value) for name, value in values.items()}
 
 
-def _grown(table: Columns, by: str, counter: str, window: Window) -> dict[str, int]:
+def grown(table: Columns, by: str, counter: str, window: Window) -> dict[str, int]:
     """The growth of `counter` in the window, for each name in the column `by`."""
     begun, ended = (_reached(table, by, counter, edge) for edge in (window.start_ns, window.end_ns))
     return {name: int(count - begun.get(name, 0)) for name, count in ended.items()}

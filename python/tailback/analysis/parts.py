@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from tailback.analysis import metrics, values
+from tailback.analysis import metrics, sockets, values
 from tailback.analysis.measured import Measure, Measured
 from tailback.analysis.metric import Column, Summary, at
 from tailback.analysis.table import Columns, Table
@@ -94,7 +94,15 @@ def measured(scenario: Scenario, tables: Mapping[str, Columns], window: Window, 
     # Without hosts, the results are imported and their paths unknown.
     groups = competing(scenario, (window.start_ns, window.end_ns)) if scenario.hosts else (tuple(flows),)
     measure = Measure(
-        window, scenario.record.interval_ns, tuple(flows), (), {}, groups, sized_flows=tuple(sizes), sizes_bytes=sizes
+        window,
+        scenario.record.interval_ns,
+        tuple(flows),
+        (),
+        {},
+        groups,
+        sized_flows=tuple(sizes),
+        sizes_bytes=sizes,
+        tcp_info=scenario.record.tcp_info,
     )
     return Measured({name: Table.of(table) for name, table in tables.items()}, {}, measure)
 
@@ -110,19 +118,23 @@ def summary_of(theirs: Members, whole: Summary, run: Measured) -> dict[str, Any]
     airtime = whole.get("airtime_share", {}).get(theirs.host)
     found |= {} if jain is None else {"jain": jain}
     found |= {"cwnd_segments": windows} if windows else {}
+    holds = {flow: each for flow, each in whole.get("held", {}).items() if flow in own}
+    found |= {"held": holds} if holds else {}
     found |= {} if airtime is None else {"airtime_share": airtime}
     return found | _of_sockets(flows, run) | _of_pings(theirs.pings, run)
 
 
 def _of_sockets(flows: Sequence[str], run: Measured) -> dict[str, Any]:
-    if "tcp_info" not in run.tables:
+    table = run.sockets
+    if table is None:
         return {}
-    table = run.tables["tcp_info"]
     theirs = table.where(table.words("flow").among(flows))
     rtt = metrics.percentiles(metrics.tcp_rtt_samples(theirs, run.window)) if len(theirs) else None
     found: dict[str, Any] = {} if rtt is None else {"tcp_rtt_ms": rtt}
     if len(theirs) and "total_retrans" in theirs:
         found["retransmits"] = metrics.retransmits(theirs, run.window)
+        if "bytes_sent" in theirs and (sent := sockets.retransmission_rates(theirs, run.window)):
+            found["retransmission_rate"] = {"total": metrics.rounded(sockets.together(sent.values()).rate)}
     return found
 
 

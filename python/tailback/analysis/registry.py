@@ -19,6 +19,7 @@ from tailback.analysis import (
     rates,
     responsiveness,
     sharing,
+    sockets,
     steadiness,
     udp,
     values,
@@ -26,7 +27,7 @@ from tailback.analysis import (
     watching,
     wifi,
 )
-from tailback.analysis.metric import Column, Heading, Metric, Number, Read, Summary, of_each
+from tailback.analysis.metric import Column, Heading, Metric, Number, Read, Summary, of_each, tail
 
 Row = TypeVar("Row")
 
@@ -105,6 +106,29 @@ def _if_any(key: str) -> Read:
     return read
 
 
+HELD_BY: Mapping[str, str] = {
+    "send_buffer": "send buffer",
+    "receive_window": "receive window",
+    "small_queue": "small queue",
+    "no_data": "application",
+}
+"""Causes, besides cwnd and pacing, that may hold flows, and their words."""
+
+MOSTLY = 50.0
+"""A flow is held by what holds it for more than this share of its time, in %."""
+
+
+def _held_by(cause: str, place: int) -> Number:
+    """The share of its time for which a cause holds the flow that it holds longest, if that is most of it."""
+
+    def read(summary: Summary) -> float | None:
+        shares = [each.get(cause, 0.0) for each in summary.get("held", {}).values()]
+        return max((share for share in shares if share > MOSTLY), default=None)
+
+    title = f"held by {HELD_BY[cause]}"
+    return Number(title, f"held.{cause}", read, Heading(place, decimals=0), bounds=(title,), label=title.capitalize())
+
+
 # Tolerances: goodput 3 %, median and 90th percentile of TCP RTT 10 % or 0.5 ms, drops and retransmissions 25 %; counts
 # below 50 vary too much by chance. The other metrics follow from these and are shown without a verdict.
 # Counts come in bursts and are therefore compared by ranks (`differences`).
@@ -130,6 +154,7 @@ METRICS: dict[str, Metric] = {
             (
                 Number("ping p50", "ping_ms.p50", heading=Heading(2), test="permutation", label="Median ping"),
                 Number("ping p90", "ping_ms.p90", heading=Heading(3), test="permutation"),
+                Number("ping p99", "ping_ms.p99", tail("ping_ms", "p99"), Heading(31), "permutation"),
             ),
             word="ping", sampled=("ping",), better="low",
             rank="network",
@@ -140,19 +165,25 @@ METRICS: dict[str, Metric] = {
             (
                 Number("TCP RTT p50", "tcp_rtt_ms.p50", heading=Heading(4), test="permutation", label="Median TCP RTT"),
                 Number("TCP RTT p90", "tcp_rtt_ms.p90", heading=Heading(5), test="permutation"),
+                Number("TCP RTT p99", "tcp_rtt_ms.p99", tail("tcp_rtt_ms", "p99"), Heading(32), "permutation"),
             ),
-            word="rtt", tolerance="10% or 0.5ms", sampled=("tcp rtt", "rtt"), better="low",
+            word="rtt", tolerance="10% or 0.5ms", sampled=("tcp rtt", "rtt"), better="low", sampling="instants",
             rank="tcp",
         ),
         Metric(
             "TCP RTT up", "tcp_rtt_up_ms", "ms", ("tcp_info",), values.tcp_rtt_up,
             "[linux-6.12 tcp.h struct tcp_info]", values.tcp_rtt_up,
-            sampled=("tcp rtt up", "rtt up"), better="low",
+            sampled=("tcp rtt up", "rtt up"), better="low", sampling="instants",
         ),
         Metric(
             "TCP RTT down", "tcp_rtt_down_ms", "ms", ("tcp_info",), values.tcp_rtt_down,
             "[linux-6.12 tcp.h struct tcp_info]", values.tcp_rtt_down,
-            sampled=("tcp rtt down", "rtt down"), better="low",
+            sampled=("tcp rtt down", "rtt down"), better="low", sampling="instants",
+        ),
+        Metric(
+            "TCP RTT by ACK", "tcp_rtt_by_ack_ms", "ms", ("tcp_info",), values.tcp_rtt_by_ack,
+            "[linux-6.12 tcp.h struct tcp_info]", values.tcp_rtt_by_ack,
+            sampled=("tcp rtt by ack", "rtt by ack"), better="low",
         ),
         Metric(
             "congestion window", "cwnd_segments", "segments", ("tcp_info",), metrics.cwnd_samples,
@@ -161,7 +192,11 @@ METRICS: dict[str, Metric] = {
                 Number("cwnd", "cwnd_segments.p50", _cwnd, heading=Heading(6, "cwnd p50")),
                 Number("cwnd mean", "cwnd_segments.mean", _cwnd_mean, test="permutation"),
             ),
-            word="cwnd",
+            word="cwnd", sampling="instants",
+        ),
+        Metric(
+            "congestion window by ACK", "cwnd_by_ack_segments", "segments", ("tcp_info",), values.cwnd_by_ack,
+            "[linux-6.12 tcp.h struct tcp_info]", values.cwnd_by_ack,
         ),
         Metric(
             "Jain's index", "jain", "", ("flows",), metrics.jain_index, "[jain1984] [rfc5166 §2.3]", values.jain,
@@ -184,6 +219,23 @@ METRICS: dict[str, Metric] = {
                 ),
             ),
             word="retransmits", tolerance="25% over 50", better="low",
+        ),
+        Metric(
+            "retransmission rate", "retransmission_rate", "%", ("tcp_info",), sockets.retransmission_rates,
+            "[rfc4898] [linux-6.12 tcp.h struct tcp_info]", values.retransmission_rate,
+            (
+                Number(
+                    "retransmission rate", "retransmission_rate.total",
+                    heading=Heading(33, "retrans rate", needless=0.0), test="permutation",
+                    bounds=("retransmission rate", "retrans rate"), label="Retransmission rate",
+                ),
+            ),
+            word="retransmission", better="low", most=100.0,
+        ),
+        Metric(
+            "held", "held", "%", ("tcp_info",), sockets.held, "[linux-6.12 tcp.h struct tcp_info]", values.held,
+            tuple(_held_by(cause, place) for place, cause in enumerate(HELD_BY, start=34)),
+            most=100.0,
         ),
         Metric(
             "drops", "drops", "packets", ("events", "qdisc", "losses", "radios"), metrics.drops, "[rfc5166 §2.1]",
@@ -220,7 +272,7 @@ METRICS: dict[str, Metric] = {
                 Number("wall time in s", "cost.wall_s", bounds=("cost", "wall time")),
                 Number("events", "cost.events", bounds=("events",)),
             ),
-            better="low",
+            better="low", sampling="process",
         ),
         Metric(
             "ping by name", "pings_ms", "ms", ("ping",), metrics.ping_samples_by_name, "[iputils ping]", values.pings
@@ -228,16 +280,17 @@ METRICS: dict[str, Metric] = {
         Metric(
             "pacing rate", "pacing_rate_mbps", "Mbit/s", ("tcp_info",), rates.pacing_rate_samples,
             "[linux-6.12 tcp.h struct tcp_info]", values.pacing_rate,
-            sampled=("pacing rate",),
+            sampled=("pacing rate",), sampling="instants",
         ),
         Metric(
             "delivery rate", "delivery_rate_mbps", "Mbit/s", ("tcp_info",), rates.delivery_rate_samples,
             "[linux-6.12 tcp.h struct tcp_info]", values.delivery_rate,
-            sampled=("delivery rate",), better="high",
+            sampled=("delivery rate",), better="high", sampling="instants",
         ),
         Metric(
             "power", "power_mbps_per_ms", "Mbit/s per ms", ("flows", "tcp_info"), rates.power, "[kleinrock1979]",
             values.power, (Number("power", "power_mbps_per_ms", bounds=("power",)),), better="high",
+            sampling="instants",
         ),
         Metric(
             "marks by discipline", "marks_by", "packets", ("events", "qdisc", "radios"), metrics.marks_by_discipline,
@@ -254,6 +307,10 @@ METRICS: dict[str, Metric] = {
             (
                 Number("completion p50", "flow_completion_s.p50", heading=Heading(15), test="permutation"),
                 Number("completion p95", "flow_completion_s.p95", heading=Heading(16), test="permutation"),
+                Number(
+                    "completion p99", "flow_completion_s.p99", tail("flow_completion_s", "p99"), Heading(38),
+                    "permutation",
+                ),
             ),
             word="completion", tolerance="5% or 0.5ms",
             sampled=("flow completion time", "fct"), better="low",
@@ -269,6 +326,7 @@ METRICS: dict[str, Metric] = {
             (
                 Number("request p50", "request_ms.p50", heading=Heading(13), test="permutation"),
                 Number("request p95", "request_ms.p95", heading=Heading(14), test="permutation"),
+                Number("request p99", "request_ms.p99", tail("request_ms", "p99"), Heading(39), "permutation"),
             ),
             word="request", tolerance="5% or 0.5ms", sampled=("request",), better="low",
             rank="outcome",
@@ -279,7 +337,7 @@ METRICS: dict[str, Metric] = {
                 Number("RPM", "rpm.total", heading=Heading(17, decimals=0), test="permutation", bounds=("rpm",)),
                 Number("RPM idle", "rpm.idle", heading=Heading(18, decimals=0), bounds=("rpm idle",)),
             ),
-            word="rpm", tolerance="10%", better="high",
+            word="rpm", tolerance="10%", better="high", sampling="instants",
             rank="outcome",
         ),
         Metric(
@@ -288,6 +346,7 @@ METRICS: dict[str, Metric] = {
             (
                 Number("page load p50", "page_load_s.p50", heading=Heading(19), test="permutation"),
                 Number("page load p95", "page_load_s.p95", heading=Heading(20), test="permutation"),
+                Number("page load p99", "page_load_s.p99", tail("page_load_s", "p99"), Heading(40), "permutation"),
             ),
             word="page", tolerance="5% or 0.5ms", sampled=("page load", "plt"), better="low",
             rank="outcome",
@@ -335,6 +394,7 @@ METRICS: dict[str, Metric] = {
             (
                 Number("fetch p50", "fetch_ms.p50", test="permutation"),
                 Number("fetch p95", "fetch_ms.p95", test="permutation"),
+                Number("fetch p99", "fetch_ms.p99", tail("fetch_ms", "p99"), test="permutation"),
             ),
             word="fetch", tolerance="5% or 0.5ms", sampled=("fetch",), better="low",
         ),
@@ -366,7 +426,7 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             "sojourn time", "sojourn_ms", "ms", ("qdisc",), queues.sojourn_samples, "[little1961]", values.sojourn,
-            sampled=("sojourn time", "sojourn"), of_each=max, better="low",
+            sampled=("sojourn time", "sojourn"), of_each=max, better="low", sampling="intervals",
         ),
         Metric(
             "UDP loss", "udp_loss", "", ("udp",), udp.udp_loss, "[rfc5166 §2.1, §2.2]", values.udp_loss,
@@ -375,11 +435,12 @@ METRICS: dict[str, Metric] = {
             rank="network",
         ),
         Metric(
-            "UDP one-way delay", "udp_delay_ms", "ms", ("udp",), udp.udp_delay_samples, "[rfc5166 §2.1, §2.2]",
-            values.udp_delay,
+            "UDP one-way delay", "udp_delay_ms", "ms", ("delays", "datagrams", "udp"), udp.udp_delays,
+            "[rfc5166 §2.1, §2.2]", values.udp_delay,
             (
                 Number("UDP delay p50", "udp_delay_ms.p50", of_each("udp_delay_ms", "p50", max), heading=Heading(29)),
                 Number("UDP delay p95", "udp_delay_ms.p95", of_each("udp_delay_ms", "p95", max), heading=Heading(30)),
+                Number("UDP delay p99", "udp_delay_ms.p99", tail("udp_delay_ms", "p99", max), heading=Heading(41)),
             ),
             sampled=("udp one-way delay", "udp delay"), of_each=max, better="low",
             rank="network",
@@ -436,31 +497,31 @@ METRICS: dict[str, Metric] = {
             (
                 Number("convergence time", "convergence_s", _worst("convergence_s", max), bounds=("convergence time",)),
             ),
-            better="low",
+            better="low", sampling="intervals",
         ),
         Metric(
             "steady from", "steady_from_s", "s", ("flows", "tcp_info"), warmup.steady_from,
-            "[white1997] [hoad2010 §3]", values.steady_from,
+            "[white1997] [hoad2010 §3]", values.steady_from, sampling="intervals",
         ),
         Metric(
             "warm-up bias", "warm_up_bias", "", ("flows", "tcp_info"), warmup.bias, "[white1997] [hoad2010 §3]",
-            values.warm_up_bias, least=None,
+            values.warm_up_bias, least=None, sampling="intervals",
         ),
         Metric(
             "steadiness", "steadiness", "", ("flows", "tcp_info"), steadiness.states,
-            "[vonneumann1941] [young1941] [fishman1997]", values.steadiness_of,
+            "[vonneumann1941] [young1941] [fishman1997]", values.steadiness_of, sampling="intervals",
         ),
         Metric(
             "means of thirds of the window", "window_thirds", "", ("flows", "tcp_info"), steadiness.thirds,
-            "[hoad2010 §3]", values.window_thirds,
+            "[hoad2010 §3]", values.window_thirds, sampling="intervals",
         ),
         Metric(
             "drift bias", "drift_bias", "", ("flows", "tcp_info"), steadiness.biases, "[fishman1997]",
-            values.drift_bias, least=None,
+            values.drift_bias, least=None, sampling="intervals",
         ),
         Metric(
             "steady not before", "steady_not_before_s", "s", ("flows", "tcp_info"), steadiness.steady_not_before,
-            "[aitken1926] [hoad2010 §3]", values.steady_not_before,
+            "[aitken1926] [hoad2010 §3]", values.steady_not_before, sampling="intervals",
         ),
         Metric(
             "flows without data", "flows_without_data", "", ("flows",), metrics.without_data, "[rfc5166 §2.1]",

@@ -140,6 +140,22 @@ def active_seconds(events: Columns, sized: Collection[str], window: Window) -> d
     return {flow: seconds for flow, seconds in found.items() if seconds > 0}
 
 
+def lives(tables: Mapping[str, Columns], flows: Collection[str]) -> dict[str, Window]:
+    """From when to when each of these flows was open: from `connect()` to the acknowledgement of its last byte or,
+    where these are not recorded, from its first to its last sample.
+    """
+    sampled = Table.of(tables["tcp_info"])
+    theirs = sampled.where(sampled.words("flow").among(flows))
+    names, at = grouped(theirs.words("flow")), theirs.t_ns.astype(np.float64)
+    first, last = names.minima(at), names.maxima(at)
+    events = flow_events(tables)
+    if events is not None:
+        started, ended = _ends(events, first)
+        first |= grouped(started.words("flow")).minima(started.t_ns.astype(np.float64))
+        last |= grouped(ended.words("flow")).maxima(ended.t_ns.astype(np.float64))
+    return {flow: Window(int(first[flow]), int(last[flow])) for flow in first}
+
+
 def _ends(events: Columns, sized: Collection[str]) -> tuple[Table, Table]:
     """The starts and the ends of the flows with `bytes`."""
     table = Table.of(events)

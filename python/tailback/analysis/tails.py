@@ -12,8 +12,8 @@ BEYOND = 10
 
 
 def enough(n: int, quantile: float) -> bool:
-    """Whether `n` samples tell this quantile, a share between 0 and 1: at least ten of them lie beyond it, on its nearer
-    side.
+    """Whether `n` samples tell this quantile, a share between 0 and 1: at least ten of them lie beyond it, on its
+    nearer side.
     """
     beyond = min(quantile, 1 - quantile) * n
     # A share such as 1 - 0.99 is not exact in binary.

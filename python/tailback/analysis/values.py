@@ -1,6 +1,6 @@
 """The values of metrics in a summary, one function each: `None` if the run does not have the value."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from tailback.analysis import (
     rates,
     responsiveness,
     sharing,
+    sockets,
     steadiness,
     udp,
     warmup,
@@ -61,7 +62,15 @@ def pings(run: Measured) -> dict[str, Any] | None:
 
 def tcp_rtt(run: Measured) -> Percentiles | None:
     """TCP RTT of all flows together."""
-    return _tcp_rtt(run.tables["tcp_info"], run.window) if "tcp_info" in run.tables else None
+    return None if run.sockets is None else _tcp_rtt(run.sockets, run.window)
+
+
+def tcp_rtt_by_ack(run: Measured) -> Percentiles | None:
+    """Smoothed round-trip times in ms (`tcpi_rtt`) of the sending sockets after each ACK in the window, if
+    `measure.tcp_info` is `ack`. Most ACKs arrive while flows are fast, so that these weigh more than in TCP RTT, which
+    is over time.
+    """
+    return None if run.acks is None else _tcp_rtt(run.acks, run.window)
 
 
 def tcp_rtt_up(run: Measured) -> Percentiles | None:
@@ -75,9 +84,9 @@ def tcp_rtt_down(run: Measured) -> Percentiles | None:
 
 
 def _tcp_rtt_towards(run: Measured, direction: str) -> Percentiles | None:
-    if "tcp_info" not in run.tables:
+    if run.sockets is None:
         return None
-    return _tcp_rtt(_only(run.tables["tcp_info"], run.measure.towards(direction)), run.window)
+    return _tcp_rtt(_only(run.sockets, run.measure.towards(direction)), run.window)
 
 
 def _tcp_rtt(tcp_info: Table, window: Window) -> Percentiles | None:
@@ -91,9 +100,18 @@ def _only(table: Table, flows: frozenset[str]) -> Table:
 
 def cwnd(run: Measured) -> dict[str, Any] | None:
     """Congestion window of each flow."""
-    if "tcp_info" not in run.tables:
-        return None
-    samples = metrics.cwnd_samples(run.tables["tcp_info"], run.window)
+    return None if run.sockets is None else _cwnd(run.sockets, run.window)
+
+
+def cwnd_by_ack(run: Measured) -> dict[str, Any] | None:
+    """Congestion windows in segments (`tcpi_snd_cwnd`) of each flow after each ACK in the window, if `measure.tcp_info`
+    is `ack`; those of times with many ACKs weigh more than in congestion window, which is over time.
+    """
+    return None if run.acks is None else _cwnd(run.acks, run.window)
+
+
+def _cwnd(tcp_info: Table, window: Window) -> dict[str, Any] | None:
+    samples = metrics.cwnd_samples(tcp_info, window)
     found = {flow: metrics.percentiles(values) for flow, values in samples.items()}
     return {flow: values for flow, values in found.items() if values} or None
 
@@ -124,10 +142,31 @@ def _comparable(group: Sequence[str], run: Measured) -> list[str]:
 
 def retransmits(run: Measured) -> int | None:
     """Retransmitted segments, if the backend reports them."""
-    table = run.tables.get("tcp_info")
+    table = run.sockets
     if table is None or not run.measure.tcp_flows or "total_retrans" not in table:
         return None
     return metrics.retransmits(table, run.window)
+
+
+def retransmission_rate(run: Measured) -> dict[str, Any] | None:
+    """Retransmission rate of all flows and of each, if the backend reports it."""
+    table = run.sockets
+    if table is None or not run.measure.tcp_flows or "total_retrans" not in table or "bytes_sent" not in table:
+        return None
+    each = sockets.retransmission_rates(table, run.window)
+    if not each:
+        return None
+    rates = {flow: sent.rate for flow, sent in each.items()}
+    return {"total": metrics.rounded(sockets.together(each.values()).rate), "flows": metrics.rounded_each(rates)}
+
+
+def held(run: Measured) -> dict[str, dict[str, float]] | None:
+    """What held the data of each flow back."""
+    if run.sockets is None:
+        return None
+    lives = sharing.lives(run.tables, run.measure.tcp_flows)
+    found = sockets.held(run.sockets, lives, run.window)
+    return {flow: metrics.rounded_each(shares) for flow, shares in found.items()} or None
 
 
 def drops(run: Measured) -> dict[str, dict[str, int]] | None:
@@ -197,7 +236,7 @@ def delivery_rate(run: Measured) -> Percentiles | None:
 
 
 def _rates(read: Callable[[Table, Window], metrics.Samples], column: str, run: Measured) -> Percentiles | None:
-    table = run.tables.get("tcp_info")
+    table = run.sockets
     return None if table is None or column not in table else metrics.percentiles(read(table, run.window))
 
 
@@ -262,8 +301,7 @@ def rpm(run: Measured) -> dict[str, float] | None:
     """RPM, if there are probes."""
     if "requests" not in run.tables or run.measure.probes is None:
         return None
-    table = run.tables.get("tcp_info")
-    found = responsiveness.rpm(run.tables["requests"], table, run.measure.probes, run.window)
+    found = responsiveness.rpm(run.tables["requests"], run.sockets, run.measure.probes, run.window)
     return {name: metrics.rounded(value) for name, value in found.items() if value is not None} or None
 
 
@@ -340,15 +378,20 @@ def sojourn(run: Measured) -> dict[str, Any] | None:
 
 def udp_loss(run: Measured) -> dict[str, float] | None:
     """UDP loss by flow."""
-    return metrics.rounded_each(udp.udp_loss(run.tables["udp"], run.window)) or None if "udp" in run.tables else None
+    if "udp" not in run.tables:
+        return None
+    return metrics.rounded_each(udp.udp_loss(run.tables["udp"], run.window, run.measure.bin_ns)) or None
 
 
 def udp_delay(run: Measured) -> dict[str, Any] | None:
     """UDP one-way delays by flow."""
-    if "udp" not in run.tables:
-        return None
-    samples = udp.udp_delay_samples(run.tables["udp"], run.window)
-    return {flow: metrics.percentiles(values) for flow, values in samples.items()} or None
+    known: Mapping[str, metrics.Alike] = udp.udp_delays(run.tables, run.window)
+    found: dict[str, Any] = {flow: delays.percentiles() for flow, delays in known.items()}
+    if "udp" in run.tables and "delays" not in run.tables:
+        coarse = udp.of_intervals(run.tables["udp"], run.window, run.measure.bin_ns)
+        for flow in coarse.keys() - known.keys():
+            found[flow] = {**(coarse[flow].percentiles() or {}), "of": udp.INTERVALS}
+    return {flow: found[flow] for flow in sorted(found) if found[flow]} or None
 
 
 def media_loss(run: Measured) -> dict[str, float] | None:

@@ -18,6 +18,7 @@ from matplotlib.patches import Rectangle
 
 from tailback.analysis import Window, ping_samples, tcp_rtt_samples, throughput_bins
 from tailback.analysis.metrics import Samples
+from tailback.analysis.sockets import at_intervals
 from tailback.analysis.values import DOWN, UP
 from tailback.plots import capacity, labels, sticks, style
 from tailback.plots.errors import lacking
@@ -59,7 +60,14 @@ def _goodput(run: RunFolder, way: str | None = None) -> Samples:
 
 
 def _tcp_rtt(run: RunFolder) -> Samples:
-    return tcp_rtt_samples(run.tcp_info, Window(*run.window_ns)) if run.has("tcp_info") else NOTHING
+    if not run.has("tcp_info"):
+        return NOTHING
+    record = run.scenario.record
+    if record.tcp_info != "ack":
+        return tcp_rtt_samples(run.tcp_info, Window(*run.window_ns))
+    bulk = [flow.name for flow in run.scenario.tcp]
+    tables = {"tcp_info": run.tcp_info, "events": run.events}
+    return tcp_rtt_samples(at_intervals(tables, bulk, record.interval_ns), Window(*run.window_ns))
 
 
 def _ping(run: RunFolder) -> Samples:

@@ -1,5 +1,8 @@
 """The length of each queue over time: what waits in the root discipline of each device, as `tc -s` counts it.
 
+A line goes through the samples. The band above it reaches up to the most that waited in each interval between samples,
+where the backend knows it (the simulator does); samples alone miss queues that are full for less than an interval.
+
 One panel per configuration, and one repetition of each, because queues of different runs are not in phase. All panels
 have the same linear scale; a panel whose queues are too short to be seen on it says how long they were at most, and
 `--share-y none` gives each panel a scale of its own. Devices that never had more than a packet are left out. The
@@ -7,10 +10,11 @@ colours are those of the longest queues; queues that are much shorter are grey, 
 long they are.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -29,15 +33,23 @@ SHORT = 0.05
 FEWEST_SHORT = 2
 """Queues that are summed up in the legend; a single one is named."""
 
+BAND = 0.25
+"""Opacity of the band up to the most that waited."""
+
 FLAT = 20.0
 """Ratio of the scale to the longest queue of a panel from which the panel says how long it was."""
 
 UNITS: Mapping[str, tuple[str, float]] = {"packets": ("backlog_packets", 1.0), "kB": ("backlog_bytes", 1e-3)}
 """For each `--metric`, the column of the table `qdisc`, and its factor."""
 
+MOST = "max_"
+"""The beginning of the names of the columns for the most since the sample before."""
+
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per sample: axes, panel, unit, device, t (s), value (packets, or kB), measured."""
+    """One row per sample: axes, panel, unit, device, t (s), value (packets, or kB), most (since the sample before;
+    unknown if the backend does not tell), measured.
+    """
     unit = choice.metric or "packets"
     if unit not in UNITS:
         raise NotDrawable(f"`{unit}` is not a unit of queues\n  hint: --metric is one of {', '.join(UNITS)}")
@@ -47,21 +59,44 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     busy = table.groupby(DEVICE)["packets"].max() if len(table) else pd.Series(dtype=float)
     table = table[table[DEVICE].isin(busy[busy > 1].index)] if len(table) else table
     if table.empty:
-        raise NotDrawable(
-            f"`{results.path}` has no queue in which packets waited\n  hint: try another plot, see `--list`"
-        )
+        raise NotDrawable(_nothing(results, firsts))
     return table.drop(columns="packets").reset_index(drop=True)
+
+
+def _nothing(results: Results, runs: Sequence[RunFolder]) -> str:
+    """Why there is no queue to draw."""
+    dropped = sum(_dropped(run) for run in runs)
+    if not dropped:
+        return f"`{results.path}` has no queue in which packets waited\n  hint: try another plot, see `--list`"
+    if all(f"{MOST}backlog_packets" in run.qdisc for run in runs if run.has("qdisc")):
+        return (
+            f"no queue of `{results.path}` held more than one packet, although {dropped:,.0f} were dropped\n"
+            "  hint: they were dropped when they arrived; see the events `drop`"
+        )
+    return (
+        f"no sample of `{results.path}` found packets waiting, although the queues dropped {dropped:,.0f}: they were "
+        "full for less than a sampling interval\n"
+        "  hint: run it again with a shorter `measure.interval`; the simulator also records the most that waited"
+    )
+
+
+def _dropped(run: RunFolder) -> float:
+    """Packets that the root disciplines dropped in the whole run."""
+    roots = run.qdisc[run.qdisc["depth"] == 0] if run.has("qdisc") else pd.DataFrame({DEVICE: [], "dropped": []})
+    return float(roots.groupby(DEVICE)["dropped"].max().sum())
 
 
 def _backlogs(run: RunFolder, unit: str) -> pd.DataFrame:
     roots = run.qdisc[run.qdisc["depth"] == 0]
     start, end = (edge / NANOSECONDS for edge in run.window_ns)
     column, factor = UNITS[unit]
+    known = MOST + column in roots
     values = {
         "t": roots["t"],
         "value": roots[column].astype(float) * factor,
+        "most": roots[MOST + column].astype(float) * factor if known else np.nan,
         "measured": (roots["t"] >= start) & (roots["t"] < end),
-        "packets": roots["backlog_packets"],
+        "packets": roots[f"{MOST}backlog_packets"] if known else roots["backlog_packets"],
     }
     return pd.DataFrame({**run.axes, DEVICE: roots["device"].astype(str), "panel": "Queue", "unit": unit, **values})
 
@@ -70,6 +105,12 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     axes.plot(
         rows["t"].to_numpy(), rows["value"].to_numpy(), color=look.colour, linestyle=look.line, linewidth=0.8
     )  # fmt: skip
+    if "most" in rows and rows["most"].notna().any():
+        # A step holds for the interval that ends at its sample.
+        axes.fill_between(
+            rows["t"].to_numpy(), rows["value"].to_numpy(), rows["most"].to_numpy(), step="pre", color=look.colour,
+            alpha=BAND, linewidth=0,
+        )  # fmt: skip
 
 
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
@@ -82,7 +123,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     def paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
         _paint(axes, rows, look)
         if rows["measured"].any():
-            longest[axes] = max(longest.get(axes, 0.0), float(rows.loc[rows["measured"], "value"].max()))
+            longest[axes] = max(longest.get(axes, 0.0), float(_highest(rows[rows["measured"]]).max()))
 
     figure = lines.draw(
         table, lines.Panels(paint, _scale, "Time (s)", label), replace(choice, colour=DEVICE, facet=panels)
@@ -94,7 +135,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
 
 def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
     """The table with the kinds of its queues, if some matter less than others."""
-    tops = table.groupby(DEVICE, sort=False)["value"].max().sort_values(ascending=False, kind="stable")
+    tops = _highest(table).groupby(table[DEVICE], sort=False).max().sort_values(ascending=False, kind="stable")
     long = tops[tops >= SHORT * tops.max()].index[: style.MOST_COLOURS]
     rest = tops[~tops.index.isin(long)]
     if len(rest) < FEWEST_SHORT:
@@ -109,9 +150,14 @@ def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
 
 def _scale(axes: Axes, table: pd.DataFrame) -> None:
     """Sets the limits of one panel: time, and lengths up to a little more than is measured."""
-    highest = cwnd.top(table)
+    highest = cwnd.top(table.assign(value=_highest(table)))
     axes.set_ylim(0, highest * 1.08 if highest > 0 else 1)
     axes.set_xlim(0, float(table["t"].max()))
+
+
+def _highest(table: pd.DataFrame) -> "pd.Series[float]":
+    """The most that is known to have waited in each interval."""
+    return table["most"].fillna(table["value"]) if "most" in table else table["value"]
 
 
 def _note_flat(axes: Axes, longest: float, unit: str) -> None:

@@ -98,6 +98,7 @@ def measure_of(run: RunPlan) -> Measure:
         probes=_probes(scenario),
         videos={flow.name: _playback(flow) for flow in scenario.flows if isinstance(flow, Video)},
         rates_bps=_rates(run),
+        tcp_info=scenario.record.tcp_info,
         radios=tuple((names[access_point], names[station]) for access_point, station in scenario.radios),
         changes=changes(scenario, run.window_ns),
         lasting=lasting(scenario, run.window_ns),

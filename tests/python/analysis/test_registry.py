@@ -120,6 +120,9 @@ def test_the_headline_metrics_have_not_changed() -> None:
             ("RPM idle", ""), ("page load p50", "s"), ("page load p95", "s"), ("byte index p50", "s"), ("unloaded", ""),
             ("video bitrate", "Mbit/s"), ("stalled", "s"), ("startup", "s"), ("switches", ""), ("QoE", ""),
             ("UDP loss", ""), ("UDP delay p50", "ms"), ("UDP delay p95", "ms"),
+            ("ping p99", "ms"), ("TCP RTT p99", "ms"), ("retrans rate", "%"), ("held by send buffer", "%"),
+            ("held by receive window", "%"), ("held by small queue", "%"), ("held by application", "%"),
+            ("completion p99", "s"), ("request p99", "ms"), ("page load p99", "s"), ("UDP delay p99", "ms"),
         ]  # fmt: skip
 
 
@@ -135,7 +138,7 @@ def test_every_metric_with_one_number_is_a_quantity_and_the_others_say_what_to_w
             assert quantity(str(row.key)).key == found.key
     assert set(refused) == {
         "MPDUs per PPDU", "airtime share", "ping by name", "marks by discipline", "recoveries",
-        "flow completion time by size", "steady from", "warm-up bias", "steadiness",
+        "flow completion time by size", "congestion window by ACK", "steady from", "warm-up bias", "steadiness",
         "means of thirds of the window", "drift bias", "steady not before", "flows without data", "goodput over time",
         "sliding throughput", "Jain's index over time", "goodput of captures", "retransmissions of captures",
     }  # fmt: skip

@@ -1,4 +1,5 @@
-//! UDP at a fixed rate: a sender and a receiver, each of which counts per bin.
+//! UDP at a fixed rate: a sender and a receiver, each of which counts per bin. The receiver also keeps the delays, those
+//! that are alike together, or each of them if the job asks for that.
 //!
 //! ```text
 //! data of a datagram: first half of the run's token, 8 bytes; when it was sent, ns of the run, 8 bytes; zeros
@@ -11,6 +12,8 @@ use std::io::ErrorKind;
 use std::net::SocketAddrV4;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
+
+use tailback_units::{DelayCell, Delays, SimTime};
 
 use super::{Application, Live, TOKEN, TableKind, Tables, bulk, half, locked, mark, spawn};
 use crate::clock::Clock;
@@ -26,8 +29,12 @@ const DATAGRAMS: TableKind = TableKind {
     columns: &["t_ns", "flow", "sent", "received", "delay_sum_ns", "longest_ns"],
 };
 const ARRIVALS: TableKind = TableKind { name: "arrivals", columns: &["t_ns", "flow", "delay_ns"] };
+const DELAYS: TableKind = TableKind {
+    name: "delays",
+    columns: &["t_ns", "flow", "packets", "sum_ns", "shortest_ns", "longest_ns"],
+};
 /// The tables of this kind.
-pub const TABLES: &[TableKind] = &[DATAGRAMS, ARRIVALS];
+pub const TABLES: &[TableKind] = &[DATAGRAMS, ARRIVALS, DELAYS];
 
 /// Counts of one bin at one end.
 #[derive(Clone, Copy, Default)]
@@ -46,14 +53,59 @@ struct Arrival {
     delay_ns: i64,
 }
 
+/// The delays of the datagrams that arrived.
+enum Arrivals {
+    Each(Vec<Arrival>),
+    Alike { over: Vec<DelayCell>, delays: Delays },
+}
+
+impl Arrivals {
+    fn recorded_as(recorded: Recorded) -> Self {
+        match recorded {
+            Recorded::Each => Arrivals::Each(Vec::new()),
+            Recorded::Counts => Arrivals::Alike { over: Vec::new(), delays: Delays::default() },
+        }
+    }
+
+    fn note(&mut self, arrival: Arrival) {
+        match self {
+            Arrivals::Each(each) => each.push(arrival),
+            Arrivals::Alike { over, delays } => {
+                delays.count(SimTime::from_nanos(arrival.at_ns), arrival.delay_ns, |cell| over.push(cell));
+            }
+        }
+    }
+
+    fn rows(&self, flow: &str, tables: &mut Tables) {
+        match self {
+            Arrivals::Each(each) => {
+                for arrival in each {
+                    let mut row = tables.row_at(&ARRIVALS, arrival.at_ns);
+                    row.cell(arrival.at_ns).name(flow).cell(arrival.delay_ns);
+                }
+            }
+            Arrivals::Alike { over, delays } => {
+                let mut all = over.clone();
+                // Of a copy: the run may go on.
+                delays.clone().take(|cell| all.push(cell));
+                for cell in all {
+                    let t_ns = cell.last.as_nanos();
+                    let mut row = tables.row_at(&DELAYS, t_ns);
+                    row.cell(t_ns).name(flow).cell(cell.count).cell(cell.sum_ns);
+                    row.cell(cell.shortest_ns).cell(cell.longest_ns);
+                }
+            }
+        }
+    }
+}
+
 /// A flow of datagrams in progress, as far as its ends are here.
 pub struct RunningDatagrams {
     flow: Datagrams,
     sender: Option<OwnedFd>,
     receiver: Option<OwnedFd>,
     bins: Arc<Mutex<Vec<Bin>>>,
-    /// Each datagram, if the job asks for them.
-    arrivals: Arc<Mutex<Vec<Arrival>>>,
+    arrivals: Arc<Mutex<Arrivals>>,
 }
 
 impl RunningDatagrams {
@@ -72,7 +124,7 @@ impl RunningDatagrams {
             sender,
             receiver,
             bins: Arc::new(Mutex::new(vec![Bin::default(); bins])),
-            arrivals: Arc::default(),
+            arrivals: Arc::new(Mutex::new(Arrivals::recorded_as(flow.record))),
         })
     }
 
@@ -85,13 +137,11 @@ impl Application for RunningDatagrams {
     fn start(&mut self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
         if let Some(socket) = self.receiver.take() {
             let (token, bins) = (token_of(&self.flow), self.bins.clone());
-            let arrivals = (self.flow.record == Recorded::Each).then(|| self.arrivals.clone());
+            let arrivals = self.arrivals.clone();
             spawn(move || {
                 receive(&socket, token, clock, |arrival, length| {
                     bin(&bins, arrival.at_ns, interval_ns).note(|bin| bin.count(arrival, length));
-                    if let Some(arrivals) = &arrivals {
-                        locked(arrivals).push(arrival);
-                    }
+                    locked(&arrivals).note(arrival);
                 })
             })?;
         }
@@ -125,10 +175,7 @@ impl Application for RunningDatagrams {
                 tables.row_at(&bulk::FLOWS, t_ns).cell(t_ns).name(&self.flow.name).cell(bin.bytes);
             }
         }
-        for arrival in locked(&self.arrivals).iter() {
-            let mut row = tables.row_at(&ARRIVALS, arrival.at_ns);
-            row.cell(arrival.at_ns).name(&self.flow.name).cell(arrival.delay_ns);
-        }
+        locked(&self.arrivals).rows(&self.flow.name, tables);
         Ok(())
     }
 }
@@ -281,6 +328,28 @@ mod tests {
             clock.sleep_until(clock.now_ns() + 10_000_000);
         }
         assert_eq!((sent(), running.received_bytes()), (100, 10_000));
-        assert_eq!(locked(&running.arrivals).len(), 100);
+        let mut tables = Tables::empty();
+        running.measured(10_000_000, &mut tables).unwrap();
+        let mut tables = tables.0.into_iter().map(crate::table::Ordered::finish);
+        let arrivals = tables.find(|table| table.name() == "arrivals").unwrap().take();
+        assert_eq!(arrivals.lines().count(), 1 + 100);
+    }
+
+    #[test]
+    fn delays_that_are_alike_are_a_row_and_those_of_the_slot_in_progress_are_not_left_out() {
+        let mut arrivals = Arrivals::recorded_as(Recorded::Counts);
+        for (at_ns, delay_ns) in [(1_000, 5_000_000), (2_000, 5_010_000), (3_000, -70), (20_000_000, 9)] {
+            arrivals.note(Arrival { at_ns, delay_ns });
+        }
+        let rows = || {
+            let mut tables = Tables::empty();
+            arrivals.rows("f", &mut tables);
+            let mut tables = tables.0.into_iter().map(crate::table::Ordered::finish);
+            tables.find(|table| table.name() == "delays").unwrap().take()
+        };
+        let written =
+            "2000,\"f\",2,10010000,5000000,5010000\n3000,\"f\",1,-70,-70,-70\n20000000,\"f\",1,9,9,9\n";
+        assert_eq!(rows().split_once('\n').unwrap().1, written);
+        assert_eq!(rows().split_once('\n').unwrap().1, written, "a second time");
     }
 }

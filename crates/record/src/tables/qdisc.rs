@@ -33,4 +33,8 @@ table! {
     requeues: u64 as Ordinal,
     /// Packets marked CE.
     marked: u64 as Packets,
+    /// The most frame bytes held since the sample before.
+    max_backlog_bytes: Bytes as InBytes,
+    /// The most packets held since the sample before.
+    max_backlog_packets: u64 as Packets,
 }

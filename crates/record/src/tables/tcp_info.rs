@@ -77,4 +77,18 @@ table! {
     bbr_pacing_gain: Option<f64> as Plain,
     /// Window gain; null unless BBR.
     bbr_cwnd_gain: Option<f64> as Plain,
+    /// Segments with data sent since the start, retransmissions included.
+    data_segs_out: u64 as SegmentCount,
+    /// Time held by the congestion window.
+    held_cwnd: Span as Microseconds,
+    /// Time held by pacing.
+    held_pacing: Span as Microseconds,
+    /// Time held by the peer's window.
+    held_rwnd: Span as Microseconds,
+    /// Time held by the send buffer.
+    held_sndbuf: Span as Microseconds,
+    /// Time held by the small queue.
+    held_small_queue: Span as Microseconds,
+    /// Time without data to send.
+    held_no_data: Span as Microseconds,
 }

@@ -113,7 +113,7 @@ impl Endpoint {
 
     /// Why new data was last refused.
     pub fn held_by(&self) -> HeldBy {
-        self.sender.gate.held_by
+        self.sender.gate.held_by()
     }
 
     /// The limit of its small queue.

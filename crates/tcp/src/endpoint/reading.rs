@@ -51,7 +51,9 @@ impl Endpoint {
             wmem_alloc: Bytes(sender.below.wmem_alloc),
             wmem_queued: Bytes(sender.wmem_queued()),
             sndbuf: Bytes(sender.buffer.sndbuf),
-            held_by: sender.gate.held_by,
+            held_by: sender.gate.held_by(),
+            held_for: sender.gate.held_for(now),
+            data_segs_out: sender.sent.data_segs_out,
         }
     }
 

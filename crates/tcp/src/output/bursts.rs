@@ -61,7 +61,7 @@ impl Sender {
     fn end_if_small_queue_holds(&mut self, pass: Pass) -> bool {
         let ends = self.held_by_small_queue(self.mss(), Urgency::NewData);
         if ends {
-            self.gate.held_by = HeldBy::SmallQueue;
+            self.gate.hold(HeldBy::SmallQueue, self.flow.now);
             self.gate.agenda.pass = None;
             let probe = self.end_pass(pass);
             debug_assert!(probe.is_none(), "only a loss probe ends with a retransmission");
@@ -210,7 +210,7 @@ impl Sender {
         agenda.pass = None;
         debug_assert!(!self.held_by_pacing() && self.in_flight() == self.window.cwnd.0);
         debug_assert!(self.has_unsent() && !self.stream.fin_queued);
-        self.gate.held_by = HeldBy::Cwnd;
+        self.gate.hold(HeldBy::Cwnd, self.flow.now);
         let probe = self.end_limited_pass(Pass::Normal, true);
         debug_assert!(probe.is_none(), "only a loss probe ends with a retransmission");
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tailback_units::SimTime;
 
 use crate::clock::Deadline;
-use crate::info::HeldBy;
+use crate::info::{HeldBy, HeldTimes};
 use crate::queue::{Index, Tags};
 
 /// What the transmit loop does first after an ACK. [linux-6.12 tcp_input.c REXMIT_*]
@@ -239,9 +239,39 @@ pub(crate) struct Gate {
     pub(crate) quiet_until: SimTime,
     /// End of the newest segment shorter than mss that was sent (`snd_sml`).
     pub(crate) small_sent: u64,
-    pub(crate) held_by: HeldBy,
+    held_by: HeldBy,
+    /// Touched only when the reason changes.
+    held_for: Box<HeldTimes>,
     /// `TCP_NODELAY`.
     pub(crate) no_delay: bool,
     /// `TCP_CORK`.
     pub(crate) corked: bool,
+}
+
+impl Gate {
+    /// Why new data was last refused.
+    pub(crate) fn held_by(&self) -> HeldBy {
+        self.held_by
+    }
+
+    /// New data is refused.
+    #[inline(always)]
+    pub(crate) fn hold(&mut self, reason: HeldBy, now: SimTime) {
+        if reason != self.held_by {
+            self.hold_otherwise(reason, now);
+        }
+    }
+
+    #[inline(never)]
+    fn hold_otherwise(&mut self, reason: HeldBy, now: SimTime) {
+        self.held_for.end(self.held_by, now);
+        self.held_by = reason;
+    }
+
+    /// For how long it was held by what until now.
+    pub(crate) fn held_for(&self, now: SimTime) -> HeldTimes {
+        let mut held = HeldTimes::clone(&self.held_for);
+        held.end(self.held_by, now);
+        held
+    }
 }

@@ -8,8 +8,8 @@
 
 use serde::Deserialize;
 use tailback_packet::{IPV4_HEADER, Packet, Payload, SocketId, UDP_HEADER};
-use tailback_record::{DatagramsRow, FlowsRow, UdpRow};
-use tailback_units::{Bytes, SimTime, Span};
+use tailback_record::{DatagramsRow, DelaysRow, FlowsRow, UdpRow};
+use tailback_units::{Bytes, DelayCell, Delays, SimTime, Span};
 
 use super::{Application, Conversation, Kind, Place, TimerId, TrafficPath, does_not_fit};
 use crate::BuildError;
@@ -86,7 +86,8 @@ impl Kind for UdpTraffic {
             stop: SimTime::from_nanos(self.stop_ns),
             size: self.size,
             sent: 0,
-            recorded: if self.media.is_some() { Recorded::Each } else { Recorded::Counts },
+            recorded: if self.media.is_some() { Recorded::Each } else { Recorded::Alike },
+            delays: Delays::default(),
             interval: Counts::default(),
         }))
     }
@@ -104,6 +105,8 @@ pub(crate) struct Udp {
     size: u32,
     pub(crate) sent: u32,
     recorded: Recorded,
+    /// Of those that arrived since the last rows of the table `delays`.
+    delays: Delays,
     /// Since the last row of the table.
     pub(crate) interval: Counts,
 }
@@ -111,9 +114,9 @@ pub(crate) struct Udp {
 /// What is recorded about datagrams that arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recorded {
-    /// Counts per interval.
-    Counts,
-    /// Counts, and a row for each.
+    /// Counts per interval, and a row for those whose delays are alike.
+    Alike,
+    /// Counts per interval, and a row for each.
     Each,
 }
 
@@ -146,10 +149,19 @@ impl Application for Udp {
         self.interval.received += 1;
         self.interval.delays += delay;
         self.interval.longest = self.interval.longest.max(delay);
-        if self.recorded == Recorded::Each {
-            let row = DatagramsRow { t: calls.now(), flow: calls.name(), delay_ms: delay };
-            calls.record().datagrams.get_or_insert_default().push(row);
+        match self.recorded {
+            Recorded::Alike => {
+                self.delays.count(calls.now(), delay.as_nanos() as i64, |cell| record(&cell, calls));
+            }
+            Recorded::Each => {
+                let row = DatagramsRow { t: calls.now(), flow: calls.name(), delay_ms: delay };
+                calls.record().datagrams.get_or_insert_default().push(row);
+            }
         }
+    }
+
+    fn ended(&mut self, calls: &mut Syscalls) {
+        self.delays.take(|cell| record(&cell, calls));
     }
 
     fn sample(&mut self, calls: &mut Syscalls) {
@@ -183,6 +195,19 @@ impl Udp {
         self.sent += 1;
         self.interval.sent += 1;
     }
+}
+
+/// A row of the table `delays`.
+fn record(cell: &DelayCell, calls: &mut Syscalls) {
+    let row = DelaysRow {
+        t: cell.last,
+        flow: calls.name(),
+        packets: cell.count,
+        delay_ms: cell.mean_ns() / 1e6,
+        shortest_ms: Span::from_nanos(cell.shortest_ns as u64),
+        longest_ms: Span::from_nanos(cell.longest_ns as u64),
+    };
+    calls.record().delays.get_or_insert_default().push(row);
 }
 
 impl Counts {

@@ -1,9 +1,11 @@
 """Converts the agent's output to the tables of `docs/contracts.md`.
 
 Datagrams are counted at both ends, on a testbed by different machines: rows of the same time are added up. The table
-`udp` exists only if there were any, and `datagrams` only if any were those of calls or games.
+`udp` exists only if there were any, `datagrams` only if any were those of calls or games, and `delays` only if any were
+not.
 
-A kernel does not report why TCP did not send (`held_by` is absent from `tcp_info`), nor single drops (there is no table
+A kernel does not report why TCP did not send (`held_by` and the times `held_…` are absent from `tcp_info`), nor how
+long queues were between samples (`max_backlog_…` are absent from `qdisc`), nor single drops (there is no table
 `events`, but `qdisc` counts them). The start and end of flows with `bytes`, which are in `events` of the simulator, are
 in `completions`. The marks of a discipline without such a counter are null.
 """
@@ -56,6 +58,7 @@ COLUMNS: Mapping[str, Mapping[str, tuple[pa.DataType, str]]] = {
         "bbr_min_rtt": (COUNT, "µs"),
         "bbr_pacing_gain": (NUMBER, ""),
         "bbr_cwnd_gain": (NUMBER, ""),
+        "data_segs_out": (COUNT, "segments"),
     },
     "ping": {"t": (NUMBER, "s"), "ping": (TEXT, ""), "seq": (COUNT, ""), "rtt_ms": (NUMBER, "ms")},
     "qdisc": {
@@ -81,6 +84,15 @@ UDP: Mapping[str, tuple[pa.DataType, str]] = {
     "sent": (COUNT, "packets"),
     "received": (COUNT, "packets"),
     "delay_ms": (NUMBER, "ms"),
+    "longest_ms": (NUMBER, "ms"),
+}
+
+DELAYS: Mapping[str, tuple[pa.DataType, str]] = {
+    "t": (NUMBER, "s"),
+    "flow": (TEXT, ""),
+    "packets": (COUNT, "packets"),
+    "delay_ms": (NUMBER, "ms"),
+    "shortest_ms": (NUMBER, "ms"),
     "longest_ms": (NUMBER, "ms"),
 }
 
@@ -162,6 +174,7 @@ def read_tables(folder: Path) -> dict[str, pa.Table]:
     found = {name: read_table(folder, name, columns) for name, columns in COLUMNS.items()}
     more = {
         "udp": _read_datagrams(folder / "datagrams.csv"),
+        "delays": _read_delays(folder / "delays.csv"),
         "datagrams": _read_arrivals(folder / "arrivals.csv"),
         "completions": read_table(folder, "completions", COMPLETIONS),
         "requests": read_table(folder, "requests", REQUESTS),
@@ -205,6 +218,28 @@ def _read_datagrams(file: Path) -> pa.Table:
         "longest_ms": pc.divide(pc.cast(both["longest_ns_max"], NUMBER), 1e6),
     }
     return _table(values, UDP)
+
+
+def _read_delays(file: Path) -> pa.Table:
+    """The table `delays`."""
+    types = {
+        "t_ns": SIGNED,
+        "flow": TEXT,
+        "packets": COUNT,
+        **dict.fromkeys(("sum_ns", "shortest_ns", "longest_ns"), SIGNED),
+    }
+    read = csv.read_csv(file, convert_options=csv.ConvertOptions(column_types=types))
+    ns = {name: pc.cast(read[name], NUMBER) for name in ("t_ns", "sum_ns", "shortest_ns", "longest_ns")}
+    mean_ns = pc.divide(ns["sum_ns"], pc.cast(read["packets"], NUMBER))
+    values = {
+        "t": pc.divide(ns["t_ns"], 1e9),
+        "flow": read["flow"],
+        "packets": read["packets"],
+        "delay_ms": pc.divide(mean_ns, 1e6),
+        "shortest_ms": pc.divide(ns["shortest_ns"], 1e6),
+        "longest_ms": pc.divide(ns["longest_ns"], 1e6),
+    }
+    return _table(values, DELAYS)
 
 
 def _read_arrivals(file: Path) -> pa.Table:

@@ -1,0 +1,161 @@
+"""Samples of sockets: at instants of time, and at ACKs; what held their data; how much of it they sent again.
+
+With `measure.tcp_info: ack` the table `tcp_info` has a row for each ACK besides those of each interval. A value that is
+to hold over time counts those of the intervals only: many ACKs arrive while the queue is short, few while a flow waits.
+
+Sources: `tcp_info` as in [linux-6.12 tcp.h struct tcp_info]; segments and retransmissions as `tcpEStatsPerfDataSegsOut`
+and `tcpEStatsPerfSegsRetrans` [rfc4898].
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from tailback.analysis.groups import grouped
+from tailback.analysis.metrics import grown
+from tailback.analysis.sharing import lives
+from tailback.analysis.table import Columns, Table
+from tailback.analysis.window import Window
+
+PERCENT = 100.0
+
+HELD: Mapping[str, str] = {
+    "cwnd": "held_cwnd",
+    "pacing": "held_pacing",
+    "receive_window": "held_rwnd",
+    "send_buffer": "held_sndbuf",
+    "small_queue": "held_small_queue",
+    "no_data": "held_no_data",
+}
+"""The columns of the times for which data was held, by cause; they leave out Nagle, deferral and local drops."""
+
+BY_KERNEL = ("busy_time", "rwnd_limited", "sndbuf_limited")
+"""The columns of a kernel for it."""
+
+NS_PER_US = 1000
+
+LEAST = 0.01
+"""Shares below it, in %, are left out: most flows are held by two or three causes."""
+
+OTHER = "other"
+NETWORK = "network"
+
+
+class Sent(Struct, frozen=True):
+    """Segments that a flow sent, or bytes."""
+
+    again: int
+    all: int
+
+    @property
+    def rate(self) -> float:
+        """The share of those that were sent again, in %."""
+        return PERCENT * self.again / self.all
+
+
+def together(each: Iterable[Sent]) -> Sent:
+    """Of several flows."""
+    found = list(each)
+    return Sent(sum(one.again for one in found), sum(one.all for one in found))
+
+
+def at_intervals(tables: Mapping[str, Columns], bulk: Collection[str], interval_ns: int) -> Table:
+    """The rows of `tcp_info` that were sampled at the end of an interval, and the one at the end of each flow of
+    `bulk`, if it also has rows of ACKs: the table that it would be with `measure.tcp_info: interval`.
+    """
+    table = Table.of(tables["tcp_info"])
+    return table.where(_is_periodic(table, lives(tables, bulk), interval_ns))
+
+
+def at_acks(tables: Mapping[str, Columns], bulk: Collection[str], interval_ns: int) -> Table:
+    """The rows of ACKs of such a table."""
+    table = Table.of(tables["tcp_info"])
+    return table.where(~_is_periodic(table, lives(tables, bulk), interval_ns))
+
+
+def _is_periodic(table: Table, bulk: Mapping[str, Window], interval_ns: int) -> npt.NDArray[np.bool_]:
+    words = table.words("flow")
+    at, flows = table.t_ns, words.codes
+    found = np.zeros(len(at), dtype=np.bool_)
+    # The sample of an instant was due before the ACKs that arrive at it.
+    on_time = np.flatnonzero(at % interval_ns == 0)
+    _, firsts = np.unique(np.stack([flows[on_time], at[on_time]]), axis=1, return_index=True)
+    found[on_time[firsts]] = True
+    # The last place is that of the code −1.
+    ends = np.array([*(bulk[flow].end_ns if flow in bulk else -1 for flow in words.known), -1])
+    # One that has ended was sampled when everything was acknowledged; ACKs of its end may follow.
+    in_life = np.flatnonzero(at <= ends[flows])
+    _, lasts = np.unique(flows[in_life][::-1], return_index=True)
+    found[in_life[len(in_life) - 1 - lasts]] = True
+    return found
+
+
+def retransmission_rates(tcp_info: Columns, window: Window) -> "dict[str, Sent]":
+    """Retransmission rate in %: segments retransmitted in the window (`tcpi_total_retrans`), divided by the segments
+    with data that were sent in it, retransmissions included (`tcpi_data_segs_out`). `total` is that of all flows
+    together, `flows` has each of them; a flow that sent nothing is absent. Of results without `data_segs_out` it is
+    that of bytes (`tcpi_bytes_retrans`, `tcpi_bytes_sent`).
+    """
+    table = Table.of(tcp_info)
+    again, sent = ("total_retrans", "data_segs_out") if "data_segs_out" in table else ("bytes_retrans", "bytes_sent")
+    repeated, counts = (grown(table, "flow", counter, window) for counter in (again, sent))
+    return {flow: Sent(repeated.get(flow, 0), count) for flow, count in counts.items() if count > 0}
+
+
+def held(tcp_info: Columns, open_for: Mapping[str, Window], window: Window) -> dict[str, dict[str, float]]:
+    """What held the data of each TCP flow back: the shares in % of the time for which it was open in the window.
+    `cwnd`, `pacing`, `receive_window`, `send_buffer` (all that fits into it was sent and is not acknowledged),
+    `small_queue`, `no_data` (the application wrote nothing more), and `other` (Nagle, deferral of trains, a local
+    drop). A cause counts from when the send gate refused for it until it first refused for another one; they add up to
+    100.
+
+    A kernel tells less: `send_buffer`, `receive_window`, `no_data` (nothing to send and nothing unacknowledged), and
+    for the rest `network`: cwnd, pacing, and an application that writes too slowly to keep the path busy. Tables have a
+    column for what holds a flow for more than half of its time and is neither cwnd nor pacing.
+    """
+    table = Table.of(tcp_info)
+    theirs = table.where(table.words("flow").among(open_for))
+    if all(column in table for column in HELD.values()):
+        return _held(theirs, tuple(HELD.values()), open_for, window)
+    if all(column in table for column in BY_KERNEL):
+        return _held(theirs, BY_KERNEL, open_for, window)
+    return {}
+
+
+def _held(
+    table: Table, columns: Sequence[str], open_for: Mapping[str, Window], window: Window
+) -> dict[str, dict[str, float]]:
+    before = table.between(-1, window.end_ns + 1)
+    names = grouped(before.words("flow"))
+    at = names.split(before.t_ns)
+    counted = [names.split(before.numbers(column)) for column in columns]
+    found = {}
+    for flow in names.names:
+        ends = at[flow]
+        edges = (window.start_ns, min(window.end_ns, open_for[flow].end_ns))
+        first, last = (int(place) - 1 for place in np.searchsorted(ends, edges, side="right"))
+        # Without a sample before the window it began later, and was held by nothing until then.
+        from_ns = int(ends[first]) if first >= 0 else open_for[flow].start_ns
+        lasted_us = float(ends[last] - from_ns) / NS_PER_US if last >= 0 else 0.0
+        if lasted_us > 0:
+            spent = [float(each[flow][last] - (each[flow][first] if first >= 0 else 0)) for each in counted]
+            split = _by_clock(spent, lasted_us) if columns == BY_KERNEL else _by_cause(spent, lasted_us)
+            shares = {cause: PERCENT * time / lasted_us for cause, time in split.items()}
+            found[flow] = {cause: share for cause, share in shares.items() if share >= LEAST}
+    return found
+
+
+def _by_cause(spent: Sequence[float], lasted: float) -> dict[str, float]:
+    times = dict(zip(HELD, spent, strict=True))
+    # Before it began, it had no data either.
+    rest = lasted - sum(spent)
+    times["no_data"] += min(0.0, rest)
+    return {**times, OTHER: max(0.0, rest)}
+
+
+def _by_clock(spent: Sequence[float], lasted: float) -> dict[str, float]:
+    busy, by_window, by_buffer = spent
+    rest = {NETWORK: max(0.0, busy - by_window - by_buffer), "no_data": max(0.0, lasted - busy)}
+    return {"receive_window": by_window, "send_buffer": by_buffer, **rest}

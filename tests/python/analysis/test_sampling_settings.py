@@ -1,0 +1,136 @@
+"""How often something is sampled changes no reported number, except where its definition says how far.
+
+The tests take every metric from the registry, so that a new one is covered when its row is added.
+"""
+
+import functools
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sampled_experiments import EXPERIMENTS
+from tailback.analysis.metric import Metric
+from tailback.analysis.metrics import PERCENTILES
+from tailback.analysis.registry import METRICS
+from tailback.backends.sim import Sim
+from tailback.scenario import loads
+from tailback.sweep.work import finish, measure_of
+
+DENSE = "interval: 20ms"
+COARSER = {"interval: 100ms": 0.1, "interval: 1s": 1.0}
+OF_CAPTURES = {"passive RTT", "one-way delay"}
+"""They come from captures of packets, which know no interval."""
+
+AT_AN_EDGE = 1e-3
+"""What happens at the very instant at which a sample is taken is in it or not."""
+
+LASTS_S = {"wired": 25.0, "responsiveness": 15.0, "cell": 10.0}
+"""Length of the measurement windows."""
+
+Path = tuple[str, ...]
+
+
+@functools.cache
+def summary(experiment: str, measure: str) -> Mapping[str, Any]:
+    """The summary of one run of an experiment with these keys of `measure`."""
+    run, sim = loads(EXPERIMENTS[experiment].format(measure=measure)).runs()[0], Sim()
+    return finish(sim, run.scenario, measure_of(run), sim.new_progress()).summary
+
+
+def numbers(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Each number or word of the value of a metric, with its path."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from numbers(part, (*path, key))
+    else:
+        yield path, value if isinstance(value, int | float) else str(value)
+
+
+def assert_same(value: Any, expected: Any, name: str) -> None:
+    """The values of a metric agree, their words exactly."""
+    found, wanted = (dict(numbers(each)) for each in (value, expected))
+    words = {path: word for path, word in wanted.items() if isinstance(word, str)}
+    assert {path: found.pop(path, None) for path in words} == words, name
+    rest = {path: number for path, number in wanted.items() if path not in words}
+    assert found == pytest.approx(rest, rel=AT_AN_EDGE, abs=AT_AN_EDGE), name
+
+
+def distributions(value: Any) -> Iterator[Mapping[str, float]]:
+    """Each of the statistics of samples in the value of a metric."""
+    if isinstance(value, Mapping):
+        if "n" in value:
+            yield value
+        else:
+            for part in value.values():
+                yield from distributions(part)
+
+
+def metrics(*, sampling: str) -> list[Metric]:
+    """The metrics that depend on the interval in this way."""
+    return [row for row in METRICS.values() if row.key is not None and row.sampling == sampling]
+
+
+def test_the_experiments_have_a_value_of_every_metric() -> None:
+    found = {key for name in EXPERIMENTS for key in summary(name, f"{DENSE}, tcp_info: ack")}
+    assert {row.name for row in METRICS.values() if row.key is not None and row.key not in found} == OF_CAPTURES
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+@pytest.mark.parametrize("coarser", COARSER)
+def test_the_interval_changes_no_metric_that_is_not_sampled_in_time(experiment: str, coarser: str) -> None:
+    for row in metrics(sampling="none"):
+        dense, coarse = (summary(experiment, each).get(row.key, {}) for each in (DENSE, coarser))
+        assert_same(coarse, dense, row.name)
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+@pytest.mark.parametrize("coarser", COARSER)
+def test_what_is_sampled_at_instants_lies_within_the_bound_of_its_definition(experiment: str, coarser: str) -> None:
+    dense, coarse = (summary(experiment, each) for each in (DENSE, coarser))
+    instants = LASTS_S[experiment] / COARSER[coarser]
+    for row in metrics(sampling="instants"):
+        of_dense, of_coarse = (list(distributions(each.get(row.key, {}))) for each in (dense, coarse))
+        for one, other in zip(of_dense, of_coarse, strict=False):
+            # Of several flows at the same instants, there are not more samples in time.
+            assert_within(one, other, 1.36 / math.sqrt(min(other["n"], instants)), row.name)
+        if not of_dense:
+            values = (dict(numbers(each.get(row.key, {}))) for each in (dense, coarse))
+            one, other = values
+            assert other == pytest.approx(one, rel=1.36 / math.sqrt(instants)), row.name
+
+
+def assert_within(dense: Mapping[str, float], coarse: Mapping[str, float], off: float, name: str) -> None:
+    shares = np.array([0.0, *PERCENTILES, 100.0])
+    values = np.array([dense["min"], *(dense[f"p{share}"] for share in PERCENTILES), dense["max"]])
+    for share in PERCENTILES:
+        low = values[max(0, np.searchsorted(shares, share - 100 * off, side="right") - 1)]
+        high = values[min(len(values) - 1, np.searchsorted(shares, share + 100 * off))]
+        assert low - AT_AN_EDGE <= coarse[f"p{share}"] <= high + AT_AN_EDGE, f"{name} p{share}"
+    assert abs(coarse["mean"] - dense["mean"]) <= off * (dense["max"] - dense["min"]) + AT_AN_EDGE, name
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+@pytest.mark.parametrize("interval", ["interval: 100ms", "interval: 1s"])
+def test_samples_at_acks_change_nothing_and_have_metrics_of_their_own(experiment: str, interval: str) -> None:
+    periodic, acks = (summary(experiment, each) for each in (interval, f"{interval}, tcp_info: ack"))
+    assert {key for key in acks if key not in periodic} == {"tcp_rtt_by_ack_ms", "cwnd_by_ack_segments"}
+    for row in METRICS.values():
+        if row.key in periodic and row.sampling != "process":
+            assert_same(acks[row.key], periodic[row.key], row.name)
+
+
+def test_samples_at_acks_weigh_by_packets() -> None:
+    found = summary("cell", f"{DENSE}, tcp_info: ack")
+    assert found["tcp_rtt_by_ack_ms"]["n"] > 4 * found["tcp_rtt_ms"]["n"]
+    assert found["tcp_rtt_by_ack_ms"]["mean"] != pytest.approx(found["tcp_rtt_ms"]["mean"], rel=0.1)
+
+
+def test_every_metric_made_from_intervals_is_known_by_name() -> None:
+    # A tail of these is one of intervals. Nothing is added here: what is counted per packet has no such limit.
+    assert {row.name for row in metrics(sampling="intervals")} == {
+        "sojourn time", "convergence time", "steady from", "warm-up bias", "steadiness",
+        "means of thirds of the window", "drift bias", "steady not before",
+    }  # fmt: skip

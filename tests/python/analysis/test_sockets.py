@@ -1,0 +1,123 @@
+"""What sockets sent again and what held their data, against values computed by hand and against the simulator."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tailback.analysis.metrics import percentiles
+from tailback.analysis.registry import METRICS
+from tailback.analysis.sockets import HELD, at_acks, at_intervals, held, retransmission_rates, together
+from tailback.analysis.window import Window
+from tailback.backends.sim import Sim
+from tailback.scenario import loads
+from tailback.sweep.work import finish, measure_of
+
+SECOND = 1_000_000_000
+WINDOW = Window(SECOND, 3 * SECOND)
+
+SENDER = """\
+links:
+  - {{ends: [client, router], rate: 1gbit, delay: 1ms}}
+  - {{ends: [router, server], rate: 50mbit, delay: 50ms}}
+traffic:
+  - {{tcp: client -> server, name: one{keys}}}
+duration: 12s
+measure: {{warmup: 4s}}
+"""
+
+
+def summary(text: str) -> dict[str, Any]:
+    run, sim = loads(text).runs()[0], Sim()
+    return dict(finish(sim, run.scenario, measure_of(run), sim.new_progress()).summary)
+
+
+def sockets(**columns: list[float | str]) -> pd.DataFrame:
+    return pd.DataFrame(columns)
+
+
+def test_the_retransmission_rate_is_that_of_the_segments_sent_in_the_window() -> None:
+    table = sockets(
+        t=[1.0, 1.0, 2.0, 3.0, 3.5], flow=["a", "b", "a", "a", "a"], total_retrans=[5, 0, 7, 10, 99],
+        data_segs_out=[50, 10, 100, 150, 999], bytes_retrans=[0] * 5, bytes_sent=[1] * 5,
+    )  # fmt: skip
+    each = retransmission_rates(table, WINDOW)
+    assert {flow: sent.rate for flow, sent in each.items()} == {"a": 5.0}
+    assert together(each.values()).rate == 5.0
+
+
+def test_results_without_counts_of_segments_have_the_rate_of_bytes() -> None:
+    table = sockets(
+        t=[1.0, 3.0], flow=["a", "a"], total_retrans=[0, 1], bytes_retrans=[0, 1460], bytes_sent=[0, 146_000]
+    )
+    assert retransmission_rates(table, WINDOW)["a"].rate == 1.0
+
+
+def test_causes_are_shares_of_the_time_between_the_samples_at_the_edges_and_add_up() -> None:
+    spent = {column: [0.0, 0.0] for column in HELD.values()}
+    table = sockets(
+        t=[1.0, 3.0], flow=["a", "a"], **spent | {"held_sndbuf": [0.5e6, 2.3e6], "held_cwnd": [0.0, 0.1e6]}
+    )  # fmt: skip
+    found = held(table, {"a": Window(0, 9 * SECOND)}, WINDOW)
+    assert found == {"a": {"cwnd": pytest.approx(5), "send_buffer": pytest.approx(90), "other": pytest.approx(5)}}
+
+
+def test_of_a_flow_that_began_in_the_window_the_time_before_does_not_count() -> None:
+    spent = {column: [0.0] for column in HELD.values()}
+    table = sockets(t=[3.0], flow=["a"], **spent | {"held_no_data": [2.5e6], "held_cwnd": [0.5e6]})
+    assert held(table, {"a": Window(2 * SECOND, 3 * SECOND)}, WINDOW) == {
+        "a": {"cwnd": pytest.approx(50), "no_data": pytest.approx(50)}
+    }
+
+
+def test_a_kernel_tells_by_its_clocks() -> None:
+    table = sockets(
+        t=[1.0, 3.0], flow=["a", "a"], busy_time=[0.0, 1.8e6], rwnd_limited=[0.0, 0.4e6], sndbuf_limited=[0.0, 1.0e6]
+    )
+    assert held(table, {"a": Window(0, 3 * SECOND)}, WINDOW) == {
+        "a": {
+            "send_buffer": pytest.approx(50), "receive_window": pytest.approx(20), "network": pytest.approx(20),
+            "no_data": pytest.approx(10),
+        }
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("keys", "cause", "title"),
+    [
+        (", sndbuf: 200kb", "send_buffer", "held by send buffer"),
+        (", rcvbuf: 100kb", "receive_window", "held by receive window"),
+        (", cc: reno", "cwnd", None),
+    ],
+)
+def test_what_holds_a_sender_is_told_beside_its_goodput(keys: str, cause: str, title: str | None) -> None:
+    found = summary(SENDER.format(keys=keys))
+    shares = found["held"]["one"]
+    assert max(shares, key=shares.get) == cause
+    assert shares[cause] > 80
+    assert sum(shares.values()) == pytest.approx(100, abs=0.1)
+    shown = {number.title: number.read(found) for number in METRICS["held"].numbers}
+    assert {name for name, value in shown.items() if value is not None} == ({title} if title else set())
+
+
+def test_the_rows_at_intervals_are_those_of_the_table_without_acks() -> None:
+    text = SENDER.format(keys=", bytes: 3mb")
+    tables = []
+    for extra in ("", ", tcp_info: ack"):
+        sim = Sim()
+        scenario = loads(text.replace("warmup: 4s", f"warmup: 0s{extra}")).runs()[0].scenario
+        run = sim.run(scenario, sim.new_progress())
+        tables.append({name: table.to_arrow().to_pandas() for name, table in run.tables.items()})
+    plain, acks = tables
+    kept = at_intervals(acks, ["one"], 100_000_000)
+    for column in ("t", "rtt", "snd_cwnd", "bytes_acked", "total_retrans"):
+        assert np.array_equal(kept.numbers(column), plain["tcp_info"][column].astype(float), equal_nan=True), column
+    assert len(at_acks(acks, ["one"], 100_000_000)) == len(acks["tcp_info"]) - len(plain["tcp_info"])
+
+
+def test_a_p99_needs_a_thousand_samples_in_tables_and_comparisons() -> None:
+    number = next(each for each in METRICS["ping"].numbers if each.title == "ping p99")
+    few, enough = ({"ping_ms": percentiles(pd.Series(range(count)).to_numpy(float))} for count in (999, 1000))
+    assert number.read(few) is None
+    assert number.read(enough) == pytest.approx(989.01)
