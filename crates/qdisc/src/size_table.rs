@@ -116,6 +116,10 @@ impl Qdisc for Sized {
         self.inner.backlog()
     }
 
+    fn high_water(&self) -> Backlog {
+        self.inner.high_water()
+    }
+
     fn counters(&self) -> Counters {
         self.inner.counters()
     }
