@@ -1,4 +1,19 @@
-"""Experiments that together have a value of every metric, for the tests of sampling."""
+"""Experiments that together have a value of every metric, for the tests of sampling; and a run of a text."""
+
+from typing import Any
+
+from tailback.backends.sim import Sim
+from tailback.results.store import Finished
+from tailback.scenario import loads
+from tailback.sweep.work import finish, measure_of
+
+
+def finished(text: str) -> Finished:
+    """The first run of an experiment, with its summary."""
+    run: Any = loads(text).runs()[0]
+    sim = Sim()
+    return finish(sim, run.scenario, measure_of(run), sim.new_progress())
+
 
 WIRED = """\
 hosts:

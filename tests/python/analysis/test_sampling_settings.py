@@ -11,13 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sampled_experiments import EXPERIMENTS
+from sampled_experiments import EXPERIMENTS, finished
 from tailback.analysis.metric import Metric
 from tailback.analysis.metrics import PERCENTILES
 from tailback.analysis.registry import METRICS
-from tailback.backends.sim import Sim
-from tailback.scenario import loads
-from tailback.sweep.work import finish, measure_of
 
 DENSE = "interval: 20ms"
 COARSER = {"interval: 100ms": 0.1, "interval: 1s": 1.0}
@@ -36,8 +33,7 @@ Path = tuple[str, ...]
 @functools.cache
 def summary(experiment: str, measure: str) -> Mapping[str, Any]:
     """The summary of one run of an experiment with these keys of `measure`."""
-    run, sim = loads(EXPERIMENTS[experiment].format(measure=measure)).runs()[0], Sim()
-    return finish(sim, run.scenario, measure_of(run), sim.new_progress()).summary
+    return finished(EXPERIMENTS[experiment].format(measure=measure)).summary
 
 
 def numbers(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -82,7 +78,7 @@ def test_the_experiments_have_a_value_of_every_metric() -> None:
 @pytest.mark.parametrize("coarser", COARSER)
 def test_the_interval_changes_no_metric_that_is_not_sampled_in_time(experiment: str, coarser: str) -> None:
     for row in metrics(sampling="none"):
-        dense, coarse = (summary(experiment, each).get(row.key, {}) for each in (DENSE, coarser))
+        dense, coarse = (summary(experiment, each).get(str(row.key), {}) for each in (DENSE, coarser))
         assert_same(coarse, dense, row.name)
 
 
@@ -92,22 +88,21 @@ def test_what_is_sampled_at_instants_lies_within_the_bound_of_its_definition(exp
     dense, coarse = (summary(experiment, each) for each in (DENSE, coarser))
     instants = LASTS_S[experiment] / COARSER[coarser]
     for row in metrics(sampling="instants"):
-        of_dense, of_coarse = (list(distributions(each.get(row.key, {}))) for each in (dense, coarse))
+        of_dense, of_coarse = (list(distributions(each.get(str(row.key), {}))) for each in (dense, coarse))
         for one, other in zip(of_dense, of_coarse, strict=False):
             # Of several flows at the same instants, there are not more samples in time.
             assert_within(one, other, 1.36 / math.sqrt(min(other["n"], instants)), row.name)
         if not of_dense:
-            values = (dict(numbers(each.get(row.key, {}))) for each in (dense, coarse))
-            one, other = values
-            assert other == pytest.approx(one, rel=1.36 / math.sqrt(instants)), row.name
+            before, after = (dict(numbers(each.get(str(row.key), {}))) for each in (dense, coarse))
+            assert after == pytest.approx(before, rel=1.36 / math.sqrt(instants)), row.name
 
 
 def assert_within(dense: Mapping[str, float], coarse: Mapping[str, float], off: float, name: str) -> None:
     shares = np.array([0.0, *PERCENTILES, 100.0])
     values = np.array([dense["min"], *(dense[f"p{share}"] for share in PERCENTILES), dense["max"]])
     for share in PERCENTILES:
-        low = values[max(0, np.searchsorted(shares, share - 100 * off, side="right") - 1)]
-        high = values[min(len(values) - 1, np.searchsorted(shares, share + 100 * off))]
+        low = values[max(0, int(np.searchsorted(shares, share - 100 * off, side="right")) - 1)]
+        high = values[min(len(values) - 1, int(np.searchsorted(shares, share + 100 * off)))]
         assert low - AT_AN_EDGE <= coarse[f"p{share}"] <= high + AT_AN_EDGE, f"{name} p{share}"
     assert abs(coarse["mean"] - dense["mean"]) <= off * (dense["max"] - dense["min"]) + AT_AN_EDGE, name
 
@@ -119,7 +114,7 @@ def test_samples_at_acks_change_nothing_and_have_metrics_of_their_own(experiment
     assert {key for key in acks if key not in periodic} == {"tcp_rtt_by_ack_ms", "cwnd_by_ack_segments"}
     for row in METRICS.values():
         if row.key in periodic and row.sampling != "process":
-            assert_same(acks[row.key], periodic[row.key], row.name)
+            assert_same(acks[str(row.key)], periodic[str(row.key)], row.name)
 
 
 def test_samples_at_acks_weigh_by_packets() -> None:

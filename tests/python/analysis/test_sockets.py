@@ -6,13 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sampled_experiments import finished
 from tailback.analysis.metrics import percentiles
 from tailback.analysis.registry import METRICS
 from tailback.analysis.sockets import HELD, at_acks, at_intervals, held, retransmission_rates, together
 from tailback.analysis.window import Window
-from tailback.backends.sim import Sim
-from tailback.scenario import loads
-from tailback.sweep.work import finish, measure_of
 
 SECOND = 1_000_000_000
 WINDOW = Window(SECOND, 3 * SECOND)
@@ -29,11 +27,10 @@ measure: {{warmup: 4s}}
 
 
 def summary(text: str) -> dict[str, Any]:
-    run, sim = loads(text).runs()[0], Sim()
-    return dict(finish(sim, run.scenario, measure_of(run), sim.new_progress()).summary)
+    return dict(finished(text).summary)
 
 
-def sockets(**columns: list[float | str]) -> pd.DataFrame:
+def sockets(**columns: Any) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
@@ -105,9 +102,7 @@ def test_the_rows_at_intervals_are_those_of_the_table_without_acks() -> None:
     text = SENDER.format(keys=", bytes: 3mb")
     tables = []
     for extra in ("", ", tcp_info: ack"):
-        sim = Sim()
-        scenario = loads(text.replace("warmup: 4s", f"warmup: 0s{extra}")).runs()[0].scenario
-        run = sim.run(scenario, sim.new_progress())
+        run = finished(text.replace("warmup: 4s", f"warmup: 0s{extra}"))
         tables.append({name: table.to_arrow().to_pandas() for name, table in run.tables.items()})
     plain, acks = tables
     kept = at_intervals(acks, ["one"], 100_000_000)
@@ -118,6 +113,6 @@ def test_the_rows_at_intervals_are_those_of_the_table_without_acks() -> None:
 
 def test_a_p99_needs_a_thousand_samples_in_tables_and_comparisons() -> None:
     number = next(each for each in METRICS["ping"].numbers if each.title == "ping p99")
-    few, enough = ({"ping_ms": percentiles(pd.Series(range(count)).to_numpy(float))} for count in (999, 1000))
+    few, enough = ({"ping_ms": percentiles(np.arange(float(count)))} for count in (999, 1000))
     assert number.read(few) is None
     assert number.read(enough) == pytest.approx(989.01)

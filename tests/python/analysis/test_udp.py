@@ -4,14 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sampled_experiments import finished
 from tailback.analysis import summarise
 from tailback.analysis.measured import Measure
 from tailback.analysis.metrics import PERCENTILES, Alike, percentiles
 from tailback.analysis.udp import udp_delays, udp_loss
 from tailback.analysis.window import Window
-from tailback.backends.sim import Sim
-from tailback.scenario import loads
-from tailback.sweep.work import finish, measure_of
 
 SECOND = 1_000_000_000
 BIN = SECOND // 10
@@ -52,8 +50,7 @@ measure: {{warmup: 2s, interval: {interval}}}
 
 @pytest.mark.parametrize("interval", ["20ms", "1s"])
 def test_percentiles_are_within_a_hundred_and_twenty_eighth_of_those_of_the_datagrams(interval: str) -> None:
-    run, sim = loads(CROWDED.format(interval=interval)).runs()[0], Sim()
-    done = finish(sim, run.scenario, measure_of(run), sim.new_progress())
+    done = finished(CROWDED.format(interval=interval))
     found = done.summary["udp_delay_ms"]["flood"]
     delays = pd.DataFrame(done.tables["delays"].to_arrow().to_pandas())
     inside = delays[(delays["t"] >= 2) & (delays["t"] < 10)]

@@ -38,7 +38,7 @@ def test_old_results_without_high_water_say_that_samples_missed_the_queue(
     bursts: tailback.Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (run,) = bursts.runs
-    old = run.qdisc[[column for column in run.qdisc if not column.startswith("max_")]]
+    old = run.qdisc[[column for column in run.qdisc if not str(column).startswith("max_")]]
     monkeypatch.setattr(type(run), "qdisc", property(lambda _: old), raising=False)
     with pytest.raises(NotDrawable, match=r"no sample of .* although the queues dropped \d+.*full for less than"):
         PLOTS["queue"].data(bursts)
