@@ -2,15 +2,17 @@
 
     python -m conformance.random_keys SEED > random.yaml
 
-A key is drawn by its rule below, or without one from its JSON Schema: one of its choices or examples, or a number within
-its bounds. So a new key with a schema is drawn without a change here; a test fails for one that is neither (LEFT_OUT has
-those that no simulated run can have). Disciplines, controls, drivers and sysctls come from their registries
-(`random_algorithms`). Values that exclude each other are for the checks of the package to refuse: who draws, draws again.
+A key is drawn by its rule below, or without one from its JSON Schema: one of its choices or examples, or a number
+within its bounds. So a new key with a schema is drawn without a change here; a test fails for one that is neither
+(LEFT_OUT has those that no simulated run can have). Disciplines, controls, drivers and sysctls come from their
+registries (`random_algorithms`). Values that exclude each other are for the checks of the package to refuse: who draws,
+draws again.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -53,7 +55,8 @@ class Place(Struct, frozen=True):
 
     def arrow(self, draw: Draw) -> str:
         """A direction between two ends."""
-        return " -> ".join(draw.source.sample(list(self.ends), 2))
+        source, target = draw.source.sample(list(self.ends), 2)
+        return f"{source} -> {target}"
 
 
 Rule = Callable[[Draw, Place], Any]
@@ -315,7 +318,7 @@ def entry(draw: Draw, place: Place) -> dict[str, Any]:
 def _chain(draw: Draw) -> tuple[list[dict[str, Any]], Place]:
     hosts = ["client", *(["router"] if draw.happens(0.7) else []), "server"]
     place = Place(hosts, ["client", "server"])
-    pairs = zip(hosts, hosts[1:], strict=False)
+    pairs = itertools.pairwise(hosts)
     return [{"ends": list(pair), **mapping(draw, place, Link)} for pair in pairs], place
 
 

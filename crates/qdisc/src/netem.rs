@@ -1,9 +1,9 @@
 //! `netem`: emulates a path: delay, loss, duplication, corruption, reordering and a rate.
 //!
 //! enqueue, in this order: duplicate? · lose? (`ecn`: mark) · end the charge to the socket if there is any delay ·
-//!          corrupt? · over `limit` drop, without a copy · reorder? (leaves at once, before all others) · else it
-//!          leaves at base + delay + L/rate; with `rate`, base = departure of the previous packet, and the time until
-//!          then counts towards `delay`
+//!          corrupt? (a train is cut: its first segment is damaged, the others are enqueued anew) · over `limit` drop,
+//!          without a copy · reorder? (leaves at once, before all others) · else it leaves at base + delay + L/rate; with
+//!          `rate`, base = departure of the previous packet, and the time until then counts towards `delay`
 //! dequeue: the packet with the earliest departure time, once that and its slot have come; through the child, if any
 //!
 //! Models of loss are in `netem/loss.rs`, of delay in `netem/delay.rs`. Jitter larger than the gap between packets

@@ -1,8 +1,8 @@
 """Tiny experiments drawn at random over all keys (`conformance.random_keys`): each is run, and its results are judged.
 
 No run may fail. Its numbers are finite and within the bounds of their metrics, its flows get no more than their links
-carry, its round trips take no less than their links do, and no two of its sockets have one name. Packets are accounted for
-by the simulator itself, in every build. A second run gives the same bytes, and so does one in a build with all its
+carry, its round trips take no less than their links do, and no two of its sockets have one name. Packets are accounted
+for by the simulator itself, in every build. A second run gives the same bytes, and so does one in a build with all its
 assertions.
 
     make campaign-random RUNS=2000

@@ -1,4 +1,4 @@
-"""Experiments drawn at random over all keys: a few of those of `make campaign-random`, and what the campaign looks at."""
+"""Experiments drawn at random over all keys: a few of `make campaign-random`, and what that campaign looks at."""
 
 from pathlib import Path
 

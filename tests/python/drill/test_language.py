@@ -1,7 +1,7 @@
-"""packetdrill's language, production by production: what a script needs and the runner lacks is unsupported, by its name.
+"""packetdrill's language, production by production: what a script needs and the runner lacks is unsupported, by name.
 
-It is never a failure, which would say that the TCP under test is wrong, and never called malformed, which would say that
-packetdrill does not read it.
+It is never a failure, which would say that the TCP under test is wrong, and never called malformed, which would say
+that packetdrill does not read it.
 """
 
 from pathlib import Path

@@ -132,7 +132,7 @@ proptest! {
         if stamps.len() > 1 {
             let stamps_ms = stamps.iter().scan(0, |at, gap| { *at += gap % 20; Some(*at) }).chain([300]).collect();
             scenario.traces = vec![Trace { sha256: String::new(), stamps_ms }];
-            (scenario.links[1].rate_bps[0], scenario.links[1].trace[0]) = (None, Some(0));
+            (scenario.links[1].rate_bps, scenario.links[1].trace) = ([None; 2], [Some(0); 2]);
         }
         check(&scenario)?;
     }
@@ -174,6 +174,18 @@ fn beacons_are_sent_before_anybody_has_a_packet_to_send() {
     scenario.cells[0].beacon_bps = Some(6_000_000);
     let world = ran(&scenario);
     assert!(world.ledger().delivered > 100);
+}
+
+/// The driver cuts a train when the ring has room again: its sender is charged for the segments before any has left.
+#[test]
+fn the_sender_of_a_train_is_charged_for_its_segments_before_they_are_credited() {
+    let mut scenario = chain(&entry(0, 0, [0, 2], 0, 0, None));
+    set_hosts(&mut scenario, None, Offloads::Gso, false);
+    scenario.traces =
+        vec![Trace { sha256: String::new(), stamps_ms: vec![0, 0, 3, 7, 7, 20, 21, 22, 40, 80] }];
+    (scenario.links[0].rate_bps, scenario.links[0].trace) = ([None; 2], [Some(0); 2]);
+    let world = ran(&scenario);
+    assert!(world.ledger().delivered > 50);
 }
 
 /// A server that thinks acts by a timer, and waits for a packet that has left: its credit must be there.
