@@ -88,7 +88,7 @@ test-python: $(VENV)/.tools $(VENV)/.package ## the tests of the package, the ar
 	@scripts/timed.sh "Python tests" $(BIN)/python -m pytest --quiet --durations 30 --durations-min 1 \
 	    --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-campaign: campaign-tests campaign-kills campaign-fuzz ## in full what `make test` runs a part of; many hours
+campaign: campaign-tests campaign-kills campaign-random campaign-fuzz ## in full what `make test` runs a part of; many hours
 
 campaign-tests: $(VENV)/.tools $(VENV)/.package ## its part on a live kernel: the whole matrix
 	@scripts/timed.sh campaign $(BIN)/python -m pytest --quiet --durations 0 -m campaign
@@ -97,6 +97,15 @@ CAMPAIGNS := env PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=tests/python nice -n 
 KILLS := 1000
 campaign-kills: $(VENV)/.tools $(VENV)/.package ## a sweep is killed and gone on with, KILLS=1000 times
 	@scripts/timed.sh kills $(CAMPAIGNS) kills --kills $(KILLS)
+
+# The same runs in the build with all assertions, which this makes.
+SEED := 1
+campaign-random: RUNS := 2000
+campaign-random: $(VENV)/.tools $(VENV)/.package ## RUNS= experiments drawn at random over all keys; none may fail
+	@scripts/prerequisites.sh >/dev/null
+	@scripts/timed.sh "extension with assertions" cargo build --quiet --locked --profile properties --package tailback-python
+	@scripts/timed.sh "random experiments" $(CAMPAIGNS) random --runs $(RUNS) --seed $(SEED) \
+	    --checked "$${CARGO_TARGET_DIR:-target}/properties/lib_core.so"
 
 RUNS := 1000000
 MINUTES := 30
@@ -185,7 +194,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-fuzz properties properties-rust properties-python golden notebook metrics docs man wheel wheel-test papers pictures bench profile clean help
+.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-fuzz properties properties-rust properties-python golden notebook metrics docs man wheel wheel-test papers pictures bench profile clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 

@@ -242,18 +242,22 @@ impl Connection {
 
 /// SYN cookies.
 impl Connection {
-    /// A cookie encodes one of four sizes; the other options are lost, since they would need timestamps.
-    /// [linux-6.12 tcp_input.c tcp_conn_request] [linux-6.12 syncookies.c cookie_init_sequence]
+    /// A cookie encodes one of four sizes. The lowest bits of a time stamp hold the other options; without time stamps
+    /// they are lost. [linux-6.12 tcp_input.c tcp_conn_request] [linux-6.12 syncookies.c cookie_init_sequence,
+    /// cookie_init_timestamp]
     fn answer_by_cookie(&mut self, syn: &SegmentSpec, host: &Host) -> Result<(), NotInjectable> {
-        if self.agreement.timestamps || syn.flags.has(Flags::ECE) {
+        if syn.flags.has(Flags::ECE) && !self.agreement.timestamps {
             return Err(NotInjectable(
-                "a SYN cookie with time stamps or ECN (tcp_syncookies=2) is not modelled".to_owned(),
+                "a SYN cookie that forgets ECN (tcp_syncookies=2 without time stamps) is not modelled"
+                    .to_owned(),
             ));
         }
         let table = if host.tcp.ip == IpVersion::V4 { COOKIE_MSS_V4 } else { COOKIE_MSS_V6 };
         let peer_mss =
             table.into_iter().rev().find(|mss| *mss <= self.agreement.peer_mss).unwrap_or(table[0]);
-        self.agreement = Agreement { peer_mss, sack: false, window_scaling: false, ..self.agreement };
+        let Agreement { timestamps, sack, window_scaling, .. } = self.agreement;
+        let (sack, window_scaling) = (sack && timestamps, window_scaling && timestamps);
+        self.agreement = Agreement { peer_mss, timestamps, sack, window_scaling };
         self.endpoint.answer_by_cookie();
         Ok(())
     }

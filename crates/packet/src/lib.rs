@@ -101,10 +101,12 @@ pub enum DropReason {
     Unclassified,
     /// The link was down when it left.
     LinkDown,
+    /// It is not lost: a discipline has cut it, and its segments wait in its place. A report to all above, not a drop.
+    Segmented,
 }
 
 impl DropReason {
-    /// Every reason, in the order of their numbers.
+    /// Every reason for which packets are lost, in the order of their numbers.
     pub const ALL: [DropReason; 15] = [
         DropReason::TailFull,
         DropReason::Overlimit,
@@ -141,6 +143,7 @@ impl DropReason {
             DropReason::AckFiltered => "ack_filtered",
             DropReason::Unclassified => "unclassified",
             DropReason::LinkDown => "link_down",
+            DropReason::Segmented => "segmented",
         }
     }
 }

@@ -136,13 +136,21 @@ impl Ledger {
         }
     }
 
-    /// Counts packets that a child has dropped.
+    /// Counts packets that a child has dropped or cut into segments.
     #[cold]
     #[inline(never)]
     pub fn drop_all(&mut self, dropped: &[(Box<Packet>, DropReason)]) {
-        for (packet, _) in dropped {
-            self.drop(packet);
+        for (packet, reason) in dropped {
+            match reason {
+                DropReason::Segmented => self.segmented(packet),
+                _ => self.drop(packet),
+            }
         }
+    }
+
+    /// The segments of a train wait in its place; together their frames are as long as it was.
+    pub fn segmented(&mut self, train: &Packet) {
+        self.waiting.packets += u64::from(train.segments) - 1;
     }
 
     /// Counts what a dequeue from children has done: the packets that they dropped, and the packet that leaves.

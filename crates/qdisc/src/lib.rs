@@ -10,6 +10,7 @@ mod cake;
 mod children;
 mod choke;
 mod codel;
+mod conservation;
 mod double_list;
 mod drr;
 mod dualpi2;
@@ -45,6 +46,7 @@ mod testing;
 #[cfg(test)]
 mod toy;
 
+pub use conservation::{Leak, check_conservation};
 pub use pfifo_fast::PfifoFast;
 pub use root::Root;
 pub use series::Series;
@@ -71,7 +73,9 @@ pub struct Context<'a> {
 /// Side effects of a call that the caller has to act on.
 #[derive(Debug, Default)]
 pub struct Effects {
-    /// Packets dropped, with the reason; the caller returns their small-queue credit and counts them.
+    /// Packets dropped, with the reason; the caller returns their small-queue credit and counts them. One with the reason
+    /// [`DropReason::Segmented`] is a train whose segments are queued in its place: its sender is charged for them, and
+    /// they are counted as created.
     pub dropped: Vec<(Box<Packet>, DropReason)>,
     /// Small-queue credits of packets that are no longer charged to their sockets but are still queued.
     pub credits: Vec<(SocketId, u32)>,

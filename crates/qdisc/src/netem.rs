@@ -1,9 +1,9 @@
 //! `netem`: emulates a path: delay, loss, duplication, corruption, reordering and a rate.
 //!
 //! enqueue, in this order: duplicate? · lose? (`ecn`: mark) · end the charge to the socket if there is any delay ·
-//!          corrupt? · over `limit` drop, without a copy · reorder? (leaves at once, before all others) · else it
-//!          leaves at base + delay + L/rate; with `rate`, base = departure of the previous packet, and the time until
-//!          then counts towards `delay`
+//!          corrupt? (a train is cut: its first segment is damaged, the others are enqueued anew) · over `limit` drop,
+//!          without a copy · reorder? (leaves at once, before all others) · else it leaves at base + delay + L/rate; with
+//!          `rate`, base = departure of the previous packet, and the time until then counts towards `delay`
 //! dequeue: the packet with the earliest departure time, once that and its slot have come; through the child, if any
 //!
 //! Models of loss are in `netem/loss.rs`, of delay in `netem/delay.rs`. Jitter larger than the gap between packets
@@ -290,37 +290,9 @@ fn slots_of(given: &Parameters) -> Result<Option<Slots>, ParameterError> {
 }
 
 impl Qdisc for Netem {
-    fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
+    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
-        let duplicates = !context.is_copy && self.duplicate.hits(context);
-        let is_lost = self.is_lost(&mut packet, context);
-        if is_lost && !duplicates {
-            self.own.dropped += 1;
-            self.ledger.drop(&packet);
-            context.refuse(packet, DropReason::RandomLoss);
-            return Enqueued::Lost;
-        }
-        // Of a packet that is duplicated, a loss leaves one of the two.
-        let copy = (duplicates && !is_lost).then(|| Box::new(Packet { charged: false, ..(*packet).clone() }));
-        if self.delays() {
-            context.release(&mut packet);
-        }
-        if self.corrupt.hits(context) {
-            self.own.corrupted += 1;
-            packet.payload = Payload::Damaged;
-        }
-        if self.held() >= self.limit {
-            self.ledger.drop(&packet);
-            context.refuse(packet, DropReason::TailFull);
-            return Enqueued::Dropped;
-        }
-        if let Some(copy) = copy {
-            self.own.duplicated += 1;
-            context.effects.copies.push(copy);
-        }
-        packet.enqueued = context.now;
-        self.schedule(packet, context);
-        Enqueued::Queued
+        self.take(packet, context)
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
@@ -380,9 +352,62 @@ impl Chance {
 }
 
 impl Netem {
+    /// A packet that has been counted as arrived.
+    fn take(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
+        let duplicates = !context.is_copy && self.duplicate.hits(context);
+        let is_lost = self.is_lost(&mut packet, context);
+        if is_lost && !duplicates {
+            self.own.dropped += 1;
+            self.ledger.drop(&packet);
+            context.refuse(packet, DropReason::RandomLoss);
+            return Enqueued::Lost;
+        }
+        // Of a packet that is duplicated, a loss leaves one of the two.
+        let copy = (duplicates && !is_lost).then(|| Box::new(Packet { charged: false, ..(*packet).clone() }));
+        if self.delays() {
+            context.release(&mut packet);
+        }
+        let is_damaged = self.corrupt.hits(context);
+        self.own.corrupted += u64::from(is_damaged);
+        if self.held() >= self.limit {
+            self.ledger.drop(&packet);
+            context.refuse(packet, DropReason::TailFull);
+            return Enqueued::Dropped;
+        }
+        if let Some(copy) = copy {
+            self.own.duplicated += 1;
+            context.effects.copies.push(copy);
+        }
+        packet.enqueued = context.now;
+        if is_damaged {
+            self.schedule_damaged(packet, context);
+        } else {
+            self.schedule(packet, context);
+        }
+        Enqueued::Queued
+    }
+
     /// True if it delays packets at all; they are then in the emulated network, not in a queue of the sender.
     fn delays(&self) -> bool {
         self.delay.mean > 0 || self.delay.jitter > 0 || self.line.is_some()
+    }
+
+    /// A packet that has a bit flipped. Of a train that is its first segment; the others are enqueued anew.
+    /// [linux-6.12 sch_netem.c netem_segment]
+    fn schedule_damaged(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) {
+        if packet.segments == 1 {
+            packet.payload = Payload::Damaged;
+            return self.schedule(packet, context);
+        }
+        self.ledger.segmented(&packet);
+        let mut segments = packet.clone().into_segments().into_iter();
+        context.refuse(packet, DropReason::Segmented);
+        if let Some(first) = segments.next() {
+            self.schedule(Box::new(Packet { payload: Payload::Damaged, ..first }), context);
+        }
+        for segment in segments {
+            self.take(Box::new(segment), context);
+        }
     }
 
     fn held(&self) -> usize {

@@ -1,6 +1,6 @@
 //! The root discipline of a device. Most devices have the kernel's default, which is called without a table of functions.
 
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 
 use rand_core::Rng;
 use tailback_packet::Packet;
@@ -80,6 +80,15 @@ impl Deref for Root {
         match self {
             Root::Default(root) => root.as_ref(),
             Root::Other(root) => root.as_ref(),
+        }
+    }
+}
+
+impl DerefMut for Root {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            Root::Default(root) => root.as_mut(),
+            Root::Other(root) => root.as_mut(),
         }
     }
 }

@@ -6,22 +6,27 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256StarStar;
-use tailback_packet::{Ecn, HostId, Packet, Payload, SocketId};
+use tailback_packet::{
+    DropReason, Ecn, HostId, Packet, Payload, SackBlocks, Segment, SegmentFlags, SocketId, Timestamp,
+};
 use tailback_properties::cases;
 use tailback_qdisc::registry::BuildError;
 use tailback_qdisc::{
     Attachment, Backlog, Class, Dequeued, Effects, Enqueued, Filter, Fits, Inner, Qdisc, Row, Series,
-    registry,
+    check_conservation, registry,
 };
 use tailback_units::{Parameter, ParameterError, Parameters, SimTime, Span};
 
 const FLOWS: u32 = 6;
+/// The segments of a train carry its number.
+const SEQ_PER_PACKET: u64 = 1_000_000;
 const ECN: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
 
 /// An operation on a discipline.
 #[derive(Clone, Debug)]
 enum Step {
     Arrive { flow: u32, ip_length: u32, ecn: usize },
+    ArriveTrain { flow: u32, segments: u16 },
     Depart,
     Wait { ns: u64 },
 }
@@ -56,6 +61,7 @@ struct Watched {
     may_rehash: bool,
     arrived: Tally,
     left: Tally,
+    segments_left: u64,
 }
 
 impl Watched {
@@ -71,12 +77,14 @@ impl Watched {
             may_rehash: false,
             arrived: Tally::default(),
             left: Tally::default(),
+            segments_left: 0,
         }
     }
 
     fn take(&mut self, step: &Step) {
         match *step {
             Step::Arrive { flow, ip_length, ecn } => self.arrive(flow, ip_length, ECN[ecn]),
+            Step::ArriveTrain { flow, segments } => self.arrive_train(flow, segments),
             Step::Depart => drop(self.depart()),
             Step::Wait { ns } => self.now += Span::from_nanos(ns),
         }
@@ -90,6 +98,17 @@ impl Watched {
         let answer = self.hand_over(Box::new(packet), false);
         self.check_answer(answer, before);
         self.hand_over_copies();
+    }
+
+    /// A packet of several segments, or the segments one by one where the discipline queues those.
+    fn arrive_train(&mut self, flow: u32, segments: u16) {
+        let train = self.train(flow, segments);
+        self.arrivals.push(train.ecn);
+        let cut = self.qdisc.queues_segments(&train);
+        for packet in if cut { train.into_segments() } else { vec![train] } {
+            self.hand_over(Box::new(packet), false);
+            self.hand_over_copies();
+        }
     }
 
     fn hand_over_copies(&mut self) {
@@ -140,23 +159,37 @@ impl Watched {
 
     fn check_packet(&mut self, packet: &Packet) {
         self.left.add(packet);
+        self.segments_left += u64::from(packet.segments);
         assert!(packet.enqueued <= self.now, "it has not been queued yet");
         let Some(number) = number(packet) else { return };
         let last = self.last_number.insert(packet.from, number);
-        assert!(last < Some(number) || self.may_reorder, "flow {:?}: {last:?} left before", packet.from);
+        let of_one_train = last == Some(number) && matches!(packet.payload, Payload::Tcp(_));
+        assert!(
+            last < Some(number) || of_one_train || self.may_reorder,
+            "flow {:?}: {last:?} left before",
+            packet.from
+        );
         let ecn = self.arrivals[number as usize];
         let may_be_ce = packet.ecn == Ecn::Ce && ecn != Ecn::NotEct;
         assert!(packet.ecn == ecn || may_be_ce, "{ecn:?} became {:?}", packet.ecn);
     }
 
     fn check_ledger(&self) {
-        let mut dropped = Tally::default();
-        self.effects.dropped.iter().for_each(|(packet, _)| dropped.add(packet));
+        let (mut dropped, mut cut) = (Tally::default(), 0);
+        for (packet, reason) in &self.effects.dropped {
+            match reason {
+                DropReason::Segmented => cut += u64::from(packet.segments) - 1,
+                _ => dropped.add(packet),
+            }
+        }
         let backlog = self.qdisc.backlog();
-        assert_eq!(self.arrived.packets, self.left.packets + dropped.packets + u64::from(backlog.packets));
+        assert_eq!(
+            self.arrived.packets + cut,
+            self.left.packets + dropped.packets + u64::from(backlog.packets)
+        );
         assert_eq!(self.arrived.bytes, self.left.bytes + dropped.bytes + backlog.bytes);
         let counters = self.qdisc.counters();
-        assert_eq!((counters.sent_packets, counters.sent_bytes), (self.left.packets, self.left.bytes));
+        assert_eq!((counters.sent_packets, counters.sent_bytes), (self.segments_left, self.left.bytes));
         assert_eq!(counters.dropped, dropped.packets);
     }
 
@@ -171,6 +204,23 @@ impl Watched {
             }
         }
         panic!("{:?} are left after {calls} calls", self.qdisc.backlog());
+    }
+
+    fn train(&self, flow: u32, segments: u16) -> Packet {
+        let number = self.arrivals.len() as u64;
+        let train = Segment {
+            seq: number * SEQ_PER_PACKET,
+            length: u32::from(segments) * 1448,
+            ack: 1,
+            window: 65_536,
+            flags: SegmentFlags::ACK,
+            mss: 1448,
+            tsval: Timestamp::NONE,
+            tsecr: Timestamp::NONE,
+            sack: SackBlocks::NONE,
+        };
+        let ip_length = u32::from(segments) * 1500;
+        Packet { segments, payload: Payload::Tcp(train), ..self.packet(flow, ip_length, Ecn::NotEct) }
     }
 
     fn packet(&self, flow: u32, ip_length: u32, ecn: Ecn) -> Packet {
@@ -198,6 +248,7 @@ impl Watched {
 fn number(packet: &Packet) -> Option<u32> {
     match packet.payload {
         Payload::EchoRequest { seq } => Some(seq),
+        Payload::Tcp(ref segment) => Some((segment.seq / SEQ_PER_PACKET) as u32),
         _ => None,
     }
 }
@@ -205,6 +256,7 @@ fn number(packet: &Packet) -> Option<u32> {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         5 => (0..FLOWS, 20..=1500u32, 0..4usize).prop_map(|(flow, ip_length, ecn)| Step::Arrive { flow, ip_length, ecn }),
+        1 => (0..FLOWS, 2..=8u16).prop_map(|(flow, segments)| Step::ArriveTrain { flow, segments }),
         3 => Just(Step::Depart),
         2 => log_uniform(1, 1_000_000_000).prop_map(|ns| Step::Wait { ns }),
     ]
@@ -302,6 +354,18 @@ proptest! {
     }
 
     #[test]
+    fn emptied_at_any_time_a_discipline_gives_what_its_ledger_says_waits(
+        (row, given) in row_with_parameters(),
+        child in any_row(),
+        steps in proptest::collection::vec(step(), 1..200),
+        seed: u64,
+    ) {
+        let Some(mut watched) = watched(build(row, &given, child, 20), row, child, seed) else { return Ok(()) };
+        steps.iter().for_each(|step| watched.take(step));
+        prop_assert_eq!(check_conservation(watched.qdisc.as_mut(), watched.now, &mut watched.draws), Ok(()));
+    }
+
+    #[test]
     fn the_same_random_numbers_give_the_same_departures(
         (row, given) in row_with_parameters(),
         steps in proptest::collection::vec(step(), 1..200),
@@ -392,6 +456,30 @@ proptest! {
         let mut watched = Watched { may_reorder: true, ..Watched::new(composition(number), seed) };
         steps.iter().for_each(|step| watched.take(step));
         watched.drain();
+    }
+
+    #[test]
+    fn a_train_that_is_damaged_is_cut_below_any_parent_and_nothing_is_lost(
+        depth in 0..6usize,
+        trains in proptest::collection::vec((0..FLOWS, 2..=8u16), 1..40),
+        seed: u64,
+    ) {
+        let netem = made("netem", &[("delay", 3_000_000), ("corrupt", 1 << 31)], Inner::default());
+        let qdisc = match depth {
+            0 => netem,
+            1 => made("htb", &[("rate", 8_000_000)], Inner::child(Some(netem))),
+            2 => {
+                let bucket = [("rate", 8_000_000), ("burst", 20_000), ("limit", 100_000)];
+                made("tbf", &bucket, Inner::child(Some(netem)))
+            }
+            3 => made("netem", &[("delay", 1_000_000), ("corrupt", 1 << 31)], Inner::child(Some(netem))),
+            4 => made("prio", &[], Inner { classes: vec![class(2, 0, &[], Some(netem))], ..Inner::default() }),
+            _ => Box::new(Series::new(vec![made("pfifo", &[], Inner::default()), netem])),
+        };
+        let mut watched = Watched { may_reorder: true, ..Watched::new(qdisc, seed) };
+        trains.iter().for_each(|&(flow, segments)| watched.take(&Step::ArriveTrain { flow, segments }));
+        watched.drain();
+        prop_assert_eq!(watched.qdisc.backlog(), Backlog::default());
     }
 }
 

@@ -13,6 +13,7 @@
 
 pub mod command;
 pub mod counters;
+pub mod errno;
 mod head;
 mod lexer;
 pub mod message;

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::command;
 use crate::counters::{self, Counters, Unequal};
+use crate::errno;
 use crate::head::{Pace, Packets};
 use crate::message::{self, Message};
 use crate::notation::difference;
@@ -418,7 +419,11 @@ impl<S: TcpUnderTest> Player<'_, S> {
         let wanted = match &call.result {
             Value::Integer(wanted) => *wanted,
             _ if returned.value == RESULT_AS_NAMED => return Ok(()),
-            other => return Err(Stop::failed(line, format!("{name}: the result {} is not a number", shown(other)))),
+            other => {
+                let what =
+                    format!("the result `{}` of {name} is not a number, and is not modelled", shown(other));
+                return Err(Stop::unsupported(line, what));
+            }
         };
         if returned.opens && wanted >= 0 {
             self.under_test.name(wanted);
@@ -429,7 +434,9 @@ impl<S: TcpUnderTest> Player<'_, S> {
             None => value.to_string(),
         };
         let errno = call.errno.as_deref();
-        if wanted == returned.value && errno.is_none_or(|errno| Some(errno) == returned.errno) {
+        // An error may have two names.
+        let number = |errno: Option<&str>| errno.and_then(errno::number);
+        if wanted == returned.value && (errno.is_none() || number(errno) == number(returned.errno)) {
             return self.received(line, call, &returned);
         }
         let (wanted, got) = (text(wanted, errno), text(returned.value, returned.errno));
@@ -467,7 +474,7 @@ impl<S: TcpUnderTest> Player<'_, S> {
     }
 
     fn code(&mut self, line: LineNumber, code: &str) -> Done {
-        let variables = self.under_test.readings().map_err(|why| Stop::failed(line, why))?;
+        let variables = self.under_test.readings().map_err(|why| Stop::unsupported(line, why))?;
         let variables = SYMBOLS.iter().copied().chain(variables).collect();
         self.snippets.push(Snippet { line, code: code.to_owned(), variables });
         Ok(())

@@ -371,7 +371,7 @@ impl Station {
             let frames = state.hardware.iter().flat_map(|aggregate| &aggregate.frames);
             sessions + frames.map(Mpdu::packets).sum::<usize>()
         };
-        self.queues.as_ref().map_or(0, |queues| queues.packets() as usize)
+        self.queues.as_ref().map_or(0, |queues| queues.held())
             + self.categories.iter().map(state).sum::<usize>()
     }
 

@@ -218,6 +218,12 @@ impl StationQueues {
         self.packets
     }
 
+    /// Packets of the radio, counted one by one.
+    pub fn held(&self) -> usize {
+        debug_assert_eq!(self.flows.held(), self.packets as usize);
+        self.flows.held()
+    }
+
     fn take(&mut self, queue: u16, flow: u32) -> Option<Box<Packet>> {
         let packet = self.flows.pop(flow)?;
         self.packets -= 1;

@@ -379,6 +379,10 @@ impl<'a> Builder<'a> {
     fn finish(mut self) -> World {
         self.world.routes = self.routes.map(|end| self.topology.device(end));
         let end = self.scenario.duration_ns;
+        // Beacons are sent from the beginning, whether or not anybody has a packet to send.
+        for channel in 0..self.world.context.channels.len() {
+            self.world.context.wake_channel(channel as u16);
+        }
         self.world.context.wake_at(SimTime::ZERO + self.world.interval, Event::Sample);
         for step in 1..PROGRESS_STEPS {
             let at =

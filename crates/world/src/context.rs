@@ -160,6 +160,15 @@ impl Context {
         !(self.effects.credits.is_empty() && self.segmented.is_empty())
     }
 
+    /// A discipline has cut a train and queued its segments: its sender is charged for them.
+    pub(crate) fn segmented_in_queue(&mut self, train: Box<Packet>) {
+        self.enters(&train, u32::from(train.segments) - 1);
+        if train.charged {
+            self.segmented.push((train.from, train.memory_to_segment()));
+        }
+        self.keep_box(train);
+    }
+
     /// Drops a packet at `device`.
     pub(crate) fn drop_packet(&mut self, mut packet: Box<Packet>, reason: DropReason, device: DeviceId) {
         self.orphan(&mut packet);

@@ -24,7 +24,7 @@ mod driver;
 
 use tailback_engine::Draws;
 use tailback_packet::{DropReason, Ecn, HostId, Packet};
-use tailback_qdisc::{Bypassed, Dequeued, Enqueued, Root};
+use tailback_qdisc::{Bypassed, Dequeued, Enqueued, Leak, Root, check_conservation};
 use tailback_units::SimTime;
 
 use crate::context::Context;
@@ -355,6 +355,14 @@ impl Device {
             + waiting
     }
 
+    /// What waits in the disciplines here is what their ledgers say. Empties them.
+    pub(crate) fn check_conservation(&mut self, now: SimTime) -> Result<(), Leak> {
+        if let Some(on) = &mut self.path {
+            on.path.check_conservation(now, &mut on.draws)?;
+        }
+        self.root.as_mut().map_or(Ok(()), |root| check_conservation(&mut **root, now, &mut self.draws))
+    }
+
     /// True if a packet may need time from here to the other end.
     pub(crate) fn takes_time(&self) -> bool {
         let on_the_way = self.path.is_some() || !self.wire.is_instant();
@@ -471,6 +479,10 @@ impl Device {
     fn account_for_all(&mut self, context: &mut Context) {
         let mut dropped = std::mem::take(&mut context.effects.dropped);
         for (packet, reason) in dropped.drain(..) {
+            if reason == DropReason::Segmented {
+                context.segmented_in_queue(packet);
+                continue;
+            }
             self.drops[reason as usize] += 1;
             context.drop_packet(packet, reason, self.id);
         }

@@ -14,12 +14,14 @@ use crate::transport::{BesideSockets, transmit_ack};
 use crate::world::World;
 
 /// TX completions of what has left by now, before something arrives: usually of a burst of one socket. If nothing follows
-/// from its credit, that need not wait until it is settled.
+/// from its credit, that need not wait until it is settled, unless the socket is still to be charged for the segments of a
+/// train.
 #[inline(never)]
 fn complete(device: &mut Device, sockets: &mut Sockets, context: &mut Context) {
     if let Some((sender, truesize)) = device.complete_to_credit(context.now, context)
         && truesize > 0
-        && !sockets.tcp_if_there(sender).is_some_and(|socket| socket.endpoint.credit_at_rest(truesize))
+        && !(context.segmented.is_empty()
+            && sockets.tcp_if_there(sender).is_some_and(|socket| socket.endpoint.credit_at_rest(truesize)))
     {
         context.credit(sender, truesize);
     }

@@ -1,5 +1,10 @@
 //! Accounts for every packet of a run: it is delivered, dropped, or still in the network when the run ends.
 
+use std::fmt;
+
+use crate::RunError;
+use crate::world::World;
+
 /// Counts of packets and events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ledger {
@@ -16,7 +21,54 @@ pub struct Ledger {
 impl Ledger {
     /// No packet vanished and none appeared.
     pub fn balances(&self) -> bool {
-        self.created == self.delivered + self.dropped + self.inside
+        self.created == self.ended_or_inside()
+    }
+
+    fn ended_or_inside(&self) -> u64 {
+        self.delivered + self.dropped + self.inside
+    }
+}
+
+impl fmt::Display for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ledger { created, delivered, dropped, inside } = self;
+        write!(
+            f,
+            "{created} were sent, {delivered} delivered, {dropped} dropped, and {inside} are in the network"
+        )?;
+        let (there, created) = (self.ended_or_inside(), *created);
+        match there < created {
+            true => write!(f, ": {} have vanished", created - there),
+            false => write!(f, ": {} too many", there - created),
+        }
+    }
+}
+
+impl World {
+    /// Checks, at the end of a run in any build, that no packet vanished and none appeared: the ledger of the run, and
+    /// then that of each discipline by emptying it.
+    pub(crate) fn check_conservation(&mut self) -> Result<(), RunError> {
+        let ledger = self.ledger();
+        if !ledger.balances() {
+            return Err(RunError::NotConserved(ledger.to_string()));
+        }
+        if !self.context.counts_agree() {
+            return Err(RunError::NotConserved(format!(
+                "those of all sockets together are others than {ledger}"
+            )));
+        }
+        let now = self.context.now;
+        for (device, name) in self.devices.iter_mut().zip(&self.context.journal.devices) {
+            let refused = |what: String| {
+                let name = self.context.journal.record.names.text(*name);
+                RunError::NotConserved(format!("on `{name}` {what}"))
+            };
+            if !device.wire.holds_all() {
+                return Err(refused("packets on the wire are not there".to_owned()));
+            }
+            device.check_conservation(now).map_err(|leak| refused(leak.to_string()))?;
+        }
+        Ok(())
     }
 }
 

@@ -13,9 +13,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use rand_core::Rng;
 use tailback_packet::{DropReason, ETHERNET_HEADER, Packet};
 use tailback_qdisc::registry::{BuildError as QdiscError, build_over};
-use tailback_qdisc::{Attachment, Context as QdiscContext, Dequeued, Inner, Qdisc};
+use tailback_qdisc::{Attachment, Context as QdiscContext, Dequeued, Inner, Leak, Qdisc, check_conservation};
 use tailback_units::{ParameterError, Parameters, Rate, SimTime};
 
 /// Limit of netem: more packets than a run can have.
@@ -90,6 +91,11 @@ impl Path {
                 arrived => return arrived,
             }
         }
+    }
+
+    /// What is on its way is what the ledgers say. Empties the path.
+    pub(crate) fn check_conservation(&mut self, now: SimTime, draws: &mut dyn Rng) -> Result<(), Leak> {
+        self.on_the_way.iter_mut().try_for_each(|netem| check_conservation(netem.as_mut(), now, draws))
     }
 
     /// Packets on their way.

@@ -69,6 +69,7 @@ impl Syscalls<'_> {
 
     /// `connect()`: the SYN leaves.
     pub(crate) fn connect(&mut self, socket: SocketId) {
+        self.world.return_credits_to(socket);
         self.world.drain(socket);
     }
 
@@ -88,6 +89,7 @@ impl Syscalls<'_> {
         );
         // Reading changes neither timers nor what the socket waits for: without an ACK nothing follows from it.
         if sends {
+            self.world.return_credits_to(socket);
             self.world.drain(socket);
         }
         bytes
@@ -103,7 +105,11 @@ impl Syscalls<'_> {
     }
 
     /// `send()` of `bytes` on a TCP socket.
+    ///
+    /// As in every call by which a socket acts, what has left by now is credited first: a timer may have caused the call,
+    /// or the packet of another socket.
     pub(crate) fn send(&mut self, socket: SocketId, bytes: u64) -> Sent {
+        self.world.return_credits_to(socket);
         let taken = self.world.sockets.tcp(socket).endpoint.write(bytes, self.world.context.now);
         self.world.drain(socket);
         let blocked = taken < bytes && self.world.sockets.tcp(socket).endpoint.write_blocked();

@@ -217,6 +217,11 @@ impl Wire {
         self.end - self.first
     }
 
+    /// Each of these packets is there.
+    pub(crate) fn holds_all(&self) -> bool {
+        self.slots.iter().filter(|slot| slot.packet.is_some()).count() == self.packets()
+    }
+
     #[inline]
     fn place(&self, number: usize) -> usize {
         number & self.slots.len().wrapping_sub(1)

@@ -1,4 +1,4 @@
-"""`python -m campaigns kills --kills 1000`, `python -m campaigns fuzz [TARGET...] --runs 100000`: the long campaigns.
+"""The long campaigns: `python -m campaigns kills --kills 1000`, `fuzz [TARGET...] --runs 100000`, `random --runs 2000`.
 
 Findings are stored in `target/campaign/TARGET`, and the exit status is then 1; `target/campaign/log.jsonl` has a line
 for each part with its executions, seconds and findings.
@@ -10,12 +10,13 @@ import argparse
 import json
 import signal
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from campaigns import fuzzing, guard, kills
+from campaigns import fuzzing, guard, kills, random_runs
 from campaigns.seeds import REPOSITORY
 from campaigns.targets import TARGETS
 
@@ -51,6 +52,11 @@ def _parser() -> argparse.ArgumentParser:
     ways = [way.value for way in fuzzing.Chosen]
     mutating.add_argument("--by", choices=ways, default=ways[0], help="how inputs of readers in Python are chosen")
     mutating.set_defaults(campaign=_fuzz)
+    drawing = parts.add_parser("random", help="run experiments drawn at random over all keys")
+    drawing.add_argument("--runs", type=int, default=2000)
+    drawing.add_argument("--seed", type=int, default=1)
+    drawing.add_argument("--checked", type=Path, help="an extension with assertions, for the same runs")
+    drawing.set_defaults(campaign=_random)
     return parser
 
 
@@ -65,6 +71,23 @@ def _kills(options: argparse.Namespace) -> int:
             {"part": "kills", "kills": tally.kills, "sweeps": tally.sweeps, "seconds": round(tally.seconds), "finds": 0}
         )
     return 0
+
+
+def _random(options: argparse.Namespace) -> int:
+    place = WORK / "random" / str(options.seed)
+    place.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    checked = None if options.checked is None else random_runs.Checked(options.checked)
+    tally = random_runs.campaign(options.runs, options.seed, place, checked)
+    if checked is not None:
+        checked.close()
+    seconds = round(time.monotonic() - began)
+    note(
+        {"part": "random", "seed": options.seed, "runs": tally.runs, "refused": tally.refused,
+         "unsuitable": sum(tally.unsuitable.values()), "seconds": seconds,
+         "checked": checked is not None, "finds": tally.finds}
+    )  # fmt: skip
+    return int(bool(tally.finds))
 
 
 def _names() -> list[str]:

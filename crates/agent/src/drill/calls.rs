@@ -5,11 +5,12 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::RawFd;
 
+use tailback_script::errno;
 use tailback_script::message::{Control, Message, Stamp, StampKind};
 use tailback_script::player::{CallError, RESULT_AS_NAMED};
 use tailback_script::script::{Call, Value, shown};
 
-use super::names::{error, number};
+use super::names::number;
 use super::system::{self, Part, Received};
 use super::worker;
 
@@ -69,9 +70,9 @@ fn answer(done: io::Result<i64>) -> Outcome {
         Ok(value) => Ok(plain(value, None)),
         Err(refusal) => {
             let code = refusal.raw_os_error().unwrap_or(0);
-            match error(code) {
+            match errno::name(code) {
                 Some(name) => Ok(plain(-1, Some(name))),
-                None => failed(format!("the kernel's error {code} has no name here: {refusal}")),
+                None => unsupported(format!("the kernel's error {code} has no name here: {refusal}")),
             }
         }
     }
@@ -128,7 +129,6 @@ impl Descriptors {
         let first = || arguments.get(0).and_then(number);
         let effect = match call.name.as_str() {
             "connect" => Effect::Connects(first()?),
-            "sendto" if self.fast_opens(&arguments)? => Effect::Connects(first()?),
             "listen" => Effect::Listens(first()?),
             "accept" | "accept4" => Effect::Accepts,
             _ => Effect::None,
@@ -153,10 +153,6 @@ impl Descriptors {
             name => return unsupported(format!("the system call `{name}` is not supported on a kernel")),
         };
         Ok((ready, effect))
-    }
-
-    fn fast_opens(&self, arguments: &Arguments<'_>) -> Result<bool, CallError> {
-        Ok(arguments.int(3)? & libc::MSG_FASTOPEN != 0)
     }
 }
 
@@ -194,7 +190,7 @@ impl<'a> Arguments<'a> {
 fn length(number: i64) -> Result<usize, CallError> {
     match (0..=TRANSFER_MAX).contains(&number) {
         true => Ok(number as usize),
-        false => failed(format!("a length of {number}: 0 to {TRANSFER_MAX} are supported on a kernel")),
+        false => unsupported(format!("a length of {number}: 0 to {TRANSFER_MAX} are supported on a kernel")),
     }
 }
 
@@ -268,8 +264,7 @@ impl Descriptors {
             }
             "send" | "sendto" => {
                 let (mut part, flags) = (arguments.part(1)?, arguments.int(3)?);
-                let to = (flags & libc::MSG_FASTOPEN != 0).then_some(SocketAddrV4::new(self.peer, PORT));
-                Box::new(move || answer(system::send(live, &mut part, flags, to)))
+                Box::new(move || answer(system::send(live, &mut part, flags)))
             }
             "writev" => {
                 let mut parts = parts(arguments.get(1)?)?;
@@ -505,6 +500,12 @@ fn expect(name: &str, wanted: &Value, actual: i64) -> Result<(), CallError> {
     }
 }
 
+/// As [`expect`] for an `int`, of which -1 and 0xffffffff are the same.
+fn expect_int(name: &str, wanted: &Value, actual: i32) -> Result<(), CallError> {
+    let signed = expect(name, wanted, actual.into());
+    if signed.is_err() { expect(name, wanted, i64::from(actual as u32)).or(signed) } else { signed }
+}
+
 /// Options.
 impl Descriptors {
     fn set_option(&self, arguments: &Arguments<'_>) -> Result<worker::Call, CallError> {
@@ -582,7 +583,7 @@ fn expect_octets(name: &str, wanted: &Value, octets: &[u8]) -> Result<(), CallEr
         }
         wanted => match octets.len() {
             1 => expect(name, wanted, octets[0].into()),
-            4 => expect(name, wanted, int(0).unwrap_or(0).into()),
+            4 => expect_int(name, wanted, int(0).unwrap_or(0)),
             8 => expect(name, wanted, i64::from_ne_bytes(octets.try_into().expect("eight"))),
             length => unsupported(format!("{name}: a value of {length} octets is not supported on a kernel")),
         },

@@ -70,7 +70,6 @@ const NUMBERS: &[(&str, i64)] = &[
     ("TCP_CONGESTION", libc::TCP_CONGESTION as i64),
     ("TCP_THIN_LINEAR_TIMEOUTS", 16),
     ("TCP_USER_TIMEOUT", libc::TCP_USER_TIMEOUT as i64),
-    ("TCP_FASTOPEN", libc::TCP_FASTOPEN as i64),
     ("TCP_TIMESTAMP", libc::TCP_TIMESTAMP as i64),
     ("TCP_NOTSENT_LOWAT", 25),
     ("TCP_CC_INFO", 26),
@@ -86,7 +85,6 @@ const NUMBERS: &[(&str, i64)] = &[
     ("MSG_TRUNC", libc::MSG_TRUNC as i64),
     ("MSG_WAITALL", libc::MSG_WAITALL as i64),
     ("MSG_ERRQUEUE", libc::MSG_ERRQUEUE as i64),
-    ("MSG_FASTOPEN", libc::MSG_FASTOPEN as i64),
     ("SHUT_RD", libc::SHUT_RD as i64),
     ("SHUT_WR", libc::SHUT_WR as i64),
     ("SHUT_RDWR", libc::SHUT_RDWR as i64),
@@ -125,37 +123,6 @@ const NUMBERS: &[(&str, i64)] = &[
     ("POLLWRNORM", libc::POLLWRNORM as i64),
 ];
 
-/// Errors of calls.
-const ERRORS: &[(&str, i32)] = &[
-    ("EACCES", libc::EACCES),
-    ("EADDRINUSE", libc::EADDRINUSE),
-    ("EADDRNOTAVAIL", libc::EADDRNOTAVAIL),
-    ("EAGAIN", libc::EAGAIN),
-    ("EALREADY", libc::EALREADY),
-    ("EBADF", libc::EBADF),
-    ("ECONNABORTED", libc::ECONNABORTED),
-    ("ECONNREFUSED", libc::ECONNREFUSED),
-    ("ECONNRESET", libc::ECONNRESET),
-    ("EEXIST", libc::EEXIST),
-    ("EFAULT", libc::EFAULT),
-    ("EHOSTUNREACH", libc::EHOSTUNREACH),
-    ("EINPROGRESS", libc::EINPROGRESS),
-    ("EINTR", libc::EINTR),
-    ("EINVAL", libc::EINVAL),
-    ("EISCONN", libc::EISCONN),
-    ("EMSGSIZE", libc::EMSGSIZE),
-    ("ENETUNREACH", libc::ENETUNREACH),
-    ("ENOBUFS", libc::ENOBUFS),
-    ("ENOENT", libc::ENOENT),
-    ("ENOMEM", libc::ENOMEM),
-    ("ENOPROTOOPT", libc::ENOPROTOOPT),
-    ("ENOTCONN", libc::ENOTCONN),
-    ("EOPNOTSUPP", libc::EOPNOTSUPP),
-    ("EPERM", libc::EPERM),
-    ("EPIPE", libc::EPIPE),
-    ("ETIMEDOUT", libc::ETIMEDOUT),
-];
-
 /// The number that `value` denotes.
 pub fn number(value: &Value) -> Result<i64, CallError> {
     match value {
@@ -174,11 +141,6 @@ fn unknown(name: &str) -> CallError {
     CallError::Unsupported(format!("`{name}` in a system call is not supported on a kernel"))
 }
 
-/// The name of an error.
-pub fn error(number: i32) -> Option<&'static str> {
-    ERRORS.iter().find(|(_, known)| *known == number).map(|(name, _)| *name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,6 +152,5 @@ mod tests {
         assert_eq!(number(&both), Ok(0o4002));
         assert_eq!(number(&Value::List(vec![Value::Integer(5)])), Ok(5));
         assert!(matches!(number(&word("SO_MADE_UP")), Err(CallError::Unsupported(_))));
-        assert_eq!(error(libc::EAGAIN), Some("EAGAIN"));
     }
 }

@@ -216,16 +216,10 @@ pub fn read(descriptor: RawFd, part: &mut Part) -> io::Result<i64> {
 }
 
 /// `sendto(2)`, without a destination if there is no address.
-pub fn send(socket: RawFd, part: &mut Part, flags: c_int, to: Option<SocketAddrV4>) -> io::Result<i64> {
+pub fn send(socket: RawFd, part: &mut Part, flags: c_int) -> io::Result<i64> {
     let vector = part.vector();
-    let address = to.map(address_of);
-    let (pointer, length): (*const libc::sockaddr_in, _) = match &address {
-        Some(address) => (address, ADDRESS_LENGTH),
-        None => (std::ptr::null(), 0),
-    };
-    // SAFETY: bytes of the given length, or a null pointer that the kernel refuses; a sockaddr_in of its length or
-    // none.
-    checked(unsafe { libc::sendto(socket, vector.iov_base, vector.iov_len, flags, pointer.cast(), length) })
+    // SAFETY: bytes of the given length, or a null pointer that the kernel refuses.
+    checked(unsafe { libc::send(socket, vector.iov_base, vector.iov_len, flags) })
 }
 
 /// `recv(2)`.

@@ -57,7 +57,8 @@ impl<'a> Arguments<'a> {
 pub(super) fn expect_value(arguments: &Arguments<'_>, place: usize, actual: i64) -> Result<(), CallError> {
     let wanted = arguments.get(place)?;
     match arguments.in_brackets(place)? {
-        Some(number) if number == actual => Ok(()),
+        // An option is an `int`, of which -1 and 0xffffffff are the same.
+        Some(number) if number as i32 == actual as i32 => Ok(()),
         None if *wanted == Value::Anything => Ok(()),
         _ => {
             let (name, wanted) = (&arguments.0.name, shown(wanted));

@@ -1,5 +1,6 @@
 //! `setsockopt` and `getsockopt`.
 
+use tailback_script::errno;
 use tailback_units::{Rate, Span};
 
 use crate::kernel::Kernel;
@@ -88,7 +89,9 @@ impl Sockets {
             };
         }
         let actual = match (name.as_str(), connected) {
-            ("SO_ERROR", Some(index)) => errno_number(kernel.connections[index].error.take()),
+            ("SO_ERROR", Some(index)) => {
+                kernel.connections[index].error.take().and_then(errno::number).map_or(0, i64::from)
+            }
             ("SO_SNDBUF", Some(index)) => kernel.sndbuf(index) as i64,
             ("SO_SNDBUF", None) => options.sndbuf.unwrap_or(kernel.host.tcp.wmem[1]) as i64,
             ("SO_RCVBUF", None) => options.rcvbuf.unwrap_or(kernel.host.tcp.rmem[1]) as i64,
@@ -258,17 +261,6 @@ fn set_no_delay(descriptor: &mut Descriptor, value: i64, kernel: &mut Kernel) ->
         kernel.drain(index);
     }
     Ok(())
-}
-
-/// Numbers of Linux on most machines.
-fn errno_number(name: Option<&str>) -> i64 {
-    match name {
-        Some("ECONNREFUSED") => 111,
-        Some("ECONNRESET") => 104,
-        Some("ETIMEDOUT") => 110,
-        Some("EPIPE") => 32,
-        _ => 0,
-    }
 }
 
 /// `[SOF_TIMESTAMPING_TX_ACK|…]`; `None` if one of the flags is not modelled.

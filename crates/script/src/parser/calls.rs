@@ -1,5 +1,6 @@
 //! System calls: `write(4, ..., 1000) = 1000`.
 
+use crate::errno;
 use crate::lexer::Kind;
 use crate::parser::{Parser, Read, unsupported};
 use crate::script::{Call, Value};
@@ -51,15 +52,22 @@ impl Parser {
             return unsupported(format!("the system call `{name}` is not modelled"));
         }
         let arguments = self.values(')')?;
+        if let Some(word) = arguments.iter().find_map(fast_open) {
+            return unsupported(format!("TCP fast open is not modelled (`{word}`)"));
+        }
         self.expect('=')?;
         let result = self.value()?;
         let errno = self.errno();
+        if let Some(word) = errno.as_deref().filter(|word| errno::number(word).is_none()) {
+            return unsupported(format!("`{word}` is not an error that is known"));
+        }
         if self.at_sign('(') {
             self.note()?;
         }
         Ok(Call { returns_at, name, arguments, result, errno })
     }
 
+    /// The name of an error after a result.
     fn errno(&mut self) -> Option<String> {
         let Some(Kind::Word(word)) = self.kind() else { return None };
         let word = word.clone();
@@ -171,5 +179,15 @@ impl Parser {
             _ => self.value()?,
         };
         Ok((String::new(), value))
+    }
+}
+
+/// The word by which an argument asks for TCP fast open: `MSG_FASTOPEN`, `TCP_FASTOPEN_CONNECT`.
+fn fast_open(argument: &Value) -> Option<&str> {
+    match argument {
+        Value::Word(word) => word.contains("FASTOPEN").then_some(word),
+        Value::Union(values) | Value::List(values) => values.iter().find_map(fast_open),
+        Value::Structure(fields) => fields.iter().find_map(|(_, value)| fast_open(value)),
+        Value::Anything | Value::Integer(_) | Value::Text(_) => None,
     }
 }

@@ -5,6 +5,9 @@ use crate::lexer::Kind;
 use crate::parser::{Parser, Read, unsupported};
 use crate::script::{EcnSpec, Flags, OptionsSpec, SegmentSpec, TcpOption};
 
+/// How packets begin that do not carry TCP over IP alone.
+const OTHER_PROTOCOLS: [&str; 9] = ["udp", "icmp", "ipv4", "ipv6", "gre", "GREv0", "mpls", "raw", "encap"];
+
 impl Parser {
     pub(super) fn segment(&mut self) -> Read<SegmentSpec> {
         let ecn = self.ip_information()?;
@@ -60,12 +63,18 @@ impl Parser {
     }
 
     fn refuse_other_protocols(&mut self) -> Read<()> {
-        for protocol in ["udp", "icmp", "ipv4", "ipv6", "gre", "GREv0", "mpls", "raw"] {
-            if self.at_word(protocol) {
-                return unsupported(format!("packets of `{protocol}` are not modelled: TCP only"));
-            }
-        }
-        Ok(())
+        let other = |kind: Option<&Kind>| match kind {
+            Some(Kind::Word(word)) => OTHER_PROTOCOLS.iter().find(|known| *known == word),
+            _ => None,
+        };
+        let Some(outermost) = other(self.kind()) else { return Ok(()) };
+        // Encapsulated ones follow in the same line.
+        let line = self.line();
+        let inner = self.tokens[self.next + 1..].iter().take_while(|token| token.line == line);
+        let inner = inner.filter_map(|token| other(Some(&token.kind)));
+        let names: Vec<String> =
+            std::iter::once(outermost).chain(inner).map(|name| format!("`{name}`")).collect();
+        unsupported(format!("packets of {} are not modelled: TCP only", names.join(" and ")))
     }
 
     /// `8080 > 5555`.
@@ -154,6 +163,13 @@ impl Parser {
     fn tcp_option(&mut self) -> Read<TcpOption> {
         let Some(Kind::Word(word)) = self.kind().cloned() else { return self.wrong("a TCP option") };
         self.next += 1;
+        if matches!(word.as_str(), "mss" | "wscale")
+            && let Some(Kind::Word(macro_)) = self.kind()
+        {
+            return unsupported(format!(
+                "`{word} {macro_}`: a name in the place of a number is not modelled"
+            ));
+        }
         match word.as_str() {
             "mss" => Ok(TcpOption::Mss(self.octets("an MSS")?)),
             "wscale" => Ok(TcpOption::WindowScale(self.octets("a window scale")?)),

@@ -21,6 +21,7 @@ const TWO_LARGE_PINGS: &str = r#"
 pub(super) fn ran(scenario: &Scenario) -> World {
     let mut world = World::build(scenario).unwrap();
     world.advance(&()).unwrap();
+    assert!(world.ledger().balances(), "{}", world.ledger());
     world
 }
 

@@ -1,0 +1,270 @@
+"""Tiny experiments drawn at random over all keys (`conformance.random_keys`): each is run, and its results are judged.
+
+No run may fail. Its numbers are finite and within the bounds of their metrics, its flows get no more than their links
+carry, its round trips take no less than their links do, and no two of its sockets have one name. Packets are accounted
+for by the simulator itself, in every build. A second run gives the same bytes, and so does one in a build with all its
+assertions.
+
+    make campaign-random RUNS=2000
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from msgspec import Struct, field
+
+from campaigns.seeds import REPOSITORY
+from conformance import random_keys
+from tailback import _core
+from tailback.analysis import registry
+from tailback.analysis.summary import summarise
+from tailback.backends import Unsuitable
+from tailback.backends.sim import Sim
+from tailback.resolved import Ping, Scenario, Tcp, to_text
+from tailback.resolved.links import Link
+from tailback.resolved.paths import Paths
+from tailback.results import RunPlan
+from tailback.scenario import ScenarioError, load
+from tailback.sweep.plan import plan_of
+from tailback.sweep.work import measure_of
+
+CHECKED = REPOSITORY / "target" / "properties" / "lib_core.so"
+"""The extension with its assertions: `cargo build --profile properties --package tailback-python`."""
+
+MOST_ROWS = 200_000
+"""Rows of a table that are looked at."""
+
+CLOCK_S = 1e-3
+"""A time stamp of TCP has milliseconds: a round trip measured by it may seem shorter by one."""
+
+
+class Tally(Struct):
+    """What a campaign has done and found."""
+
+    runs: int = 0
+    refused: int = 0
+    unsuitable: Counter[str] = field(default_factory=Counter)
+    """Runs that the simulator refused when it built their networks, by its words."""
+    finds: list[str] = field(default_factory=list)
+    keys: Counter[str] = field(default_factory=Counter)
+    """How many accepted experiments have each key, as `Link.corrupt`."""
+
+
+class Checked:
+    """A process with the checked build, which tells the digests of the runs that it is given."""
+
+    def __init__(self, extension: Path) -> None:
+        words = [sys.executable, "-m", "campaigns.random_runs", str(extension)]
+        self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def digest(self, scenario: str) -> str:
+        """The digest of a run, or the message of its failure."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(scenario) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        return str(json.loads(answer)) if answer else "the process ended"
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process.wait()
+
+
+def campaign(runs: int, seed: int, place: Path, checked: Checked | None = None) -> Tally:
+    """Draws experiments in `place` until so many were run; the files of those that failed stay there."""
+    (place / "random.trace").write_text(random_keys.TRACE)
+    tally, number = Tally(), 0
+    while tally.runs < runs:
+        number += 1
+        file = place / f"{seed}-{number}.yaml"
+        before = len(tally.finds)
+        _try(file, random_keys.drawn(f"{seed}/{number}"), tally, checked)
+        if len(tally.finds) == before:
+            file.unlink()
+    return tally
+
+
+def _try(file: Path, drawn: Mapping[str, Any], tally: Tally, checked: Checked | None) -> None:
+    file.write_text(yaml.safe_dump(dict(drawn), sort_keys=False, width=120))
+    try:
+        plan = plan_of(load(file), Sim())
+    except ScenarioError:
+        tally.refused += 1
+        return
+    except Exception as error:
+        tally.finds.append(f"{file.name}: {type(error).__name__} when it was read: {error}")
+        return
+    tally.keys.update(set(random_keys.keys_of(drawn)))
+    for run in plan.runs:
+        try:
+            Sim().check(run.scenario)
+        except Unsuitable as unsuitable:
+            # Some of what excludes each other is only found when the network is built.
+            tally.unsuitable[str(unsuitable).partition("\n")[0][:200]] += 1
+            continue
+        tally.runs += 1
+        tally.finds += [f"{file.name}: {found}" for found in judged(run, checked)]
+
+
+def judged(run: RunPlan, checked: Checked | None) -> Iterator[str]:
+    """What is wrong with a run."""
+    text = to_text(run.scenario).decode()
+    try:
+        outcome = _core.run(text, None)
+    except Exception as error:
+        yield f"{type(error).__name__}: {error}"
+        return
+    yield from _same(text, digest_of(outcome), checked)
+    try:
+        yield from _sound(run, outcome)
+    except Exception as error:
+        yield f"{type(error).__name__} in its analysis: {error}"
+
+
+def _same(text: str, first: str, checked: Checked | None) -> Iterator[str]:
+    if digest_of(_core.run(text, None)) != first:
+        yield "two runs differ"
+    if checked is not None and (other := checked.digest(text)) != first:
+        yield f"the build with assertions: {other}"
+
+
+def digest_of(outcome: Any) -> str:
+    """A digest of all that a run gives back but for its time."""
+    digest = hashlib.sha256(outcome["qdiscs"].encode())
+    for name in sorted(outcome["tables"]):
+        digest.update(name.encode() + outcome["tables"][name])
+    for name in sorted(outcome["captures"]):
+        digest.update(name.encode() + outcome["captures"][name])
+    return digest.hexdigest()
+
+
+def _sound(run: RunPlan, outcome: Any) -> Iterator[str]:
+    tables = {name: _core.Table(stream) for name, stream in outcome["tables"].items()}
+    summary = json.loads(json.dumps(summarise(tables, outcome["cost"], measure_of(run))))
+    yield from (f"{place} is {value}" for place, value in numbers_in(summary, "") if not math.isfinite(value))
+    for metric, number in registry.numbers():
+        value = number.read(summary)
+        if value is None:
+            continue
+        least, most = metric.least, metric.most
+        if (least is not None and value < least) or (most is not None and value > most):
+            yield f"{metric.name}, {number.title}: {value} is not within {least} and {most}"
+    yield from too_much(run.scenario, tables)
+    yield from too_soon(run.scenario, tables)
+
+
+def numbers_in(value: Any, place: str) -> Iterator[tuple[str, float]]:
+    """All numbers of a summary, with their places."""
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from numbers_in(each, f"{place}.{key}")
+    elif isinstance(value, list):
+        for each in value:
+            yield from numbers_in(each, place)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield place, float(value)
+
+
+def too_much(scenario: Scenario, tables: Mapping[str, _core.Table]) -> Iterator[str]:
+    """Each flow received no more than the fastest rate of each link on its path carries."""
+    received = _sums(tables, "flows", "flow", "bytes")
+    for flow in scenario.flows:
+        most = _most_bytes(scenario, flow.source, flow.target) if isinstance(flow, Tcp) else None
+        if most is not None and received.get(flow.name, 0.0) > most:
+            yield f"{flow.name} received {received[flow.name]:.0f} bytes, and its path carries {most:.0f}"
+
+
+def _most_bytes(scenario: Scenario, source: int, target: int) -> float | None:
+    found = []
+    for link, end in _wires(scenario, source, target):
+        rates = [link.rate_bps[end], *(change.rate_bps for change in link.changes(end))]
+        if link.rate_bps[end] is not None:
+            found.append(max(rate for rate in rates if rate is not None) * scenario.duration_ns / 8e9)
+    return min(found, default=None)
+
+
+def too_soon(scenario: Scenario, tables: Mapping[str, _core.Table]) -> Iterator[str]:
+    """No ping and no estimate of TCP is shorter than the delays of the links both ways."""
+    for flow in scenario.flows:
+        if not isinstance(flow, Ping | Tcp):
+            continue
+        least = _least_s(scenario, flow.source, flow.target) + _least_s(scenario, flow.target, flow.source)
+        table, column, slack = ("ping", "rtt_ms", 0.0) if isinstance(flow, Ping) else ("tcp_info", "min_rtt", CLOCK_S)
+        found = _least(tables, table, column, flow.name)
+        if found is not None and found < least - slack - 1e-6:
+            yield f"{flow.name}: a round trip of {found * 1e3:.3f} ms over delays of {least * 1e3:.3f} ms"
+
+
+def _least_s(scenario: Scenario, source: int, target: int) -> float:
+    total = 0
+    for link, end in _wires(scenario, source, target):
+        changes = list(link.changes(end))
+        options = [link.netem[end], *(change.netem for change in changes)]
+        if any(each and {"jitter", "reorder"} & set(each) for each in options):
+            continue
+        delays = [link.delay_ns[end], *(change.delay_ns for change in changes if change.delay_ns is not None)]
+        total += min(delays)
+    return total / 1e9
+
+
+def _wires(scenario: Scenario, source: int, target: int) -> Iterator[tuple[Link, int]]:
+    """The wired links of a path, each with the end at which packets enter it."""
+    way = Paths(scenario).way(source, target) or ()
+    return ((device.wire, device.end) for device in way if device.wire is not None)
+
+
+def _sums(tables: Mapping[str, _core.Table], table: str, by: str, column: str) -> dict[str, float]:
+    if table not in tables:
+        return {}
+    places, words = tables[table].words(by)
+    totals = np.bincount(np.frombuffer(places, np.int64), np.frombuffer(tables[table].numbers(column)), len(words))
+    return dict(zip(words, totals.tolist(), strict=True))
+
+
+def _least(tables: Mapping[str, _core.Table], table: str, column: str, flow: str) -> float | None:
+    """The least value of a column in seconds, of the rows of one flow."""
+    if table not in tables or len(tables[table]) > MOST_ROWS:
+        return None
+    places, words = tables[table].words("ping" if table == "ping" else "flow")
+    if flow not in words:
+        return None
+    values = np.frombuffer(tables[table].numbers(column))[np.frombuffer(places, np.int64) == words.index(flow)]
+    known = values[~np.isnan(values) & (values > 0)]
+    scale = 1e-3 if column.endswith("_ms") else 1e-6
+    return float(known.min()) * scale if len(known) else None
+
+
+def main(extension: str) -> None:
+    """Answers each scenario on the standard input with the digest of its run by this extension."""
+    from importlib import machinery, util
+
+    loader = machinery.ExtensionFileLoader("tailback._core", extension)
+    spec = util.spec_from_file_location("tailback._core", extension, loader=loader)
+    assert spec is not None
+    core = util.module_from_spec(spec)
+    loader.exec_module(core)
+    for line in sys.stdin:
+        try:
+            answer = digest_of(core.run(json.loads(line), None))
+        except Exception as error:
+            answer = f"{type(error).__name__}: {error}"
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    os.nice(5)
+    main(sys.argv[1])
