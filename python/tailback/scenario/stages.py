@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from msgspec import structs
-
 from tailback import qdiscs
 from tailback.scenario.algorithm import Algorithm, Class, Filter
 from tailback.scenario.size_tables import KEYWORD, size_table
@@ -33,7 +31,7 @@ NOT_MODELLED: Mapping[str, str] = {
     "noqueue": "remove it: the device of a link without a rate has no discipline",
     "ingress": f"{_INGRESS}; `tailback explain ifb` has an example",
     "clsact": f"{_INGRESS}; `tailback explain ifb` has an example",
-    "police": "there are no policers: the nearest is a shaper with a short queue, `tbf rate 10mbit burst 15kb limit 15kb`",
+    "police": "nothing here drops without a queue: the nearest is `tbf rate 10mbit burst 15kb limit 15kb`",
     **dict.fromkeys(("hfsc", "cbq"), _SHARES),
     "qfq": "use `drr`, which shares by quantum instead of weight",
     **dict.fromkeys(("ets", "multiq"), _BANDS),
@@ -135,11 +133,6 @@ def check_required(table: tc.Table, options: dict[str, int]) -> None:
         if parameter.required and parameter.name not in options:
             hint = f"{parameter.meaning}: {table.kind} {parameter.name} {sample(parameter)}"
             raise WordError(f"`{parameter.name}` of `{table.kind}` is missing", hint)
-
-
-def sample(parameter: Parameter) -> str:
-    """A value of a parameter, for messages."""
-    return _SAMPLES.get(parameter.unit, "1")
 
 
 def sample(parameter: Parameter) -> str:
