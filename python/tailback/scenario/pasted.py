@@ -274,7 +274,9 @@ class _Device:
             elif word in _VALUES:
                 if len(words) < 1 + _VALUES[word]:
                     raise WordError(f"`{shown(command.line)}` ends after `{word}`", "write its value behind it")
-                value, words = words[1], words[1 + _VALUES[word] :]
+                # Tailback names devices `A -> B` where it prints them as `tc` does.
+                count = 3 if word == "dev" and words[2:3] == ["->"] else _VALUES[word]
+                value, words = " ".join(words[1 : 1 + count]), words[1 + count :]
                 _take(head, word, value)
             else:
                 break
@@ -408,4 +410,4 @@ def _as_printed(words: Sequence[str], table: tc.Table) -> list[str]:
             rest.pop(0)
         else:
             kept.append(word)
-    return kept
+    return [*kept, *(f"no{name}" for name in table.grammar.off_unless_printed if kept and name not in kept)]

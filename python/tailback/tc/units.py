@@ -27,7 +27,9 @@ PACKETS_HINT = "write a whole number and p: 180p"
 #: The largest integer that all backends accept (signed 64 bits).
 LARGEST = 2**63 - 1
 
-_NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<number>[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})\s*(?P<unit>[a-zA-Z]*)")
+_NUMBER = re.compile(
+    r"(?P<sign>[+-]?)(?P<number>[0-9]{1,30}(?:\.[0-9]{0,30})?(?:e\+[0-9]{2}(?=[mu]?s))?|\.[0-9]{1,30})\s*(?P<unit>[a-zA-Z]*)"
+)
 
 #: Up to 19 ASCII digits; `str.isdigit` would also accept `²`, and `int` fails at thousands of digits.
 _WHOLE = re.compile("[0-9]{1,19}")

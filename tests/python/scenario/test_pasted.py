@@ -60,6 +60,7 @@ PRINTED: dict[str, str] = {
     "qdisc fq_codel 8001: root refcnt 2 offloaded limit 10240p quantum 1514 ecn memory_limit 32Mb drop_batch 64": (
         "fq_codel limit 10240 quantum 1514 ecn memory_limit 32mb drop_batch 64"
     ),
+    "qdisc fq_codel 1: root refcnt 2 limit 10240p target 1e+03ms": "fq_codel limit 10240 target 1s noecn",
     "qdisc fq_pie 1: root refcnt 2 limit 10240p flows 1024 target 15ms tupdate 16ms alpha 2 beta 20 quantum 1514b "
     "memory_limit 32Mb ecn_prob 10 ": (
         "fq_pie limit 10240 flows 1024 target 15ms tupdate 16ms alpha 2 beta 20 quantum 1514 memory_limit 32mb "
