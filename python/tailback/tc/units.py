@@ -27,7 +27,7 @@ PACKETS_HINT = "write a whole number and p: 180p"
 #: The largest integer that all backends accept (signed 64 bits).
 LARGEST = 2**63 - 1
 
-_NUMBER = re.compile(
+_NUMBER = re.compile(  # The exponent is how `tc` prints 1000 ms: 1e+03ms.
     r"(?P<sign>[+-]?)(?P<number>[0-9]{1,30}(?:\.[0-9]{0,30})?(?:e\+[0-9]{2}(?=[mu]?s))?|\.[0-9]{1,30})\s*(?P<unit>[a-zA-Z]*)"
 )
 
