@@ -1,8 +1,8 @@
 """Runs `tc` with all strings in one guest, a kernel in virtual time.
 
 The guest can read the host's files, including `tc`. It writes one file with a block per string: the exit status, the
-output of `tc`, the disciplines from `tc -s -d -j qdisc show`, and the classes as text, because `tc -j class show` does
-not print JSON for all kinds.
+output of `tc`, the disciplines from `tc -s -d -j qdisc show`, and as text the disciplines and the classes, because
+`tc -j class show` does not print JSON for all kinds.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ class Answer:
     output: str
     discipline: dict[str, Any] | None
     classes: list[str]
+    printed: list[str]
+    """The lines of `tc -d qdisc show`."""
 
 
 def answers(texts: Sequence[str]) -> list[Answer]:
@@ -61,6 +63,7 @@ def _script(text: str) -> str:
             r"""printf '%s\n' "$said" | tr '\n' ' ' | cut -c 1-200""",
             f"{TC} -s -d -j qdisc show dev {DEVICE}; echo",
             f"{TC} -d class show dev {DEVICE}",
+            f"{TC} -d qdisc show dev {DEVICE}",
         )
     )
 
@@ -69,4 +72,6 @@ def _answer(text: str, block: str) -> Answer:
     status, output, *rest = block.splitlines()
     shown = json.loads(next(line for line in rest if line.startswith("[")))
     root = next((each for each in shown if each.get("root") and not int(status)), None)
-    return Answer(text, int(status), output.strip(), root, [line for line in rest if line.startswith("class ")])
+    classes = [line for line in rest if line.startswith("class ")]
+    printed = [line for line in rest if line.startswith(("qdisc ", " "))]
+    return Answer(text, int(status), output.strip(), root, classes, printed)

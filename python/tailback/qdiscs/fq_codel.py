@@ -34,6 +34,7 @@ ROW = Discipline(
             "drop_batch": NOT_GIVEN_IF_ZERO,
             "quantum": Option("plain number", "not given", raised_to=256),
         },
+        off_unless_printed=("ecn",),
         not_modelled={"ce_threshold_selector": "remove it: `ce_threshold` applies to all packets"},
     ),
     writer=functools.partial(plain, opposites={"ecn": "noecn"}),

@@ -4,7 +4,6 @@ from tailback.qdiscs import forms, red
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
 from tailback.tc.options import NOT_GIVEN_IF_ZERO, PLAIN_NUMBER, Grammar, Option, Options, Table, Words
 
-
 _AVERAGE_PACKET = 1000
 """The default of `avpkt`, in bytes."""
 

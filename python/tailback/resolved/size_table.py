@@ -28,4 +28,4 @@ class SizeTable(Part, frozen=True, kw_only=True):
         return ["stab", *([word for pair in given for word in pair] or ["overhead", "0"])]
 
     def _has(self, each: structs.FieldInfo) -> bool:
-        return getattr(self, each.name) != each.default
+        return bool(getattr(self, each.name) != each.default)

@@ -5,6 +5,7 @@ option; options of drivers are read as `tc` reads them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from msgspec import Struct
 
@@ -13,6 +14,7 @@ from tailback.scenario.words import own_lines
 from tailback.tc import options as tc
 from tailback.tc.options import Positional, Table
 from tailback.tc.rows import Parameter, Row
+from tailback.tc.units import plain_word
 
 BASE_UNITS = {"time": "microseconds", "rate": "bit/s"}
 """The units of bare numbers, with exceptions in nanoseconds."""
@@ -31,11 +33,12 @@ class BareNumber(Struct, frozen=True):
     @property
     def likely(self) -> str:
         """What was probably meant."""
-        whole = self.word.partition(".")[0]
+        number = tc.decimal(self.word) or Fraction(0)
+        word, digits = plain_word(number), len(str(int(number)))
         if self.noun == "time":
             # Who writes thousands, as the limits of AQL in debugfs are written, counts in the small unit.
-            return f"{self.word}ms" if len(whole) <= 3 else self.value
-        return f"{self.word}mbit" if len(whole) <= 3 else f"{self.word}kbit" if len(whole) <= 6 else self.value
+            return f"{word}ms" if digits <= 3 else self.value
+        return f"{word}mbit" if digits <= 3 else f"{word}kbit" if digits <= 6 else self.value
 
 
 def bare_numbers(text: str, rows: Sequence[Row]) -> Iterator[BareNumber]:

@@ -35,7 +35,7 @@ _KINDS = ("u32", "flower", "matchall", *_WITHOUT)
 
 _VALUES = {
     "dev": 1, "parent": 1, "protocol": 1, "prio": 1, "pref": 1, "priority": 1, "chain": 1, "handle": 1, "fh": 1,
-    "order": 1, "estimator": 2, "eth_type": 1, "in_hw_count": 1, "bkt": 1, "ht": 1, "divisor": 1, "link": 1,
+    "order": 1, "estimator": 2, "eth_type": 1, "in_hw_count": 1, "bkt": 1, "divisor": 1, "link": 1,
 }  # fmt: skip
 _FLAGS = ("root", "not_in_hw", "in_hw", "skip_hw", "skip_sw", "key", "terminal")
 
@@ -53,29 +53,45 @@ class Place(Struct):
 
 def classifier(words: Sequence[str], place: Place, line: str) -> Filter | None:
     """The filter of a command, or of what was printed; `None` for a printed line that only heads others."""
-    rest, kind, number = list(words), "", ""
-    match: list[str] = []
+    found = _Words(place, line)
+    # `tc filter show` names the hash table of a u32 filter, and stars the class that it has found.
+    rest = re.sub(r"\bht (divisor )?\S+", "", " ".join(words)).replace("*flowid", "flowid").split()
     while rest:
         word = rest.pop(0)
-        if word in ("police", "action"):
-            raise WordError(f"`{word}` in `{shown(line)}` is not modelled", _NO_ACTIONS)
-        if word in ("flowid", "classid"):
-            number = rest.pop(0) if rest else ""
-        elif word in _VALUES and not (word == "handle" and kind == "fw"):
-            value, rest = rest[:1], rest[_VALUES[word] :]
-            _note(place, word, value[0] if value else "")
-        elif not kind and word in _KINDS:
-            kind = word
-        elif word not in _FLAGS and word != "*flowid":
-            match.append(word)
-    if kind in _WITHOUT:
-        raise WordError(f"the classifier `{kind}` of `{shown(line)}` is not modelled", _WITHOUT[kind])
-    if not number and not match:
+        rest = found.take(word, rest)
+    if found.kind in _WITHOUT:
+        raise WordError(f"the classifier `{found.kind}` of `{shown(line)}` is not modelled", _WITHOUT[found.kind])
+    if not found.number and not found.match:
         return None
-    if not kind:
+    if not found.kind:
         raise WordError(f"`{shown(line)}` names no classifier", "write matchall, flower or u32")
-    fits, what = _READERS[kind](match, line)
-    return Filter(fits, what, _class_of(number, line))
+    fits, what = _READERS[found.kind](found.match, line)
+    return Filter(fits, what, _class_of(found.number, line))
+
+
+class _Words:
+    """The parts of a filter, as they are read."""
+
+    def __init__(self, place: Place, line: str) -> None:
+        self.kind, self.number = "", ""
+        self.match: list[str] = []
+        self._place, self._line = place, line
+
+    def take(self, word: str, rest: list[str]) -> list[str]:
+        """Takes a word and its values; returns the words behind them."""
+        if word in ("police", "action"):
+            raise WordError(f"`{word}` in `{shown(self._line)}` is not modelled", _NO_ACTIONS)
+        if word in ("flowid", "classid"):
+            self.number = rest[0] if rest else ""
+            return rest[1:]
+        if word in _VALUES:
+            _note(self._place, word, rest[0] if rest else "")
+            return rest[_VALUES[word] :]
+        if not self.kind and word in _KINDS:
+            self.kind = word
+        elif word not in _FLAGS:
+            self.match.append(word)
+        return rest
 
 
 def _class_of(number: str, line: str) -> int:

@@ -13,7 +13,7 @@ from tailback import qdiscs
 from tailback.algorithms import Registry
 from tailback.qdiscs import series
 from tailback.resolved import Device, Qdisc, rates_of, shaped_rate
-from tailback.scenario import reach
+from tailback.scenario import class_guards, reach
 from tailback.scenario.bare_numbers import BareNumber, bare_numbers, of_driver
 from tailback.scenario.check import window_of
 from tailback.scenario.defaults import STACK
@@ -22,7 +22,9 @@ from tailback.scenario.errors import Where
 from tailback.scenario.experiment import Configuration, Experiment
 from tailback.scenario.flows import flows, offloads_of
 from tailback.scenario.hops import Wire, network_of, wires
+from tailback.scenario.meanings import KINDS, MEANINGS
 from tailback.scenario.network import Network
+from tailback.scenario.packets import Packets, control_of, data_of, draws, is_over_tcp, packets_of
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.resolve import devices
 from tailback.scenario.schema import Keys
@@ -30,6 +32,7 @@ from tailback.scenario.stacks import stacks
 from tailback.scenario.traffic import Flow
 from tailback.scenario.traffic.ping import Echo
 from tailback.scenario.traffic.tcp import Bulk
+from tailback.scenario.traffic.udp import Datagrams
 from tailback.scenario.values import direction
 from tailback.tc import units
 from tailback.tc.units import rate_word, size_word, time_word
@@ -70,94 +73,7 @@ LOCAL = re.compile(r"\blocal\b.*bottleneck|bottleneck at the (sender|client)")
 REMOTE = re.compile(r"\bremote\b.*bottleneck|bottleneck at the router|router bottleneck")
 
 
-WARNINGS: Mapping[str, str] = {
-    "bytes-per-second": (
-        "A rate ends in `bps`, which tc reads as bytes per second: 100mbps is 800mbit. Most people mean megabits and "
-        "write mbit."
-    ),
-    "bare-number": (
-        "A time or a rate of a discipline or a driver has no unit. tc reads a rate in bit/s, and a time in "
-        "microseconds or, in netem, in nanoseconds: `codel target 5` is 5us. Write the unit."
-    ),
-    "queue-below-bdp": (
-        "A FIFO at the bottleneck is more than 5 % shorter than one bandwidth-delay product: rate times round-trip "
-        "time. After each loss, a sender like Reno or CUBIC then leaves the link idle for a while. Give the queue more "
-        "packets, unless you study short buffers."
-    ),
-    "nothing-passes": (
-        "A link or `netem` loses every packet, a FIFO has no room for one of full size, or a link is down during the "
-        "whole measurement window, or so slow that fewer than ten full-sized frames pass in it: no data arrives, or "
-        "hardly any. To study an outage, give the link a `schedule`."
-    ),
-    "out-of-reach": (
-        "A Wi-Fi station loses 80 % or more of its full-sized MPDUs, by its `loss`, or because its SNR is too low for "
-        "the mode of its `mcs`, or with rate control for the slowest mode. It gets 0 Mbit/s or little more. Bring it "
-        "nearer, or give it a lower `mcs` or rate control."
-    ),
-    "no-marks": (
-        "The congestion control answers ECN marks, and no queue discipline on the path of its data marks packets, so "
-        "it behaves as after losses, like Reno. Let the bottleneck mark: `fq_codel`, `codel ecn`, `codel ce_threshold "
-        "1ms`, `red ... ecn`, `cake`."
-    ),
-    "ecn-not-requested": (
-        "A discipline has `ecn`, and no host requests ECN, so it drops packets and marks none. Linux accepts ECN by "
-        "default but does not request it: give the hosts that connect `sysctl: {net.ipv4.tcp_ecn: 1}`. `dctcp` "
-        "requests it by itself."
-    ),
-    "queue-bounded-by-tsq": (
-        "The path has one link, so the only queue is that of the sender, and TCP Small Queues lets each flow keep no "
-        "more than a few packets or milliseconds there. The queue stays short however large it is, as on Linux: no "
-        "bufferbloat. Put the bottleneck behind another host to see a queue that fills, or set `tsq: off`."
-    ),
-    "burst-above-queue": (
-        "A shaper's burst is larger than the queue below it. The queue never fills while the shaper has tokens, and "
-        "one burst overruns it. Give a smaller burst."
-    ),
-    "netem-at-sender": (
-        "netem delays packets at the host that sends them. Linux takes such packets off the socket's account, so TCP "
-        "Small Queues and the feedback of the qdisc stop working. Give the delay to the link instead."
-    ),
-    "netem-limit": (
-        "netem holds at most `limit` packets, and the delay needs more of them at this rate. The excess is dropped, "
-        "which looks like congestion. Raise the limit."
-    ),
-    "bottleneck-elsewhere": (
-        "The title says where the bottleneck is, and the slowest device on the path is another one. Correct either."
-    ),
-    "bbr-internal-pacing": (
-        "BBR needs pacing. Without the discipline fq, TCP paces by its own timer since Linux 4.13. Nothing to do."
-    ),
-    "skbs-lost-whole": (
-        "With offloads on, a packet of the simulator and of Linux is an skb of up to 64 KB. A random loss drops the "
-        "whole skb: many segments at once. Turn offloads off to lose single packets."
-    ),
-    "jitter-above-delay": (
-        "No packet can arrive before it was sent, so jitter is limited by the delay, and the distribution is cut off."
-    ),
-    "trace-repeats": "The trace of a link is shorter than the run and starts again from its beginning.",
-    "change-unmeasured": "A link changes after the end of the measurement window, so no metric sees the change.",
-    "few-pings": (
-        "With fewer than 100 pings in the measurement window, a 99th percentile is only the largest value. Ping more "
-        "often or measure for longer."
-    ),
-    "slow-start-measured": (
-        "The measurement window begins when slow start may not be over. Means then include both the start of the flows "
-        "and their steady state. Set `measure.warmup`, unless you study the start."
-    ),
-    "repetitions-alike": (
-        "All flows start at the same times in every repetition, so repetitions hardly differ, and intervals computed "
-        "from them are too narrow. Spread the starts with `jitter`."
-    ),
-    "large-skbs": (
-        "At a low rate, an skb of 64 KB occupies the link for many milliseconds, and every other packet waits for it. "
-        "Testbeds turn offloads off at such rates."
-    ),
-    "adaptive-without-effect": (
-        "Since Linux 5.7 `red adaptive` does not adapt: `tc` passes the flags in a new attribute, and the kernel looks "
-        "for this one where flags were before. The probability stays as given, on kernels and in the simulator. Give "
-        "the host of the queue an older stack to simulate adaptive RED."
-    ),
-}
+WARNINGS: Mapping[str, str] = {code: row.text for code, row in MEANINGS.items()}
 """What each code of a warning means, for `tailback explain`."""
 
 
@@ -237,6 +153,28 @@ class _Case:
         links, sender = self.network.devices[self.device(device).name], direction(device).source
         return [flow for link in links for flow in self.by_hop.get((link, sender), [])]
 
+    def crossing(self, device: str) -> list[Packets]:
+        """All traffic whose packets pass a device, with where they go; those of TCP, pings and calls go both ways."""
+        links, sender = self.network.devices[self.device(device).name], direction(device).source
+        hops = {(link, sender) for link in links}
+        return [each for each in self._packets if hops & set(self.network.links_on(*each.way))]
+
+    def data_through(self, device: str) -> list[Flow]:
+        """The flows whose data passes a device."""
+        return [each.flow for each in self.crossing(device) if each.is_data]
+
+    def over_tcp_through(self, device: str) -> list[Flow]:
+        """The traffic over TCP whose data passes a device."""
+        return [flow for flow in self.data_through(device) if is_over_tcp(flow)]
+
+    @cached_property
+    def over_tcp(self) -> list[Flow]:
+        return [flow for flow in self.flows if is_over_tcp(flow)]
+
+    @cached_property
+    def _packets(self) -> list[Packets]:
+        return [each for flow in self.flows for each in packets_of(flow)]
+
     @cached_property
     def by_hop(self) -> dict[tuple[int, str], list[Bulk]]:
         """TCP flows by each link on their path and the host that sends into it."""
@@ -248,12 +186,13 @@ class _Case:
 
     @cached_property
     def senders(self) -> frozenset[str]:
-        """Hosts that send TCP data."""
-        return frozenset(flow.direction.source for flow in self.bulk)
+        """Hosts that send as much data as their sockets accept."""
+        sending = KINDS["sending"]
+        return frozenset(each.way.source for each in self._packets if each.is_data and each.flow.kind in sending)
 
     def first_queue(self, flow: Flow) -> str | None:
         """The kind of the discipline that queues the sender's packets, below any shaper; None if the file has none."""
-        first = self.network.links_on(*flow.direction)[:1]
+        first = self.network.links_on(*data_of(flow))[:1]
         roots = (self.devices[self.network.device(*hop)].root for hop in first)
         return next((_leaf(root).kind for root in roots if root is not None), None)
 
@@ -281,6 +220,7 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
         yield from _idle_adaptation(case, device, root)
         yield from _netem_at_sender(case, device, root)
         yield from _netem_limit(case, device, root)
+        yield from _of_classes(case, device, root)
     yield from _bbr_on_plain_queue(case)
     yield from _unmarked(case)
     yield from _bounded_by_small_queues(case)
@@ -354,7 +294,7 @@ def _short_queue(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
 
 def _no_room(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
     capacity, frame = _buffer(case, device, _leaf(root)), case.frame(device)
-    if capacity is not None and capacity < frame and case.through(device):
+    if capacity is not None and capacity < frame and case.crossing(device):
         text = (
             f"`{_leaf(root).kind}` holds {size_word(capacity)}, which is less than one full-sized frame: it drops data"
         )
@@ -363,7 +303,7 @@ def _no_room(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
 
 
 def _lossy_netem(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
-    if case.through(device) and any(_loses_all(case, stage.options) for stage in root.tree if stage.kind == "netem"):
+    if case.crossing(device) and any(_loses_all(case, stage.options) for stage in root.tree if stage.kind == "netem"):
         remedy = "give a smaller `loss`; to study an outage, give a link a `schedule`"
         yield _Warning("nothing-passes", "warning", ("qdiscs", device), "`netem` loses every packet", remedy)
 
@@ -405,13 +345,13 @@ def _loses_all(case: _Case, options: Mapping[str, int]) -> bool:
 
 def _unmarked(case: _Case) -> Iterator[_Warning]:
     """A control that answers marks, where nobody marks. Queues of Wi-Fi stations mark by themselves."""
-    for flow in case.bulk:
-        hops = case.network.links_on(*flow.direction)
-        if flow.cc.kind not in NEED_MARKS or any(case.network.hops[link].radio for link, _ in hops):
+    for flow in case.over_tcp:
+        hops = case.network.links_on(*data_of(flow))
+        if control_of(flow).kind not in NEED_MARKS or any(case.network.hops[link].radio for link, _ in hops):
             continue
         roots = [case.devices[case.network.device(*hop)].root for hop in hops]
         if not any(_marks(case, stage) for root in roots if root is not None for stage in root.tree):
-            text = f"`{flow.cc.kind}` answers marks, and no queue discipline marks packets on the path of "
+            text = f"`{control_of(flow).kind}` answers marks, and no queue discipline marks packets on the path of "
             text += f"`{flow.names[0]}`"
             remedy = "let the bottleneck mark, such as `codel ecn`, `codel ce_threshold 1ms` or `fq_codel`"
             yield _Warning("no-marks", "warning", flow.loc, text, remedy)
@@ -426,8 +366,9 @@ def _ecn_not_requested(case: _Case, device: str, root: Qdisc) -> Iterator[_Warni
     """A discipline that is told to mark, in a file that does not say which hosts request ECN."""
     told = any(stage.options.get("ecn") == 1 for stage in root.tree)
     said = any(ECN in host.sysctl for host in (case.keys.hosts or {}).values())
-    if told and not said and case.through(device) and not any(flow.cc.kind in NEED_MARKS for flow in case.bulk):
-        sender = case.through(device)[0].direction.source
+    flows = case.over_tcp_through(device)
+    if told and not said and flows and not any(control_of(flow).kind in NEED_MARKS for flow in case.over_tcp):
+        sender = flows[0].direction.source
         text = "no host requests ECN, so `ecn` marks nothing"
         remedy = f"give the hosts that connect the sysctl: hosts: {{{sender}: {{sysctl: {{{ECN}: 1}}}}}}"
         yield _Warning("ecn-not-requested", "warning", ("qdiscs", device), text, remedy)
@@ -462,12 +403,15 @@ def _is_slowest(case: _Case, device: str, flow: Bulk) -> bool:
 
 
 def _long_burst(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
-    burst = root.options.get("burst")
-    capacity = _buffer(case, device, root.child) if root.child is not None else None
-    if burst is not None and capacity is not None and burst > capacity:
-        text = f"a burst of {size_word(burst)} exceeds the limit of `{_leaf(root).kind}`, {size_word(capacity)}"
-        remedy = "give a smaller burst, such as 1600b"
-        yield _Warning("burst-above-queue", "warning", ("qdiscs", device), text, remedy, burst / max(capacity, 1))
+    shapers = [(each.options, each.child) for each in _with_descendants(root)]
+    shapers += [(each.options, each.child) for node in _with_descendants(root) for each in node.classes]
+    for options, child in shapers:
+        burst = options.get("burst")
+        capacity = _buffer(case, device, child) if child is not None else None
+        if burst is not None and child is not None and capacity is not None and burst > capacity:
+            text = f"a burst of {size_word(burst)} exceeds the limit of `{_leaf(child).kind}`, {size_word(capacity)}"
+            remedy = "give a smaller burst, such as 1600b"
+            yield _Warning("burst-above-queue", "warning", ("qdiscs", device), text, remedy, burst / max(capacity, 1))
 
 
 def _netem_at_sender(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
@@ -482,7 +426,7 @@ def _netem_at_sender(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning
 
 
 def _netem_limit(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
-    rate = _path_rate(case, device)
+    rate = _most_through(case, device)
     for stage in root.tree:
         delay, limit = stage.options.get("delay", 0), case.option(stage, "limit")
         if stage.kind != "netem" or not delay or limit is None or rate is None:
@@ -500,8 +444,10 @@ def _bottleneck(case: _Case) -> Iterator[_Warning]:
     local, remote = LOCAL.search(title) is not None, REMOTE.search(title) is not None
     if local == remote:
         return
-    for flow in case.bulk:
-        hops = case.network.links_on(*flow.direction)
+    for flow in case.flows:
+        if isinstance(flow, Echo):
+            continue
+        hops = case.network.links_on(*data_of(flow))
         rates = [_hop_rate(case, index, sender) for index, sender in hops]
         known = [rate for rate in rates if rate is not None]
         if not known:
@@ -529,14 +475,23 @@ def _path_rate(case: _Case, device: str) -> int | None:
     return max((rate for rate in slowest if rate is not None), default=None)
 
 
+def _most_through(case: _Case, device: str) -> int | None:
+    """The rate at which traffic may pass a device: that of the slowest device of its path, or what UDP sends."""
+    slowest = _path_rate(case, device)
+    sent = [flow.rate_bps * flow.opens for flow in case.data_through(device) if isinstance(flow, Datagrams)]
+    own = case.rate(device)
+    datagrams = min(sum(sent), own) if own is not None else sum(sent)
+    return max(slowest or 0, datagrams) or None
+
+
 def _delays(stage: Qdisc) -> bool:
     return stage.kind == "netem" and any(stage.options.get(name) for name in ("delay", "jitter", "rate"))
 
 
 def _bbr_on_plain_queue(case: _Case) -> Iterator[_Warning]:
-    for flow in case.bulk:
+    for flow in case.over_tcp:
         kind = case.first_queue(flow)
-        if flow.cc.kind == "bbr" and kind is not None and qdiscs.of(kind).queue in ("one fifo", "fifos"):
+        if control_of(flow).kind == "bbr" and kind is not None and qdiscs.of(kind).queue in ("one fifo", "fifos"):
             text = f"BBR above `{kind}` is paced by TCP's own timer, one per connection"
             remedy = "nothing to do: Linux has needed no `fq` for this since 4.13"
             yield _Warning("bbr-internal-pacing", "info", flow.loc, text, remedy)
@@ -546,7 +501,7 @@ def _lossy_offloads(case: _Case, wire: Wire) -> Iterator[_Warning]:
     """A loss drops an skb, which between hosts with offloads is a train of segments."""
     key = next((key for key in ("loss", "corrupt") if any(getattr(wire.link, key))), None)
     trains = [host not in case.network.switches and offloads_of(case.keys, host) == "on" for host in wire.link.ends]
-    if key is not None and all(trains):
+    if key is not None and all(trains) and case.over_tcp:
         text = f"with offloads on, `{key}` drops whole skbs of up to 64 KB instead of single packets"
         yield _Warning(
             "skbs-lost-whole", "warning", (*wire.place, key), text, "write `offloads: off` or `offloads: gso`"
@@ -624,7 +579,7 @@ def _slow_start(case: _Case) -> Iterator[_Warning]:
 
 
 def _same_starts(case: _Case) -> Iterator[_Warning]:
-    if case.keys.repeat.max > 1 and case.bulk and not any(flow.jitter_ns or flow.arrivals for flow in case.bulk):
+    if case.keys.repeat.max > 1 and case.flows and not any(draws(flow) for flow in case.flows):
         text = "repetitions hardly differ, because all flows start at the same times in each"
         remedy = "spread the starts: `jitter: 10ms` in a traffic entry"
         yield _Warning("repetitions-alike", "warning", ("repeat",), text, remedy)
@@ -667,15 +622,26 @@ def _large_skbs(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
     rate = case.rate(device)
     host = direction(device).source
     offloads = offloads_of(case.keys, host)
-    own = any(flow.direction.source == host for flow in case.through(device))
+    flows = case.over_tcp_through(device)
+    own = any(data_of(flow).source == host for flow in flows)
     if rate is None or not (offloads == "on" or (offloads == "gso" and own)) or _is_split(case, root):
         return
     time = LARGEST_SKB * 8 * 10**9 // rate
-    if case.through(device) and time > LONG_SKB_NS:
+    if flows and time > LONG_SKB_NS:
         text = f"an skb of 64 KB, as TCP with offloads sends on short paths, takes {round(time / 10**6)}ms at "
         text += rate_word(rate)
         remedy = "write `offloads: off`, as is usual in testbeds at such rates, unless you study offloads"
         yield _Warning("large-skbs", "warning", ("offloads",), text, remedy, time)
+
+
+def _of_classes(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
+    """What becomes of packets that no filter matches, and how classes share."""
+    hosts = case.network.hosts
+    crossing = case.crossing(device)
+    for node in _with_descendants(root):
+        for found in (class_guards.unmatched(node, crossing, hosts), class_guards.clamped(node)):
+            if found is not None:
+                yield _Warning(found.code, "warning", ("qdiscs", device), found.text, found.remedy)
 
 
 def _buffer(case: _Case, device: str, queue: Qdisc) -> int | None:

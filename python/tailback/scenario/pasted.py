@@ -42,7 +42,7 @@ _MISSING = "is missing"
 _REMOVES = ("del", "delete")
 
 _FIRST_PRIORITY = 0xC000
-"""The priority of the first filter without one; each further one comes before it. [linux-6.12 cls_api.c tcf_auto_prio]"""
+"""The priority of the first filter without one; each further one comes before it.   [linux-6.12 cls_api.c]"""
 
 
 class _Discipline(Struct):
@@ -219,7 +219,9 @@ class _Device:
             options = owner.classes[minor].options | options
         if not qdiscs.of(kind).classes_by:
             check_required(table, options)
-        above = parent[1] if parent and parent[0] != _ROOT else 0
+        before = owner.classes.get(minor)
+        above = 0 if parent is None or parent[0] == _ROOT else parent[1]
+        above = before.parent if before is not None and parent is None else above
         if command.action == "add" and minor in owner.classes:
             raise WordError(f"class {minor:x} is given twice", "give each class a number of its own")
         owner.classes[minor] = Class(minor, above, options, chain(below, self._rows) if below else None)
@@ -236,7 +238,9 @@ class _Device:
         owner = self._owner(place.parent, command) if place.parent is not None else self._needs_root(command)
         if owner.row.classes is None:
             raise WordError(f"`{owner.row.name}` has no classes for a filter", "remove the filter")
-        priority = place.priority or _FIRST_PRIORITY - sum(1 for each, _ in owner.filters if each > _FIRST_PRIORITY // 2)
+        priority = place.priority or _FIRST_PRIORITY - sum(
+            1 for each, _ in owner.filters if each > _FIRST_PRIORITY // 2
+        )
         owner.filters.append((priority, found))
 
     def _own(self, command: Command) -> None:
@@ -270,7 +274,9 @@ class _Device:
             elif word in _VALUES:
                 if len(words) < 1 + _VALUES[word]:
                     raise WordError(f"`{shown(command.line)}` ends after `{word}`", "write its value behind it")
-                value, words = words[1], words[1 + _VALUES[word] :]
+                # Tailback names devices `A -> B` where it prints them as `tc` does.
+                count = 3 if word == "dev" and words[2:3] == ["->"] else _VALUES[word]
+                value, words = " ".join(words[1 : 1 + count]), words[1 + count :]
                 _take(head, word, value)
             else:
                 break
@@ -404,4 +410,4 @@ def _as_printed(words: Sequence[str], table: tc.Table) -> list[str]:
             rest.pop(0)
         else:
             kept.append(word)
-    return kept
+    return [*kept, *(f"no{name}" for name in table.grammar.off_unless_printed if kept and name not in kept)]

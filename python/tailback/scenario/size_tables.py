@@ -15,7 +15,7 @@ KEYWORD = "stab"
 LAYERS = {"ethernet": "ethernet", "atm": "atm", "adsl": "atm"}
 
 _RANGES = {"overhead": (-64, 65_535), "mpu": (0, 65_535), "mtu": (1, 1 << 20), "tsize": (1, 32_768)}
-"""The whole numbers of a size table. The kernel's table has at most 32,768 entries. [linux-6.12 sch_api.c STAB_SIZE_LOG_MAX]"""
+"""The whole numbers of a size table, each with its least and its largest value."""
 
 KEYS = (*_RANGES, "linklayer")
 

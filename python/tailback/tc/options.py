@@ -90,6 +90,8 @@ class Grammar(Struct, frozen=True):
     """Options of `tc` that are not modelled, with remedies."""
     printed: Mapping[str, int] = field(default_factory=dict)
     """What `tc show` prints and what means nothing here, with the number of words behind it."""
+    off_unless_printed: Sequence[str] = ()
+    """Flags that are on unless told otherwise, of which `tc show` prints nothing if they are off."""
     added: Callable[[Options, Options], Options] = _last_value
     """Combines the options so far with new ones."""
     finished: Callable[[Options], Options] = _as_given

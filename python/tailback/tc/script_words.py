@@ -6,26 +6,29 @@ from collections.abc import Mapping
 
 BACKGROUND = "&"
 
-IGNORED = frozenset(
-    "echo printf set exit return true : modprobe insmod depmod logger date uname id clear cat ulimit umask unset wait "
-    "export lsmod which shift source . { }".split()
-)
+_NEUTRAL = """
+echo printf set exit return true : modprobe insmod depmod logger date uname id clear cat ulimit umask unset wait export
+lsmod which shift source . { }
+"""
+
+IGNORED = frozenset(_NEUTRAL.split())
 """Commands that change nothing here."""
 
 _PROGRAM = "nothing of a script is executed: write the commands of `tc` that it leads to, one on each line"
 
-SHELL: Mapping[str, str] = {
-    word: _PROGRAM
-    for word in "if then else elif fi for while until do done case esac function local eval trap select".split()
-}
+_CONTROL_FLOW = """
+if then else elif fi for while until do done case esac function local eval trap select
+"""
+
+SHELL: Mapping[str, str] = dict.fromkeys(_CONTROL_FLOW.split(), _PROGRAM)
 """Words of the shell's language, with remedies."""
 
 _LINK = "links, their rate, delay and `mtu` are in `links`: links: [{ends: [client, router], rate: 1gbit, mtu: 1500}]"
 _SYSCTL = "write it as a setting of the host: hosts: {client: {sysctl: {net.ipv4.tcp_ecn: 1}}}"
 _OFFLOADS = "write `offloads: off`, `gso` or `on`, for the experiment or a host"
 _MARK = (
-    "packets are not marked here: send the traffic to a class by `filter flow NAME flowid 1:10`, or give it a `dscp` and "
-    "write `filter dscp EF flowid 1:10`"
+    "packets have no marks here: send the traffic to a class by `filter flow NAME flowid 1:10`, or give it a `dscp` "
+    "and write `filter dscp EF flowid 1:10`"
 )
 _TRAFFIC = "programs are not run: describe their traffic in `traffic`: traffic: [{tcp: client -> server}]"
 
@@ -47,13 +50,13 @@ FOREIGN: Mapping[str, Mapping[str, str]] = {
         "-s --change speed": "write `rate` at the link: links: [{ends: [client, router], rate: 100mbit}]",
         "": _OFFLOADS,
     },
-    **dict.fromkeys(("iptables", "ip6tables", "nft", "ebtables", "iptables-restore"), {"": _MARK}),
+    **{name: {"": _MARK} for name in ("iptables", "ip6tables", "nft", "ebtables", "iptables-restore")},
     "sysctl": {
         "net.core.default_qdisc": "write the discipline of each device in `qdiscs`",
         "net.ipv4.tcp_congestion_control": "write `cc`, for the experiment or an entry of `traffic`",
         "": _SYSCTL,
     },
     "sleep": {"": "what changes during a run is a `schedule` of the link: schedule: [{at: 10s, rate: 20mbit}]"},
-    **dict.fromkeys(("iperf", "iperf3", "netperf", "ping", "flent", "curl", "wget", "netserver"), {"": _TRAFFIC}),
+    **{name: {"": _TRAFFIC} for name in ("iperf", "iperf3", "netperf", "ping", "flent", "curl", "wget", "netserver")},
 }
 """What to write instead of another command, by a word of it; without a word, for all others."""

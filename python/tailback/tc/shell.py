@@ -1,4 +1,4 @@
-"""Finds the commands of `tc` in pasted text: a line, a shell script, a batch file of `tc -b`, or what `tc show` printed.
+"""Finds the commands of `tc` in pasted text: a line, a script, a batch file of `tc -b`, or what `tc show` printed.
 
 Nothing is executed. Of the shell's language, comments, quotes, variables with plain values, `\\` at the end of a line,
 redirections, `;`, `&&` and `||` are read. Commands that change nothing here (`echo`, `modprobe`, `tc qdisc show`) are
@@ -101,7 +101,8 @@ def _lines(text: str) -> Iterator[str]:
 
 
 _BELOW = re.compile(
-    r"(?:Sent \d+ bytes|backlog \d|rate \d\S* \d+pps|lended:|tokens:|(?:\S+ -?\d\S* )*(?:linklayer|overhead|mpu|mtu|tsize) \S+$)"
+    r"(?:Sent \d+ bytes|backlog \d|rate \d\S* \d+pps|lended:|tokens:"
+    r"|(?:\S+ -?\d\S* )*(?:linklayer|overhead|mpu|mtu|tsize) \S+$)"
 )
 
 

@@ -27,7 +27,9 @@ PACKETS_HINT = "write a whole number and p: 180p"
 #: The largest integer that all backends accept (signed 64 bits).
 LARGEST = 2**63 - 1
 
-_NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<number>[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})\s*(?P<unit>[a-zA-Z]*)")
+_NUMBER = re.compile(  # The exponent is how `tc` prints 1000 ms: 1e+03ms.
+    r"(?P<sign>[+-]?)(?P<number>[0-9]{1,30}(?:\.[0-9]{0,30})?(?:e\+[0-9]{2}(?=[mu]?s))?|\.[0-9]{1,30})\s*(?P<unit>[a-zA-Z]*)"
+)
 
 #: Up to 19 ASCII digits; `str.isdigit` would also accept `²`, and `int` fails at thousands of digits.
 _WHOLE = re.compile("[0-9]{1,19}")
@@ -178,13 +180,15 @@ def _quantity(word: object, kind: _Kind) -> int:
 def _base_units(text: str, kind: _Kind) -> int:
     # Cached, because the configurations of an experiment have most words in common.
     match = _NUMBER.fullmatch(text)
+    if match is None and (bare := bare_number(text)) is not None:
+        raise WordError(f"`{shown(text)}` has no unit", f"did you mean {_likely(bare, kind)}? {kind.hint}")
     if match is None:
         raise WordError(f"`{shown(text)}` is not {kind.noun}", kind.hint_for(text))
     if match["sign"] == "-":
         raise WordError(f"`{text}` is negative", f"{kind.noun} is never below zero; {kind.hint}")
     if not match["unit"]:
-        meant = " or ".join(f"`{text}{unit}`" for unit in kind.likely)
-        raise WordError(f"`{text}` has no unit", f"did you mean {meant}? {kind.hint}")
+        bare = Fraction(match["number"].rstrip("."))
+        raise WordError(f"`{shown(text)}` has no unit", f"did you mean {_likely(bare, kind)}? {kind.hint}")
     factor = kind.units.get(match["unit"].lower())
     if factor is None:
         raise WordError(f"`{text}` is not {kind.noun}", kind.hint_for(text))
@@ -192,6 +196,30 @@ def _base_units(text: str, kind: _Kind) -> int:
     if value > LARGEST:
         raise WordError(f"`{text}` is too large", f"{kind.noun} must be below 2^63 base units; {kind.hint}")
     return value
+
+
+def bare_number(text: str) -> Fraction | None:
+    """A number in the notation of programs, such as `1e6`; `None` for anything else."""
+    found = re.fullmatch(r"\+?[0-9]{1,15}(?:\.[0-9]{0,15})?[eE][+-]?[0-9]{1,2}", text)
+    return None if found is None else Fraction(text)
+
+
+def plain_word(number: Fraction) -> str:
+    """A number without an exponent, and without zeros behind the point: `1000000`, `0.5`."""
+    return str(int(number)) if number.denominator == 1 else f"{float(number):.9f}".rstrip("0").rstrip(".")
+
+
+#: A number of at most so many digits before the point is in the usual large unit.
+_FEW_DIGITS = 1000
+
+
+def _likely(number: Fraction, kind: _Kind) -> str:
+    """What somebody means who writes a number without a unit: few digits are of a large unit, many of the base unit."""
+    if kind.likely == _RATE.likely and number >= _FEW_DIGITS:
+        return f"`{rate_word(int(number))}`"
+    if kind.likely == _TIME.likely and number >= _FEW_DIGITS:
+        return f"`{time_word(int(number * 10**3))}` or `{time_word(int(number))}`"
+    return " or ".join(f"`{plain_word(number)}{unit}`" for unit in kind.likely)
 
 
 def shown(word: object) -> str:

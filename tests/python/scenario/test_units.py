@@ -180,3 +180,26 @@ def test_a_unit_of_other_tools_leads_to_that_of_tc(read: Callable[[object], int]
 def test_a_name_in_other_letters_leads_to_the_name() -> None:
     assert nearest_hint("FQ_CoDel", ["codel", "fq_codel"]) == "did you mean `fq_codel`?"
     assert nearest_hint("BBR", ["reno", "bbr", "bbr2"]) == "did you mean `bbr`?"
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "likely"),
+    [
+        (units.rate, "1e6", "`1mbit`"),
+        (units.rate, 1e6, "`1mbit`"),
+        (units.rate, "1000000", "`1mbit`"),
+        (units.rate, "2.5E+7", "`25mbit`"),
+        (units.rate, "100", "`100mbit`"),
+        (units.rate, "0.5", "`0.5mbit`"),
+        (units.size, "1e6", "`1000000b`"),
+        (units.time, "20", "`20ms` or `20s`"),
+        (units.time, "1e6", "`1s` or `1ms`"),
+        (units.packets, "1e3", "`1000p`"),
+    ],
+)
+def test_a_number_without_a_unit_gets_a_hint_that_can_be_read(read: Callable[[object], int], written: object, likely: str) -> None:
+    with pytest.raises(WordError) as refused:
+        read(written)
+    assert f"did you mean {likely}?" in refused.value.hint
+    for word in likely.replace("`", "").split(" or "):
+        assert read(word) > 0

@@ -60,6 +60,7 @@ impl UdpSocket {
             flow_hash: conversation_hash(from, to),
             truesize,
             charged: true,
+            queue_length: tailback_packet::QueueLength::NONE,
             enqueued: now,
             departure: now,
             payload,

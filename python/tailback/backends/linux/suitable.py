@@ -186,7 +186,9 @@ def _size_tables(scenario: Scenario) -> Iterator[Finding]:
     for hop in hops_of(scenario):
         root = root_of(scenario, hop)
         if root is not None and root.stab is not None and hidden_of(scenario, hop):
-            what = f"`stab` at {device_name(scenario, hop)}, below the rate of the link, which would see its lengths, too"
+            what = (
+                f"`stab` at {device_name(scenario, hop)}, below the rate of the link, which would see its lengths, too"
+            )
             yield NotAsked(what), "give the rate to a shaper below `stab`, such as htb, and none to the link"
 
 
