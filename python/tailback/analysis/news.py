@@ -40,6 +40,8 @@ WORST_FLOW = "goodput of the worst flow"
 PLURAL = frozenset({"retransmits", "drops", "marks", "frames not played", "unfinished flows", "unloaded pages"})
 """Names that take a verb in the plural."""
 
+PERCENT = "%"
+
 MOST_PINGS = 6
 """More pings with names of their own than these are judged together."""
 
@@ -148,13 +150,19 @@ def _of_row(row: _Row, summaries: Sequence[Summary]) -> list[Judged]:
         ]
     if row.label == "goodput":
         return _goodputs(row, summaries)
-    metric = next((each for each in METRICS.values() if row.metric in (each.name, each.word)), None)
-    if metric is None:
-        return []
+    metric = METRICS.get(row.metric)
+    return [] if metric is None else _of_metric(row, metric)
+
+
+def _of_metric(row: _Row, metric: Metric) -> list[Judged]:
     if row.number is None:
         return _sampled(row, metric, row.label)
     read = next((number.read for number in metric.numbers if number.title == row.number), None)
-    return [] if read is None else [_single(row, row.label, _unit_of(row, metric), read)]
+    if read is None:
+        return []
+    if metric.unit == PERCENT:
+        return [Judged(row.label, "", PERCENT, read, _percent(row.allowed), row.kind, row.mentioned)]
+    return [_single(row, row.label, _unit_of(row, metric), read)]
 
 
 def _unit_of(row: _Row, metric: Metric) -> str:
@@ -162,19 +170,19 @@ def _unit_of(row: _Row, metric: Metric) -> str:
     if row.metric == "video":
         return "s" if row.number in ("stalled", "startup") else ""
     if row.allowed is SHARE:
-        return "%"
+        return PERCENT
     return "" if row.allowed in (COUNT, FEW) else metric.unit
 
 
 def _single(row: _Row, label: str, unit: str, read: Read) -> Judged:
-    if unit != "%":
+    if unit != PERCENT:
         return Judged(label, "", unit, read, row.allowed, row.kind, row.mentioned)
 
     def percent(summary: Summary) -> float | None:
         value = read(summary)
         return None if value is None else 100 * value
 
-    return Judged(label, "", unit, percent, _percent(row.allowed), row.kind, row.mentioned)
+    return Judged(label, "", PERCENT, percent, _percent(row.allowed), row.kind, row.mentioned)
 
 
 def _percent(allowed: Tolerance) -> Tolerance:
