@@ -6,7 +6,7 @@ Functions that take results accept a `Results` object or the path of a results f
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -95,7 +95,7 @@ def open(path: Path | str) -> results.Results:
 def drill_script(
     path: Path | str, *, tolerance_usecs: int | None = None, stack: str | None = None, backend: str = "sim"
 ) -> drill.Report:
-    """Runs a packetdrill script against the simulator's TCP (`sim`) or that of a real kernel (`uml`, `uml:KERNEL`).
+    """Runs a packetdrill script on a `backend`: the simulator's TCP (`sim`) or a real kernel (`uml`, `uml:KERNEL`).
 
     `tolerance_usecs` is the tolerance of times in µs (default: that of the script, else 4000), `stack` the network
     stack of the simulator (default: Linux 6.12). The verdict is in the report; a script that fails does not raise.
@@ -111,14 +111,17 @@ def tabulate(found: results.Results | Path | str) -> pd.DataFrame:
     return configurations([(run.axes, run.summary) for run in _opened(found).runs])
 
 
-def plot(found: results.Results | Path | str, name: str | None = None, choice: "Choice | None" = None) -> "Figure":
+def plot(
+    found: results.Results | Path | str, name: str | None = None, choice: "Choice | None" = None, **words: Any
+) -> "Figure":
     """Draws a figure of results as a matplotlib figure. `name` is a name of `tailback plot --list` (default: the plot
-    that fits the results best); `choice` selects axes and metric, as the options of `tailback plot` do.
+    that fits the results best). `metric="ping"`, `facet="qdisc"` and the other fields of `plots.Choice` select axes and
+    metric, as the options of `tailback plot` do; `choice` has them all in one object.
     """
     # Imported here, because matplotlib is slow to load.
     from tailback import plots
 
-    opened, wanted = _opened(found), choice or plots.AUTOMATIC
+    opened, wanted = _opened(found), plots.with_words(choice or plots.AUTOMATIC, words)
     chosen = plots.find_plot(name) if name else plots.default_plot(opened)
     return chosen.draw(chosen.table(opened, wanted), wanted)
 
@@ -132,12 +135,16 @@ def sensitivity(found: results.Results | Path | str, metric: str = "goodput", *,
 
 
 def pareto(
-    found: results.Results | Path | str, latency: str | None = None, given: Sequence[str] = ()
+    found: results.Results | Path | str,
+    latency: str | None = None,
+    given: Sequence[str] = (),
+    choose: Sequence[str] = (),
 ) -> list[advice.Front]:
     """The trade-off between goodput and `latency` (default: `ping p99`) under each condition, as in `tailback pareto`.
-    `given` names further axes to treat as conditions. `table` of each front is a frame with a row per configuration.
+    `given` names further axes to treat as conditions, `choose` axes not to. `table` of
+    each front is a frame with a row per configuration.
     """
-    return advice.fronts(_opened(found), latency, given)
+    return advice.fronts(_opened(found), latency, given, choose)
 
 
 def recommend(
@@ -145,12 +152,13 @@ def recommend(
     bounds: str = "",
     best: str | advice.Wish = "goodput",
     given: Sequence[str] = (),
+    choose: Sequence[str] = (),
 ) -> list[advice.Recommendation]:
     """The setting with the best value of `best` (high goodput, low `ping p99`) among those that meet `bounds`
     (`"ping p99 < 10ms"`, `"goodput >= 95% of best"`), for each condition. `given` names further axes to treat as
-    conditions; `advice.wish(minimise="cwnd")` says which direction is better.
+    conditions, `choose` axes not to; `advice.wish(minimise="cwnd")` says which direction is better.
     """
-    return advice.recommend(_opened(found), bounds, best, given)
+    return advice.recommend(_opened(found), bounds, best, given, choose)
 
 
 def write_report(found: results.Results | Path | str, target: Path | str) -> Path:

@@ -1,12 +1,14 @@
 """`import tailback`: the same functions as on the command line."""
 
+import contextlib
+import inspect
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import tailback
-from tailback import backends
+from tailback import advice, backends, plots
 from tailback.sweep import cluster
 from twin_backend import STAND_INS
 
@@ -121,6 +123,54 @@ def test_python_answers_the_questions_of_the_command_line(tmp_path: Path) -> Non
     [one] = tailback.recommend(results, "tcp rtt p50 < 1s")
     assert one.answer.best is not None
     assert one.answer.best.met == "surely"
+
+
+def test_every_figure_takes_its_options_as_keywords(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT)
+    results = tailback.run(file, settings=["repeat=2"], out=tmp_path / "out")
+    tables = [getattr(plots, name).data for name in plots.__all__ if hasattr(getattr(plots, name), "data")]
+    for data in (*(plot.data for plot in plots.PLOTS.values()), *tables):
+        for words in ({"metric": "goodput"}, {"facet": "cc"}, {"x": "cc", "bin_ns": 10**8}):
+            with contextlib.suppress(plots.NotDrawable, advice.WrongQuestion):
+                data(results, **words)
+        with pytest.raises(TypeError, match="`metrc` is not an option of a figure: did you mean `metric`"):
+            data(results, metrc="ping")
+    assert set(plots.cdf.data(results, metric="ping")["panel"]) == {"Ping"}
+    assert set(plots.candlestick.data(results, metric="ping")["panel"]) == {"Ping"}
+    assert tailback.plot(results, "bar", metric="ping p99").axes[0].get_ylabel() == "ping p99 (ms)"
+
+
+@pytest.mark.parametrize("name", [name for name in tailback.__all__ if inspect.isfunction(getattr(tailback, name))])
+def test_every_parameter_of_a_function_is_in_its_description(name: str) -> None:
+    """Those of a name that says it (`experiment`, `path`) are in the text of the function, too."""
+    function = getattr(tailback, name)
+    text = inspect.getdoc(function) or ""
+    obvious = {"found", "experiment", "path", "reference", "candidate", "words", "parts", "target", "against", "metric"}
+    for parameter in inspect.signature(function).parameters:
+        assert parameter in obvious or f"`{parameter}" in text, f"{name}({parameter})"
+
+
+def test_every_function_of_results_takes_what_its_description_says(tmp_path: Path) -> None:
+    """Each documented parameter once, with its documented example."""
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT)
+    results = tailback.run(file, settings=["repeat=2"], out=tmp_path / "out", jobs=1, backend="sim")
+    assert results.findings == ["cc reno instead of cubic: " + results.findings[0].partition(": ")[2]]
+    assert len(tailback.sensitivity(results, metric="ping p99", log=True)) == 1
+    (front,) = tailback.pareto(results, latency="rtt p50", given=(), choose=("cc",))
+    assert (dict(front.given), dict(front.because)) == ({}, {})
+    fronts = tailback.pareto(results, given=["cc"])
+    assert [dict(each.because) for each in fronts] == [{"cc": "as asked"}] * 2
+    (found,) = tailback.recommend(results, bounds="ping p99 < 1s", best="ping p99", given=(), choose=["cc"])
+    assert found.answer.best is not None
+    wish = advice.wish(minimise="cwnd")
+    assert len(tailback.recommend(results, best=wish, given=["cc"])) == 2
+    assert tailback.plot(results, name="cdf", choice=plots.Choice(metric="ping")).axes[0].get_xlabel() == "Ping (ms)"
+    assert tailback.plot(results, name="cdf", metric="ping").axes[0].get_xlabel() == "Ping (ms)"
+    assert tailback.compare(results, tmp_path / "out", rtt="10% or 0.5ms").overall.endswith(" the same")
+    assert len(tailback.combined([results, results], axis="side").axes["side"]) == 2
+    assert tailback.load(path=file, settings=["duration=2s"]).title == "small"
 
 
 def test_the_backend_with_an_address_is_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,12 +24,19 @@ def sensitivity_document(found: Sensitivity) -> dict[str, Any]:
 
 
 def front_document(found: Sequence[Front]) -> dict[str, Any]:
-    """`{"fronts": [{"given", "configurations": [{"axes", "runs", "pareto", "on_front", QUANTITY: {…}}]}]}`."""
-    return {"fronts": [{"given": dict(front.given), "configurations": _configurations(front)} for front in found]}
+    """`{"fronts": [{"given", "because", "configurations": [{"axes", "runs", "pareto", "on_front", QUANTITY: …}]}]}`."""
+    return {
+        "fronts": [
+            {"given": dict(front.given), "because": dict(front.because), "configurations": _configurations(front)}
+            for front in found
+        ]
+    }
 
 
 def recommendation_document(found: Sequence[Recommendation]) -> dict[str, Any]:
-    """`{"recommendations": [{"given", "bounds", "wanted", "better", "met", "best", "alike", "nearest", "counts"}]}`."""
+    """`{"recommendations": [{"given", "because", "bounds", "wanted", "better", "met", "best", "alike", "nearest",
+    "counts"}]}`.
+    """
     return {"recommendations": [_recommendation(each) for each in found]}
 
 
@@ -76,6 +83,7 @@ def _recommendation(each: Recommendation) -> dict[str, Any]:
     answer = each.answer
     found = {
         "given": dict(each.given),
+        "because": dict(each.because),
         "bounds": list(map(str, answer.bounds)),
         "wanted": answer.wanted.title,
         "better": answer.better,

@@ -25,6 +25,8 @@ class Front:
     """The trade-off under one condition."""
 
     given: Mapping[str, str]
+    because: Mapping[str, str]
+    """Why each axis of `given` is taken as given."""
     cost: Column
     gain: Column
     table: pd.DataFrame
@@ -36,6 +38,8 @@ class Recommendation:
     """The recommendation under one condition."""
 
     given: Mapping[str, str]
+    because: Mapping[str, str]
+    """Why each axis of `given` is taken as given."""
     answer: tradeoffs.Answer
 
 
@@ -53,8 +57,12 @@ def sensitivities(results: Results, metric: str, *, logarithmic: bool = False) -
     return sensitivity.sensitivity(results.axes, runs, column, logarithmic=logarithmic)
 
 
-def fronts(results: Results, latency: str | None = None, given: Sequence[str] = ()) -> list[Front]:
-    """The Pareto front of goodput and `latency` under each condition; `given` names further conditions."""
+def fronts(
+    results: Results, latency: str | None = None, given: Sequence[str] = (), choose: Sequence[str] = ()
+) -> list[Front]:
+    """The Pareto front of goodput and `latency` under each condition; `given` names further conditions, `choose` axes
+    that are none.
+    """
     choices = list(map(words.quantity, LATENCIES if latency is None else (latency,)))
     if choices[0].better == "high":
         raise WrongQuestion(
@@ -62,9 +70,10 @@ def fronts(results: Results, latency: str | None = None, given: Sequence[str] = 
         )
     known = (column for column in choices if any(column.read(run.summary) is not None for run in results.runs))
     cost, gain = next(known, choices[0]), words.quantity(GOODPUT)
+    because, parts = _parts(results, given, choose)
     found = [
-        Front(place, cost, gain, tradeoffs.front([(run.axes, run.summary) for run in part.runs], cost, gain))
-        for place, part in _parts(results, given)
+        Front(place, because, cost, gain, tradeoffs.front([(run.axes, run.summary) for run in part.runs], cost, gain))
+        for place, part in parts
         if any(cost.read(run.summary) is not None for run in part.runs)
     ]
     if not found:
@@ -97,18 +106,25 @@ def wish(best: str | None = None, maximise: str | None = None, minimise: str | N
 
 
 def recommend(
-    results: Results, bounds: str = "", asked: Wish | str | None = None, given: Sequence[str] = ()
+    results: Results,
+    bounds: str = "",
+    asked: Wish | str | None = None,
+    given: Sequence[str] = (),
+    choose: Sequence[str] = (),
 ) -> list[Recommendation]:
-    """The setting with the best value of what is wanted among those that meet `bounds`, for each condition."""
+    """The setting with the best value of what is wanted among those that meet `bounds`, for each condition; `given`
+    names further conditions, `choose` axes that are none.
+    """
     limits = words.bounds(bounds) if bounds.strip() else []
     wished = asked if isinstance(asked, Wish) else wish(asked)
     wanted = wished.column
     for column in (*(limit.column for limit in limits), wanted):
         if all(column.read(run.summary) is None for run in results.runs):
             raise _unknown(results, column)
+    because, parts = _parts(results, given, choose)
     return [
-        Recommendation(place, tradeoffs.best_under(_numbers(part), limits, wanted, wished.better))
-        for place, part in _parts(results, given)
+        Recommendation(place, because, tradeoffs.best_under(_numbers(part), limits, wanted, wished.better))
+        for place, part in parts
     ]
 
 
@@ -116,19 +132,38 @@ def _numbers(results: Results) -> list[tuple[Mapping[str, str], Mapping[str, Any
     return [(run.axes, run.summary) for run in results.runs]
 
 
-def _parts(results: Results, given: Sequence[str]) -> list[tuple[dict[str, str], Results]]:
-    """The results under each condition. An axis with one value counts as a condition."""
-    unknown = next((axis for axis in given if axis not in results.axes), None)
-    if unknown is not None:
-        known = ", ".join(f"`{axis}`" for axis in results.axes) or "none"
-        raise WrongQuestion(f"`{unknown}` is not an axis of `{results.path}`\n  hint: there is {known}")
+ASKED = "as asked"
+ALONE = "it has one value"
+
+
+def _parts(
+    results: Results, given: Sequence[str], choose: Sequence[str]
+) -> tuple[dict[str, str], list[tuple[dict[str, str], Results]]]:
+    """Why each axis that is taken as given is, and the results under each condition."""
+    _check_axes(results, (*given, *choose))
+    both = next((axis for axis in given if axis in choose), None)
+    if both is not None:
+        raise WrongQuestion(
+            f"`{both}` is both given and to be chosen\n  hint: leave out --given {both} or --choose {both}"
+        )
     varied = [axis for axis, values in results.axes.items() if len(values) > 1]
     # The network of imported results is unknown, so all their axes count as settings.
     runs = [(run.axes, run.scenario) for run in results.runs if run.repetition == 1 and run.scenario.hosts]
-    found = conditions.conditions(varied, runs)
-    apart = [axis for axis in results.axes if axis in found or axis in given or axis not in varied]
-    places = list(dict.fromkeys(tuple((axis, run.axes[axis]) for axis in apart) for run in results.runs))
-    return [(dict(place), results.select(**dict(place))) for place in places]
+    found = conditions.reasons(varied, runs)
+    because = {
+        axis: ASKED if axis in given else ALONE if axis not in varied else found[axis]
+        for axis in results.axes
+        if axis in given or axis not in varied or (axis in found and axis not in choose)
+    }
+    places = list(dict.fromkeys(tuple((axis, run.axes[axis]) for axis in because) for run in results.runs))
+    return because, [(dict(place), results.select(**dict(place))) for place in places]
+
+
+def _check_axes(results: Results, named: Sequence[str]) -> None:
+    unknown = next((axis for axis in named if axis not in results.axes), None)
+    if unknown is not None:
+        known = ", ".join(f"`{axis}`" for axis in results.axes) or "none"
+        raise WrongQuestion(f"`{unknown}` is not an axis of `{results.path}`\n  hint: there is {known}")
 
 
 def _unknown(results: Results, column: Column) -> WrongQuestion:

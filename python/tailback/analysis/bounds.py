@@ -1,7 +1,8 @@
 """Reads bounds such as `ping p99 < 10ms and goodput >= 95% of best`.
 
-A quantity is a number by any of its names (`analysis.quantities`). `95% of best` is a share of the best mean among the
-configurations that are compared: of the highest for a bound from below, of the lowest for a bound from above.
+A quantity is a number by any of its names (`analysis.quantities`). Times and rates need a unit. `95% of best` is a
+share of the best mean among the configurations that are compared: of the highest for a bound from below, of the lowest
+for a bound from above.
 """
 
 import re
@@ -10,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tailback.analysis.digits import significant
 from tailback.analysis.metric import UNITS, Column
 from tailback.analysis.quantities import WrongBound, quantity
 
@@ -17,6 +19,9 @@ __all__ = ["Bound", "WrongBound", "bounds", "quantity"]
 
 Sign = Literal["<", ">", "<=", ">="]
 SIGNS: dict[str, Sign] = {"<": "<", ">": ">", "<=": "<=", ">=": ">=", "≤": "<=", "≥": ">="}
+
+MEASURES = ("ms", "s", "Mbit/s")
+"""Units that a value must have, because `< 110` might be 110 ms or 110 s; counts and shares have none."""
 
 HINT = (
     'write a quantity, `<` or `>`, and a value: "ping p99 < 10ms", "goodput up > 50mbit and jain > 0.9", '
@@ -55,7 +60,9 @@ class Bound(Struct, frozen=True):
         return replace(self, value=self.value * best, of_best=False) if self.of_best else self
 
     def __str__(self) -> str:
-        value = f"{100 * self.value:g} % of best" if self.of_best else f"{self.value:g} {self.column.unit}"
+        value = (
+            f"{100 * self.value:g} % of best" if self.of_best else f"{significant(self.value, 6)} {self.column.unit}"
+        )
         return f"{self.column.title} {self.sign} {value}".rstrip()
 
 
@@ -73,8 +80,25 @@ def _bound(text: str) -> Bound:
         if match["unit"] not in ("", "%"):
             raise WrongBound(f"`{match['unit']}` is not a share\n  hint: write a share in %: 95% of best")
         return Bound(column, sign, value / 100 if match["unit"] else value, of_best=True)
-    factors = UNITS.get(column.unit, {})
-    if match["unit"] and match["unit"] != column.unit and match["unit"] not in factors:
+    return _possible(Bound(column, sign, value * _factor(match, column)), match["value"])
+
+
+def _factor(match: re.Match[str], column: Column) -> float:
+    """The factor of the unit of a value; raises `WrongBound` if it is none, or if it is missing."""
+    factors, unit = UNITS.get(column.unit, {}), match["unit"]
+    if not unit and float(match["value"]) and column.unit in MEASURES:
+        example = f"{match['words']} {match['sign']} {match['value']}{next(iter(factors))}"
+        raise WrongBound(f"`{match[0]}` has no unit\n  hint: write `{example}`; units: {', '.join(factors)}")
+    if unit and unit != column.unit and unit not in factors:
         known = ", ".join(name for name in factors if name != column.unit) or "none"
-        raise WrongBound(f"`{match['unit']}` is not a unit of {column.title}\n  hint: units: {known}")
-    return Bound(column, sign, value * factors.get(match["unit"], 1.0))
+        raise WrongBound(f"`{unit}` is not a unit of {column.title}\n  hint: units: {known}")
+    return factors.get(unit, 1.0)
+
+
+def _possible(bound: Bound, written: str) -> Bound:
+    """The bound; refused if no value, or every value, is beyond it."""
+    column = bound.column
+    if column.most is None or bound.value <= column.most:
+        return bound
+    share = f"write a share in %: `{column.title} {bound.sign} {written}%`" if column.most == 1 else "write less"
+    raise WrongBound(f"{column.title} is at most {column.most:g}, and the bound is {written}\n  hint: {share}")

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from tailback.resolved import (
+    AttachedQdisc,
     Cell,
     Connection,
     Control,
@@ -30,6 +31,7 @@ from tailback.resolved import (
 )
 
 Axes: TypeAlias = Mapping[str, str]
+Network: TypeAlias = Mapping[str, str]
 
 #: Placeholders that make the settings of all runs equal.
 NO_CONTROL, NO_SMALL_QUEUE, NO_OPTIONS = Control(name=""), SmallQueue(kind="off"), SocketOptions()
@@ -38,25 +40,66 @@ NO_RECORD = Record(interval_ns=1, tcp_info="interval", events=False)
 
 def conditions(axes: Sequence[str], runs: Sequence[tuple[Axes, Scenario]]) -> list[str]:
     """The axes that are conditions, in order; `runs` are the runs of one repetition."""
+    return list(reasons(axes, runs))
+
+
+def reasons(axes: Sequence[str], runs: Sequence[tuple[Axes, Scenario]]) -> dict[str, str]:
+    """Why each axis that is a condition is one: `it changes the rate of a shaper`."""
     given = [({axis: place[axis] for axis in axes}, _path(scenario)) for place, scenario in runs]
-    return [axis for axis in axes if _changes_path(axis, given)]
+    changed = {axis: _changed(axis, given) for axis in axes}
+    return {axis: f"it changes {' and '.join(what)}" for axis, what in changed.items() if what}
 
 
-def _changes_path(axis: str, given: Sequence[tuple[Axes, str]]) -> bool:
-    """Whether two runs that differ only in `axis` have different paths."""
-    groups: dict[tuple[tuple[str, str], ...], set[str]] = {}
+def _changed(axis: str, given: Sequence[tuple[Axes, Network]]) -> list[str]:
+    """What differs between the paths of runs that differ only in `axis`."""
+    groups: dict[tuple[tuple[str, str], ...], list[Network]] = {}
     for place, path in given:
         others = tuple((name, value) for name, value in place.items() if name != axis)
-        groups.setdefault(others, set()).add(path)
-    return any(len(paths) > 1 for paths in groups.values())
+        groups.setdefault(others, []).append(path)
+    pairs = [(paths[0], path) for paths in groups.values() for path in paths[1:]]
+    return [part for part in dict.fromkeys(name for path in given for name in path[1]) if _differs(part, pairs)]
 
 
-def _path(scenario: Scenario) -> str:
-    """The parts of a scenario that are not settings, as text."""
-    emulated = [
-        (attached.host, attached.link, found) for attached in scenario.qdiscs if (found := _emulated(attached.root))
-    ]
-    path = replace(
+def _differs(part: str, pairs: Sequence[tuple[Network, Network]]) -> bool:
+    return any(one.get(part) != other.get(part) for one, other in pairs)
+
+
+def _path(scenario: Scenario) -> Network:
+    """The parts of a scenario that are not settings, as text, by what they are."""
+    emulated = [each for attached in scenario.qdiscs for each in _emulated(attached)]
+    path = to_json(_without_settings(scenario))
+    links = path.pop("links", [])
+    parts = {
+        **{words: [[link.get(key) for key in keys] for link in links] for words, keys in OF_LINKS.items()},
+        "the links": [{key: link[key] for key in link if key not in NAMED} for link in links],
+        "the rate of a shaper": [each for each in emulated if each[0] in RATES],
+        "what netem emulates": [each for each in emulated if each[0] not in RATES],
+        **{words: path.pop(key, None) for key, words in OF_SCENARIOS.items()},
+        "the network": path,
+    }
+    return {words: json.dumps(content, sort_keys=True) for words, content in parts.items()}
+
+
+OF_LINKS = {
+    "the rate of a link": ("rate_bps", "trace"),
+    "the delay of a link": ("delay_ns",),
+    "the losses of a link": ("netem",),
+    "the schedule of a link": ("schedule",),
+}
+NAMED = {key for keys in OF_LINKS.values() for key in keys}
+OF_SCENARIOS = {
+    "hosts": "the hosts",
+    "cells": "the Wi-Fi",
+    "traffic": "the traffic",
+    "duration_ns": "the duration",
+    "traces": "a trace",
+    "routes": "the routes",
+}
+RATES = ("rate", "ceil")
+
+
+def _without_settings(scenario: Scenario) -> Scenario:
+    return replace(
         scenario,
         title="",
         seed=0,
@@ -69,7 +112,6 @@ def _path(scenario: Scenario) -> str:
         kernel=None,
         controls=(),
     )
-    return json.dumps([to_json(path), emulated], sort_keys=True)
 
 
 def _without_nic(link: Link) -> Link:
@@ -94,10 +136,12 @@ def _without_socket(entry: Traffic) -> Traffic:
     return replace(entry, cc=NO_CONTROL, tsq=NO_SMALL_QUEUE, socket=NO_OPTIONS)
 
 
-def _emulated(root: Qdisc) -> list[tuple[str, int]]:
+def _emulated(attached: AttachedQdisc) -> Iterator[tuple[str, int, int, int]]:
     """What the disciplines of a device emulate: the rates of shapers and of their classes, and netem's options."""
-    rate = shaped_rate(root)
-    return [*([] if rate is None else [("rate", rate)]), *(found for node in root.tree for found in _parts(node))]
+    rate = shaped_rate(attached.root)
+    found = [] if rate is None else [("rate", rate)]
+    found += [part for node in attached.root.tree for part in _parts(node)]
+    return ((name, value, attached.host, attached.link) for name, value in found)
 
 
 def _parts(node: Qdisc) -> Iterator[tuple[str, int]]:

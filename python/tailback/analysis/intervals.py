@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tailback.analysis import student
+from tailback.analysis.digits import significant
 
 CONFIDENCE = 0.95
 
@@ -55,7 +56,12 @@ def spread_in_words(mean: float, ends: tuple[float, float], digits: str = ".2g")
     if abs(above - below) <= ROUNDING * max(abs(mean), above, below):
         # The interval of identical repetitions is not exactly 0 because of rounding.
         half = above if above > ROUNDING * abs(mean) else 0.0
-        return f"±{half:{digits}}"
-    if f"{ends[0]:{digits}}" == f"{ends[1]:{digits}}":
-        return f"±{above:{digits}}"
-    return f"[{ends[0]:{digits}}, {ends[1]:{digits}}]"
+        return f"±{_text(half, digits)}"
+    low, high = (_text(end, digits) for end in ends)
+    return f"±{_text(above, digits)}" if low == high else f"[{low}, {high}]"
+
+
+def _text(value: float, digits: str) -> str:
+    """In fixed notation: `0.00002`, and not `2e-05`."""
+    text = f"{value:{digits}}"
+    return text if "e" not in text else significant(value, int(digits[1:-1]))

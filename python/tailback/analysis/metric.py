@@ -228,7 +228,9 @@ class Metric(Struct, frozen=True):
     def quantity(self, number: Number) -> Column:
         """One of its numbers, by its title."""
         found = self.at(number.title, number.key)
-        return replace(found, read=number.read, label=number.label)
+        # The numbers of a video have units of their own.
+        unit = self.unit or (number.heading.unit if number.heading else None) or ""
+        return replace(found, unit=unit, read=number.read, label=number.label)
 
     def statistic(self, name: str) -> Column:
         """A statistic of its samples, such as `p99`."""

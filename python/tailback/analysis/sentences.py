@@ -1,25 +1,37 @@
-"""The findings under a table in words: one statement for each value of an axis."""
+"""The findings under a table in words: the few that matter, one line each, or all of them.
 
-import re
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+`few` has at most `MOST` changes, of each axis the largest first. A line has what changes most, and the other side of
+the trade-off: the rate beside a latency, a latency beside the rate, also that goodput stays, because a latency that
+falls at no cost is news. `all` has a list for each change: every metric that changes, may change, or stays.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from msgspec import Struct
 
-from tailback.analysis.effects import Effect, Finding, Outcome
+from tailback.analysis import phrases
+from tailback.analysis.effects import Effect, Family, Finding, Outcome
+from tailback.analysis.news import WORST_FLOW
 
-MOST = 6
-"""Statements; the rest is counted."""
+Extent = Literal["few", "all", "none"]
 
-FEW = 2
-"""Up to so many combinations are named one by one."""
+MOST = 3
+"""Lines of `few`."""
 
-ONE_LINE = 160
-"""Characters of a statement that is not broken into a list."""
+BESIDE = 1 / 3
+"""How large a change of losses must be to be said beside another change, or another beside it, relative to it."""
+
+ON_REQUEST = "`--findings all`"
+
+CONTROL = (
+    "intervals: 95 %, of the differences between runs of the same repetition; of all changes, at most 1 in 20 is "
+    "expected to be due to chance"
+)
 
 
 class Statement(Struct, frozen=True):
-    """`head` alone, or with a list of `parts` that is too long for one line."""
+    """`head` alone, or with a list of `parts`."""
 
     head: str
     parts: Sequence[str] = ()
@@ -29,132 +41,222 @@ class Statement(Struct, frozen=True):
         """The statement as an item of a list of text."""
         return [f"• {self.head}{':' if self.parts else ''}", *(f"  – {part}" for part in self.parts)]
 
-
-def statements(found: Sequence[Finding]) -> list[Statement]:
-    """The findings in words, those with the most effects first."""
-    ordered = sorted(found, key=lambda each: -each.size)
-    said = [_statement(each) for each in ordered[:MOST]]
-    rest = len(ordered) - MOST
-    more = [Statement(f"and {rest} more: `tailback sensitivity` ranks the axes")] if rest > 0 else []
-    return [*said, *more, *_undecided([outcome for each in ordered[:MOST] for outcome in each.outcomes])]
+    @property
+    def text(self) -> str:
+        """The statement as one line."""
+        return f"{self.head}: {'; '.join(self.parts)}" if self.parts else self.head
 
 
-def _undecided(outcomes: Sequence[Outcome]) -> list[Statement]:
-    """What the word means, if it is said of some outcome: the tolerances may be on no other line."""
-    found = [each for each in outcomes if each.judged.mentioned == "always" and each.having("undecided")]
-    bounds = dict.fromkeys(f"{each.judged.subject} {_bound(each)}" for each in found)
-    text = f"undecided: the 95 % interval crosses the tolerance ({', '.join(bounds)}); more repetitions would tell"
-    return [Statement(text)] if found else []
+def statements(found: Sequence[Finding], extent: Extent = "few") -> list[Statement]:
+    """The findings in words, the largest news first."""
+    if extent == "none" or not found:
+        return []
+    if extent == "all":
+        return [*map(_complete, found), Statement(CONTROL)]
+    return list(map(_short, few(found)))
 
 
-def _statement(finding: Finding) -> Statement:
-    """First what changes, or may change, then in one part what stays."""
-    moving = [outcome for outcome in finding.outcomes if len(outcome.having("within")) < len(outcome.effects)]
-    staying = [outcome for outcome in finding.outcomes if outcome not in moving]
-    parts = [f"{outcome.judged.subject} {_movement(outcome)}" for outcome in moving] + _constancy(staying)
-    head = f"with {finding.axis} {finding.value} instead of {finding.reference}"
-    line = f"{head}, {'; '.join(parts)}"
-    return Statement(line) if len(parts) == 1 or len(line) <= ONE_LINE else Statement(head, parts)
+def few(found: Sequence[Finding]) -> list[Finding]:
+    """The findings of `few`: the largest of each axis, then the largest of the rest, in the order of their size."""
+    firsts: dict[str, Finding] = {}
+    for each in found:
+        firsts.setdefault(each.axis, each)
+    rest = [each for each in found if each is not firsts[each.axis]]
+    return sorted([*firsts.values(), *rest][:MOST], key=lambda each: -each.size)
 
 
-def _constancy(outcomes: Sequence[Outcome]) -> list[str]:
-    """`ping p50 and TCP RTT p50 stay within 10 % or 0.5 ms, goodput within 3 %`."""
+def lines(found: Sequence[Finding], extent: Extent = "few") -> list[str]:
+    """The findings as lines of text; `few` ends with how many changes it leaves out."""
+    said = [line for statement in statements(found, extent) for line in statement.lines]
+    more = sum(map(_changes, found)) - sum(len(_said(each)) for each in few(found) if each.size)
+    if extent == "few" and more > 0:
+        said.append(f"• {more} more change{'s' if more > 1 else ''}: {ON_REQUEST}")
+    return said
+
+
+def document(found: Sequence[Finding], extent: Extent = "few") -> list[dict[str, Any]]:
+    """The findings as JSON: with `few`, what the lines say; with `all`, everything that was judged."""
+    if extent == "none":
+        return []
+    return [_entry(each, extent) for each in (found if extent == "all" else few(found))]
+
+
+def _entry(finding: Finding, extent: Extent) -> dict[str, Any]:
+    whole = extent == "all"
+    outcomes = (
+        [outcome for family in finding.families for outcome in family.outcomes]
+        if whole
+        else [family.largest for family in _said(finding)]
+    )
+    return {
+        "axis": finding.axis,
+        "value": finding.value,
+        "reference": finding.reference,
+        "text": (_complete(finding) if whole else _short(finding)).text,
+        "effects": [_effect(outcome, effect) for outcome in outcomes for effect in outcome.effects],
+    }
+
+
+def _effect(outcome: Outcome, effect: Effect) -> dict[str, Any]:
+    judged = outcome.judged
+    return {
+        "metric": judged.subject,
+        "unit": judged.unit,
+        "tolerance": judged.tolerance.words,
+        "axes": dict(effect.place),
+        "decision": effect.decision,
+        "before": effect.before,
+        "after": effect.after,
+        "difference": effect.difference,
+        "interval": [effect.low, effect.high],
+        "size": effect.size,
+    }
+
+
+def _changes(finding: Finding) -> int:
+    return sum(family.decision == "changes" for family in finding.families)
+
+
+def _head(finding: Finding) -> str:
+    return f"{finding.axis} {finding.value} instead of {finding.reference}"
+
+
+def _short(finding: Finding) -> Statement:
+    """One line: what changes most, or that nothing does."""
+    if not finding.size:
+        return Statement(f"{_head(finding)}: {'; '.join(_unchanged(finding))}")
+    parts = [_change(family) for family in _said(finding)]
+    parts += [_undecided(each) for each in _open(finding) if _is_sure(each)][:1] if len(parts) == 1 else []
+    return Statement(f"{_head(finding)}: {'; '.join([*parts, *_unchanged_goodput(finding)])}")
+
+
+def _said(finding: Finding) -> list[Family]:
+    """The families of a line: what changes most, and the other side of the trade-off."""
+    first = finding.families[0]
+    return [first, *(each for each in finding.families if each.size and _is_beside(each, first))][:2]
+
+
+def _is_beside(other: Family, first: Family) -> bool:
+    """Whether another family is said, too: of a kind of its own, and of some size if it is no side of the trade-off."""
+    if other.kind in (first.kind, "cause"):
+        return False
+    return {other.kind, first.kind} == {"delay", "rate"} or other.size >= BESIDE * first.size
+
+
+def _unchanged(finding: Finding) -> list[str]:
+    """That no number changes, what may, and within what the others stay."""
+    said = [_undecided(each) for each in _open(finding)[: phrases.FEW]]
+    return [*said, *_constancy([each for each in finding.families if each.decision == "stays"])]
+
+
+def _open(finding: Finding) -> list[Family]:
+    """The families of which more repetitions would tell whether they change."""
+    return [each for each in finding.families if each.decision == "undecided" and _is_always_said(each)]
+
+
+def _is_always_said(family: Family) -> bool:
+    return family.outcomes[0].judged.mentioned == "always"
+
+
+def _unchanged_goodput(finding: Finding) -> list[str]:
+    """`goodput stays within 3 %`, if all of its sums do; the total, if a flow may get less than before."""
+    rates = [each for each in finding.families if each.name.startswith("goodput")]
+    sums = [each for each in rates if each.name != WORST_FLOW]
+    if not sums or any(each.decision != "stays" for each in sums):
+        return []
+    apart = WORST_FLOW in finding.open or len(rates) > len(sums)
+    return [f"total {_constancy(sums)[0]}"] if apart else _constancy(sums)
+
+
+def _change(family: Family) -> str:
+    """`request p95 falls from 208 to 16.1 ms, by 192 [191.7, 192.1], while p50 stays within 5 % or 0.5 ms`."""
+    outcome = family.largest
+    real = outcome.having("changes")
+    ways = [[each for each in real if (each.difference > 0) == up] for up in (True, False)]
+    ordered = sorted(filter(None, ways), key=lambda each: -each[-1].size)
+    text = f"{outcome.judged.subject} {', and '.join(phrases.way(each, outcome) for each in ordered)}"
+    others = [each.judged.statistic for each in family.outcomes if each is not outcome and each.stays]
+    if outcome.judged.statistic in ("", "p50") or "p50" not in others:
+        return text
+    verb = "stays" if len(others) == 1 else "stay"
+    return f"{text}, while {phrases.listed(others)} {verb} within {outcome.judged.tolerance.words}"
+
+
+def _complete(finding: Finding) -> Statement:
+    """What changes, then what may, then what stays."""
+    parts = [part for family in finding.families if family.size for part in _details(family)]
+    parts += [_undecided(each) for each in _open(finding)]
+    parts += _constancy([each for each in finding.families if each.decision == "stays" and _is_always_said(each)])
+    return Statement(_head(finding), parts)
+
+
+def _details(family: Family) -> list[str]:
+    """The statistic that changes most, the farthest tail that changes, and those that stay."""
+    tail = next(each for each in reversed(family.outcomes) if each.size)
+    said = [each for each in family.outcomes if each is family.largest or each is tail]
+    staying = [each for each in family.outcomes if each.stays]
+    parts = [_detail(each) for each in said]
+    if staying:
+        names = phrases.listed([each.judged.statistic for each in staying])
+        verb = "stays" if len(staying) == 1 else "stay"
+        parts.append(f"{family.name} {names} {verb} within {staying[0].judged.tolerance.words}")
+    return parts
+
+
+def _detail(outcome: Outcome) -> str:
+    """What happens to one number: the changes, then under how many combinations there is none."""
+    real, judged, total = outcome.having("changes"), outcome.judged, len(outcome.effects)
+    if len(real) > phrases.FEW:
+        parts = [phrases.span(real, outcome)]
+    else:
+        parts = [phrases.one(each, judged) for each in reversed(real)]
+    staying, open_ = outcome.having("stays"), outcome.having("undecided")
+    if staying and judged.mentioned == "always":
+        parts.append(f"{phrases.stays(judged)} within {judged.tolerance.words} in {len(staying)} of {total}")
+    if open_ and judged.mentioned == "always":
+        parts.append(f"is undecided in {len(open_)} of {total}: {phrases.difference(_widest(open_), judged.unit)}")
+    return f"{judged.subject} {phrases.listed(parts)}"
+
+
+def _undecided(family: Family) -> str:
+    """`ping p50 is undecided: −0.6 ms [−1.4, 0.2], across 10 % or 0.5 ms`; `falls from 23.1 to 20.8 ms, by 2.33 [2.2,
+    2.47], about as much as the tolerance` if there is a difference for certain.
+    """
+    outcome = max(family.outcomes, key=lambda each: max((one.size for one in each.having("undecided")), default=-1.0))
+    open_, judged, total = outcome.having("undecided"), outcome.judged, len(outcome.effects)
+    if _is_sure(family):
+        allowed = judged.tolerance.words
+        return f"{judged.subject} {phrases.one(open_[0], judged)}, about as much as the tolerance of {allowed}"
+    where = "" if total == 1 else f" in {phrases.cases(len(open_), total)}"
+    said = phrases.difference(_widest(open_), judged.unit)
+    return f"{judged.subject} is undecided{where}: {said}, across {judged.tolerance.words}"  # fmt: skip
+
+
+def _is_sure(family: Family) -> bool:
+    """Whether there is one combination, and a difference for certain, of which only the relevance is undecided."""
+    effects = [each for outcome in family.outcomes for each in outcome.having("undecided")]
+    alone = all(len(outcome.effects) == 1 for outcome in family.outcomes)
+    return alone and all(each.low * each.high > 0 for each in effects)
+
+
+def _widest(open_: Sequence[Effect]) -> Effect:
+    """The difference of which least is known."""
+    return max(open_, key=lambda each: each.high - each.low)
+
+
+def _constancy(families: Sequence[Family]) -> list[str]:
+    """`ping up to p99 and TCP RTT p50 stay within 10 % or 0.5 ms, goodput within 3 %`."""
+    groups: dict[str, list[Family]] = {}
+    for each in families:
+        groups.setdefault(each.outcomes[0].judged.tolerance.words, []).append(each)
     said: list[str] = []
-    for bound, group in groupby(outcomes, key=_bound):
-        subjects = [outcome.judged.subject for outcome in group]
-        verb = "" if said else " stays" if len(subjects) == 1 else " stay"
-        said.append(f"{' and '.join(subjects)}{verb} within {bound}")
+    for words, group in groups.items():
+        verb = "" if said else " stays" if len(group) == 1 else " stay"
+        said.append(f"{phrases.listed([_reach(each) for each in group])}{verb} within {words}")
     return [", ".join(said)] if said else []
 
 
-def _movement(outcome: Outcome) -> str:
-    """What happens to one number: the real effects, then under how many combinations there is none."""
-    real, absent, undecided = (outcome.having(decision) for decision in ("off", "within", "undecided"))
-    total, unit = len(outcome.effects), outcome.judged.unit
-    parts = [_real(real, total, unit)] if real else []
-    if outcome.judged.mentioned == "where it changes":
-        return parts[0]
-    if absent:
-        parts.append(f"stays within {_bound(outcome)} in {len(absent)} of {total}")
-    if undecided:
-        parts.append(f"is undecided{_open(undecided, total, unit)}")
-    return ", and ".join((", ".join(parts[:-1]), parts[-1])) if len(parts) > 1 else parts[0]
-
-
-def _real(real: Sequence[Effect], total: int, unit: str) -> str:
-    if len(real) > FEW:
-        return _range(real, total, unit)
-    return ", ".join(
-        f"{verb} {' and '.join(_by(each, unit) for each in group)}"
-        for verb, group in groupby(reversed(real), key=_verb)
-    )
-
-
-def _by(effect: Effect, unit: str) -> str:
-    """`by 112 ms [108, 115] with cubic`."""
-    low, high = sorted((abs(effect.low), abs(effect.high)))
-    return f"by {_with_unit(_digits(abs(effect.mean)), unit)} [{_digits(low)}, {_digits(high)}]{_with(effect)}"
-
-
-def _range(real: Sequence[Effect], total: int, unit: str) -> str:
-    """`rises in all 7 cases, by 3.07 ms (cubic) to 18.4 ms (bbr)`; `real` begins with the smallest."""
-    cases = f"all {total} cases" if len(real) == total else f"{len(real)} of {total} cases"
-    signs = {each.mean > 0 for each in real}
-    if len(signs) == 1:
-        ends = [f"{_with_unit(_digits(abs(each.mean)), unit)}{_place(each)}" for each in (real[0], real[-1])]
-        return f"{_verb(real[0])} in {cases}, by {' to '.join(ends)}"
-    ends = [f"{_signed(each.mean, unit)}{_place(each)}" for each in _extremes(real)]
-    return f"changes in {cases}, by {' to '.join(ends)}"
-
-
-def _extremes(effects: Sequence[Effect]) -> tuple[Effect, Effect]:
-    return min(effects, key=lambda each: each.mean), max(effects, key=lambda each: each.mean)
-
-
-def _open(undecided: Sequence[Effect], total: int, unit: str) -> str:
-    """The differences that may be an effect, with their intervals: how far they may be from none."""
-    if total == 1:
-        return f", {_interval(undecided[0], unit)}"
-    where = f" in {len(undecided)} of {total}"
-    if len(undecided) <= FEW:
-        return f"{where}: {', '.join(_interval(each, unit) for each in undecided)}"
-    return f"{where}, at the widest {_interval(max(undecided, key=lambda each: each.high - each.low), unit)}"
-
-
-def _interval(effect: Effect, unit: str) -> str:
-    """`−0.55 ms [−0.731, −0.369] with codel`."""
-    return f"{_signed(effect.mean, unit)} [{_digits(effect.low)}, {_digits(effect.high)}]{_with(effect)}"
-
-
-def _verb(effect: Effect) -> str:
-    return "rises" if effect.mean > 0 else "falls"
-
-
-def _bound(outcome: Outcome) -> str:
-    """`10 % or 0.5 ms`."""
-    return re.sub(r"(\d)([%a-zµ])", r"\1 \2", outcome.judged.tolerance.words)
-
-
-def _with(effect: Effect) -> str:
-    return f" with {effect.place[0]}" if len(effect.place) == 1 else _place(effect)
-
-
-def _place(effect: Effect) -> str:
-    return f" ({', '.join(effect.place)})" if effect.place else ""
-
-
-def _signed(value: float, unit: str) -> str:
-    return _with_unit(f"{'+' if value > 0 else '−' if value < 0 else ''}{_digits(abs(value))}", unit)
-
-
-def _with_unit(number: str, unit: str) -> str:
-    return f"{number} {unit}".rstrip()
-
-
-def _digits(value: float) -> str:
-    return f"{value:.0f}".replace("-", "−") if abs(value) >= 1000 else f"{value:.3g}".replace("-", "−")
-
-
-def lines(said: Iterable[Statement]) -> list[str]:
-    """All statements as lines of text."""
-    return [line for statement in said for line in statement.lines]
+def _reach(family: Family) -> str:
+    """The metric, with how far into the tail it was judged: `ping p50`, `ping up to p99`."""
+    last = family.outcomes[-1].judged.statistic
+    return family.name if not last else f"{family.name} p50" if last == "p50" else f"{family.name} up to {last}"

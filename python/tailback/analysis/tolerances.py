@@ -8,20 +8,38 @@ The defaults are in the registry of metrics.
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from tailback.analysis.differences import METRICS, SIGNIFICANT, Compared, differences, fewest
+from tailback.analysis.differences import METRICS, Compared, differences
 from tailback.analysis.equivalence import decision, likenesses
 from tailback.analysis.metric import UNITS, Metric
 from tailback.analysis.registry import View
 from tailback.analysis.rows import records
 from tailback.analysis.table import frame
+from tailback.analysis.tolerance import Tolerance
+from tailback.analysis.wording import in_words
 
 if TYPE_CHECKING:
     import pandas as pd
+
+__all__ = [
+    "FIDELITY",
+    "JUDGED",
+    "LIKENESS",
+    "NONE",
+    "Outcome",
+    "Tolerance",
+    "Verdict",
+    "WrongTolerance",
+    "judged",
+    "share_within",
+    "tolerance",
+    "tolerances",
+    "verdict",
+]
 
 Outcome = Literal["within", "off", "undecided", "shown", "unknown"]
 
@@ -33,25 +51,6 @@ LIKENESS = ("alike", "ceiling")
 
 class WrongTolerance(Exception):
     """The text is not a tolerance; the message gives an example."""
-
-
-class Tolerance(Struct, frozen=True):
-    """A tolerance as defined at the top of this file; `None` for parts that are not given."""
-
-    share: float | None = None
-    absolute: float | None = None
-    """In the unit of the metric."""
-    over: float | None = None
-    words: str = "off"
-
-    def allowed(self, reference: float, candidate: float) -> float | None:
-        """The largest difference that is within tolerance; `None` if this pair is not judged."""
-        if self.share is None and self.absolute is None:
-            return None
-        if self.over is not None and max(reference, candidate) <= self.over:
-            return None
-        base = max(abs(reference), self.over or 0.0)
-        return max((self.share or 0.0) * base, self.absolute or 0.0)
 
 
 _WORDS = re.compile(
@@ -161,7 +160,9 @@ def _counts(cells: "pd.DataFrame") -> tuple[int | float, ...]:
 
 def _judged(row: Mapping[str, Any], by: Tolerance) -> dict[str, Any]:
     allowed = by.allowed(row["reference"], row["candidate"])
-    found = verdict(row["difference"], allowed, (row["least"], row["most"]))
+    # Of repetitions that are the same on both sides, the spread says nothing about the difference.
+    same = row["low"] == row["high"] == 0
+    found = verdict(row["difference"], allowed, (0.0, 0.0) if same else (row["least"], row["most"]))
     complete = {**row, "tolerance": found.allowed, "excess": found.excess, "outcome": found.outcome}
     return {**complete, "verdict": in_words(complete)}
 
@@ -170,74 +171,3 @@ def _excess(difference: float, allowed: float) -> float:
     if difference == 0:
         return 0.0
     return difference / allowed if allowed else math.copysign(math.inf, difference)
-
-
-LEAST_EXCESS = 0.1
-"""The smallest excess that a verdict prints; with one digit, a smaller one is 0."""
-
-
-def in_words(row: Mapping[str, Any]) -> str:
-    """The verdict on one metric of one configuration, as text."""
-    if row["outcome"] == "unknown":
-        return f"unknown in the {'candidate' if math.isnan(row['candidate']) else 'reference'}"
-    return "; ".join(filter(None, (_judgement(row), _direction(row))))
-
-
-def _judgement(row: Mapping[str, Any]) -> str:
-    if row["outcome"] == "shown":
-        return ""
-    if row["outcome"] == "within":
-        return "within tolerance"
-    excess = abs(row["excess"])
-    times = f"×{excess:.1f}" if LEAST_EXCESS <= excess < math.inf else ""
-    return " ".join(filter(None, (row["outcome"], times)))
-
-
-def _direction(row: Mapping[str, Any]) -> str:
-    """What the repetitions show about the difference."""
-    size = amount(row, [row["difference"]])
-    if row["pairs"] == 1:
-        return "the same in the one repetition" if row["difference"] == 0 else f"{size}, one repetition: no interval"
-    if row["low"] == row["high"] == 0:
-        return "the same in every repetition"
-    spread = amount(row, [row["low"], row["high"]])
-    if row["low"] <= 0 <= row["high"]:
-        return f"no difference shown ({spread}; {_strength(row)})"
-    word = "higher" if row["low"] > 0 else "lower"
-    return f"{word if row['p'] < SIGNIFICANT else f'perhaps {word}'}: {size} ({spread}; {_strength(row)})"
-
-
-EFFECTS = ((0.8, "large"), (0.5, "medium"), (0.2, "small"), (0.0, "negligible"))
-"""Names of effect sizes, each from this size on [cohen1988 §2.2.3]."""
-
-
-def _strength(row: Mapping[str, Any]) -> str:
-    """p and the effect size: `p 0.1, needs 4 repetitions, paired p 0.01, large effect`."""
-    size = abs(row["effect"])
-    few = f"needs {fewest()} repetitions" if row["pairs"] < fewest() else ""
-    paired = "" if math.isnan(row["paired_p"]) else f"paired p {_probability(row['paired_p'])}"
-    # Repetitions that do not vary have no effect size; that of a difference printed as 0 would mislead.
-    name = "" if math.isnan(size) or _printed_as_zero(row) else next(name for least, name in EFFECTS if size >= least)
-    return ", ".join(filter(None, (f"p {_probability(row['p'])}", few, paired, f"{name} effect" if name else "")))
-
-
-def _printed_as_zero(row: Mapping[str, Any]) -> bool:
-    return not any(digit in amount(row, [row["difference"]]) for digit in "123456789")
-
-
-def _probability(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.2g}"
-
-
-def amount(row: Mapping[str, Any], values: Sequence[float]) -> str:
-    """Differences in per cent of the reference, or in the unit of the metric if the reference is 0."""
-    base = abs(row["reference"])
-    if base:
-        return " … ".join(_signed(value / base * 100) for value in values) + " %"
-    return " … ".join(_signed(value) for value in values) + f" {row['unit']}"
-
-
-def _signed(value: float) -> str:
-    """`+1.2`, `−0.03`, `+140`: about three digits, with a minus sign as wide as the plus sign."""
-    decimals = 2 if abs(value) < 1 else 1 if abs(value) < 100 else 0
-    return f"{value:+.{decimals}f}".replace("-", "−")

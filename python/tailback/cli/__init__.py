@@ -1,9 +1,12 @@
 """The command line: reads arguments, calls the packages below, prints their results. It has no logic of its own.
 
-Exit status: 0 success; 1 a run failed, or results cannot be written; 2 the input is wrong; 130 interrupted.
+Exit status: 0 success; 1 a run failed, or results cannot be written; 2 the input is wrong; 130 interrupted. `run
+--bisect` has those of `git bisect run` (`bisection`).
 """
 
-from tailback.cli import arithmetic, garbage, interrupts, plugins
+import sys
+
+from tailback.cli import arithmetic, bisection, garbage, interrupts, plugins
 
 __all__ = ["main"]
 
@@ -14,7 +17,8 @@ def main() -> None:
     garbage.search_rarely()
     arithmetic.use_one_thread()
     plugins.look_for_none()
-    with interrupts.handled():
+    # Also here, because a commit may lack what the command line imports.
+    with bisection.answered(sys.argv), interrupts.handled():
         # Imported here, so that Ctrl-C is handled from the beginning.
         from tailback.cli import app
 

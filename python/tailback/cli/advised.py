@@ -6,7 +6,8 @@ from typing import Any
 
 from rich.text import Text
 
-from tailback.advice import Front, Recommendation
+from tailback.advice import ALONE, ASKED, Front, Recommendation
+from tailback.analysis.digits import significant
 from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import Column
 from tailback.analysis.rows import records
@@ -97,6 +98,14 @@ def recommendations(found: Sequence[Recommendation]) -> None:
         tables.show(_candidates(found))
     for each in found:
         emit(Text(_under(each.given, "")), *map(Text, _sentences(each)), Text(""))
+    _given(found)
+
+
+def _given(found: Sequence[Front | Recommendation]) -> None:
+    """Prints which axes were taken as given, and why."""
+    for axis, reason in found[0].because.items() if found else ():
+        compare = "" if reason in (ALONE, ASKED) else f"; --choose {axis} compares its values"
+        emit(Text(f"{axis} is given, {reason if reason == ASKED else f'because {reason}'}{compare}"))
 
 
 def _candidates(found: Sequence[Recommendation]) -> Sheet:
@@ -173,7 +182,7 @@ def _how_sure(answer: Answer) -> str:
 
 def _candidate_text(candidate: Candidate, given: Mapping[str, str]) -> str:
     chosen = [f"{axis} {value}" for axis, value in candidate.axes.items() if axis not in given]
-    settings = ", ".join(chosen) or "the only configuration"
+    settings = ", ".join(chosen) or "there is no other setting"
     numbers = [f"{number.column.title} {_mean(number)} {number.column.unit}".rstrip()
                for number in (candidate.wanted, *candidate.bounded)]  # fmt: skip
     return f"{settings}: {', '.join(dict.fromkeys(numbers))}"
@@ -195,7 +204,7 @@ def _number(row: Mapping[str, Any], column: Column) -> Number:
 
 def _mean(number: Number) -> str:
     """`95.6 ±0.1`."""
-    text = f"{number.mean:.4g}"
+    text = significant(number.mean, 4)
     return text if math.isnan(number.low) else f"{text} {spread_in_words(number.mean, (number.low, number.high))}"
 
 

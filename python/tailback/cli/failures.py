@@ -85,6 +85,13 @@ def one_of(switches: Mapping[str, bool]) -> None:
         raise WrongInput(f"{wrong}\n  hint: give one of {', '.join(switches)}")
 
 
+def not_both(switches: Mapping[str, bool]) -> None:
+    """Raises `WrongInput` if more than one of the switches is set."""
+    given = [switch for switch, is_set in switches.items() if is_set]
+    if len(given) > 1:
+        raise WrongInput(f"{' and '.join(given)} exclude each other\n  hint: leave out one of them")
+
+
 def pairs(words: Sequence[str], option: str, example: str = "cc=bbr") -> dict[str, str]:
     """Parses `["cc=bbr"]` to `{"cc": "bbr"}`; raises `WrongInput` with an example."""
     found = {}
@@ -92,6 +99,8 @@ def pairs(words: Sequence[str], option: str, example: str = "cc=bbr") -> dict[st
         key, equals, value = word.partition("=")
         if not (key and equals and value):
             raise WrongInput(f"{option}: `{word}` is not a pair\n  hint: write {option} {example}")
+        if key.strip() in found:
+            raise WrongInput(f"{option}: `{key.strip()}` is given twice\n  hint: leave one of the values out")
         found[key.strip()] = value.strip()
     return found
 

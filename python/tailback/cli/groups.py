@@ -1,15 +1,51 @@
 """Groups of commands: their list in `--help`, and commands that are imported when they are needed."""
 
 import importlib
-from collections.abc import Iterator, Mapping, MutableMapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import Any, TypeVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from tailback import plain
 from tailback.cli.failures import WrongInput
 from tailback.cli.options import grouped
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Once(TyperCommand):
+    """Refuses an option that is given twice, of which click would silently use the last. Options that take several
+    values accumulate, and a switch that is set twice is set.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """[click Command.parse_args]"""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        options: list[Any] = [each for each in order if each.param_type_name == "option"]
+        valued = [each for each in options if not each.multiple and not each.is_flag]
+        twice = next((each for each in valued if valued.count(each) > 1), None)
+        if twice is not None and not ctx.resilient_parsing:
+            name = twice.opts[-1]
+            raise WrongInput(
+                f"{name} is given {_times(valued.count(twice))}\n  hint: it takes one value; leave the others out"
+            )
+        return super().parse_args(ctx, args)
+
+
+def _times(count: int) -> str:
+    return "twice" if count == TWICE else f"{count} times"
+
+
+TWICE = 2
+
+
+class App(typer.Typer):
+    """A command line whose commands refuse an option that is given twice."""
+
+    def command(self, name: str | None = None, **named: Any) -> Callable[[Function], Function]:
+        """[typer Typer.command]"""
+        return super().command(name, **{"cls": Once, **named})
 
 
 class Listed(TyperGroup):
@@ -67,7 +103,7 @@ def loaded(package: str, place: str) -> Any:
 
 def _command(name: str, found: Any) -> Any:
     """The command of a function, or of a `typer.Typer`."""
-    above = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+    above = App(pretty_exceptions_enable=False, rich_markup_mode=None)
     if isinstance(found, typer.Typer):
         above.add_typer(found, name=name)
     else:

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from tailback.analysis.digits import significant
 from tailback.analysis.metric import Column
 from tailback.analysis.registry import headline
 from tailback.analysis.repetitions import means
@@ -125,7 +126,7 @@ class Board(Audience):
 
 
 def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.3g}"
+    return "–" if math.isnan(value) else significant(value)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from tailback.analysis import digits
 from tailback.analysis.choosing import Chosen
 from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import Column
@@ -44,7 +45,5 @@ def _mean(found: Mean, column: Column) -> Cell:
 
 
 def _decimals(value: float) -> int:
-    """Decimal places for three significant digits, at most three."""
-    if value == 0:
-        return 0
-    return min(max(0, 2 - math.floor(math.log10(abs(value)))), 3)
+    """Decimal places for three significant digits."""
+    return digits.decimals(value)

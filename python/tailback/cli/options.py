@@ -6,7 +6,7 @@ option of the command (`grouped`), so that related options are declared and pass
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -111,6 +111,14 @@ Given = Annotated[
         metavar="AXIS", help="Treat this axis as a condition: one answer for each of its values.", show_default=False
     ),
 ]
+Choose = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="AXIS",
+        help="Choose among the values of this axis, although it would be taken as given.",
+        show_default=False,
+    ),
+]
 
 
 def parallel(default: str) -> Any:
@@ -136,6 +144,17 @@ def out_file(help_: str, default: str) -> Any:
     return typer.Option("-o", "--output", "--out", metavar="FILE", help=help_, show_default=default)
 
 
+def once(sets: Sequence[str]) -> Sequence[str]:
+    """The settings of `--set`; raises `WrongInput` if one key has two values, of which the last would win."""
+    keys = [word.partition("=")[0].strip() for word in sets]
+    twice = next((key for key in keys if keys.count(key) > 1), None)
+    if twice is not None:
+        raise WrongInput(
+            f"--set: `{twice}` is given twice\n  hint: leave one out, or vary it: --set 'vary.{twice}=[ONE, OTHER]'"
+        )
+    return sets
+
+
 class Selection(Struct, frozen=True):
     """The runs that a command uses."""
 
@@ -154,7 +173,7 @@ class Changes(Struct, frozen=True):
     def settings(self) -> list[str]:
         """The changes as `key=value`; `--seed` and `--repeat` take precedence over `--set`."""
         special = {"seed": self.seed, "repeat": self.repeat}
-        return [*(self.sets or []), *(f"{key}={value}" for key, value in special.items() if value is not None)]
+        return [*once(self.sets or ()), *(f"{key}={value}" for key, value in special.items() if value is not None)]
 
 
 class Judgement(Struct, frozen=True):

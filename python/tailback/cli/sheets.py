@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from tailback.analysis import digits
+
 Role = Literal["key", "name", "number", "text", "hidden"]
 """`key`: names the configuration of a row; `name`: names the row, beside its key; `number`; `text` may be wrapped; a
 `hidden` number is in CSV only.
@@ -65,6 +67,6 @@ def keys(names: Sequence[str] | Mapping[str, object]) -> list[Field]:
     return [Field(name, "key") for name in names]
 
 
-def number(value: float, shown: Callable[[float], str] = "{:.4g}".format, style: str = "") -> Cell:
+def number(value: float, shown: Callable[[float], str] = digits.to_four, style: str = "") -> Cell:
     """A cell of a number."""
     return Cell(UNKNOWN if math.isnan(value) else shown(value), value, style=style)

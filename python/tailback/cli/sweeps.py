@@ -6,17 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.text import Text
+from msgspec import Struct
 
-from tailback.analysis import effects, sentences
 from tailback.analysis.choosing import chosen
+from tailback.analysis.digits import significant
 from tailback.analysis.identical import identical
 from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import Column, Summary
 from tailback.analysis.repetitions import means
+from tailback.analysis.sentences import Extent
 from tailback.analysis.window import Window
-from tailback.cli import sheets, tables
-from tailback.cli.console import counted, emit, line, stderr
+from tailback.cli import found, sheets, tables
+from tailback.cli.console import counted, line, stderr
 from tailback.cli.means import of_configurations
 from tailback.cli.sheets import Cell, Field, Sheet
 from tailback.cli.show import time_span
@@ -32,33 +33,35 @@ def _summaries(done: SweepResult) -> list[tuple[Mapping[str, str], Summary]]:
     return [(outcome.run.axes, outcome.summary) for outcome in done.outcomes if outcome.summary is not None]
 
 
-def table(done: SweepResult, title: str, columns: str | None = None, by: str | None = None) -> None:
+class Printing(Struct, frozen=True):
+    """What is printed of a sweep."""
+
+    columns: str | None = None
+    by: str | None = None
+    findings: Extent = "few"
+
+
+def table(done: SweepResult, title: str, printing: Printing) -> None:
     """Prints the table of an experiment, one row per configuration, and if it is asked for one with a row per part of
     the traffic; the results folder goes to stderr.
     """
     rows = _summaries(done)
     if rows:
-        print_ = tables.show if by is None else tables.beside
-        print_(_means_of(rows, title, columns))
-        _findings(rows)
-    if by is not None:
-        _by_parts(done.results, by, columns)
+        print_ = tables.show if printing.by is None else tables.beside
+        print_(_means_of(rows, title, printing.columns))
+        _findings(done, printing.findings)
+    if printing.by is not None:
+        _by_parts(done.results, printing.by, printing.columns)
     reused = f", {done.reused} of them reused" if done.reused else ""
     stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}")
     for caution in warned.cautions(done):
         stderr().print(str(caution), markup=False)
 
 
-def _findings(rows: Sequence[tuple[Mapping[str, str], Summary]]) -> None:
+def _findings(done: SweepResult, extent: Extent) -> None:
     """Prints what each axis changes."""
-    axes: dict[str, list[str]] = {}
-    for place, _ in rows:
-        for axis, value in place.items():
-            if value not in axes.setdefault(axis, []):
-                axes[axis].append(value)
-    said = [*sentences.lines(sentences.statements(effects.findings(axes, rows))), *_identical(rows)]
-    if said:
-        emit("", *map(Text, said))
+    if extent != "none":
+        found.sentences(done.findings, extent, _identical(_summaries(done)))
 
 
 def _identical(rows: Sequence[tuple[Mapping[str, str], Summary]]) -> list[str]:
@@ -91,7 +94,7 @@ def _mean_of(verdict: Verdict) -> str:
     if math.isnan(verdict.mean):
         return sheets.UNKNOWN
     spread = "" if math.isnan(verdict.low) else f" {spread_in_words(verdict.mean, (verdict.low, verdict.high))}"
-    return f"{verdict.mean:.4g}{spread} {verdict.bound.column.unit}".rstrip()
+    return f"{significant(verdict.mean, 4)}{spread} {verdict.bound.column.unit}".rstrip()
 
 
 def _verdict_words(verdict: Verdict) -> str:

@@ -8,9 +8,11 @@ from typing import Any
 import pandas as pd
 
 from tailback.analysis.differences import METRICS
+from tailback.analysis.digits import significant
 from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.rows import records
-from tailback.cli import sheets, tables
+from tailback.analysis.sentences import Extent
+from tailback.cli import found, sheets, tables
 from tailback.cli.console import MAX_NAMED, counted, stderr
 from tailback.cli.sheets import Cell, Field, Sheet
 from tailback.duels import sentences
@@ -23,9 +25,12 @@ MAX_CELLS_SHOWN = 60
 """Maximum number of rows of a validation; above it, only those not within tolerance are shown (the report has all)."""
 
 
-def comparison(compared: Comparison) -> None:
-    """Prints all metrics of all configurations, and the number of runs that were not compared."""
-    tables.show(_differences(compared, compared.judged))
+def comparison(compared: Comparison, extent: Extent) -> None:
+    """Prints all metrics of all configurations, what the differences amount to, and the number of runs that were not
+    compared.
+    """
+    tables.show(_differences(compared, compared.judged), compared.overall)
+    found.sentences(compared.findings, extent)
     _sides(compared)
 
 
@@ -105,7 +110,7 @@ def _apart(each: Distance | None) -> str:
         return "–"
     mark = {"equal": "", "chance": " ~", "off": " !"}[each.agreement]
     share = "" if math.isnan(each.share) else f" {each.share:+.1%}".replace("-", "−")
-    return f"{each.kernel:.4g} {each.unit}{share}{mark}"
+    return f"{significant(each.kernel, 4)} {each.unit}{share}{mark}"
 
 
 def written(report: Path | None) -> None:

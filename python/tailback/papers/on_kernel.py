@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tailback.analysis.digits import significant
 from tailback.papers.claims import OnKernel
 from tailback.papers.drawing import AGGREGATE, GOODPUT, PING, TCP_RTT, Scale
 from tailback.papers.page import write_page
@@ -104,4 +105,4 @@ def _sample(scale: Scale, results: Results) -> Sample:
 
 def in_words(sample: Sample) -> str:
     """The mean with half its interval."""
-    return f"{sum(sample.values) / len(sample.values):.3g}{spread(sample)}"
+    return f"{significant(sum(sample.values) / len(sample.values))}{spread(sample)}"

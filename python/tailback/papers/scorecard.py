@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from tailback.analysis.digits import significant
 from tailback.papers import access21, teacup14, ton22, wlan18
 from tailback.papers.claims import Claim, Paper
 from tailback.papers.sample import Evaluator, Sample
@@ -68,7 +69,8 @@ class Row:
 
     def _range(self, quantity: str, samples: Sequence[Sample]) -> list[Value]:
         medians = [sample.median for sample in samples]
-        span = f"{min(medians):.4g} … {max(medians):.4g} {self.claim.expected[quantity].unit}".rstrip()
+        low, high = (significant(end, 4) for end in (min(medians), max(medians)))
+        span = f"{low} … {high} {self.claim.expected[quantity].unit}".rstrip()
         words = f"{span} in {len(samples)} cases"
         off = [self._value(sample) for sample in samples if sample in self.misses]
         if len(off) > MAX_CASES:
@@ -93,7 +95,7 @@ class Row:
         return " ".join([", ".join(names), value.words]) if names else value.words
 
     def _value(self, sample: Sample) -> Value:
-        words = f"{sample.median:.4g}{spread(sample)} {self.claim.expected[sample.quantity].unit}".rstrip()
+        words = f"{significant(sample.median, 4)}{spread(sample)} {self.claim.expected[sample.quantity].unit}".rstrip()
         several = sum(other.quantity == sample.quantity for other in self.samples) > 1
         return Value(sample.case if several else "", words, off=sample in self.misses)
 
@@ -105,7 +107,7 @@ class Row:
 
 def spread(sample: Sample) -> str:
     """Half the interval over repetitions; empty if they do not differ."""
-    return f" ± {sample.half_width:.2g}" if sample.half_width else ""
+    return f" ± {significant(sample.half_width, 2)}" if sample.half_width else ""
 
 
 def score(

@@ -20,13 +20,14 @@ from tailback.analysis.metrics import Samples
 from tailback.analysis.wifi import DOWN, UP, Pair, ampdu_samples
 from tailback.plots import bar, kinds, labels, layout, lines, quantity, scatter, style
 from tailback.plots.errors import TO_RECORD, NotDrawable, lacking
-from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunFolder
 
 STATION = "station"
 """The axis of the table of `airtime` beside those of the results."""
 
 
+@worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and size: axes, panel, unit, n (repetitions), x (MPDUs), value (share), low, high."""
     way = _way(results, choice)
@@ -83,6 +84,7 @@ def _scale(axes: Axes, table: pd.DataFrame) -> None:
     axes.set_ylim(0, float(table["value"].max()) * 1.08)
 
 
+@worded
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     way = str(table["panel"].iloc[0]).rpartition(" ")[2]
@@ -95,6 +97,7 @@ def on(axes: Axes, table: pd.DataFrame) -> None:
     lines.on(axes, table, _paint)
 
 
+@worded
 def data_of_rtt(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per run: axes, repetition, panel, unit, x (mean MPDUs of a PPDU, up or `--metric down`), y (ms)."""
     way = _way(results, choice)
@@ -107,6 +110,7 @@ def data_of_rtt(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     return both.rename(columns={"value": "x", "value rtt": "y"})
 
 
+@worded
 def draw_rtt(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data_of_rtt`."""
     scale = partial(_scale_rtt, widest=float(table["x"].max()))
@@ -123,6 +127,7 @@ def _scale_rtt(axes: Axes, table: pd.DataFrame, widest: float) -> None:
     style.scale(axes, values, float(values.max()))
 
 
+@worded
 def data_of_airtime(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and station: axes, station, panel, unit, n, mean share of the airtime of all PPDUs, and
     the ends of its 95 % interval (low, high); of more stations than colours, what distinguishes them (kind).
@@ -140,6 +145,7 @@ def data_of_airtime(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFra
     return table
 
 
+@worded
 def draw_airtime(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data_of_airtime`: a colour per station if there are several configurations and
     colours for all stations, else a place along x; and a linear scale, because the shares add up.

@@ -24,7 +24,7 @@ from tailback.analysis.window import NANOSECONDS
 from tailback.plots import kinds, labels, style
 from tailback.plots.aggregates import pairs_of
 from tailback.plots.errors import NotDrawable, lacking
-from tailback.plots.layout import AUTOMATIC, Choice
+from tailback.plots.layout import AUTOMATIC, Choice, worded
 from tailback.results import Results, RunFolder
 
 SPAN_MS = 20.0
@@ -44,6 +44,7 @@ COLLIDED = "#1f1f1f"
 COLUMNS = ("from", "to", "mpdus", "received", "duration_us", "tries", "colliders", "access_us", "closed_by")
 
 
+@worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per PPDU: axes, panel, unit, t (s), x (ms since the beginning of the span), share (the span, ms), and
     columns of the table `wifi`, whose hosts are in the order of the cells: an access point, then its stations.
@@ -80,6 +81,7 @@ def _ppdus(run: RunFolder, span: float) -> pd.DataFrame:
     return pd.DataFrame({**run.axes, "panel": label, "unit": "ms", **times, **columns})
 
 
+@worded
 def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     panels = list(table["panel"].unique())

@@ -20,7 +20,7 @@ from tailback.analysis import t_interval
 from tailback.analysis.window import NANOSECONDS
 from tailback.plots import bins, capacity, labels, lines
 from tailback.plots.errors import lacking
-from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
 
@@ -91,6 +91,7 @@ SERIES: dict[str, Series] = {
 }
 
 
+@worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and bin: axes, panel, unit, n (repetitions), t, mean, low, high, measured."""
     series = SERIES[QUEUE] if choice.metric == QUEUE else one_of(choice.metric or "goodput", SERIES, "bands")
@@ -123,6 +124,7 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     axes.plot(t, rows["mean"].to_numpy(), color=look.colour, linestyle=look.line, linewidth=1.1)
 
 
+@worded
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     label = labels.of_table(table)

@@ -16,10 +16,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailback.plots import lines, quantity, sticks, style
-from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results
 
 
+@worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and quantity (`quantity.means`)."""
     wanted = (*quantity.goodput(results), quantity.TCP_RTT, quantity.PING)
@@ -57,6 +58,7 @@ BAR = sticks.Painter(("mean", "high"), _paint, from_zero=True)
 DOT = sticks.Painter(("mean",), _dot)
 
 
+@worded
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     decades = any(style.spans_decades(part["mean"].to_numpy(np.float64)) for _, part in table.groupby("panel"))

@@ -13,8 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from tailback.plots import sticks, style
-from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.plots import candlestick, sticks, style
+from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
+from tailback.results import Results
 
 SHARES = (5, 25, 50, 75, 95)
 
@@ -40,6 +41,13 @@ def _explained() -> tuple[Artist, ...]:
 BOX = sticks.Painter(tuple(f"p{share}" for share in SHARES), _paint, explained=_explained)
 
 
+@worded
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """The table of `candlestick.percentiles` for goodput and TCP RTT, or the metric of the choice."""
+    return candlestick.percentiles(results, candlestick.chosen(choice, candlestick.STICKS), SHARES)
+
+
+@worded
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table of these percentiles, from `candlestick.data`."""
     return sticks.draw(table, BOX, choice)

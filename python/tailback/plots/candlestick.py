@@ -22,7 +22,8 @@ from tailback.analysis.sockets import at_intervals
 from tailback.analysis.values import DOWN, UP
 from tailback.plots import capacity, labels, sticks, style
 from tailback.plots.errors import lacking
-from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
+from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
 
 BIN_NS = 1_000_000_000
@@ -87,7 +88,22 @@ PANELS: Mapping[str, Panel] = {"goodput": GOODPUT, "rtt": TCP_RTT, "ping": PING}
 """What `--metric` may name."""
 
 
-def data(results: Results, panels: Sequence[Panel], shares: Sequence[int] = (10, 50, 90)) -> pd.DataFrame:
+STICKS = (GOODPUT, TCP_RTT)
+SHARES = (10, 50, 90)
+
+
+@worded
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """The table of `percentiles` for goodput and TCP RTT, or the metric of the choice."""
+    return percentiles(results, chosen(choice, STICKS), SHARES)
+
+
+def chosen(choice: Choice, panels: Sequence[Panel]) -> Sequence[Panel]:
+    """The panels, or the one of the user's metric."""
+    return panels if choice.metric is None else [one_of(choice.metric, PANELS, "candlesticks")]
+
+
+def percentiles(results: Results, panels: Sequence[Panel], shares: Sequence[int]) -> pd.DataFrame:
     """One row per configuration and panel: the axes, panel, unit, n, and these percentiles (p10, p50, p90). With
     flows in both directions, goodput has a panel for each, because different directions share no link. A panel of which
     no run has anything, as TCP RTT of UDP, is left out if there are others; so is a configuration.
@@ -141,6 +157,7 @@ def on(axes: Axes, table: pd.DataFrame) -> None:
     sticks.on(axes, table, CANDLESTICK)
 
 
+@worded
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     return sticks.draw(table, CANDLESTICK, choice)

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from tailback.analysis import t_interval
 from tailback.plots import candlestick, capacity, labels, lines, style
 from tailback.plots.errors import TO_RECORD, NotDrawable
-from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
 
@@ -25,6 +25,7 @@ WIDE = 20.0
 """Ratio of the 99th percentiles of configurations from which the scale is logarithmic."""
 
 
+@worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and share: axes, panel, unit, n (repetitions), share, value, low, high."""
     panel = one_of(choice.metric or "rtt", candlestick.PANELS, "distributions")
@@ -59,6 +60,7 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     axes.plot(rows["value"].to_numpy(), share, color=look.colour, linestyle=look.line, linewidth=1.1)
 
 
+@worded
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     panels = lines.Panels(

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from tailback.analysis.window import NANOSECONDS
 from tailback.plots import bins, kinds, layout, lines, many, style
 from tailback.plots.errors import lacking
-from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunFolder
 
 FLOW = "flow"
@@ -23,6 +23,7 @@ OVERSHOOT = 1.5
 """How far above what is measured the axis goes for the start."""
 
 
+@worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per sample: axes, panel, unit, flow, t (s), value (segments), measured. Of many flows, one row per bin:
     `value` is the median of the `n` active flows, between p10 and p90.
@@ -66,6 +67,7 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), color=look.colour, linestyle=look.line, linewidth=0.8)
 
 
+@worded
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != FLOW]

@@ -22,7 +22,7 @@ from tailback.analysis.sharing import completion_times, flow_events
 from tailback.analysis.window import Window
 from tailback.plots import lines, style
 from tailback.plots.errors import TO_RECORD, NotDrawable
-from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunFolder
 
 GROUP = "group"
@@ -41,6 +41,7 @@ SPOT, FAINT = 5.0, 0.4
 """The area of a point in square points, and how opaque it is."""
 
 
+@worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per completed flow: axes, repetition, series (flow), x (size, bytes), y (completion time, ms); and its
     `group`, if the choice names it.
@@ -96,6 +97,7 @@ def _explained(_table: pd.DataFrame) -> list[Artist]:
     ]
 
 
+@worded
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     if table["x"].nunique() == 1:

@@ -21,7 +21,7 @@ from matplotlib.lines import Line2D
 
 from tailback.plots import labels, layout, lines, quantity, style
 from tailback.plots.errors import NotDrawable
-from tailback.plots.layout import AUTOMATIC, Choice
+from tailback.plots.layout import AUTOMATIC, Choice, worded
 from tailback.results import Results
 
 COLOURS = "viridis_r"
@@ -52,12 +52,14 @@ class Shades:
         return style.is_dark(mpl.colormaps[self.colours](float(self.norm(value))))
 
 
+@worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration: axes, panel, unit, n, mean, low, high."""
     wanted = quantity.chosen(results, choice, (quantity.TCP_RTT, quantity.PING, quantity.GOODPUT))[:1]
     return quantity.means(results, wanted)
 
 
+@worded
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     values = layout.axes_of(table)

@@ -1,11 +1,13 @@
 """Assigns the axes of the grid to position, colour, hatch or line style, or separate panels."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 
+from tailback import plain
 from tailback.plots import style
 from tailback.plots.errors import NotDrawable
 
@@ -53,6 +55,8 @@ class Choice:
     colour: str | None = None
     facet: tuple[str, ...] = ()
     """Axes with one panel per value."""
+    choose: tuple[str, ...] = ()
+    """Axes of which a Pareto front compares the values, although they would be taken as given."""
     metric: str | None = None
     """A path in `summary.json` (`ping_ms.p50`) or a quantity (`rtt`), for figures that can show several."""
     bin_ns: int | None = None
@@ -65,6 +69,33 @@ class Choice:
 
 
 AUTOMATIC = Choice()
+
+First = TypeVar("First")
+Made = TypeVar("Made")
+
+
+def worded(function: Callable[[First, Choice], Made]) -> Callable[..., Made]:
+    """Lets a user give the options of a figure as keywords: `data(results, metric="ping", facet="qdisc")`."""
+
+    @functools.wraps(function)
+    def called(first: First, choice: Choice = AUTOMATIC, **words: Any) -> Made:
+        return function(first, with_words(choice, words))
+
+    return called
+
+
+def with_words(choice: Choice, words: Mapping[str, Any]) -> Choice:
+    """The choice with these fields; one name of several axes may be a word."""
+    known = [field.name for field in fields(Choice)]
+    for name in words:
+        if name not in known:
+            raise TypeError(
+                f"`{name}` is not an option of a figure: {plain.meant(name, known)}there are {', '.join(known)}"
+            )
+    several = {name: (word,) if isinstance(word, str) else tuple(word)
+               for name, word in words.items() if name in ("facet", "choose")}  # fmt: skip
+    return replace(choice, **{**words, **several})
+
 
 MOST_DISTINCT = len(style.PALETTE) * len(style.LINES)
 """The number of lines that colours and line styles distinguish."""

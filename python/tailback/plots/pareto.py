@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from tailback.advice import Front, WrongQuestion, fronts
 from tailback.plots import labels, layout, lines, style
 from tailback.plots.errors import TO_RECORD, NotDrawable
-from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results
 
 ACROSS = 3
@@ -36,12 +36,13 @@ MAX_NAMED = 6
 """Maximum number of points of a front that have a label."""
 
 
+@worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration: axes, panel (the condition), unit (of the latency), n, x (latency) and y (goodput,
     Mbit/s) with the ends of their intervals, pareto, on front.
     """
     try:
-        found = fronts(results, choice.metric, choice.facet)
+        found = fronts(results, choice.metric, choice.facet, choice.choose)
     except WrongQuestion as error:
         if choice.metric is not None:
             raise
@@ -63,6 +64,7 @@ def _rows(front: Front) -> pd.DataFrame:
     return table
 
 
+@worded
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     panels = list(table["panel"].unique())

@@ -19,10 +19,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from tailback.analysis.digits import significant
 from tailback.analysis.window import NANOSECONDS
 from tailback.plots import cwnd, kinds, labels, layout, lines, style
 from tailback.plots.errors import NotDrawable
-from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunFolder
 
 DEVICE = "device"
@@ -46,6 +47,7 @@ MOST = "max_"
 """The beginning of the names of the columns for the most since the sample before."""
 
 
+@worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per sample: axes, panel, unit, device, t (s), value (packets, or kB), most (since the sample before;
     unknown if the backend does not tell), measured.
@@ -113,6 +115,7 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
         )  # fmt: skip
 
 
+@worded
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != DEVICE]
@@ -140,7 +143,7 @@ def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
     rest = tops[~tops.index.isin(long)]
     if len(rest) < FEWEST_SHORT:
         return table
-    label = f"{kinds.REST}{len(rest)} shorter queues, up to {rest.max():.3g} {table['unit'].iloc[0]}"
+    label = f"{kinds.REST}{len(rest)} shorter queues, up to {significant(rest.max())} {table['unit'].iloc[0]}"
     of = {**dict.fromkeys(rest.index, label), **{device: device for device in long}}
     # What is drawn first is below the rest.
     order = {device: place for place, device in enumerate([*rest.index, *long])}
@@ -164,7 +167,7 @@ def _note_flat(axes: Axes, longest: float, unit: str) -> None:
     """Writes into a panel how long its queues were in the measurement window, if the common scale does not show it."""
     if longest * FLAT < axes.get_ylim()[1]:
         where: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "top", "fontsize": 6.5}
-        axes.text(0.97, 0.95, f"measured: up to {longest:.3g} {unit}", **where)
+        axes.text(0.97, 0.95, f"measured: up to {significant(longest)} {unit}", **where)
 
 
 def on(axes: Axes, table: pd.DataFrame) -> None:

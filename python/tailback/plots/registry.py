@@ -32,8 +32,7 @@ from tailback.plots import (
 )
 from tailback.plots.errors import NotDrawable
 from tailback.plots.frame import Frame
-from tailback.plots.layout import AUTOMATIC, Choice
-from tailback.plots.offered import one_of
+from tailback.plots.layout import AUTOMATIC, Choice, with_words, worded
 from tailback.results import Results
 from tailback.results.durable import make_folder, write_file
 
@@ -55,8 +54,9 @@ class Plot:
     free_y: bool = False
     """Whether its panels may have scales of their own along y (`--share-y`)."""
 
-    def table(self, results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-        """The table of the plot, after a check of the user's choice."""
+    def table(self, results: Results, choice: Choice = AUTOMATIC, **words: Any) -> pd.DataFrame:
+        """The table of the plot, after a check of the user's choice, whose fields may be keywords, too."""
+        choice = with_words(choice, words)
         if choice.metric is not None and not self.takes:
             hint = (
                 f"leave it out; a metric is for {', '.join(f'`{plot.name}`' for plot in PLOTS.values() if plot.takes)}"
@@ -71,7 +71,6 @@ class Plot:
         return self.data(results, choice)
 
 
-STICKS = (candlestick.GOODPUT, candlestick.TCP_RTT)
 WITH_PING = (candlestick.GOODPUT, candlestick.PING)
 
 ANY = "any metric by name (goodput, ping p99, jain) or by its path in `summary.json` (ping_ms.p90)"
@@ -79,10 +78,9 @@ SAMPLES = ", ".join(candlestick.PANELS)
 
 
 def _samples(panels: Sequence[candlestick.Panel], shares: Sequence[int]) -> Callable[..., pd.DataFrame]:
+    @worded
     def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-        if choice.metric is None:
-            return candlestick.data(results, panels, shares)
-        return candlestick.data(results, [one_of(choice.metric, candlestick.PANELS, "candlesticks")], shares)
+        return candlestick.percentiles(results, candlestick.chosen(choice, panels), shares)
 
     return data
 
@@ -93,18 +91,18 @@ PLOTS: Mapping[str, Plot] = {
         Plot(
             "candlestick",
             "10-50-90 % of goodput and TCP RTT per configuration",
-            _samples(STICKS, (10, 50, 90)),
+            candlestick.data,
             candlestick.draw,
             SAMPLES,
         ),
         Plot(
             "candlestick_ping",
             "10-50-90 % of goodput and ping per configuration",
-            _samples(WITH_PING, (10, 50, 90)),
+            _samples(WITH_PING, candlestick.SHARES),
             candlestick.draw,
             SAMPLES,
         ),
-        Plot("box", "quartiles and 5-95 % of goodput and TCP RTT", _samples(STICKS, box.SHARES), box.draw, SAMPLES),
+        Plot("box", "quartiles and 5-95 % of goodput and TCP RTT", box.data, box.draw, SAMPLES),
         Plot(
             "box_ping", "quartiles and 5-95 % of goodput and ping", _samples(WITH_PING, box.SHARES), box.draw, SAMPLES
         ),

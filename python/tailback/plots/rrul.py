@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from tailback.plots import bins, labels, layout, many, style
 from tailback.plots.errors import NotDrawable, lacking
-from tailback.plots.layout import AUTOMATIC, Choice
+from tailback.plots.layout import AUTOMATIC, Choice, worded
 from tailback.results import Results, RunFolder
 
 DOWNLOAD, UPLOAD, PING = "Download", "Upload", "Ping"
@@ -28,6 +28,7 @@ MEAN = "mean"
 MAX_RUNS = 6
 
 
+@worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per sample: the axes, panel, unit, series (a flow, a ping, or `mean`), t (s), value. Of many flows in a
     direction, one row per bin: `value` is the median of the `n` active flows, between p10 and p90.
@@ -119,6 +120,7 @@ def _short(names: Sequence[str]) -> dict[str, str]:
     return short if len(set(short.values())) == len(names) else {name: name for name in names}
 
 
+@worded
 def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     values = layout.axes_of(table)

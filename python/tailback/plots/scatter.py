@@ -20,7 +20,7 @@ from matplotlib.patches import Ellipse, Patch
 from tailback.analysis.metrics import Samples
 from tailback.plots import labels, layout, lines, quantity, style
 from tailback.plots.errors import lacking
-from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results
 
 RADIUS = math.sqrt(5.991465)
@@ -33,6 +33,7 @@ HOLDS = "Ellipse that holds 95 % of repetitions"
 """What an ellipse is, for the legend."""
 
 
+@worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per run: axes, repetition, panel, unit (both of the delay), x (delay), y (goodput, Mbit/s)."""
     (delay,) = quantity.chosen(results, choice, (quantity.PING, quantity.TCP_RTT))[:1]
@@ -78,6 +79,7 @@ def explained(table: pd.DataFrame) -> list[Artist]:
     return found
 
 
+@worded
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     scale = partial(_scale, delays=table["x"].to_numpy(np.float64))

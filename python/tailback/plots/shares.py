@@ -23,13 +23,14 @@ from tailback.analysis.wifi import DOWN, UP
 from tailback.analysis.window import NANOSECONDS
 from tailback.plots import bins, kinds, labels, layout, lines, many
 from tailback.plots.errors import lacking
-from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunFolder
 
 GROUP, WAY = "flows", "direction"
 PANEL = "Share of goodput"
 
 
+@worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration, direction, group and bin: axes, panel, unit, n (repetitions), t, mean, low, high. Of
     many that share, one row per bin: `value` is the median of the `n` active ones, between p10 and p90.
@@ -149,6 +150,7 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     axes.plot(t, rows["mean"].to_numpy(), linestyle=look.line, **line)
 
 
+@worded
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != GROUP]

@@ -24,7 +24,7 @@ from msgspec import Struct
 from tailback.analysis.window import NANOSECONDS
 from tailback.plots import bins, kinds, labels, many, style
 from tailback.plots.errors import NotDrawable, lacking
-from tailback.plots.layout import AUTOMATIC, Choice
+from tailback.plots.layout import AUTOMATIC, Choice, worded
 from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
 
@@ -56,6 +56,7 @@ EDGES = ("window start", "window end")
 COLUMNS = ("panel", "unit", "series", "t", "value", WINDOW, *EDGES)
 
 
+@worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per sample: the axes and repetition, panel, unit, series (a flow, `ping` or `total`), t (s), value, and
     whether it is in the measurement window, which is from `window start` to `window end` (s).
@@ -218,6 +219,7 @@ def _series(panel: str, names: Any, t: Any, values: Any) -> pd.DataFrame:
     return pd.DataFrame(columns).astype({"value": np.float64})
 
 
+@worded
 def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     axes = [str(column) for column in table if column not in (*COLUMNS, *many.BESIDE, kinds.COLUMN, "repetition")]

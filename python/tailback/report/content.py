@@ -53,9 +53,7 @@ def document(results: Results) -> dict[str, Any]:
     source = source_of(results)
     return {
         "title": results.title,
-        "findings": to_builtins(
-            sentences.statements(effects.findings(results.axes, [(run.axes, run.summary) for run in results.runs]))
-        ),
+        **_findings(results),
         "identical": [str(each) for each in identical([(run.axes, run.summary) for run in results.runs])],
         "twin": _twin(results),
         "tailback": tailback_version(),
@@ -73,6 +71,15 @@ def document(results: Results) -> dict[str, Any]:
         "settings": list(source.settings),
         "warnings": [*source.warnings, *map(str, over([(run.axes, run.summary) for run in results.runs]))],
         "manifest": _manifest(results),
+    }
+
+
+def _findings(results: Results) -> dict[str, Any]:
+    """The few findings that matter, and all of them."""
+    found = effects.findings([effects.Run(run.axes, run.repetition, run.summary) for run in results.runs])
+    return {
+        "findings": to_builtins(sentences.statements(found)),
+        "all_findings": to_builtins(sentences.statements(found, "all")),
     }
 
 

@@ -28,9 +28,9 @@ function element(name, properties = {}, ...children) {
   return made;
 }
 
-// Three digits in all, but not more than three after the point.
+// Three significant digits.
 function decimals(value) {
-  return value ? Math.min(3, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))))) : 0;
+  return value ? Math.min(12, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))))) : 0;
 }
 
 function number(value, digits = decimals(value)) {

@@ -283,6 +283,15 @@ class Results(Tables):
 
         return pd.DataFrame(rows)
 
+    @property
+    def findings(self) -> list[str]:
+        """What the axes change, in sentences, as `tailback run` prints them: the few that matter."""
+        # Imported here, because results are read without judging them.
+        from tailback.analysis import effects, sentences
+
+        runs = [effects.Run(run.axes, run.repetition, run.summary) for run in self.runs]
+        return [each.text for each in sentences.statements(effects.findings(runs))]
+
     def _labelled(self, run: RunFolder, frame: "pd.DataFrame") -> "pd.DataFrame":
         labels: dict[str, str | int] = {**run.axes, REPETITION: run.repetition}
         for place, (column, value) in enumerate(labels.items()):

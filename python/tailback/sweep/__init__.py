@@ -1,7 +1,7 @@
 """Runs an experiment: lists its runs and executes them in parallel, here or on a cluster."""
 
 from tailback.sweep.document import report_of
-from tailback.sweep.expectations import Verdict, expected
+from tailback.sweep.expectations import Judgement, Verdict, expected, judgement
 from tailback.sweep.local import Audience, Outcome, Silent, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of
 from tailback.sweep.preview import Planned, Preview
@@ -10,6 +10,7 @@ from tailback.sweep.work import LocalExecutor, SweepEnded, Worker
 
 __all__ = [
     "Audience",
+    "Judgement",
     "LocalExecutor",
     "Outcome",
     "Planned",
@@ -24,6 +25,7 @@ __all__ = [
     "Worker",
     "expected",
     "folders_for",
+    "judgement",
     "look_ahead",
     "plan_of",
     "report_of",

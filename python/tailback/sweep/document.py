@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from tailback.analysis import sentences
 from tailback.analysis.identical import identical
 from tailback.results.provenance import tailback_version
 from tailback.scenario import LintWarning
@@ -14,14 +15,21 @@ from tailback.sweep.session import SweepResult
 from tailback.sweep.warned import entries, of_files
 
 
-def report_of(done: Sequence[SweepResult], findings: Sequence[LintWarning] = ()) -> dict[str, Any]:
+def report_of(
+    done: Sequence[SweepResult], findings: Sequence[LintWarning] = (), extent: sentences.Extent = "few"
+) -> dict[str, Any]:
     """The JSON document of `--json` for these experiments: one entry per run, in the order of the plans. `findings` are
-    those about their files.
+    those about their files, `extent` is how many there are of the results.
     """
     runs = [_entry(outcome, carried) for carried in done for outcome in carried.outcomes]
     judged = [entry(verdict) for carried in done for verdict in carried.verdicts]
     said = of_files(findings) + [each for carried in done for each in entries(carried)]
-    further = {"expectations": judged, "identical": _identical(done), "warnings": said}
+    changed = [
+        {"dir": str(carried.folder.resolve()), **each}
+        for carried in done
+        for each in sentences.document(carried.findings, extent)
+    ]
+    further = {"expectations": judged, "findings": changed, "identical": _identical(done), "warnings": said}
     return {"tailback": tailback_version(), "runs": runs, **{key: value for key, value in further.items() if value}}
 
 

@@ -6,7 +6,7 @@ mean crosses the bound: then other repetitions may decide otherwise. A number th
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -40,6 +40,32 @@ class Verdict(Struct, frozen=True):
     def crosses(self) -> bool:
         """Whether the interval of the mean crosses the bound."""
         return not math.isnan(self.low) and self.bound.holds(self.low) != self.bound.holds(self.high)
+
+
+Judgement = Literal["good", "bad", "cannot tell"]
+
+
+def judgement(found: Sequence[Verdict]) -> tuple[Judgement, str]:
+    """Whether all conditions hold, with the reason: bad if one does not hold for certain, undecided if the interval of
+    one crosses its bound. Without an interval (one repetition), the mean decides.
+    """
+    if not found:
+        return "cannot tell", "the file has no `expect`"
+    certain = [each for each in found if not each.crosses and not math.isnan(each.mean)]
+    failing = next((each for each in certain if not each.holds), None)
+    if failing is not None:
+        return "bad", f"{failing.bound} does not hold{_where(failing)}"
+    unknown = next((each for each in found if math.isnan(each.mean)), None)
+    if unknown is not None:
+        return "cannot tell", f"no run has {unknown.bound.column.title}{_where(unknown)}"
+    crossing = next((each for each in found if each.crosses), None)
+    if crossing is not None:
+        return "cannot tell", f"the 95 % interval crosses {crossing.bound}{_where(crossing)}: add repetitions"
+    return "good", f"{len(found)} conditions hold" if len(found) > 1 else f"{found[0].bound} holds"
+
+
+def _where(verdict: Verdict) -> str:
+    return f" with {', '.join(verdict.axes.values())}" if verdict.axes else ""
 
 
 def expected(experiment: Experiment) -> Expected:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from tailback.analysis import Stopping
+from tailback.analysis.effects import Finding, Run, findings
 from tailback.backends import Backend, open_backend
 from tailback.fitting import check_all, runs_at_once, within
 from tailback.results import ExperimentPlan, ReusableRuns, Store, claim, default_folder, neighbours, reusable_runs
@@ -73,6 +74,17 @@ class SweepResult(Struct, frozen=True):
         from tailback.results import open_results
 
         return open_results(self.folder).only({each.run.name for each in self.outcomes if each.status == "ok"})
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What the values of each axis change."""
+        return findings(
+            [
+                Run(each.run.axes, each.run.repetition, each.summary)
+                for each in self.outcomes
+                if each.summary is not None
+            ]
+        )
 
     @property
     def analysed_again(self) -> int:

@@ -24,13 +24,15 @@ from tailback.analysis.divergence import (
     firsts,
     interval_before,
 )
+from tailback.analysis.effects import Finding, Run, findings
 from tailback.analysis.equivalence import undecided
 from tailback.analysis.matrix import deviations
 from tailback.analysis.metric import Summary
 from tailback.analysis.metrics import Samples, by_reason, counted, counted_at_radios, drops_by_counters
-from tailback.analysis.rows import with_axes
+from tailback.analysis.rows import records, with_axes
 from tailback.analysis.table import Columns
 from tailback.analysis.tolerances import NONE, Tolerance, judged, share_within
+from tailback.analysis.wording import overall
 from tailback.results import Pairing, RunFolder, RunPair
 from tailback.results.pairing import CANDIDATE, REFERENCE, Side
 
@@ -38,6 +40,10 @@ DIVERGENCES = ("configuration", "repetition", "flow", "column", "place", "t", "r
 
 EVENTS_SHOWN = 30
 """Maximum number of events per side at a divergence."""
+
+
+FOLDERS = "results"
+"""What distinguishes the sides, if no axis does."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,26 @@ class Comparison:
     def undecided(self) -> set[int]:
         """The configurations with a cell that further repetitions could decide."""
         return undecided(self.judged) - self.alike
+
+    @functools.cached_property
+    def findings(self) -> list[Finding]:
+        """What changes from the reference to the candidate, by the rules of `tailback run`."""
+        (axis, (there, here)), *more = self.pairing.apart.items() or [(FOLDERS, ("", ""))]
+        if more or not there or not here:
+            names = self.names()
+            axis, there, here = FOLDERS, names[REFERENCE], names[CANDIDATE]
+        runs = [
+            Run({**self.pairing.configurations[each.configuration], axis: name}, each.repetition, summary)
+            for each in self.pairing.pairs
+            if each.configuration not in self.alike
+            for name, summary in zip((there, here), _counted_alike(each), strict=True)
+        ]
+        return findings(sorted(runs, key=lambda run: run.axes[axis] != there), of=(axis,))
+
+    @property
+    def overall(self) -> str:
+        """How many numbers differ, as one sentence."""
+        return overall(records(self.judged))
 
     def names(self) -> dict[Side, str]:
         """Names of the two sides: their backends, their folders if the backends are the same, or the values that tell

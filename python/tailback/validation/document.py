@@ -2,6 +2,7 @@
 
     {"tailback", "title", "reference": {"dir", "backend"}, "candidate": …, "apart": {AXIS: [there, here]},
      "tolerances": {NAME: WORDS}, "within": {NAME: {"within", "off", "undecided", "judged", "alike", "ceiling"}},
+     "overall": SENTENCE, "findings": [{"axis", "value", "reference", "text", "effects"}],
      "configurations": [{"axes", "repetitions",
         "metrics": {METRIC: {"unit", "reference", "candidate", "difference", "interval", "relative",
                              "interval_of_means", "effect", "tolerance", "excess", "alike", "ceiling", "outcome",
@@ -22,6 +23,7 @@ from typing import Any
 
 import pandas as pd
 
+from tailback.analysis import sentences
 from tailback.analysis.rows import of_configuration, records
 from tailback.analysis.tolerances import JUDGED, LIKENESS
 from tailback.results import Results
@@ -54,8 +56,8 @@ DIGITS = 9
 """Significant digits, few enough to hide rounding differences between machines."""
 
 
-def document(comparison: Comparison) -> dict[str, Any]:
-    """The document of a comparison."""
+def document(comparison: Comparison, extent: sentences.Extent = "few") -> dict[str, Any]:
+    """The document of a comparison, with so many findings."""
     pairing = comparison.pairing
     criteria = comparison.criteria.tolerances
     found = {
@@ -66,6 +68,8 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "apart": {axis: list(values) for axis, values in pairing.apart.items()},
         "tolerances": {name: by.words for name, by in criteria.items() if by.words != "off"},
         "within": _within(comparison.share_within),
+        "overall": comparison.overall,
+        "findings": sentences.document(comparison.findings, extent),
         "configurations": [_configuration(comparison, place) for place in range(len(pairing.configurations))],
         "unpaired": {side: [run.name for run in runs] for side, runs in pairing.unpaired.items() if runs},
         "warnings": entries(comparison),

@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from tailback.analysis.digits import significant
 from tailback.analysis.rows import of_configuration, records
 from tailback.plots import conformance, overlay, rendered
 from tailback.plots.errors import NotDrawable
@@ -108,7 +109,7 @@ def number(value: Any) -> str:
         return "–"
     if math.isinf(value):
         return "∞"
-    return f"{value:.0f}" if float(value).is_integer() or abs(value) >= 1e4 else f"{value:.4g}"
+    return f"{value:.0f}" if float(value).is_integer() or abs(value) >= 1e4 else significant(value, 4)
 
 
 def share(value: float) -> str:

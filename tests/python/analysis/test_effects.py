@@ -1,166 +1,303 @@
 """The findings under a table: which value of which axis changes what."""
 
-from collections.abc import Mapping, Sequence
+import math
+import random
+from collections.abc import Mapping
 from typing import Any
 
-from tailback.analysis.effects import findings
-from tailback.analysis.sentences import Statement, statements
+import pytest
+
+from tailback.analysis.effects import Finding, Run, findings, tolerances_between
+from tailback.analysis.news import DELAY, RATE, judged
+from tailback.analysis.registry import METRICS
+from tailback.analysis.sentences import document, lines, statements
+from tailback.analysis.tolerance import Tolerance
 
 CC, TSQ = ["cubic", "bbr"], ["1ms", "off"]
 
-Rows = list[tuple[dict[str, str], dict[str, Any]]]
+
+def run(axes: Mapping[str, str], repetition: int, **summary: Any) -> Run:
+    return Run(axes, repetition, summary)
 
 
-def rows(repetitions: int = 4, noise: float = 0.01) -> Rows:
-    """TSQ off adds 100 ms to the ping of CUBIC and nothing to that of BBR; the goodput is the same everywhere."""
-    found: Rows = []
-    for cc in CC:
-        for tsq in TSQ:
-            for repetition in range(repetitions):
-                ping = 10 + (100 if (cc, tsq) == ("cubic", "off") else 0) + noise * repetition
-                summary = {"goodput_mbps": {"total": 95 + 0.01 * repetition}, "ping_ms": {"p50": ping, "n": 100}}
-                found.append(({"cc": cc, "tsq": tsq}, summary))
-    return found
-
-
-def said(found: Rows, axes: Mapping[str, Sequence[str]] | None = None) -> list[str]:
-    """Each statement as one text."""
-    return ["; ".join((each.head, *each.parts)) for each in stated(found, axes)]
-
-
-def stated(found: Rows, axes: Mapping[str, Sequence[str]] | None = None) -> list[Statement]:
-    return statements(findings(axes or {"cc": CC, "tsq": TSQ}, found))
-
-
-def test_a_sentence_names_the_effect_its_interval_and_where_it_is_absent() -> None:
-    (of_cc, of_tsq) = said(rows())
-    assert of_tsq == (
-        "with tsq off instead of 1ms, ping p50 rises by 100 ms [100, 100] with cubic, and stays within 10 % or 0.5 ms "
-        "in 1 of 2; goodput stays within 3 %"
-    )
-    assert of_cc.startswith("with cc bbr instead of cubic, ping p50 falls by 100 ms [100, 100] with tsq off, and stays")
-
-
-def test_the_round_trip_time_of_tcp_is_said_beside_the_ping() -> None:
-    """With `fq_codel` a flow's queue delays the flow and not the ping."""
-    found: Rows = [
-        ({"tsq": tsq}, {"ping_ms": {"p50": 1.06}, "tcp_rtt_ms": {"p50": rtt + 0.01 * repetition}})
-        for tsq, rtt in (("1ms", 3.7), ("off", 7.75)) for repetition in range(3)
+def of_tsq(pings: Mapping[str, tuple[float, float]], repetitions: int = 4, noise: float = 0.01) -> list[Run]:
+    """Runs of two controls, with the median ping of each value of `tsq`; the goodput is the same everywhere."""
+    return [
+        run({"cc": cc, "tsq": tsq}, number, goodput_mbps={"total": 95.0}, ping_ms=sampled(p50=ping + noise * number))
+        for cc, both in pings.items()
+        for tsq, ping in zip(TSQ, both, strict=True)
+        for number in range(repetitions)
     ]  # fmt: skip
-    assert said(found, {"tsq": TSQ}) == [
-        "with tsq off instead of 1ms, TCP RTT p50 rises by 4.05 ms [4.03, 4.07]; ping p50 stays within 10 % or 0.5 ms"
+
+
+ONE_CHANGES = {"cubic": (10.0, 110.0), "bbr": (10.0, 10.0)}
+
+
+def few(runs: list[Run]) -> list[str]:
+    return [each.text for each in statements(findings(runs))]
+
+
+def every(runs: list[Run]) -> list[str]:
+    return [each.text for each in statements(findings(runs), "all")]
+
+
+def of(axis: str, said: list[str]) -> str:
+    return next(each for each in said if each.startswith(axis))
+
+
+def sampled(n: int = 2000, **values: float) -> dict[str, float]:
+    return {"n": n, **values}
+
+
+def two(reference: dict[str, Any], value: dict[str, Any], repetitions: int = 5) -> list[Run]:
+    """Repetitions of two configurations, whose numbers differ a little from repetition to repetition."""
+
+    def moved(summary: Any, factor: float) -> Any:
+        if isinstance(summary, dict):
+            return {key: each if key == "n" else moved(each, factor) for key, each in summary.items()}
+        return summary * factor
+
+    return [
+        Run({"rto": name}, repetition, moved(summary, 1 + 0.001 * repetition))
+        for name, summary in (("200ms", reference), ("10ms", value))
+        for repetition in range(repetitions)
     ]
 
 
-def test_fairness_and_retransmits_are_said_only_where_they_change() -> None:
-    found: Rows = [
-        (
-            {"cc": cc, "tsq": tsq},
-            {"jain": jain + 0.001 * repetition, "retransmits": retransmits + repetition, "goodput_mbps": {"total": 95}},
-        )
-        for cc, tsq, jain, retransmits in (("cubic", "1ms", 0.5, 3), ("cubic", "off", 0.98, 40), ("bbr", "1ms", 0.5, 3),
-                                           ("bbr", "off", 0.5, 203))
-        for repetition in range(3)
-    ]  # fmt: skip
-    of_tsq = next(each for each in said(found) if each.startswith("with tsq off"))
-    assert of_tsq == (
-        "with tsq off instead of 1ms; Jain's index rises by 0.48 [0.478, 0.482] with cubic; "
-        "the number of retransmits rises by 200 [198, 202] with bbr; goodput stays within 3 %"
+def test_a_sentence_names_the_change_its_interval_and_where_it_is() -> None:
+    said = few(of_tsq(ONE_CHANGES))
+    assert of("tsq", said) == (
+        "tsq off instead of 1ms: ping p50 rises from 10 to 110 ms, by 100 [100, 100] with cubic; goodput stays within "
+        "3 %"
     )
-    same = [(axes, {**summary, "jain": 0.98, "retransmits": 3}) for axes, summary in found]
-    assert said(same) == [
-        "with cc bbr instead of cubic, goodput stays within 3 %",
-        "with tsq off instead of 1ms, goodput stays within 3 %",
-    ]
+    assert (
+        "ping p50 rises from 10 to 110 ms, by 100 [100, 100] with cubic and stays within 10 % or 0.5 ms in 1 of 2"
+        in of("tsq", every(of_tsq(ONE_CHANGES)))
+    )
 
 
-def test_what_fits_on_one_line_stays_on_one_and_the_rest_is_a_list() -> None:
-    short = stated([(axes, {"goodput_mbps": {"total": 95.0}}) for axes, _ in rows()])[0]
-    with_rtt = {"tcp_rtt_ms": {"p50": 40.0}}
-    long = stated([(axes, {**summary, **with_rtt, "page_load_s": {"p50": 1.0}}) for axes, summary in rows()])[1]
-    assert short.lines == ["• with cc bbr instead of cubic, goodput stays within 3 %"]
-    assert [line[:4] for line in long.lines] == ["• wi", "  – ", "  – "]
-    assert long.lines[0].endswith(":")
+def test_a_tail_that_moves_is_the_news_although_the_median_stays() -> None:
+    """A retransmission timeout of 10 instead of 200 ms: few requests time out, so the median stays."""
+    runs = two(
+        {"request_ms": sampled(1280, p50=4.63, p90=4.8, p95=208, p99=212)},
+        {"request_ms": sampled(1280, p50=4.63, p90=4.8, p95=16.1, p99=16.1)},
+    )
+    (said,) = few(runs)
+    assert said.startswith("rto 10ms instead of 200ms: request p99 falls from 212 to 16.1 ms, by 196 ")
+    assert said.endswith("while p50 and p90 stay within 5 % or 0.5 ms")
+
+
+@pytest.mark.parametrize("metric", [row for row in METRICS.values() if row.sampled or row.name == "slowdown"])
+def test_no_sentence_says_stays_of_a_metric_whose_tail_moves(metric: Any) -> None:
+    key = str(metric.key)
+    ways = ("tcp_rtt_up_ms", "tcp_rtt_down_ms")
+    both = ways if key in ways else (key,)
+
+    def summary(p99: float) -> dict[str, Any]:
+        samples = sampled(p50=20.0, p90=21.0, p95=22.0, p99=p99)
+        return {name: {"x": samples} if metric.of_each else samples for name in both}
+
+    for change in few(two(summary(30.0), summary(90.0))), every(two(summary(30.0), summary(90.0))):
+        if change:
+            assert "p99 rises from 30.1 to 90.2" in change[0]
+            assert "stay within" not in change[0].replace("p50, p90 and p95 stay within", "")
+
+
+def test_every_metric_with_samples_that_users_notice_is_judged_by_its_tails() -> None:
+    """Those that are left out say how something came about, and not what users get."""
+    causes = {
+        "pacing_rate_mbps",
+        "delivery_rate_mbps",
+        "sojourn_ms",
+        "byte_index_s",
+        "passive_rtt_ms",
+        "one_way_delay_ms",
+        "tcp_rtt_by_ack_ms",
+    }
+    for row in METRICS.values():
+        if not row.sampled or row.key in causes:
+            continue
+        samples = sampled(p50=20.0, p90=21.0, p95=22.0, p99=30.0)
+        summary = {
+            key: {"x": samples} if row.of_each else samples
+            for key in (str(row.key), "tcp_rtt_up_ms", "tcp_rtt_down_ms")
+        }
+        found = {number.statistic for number in judged([summary]) if number.read(summary) == 30.0}
+        assert found == {"p99"}, row.name
+
+
+def test_a_tail_of_too_few_samples_is_not_judged() -> None:
+    wild = two(
+        {"ping_ms": sampled(150, p50=20, p90=21, p95=22, p99=300)},
+        {"ping_ms": sampled(150, p50=20, p90=21, p95=22, p99=30)},
+    )
+    assert few(wild) == ["rto 10ms instead of 200ms: ping up to p90 stays within 10 % or 0.5 ms"]
+
+
+def test_each_ping_is_judged_by_itself() -> None:
+    """The near station gains what the far one loses: of both together, the median stays."""
+    mixed = {"ping_ms": sampled(p50=20)}
+    runs = two(
+        {**mixed, "pings_ms": {"near": sampled(p50=40), "far": sampled(p50=20)}},
+        {**mixed, "pings_ms": {"near": sampled(p50=10), "far": sampled(p50=20)}},
+    )
+    assert few(runs)[0].startswith("rto 10ms instead of 200ms: ping near p50 falls from 40.1 to 10 ms")
+
+
+def test_the_worst_flow_is_news_although_the_total_stays() -> None:
+    def shared(worst: float) -> dict[str, Any]:
+        return {"jain": 0.9, "goodput_mbps": {"total": 100.0, "flows": {"a": 100 - worst, "b": worst}}}
+
+    (said,) = few(two(shared(40), shared(10)))
+    assert said.startswith("rto 10ms instead of 200ms: goodput of the worst flow falls from 40.1 to 10 Mbit/s")
+    assert said.endswith("total goodput stays within 3 %")
+
+
+def test_runs_are_compared_by_repetition_and_not_by_their_means() -> None:
+    """Identical runs whose repetitions differ much from each other: `compare` says that they are the same."""
+    spread = [10.0, 300.0, 40.0]
+    runs = [run({"cc": cc}, number, ping_ms=sampled(p50=ping)) for cc in CC for number, ping in enumerate(spread)]
+    assert few(runs) == ["cc bbr instead of cubic: ping p50 stays within 10 % or 0.5 ms"]
+
+
+def test_what_gets_its_own_repetitions_is_paired_by_their_numbers() -> None:
+    reference = [run({"cc": "cubic"}, number, ping_ms=sampled(p50=10.0 * number)) for number in (1, 2, 3)]
+    value = [run({"cc": "bbr"}, number, ping_ms=sampled(p50=10.0 * number)) for number in (3, 2, 1)]
+    assert few([*reference, *value]) == ["cc bbr instead of cubic: ping p50 stays within 10 % or 0.5 ms"]
+
+
+def test_noise_alone_is_no_news_however_many_numbers_are_compared() -> None:
+    """With 400 comparisons of pure noise, ten intervals of 95 % would miss the tolerance of 0."""
+    draw = random.Random(1)
+    runs = [
+        run({"cc": cc, "place": str(place)}, repetition, jain=0.5, goodput_mbps={"total": 100 + draw.gauss(0, 8)},
+            ping_ms=sampled(p50=20 + draw.gauss(0, 5)))
+        for cc in CC for place in range(200) for repetition in range(4)
+    ]  # fmt: skip
+    found = findings(runs)
+    beyond = sum(
+        not -3 <= effect.low <= 3 and effect.low * effect.high > 0
+        for finding in found for family in finding.families for outcome in family.outcomes for effect in outcome.effects
+    )  # fmt: skip
+    assert beyond > 3
+    assert not any(finding.size for finding in found)
+
+
+def test_a_size_compares_metrics_and_is_the_same_both_ways() -> None:
+    assert tolerances_between(10, 20, DELAY) == pytest.approx(math.log(2) / 0.1)
+    assert tolerances_between(20, 10, DELAY) == tolerances_between(10, 20, DELAY)
+    assert tolerances_between(1, 2, DELAY) == pytest.approx(2)
+    assert tolerances_between(1, 10, DELAY) == pytest.approx(8 + math.log(2) / 0.1)
+    assert tolerances_between(100, 50, RATE) == pytest.approx(math.log(2) / 0.03)
+    assert tolerances_between(0.5, 1, Tolerance(absolute=0.05)) == pytest.approx(10)
+    assert tolerances_between(0, 100, Tolerance(share=0.25, over=50)) == pytest.approx(4 + math.log(2) / 0.25)
+
+
+def test_the_largest_news_comes_first_and_one_line_of_each_axis() -> None:
+    runs = [
+        run({"cc": cc, "q": q}, repetition, goodput_mbps={"total": 95.0},
+            ping_ms=sampled(p50=10 + 3 * CC.index(cc) + 100 * number + 0.01 * repetition))
+        for cc in CC for number, q in enumerate(("fq_codel", "codel", "pie", "pfifo")) for repetition in range(3)
+    ]  # fmt: skip
+    said = few(runs)
+    assert [each.split(":")[0] for each in said] == [
+        "q pfifo instead of fq_codel", "q pie instead of fq_codel", "cc bbr instead of cubic",
+    ]  # fmt: skip
+    assert lines(findings(runs))[-1] == "• 1 more change: `--findings all`"
+    assert statements(findings(runs), "none") == []
+
+
+def test_the_other_side_of_the_tradeoff_is_said_beside_the_largest_change() -> None:
+    fast = {"goodput_mbps": {"total": 98}, "tcp_rtt_ms": sampled(p50=91, p99=285), "retransmits": 3000, "drops": {}}
+    slow = {"goodput_mbps": {"total": 5}, "tcp_rtt_ms": sampled(p50=91, p99=101), "retransmits": 100, "drops": {}}
+    (said,) = few(two(slow, fast))
+    assert "goodput rises from 5.01 to 98.2 Mbit/s" in said
+    assert "TCP RTT p99 rises from 101 to 286 ms" in said
+    assert "while p50 stays within 10 % or 0.5 ms" in said
+    assert "retransmits" not in said
+    assert "retransmits rise from 100 to 3006" in every(two(slow, fast))[0]
+
+
+def test_fairness_and_losses_are_said_only_where_they_change() -> None:
+    same = {"goodput_mbps": {"total": 95}, "jain": 0.98, "retransmits": 3}
+    assert every(two(same, same))[0] == "rto 10ms instead of 200ms: goodput stays within 3 %"
+    other = {**same, "jain": 0.5, "retransmits": 203, "udp_loss": {"call": 0.05}}
+    said = every(two({**same, "udp_loss": {"call": 0.001}}, other))[0]
+    assert "Jain's index falls from 0.982 to 0.501" in said
+    assert "UDP loss rises from 0.1 to 5.01 %" in said
+    assert "retransmits rise from 3.01 to 203" in said
 
 
 def test_one_repetition_gives_no_findings() -> None:
-    assert said(rows(repetitions=1)) == []
+    assert few(of_tsq(ONE_CHANGES, repetitions=1)) == []
 
 
 def test_noise_as_large_as_the_effect_is_undecided_and_not_an_effect() -> None:
-    *found, last = said(rows(repetitions=3, noise=100))
-    sentence = next(each for each in found if each.startswith("with tsq"))
-    assert "ping p50 is undecided in 2 of 2: 0 ms [−227, 227] with bbr, +100 ms [−127, 327] with cubic" in sentence
-    assert last == (
-        "undecided: the 95 % interval crosses the tolerance (ping p50 10 % or 0.5 ms); more repetitions would tell"
-    )
-
-
-def test_of_many_undecided_cases_the_widest_interval_is_shown() -> None:
-    flows = [str(number) for number in range(1, 5)]
-    found: Rows = [
-        ({"flows": number, "tsq": tsq}, {"ping_ms": {"p50": 10.0 + 10 * int(number) * repetition}})
-        for number in flows for tsq in TSQ for repetition in range(3)
-    ]  # fmt: skip
-    sentence = next(each for each in said(found, {"flows": flows, "tsq": TSQ}) if each.startswith("with tsq"))
-    assert sentence.startswith(
-        "with tsq off instead of 1ms, ping p50 is undecided in 4 of 4, at the widest 0 ms [−90.7, 90.7] with flows 4"
-    )
-
-
-def test_an_undecided_difference_is_shown_with_its_interval() -> None:
-    """It may be clear that there is one: here the ping halves, and the interval only touches the bound of 0.5 ms."""
-    found: Rows = [
-        ({"port": port}, {"ping_ms": {"p50": mean + offset}})
-        for port, mean in (("fifo", 1.1), ("codel", 0.55))
-        for offset in (-0.08, 0.0, 0.08)
+    draws = {"1ms": (10, 110, 210), "off": (210, 110, 40)}
+    runs = [
+        run({"tsq": tsq}, number, ping_ms=sampled(p50=ping)) for tsq in TSQ for number, ping in enumerate(draws[tsq])
     ]
-    assert said(found, {"port": ["fifo", "codel"]})[0] == (
-        "with port codel instead of fifo, ping p50 is undecided, −0.55 ms [−0.731, −0.369]"
+    assert few(runs) == ["tsq off instead of 1ms: ping p50 is undecided: +10 ms [−450, 470], across 10 % or 0.5 ms"]
+
+
+def test_a_certain_difference_of_about_the_tolerance_is_said_as_that() -> None:
+    runs = [
+        run({"port": port}, number, ping_ms=sampled(p50=mean + offset))
+        for port, mean in (("fifo", 1.1), ("codel", 0.55))
+        for number, offset in enumerate((-0.04, 0.0, 0.03) if port == "fifo" else (0.0, 0.0, 0.0))
+    ]
+    assert few(runs)[0] == (
+        "port codel instead of fifo: ping p50 falls from 1.1 to 0.55 ms, by 0.547 [0.459, 0.634], about as much as the "
+        "tolerance of 10 % or 0.5 ms"
     )
 
 
 def test_many_cases_are_given_by_the_largest_and_the_smallest() -> None:
-    found: Rows = []
-    flows = [str(number) for number in range(1, 6)]
-    for number in flows:
-        for tsq in TSQ:
-            for repetition in range(3):
-                ping = 10 + (10 * int(number) if tsq == "off" else 0) + 0.01 * repetition
-                found.append(
-                    ({"flows": number, "tsq": tsq}, {"goodput_mbps": {"total": 95.0}, "ping_ms": {"p50": ping}})
-                )
-    sentence = next(each for each in said(found, {"flows": flows, "tsq": TSQ}) if "tsq off" in each)
-    assert "ping p50 rises in all 5 cases, by 10 ms (flows 1) to 50 ms (flows 5)" in sentence
+    runs = [
+        run({"flows": number, "tsq": tsq}, repetition,
+            ping_ms=sampled(p50=10 + (10 * int(number) if tsq == "off" else 0) + 0.01 * repetition))
+        for number in map(str, range(1, 6)) for tsq in TSQ for repetition in range(3)
+    ]  # fmt: skip
+    assert "ping p50 rises in all 5 cases, most from 10 to 60 ms with flows 5" in of("tsq", few(runs))
+    assert (
+        "ping p50 rises in all 5 cases, least from 10 to 20 ms with flows 1 and most from 10 to 60 ms with flows 5"
+    ) in of("tsq", every(runs))
 
 
-def test_effects_of_both_signs_are_given_by_the_lowest_and_the_highest() -> None:
-    pings = {"1": 30.0, "2": -5.0, "3": 0.0, "4": 20.0}
-    found: Rows = [
-        ({"flows": number, "tsq": tsq}, {"ping_ms": {"p50": 40 + (added if tsq == "off" else 0) + 0.01 * repetition}})
+def test_effects_of_both_signs_are_both_said() -> None:
+    pings = {"1": 30.0, "2": -15.0, "3": 0.0, "4": 20.0}
+    runs = [
+        run({"flows": number, "tsq": tsq}, repetition,
+            ping_ms=sampled(p50=40 + (added if tsq == "off" else 0) + 0.01 * repetition))
         for number, added in pings.items() for tsq in TSQ for repetition in range(3)
     ]  # fmt: skip
-    sentence = next(each for each in said(found, {"flows": list(pings), "tsq": TSQ}) if "tsq off" in each)
-    assert "ping p50 changes in 3 of 4 cases, by −5 ms (flows 2) to +30 ms (flows 1)" in sentence
-    assert sentence.endswith(", and stays within 10 % or 0.5 ms in 1 of 4")
-
-
-def test_a_metric_that_no_run_has_is_not_mentioned() -> None:
-    without = [(axes, {"goodput_mbps": summary["goodput_mbps"]}) for axes, summary in rows()]
-    assert all("ping" not in sentence for sentence in said(without))
+    assert (
+        "ping p50 rises in 2 of 4 cases, most from 40 to 70 ms with flows 1, and falls from 40 to 25 ms, by 15 "
+        "[15, 15] with flows 2"
+    ) in of("tsq", few(runs))
+    assert "ping p50 changes in 3 of 4 cases: falls at most from 40 to 25 ms with flows 2 and rises at most" in of(
+        "tsq", every(runs)
+    )
 
 
 def test_with_both_directions_their_sum_is_not_mentioned() -> None:
-    both = [(axes, {**summary, "goodput_mbps": {"total": 105.0, "up": 10.0, "down": 95.0}}) for axes, summary in rows()]
-    (sentence, *_) = said(both)
-    assert "goodput up and goodput down stay within 3 %" in sentence
+    ways = {"goodput_mbps": {"total": 105.0, "up": 10.0, "down": 95.0}}
+    assert few(two(ways, ways)) == ["rto 10ms instead of 200ms: goodput up and goodput down stay within 3 %"]
 
 
-def test_what_users_of_an_application_notice_comes_first() -> None:
-    pages = [
-        (axes, {**summary, "page_load_s": {"p50": 1.0 + (axes["tsq"] == "off") + 0.001 * summary["ping_ms"]["p50"]}})
-        for axes, summary in rows()
-    ]
-    (sentence,) = [each for each in said(pages) if each.startswith("with tsq off")]
-    assert sentence.startswith("with tsq off instead of 1ms; page load time p50 rises by 1.1 s")
-    assert "; ping p50 rises by 100 ms" in sentence
+def test_in_a_network_of_microseconds_half_a_millisecond_is_much() -> None:
+    rtt = {"tcp_rtt_ms": sampled(min=0.02, p50=0.1)}
+    quick, slow = ({**rtt, "flow_completion_s": sampled(30, p50=p50)} for p50 in (0.001264, 0.0017))
+    (said,) = few(two(quick, slow))
+    assert said.startswith("rto 10ms instead of 200ms: completion p50 rises from 1.27 to 1.7 ms, by 0.437 [")
+
+
+def test_what_is_said_is_also_a_document() -> None:
+    found: list[Finding] = findings(of_tsq(ONE_CHANGES))
+    entry = document(found)[1]
+    assert (entry["axis"], entry["value"], entry["reference"]) == ("tsq", "off", "1ms")
+    effect = entry["effects"][0]
+    assert (effect["metric"], effect["axes"], effect["decision"]) == ("ping p50", {"cc": "cubic"}, "changes")
+    assert effect["difference"] == pytest.approx(100)
+    assert {each["metric"] for each in document(found, "all")[1]["effects"]} == {"ping p50", "goodput"}
+    assert document(found, "none") == []

@@ -13,6 +13,7 @@ from tailback.analysis.tolerances import (
     tolerance,
     tolerances,
 )
+from tailback.analysis.wording import overall
 
 Row = dict[str, object]
 
@@ -141,11 +142,41 @@ def test_the_share_within_counts_only_what_was_judged() -> None:
     assert "drops" not in table.index
 
 
-def test_a_small_excess_and_the_effect_of_a_difference_that_prints_as_zero_are_left_out() -> None:
+def test_a_small_excess_is_left_out_and_a_small_difference_is_negligible() -> None:
     reference = [summary(rtt=20 + spread) for spread in (0, 8, 3)]
     near = [summary(rtt=20 + spread, goodput=100 - 0.001 - share) for spread, share in ((0.1, 0), (8, 1e-4), (3, 0))]
     found = verdicts(reference, near)
     assert str(found["tcp_rtt_ms.p50"]["verdict"]).startswith("undecided; ")
     goodput = str(found["goodput_mbps.total"]["verdict"])
-    assert "−0.00 %" in goodput
-    assert "effect" not in goodput
+    assert goodput.startswith("within tolerance; perhaps lower: −0.001 % (−0.0011 … −0.001 %; ")
+    assert goodput.endswith("negligible effect)")
+
+
+def test_no_direction_is_printed_with_zeros() -> None:
+    """A control that changes the goodput by a billionth, always the same way."""
+    reference = [summary(goodput=100 + 1e-7 * spread) for spread in (0, 1, 2, 3)]
+    near = [summary(goodput=100 + 1e-6 + 1e-7 * spread) for spread in (0, 1, 2, 3)]
+    said = str(verdicts(reference, near)["goodput_mbps.total"]["verdict"])
+    assert said.startswith("within tolerance; higher by less than 0.001 % (0 … 0 %; ")
+    assert "0.00 %" not in said
+
+
+@pytest.mark.parametrize(("name", "value"), [("goodput", 100.06), ("rtt", 20.4)])
+def test_a_difference_within_what_users_would_notice_is_never_a_large_effect(name: str, value: float) -> None:
+    spread = (0, 1e-4, -1e-4, 2e-4, 0)
+    found = verdicts([summary() for _ in spread], [summary(**{name: value + each}) for each in spread])
+    changed = [str(row["verdict"]) for row in found.values() if row["difference"]]
+    assert changed
+    assert all(said.endswith("negligible effect)") for said in changed)
+
+
+def test_repetitions_that_are_the_same_on_both_sides_are_within_however_they_vary() -> None:
+    both = [summary(goodput=goodput) for goodput in (50, 100, 75)]
+    assert verdicts(both, both)["goodput_mbps.total"]["verdict"] == "within tolerance; the same in every repetition"
+
+
+def test_one_sentence_says_how_many_numbers_differ() -> None:
+    pairs = [SummaryPair(0, summary(rtt=20 + 0.1 * step), summary(rtt=30 + 0.1 * step)) for step in range(5)]
+    rows = records(judged(paired_metrics(pairs), NONE))
+    assert overall(rows) == "of 4 numbers, 2 higher, 2 the same"
+    assert overall([]) == "nothing to compare"

@@ -9,8 +9,9 @@ import pytest
 
 from tailback import scenario
 from tailback.analysis.bounds import WrongBound, bounds, quantity
-from tailback.analysis.conditions import conditions
+from tailback.analysis.conditions import conditions, reasons
 from tailback.analysis.metric import Column, at
+from tailback.analysis.quantities import names
 from tailback.analysis.tradeoffs import Answer, best_under, front, undominated
 
 PING, GOODPUT = Column("ping p99", "ms", at("ping_ms", "p99")), Column("goodput", "Mbit/s", at("goodput_mbps", "total"))
@@ -75,7 +76,7 @@ def test_of_settings_that_give_alike_the_one_farthest_from_the_bound_is_named() 
 
 def test_chance_does_not_name_a_worse_setting() -> None:
     points = {"worse": [(20, 99), (28, 99)], "better": [(18, 96), (25, 96)]}
-    found = best_under(runs(points), bounds("goodput > 50"), PING, "low")
+    found = best_under(runs(points), bounds("goodput > 50mbit"), PING, "low")
     assert found.best is not None
     assert found.best.axes["cc"] == "better"
     assert [other.axes["cc"] for other in found.alike] == ["worse"]
@@ -127,7 +128,7 @@ def test_several_bounds_hold_together() -> None:
         ("goodput up > 1gbit", "goodput up > 1000 Mbit/s"),
         ("jain > 90%", "jain > 0.9"),
         ("drops < 10", "drops < 10 packets"),
-        ("tcp_rtt_up_ms.p90 < 5", "TCP RTT up p90 < 5 ms"),
+        ("tcp_rtt_up_ms.p90 < 5ms", "TCP RTT up p90 < 5 ms"),
     ],
 )
 def test_bounds_are_read_with_their_units(words: str, told: str) -> None:
@@ -220,6 +221,23 @@ def test_axes_of_the_path_are_given_and_the_others_can_be_chosen(axis: str, give
     assert found == ([varied[0]] if given else [])
 
 
+@pytest.mark.parametrize(
+    ("axis", "reason"),
+    [
+        ("qdisc: [fq_codel, cake bandwidth 9.5mbit]", "it changes the rate of a shaper"),
+        ("path: [netem delay 1ms limit 1000, netem delay 9ms limit 1000]", "it changes what netem emulates"),
+        ("'links[0].delay': [1ms, 2ms]", "it changes the delay of a link"),
+        ("'links[0].mtu': [1500, 9000]", "it changes the links"),
+        ("n: [1, 2]", "it changes the traffic"),
+        ("duration: [1s, 2s]", "it changes the traffic and the duration"),
+    ],
+)
+def test_an_axis_that_is_given_says_why(axis: str, reason: str) -> None:
+    experiment = scenario.loads(f"{PATHS}  {axis}\n")
+    found = reasons(list(experiment.axes), [(run.axes, run.scenario) for run in experiment.runs()])
+    assert list(found.values()) == [reason]
+
+
 CONNECTIONS = {
     "request": "{request: a -> b, answer: 50kb}",
     "page": "{page: a -> b, shape: mobile}",
@@ -275,3 +293,24 @@ def test_gain_of_less_than_half_a_percent_does_not_put_a_costly_point_on_the_fro
     assert list(undominated(cost, np.array([47.80, 47.81, 47.80]))) == [True, False, False]
     # Small steps add up: what is beaten by less than that does not beat others.
     assert list(undominated(cost, np.array([100.0, 100.4, 100.8]))) == [True, False, True]
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_bound_on_a_time_or_a_rate_needs_its_unit(name: str) -> None:
+    """Every quantity: those with a unit refuse a bound without it, and say what to write."""
+    unit = quantity(name).unit
+    if unit not in ("ms", "s", "Mbit/s"):
+        assert len(bounds(f"{name} > 0.5")) == 1
+        return
+    with pytest.raises(WrongBound, match="has no unit") as refused:
+        bounds(f"{name} < 110")
+    hint = str(refused.value).partition("hint: write `")[2].partition("`")[0]
+    (bound,) = bounds(hint)
+    assert bound.value == 110
+    assert len(bounds(f"{name} > 0 and {name} >= 95% of best")) == 2
+
+
+@pytest.mark.parametrize("words", ["jain > 90", "udp loss < 5", "mos > 5"])
+def test_a_bound_beyond_all_values_is_refused(words: str) -> None:
+    with pytest.raises(WrongBound, match="is at most"):
+        bounds(words)

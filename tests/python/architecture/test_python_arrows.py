@@ -24,7 +24,7 @@ BELOW: dict[str, set[str]] = {
     "testbed": {"scenario", "tc", "limits"},
     "backends": {"_core", "tc", "qdiscs", "kernel", "testbed", "resolved"},
     "drill": {"_core", "backends", "limits"},
-    "results": {"_core", "resolved"},
+    "results": {"_core", "resolved", "analysis"},
     "analysis": {"_core", "plain", "resolved"},
     "fitting": {"_core", "resolved", "scenario", "backends"},
     "sweep": {"resolved", "scenario", "backends", "fitting", "results", "analysis"},

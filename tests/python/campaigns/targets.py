@@ -260,7 +260,7 @@ SETTINGS = seeds.lines(
     "vary.cc={a: cubic, b: reno}",
 )  # fmt: skip
 
-BOUNDS = seeds.lines("ping p99 < 10ms and goodput up > 50mbit and jain > 90%", "tcp_rtt_up_ms.p90 < 3 and drops < 5")
+BOUNDS = seeds.lines("ping p99 < 10ms and goodput up > 50mbit and jain > 90%", "tcp_rtt_up_ms.p90 < 3ms and drops < 5")
 
 TARGETS: tuple[Target, ...] = (
     Target("word", _word, (WordError,), lambda: WORDS, 1000),

@@ -3,8 +3,9 @@
 import importlib
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 import typer
@@ -14,8 +15,9 @@ from typer.testing import CliRunner
 from command import in_process
 from tailback.cli import failures, show
 from tailback.cli.app import COMMANDS
+from tailback.cli.app import app as whole
 from tailback.cli.groups import loaded
-from tailback.cli.options import grouped
+from tailback.cli.options import Changes, grouped
 
 COMMANDS_FOLDER = Path(show.__file__).parent / "commands"
 
@@ -174,3 +176,46 @@ def test_python_can_run_the_package() -> None:
 def test_a_wrong_choice_is_named_without_the_exception_of_a_library(file: Path) -> None:
     said = in_process("run", file, "--by", "colour", status=2).stderr
     assert "Invalid value for '--by': 'colour' is not one of 'flow'" in said
+
+
+def _leaves(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command that takes options, with the words that call it."""
+    for name, each in getattr(command, "commands", {}).items():
+        yield from _leaves(each, (*words, name)) if hasattr(each, "commands") else [((*words, name), each)]
+
+
+def _twice() -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every option of every command that takes a value."""
+    for words, command in _leaves(typer.main.get_command(whole)):
+        for option in command.params:
+            if option.param_type_name == "option" and not option.is_flag:
+                yield words, option
+
+
+@pytest.mark.parametrize(
+    ("words", "option"), [pytest.param(*each, id=" ".join((*each[0], each[1].opts[-1]))) for each in _twice()]
+)
+def test_an_option_that_is_given_twice_accumulates_or_is_refused(words: tuple[str, ...], option: Any) -> None:
+    """Never does one of them win silently."""
+    command: Any = typer.main.get_command(whole)
+    for word in words:
+        command = command.commands[word]
+    called = [*option.opts[:1], "1", *option.opts[-1:], "1"]
+    if option.multiple:
+        given, _, _ = command.make_parser(click_context(command)).parse_args(args=called)
+        assert given[option.name] == ["1", "1"]
+        return
+    with pytest.raises(failures.WrongInput, match=f"{option.opts[-1]} is given twice\\n  hint: "):
+        command.parse_args(click_context(command), called)
+
+
+def click_context(command: Any) -> Any:
+    return command.context_class(command)
+
+
+def test_a_pair_that_is_given_twice_is_refused_and_two_values_of_an_axis_select_both() -> None:
+    with pytest.raises(failures.WrongInput, match="--tolerance: `goodput` is given twice"):
+        failures.pairs(["goodput=1%", "goodput=3%"], "--tolerance")
+    with pytest.raises(failures.WrongInput, match="--set: `cc` is given twice"):
+        Changes(sets=["cc=bbr", "cc=cubic"]).settings  # noqa: B018
+    assert Changes(sets=["cc=bbr", "repeat=2"], repeat=3).settings == ["cc=bbr", "repeat=2", "repeat=3"]

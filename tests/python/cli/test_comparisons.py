@@ -54,7 +54,8 @@ METRIC = {"unit", "reference", "candidate", "difference", "interval", "relative"
 def test_compare_prints_one_document(two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed) -> None:
     assert tailback(monkeypatch, "compare", *two, "--json") == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert list(found) == ["tailback", "title", "reference", "candidate", "configurations", "warnings"]
+    keys = ["tailback", "title", "reference", "candidate", "overall", "findings", "configurations", "warnings"]
+    assert list(found) == keys
     assert found["candidate"] == {"dir": str(two[1].resolve()), "backend": "sim"}
     assert [each["axes"] for each in found["configurations"]] == [
         {"cc": cc, "tsq": tsq} for cc in ("cubic", "reno") for tsq in ("1ms", "off")
@@ -79,7 +80,12 @@ def test_compare_says_in_words_what_differs(
     assert "2 repetitions: p is at least 0.33" in printed.err
     assert "higher: +" in table
     assert "the same in every repetition" in table
-    assert table.count("ping p50") == 4
+    assert table.count(" ping p50 ") >= 4
+    overall, finding = (
+        line for line in table.splitlines() if line.startswith(("of ", "• ")) and "more change" not in line
+    )
+    assert overall.startswith("of ")
+    assert finding.startswith(f"• results {two[1]} instead of {two[0]}: ")
 
 
 def test_one_repetition_has_no_interval_and_a_note_says_so(

@@ -48,7 +48,7 @@ def tables(folder: Path) -> dict[str, bytes]:
 
 def test_json_is_the_document_of_the_contract_and_nothing_else(file: Path, tmp_path: Path) -> None:
     found = json.loads(tailback("run", file, "--out", tmp_path / "out", "--json").stdout)
-    assert list(found) == ["tailback", "runs", "warnings"]
+    assert list(found) == ["tailback", "runs", "findings", "warnings"]
     assert len(found["runs"]) == 8
     run = found["runs"][0]
     assert list(run) == ["axes", "seed", "backend", "dir", "status", "summary"]

@@ -10,7 +10,8 @@ from command import in_process
 from tailback import duels
 from tailback.scenario import ScenarioError
 
-SHORT = ["--rate", "10mbit", "--duration", "6s", "--warmup", "2s", "--repeat", "3"]
+BRIEF = ["--rate", "10mbit", "--duration", "6s", "--warmup", "2s"]
+SHORT = [*BRIEF, "--repeat", "3"]
 PATH = duels.Bottleneck("10mbit", "20ms", 1)
 LENGTH = duels.Length("6s", "2s", 3)
 
@@ -20,7 +21,7 @@ def test_the_matrix_has_both_sides_of_each_pair_and_they_add_up(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     # Of two repetitions, the interval would contain one half.
-    said = in_process("duel", "cubic", "bbr", *SHORT, "--repeat", "4").stdout
+    said = in_process("duel", "cubic", "bbr", *BRIEF, "--repeat", "4").stdout
     assert "against cubic" in said
     assert "bbr gets" in said
     rows = pd.read_csv("results/duel/plots/duel.csv").to_dict("records")
@@ -117,6 +118,6 @@ def test_the_document_has_the_share_of_each_ordered_pair(tmp_path: Path, monkeyp
     assert shares["cubic", "reno"]["share"] + shares["reno", "cubic"]["share"] == pytest.approx(1)
     assert Path("results/duel/plots/duel.png").is_file()
     # The folder has three repetitions.
-    once = json.loads(in_process("duel", "cubic", "reno", *SHORT, "--repeat", "1", "--json").stdout)
+    once = json.loads(in_process("duel", "cubic", "reno", *BRIEF, "--repeat", "1", "--json").stdout)
     assert once["dir"] == found["dir"]
     assert all("interval" not in each and each["n"] == 1 for each in once["duels"])

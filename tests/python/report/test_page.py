@@ -206,9 +206,10 @@ def test_configurations_without_a_quantity_keep_their_place(tmp_path: Path) -> N
 
 
 def test_the_findings_of_the_table_are_a_list(found: Results) -> None:
-    statements = content.document(found)["findings"]
-    assert statements
-    assert statements[0]["head"].startswith("with ")
+    document = content.document(found)
+    statements = [*document["findings"], *document["all_findings"]]
+    assert document["findings"][0]["head"].startswith("tsq off instead of 1ms: ")
+    assert len(document["all_findings"]) == 3
     text = report.html(found)
     assert all(html.escape(part) in text for each in statements for part in (each["head"], *each["parts"]))
 

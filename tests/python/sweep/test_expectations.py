@@ -69,6 +69,8 @@ def test_wrong_conditions_are_errors_before_any_run() -> None:
         experiment("{jain: 0.9}")
     with pytest.raises(WrongBound, match="expect: `pong` is not a quantity"):
         expected(experiment('{pong: "< 1ms"}'))
+    with pytest.raises(WrongBound, match="expect: `ping < 110` has no unit\n  hint: write `ping < 110ms`"):
+        expected(experiment('{ping: "< 110"}'))
     with pytest.raises(WrongBound, match="`mbit` is not a unit of ping p50"):
         expected(experiment('{ping: "< 1mbit"}'))
 

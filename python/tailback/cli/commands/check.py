@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tailback.cli.options import File, Printed, Set, backend_name
+from tailback.cli.options import File, Printed, Set, backend_name, once
 
 
 class Form(Printed, frozen=True):
@@ -28,7 +28,7 @@ def check(
 
     if form.expand and form.as_json:
         failures.one_of({"--expand": True, "--json": True})
-    experiment = scenario.load(file, sets or [])
+    experiment = scenario.load(file, once(sets or ()))
     found = scenario.lint(experiment)
     if form.table is not None:
         show.found_in_file(found)

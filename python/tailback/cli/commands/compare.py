@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tailback.cli.found import Extent, Findings
 from tailback.cli.options import Columns, Judgement, Printed, Where
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ class Shown(Printed, frozen=True):
     """What is compared, and how it is printed."""
 
     columns: Columns = None
+    findings: Findings = Extent.FEW
 
 
 def compare(
@@ -50,5 +52,10 @@ def compare(
     compared, report = opening.over_undamaged(
         left, lambda reference: opening.over_undamaged(right, lambda candidate: over(reference, candidate))
     )
-    show.result(compared, validation.document, verdicts.comparison, as_json=shown.as_json)
+    show.result(
+        compared,
+        lambda each: validation.document(each, shown.findings.value),
+        lambda each: verdicts.comparison(each, shown.findings.value),
+        as_json=shown.as_json,
+    )
     verdicts.written(report)

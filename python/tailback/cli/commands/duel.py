@@ -7,7 +7,7 @@ import typer
 from msgspec import Struct
 
 from tailback.cli import completions
-from tailback.cli.options import Jobs, Printed, Set, backend_name, out_folder
+from tailback.cli.options import Jobs, Printed, Set, backend_name, once, out_folder
 
 
 class Bottleneck(Struct, frozen=True):
@@ -56,7 +56,7 @@ def duel(
 
     bottleneck = duels.Bottleneck(path.rate, path.rtt, path.buffer, path.qdisc)
     length = duels.Length(path.duration, path.warmup, path.repeat)
-    experiment = duels.experiment(controls, bottleneck, length, runs.sets or [])
+    experiment = duels.experiment(controls, bottleneck, length, once(runs.sets or ()))
     show.warnings(scenario.lint(experiment))
     with progress.board() as watch:
         carried = sweep.run_experiment(experiment, sweep.Request(runs.backend, runs.jobs, runs.out), watch)

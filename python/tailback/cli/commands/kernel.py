@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct
 
-from tailback.cli.groups import Listed
+from tailback.cli.groups import App, Listed
 from tailback.cli.options import InForm, grouped
 
 if TYPE_CHECKING:
     from tailback.kernel import Recipe
     from tailback.kernel.cache import Manifest
 
-app = typer.Typer(cls=Listed, help="Build and list the kernels that `--backend uml` runs.", no_args_is_help=True)
+app = App(cls=Listed, help="Build and list the kernels that `--backend uml` runs.", no_args_is_help=True)
 
 
 class Which(Struct, frozen=True):

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from tailback import starters
-from tailback.cli.groups import Listed
+from tailback.cli.groups import App, Listed
 
-app = typer.Typer(cls=Listed, help="Write files to start with.", no_args_is_help=True)
+app = App(cls=Listed, help="Write files to start with.", no_args_is_help=True)
 
 
 @app.callback()

@@ -143,12 +143,12 @@ def plot(selection: Selection, figure: Figure, layout: Layout, frame: Frame, bes
     chosen = plots.find_plot(figure.name) if figure.name else plots.default_plot(found)
     target = figure.out if figure.out is not None else selection.folder / "plots" / f"{chosen.name}.png"
     choice = plots.Choice(
-        layout.x,
-        layout.colour,
-        tuple(layout.facet or ()),
-        layout.metric,
-        _bin(layout.bin),
-        None if layout.share_y is None else layout.share_y.value,
+        x=layout.x,
+        colour=layout.colour,
+        facet=tuple(layout.facet or ()),
+        metric=layout.metric,
+        bin_ns=_bin(layout.bin),
+        share_y=None if layout.share_y is None else layout.share_y.value,
     )
     output = plots.Output(target, show.command(), around)
     show.paths(opening.over_undamaged(found, lambda sound: plots.draw_to(chosen, sound, output, choice)))

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from tailback.cli.options import Changes, Given, Jobs, Printed, Repeat, Selection, Set, Where
+from tailback.cli.options import Changes, Choose, Given, Jobs, Printed, Repeat, Selection, Set, Where
 
 
 class Question(Struct, frozen=True):
@@ -36,6 +36,7 @@ class Question(Struct, frozen=True):
         str | None, typer.Option(metavar="NAME", help="The metric to minimise.", show_default=False)
     ] = None
     given: Given = None
+    choose: Choose = None
     where: Where = None
 
 
@@ -63,7 +64,7 @@ def recommend(
     folder = _run(file, running) if file.is_file() else source
     found = opening.selected(Selection(folder, question.where))
     wish = advice.wish(question.best, question.maximise, question.minimise)
-    answers = advice.recommend(found, question.bounds, wish, question.given or ())
+    answers = advice.recommend(found, question.bounds, wish, question.given or (), question.choose or ())
     show.result(answers, advice.recommendation_document, advised.recommendations, as_json=printed.as_json)
 
 

@@ -7,9 +7,12 @@ import typer
 from msgspec import Struct
 
 from tailback.cli import testbeds
+from tailback.cli.found import Extent, Findings
 from tailback.cli.options import Changes, Columns, Files, Jobs, Part, Printed, backend_name, out_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tailback.scenario import Experiment
     from tailback.sweep import Request, SweepResult
     from tailback.validation import Twin
@@ -66,6 +69,14 @@ class Shown(Printed, frozen=True):
             "--twin", help="Also run each configuration once on a real kernel (uml), and print how far the numbers are."
         ),
     ] = False
+    findings: Findings = Extent.FEW
+    bisect: Annotated[
+        bool,
+        typer.Option(
+            "--bisect",
+            help="The status for `git bisect run`: 0 if what the file expects holds, 1 if not, 125 if nothing tells.",
+        ),
+    ] = False
     by: Annotated[
         Part | None,
         typer.Option(
@@ -79,8 +90,9 @@ class Shown(Printed, frozen=True):
 def run(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) -> None:
     """Run all configurations and repetitions of an experiment. Complete runs are not repeated."""
     from tailback import scenario
-    from tailback.cli import show
+    from tailback.cli import failures, show
 
+    failures.not_both({"--bisect": shown.bisect, "--dry-run": shown.dry_run})
     # Read all files before running the first one, and before the slow import, so that errors are reported at once.
     experiments = [scenario.load(file, changes.settings) for file in files]
     backend = testbeds.backend_name(place.backend, place.testbed)
@@ -107,8 +119,23 @@ def run(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) 
         else:
             done.append(_run_one(experiment, request, shown))
     if shown.as_json and done:
-        show.document(sweep.report_of(done, findings))
+        show.document(sweep.report_of(done, findings, shown.findings.value))
+    if shown.bisect:
+        _answer(done)
     raise typer.Exit(1 if any(carried.failed or carried.unmet for carried in done) else 0)
+
+
+def _answer(done: "Sequence[SweepResult]") -> None:
+    """Ends with the status for `git bisect run`."""
+    from tailback import sweep
+    from tailback.cli import bisection, show
+
+    failed = [outcome for carried in done for outcome in carried.failed]
+    found, why = sweep.judgement([verdict for carried in done for verdict in carried.verdicts])
+    if failed:
+        found, why = "cannot tell", f"run {failed[0].run.name} failed"
+    show.remark(f"bisect: {found}: {why}")
+    bisection.decide({"good": 0, "bad": 1}.get(found, bisection.CANNOT_TELL))
 
 
 def sweep(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) -> None:
@@ -152,7 +179,8 @@ def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "Swe
     sweeps.set_aside(carried)
     beside = _beside_a_kernel(experiment, request, carried) if shown.twin else None
     if not shown.as_json:
-        sweeps.table(carried, experiment.title, shown.columns, shown.by and shown.by.value)
+        printing = sweeps.Printing(shown.columns, shown.by and shown.by.value, shown.findings.value)
+        sweeps.table(carried, experiment.title, printing)
         if beside is not None:
             # Imported here, because matplotlib comes with it.
             from tailback.cli import verdicts

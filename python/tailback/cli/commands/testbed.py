@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from tailback.cli.groups import Listed
-from tailback.cli.options import Printed, Set
+from tailback.cli.groups import App, Listed
+from tailback.cli.options import Printed, Set, once
 
-app = typer.Typer(cls=Listed, help="Check the machines of `--backend ssh`.", no_args_is_help=True)
+app = App(cls=Listed, help="Check the machines of `--backend ssh`.", no_args_is_help=True)
 
 Testbed = Annotated[Path, typer.Argument(metavar="TESTBED", help="The testbed file (YAML).", show_default=False)]
 
@@ -31,7 +31,7 @@ def check(
     if experiment is None:
         found = list(backend.findings())
     else:
-        found = testbeds.distinct(backend, scenario.load(experiment, sets or []))
+        found = testbeds.distinct(backend, scenario.load(experiment, once(sets or ())))
     show.result(found, testbeds.document, testbeds.show, as_json=printed.as_json)
     raise typer.Exit(1 if any(finding.verdict == "fail" for finding in found) else 0)
 
@@ -42,7 +42,7 @@ def plan(testbed: Testbed, experiment: Annotated[Path, typer.Argument(metavar="F
     from tailback import scenario
     from tailback.cli import testbeds
 
-    testbeds.commands(testbeds.opened(testbed), scenario.load(experiment, sets or []))
+    testbeds.commands(testbeds.opened(testbed), scenario.load(experiment, once(sets or ())))
 
 
 @app.command()
