@@ -222,11 +222,10 @@ def draw(table: pd.DataFrame, _choice: plots.Choice = plots.AUTOMATIC) -> Figure
         labels.widen(figure, names)
         axes = figure.subplots()
         image, along = heatmap.on(axes, percent, (AGAINST, "control"), SHADES)
-        axes.set_xlabel(AGAINST)
-        axes.set_ylabel("share of")
+        axes.set_xlabel(labels.sentence(AGAINST))
+        axes.set_ylabel("Share of")
         figure.colorbar(image, ax=axes, shrink=0.9).set_label("Share of the goodput (%)")
-        labels.legend(figure, along.explained())
-        labels.grow(figure, along.height)
+        labels.finish(figure, [*along.explained(), *heatmap.explained(percent)], along.height)
     return figure
 
 

@@ -132,4 +132,4 @@ def _name_columns(axes: Axes, labels: Sequence[str]) -> None:
 def _scale_beside(figure: Figure, panels: list[Axes]) -> None:
     scale = ScalarMappable(Normalize(-CLIP, CLIP), COLOURS)
     bar = figure.colorbar(scale, ax=panels, shrink=0.9, aspect=30, extend="both", ticks=[-CLIP, -1, 0, 1, CLIP])
-    bar.set_label("difference in tolerances; × = off")
+    bar.set_label("Difference in tolerances; × = off")

@@ -104,5 +104,5 @@ def _legend(figure: Figure, names: Mapping[str, str], divergence: Mapping[str, f
     labels = [names[side] for side in SIDES]
     if divergence:
         lines.append(mpl.lines.Line2D([], [], color=style.PALETTE[1], linewidth=0.8, linestyle=":"))
-        labels.append("first divergence")
+        labels.append("First divergence")
     figure.legend(lines, labels, loc="outside lower center", ncols=3)

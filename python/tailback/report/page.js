@@ -79,7 +79,7 @@ function showTable() {
   const headings = [...axes.map((axis) => ({ title: axis, unit: "", axis: true })), ...data.columns];
   const head = element("tr");
   headings.forEach((heading, at) => {
-    const cell = element("th", { className: heading.axis ? "axis" : "", tabIndex: 0 }, heading.title);
+    const cell = element("th", { className: heading.axis ? "axis" : "", tabIndex: 0 }, heading.axis ? breakable(heading.title) : heading.title);
     if (heading.unit) cell.append(element("small", { textContent: heading.unit }));
     if (state.sorted.column === at) cell.setAttribute("aria-sort", state.sorted.ascending ? "ascending" : "descending");
     cell.onclick = () => {
@@ -96,7 +96,7 @@ function showTable() {
     axes.forEach((axis, place) => {
       const cell = element("td", { className: "axis" });
       if (place === 0) cell.append(dot(at));
-      cell.append(found.axes[axis]);
+      cell.append(breakable(found.axes[axis]));
       row.append(cell);
     });
     found.cells.forEach(([mean, low, high], column) => {
@@ -108,6 +108,11 @@ function showTable() {
     body.append(row);
   }
   document.getElementById("table").replaceChildren(element("thead", {}, head), body);
+}
+
+// Long names may be broken after their parts, short ones nowhere: `links[0].` `driver.` `airtime_flags`.
+function breakable(name) {
+  return name.length > 14 ? name.replace(/([._\]/-])(?=\w)/g, "$1\u200b") : name.replace(/ /g, "\u00a0");
 }
 
 function dot(at) {
