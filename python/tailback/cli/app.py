@@ -4,12 +4,13 @@ A command starts quickly: only its own file is imported, and slow imports are in
 """
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
-from tailback.cli import failures, interrupts
+from tailback.cli import failures, interrupts, streams
 from tailback.cli.groups import Listed, OnDemand
 
 _UsageError: Any = typer.BadParameter.__base__
@@ -96,6 +97,7 @@ group of commands is a `typer.Typer`.
 def main() -> None:
     """Runs the command line and exits with its status."""
     with failures.reported():
+        streams.check_words(sys.argv[1:])
         app()
 
 

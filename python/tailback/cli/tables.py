@@ -10,8 +10,10 @@ With `--table` the table is alone on stdout; what else a command says goes to st
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
+from typing import IO
 
 from msgspec import Struct
+from msgspec.structs import replace
 from rich import box
 from rich.cells import cell_len
 from rich.console import RenderableType
@@ -19,7 +21,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tailback.cli import console, markup
+from tailback.cli import console, markup, streams
 from tailback.cli.sheets import Cell, Sheet
 
 PARTS = 2
@@ -54,10 +56,20 @@ def show(sheet: Sheet, *said: str) -> None:
 def beside(sheet: Sheet, *said: str) -> None:
     """Prints a further table of a command, always as text: with `--table`, to stderr."""
     out = console.stdout()
+    sheet = _as_written(sheet, out.file)
     if out.is_terminal:
         console.emit(*_Layout(sheet, out.width).parts(), *map(Text, said))
     else:
         console.line("\n".join([*_plain(sheet), *said]))
+
+
+def _as_written(sheet: Sheet, stream: IO[str]) -> Sheet:
+    """The table with the characters that a stream has."""
+    if (stream.encoding or "utf").lower().startswith("utf"):
+        return sheet
+    rows = [[replace(cell, text=streams.as_written(cell.text, stream)) for cell in row] for row in sheet.rows]
+    fields = [replace(field, title=streams.as_written(field.title, stream)) for field in sheet.fields]
+    return replace(sheet, rows=rows, fields=fields)
 
 
 def _plain(sheet: Sheet) -> Iterator[str]:
