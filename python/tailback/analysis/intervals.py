@@ -50,6 +50,15 @@ def t_interval(values: Values, least: float | None = None, most: float | None = 
     return low if least is None else max(low, least), high if most is None else min(high, most)
 
 
+def t_intervals(values: Values, least: float) -> list[tuple[float, float]]:
+    """`t_interval` of each column of many, of which none is below `least`."""
+    n, means = len(values), values.mean(axis=0)
+    if n < 2:
+        return [(NAN, NAN)] * len(means)
+    halves = quantile(n - 1) * np.std(values, axis=0, ddof=1) / math.sqrt(n)
+    return list(zip(np.maximum(means - halves, least).tolist(), (means + halves).tolist(), strict=True))
+
+
 def spread_in_words(mean: float, ends: tuple[float, float], digits: str = ".2g") -> str:
     """`±0.3`, or `[0.41, 1]` if the interval is not symmetric, because it ends where the possible values end."""
     below, above = mean - ends[0], ends[1] - mean

@@ -27,12 +27,16 @@ from tailback.kernel.errors import BuildFailed, CacheUnwritable, KernelMissing
 from tailback.kernel.headers import Headers, find_headers
 from tailback.kernel.messages import ModuleRefused, Source
 from tailback.kernel.module import compiled, place
+from tailback.kernel.scratch import scratch
 from tailback.resolved import Scenario
 
 LANGUAGE = "c"
 
 PROGRAM = "tailback.backends.module_process"
 TASK, RESULT, PROGRESS = "task.json", "result.pickle", "progress"
+PREFIX = "tailback-module-"
+"""Of the temporary folder of each process; those of killed ones are removed by the next."""
+
 MARK = "tailback-module-failed"
 CRASHED = 86
 """The status of a process that reported the crash of a module (`crates/module/src/crash.rs`)."""
@@ -84,8 +88,7 @@ def check(scenario: Scenario, found: Mapping[str, Module]) -> None:
 @cache
 def _problem(library: Path, parameters: tuple[tuple[str, str], ...]) -> str | None:
     """Why a module with these parameters cannot be used."""
-    with tempfile.TemporaryDirectory(prefix="tailback-module-") as name:
-        folder = Path(name)
+    with scratch(PREFIX, Path(tempfile.gettempdir())) as folder:
         task = {"kind": "try", "library": str(library), "parameters": parameters}
         (folder / TASK).write_text(json.dumps(task), encoding="utf-8")
         process = _started(folder)
@@ -95,8 +98,7 @@ def _problem(library: Path, parameters: tuple[tuple[str, str], ...]) -> str | No
 
 def run(task: Mapping[str, Any], progress: _core.Progress, found: Mapping[str, Module]) -> dict[str, Any]:
     """Runs a scenario in a process of its own; returns what `_core.run` does."""
-    with tempfile.TemporaryDirectory(prefix="tailback-module-") as name:
-        folder = Path(name)
+    with scratch(PREFIX, Path(tempfile.gettempdir())) as folder:
         libraries = {module.name: str(module.library) for module in found.values()}
         whole = {"kind": "run", "libraries": libraries, "memory_limit": progress.memory_limit, **task}
         (folder / TASK).write_text(json.dumps(whole), encoding="utf-8")

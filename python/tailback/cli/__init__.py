@@ -6,13 +6,15 @@ Exit status: 0 success; 1 a run failed, or results cannot be written; 2 the inpu
 
 import sys
 
-from tailback.cli import arithmetic, bisection, garbage, interrupts, plugins
+from tailback.cli import arithmetic, bisection, garbage, interrupts, plugins, streams
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Runs the command line and exits with its status."""
+    # First, because what is opened before might get the number of a closed stream.
+    streams.ready()
     interrupts.arm()
     garbage.search_rarely()
     arithmetic.use_one_thread()

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tailback.cli import bisection, failures, interrupts
+from tailback.cli import bisection, failures, interrupts, streams
 from tailback.cli.groups import Listed, OnDemand
 
 _UsageError: Any = typer.BadParameter.__base__
@@ -97,6 +97,7 @@ group of commands is a `typer.Typer`.
 def main() -> None:
     """Runs the command line and exits with its status."""
     with bisection.answered(sys.argv), failures.reported():
+        streams.check_words(sys.argv[1:])
         app()
 
 

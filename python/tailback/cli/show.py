@@ -31,8 +31,9 @@ def result(
 
 
 def document(content: Mapping[str, Any]) -> None:
-    """Prints a JSON document to stdout."""
-    line(plain.visible_json(json.dumps(content, indent=2, ensure_ascii=False)))
+    """Prints a JSON document to stdout; to one that is not UTF-8 with escapes, so that nothing is lost."""
+    escaped = not (sys.stdout.encoding or "").lower().startswith("utf")
+    line(plain.visible_json(json.dumps(content, indent=2, ensure_ascii=escaped)))
 
 
 def file(text: str) -> None:

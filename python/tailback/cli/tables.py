@@ -9,9 +9,11 @@ With `--table` the table is alone on stdout; what else a command says goes to st
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
+from typing import IO
 
 from msgspec import Struct
+from msgspec.structs import replace
 from rich import box
 from rich.cells import cell_len
 from rich.console import RenderableType
@@ -19,7 +21,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tailback.cli import console, markup
+from tailback.cli import console, markup, streams
 from tailback.cli.sheets import Cell, Sheet
 
 PARTS = 2
@@ -53,7 +55,61 @@ def show(sheet: Sheet, *said: str) -> None:
 
 def beside(sheet: Sheet, *said: str) -> None:
     """Prints a further table of a command, always as text: with `--table`, to stderr."""
-    console.emit(*_Layout(sheet, console.stdout().width).parts(), *map(Text, said))
+    out = console.stdout()
+    sheet = _as_written(sheet, out.file)
+    if out.is_terminal:
+        console.emit(*_Layout(sheet, out.width).parts(), *map(Text, said))
+    else:
+        console.line("\n".join([*_plain(sheet), *said]))
+
+
+def _as_written(sheet: Sheet, stream: IO[str]) -> Sheet:
+    """The table with the characters that a stream has."""
+    if (stream.encoding or "utf").lower().startswith("utf"):
+        return sheet
+    rows = [[replace(cell, text=streams.as_written(cell.text, stream)) for cell in row] for row in sheet.rows]
+    fields = [replace(field, title=streams.as_written(field.title, stream)) for field in sheet.fields]
+    return replace(sheet, rows=rows, fields=fields)
+
+
+def _plain(sheet: Sheet) -> Iterator[str]:
+    """The lines of a table for a pipe, which has room for all of it. Drawn by hand, because rich needs seconds for a
+    thousand rows.
+    """
+    shown = [place for place, field in enumerate(sheet.fields) if field.role != "hidden"]
+    headings = _level([_heading(sheet, place) for place in shown])
+    cells = [line for row in sheet.rows for line in _lines([row[place].text.split("\n") for place in shown])]
+    widths = [max(map(cell_len, column)) for column in zip(*_lines(headings), *cells, strict=True)]
+    right = [sheet.fields[place].role == "number" for place in shown]
+    if sheet.title:
+        yield sheet.title
+    for line in _lines(headings):
+        yield _spaced(line, widths, right)
+    yield "─" * (sum(widths) + GAP * (len(widths) - 1))
+    for line in cells:
+        yield _spaced(line, widths, right)
+    yield ""
+    if sheet.remarks:
+        yield "; ".join(sheet.remarks)
+
+
+def _level(headings: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Headings of equally many lines, with their last lines at one height."""
+    tallest = max(map(len, headings), default=0)
+    return [[""] * (tallest - len(heading)) + [*heading] for heading in headings]
+
+
+def _lines(cells: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """The lines of cells beside each other."""
+    return list(zip_longest(*cells, fillvalue=""))
+
+
+def _spaced(line: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    padded = [
+        " " * (width - cell_len(text)) + text if at_right else text + " " * (width - cell_len(text))
+        for text, width, at_right in zip(line, widths, right, strict=True)
+    ]
+    return (" " * GAP).join(padded).rstrip()
 
 
 class _Page(Struct, frozen=True):
@@ -100,7 +156,7 @@ class _Layout:
         rest = [place for place, field in enumerate(self._sheet.fields) if field.role not in ("key", "hidden")]
         # No gap follows the last column.
         room = self._width - self._together(self._keys) + GAP
-        if self._width >= console.PIPE_WIDTH or self._together(rest) + self._squeezed() <= room:
+        if self._together(rest) + self._squeezed() <= room:
             return [_Page(self._keys, rest, room)], []
         above = bool(self._keys) and (bool(self._of("text")) or room < self._width / 2)
         keys, room = ([], self._width - INDENT + GAP) if above else (self._keys, room)
@@ -129,11 +185,9 @@ class _Layout:
         )
         shown = [*page.keys, *page.shown]
         widths = self._widths_of(page)
-        tallest = max((len(self._headings[place]) for place in shown), default=0)
-        for place in shown:
-            lines = self._headings[place]
+        for place, lines in zip(shown, _level([self._headings[place] for place in shown]), strict=True):
             table.add_column(
-                Text("\n" * (tallest - len(lines)) + "\n".join(lines)),
+                Text("\n".join(lines)),
                 justify="right" if self._sheet.fields[place].role == "number" else "left",
                 overflow="fold",
                 width=widths[place],

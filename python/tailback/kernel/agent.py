@@ -2,6 +2,7 @@
 contains it.
 """
 
+import logging
 import os
 import shutil
 import subprocess
@@ -9,6 +10,9 @@ from pathlib import Path
 
 from tailback.kernel import cache, checkout
 from tailback.kernel.errors import BuildFailed, KernelMissing
+
+_LOG = logging.getLogger(__name__)
+"""Without a handler, warnings go to stderr."""
 
 NAME = "tailback-agent"
 TARGET = "x86_64-unknown-linux-gnu"
@@ -59,10 +63,24 @@ def _folder() -> Path:
 def _built() -> Path:
     """Builds the agent, statically linked, so that the guest needs no libraries of the host."""
     target = Path(os.environ.get("CARGO_TARGET_DIR") or checkout.ROOT / "target") / "agent"
-    command = ["cargo", "build", "--quiet", "--locked", "--release", "--package", NAME, "--target", TARGET]
+    command = ["cargo", "build", "--locked", "--release", "--package", NAME, "--target", TARGET]
     environment = {**os.environ, "RUSTFLAGS": "-C target-feature=+crt-static", "CARGO_TARGET_DIR": str(target)}
-    done = subprocess.run(command, cwd=checkout.ROOT, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        message = done.stderr.strip()[-2000:]
+    _LOG.warning("building the agent, which takes about a minute")
+    with subprocess.Popen(
+        command, cwd=checkout.ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as building:
+        said = [line for line in building.stderr or () if not _waits(line, target)]
+    if building.returncode:
+        message = "".join(said).strip()[-2000:]
         raise BuildFailed(f"the agent cannot be built:\n{message}\n  hint: try `cargo build -p {NAME}` in a clone")
     return target / TARGET / "release" / NAME
+
+
+def _waits(line: str, target: Path) -> bool:
+    """Whether cargo says that it waits for another one, which is then passed on."""
+    waits = line.strip().startswith("Blocking waiting for file lock")
+    if waits:
+        _LOG.warning(
+            "building the agent: waits for another cargo, which holds the lock of %s or of its packages", target
+        )
+    return waits

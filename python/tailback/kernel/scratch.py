@@ -37,7 +37,8 @@ def remove_abandoned(prefix: str, parent: Path) -> None:
     """Removes abandoned folders with this prefix."""
     for folder in parent.glob(f"{prefix}*"):
         with contextlib.suppress(OSError):
-            if time.time() - folder.stat().st_mtime < YOUNG_S:
+            found = folder.lstat()
+            if found.st_uid != os.geteuid() or time.time() - found.st_mtime < YOUNG_S:
                 continue
             with _opened(folder) as descriptor:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -46,7 +47,7 @@ def remove_abandoned(prefix: str, parent: Path) -> None:
 
 @contextlib.contextmanager
 def _opened(folder: Path) -> Iterator[int]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         yield descriptor
     finally:

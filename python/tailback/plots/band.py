@@ -16,7 +16,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.analysis import t_interval
+from tailback.analysis import Window, t_interval
+from tailback.analysis.metrics import MICROSECONDS_PER_MS, Samples, total_bins
+from tailback.analysis.table import Table
 from tailback.analysis.window import NANOSECONDS
 from tailback.plots import bins, capacity, labels, lines
 from tailback.plots.errors import lacking
@@ -33,38 +35,50 @@ BAND = 1.5
 QUEUE = "queue"
 """The name of the longest queue, which is no metric of a summary."""
 
-Read = Callable[[RunFolder, Choice], "pd.Series[float]"]
-"""Value by time (s, end of the bin)."""
+Points = tuple[Samples, Samples]
+"""Times (s, ends of bins) in order, and the value of each."""
+
+Read = Callable[[RunFolder, Choice], Points]
 
 
-def _goodput(run: RunFolder, choice: Choice) -> "pd.Series[float]":
-    return bins.goodput(run, choice).groupby("t")["mbps"].sum()
+def _goodput(run: RunFolder, choice: Choice) -> Points:
+    flows = run.columns("flows", ("t", "flow", "bytes"))
+    return total_bins(flows, Window(0, run.scenario.duration_ns), bins.width_ns(run, choice))
 
 
-def _ping(run: RunFolder, choice: Choice) -> "pd.Series[float]":
-    return _mean(run, choice, run.ping.assign(value=run.ping["rtt_ms"]))
+def _ping(run: RunFolder, choice: Choice) -> Points:
+    return _mean(run, choice, Table.of(run.columns("ping", ("t", "rtt_ms"))), "rtt_ms")
 
 
-def _rtt(run: RunFolder, choice: Choice) -> "pd.Series[float]":
-    return _mean(run, choice, run.tcp_info.assign(value=run.tcp_info["rtt"].where(run.tcp_info["rtt"] > 0) / 1e3))
+def _rtt(run: RunFolder, choice: Choice) -> Points:
+    samples = Table.of(run.columns("tcp_info", ("t", "rtt")))
+    ends, means = _mean(run, choice, samples.where(samples.numbers("rtt") > 0), "rtt")
+    return ends, means / MICROSECONDS_PER_MS
 
 
-def _cwnd(run: RunFolder, choice: Choice) -> "pd.Series[float]":
-    return _mean(run, choice, run.tcp_info.assign(value=run.tcp_info["snd_cwnd"]))
+def _cwnd(run: RunFolder, choice: Choice) -> Points:
+    return _mean(run, choice, Table.of(run.columns("tcp_info", ("t", "snd_cwnd"))), "snd_cwnd")
 
 
-def _mean(run: RunFolder, choice: Choice, samples: pd.DataFrame) -> "pd.Series[float]":
-    """The mean over all flows or pings and samples in each bin."""
-    width = bins.width_ns(run, choice) / NANOSECONDS
-    ends = np.ceil(samples["t"] / width - 1e-9).clip(lower=1) * width
-    return samples["value"].astype(np.float64).groupby(ends).mean().dropna()
-
-
-def _queue(run: RunFolder, choice: Choice) -> "pd.Series[float]":
+def _queue(run: RunFolder, choice: Choice) -> Points:
     """The longest queue at each sample."""
-    roots = run.qdisc[run.qdisc["depth"] == 0]
-    longest = roots.groupby("t", as_index=False)["backlog_packets"].max()
-    return _mean(run, choice, longest.assign(value=longest["backlog_packets"]))
+    samples = Table.of(run.columns("qdisc", ("t", "depth", "backlog_packets")))
+    roots = samples.where(samples.numbers("depth") == 0)
+    times, places = np.unique(roots.numbers("t"), return_inverse=True)
+    longest = np.full(len(times), -np.inf)
+    np.maximum.at(longest, places, np.nan_to_num(roots.numbers("backlog_packets"), nan=-np.inf))
+    return _mean(run, choice, Table.of({"t": times, "longest": longest}), "longest")
+
+
+def _mean(run: RunFolder, choice: Choice, samples: Table, column: str) -> Points:
+    """The mean over all flows or pings and samples in each bin."""
+    values = samples.numbers(column)
+    known = np.isfinite(values)
+    width = bins.width_ns(run, choice) / NANOSECONDS
+    ends = np.maximum(np.ceil(samples.numbers("t")[known] / width - 1e-9), 1)
+    found, places = np.unique(ends, return_inverse=True)
+    sums, counts = np.bincount(places, values[known]), np.bincount(places)
+    return found * width, sums / counts
 
 
 @dataclass(frozen=True)
@@ -105,17 +119,25 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
 
 def _intervals(axes: dict[str, str], runs: list[RunFolder], shown: tuple[Series, Choice]) -> pd.DataFrame:
     series, choice = shown
-    wide = pd.DataFrame({run.repetition: series.read(run, choice) for run in runs}).sort_index()
-    rows = [row[~np.isnan(row)] for row in wide.to_numpy(dtype=np.float64)]
+    times, wide = _side_by_side([series.read(run, choice) for run in runs])
+    rows = [row[~np.isnan(row)] for row in wide]
     limit = partial(capacity.bounded, most=series.most(runs))
     ends = np.array([limit(t_interval(row, 0.0), float(row.mean())) for row in rows]).reshape(-1, 2)
     start, end = (edge / NANOSECONDS for edge in runs[0].window_ns)
-    times = wide.index.to_numpy(dtype=np.float64)
     return pd.DataFrame(
-        {**axes, "panel": series.title, "unit": series.unit, "n": wide.notna().sum(axis=1).to_numpy(), "t": times,
-         "mean": wide.mean(axis=1).to_numpy(), "low": ends[:, 0], "high": ends[:, 1],
+        {**axes, "panel": series.title, "unit": series.unit, "n": [len(row) for row in rows], "t": times,
+         "mean": [float(row.mean()) for row in rows], "low": ends[:, 0], "high": ends[:, 1],
          "measured": (times > start) & (times <= end)}
     )  # fmt: skip
+
+
+def _side_by_side(repetitions: Sequence[Points]) -> tuple[Samples, Samples]:
+    """All times, and for each a row with the values of the repetitions, NaN where one has none."""
+    times = np.unique(np.concatenate([ends for ends, _ in repetitions]))
+    wide = np.full((len(times), len(repetitions)), np.nan)
+    for column, (ends, values) in enumerate(repetitions):
+        wide[np.searchsorted(times, ends), column] = values
+    return times, wide
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:

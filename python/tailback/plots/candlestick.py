@@ -16,9 +16,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from tailback.analysis import Window, ping_samples, tcp_rtt_samples, throughput_bins
-from tailback.analysis.metrics import Samples
+from tailback.analysis import Window, ping_samples, tcp_rtt_samples
+from tailback.analysis.metrics import Samples, total_bins
 from tailback.analysis.sockets import at_intervals
+from tailback.analysis.table import Table
 from tailback.analysis.values import DOWN, UP
 from tailback.plots import capacity, labels, sticks, style
 from tailback.plots.errors import lacking
@@ -54,10 +55,12 @@ def _goodput(run: RunFolder, way: str | None = None) -> Samples:
         return NOTHING
     start, end = run.window_ns
     width = BIN_NS if end - start >= FEWEST_BINS * BIN_NS else run.scenario.record.interval_ns
-    directions = run.manifest["measure"]["directions"]
-    flows = run.flows if way is None else run.flows[run.flows["flow"].map(directions) == way]
-    table = throughput_bins(flows, Window(start, end), width)
-    return table.groupby("t")["mbps"].sum().to_numpy(dtype=np.float64)
+    flows = Table.of(run.columns("flows", ("t", "flow", "bytes")))
+    if way is not None:
+        directions = run.manifest["measure"]["directions"]
+        flows = flows.where(flows.words("flow").among([flow for flow, its in directions.items() if its == way]))
+    _, mbps = total_bins(flows, Window(start, end), width)
+    return mbps
 
 
 def _tcp_rtt(run: RunFolder) -> Samples:
@@ -65,14 +68,16 @@ def _tcp_rtt(run: RunFolder) -> Samples:
         return NOTHING
     record = run.scenario.record
     if record.tcp_info != "ack":
-        return tcp_rtt_samples(run.tcp_info, Window(*run.window_ns))
+        return tcp_rtt_samples(run.columns("tcp_info", ("t", "flow", "rtt")), Window(*run.window_ns))
     bulk = [flow.name for flow in run.scenario.tcp]
     tables = {"tcp_info": run.tcp_info, "events": run.events}
     return tcp_rtt_samples(at_intervals(tables, bulk, record.interval_ns), Window(*run.window_ns))
 
 
 def _ping(run: RunFolder) -> Samples:
-    return ping_samples(run.ping, Window(*run.window_ns)) if run.has("ping") else NOTHING
+    if not run.has("ping"):
+        return NOTHING
+    return ping_samples(run.columns("ping", ("t", "rtt_ms")), Window(*run.window_ns))
 
 
 NOTHING: Samples = np.array([], dtype=np.float64)

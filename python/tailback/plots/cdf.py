@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.analysis import t_interval
+from tailback.analysis.intervals import t_intervals
 from tailback.plots import candlestick, capacity, labels, lines, style
 from tailback.plots.errors import TO_RECORD, NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
@@ -45,8 +45,9 @@ def _distribution(axes: dict[str, str], runs: list[RunFolder], panel: candlestic
         return pd.DataFrame()
     quantiles = np.array([np.percentile(each, SHARES) for each in samples])
     limit = partial(capacity.bounded, most=panel.most(runs))
-    ends = np.array([limit(t_interval(column, 0.0), float(column.mean())) for column in quantiles.T])
-    columns = {"share": np.array(SHARES) / 100, "value": quantiles.mean(axis=0), "low": ends[:, 0], "high": ends[:, 1]}
+    means = quantiles.mean(axis=0)
+    ends = np.array([limit(each, float(mean)) for each, mean in zip(t_intervals(quantiles, 0.0), means, strict=True)])
+    columns = {"share": np.array(SHARES) / 100, "value": means, "low": ends[:, 0], "high": ends[:, 1]}
     head = {**axes, "panel": panel.title, "unit": panel.unit, "n": len(samples)}
     return pd.DataFrame({**head, **columns})
 

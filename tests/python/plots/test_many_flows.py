@@ -20,7 +20,7 @@ OVER_TIME = ("cwnd", "timeseries", "rrul", "shares")
 
 
 def made(folder: Path, tables: Mapping[str, pd.DataFrame], directions: Mapping[str, str]) -> Results:
-    """Results of one run with these tables, without files."""
+    """Results of one run with these tables."""
     folder.mkdir(parents=True, exist_ok=True)
     measure = {"window_ns": [2 * 10**9, SECONDS * 10**9], "directions": directions}
     run = RunFolder(folder, {"axes": {}, "repetition": 1, "measure": measure}, {})
@@ -31,7 +31,8 @@ def made(folder: Path, tables: Mapping[str, pd.DataFrame], directions: Mapping[s
     parts: dict[str, Any] = {"scenario": scenario, **tables}
     for name, part in parts.items():
         run.__dict__[name] = part
-        (folder / f"{name}.parquet").touch()
+        if isinstance(part, pd.DataFrame):
+            part.to_parquet(folder / f"{name}.parquet")
     return Results(folder, "x", {}, [run])
 
 

@@ -91,7 +91,7 @@ def test_a_total_of_both_directions_is_not_in_the_table(folder: Path, results: R
     assert "goodput" not in titles
     told = in_process("run", folder / "x.yaml", "--out", folder / "out", "--by", "group").stdout
     assert "by group" in told
-    assert all(f"\n {name} " in told for name in ("old", "new", "back"))
+    assert all(f"\n{name} " in told for name in ("old", "new", "back"))
 
 
 def test_title_size_scales_and_limits_are_the_users(folder: Path) -> None:

@@ -29,6 +29,7 @@ from tailback.backends.ssh.facts import Facts
 from tailback.backends.ssh.layout import Layout, taking_part
 from tailback.backends.ssh.plan import Step, plan_of
 from tailback.backends.ssh.session import LOST, Offset, Session, at_once
+from tailback.kernel.scratch import scratch
 from tailback.resolved import Scenario
 from tailback.testbed import Machine, Testbed
 
@@ -154,8 +155,8 @@ class _Run:
             for name in self._opened
         }
         testbed = self._layout.testbed
-        with tempfile.TemporaryDirectory(prefix="tailback-ssh-") as folder:
-            found, cost = _tables(Path(folder), self._measured)
+        with scratch("tailback-ssh-", Path(tempfile.gettempdir())) as folder:
+            found, cost = _tables(folder, self._measured)
         unsure = max(offset.uncertainty_ns for offset in before.values()) / 1e3
         provenance = {"testbed": {"file": testbed.path, "says": testbed.document(), "machines": notes}}
         return RunResult(tables.recorded(found), {**cost, "clock_uncertainty_us": unsure}, captures, provenance)
