@@ -2,7 +2,7 @@
 
 RTT: from when a segment passes to the first ACK that covers all of it. Of the segments that an ACK covers for the first
 time, the oldest counts, as in Linux's smoothed RTT, so that the receiver's wait with a delayed ACK is part of it. A
-segment that was sent again before its ACK has no sample by its sequence number [karn1987]; if the ACK echoes the time
+segment that was sent again before its ACK has no sample by its sequence number [rfc6298 §3]; if the ACK echoes the time
 stamp of one of its transmissions, that one counts [rfc7323 §4]. Segments that were selectively acknowledged before are
 behind such a segment, and give no sample. In a capture at the sender this is the RTT; elsewhere it is the part of
 the path beyond the capture.

@@ -21,6 +21,7 @@ from tailback.analysis.conversations import (
     UDP,
     Conversations,
     Ints,
+    Mask,
     conversations,
     extended,
     with_brackets,
@@ -134,8 +135,11 @@ def passive_rtt(here: "pd.DataFrame", there: "pd.DataFrame") -> "pd.DataFrame":
     ends = both.drop_duplicates("flow")
     other = apart.reindex(ends["opposite"]).to_numpy(dtype=np.float64)
     outward = ends.loc[apart.reindex(ends["flow"]).to_numpy(dtype=np.float64) > other, "flow"].tolist()
-    parts = [_pairs(both[both["flow"] == flow], both[both["opposite"] == flow]) for flow in outward]
-    return _joined(parts, ["t_ns", "flow", "rtt_ms"])
+    ranks = {flow: rank for rank, flow in enumerate(outward)}
+    out, back = (both[name].map(ranks) for name in ("flow", "opposite"))
+    rank = out.fillna(back).to_numpy(dtype=np.float64)
+    kept = ~np.isnan(rank)
+    return _pairs(both[kept], rank[kept].astype(np.int64), out.notna().to_numpy()[kept], outward)
 
 
 def flow_names(table: "pd.DataFrame") -> "pd.Series":
@@ -156,24 +160,24 @@ def unwrapped(numbers: Iterable[int]) -> "np.ndarray[tuple[int], np.dtype[np.int
     return np.asarray(values[0] + extended(values, one, np.arange(len(values))), dtype=np.int64)
 
 
-def _joined(parts: "Sequence[pd.DataFrame]", columns: list[str]) -> "pd.DataFrame":
-    # Imported here, because the registry of metrics imports this file, and `tailback run` needs no pandas.
-    import pandas as pd
-
-    found = [part for part in parts if len(part)]
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=columns)
-
-
-def _pairs(out: "pd.DataFrame", back: "pd.DataFrame") -> "pd.DataFrame":
-    """Pairs each packet back with the last packet out that arrived there before; an earlier pair keeps its packet."""
-    out, back = out.sort_values("t_ns_there", kind="stable"), back.sort_values("t_ns_there", kind="stable")
-    places = np.searchsorted(out["t_ns_there"].to_numpy(), back["t_ns_there"].to_numpy(), side="right") - 1
-    first = np.concatenate([[True], np.diff(places) > 0]) if len(places) else np.zeros(0, dtype=bool)
-    kept, asked = back[first & (places >= 0)], out.iloc[places[first & (places >= 0)]]
-    whole = kept["t_ns"].to_numpy() - asked["t_ns"].to_numpy()
-    beyond = kept["t_ns_there"].to_numpy() - asked["t_ns_there"].to_numpy()
-    flows = asked["flow"].to_numpy()
-    return frame({"t_ns": kept["t_ns"].to_numpy(), "flow": flows, "rtt_ms": (whole - beyond) / MEGA})
+def _pairs(both: "pd.DataFrame", rank: Ints, is_out: Mask, outward: Sequence[str]) -> "pd.DataFrame":
+    """Pairs each packet back with the last packet out of its connection that arrived there before; an earlier pair
+    keeps its packet. `rank` is the connection of each packet, with its flow in `outward`.
+    """
+    here, there = both["t_ns"].to_numpy(), both["t_ns_there"].to_numpy()
+    # A packet out that arrives there at the same time as one back leaves is before it.
+    order = np.lexsort((~is_out, there, rank))
+    here, there, rank, is_out = here[order], there[order], rank[order], is_out[order]
+    last = np.maximum.accumulate(np.where(is_out, np.arange(len(rank)), -1)) if len(rank) else rank
+    back = np.flatnonzero(~is_out & (last >= 0))
+    back = back[rank[last[back]] == rank[back]]
+    asked = last[back]
+    first = np.ones(len(back), dtype=bool)
+    first[1:] = asked[1:] != asked[:-1]
+    back, asked = back[first], asked[first]
+    rtt_ms = ((here[back] - here[asked]) - (there[back] - there[asked])) / MEGA
+    flows = np.array([*outward, ""], dtype=object)[rank[back]]
+    return frame({"t_ns": here[back], "flow": flows, "rtt_ms": rtt_ms})
 
 
 def _matched(here: "pd.DataFrame", there: "pd.DataFrame") -> "pd.DataFrame":

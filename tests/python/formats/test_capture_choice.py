@@ -442,7 +442,7 @@ def test_an_import_is_drawn_beside_a_simulation_with_what_both_have(capture: Pat
     simulated = tailback.run(tmp_path / "x.yaml", out=tmp_path / "sim")
     _, _ = imported(capture, tmp_path)
     beside = ("--with", str(tmp_path / "out"), "-o", str(tmp_path / "x.svg"))
-    done = in_process("plot", str(simulated.path), "-p", "timeseries", *beside)
+    in_process("plot", str(simulated.path), "-p", "timeseries", *beside)
     drawn = np.genfromtxt(tmp_path / "x.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
     assert set(map(tuple, drawn[["results", "panel"]].tolist())) == {
         ("sim", "RTT"), ("out", "RTT"), ("sim", "Goodput"), ("out", "Goodput"),

@@ -104,7 +104,7 @@ class Generator:
         return self.reading.word(plain_name(f"{self.name}_{name}"), tree, shown)
 
     def host(self, *names: str) -> str:
-        """The host that an argument names; raises `_LeftOut`."""
+        """The host that an argument names; raises `LeftOut`."""
         tree = next((found for name in names if (found := self.tree(name)) is not None), None)
         return self.host_named(str(self.reading.constant(tree)) if tree is not None else "")
 
