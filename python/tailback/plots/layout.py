@@ -32,6 +32,7 @@ RESERVED = frozenset(
         "share",
         "t",
         "value",
+        "most",
         "measured",
         "series",
         "kind",
