@@ -85,7 +85,7 @@ def _arrow(draw: Draw, place: Place) -> str:
 
 
 def _name(draw: Draw, _place: Place) -> str:
-    return draw.one(("x", "upload", "upload.1", "page.2", "call.there", "bulk"))
+    return str(draw.one(("x", "upload", "upload.1", "page.2", "call.there", "bulk")))
 
 
 def _model_rule(model: type[Section], most: int = 1) -> Rule:

@@ -60,11 +60,11 @@ class Connection:
     ) -> None:
         step = -1 if back else 1
         header, length = segment(
-            self.ports[::step],
+            (self.ports[::step][0], self.ports[::step][1]),
             numbers,
             flags,
             payload,
-            stamps if self.stamps else None,  # type: ignore[arg-type]
+            stamps if self.stamps else None,
         )
         packet = ip_packet(6, self.ends[::step], header, ttl=self.ttls[back], length=length)  # type: ignore[arg-type]
         kind = b"\x08\x00" if "." in self.ends[0] else b"\x86\xdd"
@@ -117,5 +117,5 @@ def ping(ms: float, number: int, *, back: bool = False, ends: tuple[str, str] = 
     six = ":" in ends[0]
     kind = (129 if back else 128) if six else (0 if back else 8)
     body = struct.pack(">BBHHH", kind, 0, 0, 7, number) + b"\0" * 56
-    packet = ip_packet(58 if six else 1, ends[::-1] if back else ends, body, ttl=ttl)  # type: ignore[arg-type]
+    packet = ip_packet(58 if six else 1, ends[::-1] if back else ends, body, ttl=ttl)
     return int(ms * 1e6), b"\0" * 12 + (b"\x86\xdd" if six else b"\x08\x00") + packet, 14 + len(packet)

@@ -10,7 +10,7 @@ With `--table` the table is alone on stdout; what else a command says goes to st
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
-from typing import IO
+from typing import TextIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -63,7 +63,7 @@ def beside(sheet: Sheet, *said: str) -> None:
         console.line("\n".join([*_plain(sheet), *said]))
 
 
-def _as_written(sheet: Sheet, stream: IO[str]) -> Sheet:
+def _as_written(sheet: Sheet, stream: TextIO) -> Sheet:
     """The table with the characters that a stream has."""
     if (stream.encoding or "utf").lower().startswith("utf"):
         return sheet
