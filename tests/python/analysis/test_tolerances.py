@@ -164,7 +164,10 @@ def test_no_direction_is_printed_with_zeros() -> None:
 @pytest.mark.parametrize(("name", "value"), [("goodput", 100.06), ("rtt", 20.4)])
 def test_a_difference_within_what_users_would_notice_is_never_a_large_effect(name: str, value: float) -> None:
     spread = (0, 1e-4, -1e-4, 2e-4, 0)
-    found = verdicts([summary() for _ in spread], [summary(goodput=value + each) if name == "goodput" else summary(rtt=value + each) for each in spread])
+    found = verdicts(
+        [summary() for _ in spread],
+        [summary(goodput=value + each) if name == "goodput" else summary(rtt=value + each) for each in spread],
+    )
     changed = [str(row["verdict"]) for row in found.values() if row["difference"]]
     assert changed
     assert all(said.endswith("negligible effect)") for said in changed)
