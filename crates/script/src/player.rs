@@ -418,7 +418,12 @@ impl<S: TcpUnderTest> Player<'_, S> {
         let wanted = match &call.result {
             Value::Integer(wanted) => *wanted,
             _ if returned.value == RESULT_AS_NAMED => return Ok(()),
-            other => return Err(Stop::failed(line, format!("{name}: the result {} is not a number", shown(other)))),
+            other => {
+                return Err(Stop::failed(
+                    line,
+                    format!("{name}: the result {} is not a number", shown(other)),
+                ));
+            }
         };
         if returned.opens && wanted >= 0 {
             self.under_test.name(wanted);

@@ -197,7 +197,9 @@ def test_a_name_in_other_letters_leads_to_the_name() -> None:
         (units.packets, "1e3", "`1000p`"),
     ],
 )
-def test_a_number_without_a_unit_gets_a_hint_that_can_be_read(read: Callable[[object], int], written: object, likely: str) -> None:
+def test_a_number_without_a_unit_gets_a_hint_that_can_be_read(
+    read: Callable[[object], int], written: object, likely: str
+) -> None:
     with pytest.raises(WordError) as refused:
         read(written)
     assert f"did you mean {likely}?" in refused.value.hint
