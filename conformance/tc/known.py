@@ -5,19 +5,13 @@ from __future__ import annotations
 _WRAPS = "`tc` lets it wrap around, or the kernel's 32 bits do"
 _NEWER = "the `tc` of Debian 12 (6.1) does not know it; that of today does"
 _NO_CONNTRACK = "`nat` looks at connections, which the kernel of the uml backend does not track; here it has no effect"
-_NO_CLASS = "an htb without a class shapes nothing: we ask for the rate of the one that a bare `htb` stands for"
 
 APART: dict[str, str] = {
     "tbf rate 100tbit burst 1mb latency 1s": "above 10 tbit no bucket holds a packet in the kernel's ticks",
     "tbf rate -1mbit burst 5kb latency 1s": _WRAPS,
     "tbf rate 10mbit burst 5kb latency -5ms": _WRAPS,
     "tbf rate 10mbit burst 5kb latency 500000nsec": "we read ns wherever there is a time",
-    "htb": _NO_CLASS,
-    "htb default 10": _NO_CLASS,
-    "htb default 0x10": _NO_CLASS,
-    "htb r2q 20": _NO_CLASS,
-    "htb r2q 0": _NO_CLASS,
-    "htb default 1 r2q 100 direct_qlen 50": _NO_CLASS,
+    "htb default 1:10": "a class may be named with the handle of its discipline, as everywhere else",
     "choke limit 400 bandwidth 10mbit noecn": "every flag of ours has its opposite",
     "codel target -5ms": _WRAPS,
     "codel interval 5000s": _WRAPS,
@@ -33,6 +27,7 @@ APART: dict[str, str] = {
     "cake nonat": _NO_CONNTRACK,
     "cake bandwidth 20mbit besteffort nat wash ack-filter ingress docsis memlimit 32mb rtt 30ms": _NO_CONNTRACK,
     "noqueue": "a link without a rate has none; nothing else can be without",
+    "pfifo_fast bands 3": "`tc` prints it and does not read it; we read both",
     "mq": "a veth of that kernel has one transmit queue",
 }
 """Strings that only one side accepts."""

@@ -14,7 +14,8 @@ _RATES = ("1mbit", "12mbit", "100mbit")
 _BYTES = ("1514", "3000", "65536", "131072")
 
 ALWAYS = {
-    "tbf": "rate 10mbit burst 5kb latency 50ms", "red": "limit 400000 min 30000 max 90000 avpkt 1000 burst 55 probability 0.02",
+    "tbf": "rate 10mbit burst 5kb latency 50ms",
+    "red": "limit 400000 min 30000 max 90000 avpkt 1000 burst 55 probability 0.02",
     "choke": "limit 1000 bandwidth 10mbit min 100 max 300 avpkt 1000 burst 166 probability 0.02",
     "netem": "delay 10ms",
 }  # fmt: skip

@@ -33,7 +33,10 @@ mod tests {
     fn a_length_is_kept_and_none_is_none() {
         assert_eq!(QueueLength::NONE.get(), None);
         assert_eq!(QueueLength::of(72_345).get(), Some(72_345));
-        assert_eq!((QueueLength::of(0).get(), QueueLength::of(u32::MAX).get()), (Some(1), Some((1 << 24) - 1)));
+        assert_eq!(
+            (QueueLength::of(0).get(), QueueLength::of(u32::MAX).get()),
+            (Some(1), Some((1 << 24) - 1))
+        );
     }
 
     #[test]

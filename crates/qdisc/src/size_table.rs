@@ -206,7 +206,13 @@ mod tests {
 
     #[test]
     fn lengths_of_a_long_table_are_in_units_that_fit_16_bits() {
-        let long = SizeTable::new(&SizeTableSpec { overhead: 0, mpu: 1, mtu: 262_143, entries: 512, in_cells: false });
+        let long = SizeTable::new(&SizeTableSpec {
+            overhead: 0,
+            mpu: 1,
+            mtu: 262_143,
+            entries: 512,
+            in_cells: false,
+        });
         assert_eq!((long.cell_log, long.lengths[511], long.lengths[0]), (9, 262_144 / 8 * 8, 512));
     }
 

@@ -86,7 +86,7 @@ ROW = Discipline(
             "horizon_cap": keyword(horizon_action=1),
             "defrate": _ignored,
         },
-        # Pacing by the hardware, which no device here has.                       [linux-6.14 TCA_FQ_OFFLOAD_HORIZON]
+        # Pacing by the hardware, which no device here has.
         printed={"offload_horizon": 1},
         keywords={
             "bands": "bands 3: before `priomap`, as `tc` prints it",

@@ -1,9 +1,12 @@
 """`htb`: a tree of token buckets that borrow from their parents.                     [iproute2 q_htb.c]"""
 
+from collections.abc import Iterator
+
 from tailback.qdiscs import forms
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
 from tailback.tc.options import PLAIN_NUMBER, Grammar, Option
 from tailback.tc.units import LARGEST
+from tailback.tc.writing import Units
 
 
 def _settings(resolved: Settings) -> Json:
@@ -14,6 +17,12 @@ def _settings(resolved: Settings) -> Json:
         "default": f"{default:#x}" if default else "0",
         "direct_qlen": resolved.get("direct_qlen", 1000),
     }
+
+
+def _words(options: Settings, units: Units) -> Iterator[str]:
+    for name, value in options.items():
+        # A class has a number in hexadecimal.
+        yield from (name, f"{value:x}") if name == "default" else forms.with_link_layer({name: value}, units)
 
 
 ROW = Discipline(
@@ -40,7 +49,7 @@ ROW = Discipline(
         printed={"direct_packets_stat": 1, "ver": 1, "level": 1},
         not_modelled={"offload": "remove it: no device has hardware shaping"},
     ),
-    writer=forms.with_link_layer,
+    writer=_words,
     above_classes=("default", "r2q", "direct_qlen"),
     tree=(
         "htb default 20; class 10 rate 5mbit ceil 9mbit prio 1 | fq_codel; "

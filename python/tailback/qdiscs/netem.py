@@ -199,7 +199,7 @@ ROW = Discipline(
             "drop": "the same as `loss`",
             "slot": "minimum and maximum time between two delivery slots: slot 1ms 2ms packets 10",
         },
-        # Every netem of a newer kernel has a seed; a run has its own.             [linux-6.6 TCA_NETEM_PRNG_SEED]
+        # Every netem of a newer kernel has a seed; a run has its own.
         printed={"seed": 1},
         companions=((("distribution",), ("jitter",)), (("ecn",), ("loss", "p13", "p"))),
     ),

@@ -24,7 +24,7 @@ _WITHOUT = {
     "basic": _BY_TRAFFIC,
     "bpf": _BY_TRAFFIC,
     "cgroup": _BY_TRAFFIC,
-    "flow": "the disciplines have hashes of their own: fq_codel, sfq, cake",
+    "flow": "the disciplines have hashes of their own, such as fq_codel and cake",
     "route": _BY_TRAFFIC,
     "rsvp": _BY_TRAFFIC,
     "tcindex": _BY_MARK,

@@ -14,7 +14,7 @@ MAX_COMPARED = 200
 
 
 LIKENESS = 0.7
-"""How alike a slip and the word that is meant are, from 0 to 1: `cubci` and `cubic` 0.8, `police` and `pie` 0.67."""
+"""How alike a slip and the word that is meant are, from 0 to 1: `cubci` and `cubic` 0.8, `accecn` and `access` 0.67."""
 
 
 class WordError(ValueError):

@@ -18,11 +18,13 @@ NOT_THE_PRODUCT = (
     ":!python/tailback/papers",
     ":!python/tailback/starters",
     ":!python/tailback/formats",
+    ":!python/tailback/cli/field.toml",
     ":!crates/drill",
     ":!crates/agent/src/drill",
     ":(exclude,glob)crates/*/src/**/tests.rs",
 )
-"""What papers compared, what other programs call it, and the commands of packetdrill scripts are data about those."""
+"""What papers compared, what other programs call it, what users ask for, and the commands of packetdrill scripts are data about
+those."""
 
 ROOMS = {
     "congestion_controls": ("crates/cc/src/",),

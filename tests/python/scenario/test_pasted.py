@@ -161,7 +161,7 @@ modprobe sch_htb
 tc qdisc add dev ${DEV} root handle 1: stab overhead 44 linklayer adsl htb \\
     default 30
 tc class add dev $DEV parent 1: classid 1:1 htb rate $RATE burst 15k
-tc class add dev $DEV parent 1:1 classid 1:10 htb rate 5mbit; tc class add dev $DEV parent 1:1 classid 1:30 htb rate $LOW
+tc class add dev $DEV parent 1:1 classid 1:10 htb rate 5mbit; $TC class add dev $DEV classid 1:30 parent 1:1 htb rate $LOW
 tc class change dev $DEV classid 1:30 htb ceil 2mbit
 tc qdisc add dev $DEV parent 1:10 handle 10: prio
 tc qdisc add dev $DEV parent 10:1 handle 101: pfifo limit 7
@@ -227,7 +227,7 @@ def test_a_shaper_below_a_delay_is_its_child_as_in_a_kernel() -> None:
         ("tc filter add dev eth0 parent 1: handle 10 fw flowid 1:1", "classifier `fw`", "filter flow"),
         ("tc filter add dev eth0 parent 1: u32 match ip dport 80 0xffff flowid 1:1", "dport 80", "name the traffic"),
         ("tc filter add dev eth0 parent 1: matchall action police rate 1mbit burst 9k", "is not modelled", "policer"),
-        ("tc filter add dev eth0 parent 1: u32 match u32 0 0 police rate 1mbit flowid 1:1", "is not modelled", "policer"),
+        ("tc filter add dev eth0 parent 1: u32 match u32 0 0 police rate 1mbit", "is not modelled", "policer"),
         ("tc qdisc add dev eth0 root pfifo", "adds a second discipline to the root", "`replace`"),
         ("tc qdisc add dev eth0 parent 1:1 stab overhead 8 pfifo", "`stab` of `pfifo` is below", "first discipline"),
         ("tc monitor", "is not a command of `tc` about a qdisc", "remove it"),
@@ -237,7 +237,8 @@ def test_a_shaper_below_a_delay_is_its_child_as_in_a_kernel() -> None:
 def test_a_line_of_a_script_that_cannot_be_taken_is_refused_with_what_to_write(
     line: str, message: str, hint: str
 ) -> None:
-    script = "tc qdisc add dev eth0 root handle 1: htb default 1\ntc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit\n"
+    script = "tc qdisc add dev eth0 root handle 1: htb default 1\n"
+    script += "tc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit\n"
     with pytest.raises(WordError) as refused:
         read(script + line)
     assert message in refused.value.message

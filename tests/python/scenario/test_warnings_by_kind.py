@@ -38,7 +38,8 @@ REST
 """
 
 PLAIN = {
-    "TITLE": "plain", "NEAR": "mtu: 1500", "FAR": "mtu: 1500", "BEHIND": "pfifo limit 1000", "BEFORE": "pfifo limit 1000",
+    "TITLE": "plain", "NEAR": "mtu: 1500", "FAR": "mtu: 1500", "BEHIND": "pfifo limit 999",
+    "BEFORE": "pfifo limit 1000",
     "KEYS": "jitter: 10ms", "REST": "",
 }  # fmt: skip
 

@@ -578,7 +578,12 @@ fn expect_octets(name: &str, wanted: &Value, octets: &[u8]) -> Result<(), CallEr
             let got = (int(0).map(i64::from), int(4).map(i64::from));
             match (of("onoff")?, of("linger")?) == got {
                 true => Ok(()),
-                false => failed(format!("{name}: expected {}, got {{onoff={}, linger={}}}", shown(wanted), got.0.unwrap_or(0), got.1.unwrap_or(0))),
+                false => failed(format!(
+                    "{name}: expected {}, got {{onoff={}, linger={}}}",
+                    shown(wanted),
+                    got.0.unwrap_or(0),
+                    got.1.unwrap_or(0)
+                )),
             }
         }
         wanted => match octets.len() {
