@@ -105,7 +105,9 @@ def of_each(key: str, statistic: str, extreme: Callable[[Iterable[float]], float
     """A function that reads a statistic of each device, flow or direction, and returns the extreme one."""
 
     def read(summary: Summary) -> float | None:
-        found = [each[statistic] for each in (summary.get(key) or {}).values() if statistic in each]
+        group = summary.get(key)
+        each = group.values() if isinstance(group, Mapping) else ()
+        found = [one[statistic] for one in each if isinstance(one, Mapping) and statistic in one]
         return float(extreme(found)) if found else None
 
     return read

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from tailback.kernel import cache, checkout, headers
 from tailback.kernel.errors import BuildFailed, CacheUnwritable, KernelMissing
+from tailback.kernel.files import text_of
 from tailback.kernel.scratch import scratch
 from tailback.kernel.source import Source
 
@@ -266,7 +267,7 @@ def make(tree: Path, *words: str) -> str:
 
 
 def _check_config(tree: Path, version: str) -> None:
-    lines = set((tree / ".config").read_text(encoding="utf-8").splitlines())
+    lines = set(text_of(tree / ".config").splitlines())
     absent = [symbol for symbol in ESSENTIAL if f"CONFIG_{symbol}=y" not in lines]
     if absent:
         hint = "it needs Linux 5.10 or newer" if "UML_TIME_TRAVEL_SUPPORT" in absent else "look at kernel/config"

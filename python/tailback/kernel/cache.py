@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tailback.kernel.errors import CacheUnwritable, KernelMissing
+from tailback.kernel.files import text_of
 
 STOCK = "stock"
 """The name of the kernel from the distribution's source with only our patches."""
@@ -57,7 +58,7 @@ class Kernel:
 
     def has(self, symbol: str) -> bool:
         """Whether `CONFIG_symbol` is built in."""
-        return f"CONFIG_{symbol}=y" in (self.folder / CONFIG).read_text(encoding="utf-8").splitlines()
+        return f"CONFIG_{symbol}=y" in text_of(self.folder / CONFIG).splitlines()
 
 
 def utc_now() -> str:
@@ -131,6 +132,6 @@ def adding(folder: Path) -> Iterator[Path]:
 
 def _manifest(file: Path) -> Manifest | None:
     try:
-        return Manifest(**json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        return Manifest(**json.loads(text_of(file)))
+    except (KernelMissing, ValueError, TypeError, RecursionError):
         return None

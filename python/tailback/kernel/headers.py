@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tailback.kernel import cache
 from tailback.kernel.errors import BuildFailed, KernelMissing
+from tailback.kernel.files import text_of
 
 MANIFEST = "headers.json"
 
@@ -116,16 +117,16 @@ def _folder(digest: str, name: str) -> Path:
 
 def _headers_in(folder: Path) -> Headers | None:
     try:
-        written = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        written = json.loads(text_of(folder / MANIFEST))
         return Headers(**{**written, "folder": folder, "flags": tuple(written["flags"])})
-    except (OSError, ValueError, TypeError, KeyError):
+    except (KernelMissing, ValueError, TypeError, KeyError, RecursionError):
         return None
 
 
 def _flags(tree: Path) -> Iterator[str]:
     """The flags with which the kernel compiled a file of its own, which `make prepare` leaves behind."""
     command = next(iter(sorted(tree.glob("arch/um/kernel/.asm-offsets.s.cmd"))), None)
-    text = "" if command is None else command.read_text(encoding="utf-8")
+    text = "" if command is None else text_of(command)
     line = re.search(r"^(?:saved)?cmd_\S+ := gcc (.*)$", text, re.MULTILINE)
     if line is None:
         raise BuildFailed("the build of this tree does not say how it compiles\n  hint: use a tree from 5.10 to 6.12")

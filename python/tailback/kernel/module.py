@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tailback.kernel import cache, checkout
 from tailback.kernel.errors import BuildFailed, KernelMissing
+from tailback.kernel.files import text_of
 from tailback.kernel.headers import Headers
 from tailback.kernel.messages import ModuleRefused, Source, lacking, refused
 
@@ -123,7 +124,7 @@ class _Build:
         return made
 
     def _features(self) -> list[str]:
-        declared = (self.headers.folder / HEADER).read_text(encoding="utf-8")
+        declared = text_of(self.headers.folder / HEADER)
         return [flag for pattern, flag in FEATURES.items() if pattern.search(declared)]
 
     def _gcc(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -141,7 +142,7 @@ class _Build:
         """The kernel's own modules that export missing symbols, as `tcp_vegas.c` does for YeAH."""
         wanted = set(missing)
         files = sorted(self.headers.controls.glob("tcp_*.c"))
-        return [file for file in files if wanted & set(EXPORTED.findall(file.read_text(encoding="utf-8")))]
+        return [file for file in files if wanted & set(EXPORTED.findall(text_of(file)))]
 
     def _lacking(self, missing: Sequence[str], errors: str) -> ModuleRefused:
         if not missing:

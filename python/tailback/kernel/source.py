@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Protocol
 
 from tailback.kernel.errors import BuildFailed, KernelMissing
+from tailback.kernel.files import LARGEST, content_of
+from tailback.limits import FileRefused, open_regular
 
 PACKAGES = Path("/usr/src")
 BUILT = (".o", ".a", ".ko", ".cmd", ".mod", ".mod.c")
@@ -66,8 +68,15 @@ class Package:
 
     def digest(self) -> str:
         """Digest of the archive."""
-        with self.archive.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        whole = hashlib.sha256()
+        try:
+            with open_regular(self.archive, LARGEST) as stream:
+                for piece in stream.pieces():
+                    whole.update(piece)
+        except (OSError, FileRefused) as error:
+            hint = "install the package again, or use your own tree: --source DIR"
+            raise KernelMissing(f"`{self.archive}` cannot be read: {error}\n  hint: {hint}") from error
+        return whole.hexdigest()
 
     def unpack(self, target: Path) -> None:
         """Unpacks it."""
@@ -97,7 +106,7 @@ class Tree:
         whole = hashlib.sha256()
         for name in self._files():
             path = self.folder / name
-            content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
+            content = str(path.readlink()).encode() if path.is_symlink() else content_of(path)
             whole.update(f"{name}\0{len(content)}\0".encode())
             whole.update(content)
         return whole.hexdigest()

@@ -1,9 +1,32 @@
 """Limits for untrusted input: sizes of files, and time and memory of evaluated code."""
 
 from tailback.limits.arithmetic import WEIGHT_MAX, WORK_MAX, Allowance, OperationRefused
-from tailback.limits.files import Damaged, FileRefused, Stream, open_regular, open_unpacked, read_bounded, read_regular
+from tailback.limits.files import (
+    CAPTURE_MAX,
+    CELLS_MAX,
+    CELLS_PER_BYTE,
+    COLUMNS_MAX,
+    DOCUMENT_MAX,
+    TABLE_MAX,
+    TEXT_MAX,
+    Damaged,
+    FileRefused,
+    Stream,
+    ends_of,
+    open_regular,
+    open_unpacked,
+    read_bounded,
+    read_regular,
+)
 
 __all__ = [
+    "CAPTURE_MAX",
+    "CELLS_MAX",
+    "CELLS_PER_BYTE",
+    "COLUMNS_MAX",
+    "DOCUMENT_MAX",
+    "TABLE_MAX",
+    "TEXT_MAX",
     "WEIGHT_MAX",
     "WORK_MAX",
     "Allowance",
@@ -11,6 +34,7 @@ __all__ = [
     "FileRefused",
     "OperationRefused",
     "Stream",
+    "ends_of",
     "open_regular",
     "open_unpacked",
     "read_bounded",

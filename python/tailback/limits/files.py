@@ -19,6 +19,23 @@ from typing import BinaryIO, Protocol, cast
 
 PIECE = 1 << 20
 
+DOCUMENT_MAX = 200_000_000
+"""Maximum size in bytes of a JSON document of a results folder; the manifest of a run of 100,000 flows has 30 MB."""
+TABLE_MAX = 2_000_000_000
+"""Maximum size in bytes of the Parquet file of a table."""
+CAPTURE_MAX = 16_000_000_000
+"""Maximum size in bytes of a capture in a results folder."""
+CELLS_MAX = 25_000_000
+"""Maximum number of cells of a table whose file is small: 200 MB in memory, whatever the size of the file."""
+CELLS_PER_BYTE = 100
+"""Maximum number of cells per byte of the file of a larger table. Rows that repeat take almost no room in a Parquet
+file: the tables of busy devices have 1 to 3 cells per byte, those of 50 idle ones 70.
+"""
+TEXT_MAX = 400_000_000
+"""Maximum number of bytes of the words of a column, written out for each row."""
+COLUMNS_MAX = 200
+"""Maximum number of columns of a table; `tcp_info` has 34."""
+
 
 class FileRefused(Exception):
     """The file is refused; the message gives the reason, without its name or content."""
@@ -88,6 +105,15 @@ def open_regular(path: Path, bytes_max: int) -> Iterator[Stream]:
     """As `read_regular`, but to be read in pieces."""
     with _regular(path, bytes_max) as file:
         yield Stream(file, bytes_max)
+
+
+def ends_of(path: Path, bytes_max: int, length: int) -> tuple[int, bytes, bytes]:
+    """The size of a regular file and its first and last `length` bytes; raises as `read_regular`."""
+    with _regular(path, bytes_max) as file:
+        size = os.fstat(file.fileno()).st_size
+        first = file.read(length)
+        file.seek(max(0, size - length))
+        return size, first, file.read(length)
 
 
 @contextlib.contextmanager

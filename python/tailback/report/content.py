@@ -1,7 +1,7 @@
 """The content of a report as one JSON document: the numbers of each configuration, and their origin."""
 
-import json
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +16,13 @@ from tailback.analysis.identical import identical
 from tailback.analysis.metric import Column
 from tailback.analysis.registry import headline_of
 from tailback.analysis.repetitions import configurations
+from tailback.limits import FileRefused
 from tailback.plots import band, cdf, layout, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice
-from tailback.results import NotResults, Results, RunFolder
+from tailback.results import NotResults, Results, RunDamaged, RunFolder
+from tailback.results.layout import EXPERIMENT, SOURCE, content_of, read_json
 from tailback.results.provenance import tailback_version
-from tailback.results.store import EXPERIMENT, SOURCE
 
 MAX_TRACED = 120
 """Maximum number of configurations with samples in the page, to limit its size."""
@@ -42,6 +43,8 @@ class Source:
     text: str
     settings: Sequence[str]
     warnings: Sequence[str]
+    unread: str | None = None
+    """Why the file could not be read, and what to do, which is the only warning then."""
 
 
 def document(results: Results) -> dict[str, Any]:
@@ -86,15 +89,19 @@ def _findings(results: Results) -> dict[str, Any]:
 def _twin(results: Results) -> str:
     """How far the numbers are from those of one run of a kernel (`run --twin`); empty if there was none."""
     file = results.path / "twin.json"
-    if not file.is_file():
+    if not os.path.lexists(file):
         return ""
-    found = json.loads(file.read_text("utf-8"))
-    words = [each["agreement"] for each in found["distances"]]
-    shares = [abs(each["share"]) for each in found["distances"] if each["share"] is not None]
+    found = read_json(file) or {}
+    try:
+        words = [str(each["agreement"]) for each in found["distances"]]
+        shares = [abs(float(each["share"])) for each in found["distances"] if each["share"] is not None]
+    except (KeyError, TypeError, ValueError):
+        hint = "remove it, or give the command with `--twin` again"
+        raise NotResults(f"`{file}` is not what `tailback run --twin` writes\n  hint: {hint}") from None
     largest = f"; the largest distance is {max(shares):.1%}" if shares else ""
     counts = {"equal": "within tolerance", "chance": "as far as a further run would be", "off": "off"}
     parts = [f"{words.count(key)} {text}" for key, text in counts.items() if key in words]
-    return f"Beside one run of {found['backend']}, of {len(words)} numbers: {', '.join(parts)}{largest}."
+    return f"Beside one run of {found.get('backend')}, of {len(words)} numbers: {', '.join(parts)}{largest}."
 
 
 def _paired(
@@ -131,6 +138,8 @@ def _figures(results: Results, names: Sequence[str], read: Any) -> dict[str, Any
     for name in names:
         try:
             found[name] = read(few, name)
+        except RunDamaged:
+            raise
         except (NotDrawable, NotResults):
             continue
     return found
@@ -155,10 +164,16 @@ def _by_configuration(results: Results, table: pd.DataFrame, columns: Sequence[s
 def source_of(results: Results) -> Source:
     """The experiment file in the folder, with warnings; empty for the folder of a single run."""
     file, head = results.path / SOURCE, results.path / EXPERIMENT
-    if not (file.is_file() and head.is_file()):
+    if not (os.path.lexists(file) and os.path.lexists(head)):
         return Source("", (), ())
-    text = file.read_text(encoding="utf-8")
     settings = results.head.get("settings", [])
+    try:
+        text = content_of(file).decode("utf-8")
+    except (OSError, FileRefused, UnicodeDecodeError) as error:
+        why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+        hint = "give the command that made the results again: it writes the file, and runs nothing"
+        unread = f"`{file}` is left out: {why}\n  hint: {hint}"
+        return Source("", settings, [f"warning: {unread}"], unread)
     try:
         findings = scenario.lint(scenario.loads(text, settings, file=SOURCE))
     except scenario.ScenarioError:
@@ -171,16 +186,17 @@ def _manifest(results: Results) -> dict[str, str]:
     """Facts about the runs: backend, host, versions, times."""
     manifests = [run.manifest for run in results.runs]
     first = manifests[0]
+    host = {"name": "unknown", "machine": "unknown", "cpus": "unknown", **first.get("host", {})}
     return {
         "backend": ", ".join(dict.fromkeys(str(each["backend"]) for each in manifests)),
         "build": ", ".join(dict.fromkeys(str(each["fingerprint"]) for each in manifests)),
         "runs": f"{len(manifests)} in {len(results.configurations)} configurations",
         "seeds": _range([run.seed for run in results.runs]),
-        "host": f"{first['host']['name']} ({first['host']['machine']}, {first['host']['cpus']} processors)",
-        "kernel": str(first["kernel"]),
-        "versions": ", ".join(f"{name} {version}" for name, version in first["versions"].items()),
-        "started": min(str(each["started"]) for each in manifests),
-        "computing time": f"{sum(float(each['duration_s']) for each in manifests):.1f} s",
+        "host": f"{host['name']} ({host['machine']}, {host['cpus']} processors)",
+        "kernel": str(first.get("kernel", "unknown")),
+        "versions": ", ".join(f"{name} {version}" for name, version in first.get("versions", {}).items()),
+        "started": min(str(each.get("started", "unknown")) for each in manifests),
+        "computing time": f"{sum(float(each.get('duration_s', 0)) for each in manifests):.1f} s",
         "folder": str(results.path),
     }
 

@@ -84,7 +84,7 @@ def set_aside(target: Path, into: Path) -> Path:
     make_subfolder(into)
     with _writing(target):
         names = itertools.chain([target.name], (f"{target.name}-{number}" for number in itertools.count(2)))
-        place = next(into / name for name in names if not (into / name).exists())
+        place = next(into / name for name in names if not os.path.lexists(into / name))
         target.rename(place)
         _flush_folder(into)
         return place

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tailback.limits import CAPTURE_MAX, DOCUMENT_MAX, TABLE_MAX, FileRefused, read_regular
+
 EXPERIMENT = "experiment.json"
 SOURCE = "experiment.yaml"
 RUNS = "runs"
@@ -12,15 +14,28 @@ MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
 CAPTURE = ".pcapng"
 QDISCS = "qdiscs.json"
+TABLE = ".parquet"
 ASIDE = "set-aside"
 """Folder for damaged folders of runs."""
+
+
+def content_of(path: Path) -> bytes:
+    """The content of a file of a results folder, which somebody else may have made. Raises `FileRefused` if it is not a
+    regular file, or larger than one of its kind ever is, and `OSError` if it cannot be read.
+    """
+    return read_regular(path, largest(path.name))
+
+
+def largest(name: str) -> int:
+    """The maximum size in bytes of the file with this name."""
+    return {TABLE: TABLE_MAX, CAPTURE: CAPTURE_MAX}.get(Path(name).suffix, DOCUMENT_MAX)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
     """The JSON object in `path`; `None` if the file is missing or contains no JSON object."""
     try:
-        return decoded(path.read_bytes())
-    except OSError:
+        return decoded(content_of(path))
+    except (OSError, FileRefused):
         return None
 
 

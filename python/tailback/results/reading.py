@@ -3,6 +3,7 @@
 import difflib
 import functools
 import json
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -131,7 +132,7 @@ class RunFolder(Tables):
 
     def has(self, table: str) -> bool:
         """Whether the run has this table."""
-        return (self.path / f"{table}{tables.SUFFIX}").is_file()
+        return os.path.lexists(self.path / f"{table}{tables.SUFFIX}")
 
     def table(self, name: str) -> "pd.DataFrame":
         """The table `name` of `docs/contracts.md`; raises `NotResults` if the run does not have it."""
@@ -139,28 +140,20 @@ class RunFolder(Tables):
 
     def columns(self, name: str, wanted: Sequence[str]) -> _core.Table:
         """As `table`, those of the columns `wanted` that it has, without pandas; for many runs at a time."""
-        return self._read(name, lambda content: tables.columns_from_parquet(content, wanted))
+        return self._read(name, lambda name, content: tables.columns_from_parquet(name, content, wanted))
 
-    def _read(self, name: str, read: Callable[[bytes], T]) -> T:
+    def _read(self, name: str, read: Callable[[str, bytes], T]) -> T:
         path = self.path / f"{name}{tables.SUFFIX}"
-        if not path.is_file():
+        if not os.path.lexists(path):
             there = ", ".join(sorted(f"`{file.stem}`" for file in self.path.glob(f"*{tables.SUFFIX}")))
             raise NotResults(f"`{self.path}` has no table `{name}`\n  hint: it has {there}")
         content = self._content(path.name)
-        # Imported here, because `tailback run` only writes tables.
-        import pyarrow as pa
-
-        try:
-            return read(content)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise RunDamaged(self.path, f"`{path.name}` is not a complete Parquet file") from error
+        with soundness.table_of(self.path, path.name):
+            return read(name, content)
 
     def _content(self, name: str) -> bytes:
         """The content of a file; raises `RunDamaged` if it has changed since it was written."""
-        try:
-            content = (self.path / name).read_bytes()
-        except OSError as error:
-            raise RunDamaged(self.path, f"`{name}` cannot be read: {error.strerror}") from error
+        content = soundness.content(self.path, name)
         soundness.check_content(self.path, self.manifest, name, content)
         return content
 
@@ -171,12 +164,14 @@ class RunFolder(Tables):
     @property
     def qdiscs(self) -> list[dict[str, Any]]:
         """The disciplines at the end, as in `tc -s -j qdisc show`; empty in old results."""
-        if not (self.path / store.QDISCS).is_file():
+        if not os.path.lexists(self.path / store.QDISCS):
             return []
         try:
             found: list[dict[str, Any]] = json.loads(self._content(store.QDISCS))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RunDamaged(self.path, f"`{store.QDISCS}` is not JSON") from error
+        if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+            raise RunDamaged(self.path, f"`{store.QDISCS}` is no list of disciplines")
         return found
 
     @property
@@ -186,7 +181,7 @@ class RunFolder(Tables):
 
     def units(self, name: str) -> dict[str, str]:
         """The units of the table `name`, by column."""
-        return tables.units(self.path / f"{name}{tables.SUFFIX}")
+        return self._read(name, lambda _, content: tables.units(content))
 
 
 @dataclass(frozen=True)
@@ -310,11 +305,11 @@ class Results(Tables):
 def open_results(path: Path | str) -> Results:
     """Opens the results of an experiment, or a single run, in a folder; raises `NotResults` if it has none."""
     path = Path(path)
-    if (path / store.MANIFEST).is_file():
+    if os.path.lexists(path / store.MANIFEST):
         run = _open_run(path)
         return Results(path, run.manifest["title"], {axis: [value] for axis, value in run.axes.items()}, [run])
     head = store.read_head(path)
-    if head is None and not (path / store.EXPERIMENT).exists() and not (path / store.RUNS).is_dir():
+    if head is None and not os.path.lexists(path / store.EXPERIMENT) and not (path / store.RUNS).is_dir():
         raise _no_results(path)
     names = [run["name"] for run in head["runs"]] if head is not None else _run_names(path)
     runs, damaged = _open_runs([path / store.RUNS / name for name in names])
@@ -364,7 +359,7 @@ def _run_names(path: Path) -> list[str]:
 
 
 def _not_head(path: Path) -> str:
-    return "does not say what was run" if (path / store.EXPERIMENT).exists() else "is missing"
+    return "does not say what was run" if os.path.lexists(path / store.EXPERIMENT) else "is missing"
 
 
 def _open_runs(folders: Sequence[Path]) -> tuple[list[RunFolder], list[RunDamaged]]:
@@ -372,7 +367,7 @@ def _open_runs(folders: Sequence[Path]) -> tuple[list[RunFolder], list[RunDamage
     runs, damaged = [], []
     for folder in folders:
         # Runs that have not been executed yet have no folder.
-        if folder.exists():
+        if os.path.lexists(folder):
             try:
                 runs.append(_open_run(folder))
             except RunDamaged as found:

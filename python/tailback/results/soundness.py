@@ -5,17 +5,20 @@ first and last bytes of tables, which is cheap. Reading a table checks its check
 run counts as complete and is not repeated.
 """
 
+import contextlib
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from tailback.results import tables
+from tailback.limits import FileRefused, ends_of
 from tailback.results.errors import RunDamaged
+from tailback.results.forms import TableWrong
 from tailback.results.identity import digest
-from tailback.results.layout import MANIFEST, SUMMARY, decoded
+from tailback.results.layout import MANIFEST, SUMMARY, TABLE, content_of, decoded, largest
+from tailback.results.shapes import is_summary
 
 Depth: TypeAlias = Literal["sizes", "contents"]
 """What to check of files that are not JSON."""
@@ -46,18 +49,20 @@ def read(folder: Path, depth: Depth) -> Read:
     if wrong is not None:
         raise RunDamaged(folder, f"`{MANIFEST}` {wrong}")
     summary = _object(folder, SUMMARY)
+    if not is_summary(summary):
+        raise RunDamaged(folder, f"`{SUMMARY}` has values of other types than a summary")
     for name in _files(manifest):
         if depth == "contents" or name == SUMMARY:
-            check_content(folder, manifest, name, _bytes(folder, name))
+            check_content(folder, manifest, name, content(folder, name))
         else:
             _check_size(folder, manifest, name)
     return Read(manifest, summary)
 
 
-def check_content(folder: Path, manifest: Mapping[str, Any], name: str, content: bytes) -> None:
-    """Raises `RunDamaged` if the content of the file `name` has changed since it was written."""
+def check_content(folder: Path, manifest: Mapping[str, Any], name: str, found: bytes) -> None:
+    """Raises `RunDamaged` if `found`, the content of the file `name`, has changed since it was written."""
     note = manifest.get("files", {}).get(name)
-    if note is not None and (len(content), zlib.crc32(content)) != (note.get("bytes"), note.get("crc32")):
+    if note is not None and (len(found), zlib.crc32(found)) != (note.get("bytes"), note.get("crc32")):
         raise RunDamaged(folder, f"`{name}` has changed since it was written")
 
 
@@ -75,10 +80,21 @@ def _wrong_manifest(manifest: Mapping[str, Any]) -> str | None:
         and all(isinstance(note["rows"], int) for note in manifest["tables"].values())
         and all(_is_plain(name) for name in manifest["tables"])
         and all(_is_plain(name) and note["bytes"] >= 0 for name, note in manifest.get("files", {}).items())
+        and all(isinstance(manifest[key], kind) for key, kind in _FACTS.items() if key in manifest)
+        and all(isinstance(manifest["host"][key], str) for key in ("name", "machine") if "host" in manifest)
+        and all(isinstance(number, int | float) for number in manifest.get("cost", {}).values())
+        and all(isinstance(way, str) for way in manifest["measure"].get("directions", {}).values())
     )
     if not formed:
         return "lacks keys that every run has"
     return None if digest(parts) == manifest["identity"] else "does not match its own identity"
+
+
+_FACTS: Mapping[str, type | tuple[type, ...]] = {
+    "tailback": str, "analysis": str, "versions": dict, "host": dict, "kernel": str, "started": str, "cost": dict,
+    "duration_s": (int, float), "measure": dict,
+}  # fmt: skip
+"""The types of what the manifest says beside the identity of the run; old ones lack some of it."""
 
 
 def _is_plain(name: str) -> bool:
@@ -88,48 +104,49 @@ def _is_plain(name: str) -> bool:
 
 def _files(manifest: Mapping[str, Any]) -> list[str]:
     """The names of the files that must exist; old manifests only list tables."""
-    return list(
-        dict.fromkeys([*manifest.get("files", {}), *(f"{table}{tables.SUFFIX}" for table in manifest["tables"])])
-    )
+    return list(dict.fromkeys([*manifest.get("files", {}), *(f"{table}{TABLE}" for table in manifest["tables"])]))
 
 
 def _check_size(folder: Path, manifest: Mapping[str, Any], name: str) -> None:
-    path = folder / name
     note = manifest.get("files", {}).get(name)
     try:
-        size = path.stat().st_size
-        ends = _ends(path, size) if name.endswith(tables.SUFFIX) else None
-    except OSError as error:
-        raise _unreadable(folder, name, error) from error
+        size, *ends = ends_of(folder / name, largest(name), len(MAGIC))
+    except (OSError, FileRefused) as error:
+        raise unreadable(folder, name, error) from error
     if note is not None and size != note["bytes"]:
         raise RunDamaged(folder, f"`{name}` has {size} bytes instead of {note['bytes']}")
-    if ends not in (None, (MAGIC, MAGIC)):
+    if name.endswith(TABLE) and ends != [MAGIC, MAGIC]:
         raise RunDamaged(folder, f"`{name}` is not a complete Parquet file")
 
 
-def _ends(path: Path, size: int) -> tuple[bytes, bytes]:
-    with path.open("rb") as file:
-        first = file.read(len(MAGIC))
-        file.seek(max(0, size - len(MAGIC)))
-        return first, file.read(len(MAGIC))
-
-
 def _object(folder: Path, name: str) -> dict[str, Any]:
-    content = _bytes(folder, name)
-    document = decoded(content)
+    found = content(folder, name)
+    document = decoded(found)
     if document is None:
-        raise RunDamaged(folder, f"`{name}` is not a JSON object" if content else f"`{name}` is empty")
+        raise RunDamaged(folder, f"`{name}` is not a JSON object" if found else f"`{name}` is empty")
     return document
 
 
-def _bytes(folder: Path, name: str) -> bytes:
+def content(folder: Path, name: str) -> bytes:
+    """The content of a file of a run; raises `RunDamaged` if it cannot be read."""
     try:
-        return (folder / name).read_bytes()
-    except OSError as error:
-        raise _unreadable(folder, name, error) from error
+        return content_of(folder / name)
+    except (OSError, FileRefused) as error:
+        raise unreadable(folder, name, error) from error
 
 
-def _unreadable(folder: Path, name: str, error: OSError) -> RunDamaged:
+@contextlib.contextmanager
+def table_of(folder: Path, name: str) -> Iterator[None]:
+    """Says of which run a table is that turns out not to be one."""
+    try:
+        yield
+    except TableWrong as wrong:
+        raise RunDamaged(folder, f"`{name}` {wrong}") from wrong
+
+
+def unreadable(folder: Path, name: str, error: OSError | FileRefused) -> RunDamaged:
+    """The error of a file that cannot be read."""
     if isinstance(error, FileNotFoundError):
         return RunDamaged(folder, f"`{name}` is missing")
-    return RunDamaged(folder, f"`{name}` cannot be read: {error.strerror}")
+    reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+    return RunDamaged(folder, f"`{name}` cannot be read: {reason}")

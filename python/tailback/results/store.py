@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct, field
 
 from tailback import _core
+from tailback.limits import FileRefused
 from tailback.resolved import Scenario, to_text
 from tailback.results import durable, provenance, soundness, tables
 from tailback.results.errors import FolderTaken, ResultsUnwritable, RunDamaged
@@ -31,6 +32,7 @@ from tailback.results.layout import (
     RUNS,
     SOURCE,
     SUMMARY,
+    content_of,
     read_json,
 )
 
@@ -113,7 +115,7 @@ class Store(Struct, frozen=True):
         recorded in `damaged`.
         """
         folder = self.folder(run)
-        if not folder.exists():
+        if not os.path.lexists(folder):
             return None
         try:
             found = soundness.read(folder, "contents")
@@ -143,7 +145,8 @@ class Store(Struct, frozen=True):
         """
         try:
             found = soundness.read(there, "contents")
-            contents = {file.name: file.read_bytes() for file in sorted(there.iterdir()) if file.name != MANIFEST}
+            names = sorted(file.name for file in there.iterdir() if file.name != MANIFEST)
+            contents = {name: soundness.content(there, name) for name in names}
         except (RunDamaged, OSError):
             return None
         noted = {"files": soundness.noted(contents), **self._identification(run), "taken_from": str(there.resolve())}
@@ -173,7 +176,7 @@ class Store(Struct, frozen=True):
         durable.write_file(self._failure(run.name), _json(note))
 
     def _keep(self, run: RunPlan, contents: Mapping[str, bytes], flush: durable.Flush) -> Path:
-        if self.folder(run).exists() and self.complete(run) is None:
+        if os.path.lexists(self.folder(run)) and (run.name in self.damaged or self.complete(run) is None):
             # A damaged run is kept until there is a complete one to replace it.
             durable.set_aside(self.folder(run), self.path / ASIDE)
         durable.write_folder(self.folder(run), contents, flush)
@@ -281,6 +284,8 @@ def _is_head(head: Mapping[str, Any]) -> bool:
     return (
         plain
         and isinstance(head["runs"], list)
+        and all(isinstance(values, list) for values in head["axes"].values())
+        and all(isinstance(each, str) for each in head.get("settings", []))
         and all(isinstance(each, str) for each in (head["title"], *axes, *runs))
     )
 
@@ -301,9 +306,13 @@ def _write_head(store: Store) -> None:
     """Writes `experiment.json`, unless it already lists these runs."""
     head = read_head(store.path)
     known = {run["name"] for run in head["runs"]} if head else set()
+    if not _is_source(store):
+        if os.path.lexists(store.path / SOURCE):
+            durable.set_aside(store.path / SOURCE, store.path / ASIDE)
+        durable.write_file(store.path / SOURCE, store.plan.source.encode())
     if head and set(store.identities) <= known:
         return
-    if head is None and (store.path / EXPERIMENT).exists():
+    if head is None and os.path.lexists(store.path / EXPERIMENT):
         durable.set_aside(store.path / EXPERIMENT, store.path / ASIDE)
     plan = store.plan
     runs = [
@@ -323,6 +332,15 @@ def _write_head(store: Store) -> None:
     }
     durable.write_file(store.path / SOURCE, plan.source.encode())
     durable.write_file(store.path / EXPERIMENT, _json(document))
+
+
+def _is_source(store: Store) -> bool:
+    """Whether `experiment.yaml` can be read; if not, it is written again."""
+    try:
+        content_of(store.path / SOURCE).decode("utf-8")
+    except (OSError, FileRefused, UnicodeDecodeError):
+        return False
+    return True
 
 
 @contextlib.contextmanager

@@ -7,20 +7,55 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailback import _core
+from tailback.results import forms, soundness
 from tailback.results.errors import NotResults
+from tailback.results.forms import TableWrong
+from tailback.results.layout import TABLE
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars
+    import pyarrow as pa
 
-SUFFIX = ".parquet"
+SUFFIX = TABLE
 
 MANY_BYTES = 1_000_000
 """The size of a file from which its columns are read by several threads."""
 
 
-def from_parquet(content: bytes) -> "pd.DataFrame":
-    """The table of a Parquet file; text columns are plain text, not categories.
+def from_parquet(name: str, content: bytes) -> "pd.DataFrame":
+    """The table `name` in a Parquet file; text columns are plain text, not categories."""
+    threads = len(content) >= MANY_BYTES
+    frame = _read(name, content).to_pandas(strings_to_categorical=False, use_threads=threads)
+    return _plain_text(frame)
+
+
+def from_parquet_as_written(name: str, content: bytes) -> _core.Table:
+    """The table `name` in a Parquet file, as the backend returned it."""
+    return _as_written(_read(name, content))
+
+
+def of_run(folder: Path, name: str) -> _core.Table:
+    """The table `name` in the folder of a run, as the backend returned it; raises `RunDamaged`."""
+    file = f"{name}{SUFFIX}"
+    with soundness.table_of(folder, file):
+        return from_parquet_as_written(name, soundness.content(folder, file))
+
+
+def columns_from_parquet(name: str, content: bytes, wanted: Sequence[str]) -> _core.Table:
+    """The columns `wanted`, as far as the Parquet file has them; in a third of the time of a frame."""
+    return _as_written(_read(name, content, wanted))
+
+
+def _as_written(table: "pa.Table") -> _core.Table:
+    try:
+        return _core.Table.of_arrow(table)
+    except ValueError as error:
+        raise TableWrong(f"is not read: {error}") from error
+
+
+def _read(name: str, content: bytes, wanted: Sequence[str] | None = None) -> "pa.Table":
+    """The rows of a file that has passed the checks; raises `TableWrong`.
 
     Not by `pq.read_table`, which looks at each file as at a data set of many, and with threads only where there is much
     to do: a short table is read in a third of the time.
@@ -28,28 +63,19 @@ def from_parquet(content: bytes) -> "pd.DataFrame":
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    threads = len(content) >= MANY_BYTES
-    with pq.ParquetFile(pa.BufferReader(content)) as file:
-        frame = file.read(use_threads=threads).to_pandas(strings_to_categorical=False, use_threads=threads)
-    return _plain_text(frame)
-
-
-def from_parquet_as_written(content: bytes) -> _core.Table:
-    """The table of a Parquet file, as the backend returned it."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(pa.BufferReader(content)) as file:
-        return _core.Table.of_arrow(file.read(use_threads=len(content) >= MANY_BYTES))
-
-
-def columns_from_parquet(content: bytes, names: Sequence[str]) -> _core.Table:
-    """The columns `names`, as far as the Parquet file has them; in a third of the time of a frame."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(pa.BufferReader(content)) as file:
-        return _core.Table.of_arrow(file.read(columns=list(names), use_threads=len(content) >= MANY_BYTES))
+    try:
+        with pq.ParquetFile(pa.BufferReader(content)) as file:
+            forms.check_footer(name, file, len(content))
+            long = forms.long_words(file)
+            if long:
+                with pq.ParquetFile(pa.BufferReader(content), read_dictionary=long) as coded:
+                    forms.check_words(coded, long)
+            found = file.read(columns=None if wanted is None else list(wanted), use_threads=len(content) >= MANY_BYTES)
+        forms.check_times(found)
+        forms.check_text(found)
+    except (pa.ArrowException, OSError) as error:
+        raise TableWrong("is not a complete Parquet file") from error
+    return found
 
 
 def to_polars(frame: "pd.DataFrame") -> "polars.DataFrame":
@@ -69,10 +95,14 @@ def _plain_text(frame: "pd.DataFrame") -> "pd.DataFrame":
     return frame.astype(dict.fromkeys(coded, object)) if coded else frame
 
 
-def units(path: Path) -> dict[str, str]:
-    """The units of the table in `path`, by column; a column without a unit is absent."""
+def units(content: bytes) -> dict[str, str]:
+    """The units of the table in a Parquet file, by column; a column without a unit is absent."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = pq.read_schema(path)
+    try:
+        schema = pq.read_schema(pa.BufferReader(content))
+    except (pa.ArrowException, OSError) as error:
+        raise TableWrong("is not a complete Parquet file") from error
     metadata = {field.name: field.metadata or {} for field in schema}
     return {name: fields[b"unit"].decode() for name, fields in metadata.items() if b"unit" in fields}

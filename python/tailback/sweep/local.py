@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from tailback.analysis import Stopping
 from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunInvalid
-from tailback.results import ReusableRuns, RunPlan, Store
+from tailback.results import ReusableRuns, RunDamaged, RunPlan, Store
 from tailback.results.provenance import analysis_digest
 from tailback.results.store import Status
 from tailback.sweep.work import LocalExecutor, SweepEnded, Worker, summary_of_tables
@@ -239,7 +239,11 @@ def _reuse(sweep: Sweep, run: RunPlan) -> Outcome | None:
     folder, seconds = store.folder(run), found.manifest.get("duration_s")
     if found.manifest.get("analysis") == analysis_digest():
         return Outcome(run, "ok", folder, found.summary, reused=True, seconds=seconds)
-    summary = summary_of_tables(run, folder, found.manifest)
+    try:
+        summary = summary_of_tables(run, folder, found.manifest)
+    except RunDamaged as damaged:
+        store.damaged[run.name] = damaged.what
+        return None
     store.replace_summary(run, found.manifest, summary)
     return Outcome(run, "ok", folder, summary, reused=True, analysed_again=True, seconds=seconds)
 

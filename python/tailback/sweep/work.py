@@ -71,9 +71,8 @@ def finish(backend: Backend, scenario: Scenario, measure: Measure, progress: Pro
 
 
 def summary_of_tables(run: RunPlan, folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The summary of a complete run from the tables in its folder."""
-    names = manifest["tables"]
-    found = {name: tables.from_parquet_as_written((folder / f"{name}{tables.SUFFIX}").read_bytes()) for name in names}
+    """The summary of a complete run from the tables in its folder; raises `RunDamaged` if they are no such tables."""
+    found = {name: tables.of_run(folder, name) for name in manifest["tables"]}
     return summarise(found, manifest["cost"], measure_of(run))
 
 

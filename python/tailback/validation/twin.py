@@ -28,6 +28,7 @@ from tailback.analysis.quantities import quantity
 from tailback.analysis.tolerances import FIDELITY, Tolerance
 from tailback.backends import Backend, open_backend
 from tailback.results.durable import write_file
+from tailback.results.layout import read_json
 from tailback.scenario import Experiment
 from tailback.sweep import SweepResult, Watch
 from tailback.validation.session import LeftOut, feasible
@@ -106,8 +107,7 @@ def document(found: Twin) -> dict[str, Any]:
 
 def read(folder: Path) -> Mapping[str, Any] | None:
     """The document of a results folder; None if it has none."""
-    file = folder / FILE
-    return json.loads(file.read_text("utf-8")) if file.is_file() else None
+    return read_json(folder / FILE)
 
 
 def _distances(ours: SweepResult, theirs: SweepResult) -> list[Distance]:
