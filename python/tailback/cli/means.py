@@ -10,6 +10,9 @@ from tailback.analysis.metric import Column
 from tailback.analysis.repetitions import Configuration, Mean
 from tailback.cli.sheets import UNKNOWN, Cell, Field, Sheet, keys, words
 
+USUAL_DECIMALS = 3
+"""Most numbers of a table have no more."""
+
 
 def of_configurations(rows: Sequence[Configuration], columns: Sequence[Chosen], title: str) -> Sheet:
     """The means of configurations: a row for each, with the axes and the columns."""
@@ -36,7 +39,7 @@ def _means(row: Configuration, columns: Sequence[Chosen]) -> list[Cell]:
 def _mean(found: Mean, column: Column) -> Cell:
     if math.isnan(found.mean):
         return Cell(UNKNOWN, math.nan)
-    decimals = _decimals(found.mean) if column.decimals is None else column.decimals
+    decimals = _decimals(found) if column.decimals is None else column.decimals
     text = f"{found.mean:.{decimals}f}"
     if math.isnan(found.high):
         return Cell(text, found.mean)
@@ -44,6 +47,12 @@ def _mean(found: Mean, column: Column) -> Cell:
     return Cell(f"{text} {spread_in_words(found.mean, ends, f'.{decimals}f')}", found.mean, ends)
 
 
-def _decimals(value: float) -> int:
-    """Decimal places for three significant digits."""
-    return digits.decimals(value)
+def _decimals(found: Mean) -> int:
+    """Decimal places for three significant digits of the mean; more than three places only as far as the interval
+    tells.
+    """
+    of_mean = digits.decimals(found.mean)
+    half = max(found.mean - found.low, found.high - found.mean)
+    if of_mean <= USUAL_DECIMALS or math.isnan(half) or half == 0:
+        return of_mean
+    return max(USUAL_DECIMALS, min(of_mean, digits.decimals(half, 2)))
