@@ -106,6 +106,9 @@ mod tests {
         fn backlog(&self) -> Backlog {
             self.ledger.backlog()
         }
+        fn high_water(&self) -> Backlog {
+            self.ledger.high_water()
+        }
         fn counters(&self) -> Counters {
             self.ledger.counters()
         }

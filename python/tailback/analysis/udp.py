@@ -12,8 +12,8 @@ from tailback.analysis.metrics import Alike
 from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import Window
 
-INTERVALS = "sampling intervals"
-"""What percentiles are of where the delays of datagrams are not known."""
+INTERVALS = "intervals"
+"""The number of means of which percentiles are, where the delays of datagrams are not known."""
 
 
 def udp_loss(udp: Columns, window: Window, bin_ns: int) -> dict[str, float]:
@@ -35,8 +35,8 @@ def udp_delays(tables: Mapping[str, Columns], window: Window) -> dict[str, Alike
     more or less at it.
 
     Results from before the table `delays` have only the means over sampling intervals. Percentiles of these are smaller
-    in the tail than those of datagrams: such a summary has `of`: `sampling intervals` beside them. Its mean and maximum
-    are those of the datagrams.
+    in the tail than those of datagrams: such a summary has `intervals`, the number of the means, beside them. Its mean
+    and maximum are those of the datagrams.
     """
     found: dict[str, Alike] = {}
     if "datagrams" in tables:

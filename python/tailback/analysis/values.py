@@ -390,7 +390,7 @@ def udp_delay(run: Measured) -> dict[str, Any] | None:
     if "udp" in run.tables and "delays" not in run.tables:
         coarse = udp.of_intervals(run.tables["udp"], run.window, run.measure.bin_ns)
         for flow in coarse.keys() - known.keys():
-            found[flow] = {**(coarse[flow].percentiles() or {}), "of": udp.INTERVALS}
+            found[flow] = {**(coarse[flow].percentiles() or {}), udp.INTERVALS: len(coarse[flow].counts)}
     return {flow: found[flow] for flow in sorted(found) if found[flow]} or None
 
 

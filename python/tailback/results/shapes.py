@@ -12,12 +12,12 @@ NUMBERS = frozenset(
 """Keys whose value is one number."""
 
 OF_EACH = frozenset(
-    ("ampdu_mpdus", "cwnd_segments", "drops", "flow_completion_by_size_s", "marks_by", "media_delay_ms", "pings_ms",
-     "sojourn_ms", "udp_delay_ms", "video", "window_thirds", "one_way_delay_ms")
+    ("ampdu_mpdus", "cwnd_by_ack_segments", "cwnd_segments", "drops", "flow_completion_by_size_s", "held", "marks_by",
+     "media_delay_ms", "pings_ms", "sojourn_ms", "udp_delay_ms", "video", "window_thirds", "one_way_delay_ms")
 )  # fmt: skip
 """Keys whose value has, for each of several names, numbers by name."""
 
-MIXED = {"goodput_mbps": ("flows", "groups", "shares"), "slowdown": None}
+MIXED = {"goodput_mbps": ("flows", "groups", "shares"), "retransmission_rate": ("flows",), "slowdown": None}
 """Keys whose value has numbers by name, and under some names (`None`: any) numbers by name."""
 
 WORDS = frozenset(("steadiness",))

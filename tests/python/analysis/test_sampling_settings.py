@@ -15,6 +15,7 @@ from sampled_experiments import EXPERIMENTS, finished
 from tailback.analysis.metric import Metric
 from tailback.analysis.metrics import PERCENTILES
 from tailback.analysis.registry import METRICS
+from tailback.results.shapes import is_summary
 
 DENSE = "interval: 20ms"
 COARSER = {"interval: 100ms": 0.1, "interval: 1s": 1.0}
@@ -67,6 +68,11 @@ def distributions(value: Any) -> Iterator[Mapping[str, float]]:
 def metrics(*, sampling: str) -> list[Metric]:
     """The metrics that depend on the interval in this way."""
     return [row for row in METRICS.values() if row.key is not None and row.sampling == sampling]
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_every_value_has_the_form_that_readers_of_folders_take(experiment: str) -> None:
+    assert is_summary(summary(experiment, f"{DENSE}, tcp_info: ack"))
 
 
 def test_the_experiments_have_a_value_of_every_metric() -> None:
