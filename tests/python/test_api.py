@@ -138,7 +138,7 @@ def test_every_figure_takes_its_options_as_keywords(tmp_path: Path) -> None:
             data(results, metrc="ping")
     assert set(plots.cdf.data(results, metric="ping")["panel"]) == {"Ping"}
     assert set(plots.candlestick.data(results, metric="ping")["panel"]) == {"Ping"}
-    assert tailback.plot(results, "bar", metric="ping p99").axes[0].get_ylabel() == "ping p99 (ms)"
+    assert tailback.plot(results, "bar", metric="ping p99").axes[0].get_ylabel() == "Ping p99 (ms)"
 
 
 @pytest.mark.parametrize("name", [name for name in tailback.__all__ if inspect.isfunction(getattr(tailback, name))])

@@ -22,11 +22,6 @@ def significant(value: float, digits: int = 3) -> str:
     return fixed(value, decimals(value, digits))
 
 
-def to_four(value: float) -> str:
-    """Four significant digits, for cells of tables."""
-    return significant(value, 4)
-
-
 def fixed(value: float, places: int) -> str:
     """So many decimal places, without zeros at the end."""
     text = f"{value:.{places}f}"

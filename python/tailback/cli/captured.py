@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from tailback.analysis.digits import significant
 from tailback.cli.console import aside, counted, emit, line
 
 if TYPE_CHECKING:
@@ -60,9 +61,9 @@ def _cells(row: "Row") -> list[str]:
     def number(value: float | None, shape: str) -> str:
         return "–" if value is None else format(value, shape)
 
-    size = f"{row.bytes / 1e6:.3g}"
+    size, to_ack = ("–" if value is None else significant(value) for value in (row.bytes / 1e6, row.to_ack_ms))
     return [
-        row.flow, size, number(row.begins_s, ".3f"), number(row.ends_s, ".3f"), number(row.to_ack_ms, ".3g"),
+        row.flow, size, number(row.begins_s, ".3f"), number(row.ends_s, ".3f"), to_ack,
         number(row.seen_again, "d"), str(row.tap), f"left out: {row.reason}" if row.reason else "taken",
     ]  # fmt: skip
 

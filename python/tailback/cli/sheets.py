@@ -6,8 +6,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tailback.analysis import digits
-
 Role = Literal["key", "name", "number", "text", "hidden"]
 """`key`: names the configuration of a row; `name`: names the row, beside its key; `number`; `text` may be wrapped; a
 `hidden` number is in CSV only.
@@ -67,6 +65,14 @@ def keys(names: Sequence[str] | Mapping[str, object]) -> list[Field]:
     return [Field(name, "key") for name in names]
 
 
-def number(value: float, shown: Callable[[float], str] = digits.to_four, style: str = "") -> Cell:
+def to_four(value: float) -> str:
+    """Four significant digits, in fixed notation."""
+    # Imported here, because its package comes with a library of numbers.
+    from tailback.analysis.digits import significant
+
+    return significant(value, 4)
+
+
+def number(value: float, shown: Callable[[float], str] = to_four, style: str = "") -> Cell:
     """A cell of a number."""
     return Cell(UNKNOWN if math.isnan(value) else shown(value), value, style=style)
