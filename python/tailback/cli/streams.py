@@ -7,7 +7,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Sequence
-from typing import IO, TextIO
+from typing import TextIO
 
 from tailback.cli.failures import WrongInput
 
@@ -16,8 +16,8 @@ PLAINLY = "tailback.plainly"
 
 INSTEAD = {
     "±": "+/-", "–": "-", "—": "-", "−": "-", "─": "-", "…": "...", "≥": ">=", "≤": "<=", "≈": "~", "×": "x", "·": ".",
-    "•": "*", "→": "->", "µ": "u", "μ": "u", "’": "'", "‘": "'", "“": '"', "”": '"', "∞": "inf", "√": "sqrt", "°": " deg",
-    "━": "-", "╸": "-", "╺": "-",
+    "•": "*", "→": "->", "µ": "u", "μ": "u", "’": "'", "‘": "'", "“": '"', "”": '"', "∞": "inf", "√": "sqrt",
+    "°": " deg", "━": "-", "╸": "-", "╺": "-",
 }  # fmt: skip
 """What stands for a character that is missing; others lose their accents, or become `?`."""
 
@@ -65,7 +65,7 @@ def _instead(character: str) -> str:
     return ascii_part or "?"
 
 
-def as_written(text: str, stream: IO[str]) -> str:
+def as_written(text: str, stream: TextIO) -> str:
     """`text` as the encoding of a stream will show it, so that columns have its widths."""
     encoding = stream.encoding or "utf-8"
     return text if encoding.lower().startswith("utf") else text.encode(encoding, PLAINLY).decode(encoding)

@@ -10,7 +10,7 @@ With `--table` the table is alone on stdout; what else a command says goes to st
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
-from typing import IO
+from typing import TextIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -56,14 +56,14 @@ def show(sheet: Sheet, *said: str) -> None:
 def beside(sheet: Sheet, *said: str) -> None:
     """Prints a further table of a command, always as text: with `--table`, to stderr."""
     out = console.stdout()
-    sheet = _as_written(sheet, out.file)
+    sheet = _as_written(sheet, console.stream())
     if out.is_terminal:
         console.emit(*_Layout(sheet, out.width).parts(), *map(Text, said))
     else:
         console.line("\n".join([*_plain(sheet), *said]))
 
 
-def _as_written(sheet: Sheet, stream: IO[str]) -> Sheet:
+def _as_written(sheet: Sheet, stream: TextIO) -> Sheet:
     """The table with the characters that a stream has."""
     if (stream.encoding or "utf").lower().startswith("utf"):
         return sheet
