@@ -43,7 +43,7 @@ def alone(text: str) -> None:
 
 def line(text: object) -> None:
     """Prints a line to stdout."""
-    print(plain.visible(str(text)), file=_stream())
+    print(plain.visible(str(text)), file=stream())
 
 
 def aside(text: object) -> None:
@@ -59,15 +59,15 @@ def emit(*parts: "RenderableType") -> None:
         return
     with console.capture() as captured:
         console.print(*parts, sep="\n")
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()), file=_stream())
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()), file=stream())
 
 
 def stdout() -> "Console":
     """The console of stdout; a pipe has unlimited width."""
     from tailback.cli.styled import PlainConsole
 
-    stream = _stream()
-    return PlainConsole(file=stream) if stream.isatty() else PlainConsole(file=stream, width=PIPE_WIDTH)
+    out = stream()
+    return PlainConsole(file=out) if out.isatty() else PlainConsole(file=out, width=PIPE_WIDTH)
 
 
 def stderr() -> "Console":
@@ -77,7 +77,7 @@ def stderr() -> "Console":
     return PlainConsole(stderr=True, soft_wrap=True)
 
 
-def _stream() -> TextIO:
+def stream() -> TextIO:
     """Where results go that are not a table in a form of its own."""
     return sys.stdout if _State.form is None else sys.stderr
 

@@ -56,7 +56,7 @@ def show(sheet: Sheet, *said: str) -> None:
 def beside(sheet: Sheet, *said: str) -> None:
     """Prints a further table of a command, always as text: with `--table`, to stderr."""
     out = console.stdout()
-    sheet = _as_written(sheet, out.file)
+    sheet = _as_written(sheet, console.stream())
     if out.is_terminal:
         console.emit(*_Layout(sheet, out.width).parts(), *map(Text, said))
     else:

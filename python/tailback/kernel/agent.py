@@ -80,7 +80,5 @@ def _waits(line: str, target: Path) -> bool:
     """Whether cargo says that it waits for another one, which is then passed on."""
     waits = line.strip().startswith("Blocking waiting for file lock")
     if waits:
-        _LOG.warning(
-            "building the agent: waits for another cargo, which holds the lock of %s or of its packages", target
-        )
+        _LOG.warning("building the agent: waits for another cargo, which holds a lock, perhaps that of %s", target)
     return waits

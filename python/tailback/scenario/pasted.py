@@ -18,6 +18,7 @@ from tailback.scenario.size_tables import KEYS, KEYWORD, size_table
 from tailback.scenario.stages import (
     STAB_AT_ROOT,
     chain,
+    check_depth,
     check_required,
     discipline_table,
     over,
@@ -106,8 +107,16 @@ class _Device:
         """The disciplines of the device."""
         if self._root is None:
             raise WordError("no line adds a root discipline", "begin with it: tc qdisc add dev eth0 root fq_codel")
+        self._check_depth(self._root)
         made = self._built(self._root)
         return made if self._root.table is None else structs.replace(made, stab=self._root.table)
+
+    def _check_depth(self, root: _Discipline) -> None:
+        level, depth = [root], 0
+        while level:
+            depth += 1
+            level = [child for each in level for child in each.children.values()]
+        check_depth(depth)
 
     # -- qdiscs
 

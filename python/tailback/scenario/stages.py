@@ -51,15 +51,29 @@ STAB_AT_ROOT = "give it to the first discipline of the device, whose lengths its
 STAB_AT_ROOT = "give it to the first discipline of the device, whose lengths its children see, too"
 
 
+DEEPEST = 32
+"""Disciplines one below the other. Linux looks no deeper than 8 for loops; what walks trees calls itself for each."""
+
+
 def chain(text: str, rows: Sequence[Row]) -> Algorithm:
     """Reads a discipline with what is below it, and the size table in front of it."""
     table, words = size_table(text.split())
     stages = [each.split() for each in " ".join(words).split("|")]
+    check_depth(len(stages))
     found: Algorithm | None = None
     for each in reversed(stages):
         found = stage(each, rows, found)
     assert found is not None
     return found if table is None else structs.replace(found, stab=table)
+
+
+def check_depth(disciplines: int) -> None:
+    """Refuses a tree with too many disciplines one below the other."""
+    if disciplines > DEEPEST:
+        raise WordError(
+            f"{disciplines} disciplines are one below the other, and {DEEPEST} may be",
+            "a list puts disciplines in series: [htb rate 10mbit, fq_codel]",
+        )
 
 
 def stage(words: list[str], rows: Sequence[Row], child: Algorithm | None) -> Algorithm:

@@ -9,7 +9,7 @@ from msgspec import structs
 from tailback import qdiscs
 from tailback.scenario.algorithm import Algorithm, Class, Filter
 from tailback.scenario.size_tables import size_table
-from tailback.scenario.stages import chain, check_required, copies, discipline_table, row_named
+from tailback.scenario.stages import DEEPEST, chain, check_required, copies, discipline_table, row_named
 from tailback.tc import options as tc
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.rows import Row
@@ -170,12 +170,16 @@ def check_bands(row: Row, options: dict[str, int], classes: list[Class]) -> None
 
 
 def parents_first(classes: list[Class]) -> Iterator[Class]:
-    """Sorts classes so that each parent precedes its children."""
-    waiting, known = list(classes), {0}
-    while waiting:
-        ready = [each for each in waiting if each.parent in known]
-        if not ready:
-            raise WordError("classes are each other's parents", "give one of them the parent 1:")
-        yield from ready
-        known |= {each.minor for each in ready}
-        waiting = [each for each in waiting if each not in ready]
+    """Sorts classes so that each parent precedes its children: level by level, each in the order of the file."""
+    below: dict[int, list[int]] = {}
+    for place, each in enumerate(classes):
+        below.setdefault(each.parent, []).append(place)
+    level, found = below.get(0, []), 0
+    for _ in range(DEEPEST):
+        yield from (classes[place] for place in level)
+        found += len(level)
+        level = sorted(place for above in level for place in below.get(classes[above].minor, ()))
+    if level:
+        raise WordError(f"classes are more than {DEEPEST} levels deep", "Linux has at most 8: give some a parent above")
+    if found < len(classes):
+        raise WordError("classes are each other's parents", "give one of them the parent 1:")
