@@ -23,8 +23,7 @@ NOT_THE_PRODUCT = (
     ":!crates/agent/src/drill",
     ":(exclude,glob)crates/*/src/**/tests.rs",
 )
-"""What papers compared, what other programs call it, what users ask for, and the commands of packetdrill scripts are data about
-those."""
+"""Data about others: what papers compared, what other programs call it, what users ask for, packetdrill's commands."""
 
 ROOMS = {
     "congestion_controls": ("crates/cc/src/",),

@@ -155,13 +155,13 @@ set -e
 DEV=eth0   # the device
 RATE="6mbit"
 TC=/sbin/tc
-LOW=1mbit
+LOW=1mbit; MID=5mbit; C=classid
 sudo $TC qdisc del dev $DEV root 2>/dev/null || true
 modprobe sch_htb
 tc qdisc add dev ${DEV} root handle 1: stab overhead 44 linklayer adsl htb \\
     default 30
 tc class add dev $DEV parent 1: classid 1:1 htb rate $RATE burst 15k
-tc class add dev $DEV parent 1:1 classid 1:10 htb rate 5mbit; $TC class add dev $DEV classid 1:30 parent 1:1 htb rate $LOW
+tc class add dev $DEV parent 1:1 $C 1:10 htb rate $MID; $TC class add dev $DEV $C 1:30 parent 1:1 htb rate $LOW
 tc class change dev $DEV classid 1:30 htb ceil 2mbit
 tc qdisc add dev $DEV parent 1:10 handle 10: prio
 tc qdisc add dev $DEV parent 10:1 handle 101: pfifo limit 7
