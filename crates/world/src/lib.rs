@@ -17,6 +17,7 @@ mod capture;
 mod channel;
 mod check;
 mod connection;
+mod conservation;
 mod context;
 mod device;
 mod error;

@@ -103,6 +103,10 @@ fn any_change() -> impl Strategy<Value = Change> {
     )
 }
 
+fn any_driver() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(tailback_wifi::driver::PROFILES.iter().map(|driver| driver.name).collect::<Vec<_>>())
+}
+
 /// The run reaches its end, and its packets are accounted for.
 fn check(scenario: &Scenario) -> Result<(), TestCaseError> {
     let mut world = ran(scenario);
@@ -141,7 +145,7 @@ proptest! {
     fn over_the_air(
         entries in prop::collection::vec(any_entry(), 1..4),
         (limit, offloads) in (any_limit(), any_offloads()),
-        driver in prop::sample::select(vec!["generic", "ath9k", "ath10k", "mt76", "iwlwifi", "ath9k_htc"]),
+        driver in any_driver(),
         (beacons, rts, later) in (any::<bool>(), any::<bool>(), 0..300 * MS),
         (loss, quiet, hidden) in (0_u32..400_000, prop_oneof![Just(0), 0..MS], any::<bool>()),
         corrupt in 0..u64::from(u32::MAX) / 4,
