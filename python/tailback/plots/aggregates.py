@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 
 from tailback.analysis import Window, t_interval
 from tailback.analysis.metrics import Samples
+from tailback.analysis.stations import station_traits
 from tailback.analysis.wifi import DOWN, UP, Pair, ampdu_samples
 from tailback.plots import bar, kinds, labels, layout, lines, quantity, scatter, style
 from tailback.plots.errors import TO_RECORD, NotDrawable, lacking
@@ -139,7 +140,7 @@ def data_of_airtime(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFra
     if not found:
         raise lacking(results.path, "Wi-Fi station", "wifi")
     table = pd.concat(found, ignore_index=True)
-    traits = kinds.of_stations(results.runs[0].scenario)
+    traits = station_traits(results.runs[0].scenario)
     if len(stations) > style.MOST_COLOURS and any(traits.values()):
         table[kinds.COLUMN] = table[STATION].map(traits)
     return table

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from tailback.analysis.stations import station_traits
 from tailback.analysis.window import NANOSECONDS
 from tailback.plots import kinds, labels, style
 from tailback.plots.aggregates import pairs_of
@@ -57,7 +58,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     parts = [_ppdus(run, span) for run in firsts]
     if not parts or not any(len(part) for part in parts):
         raise lacking(results.path, "PPDU on the air", "wifi")
-    of_stations = [kinds.of_stations(run.scenario) for run in firsts]
+    of_stations = [station_traits(run.scenario) for run in firsts]
     parts = [part.assign(station=_station(part, each)) for part, each in zip(parts, of_stations, strict=True)]
     table = kinds.with_column(parts, "station", kinds.labelled(of_stations, "stations")).drop(columns="station")
     order = list(dict.fromkeys(host for run in results.runs for pair in pairs_of(run) for host in pair))

@@ -6,14 +6,13 @@ Wi-Fi how its station differs from the others: `download, MCS 9`. The legend say
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pandas as pd
 
 from tailback.analysis.parts import group_of
+from tailback.analysis.stations import traits_of_traffic
 from tailback.plots import style
-from tailback.resolved import Scenario
-from tailback.resolved.wifi import Station
 from tailback.results import RunFolder
 
 COLUMN = "kind"
@@ -25,45 +24,15 @@ Kinds = Mapping[str, str]
 REST = "And "
 """How the label of a kind begins that sums up what matters less; it is grey."""
 
-TRAITS: Sequence[Callable[[Station], str]] = (
-    lambda station: "" if station.snr_cdb is None else f"SNR {station.snr_cdb / 100:g} dB",
-    lambda station: station.mode.format,
-    lambda station: f"{station.mode.width} MHz",
-    lambda station: f"{station.mode.streams} streams",
-    lambda station: "" if station.rate != "fixed" else f"MCS {station.mode.mcs}",
-    lambda station: station.driver.name,
-)
-"""What may distinguish stations, in words."""
-
-
-def of_stations(scenario: Scenario) -> dict[str, str]:
-    """For each station, what not all have in common: `MCS 9`; empty if all are alike."""
-    stations = [station for cell in scenario.cells for station in cell.stations]
-    if not stations:
-        return {}
-    telling = [trait for trait in TRAITS if len({trait(station) for station in stations}) > 1]
-    names = scenario.host_names
-    return {names[station.host]: ", ".join(filter(None, (trait(station) for trait in telling))) for station in stations}
-
 
 def of_flows(run: RunFolder, flows: Collection[str]) -> dict[str, str]:
     """The kind of each flow or ping: its group, and what distinguishes its station."""
-    measure, traits = run.manifest["measure"], _traits(run.scenario)
+    measure, traits = run.manifest["measure"], traits_of_traffic(run.scenario)
     groups = {flow: group_of(flow, measure) for flow in flows}
     if not traits:
         return groups
     own = {flow: traits.get(flow) or traits.get(flow.rpartition(".")[0]) or () for flow in flows}
     return {flow: ", ".join([groups[flow], *own[flow]]) for flow in flows}
-
-
-def _traits(scenario: Scenario) -> dict[str, tuple[str, ...]]:
-    """For each entry of traffic, what distinguishes the stations at its ends."""
-    stations = {host: trait for host, trait in of_stations(scenario).items() if trait}
-    if not stations:
-        return {}
-    names = scenario.host_names
-    ends = ((entry.name, (names[entry.source], names[entry.target])) for entry in scenario.flows)
-    return {name: tuple(dict.fromkeys(stations[host] for host in hosts if host in stations)) for name, hosts in ends}
 
 
 def labelled(kinds: Sequence[Kinds], noun: str) -> list[Kinds] | None:
