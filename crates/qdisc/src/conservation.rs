@@ -75,6 +75,8 @@ fn add(held: &mut Backlog, packet: &Packet) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use super::*;
     use crate::ledger::Ledger;
     use crate::testing::{Rig, numbered};
@@ -83,7 +85,7 @@ mod tests {
 
     /// Loses every third packet without a word, or invents one.
     struct Leaky {
-        waiting: Vec<Box<Packet>>,
+        waiting: VecDeque<Box<Packet>>,
         ledger: Ledger,
         invents: bool,
     }
@@ -93,15 +95,15 @@ mod tests {
             self.ledger.arrive(&packet);
             let third = self.ledger.backlog().packets.is_multiple_of(3);
             if third && self.invents {
-                self.waiting.push(packet.clone());
+                self.waiting.push_back(packet.clone());
             }
             if !third || self.invents {
-                self.waiting.push(packet);
+                self.waiting.push_back(packet);
             }
             Enqueued::Queued
         }
         fn dequeue(&mut self, _context: &mut Context<'_>) -> Dequeued {
-            self.waiting.pop().map_or(Dequeued::Empty, Dequeued::Packet)
+            self.waiting.pop_back().map_or(Dequeued::Empty, Dequeued::Packet)
         }
         fn backlog(&self) -> Backlog {
             self.ledger.backlog()
@@ -118,14 +120,16 @@ mod tests {
     }
 
     fn checked(mut rig: Rig, packets: u32) -> Result<(), Leak> {
-        (0..packets).for_each(|n| drop(rig.enqueue(numbered(n % 3, n))));
+        for n in 0..packets {
+            rig.enqueue(numbered(n % 3, n));
+        }
         check_conservation(rig.qdisc.as_mut(), rig.now, &mut rig.draws)
     }
 
     #[test]
     fn a_packet_lost_or_invented_without_a_word_is_noticed() {
         for (invents, held) in [(false, 5), (true, 9)] {
-            let leaky = Leaky { waiting: Vec::new(), ledger: Ledger::default(), invents };
+            let leaky = Leaky { waiting: VecDeque::new(), ledger: Ledger::default(), invents };
             let leak = checked(Rig { qdisc: Box::new(leaky), ..Rig::of("pfifo", &[]) }, 7).unwrap_err();
             assert_eq!((leak.kind, leak.ledger.packets, leak.held.packets), ("leaky", 7, held));
         }
@@ -141,7 +145,9 @@ mod tests {
     #[test]
     fn what_is_dropped_while_it_is_emptied_was_there() {
         let mut rig = Rig::of("codel", &[]);
-        (0..900).for_each(|n| drop(rig.enqueue(numbered(0, n))));
+        for n in 0..900 {
+            rig.enqueue(numbered(0, n));
+        }
         rig.now = SimTime::from_nanos(5_000_000_000);
         assert_eq!(check_conservation(rig.qdisc.as_mut(), rig.now, &mut rig.draws), Ok(()));
         assert!(rig.effects.dropped.iter().all(|(_, why)| *why == DropReason::TailFull));
