@@ -8,7 +8,6 @@ use proptest::prelude::*;
 use tailback_properties::cases;
 
 use super::tests::ran;
-use super::*;
 use crate::Scenario;
 use crate::example::{cell, chain};
 use crate::scenario::{Change, Offloads, SysctlValue, Trace};
