@@ -23,7 +23,7 @@ from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables, recorded
 from tailback.backends.uml import instance, suitable
 from tailback.backends.uml.air import read_air
-from tailback.backends.uml.settings import job_of
+from tailback.backends.uml.settings import boot_parameters, job_of
 from tailback.kernel import STOCK, CacheUnwritable, Kernel, KernelMissing, build_agent, find_kernel, loadable
 from tailback.kernel.checkout import digest
 from tailback.kernel.messages import ModuleRefused
@@ -89,7 +89,8 @@ class Uml:
         job = json.dumps(job_of(scenario))
         radio = json.dumps(to_json(structs.replace(scenario, kernel=None))) if scenario.cells else None
         files = tuple(made.values())
-        order = instance.Order(job, scenario.seed, scenario.duration_ns, modules=files, air=radio)
+        boot = boot_parameters(scenario)
+        order = instance.Order(job, scenario.seed, scenario.duration_ns, modules=files, air=radio, boot=boot)
         with instance.finished(self.machine, order, progress) as (folder, cost):
             stats = of_kernel(scenario, folder)
             notes = own_modules.notes(made, self._kernel_words(), own_modules.printed_in(folder))
