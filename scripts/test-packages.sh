@@ -7,6 +7,8 @@
 # tshark      opens the captures of a run (tests/python/formats/test_captures.py)
 # groff-base  reads the manual pages (tests/python/docs/test_man.py)
 # valgrind    counts instructions (tests/python/performance)
+# dpkg-dev, gnupg
+#             make a small archive of packages (tests/python/backends/uml/test_debian.py)
 # openssh-server, iproute2, ethtool, iputils-ping, tcpdump, iperf3, procps
 #             are the testbed of namespaces (scripts/testbed-lab.sh, tests/python/backends/ssh)
 
@@ -17,6 +19,8 @@ has flent && has python3 && python3 -c 'import matplotlib' 2>/dev/null || missin
 has tshark && has capinfos || missing="$missing tshark"
 has groff || missing="$missing groff-base"
 has valgrind || missing="$missing valgrind"
+has dpkg-scanpackages || missing="$missing dpkg-dev"
+has gpg || missing="$missing gnupg"
 PATH=$PATH:/usr/sbin:/sbin
 has sshd || missing="$missing openssh-server"
 has ssh || missing="$missing openssh-client"

@@ -14,11 +14,15 @@
  */
 #include <linux/bitfield.h>
 #include <linux/etherdevice.h>
+#if __has_include(<linux/hex.h>)
+#include <linux/hex.h>
+#endif
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/nsproxy.h>
+#include <linux/version.h>
 #include <linux/xarray.h>
 #include <net/cfg80211.h>
 #include <net/mac80211.h>
@@ -26,6 +30,23 @@
 #include <os.h>
 
 #include "air.h"
+
+/* mac80211 of 6.17 and later says which radio of a wiphy it means; ours have one. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define WHICH_RADIO	, int radio_idx
+#else
+#define WHICH_RADIO
+#endif
+
+/* 6.13 began to set a timer's function with the timer. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+static void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *), clockid_t clock,
+			  enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+}
+#endif
 
 #define MAX_RADIOS 256
 #define MAX_READ 512
@@ -880,7 +901,7 @@ static void remove_interface(struct ieee80211_hw *hw, struct ieee80211_vif *vif)
 	radio->vif = NULL;
 }
 
-static int configure(struct ieee80211_hw *hw, u32 changed)
+static int configure(struct ieee80211_hw *hw WHICH_RADIO, u32 changed)
 {
 	return 0;
 }
@@ -935,7 +956,7 @@ static int ampdu_action(struct ieee80211_hw *hw, struct ieee80211_vif *vif, stru
 }
 
 /* The air announces long frames by itself; a driver that chooses rates must have this. */
-static int set_rts_threshold(struct ieee80211_hw *hw, u32 bytes)
+static int set_rts_threshold(struct ieee80211_hw *hw WHICH_RADIO, u32 bytes)
 {
 	return 0;
 }
@@ -1075,8 +1096,7 @@ static int make_radio(const struct properties *is)
 	radio->number = radio_count;
 	for (category = 0; category < IEEE80211_NUM_ACS; category++)
 		radio->turns[category].idle = true;
-	hrtimer_init(&radio->beacon, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
-	radio->beacon.function = beacon_due;
+	hrtimer_setup(&radio->beacon, beacon_due, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	fill_band(radio);
 	fill_hardware(radio);
 	wiphy_net_set(hw->wiphy, current->nsproxy->net_ns);
@@ -1137,8 +1157,7 @@ static int set_zero(const char *text, const struct kernel_param *parameter)
 	air.fd = os_connect_socket(AIR_SOCKET);
 	if (air.fd < 0)
 		return air.fd;
-	hrtimer_init(&air.timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	air.timer.function = advance;
+	hrtimer_setup(&air.timer, advance, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	for (number = 0; number < radio_count; number++)
 		ieee80211_iterate_stations_atomic(radios[number]->hw, start_sessions, NULL);
 	local_bh_disable();

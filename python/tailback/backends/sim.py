@@ -5,6 +5,8 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from tailback import _core
 from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Unsuitable
 from tailback.backends.own_controls import OwnControls
@@ -95,7 +97,8 @@ def _simulate(
     scenario: Scenario, progress: _core.Progress, controls: OwnControls, made: "Mapping[str, Module]"
 ) -> Mapping[str, Any]:
     """What the simulator gives back; with kernel modules it runs in a process of its own."""
-    text = to_text(scenario).decode()
+    # The kernel of a file is the one whose headers its modules are compiled with.
+    text = to_text(structs.replace(scenario, kernel=None)).decode()
     if not made:
         return _core.run(text, progress, *_control_arguments(controls))
     from tailback.backends import modules

@@ -5,7 +5,7 @@ kernel = find_kernel("mine")
 """
 
 from tailback.kernel.agent import build_agent, find_agent
-from tailback.kernel.build import WIFI, Recipe, build, prepare
+from tailback.kernel.build import WIFI, Recipe, build, prepare, remove
 from tailback.kernel.cache import STOCK, Kernel, find_kernel, kernels
 from tailback.kernel.errors import BuildFailed, CacheUnwritable, KernelMissing
 from tailback.kernel.headers import Headers, find_headers
@@ -28,5 +28,6 @@ __all__ = [
     "kernels",
     "package",
     "prepare",
+    "remove",
     "tree",
 ]

@@ -1,28 +1,27 @@
 """Builds a user-mode kernel from its source, our patches (`kernel/patches`) and our configuration (`kernel/config`),
 with the kernel's default optimisation.
 
-The digest of a build covers all its inputs; an existing build is taken from the cache. The build information in the
-kernel's banner is fixed, because it seeds the random number generator. The headers are kept too (`headers.py`): modules
-of the user are compiled with them. They can be prepared alone.
+The digest of a build covers all its inputs; an existing build is taken from the cache, and the objects of the last one
+of a name are kept (`kept_tree.py`). The build information in the kernel's banner is fixed, because it seeds the random
+number generator. The headers are kept too (`headers.py`): modules of the user are compiled with them. They can be
+prepared alone.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import platform
 import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailback.kernel import cache, checkout, headers
-from tailback.kernel.errors import BuildFailed, CacheUnwritable, KernelMissing
+from tailback.kernel import cache, checkout, headers, kept_tree
+from tailback.kernel.errors import BuildFailed, KernelMissing
 from tailback.kernel.files import text_of
-from tailback.kernel.scratch import scratch
 from tailback.kernel.source import Source
 
 TOOLS: Mapping[str, str] = {
@@ -48,18 +47,14 @@ ESSENTIAL = (
 )  # fmt: skip
 """Required symbols; other disciplines and controls may be absent from an older tree."""
 
-ROOM_BYTES = 4 << 30
-"""Free space that the source and the build need in the temporary folder."""
-
 BUILDER = {
     "KBUILD_BUILD_USER": "tailback",
     "KBUILD_BUILD_HOST": "tailback",
     "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
+    "KBUILD_BUILD_VERSION": "1",
     "LC_ALL": "C",
     "ARCH": "um",
 }
-
-ROOM_HINT = "free some space, or point TMPDIR to a folder with more"
 
 MAX_LINES = 12
 """Maximum number of lines shown of a failed build."""
@@ -70,11 +65,13 @@ WIFI = "wifi"
 DRIVER = "tailback"
 """The folder of our driver among those of wireless devices."""
 
+WIRELESS = "drivers/net/wireless"
+
 DRIVER_SINCE = (6, 12)
 """The first version for which it is written: mac80211's interface to drivers changes from one to the next."""
 
-UNTIL = re.compile(r"^Until: (\d+)\.(\d+)$", re.MULTILINE)
-"""In the header of a patch: the version from which it is not needed."""
+SPAN = re.compile(r"^(Since|Until): (\d+)\.(\d+)$", re.MULTILINE)
+"""In the header of a patch: the first version that it is for, and the first that does without it."""
 
 Say = Callable[[str], None]
 
@@ -103,9 +100,9 @@ def build(recipe: Recipe, say: Say) -> cache.Kernel:
         say("this kernel has already been built")
         return found
     started = time.monotonic()
-    with room() as place:
-        tree = place / "linux"
-        version = _compiled_version(recipe, ours, tree, say)
+    with kept_tree.held(recipe.name, say) as folder:
+        version = _compiled_version(recipe, ours, folder, say)
+        tree = folder / kept_tree.TREE
         headers.keep(headers.Origin(recipe.name, digest, version, recipe.source.description), tree)
         manifest = cache.Manifest(
             name=recipe.name,
@@ -119,6 +116,21 @@ def build(recipe: Recipe, say: Say) -> cache.Kernel:
         return cache.keep(tree, manifest)
 
 
+def remove(name: str, what: str) -> list[Path]:
+    """Removes `all` that there is of the kernels of this name, or the `objects` alone; returns the removed folders.
+    Raises `KernelMissing` if there is nothing.
+    """
+    kept = cache.kernels() if what == "all" else []
+    found = [kernel.folder for kernel in kept if kernel.manifest.name == name]
+    folders = [*found, *(cache.home() / "headers" / folder.name for folder in found), kept_tree.home() / name]
+    there = [folder for folder in folders if folder.is_dir()]
+    if not there:
+        raise KernelMissing(f"there is no kernel `{name}`\n  hint: `tailback kernel list` has their names")
+    for folder in there:
+        shutil.rmtree(folder)
+    return there
+
+
 def prepare(recipe: Recipe, say: Say) -> headers.Headers:
     """The headers for `recipe`, from the cache if possible; `say` receives progress messages."""
     check_name(recipe.name)
@@ -129,9 +141,9 @@ def prepare(recipe: Recipe, say: Say) -> headers.Headers:
     found = headers.kept_of(digest, recipe.name)
     if found is not None:
         return found
-    with room() as place:
-        tree = place / "linux"
-        version = configured(recipe, ours, tree, say)
+    with kept_tree.held(recipe.name, say) as folder:
+        version = configured(recipe, ours, folder, say)
+        tree = folder / kept_tree.TREE
         say("preparing the headers")
         make(tree, "modules_prepare")
         return headers.keep(headers.Origin(recipe.name, digest, version, recipe.source.description), tree)
@@ -171,7 +183,7 @@ def apply(patches: Sequence[Path], tree: Path, version: str) -> list[str]:
     fit."""
     applied = []
     for patch in patches:
-        if not _is_needed(patch, version):
+        if not is_needed(patch, version):
             continue
         command = ["patch", "--strip=1", "--batch", "--forward", "--no-backup-if-mismatch", f"--input={patch}"]
         done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
@@ -185,7 +197,7 @@ def apply(patches: Sequence[Path], tree: Path, version: str) -> list[str]:
 
 def add_driver(ours: Path, tree: Path, version: str) -> None:
     """Adds our driver for Wi-Fi (`kernel/driver`) to `tree`, unless mac80211 there is too old for it."""
-    wireless = tree / "drivers/net/wireless"
+    wireless = tree / WIRELESS
     if not _is_before(DRIVER_SINCE, version) or not (wireless / "Kconfig").is_file():
         return
     shutil.copytree(ours / "driver", wireless / DRIVER)
@@ -201,49 +213,48 @@ def _is_before(one: tuple[int, int], version: str) -> bool:
     return numbers is None or one <= (int(numbers[1]), int(numbers[2]))
 
 
-def _is_needed(patch: Path, version: str) -> bool:
-    until = UNTIL.search(patch.read_text(encoding="utf-8"))
+def is_needed(patch: Path, version: str) -> bool:
+    """Whether a patch is for this version, by its header."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
-    if until is None or numbers is None:
-        return True
-    return (int(numbers[1]), int(numbers[2])) < (int(until[1]), int(until[2]))
+    header = patch.read_text(encoding="utf-8").partition("\n\n")[0]
+    span = {word: (int(major), int(minor)) for word, major, minor in SPAN.findall(header)}
+    if numbers is None:
+        return "Until" not in span
+    ours = (int(numbers[1]), int(numbers[2]))
+    return span.get("Since", ours) <= ours and ("Until" not in span or ours < span["Until"])
 
 
-@contextlib.contextmanager
-def room() -> Iterator[Path]:
-    """A temporary folder on a disk with enough space."""
-    # Not /tmp, which may be small or in memory.
-    parent = Path(os.environ.get("TMPDIR") or "/var/tmp")
-    try:
-        free = shutil.disk_usage(parent).free
-        if free < ROOM_BYTES:
-            short = f"`{parent}` has {free >> 20} MiB free; a build needs {ROOM_BYTES >> 20}"
-            raise BuildFailed(f"{short}\n  hint: {ROOM_HINT}")
-        with scratch("tailback-kernel-", parent) as folder:
-            yield folder
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise CacheUnwritable(f"cannot write `{parent}`: {reason}\n  hint: {ROOM_HINT}") from error
-
-
-def _compiled_version(recipe: Recipe, ours: Path, tree: Path, say: Say) -> str:
-    """Builds the kernel, stripped, and the list of the symbols that modules may use; returns its version."""
-    version = configured(recipe, ours, tree, say)
+def _compiled_version(recipe: Recipe, ours: Path, folder: Path, say: Say) -> str:
+    """Builds the kernel and the list of the symbols that modules may use; returns its version."""
+    version = configured(recipe, ours, folder, say)
     jobs = len(os.sched_getaffinity(0))
-    say(f"compiling on {jobs} processors")
-    make(tree, f"-j{jobs}", "linux", "modules")
-    subprocess.run(["strip", str(tree / "linux")], check=True)
+    say(f"compiling on {counted(jobs)}")
+    make(folder / kept_tree.TREE, f"-j{jobs}", "linux", "modules")
     return version
 
 
-def configured(recipe: Recipe, ours: Path, tree: Path, say: Say) -> str:
-    """Unpacks the source to `tree`, with our patches and configuration; returns its version."""
+def counted(jobs: int) -> str:
+    """`1 processor`, `2 processors`."""
+    return f"{jobs} processor{'s' * (jobs != 1)}"
+
+
+def configured(recipe: Recipe, ours: Path, folder: Path, say: Say) -> str:
+    """Brings the tree in `folder` up to date with source, patches, driver and configuration; returns its version."""
+    kept_tree.check_room(folder)
     say("unpacking")
-    recipe.source.unpack(tree)
+    kept_tree.update(folder, recipe.source)
+    tree = folder / kept_tree.TREE
     version = make(tree, "-s", "kernelversion").strip()
-    say(f"Linux {version}: {', '.join(apply(_patches(ours), tree, version))}")
-    if WIFI in recipe.features:
-        add_driver(ours, tree, version)
+    patches = [patch for patch in _patches(ours) if is_needed(patch, version)]
+    say(f"Linux {version}: {', '.join(patch.name for patch in patches)}")
+
+    def change(aside: Path) -> None:
+        apply(patches, aside, version)
+        if WIFI in recipe.features:
+            add_driver(ours, aside, version)
+
+    wireless = [f"{WIRELESS}/{name}" for name in ("Kconfig", "Makefile")]
+    kept_tree.change(folder, [*kept_tree.files_of(patches), *wireless], change)
     whole = tree / "tailback.config"
     whole.write_text("".join(file.read_text(encoding="utf-8") for file in _configs(recipe, ours)), encoding="utf-8")
     make(tree, f"KCONFIG_ALLCONFIG={whole}", "allnoconfig")
@@ -261,7 +272,7 @@ def make(tree: Path, *words: str) -> str:
         messages = [line for line in done.stderr.splitlines() if not line.startswith("make")][-MAX_LINES:]
         lines = "\n".join(f"  | {line}" for line in messages)
         full = "No space left on device" in done.stderr
-        hint = ROOM_HINT if full else "does the tree build without the patches? make ARCH=um defconfig linux"
+        hint = kept_tree.ROOM_HINT if full else "does the tree build without the patches? make ARCH=um defconfig linux"
         raise BuildFailed(f"make {words[-1]} ended with {done.returncode}:\n{lines}\n  hint: {hint}")
     return done.stdout
 

@@ -6,7 +6,9 @@ The digest covers all inputs of a build, so builds are never replaced.
 
 import json
 import os
+import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +21,9 @@ from tailback.kernel.files import text_of
 
 STOCK = "stock"
 """The name of the kernel from the distribution's source with only our patches."""
+
+RELEASE = r"linux-(\d+\.\d+)"
+"""The usual name of a kernel of another release than that of `stock`."""
 
 MANIFEST = "manifest.json"
 BINARY = "linux"
@@ -88,7 +93,9 @@ def find_kernel(name: str = STOCK) -> Kernel:
     if name == STOCK:
         raise KernelMissing("no kernel has been built\n  hint: build one, about four minutes: tailback kernel build")
     known = ", ".join(sorted({f"`{kernel.manifest.name}`" for kernel in found})) or "none"
-    build = f"tailback kernel build --source DIR --name {name}"
+    release = re.fullmatch(RELEASE, name)
+    which = f"--version {release[1]}" if release else f"--source DIR --name {name}"
+    build = f"tailback kernel build {which}"
     raise KernelMissing(f"there is no kernel `{name}`\n  hint: use one of {known}, or build it: {build}")
 
 
@@ -99,10 +106,11 @@ def find_built(folder: Path) -> Kernel | None:
 
 
 def keep(tree: Path, manifest: Manifest) -> Kernel:
-    """Adds what was built in `tree` to the cache, atomically."""
+    """Adds what was built in `tree` to the cache, atomically; the program without its symbols for debuggers."""
     folder = home() / "kernels" / f"{manifest.digest}-{manifest.name}"
     with adding(folder) as partial:
         shutil.copy2(tree / BINARY, partial / BINARY)
+        subprocess.run(["strip", str(partial / BINARY)], check=True)
         shutil.copyfile(tree / ".config", partial / CONFIG)
         shutil.copyfile(tree / SYMBOLS, partial / SYMBOLS)
         (partial / MANIFEST).write_text(json.dumps(asdict(manifest), indent=2) + "\n", encoding="utf-8")

@@ -1,16 +1,18 @@
-"""Finds the source of a kernel: Debian's `linux-source-VERSION`, or the user's own tree."""
+"""Finds the source of a kernel: Debian's `linux-source-VERSION`, installed or downloaded, or the user's own tree."""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
 import subprocess
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from tailback.kernel import debian
 from tailback.kernel.errors import BuildFailed, KernelMissing
-from tailback.kernel.files import LARGEST, content_of
+from tailback.kernel.files import LARGEST
 from tailback.limits import FileRefused, open_regular
 
 PACKAGES = Path("/usr/src")
@@ -51,8 +53,11 @@ class Source(Protocol):
     def digest(self) -> str:
         """Digest of its content."""
 
-    def unpack(self, target: Path) -> None:
-        """Copies the source to the new folder `target`."""
+    def digests(self) -> Mapping[str, str] | None:
+        """Digest of each of its files; None if that takes unpacking it."""
+
+    def unpack(self, target: Path, names: Collection[str] | None = None) -> None:
+        """Copies the source, or its files of these names, to the new folder `target`."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +73,13 @@ class Package:
 
     def digest(self) -> str:
         """Digest of the archive."""
-        whole = hashlib.sha256()
-        try:
-            with open_regular(self.archive, LARGEST) as stream:
-                for piece in stream.pieces():
-                    whole.update(piece)
-        except (OSError, FileRefused) as error:
-            hint = "install the package again, or use your own tree: --source DIR"
-            raise KernelMissing(f"`{self.archive}` cannot be read: {error}\n  hint: {hint}") from error
-        return whole.hexdigest()
+        return digest_of_file(self.archive)
 
-    def unpack(self, target: Path) -> None:
-        """Unpacks it."""
+    def digests(self) -> None:
+        """Not known."""
+
+    def unpack(self, target: Path, names: Collection[str] | None = None) -> None:  # noqa: ARG002
+        """Unpacks all of it."""
         target.mkdir()
         unused = [f"--exclude={pattern}" for pattern in UNUSED]
         place = ["--strip-components=1", f"--directory={target}"]
@@ -104,16 +104,18 @@ class Tree:
     def digest(self) -> str:
         """Digest of all names and contents, without files from builds."""
         whole = hashlib.sha256()
-        for name in self._files():
-            path = self.folder / name
-            content = str(path.readlink()).encode() if path.is_symlink() else content_of(path)
-            whole.update(f"{name}\0{len(content)}\0".encode())
-            whole.update(content)
+        for name, digest in self.digests().items():
+            whole.update(f"{name}\0{digest}\0".encode())
         return whole.hexdigest()
 
-    def unpack(self, target: Path) -> None:
+    def digests(self) -> Mapping[str, str]:
+        """Digest of each file that is not from a build."""
+        return {name: digest_of_file(self.folder / name) for name in self._files()}
+
+    def unpack(self, target: Path, names: Collection[str] | None = None) -> None:
         """Copies it."""
-        for name in self._files():
+        target.mkdir()
+        for name in self._files() if names is None else names:
             copy = target / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(self.folder / name, copy, follow_symlinks=False)
@@ -138,13 +140,25 @@ class Tree:
         return not built and (path.is_symlink() or path.is_file())
 
 
-def package(version: str) -> Package:
-    """The archive of `linux-source-VERSION`."""
+def digest_of_file(path: Path) -> str:
+    """Digest of a file's content, or of where a link points."""
+    if path.is_symlink():
+        return f"-> {path.readlink()}"
+    whole = hashlib.sha256()
+    try:
+        with open_regular(path, LARGEST) as stream:
+            for piece in stream.pieces():
+                whole.update(piece)
+    except (OSError, FileRefused) as error:
+        hint = "install the package again, or use your own tree: --source DIR"
+        raise KernelMissing(f"`{path}` cannot be read: {error}\n  hint: {hint}") from error
+    return whole.hexdigest()
+
+
+def package(version: str, say: Callable[[str], None] = lambda _: None, mirror: str | None = None) -> Package:
+    """The archive of Debian's `linux-source-VERSION`: that of the installed package, else downloaded."""
     archive = PACKAGES / f"linux-source-{version}.tar.xz"
-    if not archive.is_file():
-        hint = f"apt-get install linux-source-{version}, or use your own tree: --source DIR"
-        raise KernelMissing(f"missing: the source of Linux {version} (`{archive}`)\n  hint: {hint}")
-    return Package(archive)
+    return Package(archive if archive.is_file() else debian.archive(version, say, mirror))
 
 
 def tree(folder: Path) -> Tree:

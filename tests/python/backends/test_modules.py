@@ -313,3 +313,10 @@ def test_without_headers_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest
         assert "hint: prepare them, about a minute: tailback kernel headers" in refusal(mine(tmp_path))
     finally:
         kernel.find_headers.cache_clear()
+
+
+def test_a_file_may_name_the_kernel_whose_headers_its_module_is_compiled_with(tmp_path: Path) -> None:
+    (tmp_path / "tcp_mine.c").write_text(reno(""))
+    asked = scenario_of(tmp_path, "{module: tcp_mine.c}\nkernel: stock")
+    assert asked.kernel == "stock"
+    assert run(asked).tables["tcp_info"].to_arrow().num_rows > 0

@@ -23,8 +23,8 @@ from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables, recorded
 from tailback.backends.uml import instance, suitable
 from tailback.backends.uml.air import read_air
-from tailback.backends.uml.settings import job_of
-from tailback.kernel import STOCK, CacheUnwritable, Kernel, KernelMissing, find_agent, find_kernel, loadable
+from tailback.backends.uml.settings import boot_parameters, job_of
+from tailback.kernel import STOCK, CacheUnwritable, Kernel, KernelMissing, build_agent, find_kernel, loadable
 from tailback.kernel.checkout import digest
 from tailback.kernel.messages import ModuleRefused
 from tailback.resolved import Scenario, to_json
@@ -45,7 +45,7 @@ class Uml:
     def named(cls, kernel: str | None) -> Uml:
         """The backend `uml:NAME`, or `uml` for `None`, with which an experiment may choose its kernel."""
         found = find_kernel(STOCK if kernel is None else kernel)
-        return cls(found, instance.Machine(found.binary, find_agent()), chosen=kernel is not None)
+        return cls(found, instance.Machine(found.binary, build_agent()), chosen=kernel is not None)
 
     def of_kernel(self, name: str) -> Uml:
         """This backend with another kernel; both share the processors."""
@@ -89,7 +89,8 @@ class Uml:
         job = json.dumps(job_of(scenario))
         radio = json.dumps(to_json(structs.replace(scenario, kernel=None))) if scenario.cells else None
         files = tuple(made.values())
-        order = instance.Order(job, scenario.seed, scenario.duration_ns, modules=files, air=radio)
+        boot = boot_parameters(scenario)
+        order = instance.Order(job, scenario.seed, scenario.duration_ns, modules=files, air=radio, boot=boot)
         with instance.finished(self.machine, order, progress) as (folder, cost):
             stats = of_kernel(scenario, folder)
             notes = own_modules.notes(made, self._kernel_words(), own_modules.printed_in(folder))

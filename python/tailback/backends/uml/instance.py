@@ -81,6 +81,8 @@ class Order:
     """Files of modules that the job loads."""
     air: str | None = None
     """The resolved scenario, if it has Wi-Fi cells."""
+    boot: Sequence[str] = ()
+    """More of the command line of the kernel."""
 
 
 @contextlib.contextmanager
@@ -112,13 +114,15 @@ def _write_inputs(folder: Path, machine: Machine, order: Order) -> None:
         shutil.copyfile(module, folder / module.name)
 
 
-def _command(machine: Machine, processor: int, seed: int) -> list[str]:
+def _command(machine: Machine, processor: int, order: Order) -> list[str]:
     guest = [
         "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={MEMORY}",
-        "time-travel=inf-cpu", f"time-travel-start={START_NS}", f"tailback_seed={seed}", "init=/proc/self/cwd/agent",
+        "time-travel=inf-cpu", f"time-travel-start={START_NS}", f"tailback_seed={order.seed}",
+        "init=/proc/self/cwd/agent",
         # Hosts without IPv6 addresses would otherwise send packets to find some.
         "ipv6.disable_ipv6=1",
         "con=null", "con0=null,fd:1", "con1=null", "loglevel=4", "panic=1", "noreboot",
+        *order.boot,
     ]  # fmt: skip
     # The agent's original, not a copy: another thread that forks may still have a new copy open for writing (ETXTBSY).
     return [str(machine.agent), "launch", str(processor), "./linux", *guest]
@@ -140,7 +144,7 @@ def _run_guest(folder: Path, machine: Machine, processor: int, progress: Progres
         return f"{still}, after {passed_s:.1f} s of the run\n  hint: {hint}"
 
     started = time.monotonic()
-    command = process.Command(_command(machine, processor, order.seed), _environment())
+    command = process.Command(_command(machine, processor, order), _environment())
     watch = process.Watch(order.duration_ns, progress, machine.stall_s, stalled)
     status, usage = process.run(command, folder, watch)
     _judge(folder, status)

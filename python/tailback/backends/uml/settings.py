@@ -1,4 +1,4 @@
-"""Settings that apply to the whole kernel of a guest: modules of the user, TCP Small Queues, parameters of controls.
+"""Settings that apply to the whole kernel of a guest: modules of the user, TCP Small Queues, options of controls.
 
 Our kernel has `tcp_output.small_queue_*` and `sock.pacing_shift` (`kernel/README.md`); a stock kernel has neither.
 """
@@ -35,11 +35,15 @@ def _tcp(scenario: Scenario) -> Iterator[Json]:
     for entry in scenario.connections[:1]:
         for name, value in small_queue(entry.tsq).items():
             yield write(None, SMALL_QUEUE + name, value)
-    written: dict[str, int] = {}
-    for entry in scenario.connections:
-        control = entry.cc
-        written |= {f"/sys/module/tcp_{control.name}/parameters/{name}": v for name, v in control.options.items()}
-    yield from (write(None, path, value) for path, value in written.items())
+
+
+def boot_parameters(scenario: Scenario) -> list[str]:
+    """The options of controls as parameters at boot. A running kernel refuses some (`bic_scale`), and takes others
+    without computing anew what follows from them (`beta` of CUBIC).
+    """
+    controls = [entry.cc for entry in scenario.connections]
+    given = {f"tcp_{each.name}.{name}": value for each in controls for name, value in each.options.items()}
+    return [f"{name}={value}" for name, value in given.items()]
 
 
 def small_queue(tsq: SmallQueue) -> dict[str, int]:

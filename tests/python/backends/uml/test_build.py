@@ -5,9 +5,11 @@ import fcntl
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
 import time
+from collections.abc import Collection
 from dataclasses import asdict
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -21,8 +23,9 @@ from tailback.kernel import (
     cache,
     checkout,
     find_kernel,
+    kept_tree,
     kernels,
-    package,
+    remove,
     tree,
 )
 from tailback.kernel.build import Recipe, apply, build
@@ -32,6 +35,9 @@ from waiting import GENEROUS_S
 
 BUILD = sys.modules["tailback.kernel.build"]
 """The module; the package calls a function so."""
+
+PROGRAM = shutil.which("true") or "/bin/true"
+"""Something to strip."""
 
 PATCH = "Why.\n{head}\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-old\n+new\n"
 
@@ -47,7 +53,7 @@ def manifest(name: str, built: str) -> cache.Manifest:
 
 
 def kept(tmp_path: Path, name: str, built: str = "2026-01-01") -> cache.Kernel:
-    (tmp_path / "linux").write_text("a program")
+    shutil.copyfile(PROGRAM, tmp_path / "linux")
     (tmp_path / ".config").write_text("CONFIG_TCP_CONG_BBR=y\n# CONFIG_TCP_CONG_NV is not set\n")
     (tmp_path / "Module.symvers").write_text("0x00000000\tkfree\tvmlinux\tEXPORT_SYMBOL\t\n")
     return cache.keep(tmp_path, manifest(name, built))
@@ -106,9 +112,17 @@ def test_a_change_that_newer_kernels_do_not_need_is_left_out(tmp_path: Path, ver
     assert patched(tmp_path, "old\n", head="Until: 6.13", version=version) == content
 
 
-def test_a_missing_source_is_named_with_its_package() -> None:
-    with pytest.raises(KernelMissing, match=r"hint: apt-get install linux-source-4\.99"):
-        package("4.99")
+@pytest.mark.parametrize(("version", "content"), [("6.15.9", "old\n"), ("6.16.0", "new\n"), ("7.3.4", "new\n")])
+def test_a_change_that_older_kernels_do_not_need_is_left_out(tmp_path: Path, version: str, content: str) -> None:
+    assert patched(tmp_path, "old\n", head="Since: 6.16", version=version) == content
+
+
+@pytest.mark.parametrize("version", ["5.10.262", "6.1.192", "6.12.117", "7.3.4"])
+def test_every_kernel_gets_its_seed_and_its_small_queue_from_one_patch_each(version: str) -> None:
+    patches = sorted((checkout.part("kernel") / "patches").glob("*.patch"))
+    names = [patch.name for patch in patches if BUILD.is_needed(patch, version)]
+    assert len([name for name in names if "seeded-randomness" in name]) == 1
+    assert len([name for name in names if "small-queue-check" in name]) == 1
 
 
 def test_a_folder_that_is_no_kernel_is_refused(tmp_path: Path) -> None:
@@ -132,7 +146,7 @@ def test_a_stored_kernel_is_found_by_its_name_and_lists_its_features(tmp_path: P
     found = find_kernel("mine")
     assert found.has("TCP_CONG_BBR")
     assert not found.has("TCP_CONG_NV")
-    assert found.binary.read_text() == "a program"
+    assert found.binary.is_file()
 
 
 def test_kernels_are_listed_newest_first_without_half_written_ones(tmp_path: Path, home: Path) -> None:
@@ -153,6 +167,8 @@ def test_an_unknown_kernel_is_refused_with_a_list_of_the_kernels(tmp_path: Path)
     kept(tmp_path, "stock")
     with pytest.raises(KernelMissing, match=r"use one of `stock`, or build it: .* --name mine"):
         find_kernel("mine")
+    with pytest.raises(KernelMissing, match=r"build it: tailback kernel build --version 5\.10"):
+        find_kernel("linux-5.10")
 
 
 def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,33 +186,41 @@ class Overflowing:
     def digest(self) -> str:
         return "0"
 
-    def unpack(self, target: Path) -> None:
+    def digests(self) -> None:
+        return None
+
+    def unpack(self, target: Path, names: Collection[str] | None = None) -> None:  # noqa: ARG002
         target.mkdir()
         (target / "half").write_text("of it")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_a_disk_that_fills_up_while_building_is_named_and_left_clean(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    room = tmp_path / "room"
-    room.mkdir()
-    monkeypatch.setenv("TMPDIR", str(room))
+def test_a_disk_that_fills_up_while_building_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BUILD, "check_tools", lambda: None)
-    with pytest.raises(CacheUnwritable, match=r"room`: No space left on device\n  hint: .*point TMPDIR"):
+    with pytest.raises(CacheUnwritable, match=r"trees/mine`: No space left on device\n  hint: .*point XDG_CACHE_HOME"):
         build(Recipe(Overflowing(), "mine"), print)
-    assert list(room.iterdir()) == []
     assert not (home / "tailback" / "kernels").exists()
 
 
-def test_a_disk_without_room_is_refused_before_anything_is_unpacked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+def test_a_disk_without_room_is_refused_before_anything_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BUILD, "check_tools", lambda: None)
-    monkeypatch.setattr(BUILD, "ROOM_BYTES", 1 << 60)
+    monkeypatch.setattr(kept_tree, "ROOM_BYTES", 1 << 60)
     with pytest.raises(BuildFailed, match=r"MiB free; a build needs \d+\n  hint: free some space"):
         build(Recipe(Overflowing(), "mine"), print)
+
+
+def test_a_removed_kernel_is_gone_with_its_headers_and_objects(tmp_path: Path, home: Path) -> None:
+    kernel = kept(tmp_path, "mine")
+    headers = home / "tailback" / "headers" / kernel.folder.name
+    objects = home / "tailback" / "trees" / "mine"
+    for folder in (headers, objects):
+        folder.mkdir(parents=True)
+    kept(tmp_path, "other")
+    assert remove("mine", "objects") == [objects]
+    assert set(remove("mine", "all")) == {kernel.folder, headers}
+    assert [each.manifest.name for each in kernels()] == ["other"]
+    with pytest.raises(KernelMissing, match="no kernel `mine`"):
+        remove("mine", "all")
 
 
 def test_a_name_that_cannot_be_part_of_a_folder_is_refused() -> None:

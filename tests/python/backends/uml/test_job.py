@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tailback.backends.linux.radios import kbps
-from tailback.backends.uml.settings import job_of, small_queue
+from tailback.backends.uml.settings import boot_parameters, job_of, small_queue
 from tailback.resolved import SmallQueue, of_json
 from tailback.resolved.wifi import Mode
 
@@ -378,3 +378,12 @@ def test_the_bit_rate_of_a_mode_is_that_of_the_standard(mode: tuple[str, int, in
     standard, width, streams, mcs, guard_ns = mode
     found = kbps(Mode(format=standard, width=width, streams=streams, mcs=mcs, guard_ns=guard_ns))
     assert found == pytest.approx(expected, abs=1)
+
+
+def test_options_of_controls_are_parameters_at_boot_because_a_running_kernel_refuses_some(scenario: Make) -> None:
+    plain = scenario()
+    for entry in plain["traffic"][:2]:
+        entry["cc"] = {"name": "cubic", "options": {"bic_scale": 400, "beta": 512}}
+    asked = of_json(plain)
+    assert boot_parameters(asked) == ["tcp_cubic.bic_scale=400", "tcp_cubic.beta=512"]
+    assert not any("tcp_cubic" in str(step) for step in job_of(asked)["setup"])
