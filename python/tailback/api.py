@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tailback import advice, drill, results, scenario, sweep, validation
+from tailback import advice, drill, limits, results, scenario, sweep, validation
 from tailback.analysis import configurations
 from tailback.analysis.cautions import Caution, over
 from tailback.analysis.tolerances import FIDELITY, NONE, tolerances
@@ -45,6 +45,8 @@ def run(
     out: Path | str | None = None,
     jobs: int | None = None,
     backend: str = "sim",
+    security: Any = None,
+    trust: bool = False,
 ) -> results.Results:
     """Runs all configurations and repetitions of an experiment, and opens the results.
 
@@ -52,7 +54,8 @@ def run(
     as `--set` does (also `repeat=5`). `out` is the results folder (default: `results/FILE`), `jobs` the number of
     parallel runs (default: one per core; one if runs take place in real time). Complete runs in the folder are not
     repeated. `backend` is `sim`, `uml`, `uml:KERNEL`, `netns` or `ssh:FILE`; with `@ADDRESS` of a Dask scheduler
-    (`sim@tcp://scheduler:8786`), its workers execute the runs. Warns of what `cautions` has to say.
+    (`sim@tcp://127.0.0.1:8786`), its workers execute the runs; `security` is its `distributed.Security` (TLS). `trust` takes
+    a testbed file whose `config` of ssh may execute programs (SECURITY.md). Warns of what `cautions` has to say.
 
     Raises `ScenarioError` for an invalid file, and `RunsFailed` if some runs failed (the others are then complete).
     """
@@ -61,8 +64,10 @@ def run(
     elif settings:
         raise ValueError("`settings` change a file: pass them to `load`, or pass the path of the file")
     backend, _, cluster = backend.partition("@")
-    request = sweep.Request(backend, jobs, None if out is None else Path(out), tuple(settings), cluster or None)
-    carried = sweep.run_experiment(experiment, request, sweep.Silent())
+    place = None if out is None else Path(out)
+    request = sweep.Request(backend, jobs, place, tuple(settings), cluster or None, security=security)
+    with limits.trust.trusting(trust):
+        carried = sweep.run_experiment(experiment, request, sweep.Silent())
     if carried.failed:
         raise RunsFailed(carried)
     done = carried.results

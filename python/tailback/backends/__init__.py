@@ -89,7 +89,10 @@ class Backend(Protocol):
         """A progress object for one call of `run`."""
 
     def check(self, scenario: Scenario) -> None:
-        """Raises `Unsuitable` if it cannot run `scenario`, without running it."""
+        """Raises `Unsuitable` if it cannot run `scenario`, without running it. Executes the code that it contains."""
+
+    def check_without_code(self, scenario: Scenario) -> None:
+        """As `check`, but executes no code of a scenario that has controls of the user: it checks the rest."""
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Runs `scenario` to its end; raises `RunFailed` (`RunInvalid`) or `RunCancelled`."""

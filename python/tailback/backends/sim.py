@@ -10,7 +10,7 @@ from msgspec import structs
 from tailback import _core
 from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Unsuitable
 from tailback.backends.own_controls import OwnControls
-from tailback.resolved import Scenario, to_text
+from tailback.resolved import Scenario, to_text, without_controls
 
 if TYPE_CHECKING:
     from tailback.backends.modules import Module
@@ -59,6 +59,10 @@ class Sim:
             raise Unsuitable(f"the simulator cannot run this: {error}\n  hint: {hint}") from error
         except _core.ControlFailed as failed:
             raise Unsuitable(_failure_text(controls, failed)) from failed
+
+    def check_without_code(self, scenario: Scenario) -> None:
+        """Checks the network with another control in the place of those of the user."""
+        self.check(without_controls(scenario))
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Simulates `scenario`."""

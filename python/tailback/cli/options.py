@@ -16,6 +16,7 @@ from msgspec import NODEFAULT, Struct, structs
 
 from tailback.cli import completions, console
 from tailback.cli.failures import WrongInput
+from tailback.limits import trust
 
 
 class Part(StrEnum):
@@ -56,6 +57,14 @@ Set = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first repetition.", show_default=False)]
 Repeat = Annotated[int | None, typer.Option(min=1, help="Repetitions of each configuration.", show_default=False)]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust",
+        help="Execute the code that the file names (`cc: x.py`, kernel modules).",
+        callback=lambda given: trust.give(bool(given)),
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 

@@ -110,7 +110,15 @@ def checked(file: Path, runs: int) -> None:
     line(f"{file}: ok, {counted(runs, 'run')}")
 
 
-def check_document(file: Path, runs: int, found: "Iterable[LintWarning]") -> dict[str, Any]:
+def not_executed(files: Iterable[str]) -> None:
+    """Prints that the code of files was not executed, and what does it."""
+    for file in files:
+        aside(f"the code of {file} was not executed: add --trust to check it, too")
+
+
+def check_document(
+    file: Path, runs: int, found: "Iterable[LintWarning]", untouched: "Sequence[str]" = ()
+) -> dict[str, Any]:
     """`{"tailback", "file", "runs", "findings": [{"code", "severity", "file", "line", "key", "text", "hint"}]}`; an
     unknown line is absent.
     """
@@ -131,8 +139,13 @@ def check_document(file: Path, runs: int, found: "Iterable[LintWarning]") -> dic
                 "hint": each.remedy,
             }
             for each in found
+        ]
+        + [
+            {"code": "code-not-executed", "severity": "info", "file": each, "key": "cc",
+             "text": f"the code of `{each}` was not executed", "hint": "add --trust to check it, too"}
+            for each in untouched
         ],
-    }
+    }  # fmt: skip
 
 
 def names(rows: Iterable[tuple[str, str]]) -> None:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from tailback.backends import Backend, backend_for, open_backend
 from tailback.fitting.jobs import runs_at_once
+from tailback.limits.trust import Code
 from tailback.resolved import Scenario
 from tailback.scenario import Experiment
 
@@ -21,18 +22,29 @@ class Planned(Protocol):
         """The scenario that a backend runs."""
 
 
-def check(experiment: Experiment, backend: str = "sim") -> int:
+def check(experiment: Experiment, backend: str = "sim", code: Code = "untouched") -> int:
     """Returns the number of runs of `experiment`; raises `Unsuitable` if the backend cannot run it."""
     opened = open_backend(backend)
     runs_at_once(experiment, opened)
     runs = experiment.runs()
-    check_all(runs, opened)
+    check_all(runs, opened, code)
     return len(runs)
 
 
-def check_all(runs: Iterable[Planned], backend: Backend) -> None:
-    """Raises `Unsuitable` for the first configuration that `backend` cannot run."""
+def check_all(runs: Iterable[Planned], backend: Backend, code: Code = "executed") -> None:
+    """Raises `Unsuitable` for the first configuration that `backend` cannot run. `code` says what becomes of the code
+    that scenarios contain: who runs them executes it, who only looks at them does not.
+    """
     for run in runs:
         # Repetitions differ only in their seeds.
         if run.repetition == 1:
-            backend_for(backend, run.scenario).check(run.scenario)
+            found = backend_for(backend, run.scenario)
+            if code == "executed" or not run.scenario.controls:
+                found.check(run.scenario)
+            else:
+                found.check_without_code(run.scenario)
+
+
+def code_in(runs: Iterable[Planned]) -> list[str]:
+    """The names of the files whose code the runs execute."""
+    return list(dict.fromkeys(source.name for run in runs for source in run.scenario.controls))

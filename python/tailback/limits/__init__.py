@@ -1,5 +1,6 @@
 """Limits for untrusted input: sizes of files, and time and memory of evaluated code."""
 
+from tailback.limits import trust
 from tailback.limits.arithmetic import WEIGHT_MAX, WORK_MAX, Allowance, OperationRefused
 from tailback.limits.files import (
     CAPTURE_MAX,
@@ -39,4 +40,5 @@ __all__ = [
     "open_unpacked",
     "read_bounded",
     "read_regular",
+    "trust",
 ]  # fmt: skip

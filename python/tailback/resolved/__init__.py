@@ -10,7 +10,7 @@ from tailback.resolved.devices import Device, mean_rate, rate_of, rates_of, shap
 from tailback.resolved.links import Change, Link, Route, Trace
 from tailback.resolved.paths import Path, Paths
 from tailback.resolved.qdiscs import AttachedQdisc, Class, Filter, Fits, Qdisc
-from tailback.resolved.scenario import ControlSource, Host, Offloads, Record, Scenario
+from tailback.resolved.scenario import ControlSource, Host, Offloads, Record, Scenario, without_controls
 from tailback.resolved.size_table import SizeTable
 from tailback.resolved.traffic import (
     FLOWS,
@@ -90,4 +90,5 @@ __all__ = [
     "shaped_rate",
     "to_json",
     "to_text",
+    "without_controls",
 ]

@@ -6,13 +6,14 @@ from itertools import accumulate, pairwise
 from typing import Generic, Literal, TypeAlias
 
 from msgspec import field
+from msgspec.structs import replace
 from typing_extensions import TypeVar
 
 from tailback.resolved.devices import Device
 from tailback.resolved.fields import Part, no_options, written
 from tailback.resolved.links import Link, Route, Trace
 from tailback.resolved.qdiscs import AttachedQdisc, Qdisc
-from tailback.resolved.traffic import Connection, Flow, Observed, Ping, Tcp, Traffic, Udp
+from tailback.resolved.traffic import Connection, Control, Flow, Observed, Ping, Tcp, Traffic, Udp
 from tailback.resolved.wifi import Cell
 
 Offloads: TypeAlias = Literal["off", "gso", "on"]
@@ -187,3 +188,14 @@ class Scenario(Part, Generic[Entry_co], frozen=True, kw_only=True, dict=True):
             trace=None if trace is None else self.traces[trace],
             root=self.root(host, link),
         )
+
+
+def without_controls(scenario: Scenario) -> Scenario:
+    """The scenario with Reno in the place of the controls that the user wrote, and without their code."""
+    own, reno = {source.name for source in scenario.controls}, Control(name="reno")
+    traffic = tuple(
+        replace(flow, cc=reno) if isinstance(flow, Connection) and flow.cc.name in own else flow
+        for flow in scenario.traffic
+    )
+    # The kernel is that of the headers of the modules.
+    return replace(scenario, traffic=traffic, controls=(), kernel=None)

@@ -14,7 +14,7 @@ import contextlib
 import platform
 import threading
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -118,17 +118,27 @@ class ClusterExecutor(Struct, frozen=True):
                 future.release()
 
 
+class Place(Struct, frozen=True):
+    """Where a scheduler is."""
+
+    address: str
+    security: Any = None
+    """`distributed.Security`: the certificates of a `tls://` address; default: what the configuration of dask says."""
+
+
 @contextlib.contextmanager
-def connected(address: str, words: str, backend: Backend) -> Iterator[ClusterExecutor]:
-    """Connects to the cluster at `address` and checks the builds of its workers; raises `ClusterUnfit`."""
+def connected(place: Place, words: str, backend: Backend) -> Iterator[ClusterExecutor]:
+    """Connects to the cluster at `place` and checks the builds of its workers; raises `ClusterUnfit`."""
+    address = place.address
+    secured = {} if place.security is None else {"security": place.security}
     try:
         from distributed import Client
     except ImportError as error:
         raise ClusterUnfit("dask.distributed is not installed\n  hint: pip install 'tailback[cluster]'") from error
     try:
-        client = Client(address, timeout=ANSWER_S, set_as_default=False, name="tailback")
-    except (OSError, ValueError, TimeoutError) as error:
-        hint = "start one with `dask scheduler`, and give the address it prints"
+        client = Client(address, timeout=ANSWER_S, set_as_default=False, name="tailback", **secured)
+    except (OSError, ValueError, TypeError, TimeoutError) as error:
+        hint = "start one with `dask scheduler --host 127.0.0.1`, and give the address it prints (docs/cluster.md)"
         raise ClusterUnfit(f"no scheduler answers at `{address}`: {error}\n  hint: {hint}") from error
     with client:
         _agree(client, address, words, Build(package_digest(), backend.fingerprint))

@@ -19,6 +19,8 @@ import numpy as np
 from msgspec import Struct, field
 
 from tailback.backends import Backend, Clock, Progress, RunCancelled, RunFailed, backend_for
+from tailback.fitting import code_in
+from tailback.limits.trust import Code
 from tailback.results import ExperimentPlan, ReusableRuns, RunPlan, Store
 from tailback.results.layout import MANIFEST, read_json
 from tailback.sweep.pace import Costs, Span, place_of, simulated_s
@@ -58,6 +60,8 @@ class Preview(Struct, frozen=True):
     """The source of the estimates; `None` if there are none."""
     damaged: Mapping[str, str] = field(default_factory=dict)
     """The damage of runs that do not count as complete, by name."""
+    not_executed: Sequence[str] = ()
+    """The files whose code was neither checked nor tried."""
 
     def count(self, state: State) -> int:
         """The number of runs in this state."""
@@ -83,9 +87,17 @@ class Preview(Struct, frozen=True):
         return max(sum(known) / self.jobs, *known) if known else 0.0
 
 
-def preview(store: Store, backend: Backend, reusable: ReusableRuns, jobs: int) -> Preview:
+class Look(Struct, frozen=True):
+    """How to look ahead."""
+
+    jobs: int
+    code: Code = "executed"
+
+
+def preview(store: Store, backend: Backend, reusable: ReusableRuns, look: Look) -> Preview:
     """Previews the plan of `store`, which need not be locked."""
-    plan = store.plan
+    plan, jobs = store.plan, look.jobs
+    untouched = code_in(plan.runs) if look.code == "untouched" else []
     places = {run.name: _place(run, store, reusable) for run in plan.runs}
     taken = {name: place for name, place in places.items() if place is not None}
     basis: Basis | None = None
@@ -96,7 +108,7 @@ def preview(store: Store, backend: Backend, reusable: ReusableRuns, jobs: int) -
         spans, basis = [Span(simulated_s(run), simulated_s(run)) for run in plan.runs], "duration"
     elif costs.known:
         spans, basis = costs.of(plan.runs), "measured"
-    elif backend.name == "sim" and missing:
+    elif backend.name == "sim" and missing and not untouched:
         ends, basis = _tried(missing, backend, jobs), "trial"
         if all(each.known for each in ends):
             spans = [_joined(*pair) for pair in zip(*(each.of(plan.runs) for each in ends), strict=True)]
@@ -104,7 +116,7 @@ def preview(store: Store, backend: Backend, reusable: ReusableRuns, jobs: int) -
         Planned(run, _state(places[run.name], store), None if span is None else (span.low + span.high) / 2, span)
         for run, span in zip(plan.runs, spans, strict=True)
     ]
-    return Preview(store.path, plan, runs, jobs, basis, store.damaged)
+    return Preview(store.path, plan, runs, jobs, basis, store.damaged, untouched)
 
 
 def document(found: Preview) -> dict[str, Any]:
@@ -117,7 +129,14 @@ def document(found: Preview) -> dict[str, Any]:
         "counts": {state: found.count(state) for state in ("complete", "elsewhere", "missing")},
         "estimate": {key: value for key, value in estimate.items() if value is not None},
         "runs": [_entry(planned) for planned in found.runs],
+        **({"warnings": [not_executed(name) for name in found.not_executed]} if found.not_executed else {}),
     }
+
+
+def not_executed(file: str) -> dict[str, Any]:
+    """That the code of a file was not executed, as an entry of `warnings` and `findings`."""
+    text, hint = f"the code of `{file}` was not executed", "add --trust to check it, too"
+    return {"code": "code-not-executed", "severity": "info", "text": text, "hint": hint, "file": file}
 
 
 def _entry(planned: Planned) -> dict[str, Any]:

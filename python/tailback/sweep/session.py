@@ -11,12 +11,13 @@ from tailback.analysis import Stopping
 from tailback.analysis.effects import Finding, Run, findings
 from tailback.backends import Backend, open_backend
 from tailback.fitting import check_all, runs_at_once, within
+from tailback.limits.trust import Code
 from tailback.results import ExperimentPlan, ReusableRuns, Store, claim, default_folder, neighbours, reusable_runs
 from tailback.scenario import Experiment
 from tailback.sweep.expectations import Verdict, expected, verdicts
 from tailback.sweep.local import Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of, stopping_of
-from tailback.sweep.preview import Preview, preview
+from tailback.sweep.preview import Look, Preview, preview
 from tailback.sweep.work import Worker
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Request(Struct, frozen=True):
     """Address of a Dask scheduler; default: run on this machine."""
     reuse: Sequence[Path] = ()
     """Results folders whose complete runs are reused."""
+    security: Any = None
+    """`distributed.Security` for the scheduler; default: what the configuration of dask says."""
 
 
 class SweepResult(Struct, frozen=True):
@@ -112,15 +115,15 @@ def run_experiment(experiment: Experiment, request: Request, watch: Watch) -> Sw
     )
 
 
-def look_ahead(experiment: Experiment, request: Request) -> Preview:
-    """Previews `run_experiment`; writes nothing."""
+def look_ahead(experiment: Experiment, request: Request, code: Code = "untouched") -> Preview:
+    """Previews `run_experiment`; writes nothing, and executes the code that the file names only if `code` says so."""
     backend = open_backend(request.backend)
     jobs = _jobs(experiment, request, backend)
     backend = within(backend, jobs)
     plan = plan_of(experiment, backend, request.settings)
-    check_all(plan.runs, backend)
+    check_all(plan.runs, backend, code)
     folder, reusable = _places(experiment, request, plan)
-    return preview(Store(folder, plan, plan.identities()), backend, reusable, jobs)
+    return preview(Store(folder, plan, plan.identities()), backend, reusable, Look(jobs, code))
 
 
 def folders_for(files: Sequence[Path], out: Path | None) -> list[Path | None]:
@@ -157,9 +160,9 @@ def _worker(request: Request, backend: Backend) -> Iterator[Worker | None]:
         yield None
         return
     # Imported here, because most sweeps do without asyncio.
-    from tailback.sweep.cluster import connected
+    from tailback.sweep.cluster import Place, connected
 
-    with connected(request.cluster, request.backend, backend) as elsewhere:
+    with connected(Place(request.cluster, request.security), request.backend, backend) as elsewhere:
         yield elsewhere
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from tailback.scenario.findings import quoted
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.reader import read_file, read_yaml
 from tailback.tc.errors import nearest_hint
+from tailback.testbed import ssh_config
 from tailback.testbed.schema import PLACES, SWITCH, TAGS, Access, Keys, Machine
 
 SECRETS = ("password", "passphrase", "pass", "secret")
@@ -76,7 +77,7 @@ def loads(text: str, *, file: str = "testbed") -> Testbed:
         raise ScenarioError(
             Finding(nearest(tree, loc).where, show(loc), message, hint) for loc, message, hint in found
         ) from None
-    problems = list(_shared_devices(keys))
+    problems = [*_shared_devices(keys), *_untrusted(keys)]
     if problems:
         raise ScenarioError(Finding(_where(tree, loc), show(loc), message, hint) for loc, message, hint in problems)
     return Testbed(file, keys)
@@ -102,6 +103,18 @@ def _shared_devices(keys: Keys) -> list[Problem]:
                 hint = "name the switch in between as a host of the experiment and of the testbed: lan1: switch"
                 problems.append((("hosts", name, "interfaces", neighbour), message, hint))
     return problems
+
+
+def _untrusted(keys: Keys) -> Iterator[Problem]:
+    """The configurations of ssh that may execute programs."""
+    places: list[tuple[Loc, Access]] = [(("ssh", "config"), keys.ssh)]
+    places += [
+        (("hosts", name, "config"), entry) for name, entry in keys.hosts.items() if isinstance(entry, Machine)
+    ]
+    for loc, access in places:
+        found = None if access.config is None else ssh_config.refusal(access.config)
+        if found is not None:
+            yield loc, *found
 
 
 def _loc(details: ErrorDetails) -> Loc:

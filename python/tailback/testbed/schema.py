@@ -16,9 +16,9 @@ from pydantic_core import PydanticCustomError
 
 SWITCH = "switch"
 
-_DESTINATION = r"[A-Za-z0-9_](?:[A-Za-z0-9._:%-]{0,252}[A-Za-z0-9])?"
-_USER = r"[A-Za-z_][A-Za-z0-9_.-]{0,31}"
-_JUMP = rf"(?:{_USER}@)?[A-Za-z0-9_](?:[A-Za-z0-9._-]{{0,252}}[A-Za-z0-9])?(?::[0-9]{{1,5}})?"
+DESTINATION = r"[A-Za-z0-9_](?:[A-Za-z0-9._:%-]{0,252}[A-Za-z0-9])?"
+USER = r"[A-Za-z_][A-Za-z0-9_.-]{0,31}"
+JUMP = rf"(?:{USER}@)?[A-Za-z0-9_](?:[A-Za-z0-9._-]{{0,252}}[A-Za-z0-9])?(?::[0-9]{{1,5}})?"
 DEVICE = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}"
 _NAME = r"[A-Za-z][A-Za-z0-9_.-]{0,59}"
 
@@ -38,7 +38,7 @@ def _matching(pattern: str, noun: str, sample: str) -> BeforeValidator:
 
 
 def _path(word: object) -> object:
-    if not isinstance(word, str) or not word or not word.isprintable() or "${" in word:
+    if not isinstance(word, str) or not word or not word.isprintable() or "${" in word or word.startswith("-"):
         raise wrong(f"`{str(word)[:60]}` is not the name of a file", "write a path: ~/.ssh/id_testbed")
     return word
 
@@ -60,9 +60,9 @@ def _seconds(word: object) -> object:
     return int(found[1])
 
 
-Address = Annotated[str, _matching(_DESTINATION, "a host to connect to", "a name or an address: 192.0.2.7")]
-User = Annotated[str, _matching(_USER, "a user", "a login name: root")]
-Jump = Annotated[str, _matching(_JUMP, "a jump host", "ssh -J does: user@gateway:22")]
+Address = Annotated[str, _matching(DESTINATION, "a host to connect to", "a name or an address: 192.0.2.7")]
+User = Annotated[str, _matching(USER, "a user", "a login name: root")]
+Jump = Annotated[str, _matching(JUMP, "a jump host", "ssh -J does: user@gateway:22")]
 Device = Annotated[str, _matching(DEVICE, "a network device", "ip link shows it: eth1")]
 Name = Annotated[str, _matching(_NAME, "a name of a host", "a letter, then letters, digits, `_`, `-` or `.`: h1")]
 File = Annotated[str, BeforeValidator(_path)]

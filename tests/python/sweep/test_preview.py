@@ -8,7 +8,7 @@ from tailback.backends.sim import Sim
 from tailback.results import ExperimentPlan, Store, claim, reusable_runs
 from tailback.scenario import loads
 from tailback.sweep import Preview, Sweep, plan_of, run_all
-from tailback.sweep.preview import document, preview
+from tailback.sweep.preview import Look, document, preview
 
 SHORT = """\
 links:
@@ -21,7 +21,7 @@ vary: {cc: [cubic, reno]}
 
 
 def ahead(folder: Path, plan: ExperimentPlan, backend: FakeBackend | None = None, jobs: int = 2) -> Preview:
-    return preview(Store(folder, plan, plan.identities()), backend or FakeBackend(), reusable_runs([]), jobs)
+    return preview(Store(folder, plan, plan.identities()), backend or FakeBackend(), reusable_runs([]), Look(jobs))
 
 
 def test_nothing_is_written(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_runs_in_other_folders_are_counted_apart(tmp_path: Path) -> None:
         run_all(Sweep(store, FakeBackend(), 2), Nobody())
     plan = grid(repetitions=1)
     found = preview(
-        Store(tmp_path / "new", plan, plan.identities()), FakeBackend(), reusable_runs([tmp_path / "old"]), 2
+        Store(tmp_path / "new", plan, plan.identities()), FakeBackend(), reusable_runs([tmp_path / "old"]), Look(2)
     )
     assert (found.count("elsewhere"), found.seconds) == (4, 0.0)
 
@@ -67,7 +67,7 @@ def test_in_real_time_a_run_takes_its_duration(tmp_path: Path) -> None:
 
 def test_the_simulator_is_tried(tmp_path: Path) -> None:
     plan = plan_of(loads(SHORT), Sim())
-    found = preview(Store(tmp_path / "x", plan, plan.identities()), Sim(), reusable_runs([]), 1)
+    found = preview(Store(tmp_path / "x", plan, plan.identities()), Sim(), reusable_runs([]), Look(1))
     assert found.basis == "trial"
     assert found.seconds is not None
     assert found.seconds > 0

@@ -73,6 +73,10 @@ class Netns:
         suitable.check(scenario, self._probe)
         modules.built_modules(scenario)
 
+    def check_without_code(self, scenario: Scenario) -> None:
+        """The same, without compiling modules."""
+        suitable.check(scenario, self._probe)
+
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Runs the job in namespaces; raises `RunInvalid` if the machine could not keep up."""
         if not isinstance(progress, process.Progress):

@@ -63,6 +63,10 @@ class Ssh:
             lines = [f"{_where(finding)}{finding.says}\n  hint: {finding.remedy}" for finding in failed]
             raise Unsuitable(f"the testbed `{self.testbed.path}` cannot run this:\n" + "\n".join(lines))
 
+    def check_without_code(self, scenario: Scenario) -> None:
+        """The same: only a run builds and loads modules, on the machines."""
+        self.check(scenario)
+
     def findings(self, scenario: Scenario | None = None) -> Iterator[Finding]:
         """All findings before a run; without a scenario, those that apply to any experiment, for all machines."""
         wrong = [] if scenario is None else list(suitable.written(scenario, self.testbed))

@@ -81,6 +81,10 @@ class Uml:
         suitable.check(scenario, self.kernel)
         self._modules(scenario)
 
+    def check_without_code(self, scenario: Scenario) -> None:
+        """The same, without compiling modules."""
+        suitable.check(scenario, self.kernel)
+
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Boots an instance, gives it the job, and reads the results."""
         if not isinstance(progress, process.Progress):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tailback.cli.options import File, Printed, Set, backend_name, once
+from tailback.cli.options import File, Printed, Set, Trust, backend_name, once
 
 
 class Form(Printed, frozen=True):
@@ -21,9 +21,11 @@ def check(
     form: Form,
     sets: Set = None,
     backend: Annotated[str, backend_name("The backend to check for: sim, uml, uml:KERNEL, netns or ssh:FILE.")] = "sim",
+    *,
+    trust: Trust = False,
 ) -> None:
     """Check an experiment file for errors and likely mistakes, without running it."""
-    from tailback import fitting, scenario
+    from tailback import fitting, limits, scenario
     from tailback.cli import failures, show
 
     if form.expand and form.as_json:
@@ -42,8 +44,10 @@ def check(
         from tailback import sweep
 
         sweep.expected(experiment)
-    runs = fitting.check(experiment, backend)
+    runs = fitting.check(experiment, backend, limits.trust.code())
+    untouched = [] if trust else fitting.code_in(experiment.runs())
     if form.as_json:
-        show.document(show.check_document(file, runs, found))
+        show.document(show.check_document(file, runs, found, untouched))
     else:
+        show.not_executed(untouched)
         show.checked(file, runs)

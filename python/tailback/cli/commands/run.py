@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from tailback.cli import testbeds
 from tailback.cli.found import Extent, Findings
-from tailback.cli.options import Changes, Columns, Files, Jobs, Part, Printed, backend_name, out_folder
+from tailback.cli.options import Changes, Columns, Files, Jobs, Part, Printed, Trust, backend_name, out_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +27,7 @@ class Place(Struct, frozen=True):
         typer.Option(metavar="FILE", help="Testbed file: run on these machines over SSH.", show_default=False),
     ] = None
     jobs: Jobs = None
+    trust: Trust = False
     cluster: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: tcp://scheduler:8786.", show_default=False),
@@ -145,14 +146,15 @@ def sweep(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown
 
 def _look_ahead(experiment: "Experiment", request: "Request", *, as_json: bool) -> None:
     """Shows what a run would do."""
-    from tailback import sweep
+    from tailback import limits, sweep
     from tailback.cli import show, sweeps
     from tailback.sweep.preview import document
 
     if testbeds.is_testbed(request.backend):
         testbeds.dry_run(request.backend, experiment)
         return
-    preview = sweep.look_ahead(experiment, request)
+    preview = sweep.look_ahead(experiment, request, limits.trust.code())
+    show.not_executed(preview.not_executed)
     sweeps.will_be_repeated(preview)
     show.result(preview, document, sweeps.ahead, as_json=as_json)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tailback.cli.groups import App, Listed
-from tailback.cli.options import Printed, Set, once
+from tailback.cli.options import Printed, Set, Trust, once
 
 app = App(cls=Listed, help="Check the machines of `--backend ssh`.", no_args_is_help=True)
 
@@ -21,6 +21,7 @@ def check(
     ] = None,
     sets: Set = None,
     *,
+    trust: Trust = False,
     printed: Printed,
 ) -> None:
     """Check the machines of a testbed: pass, warn or fail, with remedies. Changes nothing on them."""
@@ -37,7 +38,7 @@ def check(
 
 
 @app.command()
-def plan(testbed: Testbed, experiment: Annotated[Path, typer.Argument(metavar="FILE")], sets: Set = None) -> None:
+def plan(testbed: Testbed, experiment: Annotated[Path, typer.Argument(metavar="FILE")], sets: Set = None, *, trust: Trust = False) -> None:
     """Print all commands of a run, by machine, without executing them."""
     from tailback import scenario
     from tailback.cli import testbeds

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from tailback.cli.options import Changes, File, Jobs, Judgement, Printed, backend_name, out_folder
+from tailback.cli.options import Changes, File, Jobs, Judgement, Printed, Trust, backend_name, out_folder
 
 
 class Backends(Struct, frozen=True):
@@ -26,6 +26,7 @@ class Backends(Struct, frozen=True):
         ),
     ] = None  # fmt: skip
     jobs: Jobs = None
+    trust: Trust = False
 
 
 class Outcome(Printed, frozen=True):

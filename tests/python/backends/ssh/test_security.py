@@ -1,6 +1,7 @@
 """Neither the content of a file nor a machine at an address can run commands or obtain secrets."""
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -22,8 +23,10 @@ from tailback.backends.ssh.layout import Layout
 from tailback.backends.ssh.plan import Step, plan_of
 from tailback.backends.ssh.session import Session
 from tailback.kernel import build_agent
+from tailback.limits import trust
 from tailback.scenario import ScenarioError
 from tailback.testbed import Machine
+from tailback.testbed.schema import Access
 from waiting import ended, until
 
 HOSTILE = ["-oProxyCommand=touch X", "a;touch X", "$(touch X)", "`touch X`", "a b", "a\nb", "a'b", '"', "|x", "&", ""]
@@ -215,3 +218,65 @@ def test_a_second_lab_with_the_addresses_of_another_is_refused_with_the_remedy(l
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert f"is in use by {lab.prefix}m: give another PREFIX" in done.stderr
+
+
+EXECUTING = [
+    "ProxyCommand touch X", "proxycommand=touch X", '"ProxyCommand" touch X', "\tProxyCommand touch X",
+    'Match exec "touch X"', 'Match all ex"ec" "touch X"', "PermitLocalCommand yes", "LocalCommand touch X",
+    "KnownHostsCommand /bin/touch X", "Include other", "PKCS11Provider ./x.so", "SecurityKeyProvider ./x.so",
+    "XAuthLocation ./x", "ProxyUseFdpass yes", "RemoteCommand touch X", "Host *\n  ProxyCommand touch X",
+    "HostName `touch X`", "User $(touch X)", "ProxyJump -oProxyCommand=x", "ProxyJump a;touch", "SendEnv *",
+    "StrictHostKeyChecking no", "IdentityAgent x", "SmartcardDevice x.so", "Hostname a\x0cProxyCommand touch X",
+    "ControlPath x", "Tunnel yes", "CanonicalizeHostname yes", "ProxyCommand", "\u00a0ProxyCommand x",
+]  # fmt: skip
+
+
+def with_config(folder: Path, text: str, place: str = "ssh") -> str:
+    (folder / "config").write_text(text)
+    return f"ssh: {{config: {folder}/config}}\n{FILE}" if place == "ssh" else FILE.replace(
+        "192.0.2.1,", f"192.0.2.1, config: {folder}/config,"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["ssh", "host"])
+@pytest.mark.parametrize("line", EXECUTING)
+def test_a_configuration_of_ssh_that_may_execute_something_needs_trust(tmp_path: Path, line: str, place: str) -> None:
+    text = with_config(tmp_path, f"# a comment\nUser root\n{line}\n", place)
+    with pytest.raises(ScenarioError, match=r"config: line [34] of `.*` may execute .*\n  hint: read it, and add --trust"):
+        testbed.loads(text)
+    with trust.trusting(True):
+        assert testbed.loads(text).machines["a"].config == f"{tmp_path}/config"
+
+
+def test_a_configuration_that_says_where_machines_are_needs_none(tmp_path: Path) -> None:
+    lines = (
+        "# lab\nHost lab-* !lab-9\n  HostName 192.0.2.7\n  user = root\n  Port 2222\n  IdentityFile ~/.ssh/id_lab\n"
+        '  IdentityFile "~/my keys/id"\n  ProxyJump me@gate:22,other\n  UserKnownHostsFile /tmp/known\n'
+        "  StrictHostKeyChecking yes\n\n  ServerAliveInterval 5\n"
+    )
+    assert testbed.loads(with_config(tmp_path, lines)).machines["a"].config
+
+
+def test_the_users_own_configuration_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "config").write_text("ProxyCommand nc %h %p\n")
+    assert testbed.loads(f"ssh: {{config: ~/.ssh/config}}\n{FILE}").machines["a"].config == "~/.ssh/config"
+
+
+@pytest.mark.parametrize("make", ["fifo", "folder", "link", "missing"])
+def test_a_configuration_that_is_no_file_is_refused(tmp_path: Path, make: str) -> None:
+    path = tmp_path / "config"
+    {"fifo": lambda: os.mkfifo(path), "folder": path.mkdir, "link": lambda: path.symlink_to("/dev/zero"),
+     "missing": lambda: None}[make]()  # fmt: skip
+    with pytest.raises(ScenarioError, match="cannot be read"):
+        testbed.loads(f"ssh: {{config: {path}}}\n{FILE}")
+
+
+@pytest.mark.parametrize("word", ["-x", "--help", "-oProxyCommand=touch X", "a\nb", "a\x00b", "a\rb"])
+@pytest.mark.parametrize("key", sorted({*Access.model_fields, *Machine.model_fields} - {"sudo", "port", "interfaces"}))
+def test_no_word_of_a_testbed_file_begins_an_option_or_a_line(key: str, word: str) -> None:
+    own = {"address": "192.0.2.1", key: word}
+    text = f"hosts: {{a: {{{', '.join(f'{name}: {json.dumps(value)}' for name, value in own.items())}, "
+    with pytest.raises(ScenarioError):
+        testbed.loads(text + "interfaces: {b: eth1}}, b: switch}")
