@@ -16,7 +16,7 @@ EQUAL = re.compile(r"== (\(?)(\w+)")
 """What an assertion compares with."""
 RESULT = re.compile(r"(\b(?:read|write|poll|epoll_wait)\(.*\) = )(-?\d+)")
 """What a call is to return."""
-TOLD = re.compile(r"(\b(?:cmsg_data|ee_data|scm_nsec)=|getsockopt\(.*?\[)(\d+)")
+TOLD = re.compile(r"(\b(?:cmsg_data|ee_data|scm_nsec)=|getsockopt\(.*?\[)(-?\d+)")
 """What a call is to tell beside its result."""
 STAMP = re.compile(r"ee_info=SCM_TSTAMP_(\w+)")
 """Of what a time stamp is."""
