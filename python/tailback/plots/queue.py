@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from tailback.analysis.digits import significant
 from tailback.analysis.window import NANOSECONDS
@@ -116,6 +118,13 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
 
 
 @worded
+def _explained(table: pd.DataFrame) -> list[Artist]:
+    """The entry of the legend for what is above the samples, if it is known."""
+    if "most" not in table or table["most"].isna().all():
+        return []
+    return [Patch(facecolor=style.GREY, alpha=BAND, linewidth=0, label="Up to the most of each sampling interval")]
+
+
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != DEVICE]
@@ -128,9 +137,8 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
         if rows["measured"].any():
             longest[axes] = max(longest.get(axes, 0.0), float(_highest(rows[rows["measured"]]).max()))
 
-    figure = lines.draw(
-        table, lines.Panels(paint, _scale, "Time (s)", label), replace(choice, colour=DEVICE, facet=panels)
-    )
+    shown = lines.Panels(paint, _scale, "Time (s)", label, explained=_explained)
+    figure = lines.draw(table, shown, replace(choice, colour=DEVICE, facet=panels))
     for axes, value in longest.items() if choice.y_scale != "log" else ():
         _note_flat(axes, value, str(table["unit"].iloc[0]))
     return figure
