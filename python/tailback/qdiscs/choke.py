@@ -25,6 +25,7 @@ ROW = Discipline(
     grammar=Grammar(
         options={**dict.fromkeys(("min", "max", "burst"), NOT_GIVEN_IF_ZERO), "avpkt": PLAIN_NUMBER},
         forms={"ewma": red.ewma},
+        keywords={"ewma": red.EWMA_MEANING},
         printed=red.DERIVED,
         finished=_finished,
     ),

@@ -60,6 +60,7 @@ ROW = Discipline(
         },
         keywords={
             "l4s_ect": "the only choice of packets for the L queue: those with ECT(1)",
+            "any_ect": "refused: the L queue takes only packets with ECT(1)",
             "overflow": "the opposite of `drop_on_overload`",
             "drop_dequeue": "the opposite of `drop_enqueue`",
             "no_split_gso": "the opposite of `split_gso`",

@@ -194,7 +194,9 @@ ROW = Discipline(
             "celloverhead": _as("cell_overhead"),
         },
         keywords={
-            "packetoverhead": "the second value of `rate`, as `tc` prints it; likewise `cellsize` and `celloverhead`",
+            "packetoverhead": "the second value of `rate`, as `tc` prints it",
+            "cellsize": "the third value of `rate`, as `tc` prints it",
+            "celloverhead": "the fourth value of `rate`, as `tc` prints it",
             "latency": "the same as `delay`",
             "drop": "the same as `loss`",
             "slot": "minimum and maximum time between two delivery slots: slot 1ms 2ms packets 10",

@@ -18,6 +18,7 @@ def law(resolved: Settings) -> Json:
 
 
 _EWMA = "ewma"
+EWMA_MEANING = "the exponent that `tc` prints in place of `burst`"
 """Pseudo-option: the weight of the average, which `tc -d` prints instead of the `burst` that it computed it from."""
 
 _LONGEST_BURST = 100_000
@@ -77,6 +78,7 @@ ROW = Discipline(
     grammar=Grammar(
         options=dict.fromkeys(("burst", "min", "max"), NOT_GIVEN_IF_ZERO),
         forms={_EWMA: ewma},
+        keywords={_EWMA: EWMA_MEANING},
         printed=DERIVED,
         finished=_finished,
     ),

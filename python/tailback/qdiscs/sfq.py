@@ -49,6 +49,7 @@ ROW = Discipline(
             **dict.fromkeys(("redflowlimit", "min", "max", "avpkt"), PLAIN_NUMBER),
         },
         forms={"flows": _flows, "perturb": _perturb, "ewma": red.ewma},
+        keywords={"ewma": red.EWMA_MEANING},
         finished=_finished,
         companions=((("min", "max", "avpkt", "burst", "probability", "ecn", "harddrop"), ("redflowlimit",)),),
     ),

@@ -23,7 +23,7 @@ COLUMNS: Mapping[str, str] = {
     "tcp_info": "t flow snd_cwnd rtt",
     "ping": "t ping rtt_ms",
     "qdisc": "t device kind depth backlog_bytes backlog_packets sent_bytes sent_packets dropped marked",
-    "events": "t what where flow reason value",
+    "events": "t what where flow",
     "udp": "t flow sent received delay_ms longest_ms",
     "datagrams": "t flow delay_ms",
     "requests": "t flow seq bytes latency_ms",

@@ -13,7 +13,7 @@ NUMBERS = frozenset(
 
 OF_EACH = frozenset(
     ("ampdu_mpdus", "cwnd_by_ack_segments", "cwnd_segments", "drops", "flow_completion_by_size_s", "held", "marks_by",
-     "media_delay_ms", "pings_ms", "sojourn_ms", "udp_delay_ms", "video", "window_thirds", "one_way_delay_ms")
+     "media_delay_ms", "pings_ms", "sojourn_ms", "udp_delay_ms", "video", "window_thirds")
 )  # fmt: skip
 """Keys whose value has, for each of several names, numbers by name."""
 

@@ -53,7 +53,7 @@ def interrupted(program: str, folder: Path) -> str:
         ("tailback.fitting.suitable:check_all", ["check", "small.yaml"]),
         ("tailback.sweep.session:plan_of", ["run", "small.yaml"]),
         ("tailback.sweep.preview:_trial", ["run", "small.yaml", "--dry-run"]),
-        ("tailback.formats:import_files", ["import", "pcap", "small.yaml"]),
+        ("tailback.formats:import_captures", ["import", "pcap", "small.yaml"]),
         # In a thread of the pool, which receives no signal.
         ("tailback.sweep.work:summarise", ["run", "small.yaml", "--out", "out"]),
         ("tailback.results.store:Store.write", ["run", "small.yaml", "--out", "out"]),

@@ -99,6 +99,7 @@ def test_the_simulator_says_what_a_row_of_each_table_takes() -> None:
         "events",
         "udp",
         "datagrams",
+        "delays",
         "requests",
         "objects",
         "video",
