@@ -11,6 +11,7 @@ import typer
 
 from tailback.cli import failures, interrupts
 from tailback.cli.groups import Listed, OnDemand
+from tailback.limits import trust
 
 _UsageError: Any = typer.BadParameter.__base__
 """The base class of all usage errors: click's `UsageError`, or typer's copy of it, which typer does not export."""
@@ -95,7 +96,7 @@ group of commands is a `typer.Typer`.
 
 def main() -> None:
     """Runs the command line and exits with its status."""
-    with failures.reported():
+    with failures.reported(), trust.trusting(False):
         app()
 
 
