@@ -6,9 +6,10 @@ Functions that take results accept a `Results` object or the path of a results f
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import pandas as pd
+from typing_extensions import Unpack
 
 from tailback import advice, drill, limits, results, scenario, sweep, validation
 from tailback.analysis import configurations
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tailback.plots import Choice
+
+
+class Access(TypedDict, total=False):
+    """How machines are reached."""
+
+    security: Any
+    """`distributed.Security` of the scheduler; default: what the configuration of dask says."""
+    trust: bool
+    """Whether files may execute the code that they name (SECURITY.md)."""
 
 
 class RunsFailed(Exception):
@@ -45,8 +55,7 @@ def run(
     out: Path | str | None = None,
     jobs: int | None = None,
     backend: str = "sim",
-    security: Any = None,
-    trust: bool = False,
+    **access: Unpack[Access],
 ) -> results.Results:
     """Runs all configurations and repetitions of an experiment, and opens the results.
 
@@ -54,8 +63,9 @@ def run(
     as `--set` does (also `repeat=5`). `out` is the results folder (default: `results/FILE`), `jobs` the number of
     parallel runs (default: one per core; one if runs take place in real time). Complete runs in the folder are not
     repeated. `backend` is `sim`, `uml`, `uml:KERNEL`, `netns` or `ssh:FILE`; with `@ADDRESS` of a Dask scheduler
-    (`sim@tcp://127.0.0.1:8786`), its workers execute the runs; `security` is its `distributed.Security` (TLS). `trust` takes
-    a testbed file whose `config` of ssh may execute programs (SECURITY.md). Warns of what `cautions` has to say.
+    (`sim@tcp://127.0.0.1:8786`), its workers execute the runs; `security` is its `distributed.Security` (TLS).
+    `trust=True` takes a testbed file whose `config` of ssh may execute programs (SECURITY.md). Warns of what `cautions`
+    has to say.
 
     Raises `ScenarioError` for an invalid file, and `RunsFailed` if some runs failed (the others are then complete).
     """
@@ -65,8 +75,9 @@ def run(
         raise ValueError("`settings` change a file: pass them to `load`, or pass the path of the file")
     backend, _, cluster = backend.partition("@")
     place = None if out is None else Path(out)
-    request = sweep.Request(backend, jobs, place, tuple(settings), cluster or None, security=security)
-    with limits.trust.trusting(trust):
+    secured = access.get("security")
+    request = sweep.Request(backend, jobs, place, tuple(settings), cluster or None, security=secured)
+    with limits.trust.trusting(access.get("trust", False)):
         carried = sweep.run_experiment(experiment, request, sweep.Silent())
     if carried.failed:
         raise RunsFailed(carried)

@@ -89,6 +89,7 @@ def _confirmed(rows: Sequence[Row]) -> Iterator[tuple[Mapping[str, str], Mapping
     """The warnings of each run, without what a test found in half of the repetitions of a configuration or fewer: what
     is so by itself is found in most of them.
     """
+    rows = [(axes, _about_run(summary)) for axes, summary in rows]
     repetitions: dict[tuple[tuple[str, str], ...], int] = {}
     found: dict[tuple[tuple[tuple[str, str], ...], str], int] = {}
     for axes, summary in rows:
@@ -101,6 +102,11 @@ def _confirmed(rows: Sequence[Row]) -> Iterator[tuple[Mapping[str, str], Mapping
         for each in summary.get("warnings", ()):
             if each["code"] not in TESTED or 2 * found[place, each["code"]] > repetitions[place]:
                 yield axes, each
+
+
+def _about_run(summary: Summary) -> Summary:
+    """The summary without the warnings about the file, which are printed before the runs: they name a key of it."""
+    return {"warnings": [each for each in summary.get("warnings", ()) if "key" not in each]}
 
 
 def _never_steady(run: Measured) -> Iterator[Caution]:

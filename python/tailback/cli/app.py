@@ -12,6 +12,7 @@ import typer
 
 from tailback.cli import bisection, failures, interrupts, streams
 from tailback.cli.groups import Listed, OnDemand
+from tailback.limits import trust
 
 _UsageError: Any = typer.BadParameter.__base__
 """The base class of all usage errors: click's `UsageError`, or typer's copy of it, which typer does not export."""
@@ -96,7 +97,7 @@ group of commands is a `typer.Typer`.
 
 def main() -> None:
     """Runs the command line and exits with its status."""
-    with bisection.answered(sys.argv), failures.reported():
+    with bisection.answered(sys.argv), failures.reported(), trust.trusting(False):
         streams.check_words(sys.argv[1:])
         app()
 

@@ -34,8 +34,8 @@ CODES: Mapping[str, str] = {
     ),
     "analysis-changed": "The summaries in the folder are of another version of the analysis.",
     "code-not-executed": (
-        "The experiment names code (`cc: x.py`, a kernel module), and this command does not run experiments: it checked "
-        "everything else. `--trust` has it executed, too; SECURITY.md says what is executed when."
+        "The experiment names code (`cc: x.py`, a kernel module), and this command does not run experiments: it "
+        "checked everything else. `--trust` has it executed, too; SECURITY.md says what is executed when."
     ),
     "damaged": "The folder of a run changed after it was written: the run was left out, or repeated.",
     "one-repetition": "With one repetition there are no intervals.",

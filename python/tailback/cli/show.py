@@ -7,7 +7,7 @@ import json
 import math
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -117,7 +117,7 @@ def not_executed(files: Iterable[str]) -> None:
 
 
 def check_document(
-    file: Path, runs: int, found: "Iterable[LintWarning]", untouched: "Sequence[str]" = ()
+    file: Path, runs: int, found: "Iterable[LintWarning]", untouched: Sequence[str] = ()
 ) -> dict[str, Any]:
     """`{"tailback", "file", "runs", "findings": [{"code", "severity", "file", "line", "key", "text", "hint"}]}`; an
     unknown line is absent.

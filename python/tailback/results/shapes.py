@@ -68,7 +68,7 @@ def _is_number(value: object) -> bool:
 def _is_warning(entry: object) -> bool:
     return (
         isinstance(entry, dict)
-        and set(entry) <= {"code", "severity", "text", "hint", "extent", "file", "line", "key"}
+        and set(entry) <= {"code", "severity", "text", "hint", "extent", "line", "key", "count"}
         and all(isinstance(entry.get(key), str) for key in ("code", "severity", "text", "hint"))
         and _is_number(entry.get("extent", 1.0))
     )

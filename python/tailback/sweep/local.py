@@ -11,18 +11,19 @@ import concurrent.futures
 import contextlib
 import threading
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tailback.analysis import Stopping
 from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunInvalid
 from tailback.results import ReusableRuns, RunDamaged, RunPlan, Store
 from tailback.results.provenance import analysis_digest
 from tailback.results.store import Status
-from tailback.sweep.work import LocalExecutor, SweepEnded, Worker, summary_of_tables
+from tailback.sweep.work import LocalExecutor, SweepEnded, Worker, summary_of_tables, warned
 
 OUT_OF_MEMORY = "the recorded data do not fit into memory\n  hint: run fewer at a time: --jobs 1, or record less"
 
@@ -76,6 +77,11 @@ class Silent(Audience):
         pass
 
 
+def _nothing(run: RunPlan) -> Sequence[Mapping[str, Any]]:
+    del run
+    return ()
+
+
 class Sweep(Struct, frozen=True):
     """How a plan is executed: results folder, backend, number of parallel runs."""
 
@@ -86,6 +92,8 @@ class Sweep(Struct, frozen=True):
     """The rule that ends repetitions; without it, all repetitions of the plan are executed."""
     reusable: ReusableRuns | None = None
     """Complete runs of other folders to reuse."""
+    about_file: Callable[[RunPlan], Sequence[Mapping[str, Any]]] = _nothing
+    """The warnings about the file that are to stand in the summary of a run."""
     elsewhere: Worker | None = None
     """The worker that executes runs; by default this process."""
 
@@ -238,9 +246,15 @@ def _reuse(sweep: Sweep, run: RunPlan) -> Outcome | None:
         return None
     folder, seconds = store.folder(run), found.manifest.get("duration_s")
     if found.manifest.get("analysis") == analysis_digest():
-        return Outcome(run, "ok", folder, found.summary, reused=True, seconds=seconds)
+        summary = dict(found.summary)
+        if source is not None:
+            # The other experiment may have been another file.
+            summary = warned(summary, sweep.about_file(run))
+            if summary != found.summary:
+                store.replace_summary(run, found.manifest, summary)
+        return Outcome(run, "ok", folder, summary, reused=True, seconds=seconds)
     try:
-        summary = summary_of_tables(run, folder, found.manifest)
+        summary = warned(summary_of_tables(run, folder, found.manifest), sweep.about_file(run))
     except RunDamaged as damaged:
         store.damaged[run.name] = damaged.what
         return None
@@ -262,6 +276,7 @@ def _run_one(sweep: Sweep, run: RunPlan, under_way: _UnderWay) -> Outcome:
             return _noted(sweep.store, run, "failed", OUT_OF_MEMORY)
         except Exception as defect:  # a defect of Tailback; the other runs continue
             return _noted(sweep.store, run, "failed", _defect_text(defect), "".join(traceback.format_exception(defect)))
+        finished = replace(finished, summary=warned(finished.summary, sweep.about_file(run)))
         folder = sweep.store.write(run, finished)
         return Outcome(run, "ok", folder, finished.summary, seconds=finished.duration_s)
 

@@ -14,6 +14,7 @@ from tailback.fitting import check_all, runs_at_once, within
 from tailback.limits.trust import Code
 from tailback.results import ExperimentPlan, ReusableRuns, Store, claim, default_folder, neighbours, reusable_runs
 from tailback.scenario import Experiment
+from tailback.sweep.about_file import FileWarnings
 from tailback.sweep.expectations import Verdict, expected, verdicts
 from tailback.sweep.local import Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of, stopping_of
@@ -108,7 +109,7 @@ def run_experiment(experiment: Experiment, request: Request, watch: Watch) -> Sw
     folder, reusable = _places(experiment, request, plan)
     stopping = stopping_of(experiment)
     with _worker(request, backend) as worker, claim(folder, plan) as store:
-        sweep = Sweep(store, backend, jobs, stopping, reusable, worker)
+        sweep = Sweep(store, backend, jobs, stopping, reusable, FileWarnings(experiment), worker)
         outcomes = run_all(sweep, watch)
     return SweepResult(
         folder, backend.name, outcomes, _wide(outcomes, stopping), store.damaged, verdicts(conditions, outcomes)

@@ -1,7 +1,7 @@
 """Executes one run: the backend produces the tables, from which the summary is computed."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -74,6 +74,14 @@ def summary_of_tables(run: RunPlan, folder: Path, manifest: Mapping[str, Any]) -
     """The summary of a complete run from the tables in its folder; raises `RunDamaged` if they are no such tables."""
     found = {name: tables.of_run(folder, name) for name in manifest["tables"]}
     return summarise(found, manifest["cost"], measure_of(run))
+
+
+def warned(summary: Mapping[str, Any], about_file: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The summary of a run with the warnings about the file before those about the run."""
+    about_run = [each for each in summary.get("warnings", ()) if "key" not in each]
+    warnings = [*map(dict, about_file), *about_run]
+    rest = {name: value for name, value in summary.items() if name != "warnings"}
+    return {**rest, "warnings": warnings} if warnings else rest
 
 
 def measure_of(run: RunPlan) -> Measure:

@@ -1,4 +1,4 @@
-"""What of a foreign file is executed (SECURITY.md): its code by commands that run experiments, by others with `--trust`."""
+"""What of a foreign file is executed (SECURITY.md): code by commands that run experiments, by others with `--trust`."""
 
 import inspect
 import json
@@ -61,7 +61,9 @@ def test_a_command_that_runs_nothing_executes_the_code_of_a_file_only_if_asked(w
     assert "was not executed" not in trusted.stderr + trusted.stdout
 
 
-@pytest.mark.parametrize("words", [["check", "x.yaml", "--expand"], ["export", "out", "--csv", "-o", "csv"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["check", "x.yaml", "--expand"], ["export", "out", "--csv", "-o", "csv"]], ids=" ".join
+)
 def test_other_readers_execute_nothing(words: list[str], mark: Path) -> None:
     in_process("run", "x.yaml", "-o", "out")
     assert mark.exists()

@@ -46,9 +46,30 @@ def test_each_warning_of_run_is_one_line_and_stands_in_its_document(file: Path) 
     assert {each["code"]: each for each in found["warnings"]}["flow-without-data"]["count"] == len(found["runs"])
     for run in found["runs"]:
         there = json.loads((Path(run["dir"]) / "summary.json").read_text())
-        codes = [each["code"] for each in there["warnings"]]
         assert there["warnings"] == run["summary"]["warnings"]
-        assert codes == ["too-short-to-tell", "flow-without-data", "ping-unanswered"]
+        about_file = [each for each in there["warnings"] if "key" in each]
+        about_run = [each["code"] for each in there["warnings"] if "key" not in each]
+        assert about_run == ["too-short-to-tell", "flow-without-data", "ping-unanswered"]
+        assert {each["code"] for each in about_file} == {each["code"] for each in found["warnings"] if "file" in each}
+        assert all(each["key"] and each["line"] and each["text"] and each["hint"] for each in about_file)
+
+
+def test_runs_that_are_taken_over_or_analysed_again_get_the_warnings_of_their_file(file: Path) -> None:
+    in_process("run", file, "--set", "repeat=1", "-o", "first")
+    wanted = [run.summary["warnings"] for run in open_results("first").runs]
+    assert any("key" in each for each in wanted[0])
+    for run in open_results("first").runs:
+        # As an earlier version wrote it, and as its analysis noted it.
+        summary = {**run.summary, "warnings": [each for each in run.summary["warnings"] if "key" not in each]}
+        content = json.dumps(summary).encode()
+        (run.path / "summary.json").write_bytes(content)
+        manifest = {**run.manifest, "analysis": "an earlier one"}
+        manifest["files"]["summary.json"] = {"bytes": len(content), "crc32": zlib.crc32(content)}
+        (run.path / "manifest.json").write_text(json.dumps(manifest))
+    in_process("run", file, "--set", "repeat=1", "-o", "taken", "--reuse", "first")
+    in_process("run", file, "--set", "repeat=1", "-o", "first")
+    for folder in ("first", "taken"):
+        assert [run.summary["warnings"] for run in open_results(folder).runs] == wanted
 
 
 def test_each_warning_of_check_stands_in_its_document(file: Path) -> None:

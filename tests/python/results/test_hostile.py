@@ -200,21 +200,19 @@ def parquet(table: pa.Table) -> bytes:
 
 @pytest.mark.parametrize(("table", "what"), FORGED.values(), ids=FORGED)
 def test_a_forged_table_is_named_when_it_is_read_and_its_run_is_repeated(
-    place: Path, tmp_path: Path, table: pa.Table, what: str
+    place: Path, table: pa.Table, what: str
 ) -> None:
     run = first(place)
     sealed(run, "ping.parquet", parquet(table))
     found = open_results(place)
-    with pytest.raises(RunDamaged, match="`ping.parquet` ") as refused:
+    with pytest.raises(RunDamaged, match=r"`ping\.parquet` ") as refused:
         _ = next(each for each in found.runs if each.path == run).ping
     assert what in str(refused.value)
-    with pytest.raises(RunDamaged, match="`ping.parquet` "):
+    with pytest.raises(RunDamaged, match=r"`ping\.parquet` "):
         next(each for each in found.runs if each.path == run).columns("ping", ["t", "ping", "rtt_ms"])
 
 
-def test_a_forged_table_is_left_out_of_figures_and_repeated_if_it_is_analysed_again(
-    place: Path, tmp_path: Path
-) -> None:
+def test_a_forged_table_is_left_out_of_figures_and_repeated_if_it_is_analysed_again(place: Path) -> None:
     run = first(place)
     sealed(run, "ping.parquet", parquet(columns(t=None)))
     reported(place, run.name, "ping.parquet")
@@ -284,9 +282,7 @@ def identified(manifest: dict[str, object]) -> dict[str, object]:
     return {**manifest, "identity": digest(parts)}
 
 
-def test_values_of_other_types_in_manifest_or_summary_never_end_a_reader_with_a_traceback(
-    place: Path, tmp_path: Path
-) -> None:
+def test_values_of_other_types_in_manifest_or_summary_never_end_a_reader_with_a_traceback(place: Path) -> None:
     run = first(place)
     manifest, summary = (json.loads((run / f"{name}.json").read_text()) for name in ("manifest", "summary"))
     for key in manifest:

@@ -7,10 +7,12 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from distributed import Future
+from distributed import Future, Security
 
+import tailback
 from sweep.same import lasting
 from tailback import scenario
 from tailback.results import durable, open_results
@@ -208,3 +210,24 @@ def test_a_scheduler_that_is_lost_ends_the_sweep_and_keeps_what_is_complete(
     with pytest.raises(cluster.ClusterUnfit, match=r"the scheduler is lost\n  hint: complete runs are kept"):
         swept(file, tmp_path / "there", dask.address, jobs=1)
     assert len(open_results(tmp_path / "there").runs) == 1
+
+
+def test_the_certificates_of_a_scheduler_are_passed_on(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+
+    def refusing(address: str, **words: Any) -> None:
+        given.append((address, words.get("security")))
+        raise OSError("no certificate")
+
+    monkeypatch.setattr("distributed.Client", refusing)
+    secured = Security(tls_ca_file="ca.pem", tls_client_cert="a.pem", tls_client_key="a.key", require_encryption=True)
+    with pytest.raises(cluster.ClusterUnfit, match=r"no scheduler answers at `tls://127\.0\.0\.1:1`: no certificate"):
+        tailback.run(file, out=file.parent / "out", backend="sim@tls://127.0.0.1:1", security=secured)
+    assert given == [("tls://127.0.0.1:1", secured)]
+
+
+def test_the_documented_commands_listen_on_the_loopback_interface_only() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "cluster.md").read_text()
+    commands = [line for line in text.splitlines() if re.match(r"\s*dask (scheduler|worker) ", line)]
+    assert len(commands) == 2
+    assert all("--host 127.0.0.1" in line for line in commands)

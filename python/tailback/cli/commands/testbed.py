@@ -22,7 +22,7 @@ def check(
     ] = None,
     sets: Set = None,
     *,
-    trust: Trust = False,
+    _trust: Trust = False,
     printed: Printed,
 ) -> None:
     """Check the machines of a testbed: pass, warn or fail, with remedies. Changes nothing on them."""
@@ -39,7 +39,13 @@ def check(
 
 
 @app.command()
-def plan(testbed: Testbed, experiment: Annotated[Path, typer.Argument(metavar="FILE")], sets: Set = None, *, trust: Trust = False) -> None:
+def plan(
+    testbed: Testbed,
+    experiment: Annotated[Path, typer.Argument(metavar="FILE")],
+    sets: Set = None,
+    *,
+    _trust: Trust = False,
+) -> None:
     """Print all commands of a run, by machine, without executing them."""
     from tailback import scenario
     from tailback.cli import testbeds

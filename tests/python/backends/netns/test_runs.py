@@ -122,7 +122,7 @@ def covered(seen: pd.DataFrame, port: int) -> tuple[int, int]:
     """The first byte of a flow by its packets, and how many follow without a hole."""
     sent = seen[seen["sport"] == port]
     first = int(sent["seq"].iloc[0]) + bool(sent["flags"].iloc[0] & SYN)
-    spans = sorted(zip((sent["seq"] - first) % 2**32, sent["payload"], strict=True))
+    spans = sorted(zip((sent["seq"].astype("int64") - first) % 2**32, sent["payload"], strict=True))
     end = 0
     for begin, length in spans:
         if begin > end:
@@ -149,7 +149,7 @@ def test_a_capture_has_every_packet_of_the_run(netns: Netns, bare: Make, tmp_pat
     for port in flows:
         for seen in found.values():
             first, length = covered(seen[seen["source"] == "10.0.0.1"], port)
-            assert 0 < ((acks[acks["dport"] == port]["ack"] - first) % 2**32).max() - 1 <= length
+            assert 0 < ((acks[acks["dport"] == port]["ack"].astype("int64") - first) % 2**32).max() - 1 <= length
 
 
 def test_a_flow_goes_over_ipv6_with_datagrams_and_pings_beside_it(netns: Netns, bare: Make) -> None:

@@ -242,7 +242,8 @@ def with_config(folder: Path, text: str, place: str = "ssh") -> str:
 @pytest.mark.parametrize("line", EXECUTING)
 def test_a_configuration_of_ssh_that_may_execute_something_needs_trust(tmp_path: Path, line: str, place: str) -> None:
     text = with_config(tmp_path, f"# a comment\nUser root\n{line}\n", place)
-    with pytest.raises(ScenarioError, match=r"config: line [34] of `.*` may execute .*\n  hint: read it, and add --trust"):
+    said = r"config: line [34] of `.*` may execute .*\n  hint: read it, and add --trust"
+    with pytest.raises(ScenarioError, match=said):
         testbed.loads(text)
     with trust.trusting(True):
         assert testbed.loads(text).machines["a"].config == f"{tmp_path}/config"
