@@ -1,13 +1,15 @@
 """What an import of captures found, took and left out, as text and as JSON."""
 
+import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from tailback.analysis.digits import significant
-from tailback.cli.console import aside, counted, emit, line
+from tailback.cli.console import aside, counted, form, line
 
 if TYPE_CHECKING:
+    from tailback.cli.sheets import Cell
     from tailback.formats.pcap import Captured, Row
 
 SHOWN = 20
@@ -31,8 +33,8 @@ def _flow(row: "Row") -> dict[str, Any]:
 def text(found: "Captured") -> None:
     """Prints the folder, the table of flows, and what is said of them."""
     # Imported here, because other commands print no table.
-    from rich.table import Table
-    from rich.text import Text
+    from tailback.cli import tables
+    from tailback.cli.sheets import Field, Sheet
 
     line(str(found.folder))
     taken = [row for row in found.rows if not row.reason]
@@ -40,15 +42,13 @@ def text(found: "Captured") -> None:
     begin, end = found.window_s
     aside(f"window: {begin:.3f} s to {end:.3f} s of {found.span_s:.3f} s, {found.window_is}")
     shown = [*taken[: SHOWN - min(len(left), SHOWN // 2)], *left[: SHOWN // 2]]
-    table = Table(box=None, pad_edge=False, header_style="")
-    for heading, justify in (
-        ("flow", "left"), ("MB", "right"), ("from s", "right"), ("to s", "right"), ("data to ACK ms", "right"),
-        ("again", "right"), ("captured", "left"), ("", "left"),
-    ):  # fmt: skip
-        table.add_column(heading, justify=justify, no_wrap=heading in ("MB", "from s", "to s"))  # type: ignore[arg-type]
-    for row in shown:
-        table.add_row(*map(Text, _cells(row)))
-    emit(table)
+    if form() is not None:
+        shown = list(found.rows)
+    fields = [
+        Field("flow", "name"), Field("size", unit="MB"), Field("from", unit="s"), Field("to", unit="s"),
+        Field("data to ACK", unit="ms"), Field("again"), Field("captured", "text"), Field("taken", "text"),
+    ]  # fmt: skip
+    tables.show(Sheet("", fields, [_cells(row) for row in shown]))
     for what, count in _uncounted(found.rows, shown):
         aside(f"{counted(count, 'more flow')}: {what}")
     if found.others:
@@ -57,14 +57,17 @@ def text(found: "Captured") -> None:
         aside(note)
 
 
-def _cells(row: "Row") -> list[str]:
-    def number(value: float | None, shape: str) -> str:
-        return "–" if value is None else format(value, shape)
+def _cells(row: "Row") -> "list[Cell]":
+    from tailback.cli import sheets
 
-    size, to_ack = ("–" if value is None else significant(value) for value in (row.bytes / 1e6, row.to_ack_ms))
+    def number(value: float | None, shown: Callable[[float], str]) -> "Cell":
+        return sheets.number(math.nan if value is None else value, shown)
+
     return [
-        row.flow, size, number(row.begins_s, ".3f"), number(row.ends_s, ".3f"), to_ack,
-        number(row.seen_again, "d"), str(row.tap), f"left out: {row.reason}" if row.reason else "taken",
+        *sheets.words(row.flow), number(row.bytes / 1e6, significant), number(row.begins_s, "{:.3f}".format),
+        number(row.ends_s, "{:.3f}".format), number(row.to_ack_ms, significant),
+        number(row.seen_again, "{:.0f}".format), *sheets.words(str(row.tap)),
+        *sheets.words(f"left out: {row.reason}" if row.reason else "taken"),
     ]  # fmt: skip
 
 

@@ -58,9 +58,14 @@ def beside(sheet: Sheet, *said: str) -> None:
     out = console.stdout()
     sheet = _as_written(sheet, console.stream())
     if out.is_terminal:
-        console.emit(*_Layout(sheet, out.width).parts(), *map(Text, said))
+        console.emit(*laid_out(sheet, out.width), *map(Text, said))
     else:
         console.line("\n".join([*_plain(sheet), *said]))
+
+
+def laid_out(sheet: Sheet, width: int) -> list[RenderableType]:
+    """A table on a terminal of this width: its title, its parts, what is left out."""
+    return list(_Layout(sheet, width).parts())
 
 
 def _as_written(sheet: Sheet, stream: TextIO) -> Sheet:

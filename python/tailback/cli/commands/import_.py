@@ -8,7 +8,7 @@ import typer
 from msgspec import Struct, structs
 
 from tailback.cli import failures
-from tailback.cli.options import Json, out_folder
+from tailback.cli.options import Printed, out_folder
 
 
 class Capture(Struct, frozen=True):
@@ -52,7 +52,7 @@ class Configuration(Struct, frozen=True):
     ] = False
 
 
-class Written(Struct, frozen=True):
+class Written(Printed, frozen=True):
     """Where the results go, and how the command answers."""
 
     out: Annotated[Path, out_folder("Folder of the results.")] = Path("results/imported")
@@ -60,7 +60,6 @@ class Written(Struct, frozen=True):
         list[str] | None,
         typer.Option("--axis", metavar="AXIS=VALUE", help="Label of these results.", show_default=False),
     ] = None
-    as_json: Json = False
 
 
 OF_KIND = {"window": "pcap", "flows": "pcap", "ports": "pcap", "delay_first": "teacup"}

@@ -53,7 +53,6 @@ def build(which: Which) -> None:
     from tailback.cli import show
 
     built = kernel.build(which.recipe(), show.remark)
-    show.remark("building the agent")
     kernel.build_agent()
     show.paths([built.folder])
 

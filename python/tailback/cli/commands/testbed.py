@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tailback.cli.groups import App, Listed
-from tailback.cli.options import Printed, Set, once
+from tailback.cli.options import Printed, Set, grouped, once
 
 app = App(cls=Listed, help="Check the machines of `--backend ssh`.", no_args_is_help=True)
 
@@ -14,6 +14,7 @@ Testbed = Annotated[Path, typer.Argument(metavar="TESTBED", help="The testbed fi
 
 
 @app.command()
+@grouped
 def check(
     testbed: Testbed,
     experiment: Annotated[

@@ -1,0 +1,66 @@
+"""Which columns the table of some runs has: those that the runs are about matter most."""
+
+from typing import Any
+
+import pytest
+
+from tailback.analysis.choosing import chosen, named
+from tailback.analysis.quantities import WrongBound
+
+STATISTICS = {"n": 100_000.0} | {f"p{share}": 1.0 for share in (50, 90, 95, 99)}
+BULK: dict[str, Any] = {
+    "goodput_mbps": {"total": 9.0, "flows": {}}, "ping_ms": STATISTICS, "tcp_rtt_ms": STATISTICS, "jain": 1.0,
+    "cwnd_segments": {"a": {"p50": 1.0, "mean": 1.0}}, "drops": {"a -> b": {"overlimit": 3}}, "retransmits": 3,
+    "marks": 2,
+}  # fmt: skip
+APPLICATIONS: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "a call": ({"mos": {"a": 4.2, "b": 4.0}}, {"MOS"}),
+    "requests": ({"request_ms": STATISTICS}, {"request p50", "request p99"}),
+    "a video": ({"video": {"v": {"qoe": 3.0, "stalled_s": 0.0, "bitrate_mbps": 4.0}}}, {"QoE"}),
+    "pages": ({"page_load_s": STATISTICS}, {"page load p50", "page load p99"}),
+    "short flows": ({"flow_completion_s": STATISTICS}, {"completion p50", "completion p99"}),
+    "responsiveness": ({"rpm": {"total": 500.0}}, {"RPM"}),
+}
+
+
+def kept(summary: dict[str, Any]) -> set[str]:
+    return {each.column.title for each in chosen([summary]) if each.kept}
+
+
+def test_without_an_application_the_runs_are_about_goodput_delays_and_fairness_not_about_counts() -> None:
+    assert {"goodput", "ping p50", "TCP RTT p50", "Jain"} <= kept(BULK)
+    assert not {"cwnd p50", "drops", "retrans", "marks"} & kept(BULK)
+    tails = {each.column.title: each.rank for each in chosen([BULK]) if each.column.title.startswith("ping")}
+    assert min(tails, key=lambda title: (tails[title], title != "ping p50")) == "ping p50"
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_what_the_user_of_an_application_sees_comes_before_all_else(name: str) -> None:
+    summary, about = APPLICATIONS[name]
+    found = chosen([{**BULK, **summary}])
+    ranks = {each.column.title: each.rank for each in found}
+    assert about <= kept({**BULK, **summary})
+    assert all(ranks[title] < ranks["goodput"] < ranks["TCP RTT p50"] < ranks["drops"] for title in about)
+
+
+def test_udp_is_about_its_loss_and_its_worst_delay() -> None:
+    delay = {"cbr": STATISTICS}
+    found = kept({"goodput_mbps": {"total": 1.0, "flows": {}}, "udp_loss": {"cbr": 0.1}, "udp_delay_ms": delay})
+    assert "UDP loss" in found
+    assert any(title.startswith("UDP delay p9") for title in found)
+
+
+def test_names_are_those_of_bounds_and_titles_each_once() -> None:
+    titles = [column.title for column in named("Ping p99, mos, MOS, retrans, goodput_mbps.total")]
+    assert titles == ["ping p99", "MOS", "retrans", "goodput"]
+    with pytest.raises(WrongBound, match="did you mean `ping p99`"):
+        named("mos, pign p99")
+    with pytest.raises(WrongBound):
+        named(" , ")
+
+
+def test_all_has_every_number_that_some_run_has_once() -> None:
+    found = chosen([BULK], "all")
+    assert {"cwnd mean", "goodput", "drops", "marks"} <= {each.column.title for each in found}
+    assert len({each.column.key for each in found}) == len(found)
+    assert all(each.kept for each in found)
