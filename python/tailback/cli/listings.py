@@ -88,9 +88,16 @@ def _presets() -> Listing:
 
 
 def _metrics() -> Listing:
+    from tailback.analysis.quantities import names_of
     from tailback.analysis.registry import METRICS
 
-    return [(row.key or row.name, f"{row.name}, {row.unit or 'no unit'}") for row in METRICS.values()]
+    return [
+        (
+            row.key or row.name,
+            "; ".join(filter(None, [f"{row.name}, {row.unit or 'no unit'}", ", ".join(names_of(row))])),
+        )
+        for row in METRICS.values()
+    ]
 
 
 def _experiments() -> Listing:

@@ -195,3 +195,21 @@ def test_an_interval_ends_where_everything_is_lost() -> None:
     assert lost["relative"] == -1
     assert (lost["low"], lost["least"]) == (-lost["reference"], -lost["reference"])
     assert -lost["reference"] < lost["high"] < 0
+
+
+@pytest.mark.parametrize("repetitions", [2, 4, 7, 10])
+def test_tests_that_are_made_together_have_the_p_of_each_alone(repetitions: int) -> None:
+    """And that of Mann and Whitney's test is scipy's, whose permutations it shares."""
+    from scipy import stats
+
+    from tailback.analysis.differences import RESAMPLES, SEED, _by_permutation, _tested, chance
+
+    random = np.random.default_rng(repetitions)
+    sides = [random.poisson(mean, size=(6, repetitions)).astype(float) for mean in (3, 5)]
+    for by in ("permutation", "Mann–Whitney"):
+        pairs = [_tested(*each, by) for each in zip(*sides, strict=True)]
+        together = _by_permutation(*map(np.array, zip(*pairs, strict=True)))
+        assert together.tolist() == [chance(*each, by) for each in zip(*sides, strict=True)]
+    for reference, candidate, p in zip(*sides, together, strict=True):
+        method = stats.PermutationMethod(n_resamples=RESAMPLES, rng=np.random.default_rng(SEED))
+        assert stats.mannwhitneyu(candidate, reference, method=method).pvalue == p

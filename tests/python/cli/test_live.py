@@ -52,6 +52,26 @@ def test_on_a_narrow_terminal_as_much_is_shown_as_fits(tmp_path: Path) -> None:
     assert shown(board, 20).strip() == "runs 8/8, 100%"
 
 
+def test_runs_that_were_complete_before_are_counted(tmp_path: Path) -> None:
+    with claim(tmp_path / "x", grid(repetitions=1)) as store:
+        run_all(Sweep(store, FakeBackend(), 1), Board(height=40))
+    seen: list[tuple[int, int, float]] = []
+
+    class Seeing(Board):
+        def update(self, done: int, total: int, fraction: float) -> None:
+            super().update(done, total, fraction)
+            seen.append((done, total, fraction))
+
+    board = Seeing(height=40)
+    carried_out(tmp_path / "x", grid(repetitions=2), board)
+    assert seen[0] == (4, 8, 0.5)
+    assert seen[-1] == (8, 8, 1.0)
+    assert "runs 8/8" in shown(board)
+    again = Board(height=40)
+    carried_out(tmp_path / "x", grid(repetitions=2), again)
+    assert "runs 8/8" in shown(again)
+
+
 def test_runs_that_failed_are_counted(tmp_path: Path) -> None:
     board = Board(height=40)
     carried_out(tmp_path / "x", experiment([planned({"n": "1"}, scenario("fails"))]), board)

@@ -232,3 +232,28 @@ def test_an_unknown_word_is_compared_with_some_of_very_many() -> None:
     known = [f"host{number}" for number in range(10_000)]
     assert nearest_hint("host12x", known) == "did you mean `host12`?"
     assert nearest_hint("elsewhere", known).endswith("and 9940 more")
+
+
+TBF = "tbf rate 10mbit burst 10k latency 10ms"
+DEEP = {
+    "shapers one below the other": " | ".join([TBF] * 1000),
+    "below a class": f"|\n    htb default 20\n    class 20 rate 1mbit | {' | '.join([TBF] * 1000)}",
+    "classes below classes": "|\n    htb default 20\n    class 1f rate 5mbit"
+    + "".join(f"\n    class {each + 32:x} parent {each + 31:x} rate 1mbit" for each in range(1000)),
+    "pasted commands": f"|\n    tc qdisc add dev eth0 root handle 1: {TBF}"
+    + "".join(f"\n    tc qdisc add dev eth0 parent {each:x}:1 handle {each + 1:x}: {TBF}" for each in range(1, 1000)),
+    "lists in lists": "[" * 1000 + "pfifo" + "]" * 1000,
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+def test_a_tree_of_disciplines_that_is_too_deep_is_refused(text: str) -> None:
+    with pytest.raises(scenario.ScenarioError, match=r"one below the other|levels|nested too deeply"):
+        planned(f"{LINKS}traffic: [{{tcp: a -> b}}]\nqdiscs:\n  a -> b: {text}\n")
+
+
+def test_as_many_levels_as_linux_has_are_taken() -> None:
+    below = "".join(f"    class {each + 32:x} parent {each + 31:x} rate 1mbit\n" for each in range(7))
+    assert planned(tree(f"    class 1f rate 5mbit\n{below}")) > 0
+    chained = " | ".join([TBF] * 7 + ["pfifo"])
+    assert planned(f"{LINKS}traffic: [{{tcp: a -> b}}]\nqdiscs: {{a -> b: {chained}}}\n") > 0
