@@ -79,7 +79,7 @@ def names() -> list[str]:
 
 
 def names_of(row: Metric) -> list[str]:
-    """The names of the numbers of a metric in bounds, `--metric` and `--columns`; `ping p50` is one of any statistic."""
+    """Names of the numbers of a metric in bounds, `--metric` and `--columns`; of samples, one statistic of many."""
     titles = [] if row.sampled else [number.title for number in row.numbers if not number.bounds]
     single = [name for number in row.numbers for name in number.bounds]
     return [*(f"{name} p50" for name in row.sampled[:1]), *titles, *single]
