@@ -108,9 +108,7 @@ def _shared_devices(keys: Keys) -> list[Problem]:
 def _untrusted(keys: Keys) -> Iterator[Problem]:
     """The configurations of ssh that may execute programs."""
     places: list[tuple[Loc, Access]] = [(("ssh", "config"), keys.ssh)]
-    places += [
-        (("hosts", name, "config"), entry) for name, entry in keys.hosts.items() if isinstance(entry, Machine)
-    ]
+    places += [(("hosts", name, "config"), entry) for name, entry in keys.hosts.items() if isinstance(entry, Machine)]
     for loc, access in places:
         found = None if access.config is None else ssh_config.refusal(access.config)
         if found is not None:

@@ -15,6 +15,7 @@ from tailback.analysis.differences import (
     interval,
     paired_metrics,
 )
+from tailback.analysis.metric import Test
 
 SUMMARY = {
     "goodput_mbps": {"total": 9.5, "flows": {"upload": 9.5}},
@@ -206,10 +207,12 @@ def test_tests_that_are_made_together_have_the_p_of_each_alone(repetitions: int)
 
     random = np.random.default_rng(repetitions)
     sides = [random.poisson(mean, size=(6, repetitions)).astype(float) for mean in (3, 5)]
-    for by in ("permutation", "Mann–Whitney"):
-        pairs = [_tested(*each, by) for each in zip(*sides, strict=True)]
+    rows = [(reference, candidate) for reference, candidate in zip(*sides, strict=True)]
+    kinds: tuple[Test, ...] = ("permutation", "Mann–Whitney")
+    for by in kinds:
+        pairs = [_tested(*sides_, by) for sides_ in rows]
         together = _by_permutation(*map(np.array, zip(*pairs, strict=True)))
-        assert together.tolist() == [chance(*each, by) for each in zip(*sides, strict=True)]
+        assert together.tolist() == [chance(*sides_, by) for sides_ in rows]
     for reference, candidate, p in zip(*sides, together, strict=True):
         method = stats.PermutationMethod(n_resamples=RESAMPLES, rng=np.random.default_rng(SEED))
         assert stats.mannwhitneyu(candidate, reference, method=method).pvalue == p

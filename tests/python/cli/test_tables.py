@@ -35,11 +35,12 @@ def sheet(axes: dict[str, list[str]], numbers: int, kept: int) -> Sheet:
 
 def drawn(made: Sheet, width: int) -> str:
     """What a terminal of this width shows."""
-    console = PlainConsole(width=width, file=io.StringIO(), force_terminal=True, color_system=None)
+    file = io.StringIO()
+    console = PlainConsole(width=width, file=file, force_terminal=True, color_system=None)
     console.print(*tables.laid_out(made, width), sep="\n")
-    text = console.file.getvalue()
+    text = file.getvalue()
     assert all(cell_len(line) <= width for line in text.splitlines())
-    return str(text)
+    return text
 
 
 AXES = {

@@ -119,10 +119,11 @@ def test_every_command_that_reads_a_folder_ends_with_one_message_about_a_fifo(pl
     run = first(place)
     instead(run / "ping.parquet", os.mkfifo)
     reported(place, run.name, "ping.parquet")
-    for words in (
+    commands: list[list[str | Path]] = [
         ["plot", place, "-o", tmp_path / "x.svg"], ["export", place, "--csv", "-o", tmp_path / "csv"],
         ["compare", place, place],
-    ):  # fmt: skip
+    ]  # fmt: skip
+    for words in commands:
         done = in_process(*words)
         assert "`ping.parquet` cannot be read: it is not a regular file" in done.stderr, words
     # It is run again, and what was there is kept.
