@@ -1,6 +1,6 @@
 """The JSON document of `run --json`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import to_builtins
@@ -14,13 +14,15 @@ from tailback.sweep.session import SweepResult
 from tailback.sweep.warned import entries, of_files
 
 
-def report_of(done: Sequence[SweepResult], findings: Sequence[LintWarning] = ()) -> dict[str, Any]:
+def report_of(
+    done: Sequence[SweepResult], findings: Sequence[LintWarning] = (), notes: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
     """The JSON document of `--json` for these experiments: one entry per run, in the order of the plans. `findings` are
-    those about their files.
+    those about their files, `notes` further warnings.
     """
     runs = [_entry(outcome, carried) for carried in done for outcome in carried.outcomes]
     judged = [entry(verdict) for carried in done for verdict in carried.verdicts]
-    said = of_files(findings) + [each for carried in done for each in entries(carried)]
+    said = of_files(findings) + [each for carried in done for each in entries(carried)] + list(notes)
     further = {"expectations": judged, "identical": _identical(done), "warnings": said}
     return {"tailback": tailback_version(), "runs": runs, **{key: value for key, value in further.items() if value}}
 

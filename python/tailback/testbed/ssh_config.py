@@ -1,8 +1,8 @@
 """The directives that a configuration of ssh may have which a testbed file names.
 
 Some directives execute programs (`ProxyCommand`, `Match exec`, `LocalCommand`, `KnownHostsCommand`, `PKCS11Provider`,
-`SecurityKeyProvider`), and others read further files. A testbed file may come from somebody else, so that only these are
-taken: those that say where a machine is and with what keys it is reached. The user's own `~/.ssh/config` is not
+`SecurityKeyProvider`), and others read further files. A testbed file may come from somebody else, so that only these
+are taken: those that say where a machine is and with what keys it is reached. The user's own `~/.ssh/config` is not
 looked at; nor is anything after `--trust`. [ssh_config(5)]
 """
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import zlib
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import tailback
 from command import in_process
 from tailback.cli.run_warnings import CODES
+from tailback.results import open_results
 from tailback.scenario.lint import WARNINGS
 
 CODE = re.compile(r"\[([a-z-]+)\]$", re.MULTILINE)
