@@ -37,6 +37,7 @@ CODES: Mapping[str, str] = {
         "The experiment names code (`cc: x.py`, a kernel module), and this command does not run experiments: it "
         "checked everything else. `--trust` has it executed, too; SECURITY.md says what is executed when."
     ),
+    "twin-left-out": "The kernel of `run --twin` cannot run a configuration, which has no distance then.",
     "damaged": "The folder of a run changed after it was written: the run was left out, or repeated.",
     "one-repetition": "With one repetition there are no intervals.",
     "few-repetitions": "With so few repetitions no test can show a difference.",

@@ -1,6 +1,6 @@
 """The JSON document of `run --json`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import to_builtins
@@ -16,14 +16,17 @@ from tailback.sweep.warned import entries, of_files
 
 
 def report_of(
-    done: Sequence[SweepResult], findings: Sequence[LintWarning] = (), extent: sentences.Extent = "few"
+    done: Sequence[SweepResult],
+    findings: Sequence[LintWarning] = (),
+    notes: Sequence[Mapping[str, Any]] = (),
+    extent: sentences.Extent = "few",
 ) -> dict[str, Any]:
     """The JSON document of `--json` for these experiments: one entry per run, in the order of the plans. `findings` are
-    those about their files, `extent` is how many there are of the results.
+    those about their files, `notes` further warnings, `extent` is how many findings there are of the results.
     """
     runs = [_entry(outcome, carried) for carried in done for outcome in carried.outcomes]
     judged = [entry(verdict) for carried in done for verdict in carried.verdicts]
-    said = of_files(findings) + [each for carried in done for each in entries(carried)]
+    said = of_files(findings) + [each for carried in done for each in entries(carried)] + list(notes)
     changed = [
         {"dir": str(carried.folder.resolve()), **each}
         for carried in done

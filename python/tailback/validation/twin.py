@@ -70,6 +70,16 @@ class Twin:
     carried: SweepResult
     left_out: Sequence[LeftOut]
 
+    @property
+    def warnings(self) -> list[dict[str, Any]]:
+        """The configurations that the kernel could not run, as warnings of `run --json`."""
+        hint = "the message says what to change; `tailback check --backend uml` checks it"
+        return [
+            {"code": "twin-left-out", "severity": "warning", "hint": hint, "axes": dict(each.axes),
+             "text": f"left out, {each.backend} cannot run it: {each.reason}"}
+            for each in self.left_out
+        ]  # fmt: skip
+
     def count(self, agreement: Agreement) -> int:
         """How many numbers agree in this way."""
         return sum(each.agreement == agreement for each in self.distances)

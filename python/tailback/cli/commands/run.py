@@ -1,7 +1,8 @@
 """`tailback run`: runs all configurations and repetitions of an experiment."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec import Struct
@@ -109,7 +110,7 @@ def run(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) 
 
         # Before the first run: without a kernel, the user would have waited for nothing.
         twin_backend()
-    done, findings = [], []
+    done, findings, notes = [], [], []
     for folder, experiment in zip(sweep.folders_for(files, kept.out), experiments, strict=True):
         found = scenario.lint(experiment)
         findings += found
@@ -118,9 +119,11 @@ def run(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) 
         if shown.dry_run:
             _look_ahead(experiment, request, as_json=shown.as_json)
         else:
-            done.append(_run_one(experiment, request, shown))
+            carried, beside = _run_one(experiment, request, shown)
+            done.append(carried)
+            notes += beside
     if shown.as_json and done:
-        show.document(sweep.report_of(done, findings, shown.findings.value))
+        show.document(sweep.report_of(done, findings, notes, shown.findings.value))
     if shown.bisect:
         _answer(done)
     raise typer.Exit(1 if any(carried.failed or carried.unmet for carried in done) else 0)
@@ -170,8 +173,12 @@ def _beside_a_kernel(experiment: "Experiment", request: "Request", carried: "Swe
     return found
 
 
-def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "SweepResult":
-    """Runs one experiment and prints its results, except for `--json`, which prints all experiments at the end."""
+def _run_one(
+    experiment: "Experiment", request: "Request", shown: Shown
+) -> tuple["SweepResult", Sequence[Mapping[str, Any]]]:
+    """Runs one experiment and prints its results, except for `--json`, which prints all experiments at the end. Returns
+    them, and the warnings about the runs of `--twin`.
+    """
     from tailback import sweep
     from tailback.cli import garbage, progress, sweeps
 
@@ -192,4 +199,4 @@ def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "Swe
         if shown.show_qdiscs:
             sweeps.qdiscs_at_end(carried.results)
     sweeps.failed(carried)
-    return carried
+    return carried, [] if beside is None else beside.warnings
