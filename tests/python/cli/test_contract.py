@@ -54,9 +54,9 @@ def test_json_is_the_document_of_the_contract_and_nothing_else(file: Path, tmp_p
     assert list(run) == ["axes", "seed", "backend", "dir", "status", "summary"]
     assert (run["axes"], run["seed"], run["backend"], run["status"]) == ({"cc": "cubic", "tsq": "1ms"}, 1, "sim", "ok")
     summary = run["summary"]
-    assert list(summary)[:12] == [
+    assert list(summary)[:13] == [
         "goodput_mbps", "ping_ms", "tcp_rtt_ms", "tcp_rtt_up_ms", "tcp_rtt_down_ms", "cwnd_segments", "jain",
-        "retransmits", "retransmission_rate", "drops", "marks", "cost",
+        "retransmits", "retransmission_rate", "held", "drops", "marks", "cost",
     ]  # fmt: skip
     assert set(summary["goodput_mbps"]["flows"]) == {"upload.1", "upload.2", "download"}
     for metric in ("ping_ms", "tcp_rtt_ms", "tcp_rtt_up_ms", "tcp_rtt_down_ms"):

@@ -12,7 +12,8 @@ from tailback.cli.found import Extent, Findings
 from tailback.cli.options import Changes, Columns, Files, Jobs, Part, Printed, Trust, backend_name, out_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from tailback.scenario import Experiment
     from tailback.sweep import Request, SweepResult
@@ -110,7 +111,8 @@ def run(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) 
 
         # Before the first run: without a kernel, the user would have waited for nothing.
         twin_backend()
-    done, findings, notes = [], [], []
+    done, findings = [], []
+    notes: list[Mapping[str, Any]] = []
     for folder, experiment in zip(sweep.folders_for(files, kept.out), experiments, strict=True):
         found = scenario.lint(experiment)
         findings += found
