@@ -20,7 +20,7 @@ OF_THE_KERNEL = re.compile(r"(tcp|sk|TCP|CONFIG|snd|ts_recent)_\w+|net\.(inet|ip
 """Functions, fields and options of Linux by their prefixes."""
 
 OF_OTHERS = {
-    "CA_EVENT_TLP_RECOVERY", "http_f", "http_l", "tests/voip.conf", "tcp_yeah.c",
+    "x.py", "distributed.comm.tls", "CA_EVENT_TLP_RECOVERY", "http_f", "http_l", "tests/voip.conf", "tcp_yeah.c",
     "N_dbps", "SND.WL1", "TIME_WAIT", "UINT_MAX", "W_max", "bic_origin_point", "mss_cache", "sndbuf_expand",
     "wifi_stats_HOST", "ooo_rcv_mss", "rcv_big_endseq", "rcv_neg_window", "rcv_toobig",
     "rcv_toobig_default", "rcv_wnd_shrink_allowed", "rcv_wnd_shrink_nomem", "rcv_zero_wnd_fin", "sendmsg_msg_more",

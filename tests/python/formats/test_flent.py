@@ -27,6 +27,9 @@ from tailback.resolved import Observed, to_json
 from tailback.results import Results, RunFolder, combined
 from waiting import GENEROUS_S
 
+# Runs are short here, so that `tailback.run` warns of their windows.
+pytestmark = pytest.mark.filterwarnings("ignore:warning:UserWarning")
+
 FLENT = shutil.which("flent")
 NEEDS_FLENT = "flent is missing: scripts/test-packages.sh installs it"
 

@@ -231,9 +231,8 @@ fn debt_is_at_most_a_minute_however_slow_the_rate() {
 }
 
 #[test]
-fn a_rate_is_required() {
-    let error = registry::build("htb", &Parameters::default(), &Attachment::default(), None).err();
-    assert_eq!(error.map(|error| error.to_string()), Some("qdisc `htb`: `rate` must be given".into()));
+fn without_a_rate_and_without_classes_nothing_is_shaped() {
+    assert_eq!(departures(&[], 100), vec![0; 100]);
 }
 
 const MBIT: u64 = 1_000_000;
