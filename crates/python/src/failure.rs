@@ -47,9 +47,6 @@ pub fn unfinished(error: &RunError) -> PyErr {
         RunError::Build(error) => unbuildable(error),
         RunError::Stopped { .. } => Cancelled::new_err(error.to_string()),
         RunError::OutOfMemory { .. } => PyMemoryError::new_err(error.to_string()),
-        RunError::NotConserved(_) => {
-            PyRuntimeError::new_err(format!("the simulator broke an invariant of its own: {error}"))
-        }
         RunError::StandsStill { .. } => PyValueError::new_err(error.to_string()),
     }
 }

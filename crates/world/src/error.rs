@@ -37,11 +37,6 @@ pub enum RunError {
         /// Memory used at that time.
         held: Bytes,
     },
-    /// Packets have vanished or appeared: what the run would say cannot be trusted.
-    #[error(
-        "packets are not accounted for: {0}; this is a fault of the simulator, please report it with the experiment"
-    )]
-    NotConserved(String),
     /// Events repeat at one time without end.
     #[error(
         "time stands still at {at}: packets go to and fro without taking any; give a link between their hosts a \

@@ -520,3 +520,21 @@ proptest! {
         prop_assert!(run_alike(World::build(&scenario).unwrap(), longer));
     }
 }
+
+#[test]
+fn a_run_that_has_lost_a_packet_fails_by_its_name() {
+    let mut world = ran(&chain(PING));
+    world.context.ledger.created += 1;
+    let leak = world.check_conservation().unwrap_err();
+    assert_eq!(leak, "21 were sent, 20 delivered, 0 dropped, and 0 are in the network: 1 have vanished");
+    world.context.ledger.created -= 2;
+    assert!(world.check_conservation().unwrap_err().ends_with(": 1 too many"));
+}
+
+#[test]
+#[should_panic(expected = "packets are not accounted for")]
+fn a_run_that_has_lost_a_packet_gives_no_results() {
+    let mut world = ran(&chain(PING));
+    world.context.ledger.created += 1;
+    world.finish();
+}
