@@ -54,6 +54,10 @@ def test_configurations_that_the_kernel_refuses_are_left_out(file: Path, monkeyp
     done = in_process("run", file, "--set", "cc=[reno, bbr]", "--set", "tsq=1ms", "--twin", "--out", "out")
     assert "left out, uml cannot run it" in done.stderr
     assert "the twin has no bbr" in done.stderr
+    again = in_process("run", file, "--set", "cc=[reno, bbr]", "--set", "tsq=1ms", "--twin", "--out", "out", "--json")
+    warnings = [each for each in json.loads(again.stdout)["warnings"] if each["code"] == "twin-left-out"]
+    assert [each["axes"]["cc"] for each in warnings] == ["bbr"]
+    assert "the twin has no bbr" in warnings[0]["text"]
 
 
 def test_without_a_kernel_nothing_is_run(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
