@@ -117,7 +117,6 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
         )  # fmt: skip
 
 
-@worded
 def _explained(table: pd.DataFrame) -> list[Artist]:
     """The entry of the legend for what is above the samples, if it is known."""
     if "most" not in table or table["most"].isna().all():
@@ -125,6 +124,7 @@ def _explained(table: pd.DataFrame) -> list[Artist]:
     return [Patch(facecolor=style.GREY, alpha=BAND, linewidth=0, label="Up to the most of each sampling interval")]
 
 
+@worded
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != DEVICE]
