@@ -121,8 +121,9 @@ def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
         together = share == "all"
         grid = list(figure.subplots(down, across, squeeze=False, sharex=together, sharey=share).ravel())
         groups = _groups(share, len(parts), across)
-        _check(axes, shown)
         of_kinds = _of_kinds(table, shown)
+        if of_kinds is None:
+            _check(axes, shown)
         looks = panels.looks(axes, shown) if of_kinds is None else of_kinds
         for panel, (label, part), group in zip(grid, parts, groups, strict=False):
             _paint(panel, part, panels, (shown, looks))

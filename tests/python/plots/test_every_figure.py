@@ -342,7 +342,7 @@ def test_stations_far_away_do_not_look_like_near_ones(tmp_path: Path) -> None:
 
 
 def test_of_many_queues_the_long_ones_are_named_and_the_rest_is_summed_up() -> None:
-    longest = {"hub -> host1": 200.0, **{f"host{number} -> hub": 2.0 + number / 100 for number in range(1, 22)}}
+    longest = {"hub -> host1": 200.0, **{f"host{number} -> hub": 2.0 + number / 100 for number in range(1, 66)}}
     parts = [
         pd.DataFrame({
             "device": device, "panel": "Queue", "unit": "packets", "t": [0.0, 1.0], "value": [0.0, top],
@@ -351,7 +351,7 @@ def test_of_many_queues_the_long_ones_are_named_and_the_rest_is_summed_up() -> N
         for device, top in longest.items()
     ]  # fmt: skip
     figure = PLOTS["queue"].draw(pd.concat(parts, ignore_index=True))
-    assert entries(figure) == ["hub -> host1", "And 21 shorter queues, up to 2.21 packets"]
+    assert entries(figure) == ["hub -> host1", "And 65 shorter queues, up to 2.65 packets"]
 
 
 def test_medians_of_completion_times_lie_above_all_points() -> None:
