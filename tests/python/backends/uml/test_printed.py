@@ -22,7 +22,11 @@ NEWER = ("dualpi2",)
 
 def meant(text: str) -> dict[str, int]:
     found = words.discipline(text, QDISCS)
-    return dict(_core.resolved_qdisc(found.kind, found.options, 1500))
+    resolved = dict(_core.resolved_qdisc(found.kind, found.options, 1500))
+    if found.kind == "sfq":
+        # No more flows than packets can wait; the kernel prints it so. [linux-6.12 sch_sfq.c sfq_change]
+        resolved["flows"] = min(resolved["flows"], resolved["limit"])
+    return resolved
 
 
 @pytest.fixture(scope="module")
