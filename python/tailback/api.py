@@ -63,8 +63,8 @@ def run(
     as `--set` does (also `repeat=5`). `out` is the results folder (default: `results/FILE`), `jobs` the number of
     parallel runs (default: one per core; one if runs take place in real time). Complete runs in the folder are not
     repeated. `backend` is `sim`, `uml`, `uml:KERNEL`, `netns` or `ssh:FILE`; with `@ADDRESS` of a Dask scheduler
-    (`sim@tcp://127.0.0.1:8786`), its workers execute the runs; `security` is its `distributed.Security` (TLS).
-    `trust=True` takes a testbed file whose `config` of ssh may execute programs (SECURITY.md). Warns of what `cautions`
+    (`sim@tcp://127.0.0.1:8786`), its workers execute the runs. `access` are two keywords:
+    `security` is its `distributed.Security` (TLS), and `trust=True` takes a testbed file whose `config` of ssh may execute programs (SECURITY.md). Warns of what `cautions`
     has to say.
 
     Raises `ScenarioError` for an invalid file, and `RunsFailed` if some runs failed (the others are then complete).
