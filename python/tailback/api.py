@@ -64,8 +64,8 @@ def run(
     parallel runs (default: one per core; one if runs take place in real time). Complete runs in the folder are not
     repeated. `backend` is `sim`, `uml`, `uml:KERNEL`, `netns` or `ssh:FILE`; with `@ADDRESS` of a Dask scheduler
     (`sim@tcp://127.0.0.1:8786`), its workers execute the runs. `access` are two keywords:
-    `security` is its `distributed.Security` (TLS), and `trust=True` takes a testbed file whose `config` of ssh may execute programs (SECURITY.md). Warns of what `cautions`
-    has to say.
+    `security` is its `distributed.Security` (TLS), and `trust=True` takes a testbed file whose `config` of ssh may
+    execute programs (SECURITY.md). Warns of what `cautions` has to say.
 
     Raises `ScenarioError` for an invalid file, and `RunsFailed` if some runs failed (the others are then complete).
     """
