@@ -191,8 +191,8 @@ def _alike(pairs: Sequence[SummaryPair]) -> frozenset[int]:
 
 
 def _numbers(summary: Summary) -> Summary:
-    """A summary without what the run cost, which is never the same twice."""
-    return {name: value for name, value in summary.items() if name != "cost"}
+    """A summary without what the run cost, which is never the same twice, and without words about the run."""
+    return {name: value for name, value in summary.items() if name not in ("cost", "warnings")}
 
 
 def _once(pairs: Sequence[SummaryPair], alike: frozenset[int]) -> Iterator[SummaryPair]:
