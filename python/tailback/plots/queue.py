@@ -153,7 +153,8 @@ def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
     rest = tops[~tops.index.isin(long)]
     if len(rest) < FEWEST_SHORT:
         return table
-    label = f"{kinds.REST}{len(rest)} shorter queues, up to {significant(rest.max())} {table['unit'].iloc[0]}"
+    head = f"{kinds.REST}{len(rest)} shorter queues" if len(long) else f"{len(rest)} queues"
+    label = f"{head}, up to {significant(rest.max())} {table['unit'].iloc[0]}"
     of = {**dict.fromkeys(rest.index, label), **{device: device for device in long}}
     # What is drawn first is below the rest.
     order = {device: place for place, device in enumerate([*rest.index, *long])}
