@@ -30,7 +30,7 @@ from tailback.results import Results, RunFolder
 
 DEVICE = "device"
 
-SHORT = 0.05
+SHORT = 0.1
 """Length relative to the longest queue below which a queue matters less."""
 
 FEWEST_SHORT = 2
@@ -147,11 +147,14 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
 def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
     """The table with the kinds of its queues, if some matter less than others."""
     tops = _highest(table).groupby(table[DEVICE], sort=False).max().sort_values(ascending=False, kind="stable")
-    long = tops[tops >= SHORT * tops.max()].index[: style.MOST_COLOURS]
+    # Of queues that are equally long, all are named or none.
+    next_longest = tops.iloc[style.MOST_COLOURS] if len(tops) > style.MOST_COLOURS else -1.0
+    long = tops[(tops >= SHORT * tops.max()) & (tops > next_longest)].index
     rest = tops[~tops.index.isin(long)]
     if len(rest) < FEWEST_SHORT:
         return table
-    label = f"{kinds.REST}{len(rest)} shorter queues, up to {significant(rest.max())} {table['unit'].iloc[0]}"
+    head = f"{kinds.REST}{len(rest)} shorter queues" if len(long) else f"{len(rest)} queues"
+    label = f"{head}, up to {significant(rest.max())} {table['unit'].iloc[0]}"
     of = {**dict.fromkeys(rest.index, label), **{device: device for device in long}}
     # What is drawn first is below the rest.
     order = {device: place for place, device in enumerate([*rest.index, *long])}

@@ -341,8 +341,16 @@ def test_stations_far_away_do_not_look_like_near_ones(tmp_path: Path) -> None:
     assert [" ".join(text.get_text().split()) for text in airtime.get_xticklabels()][-1] == "s12, MCS 0"
 
 
-def test_of_many_queues_the_long_ones_are_named_and_the_rest_is_summed_up() -> None:
-    longest = {"hub -> host1": 200.0, **{f"host{number} -> hub": 2.0 + number / 100 for number in range(1, 66)}}
+@pytest.mark.parametrize(
+    ("tops", "shown"),
+    [
+        ([200.0, *(2 + number / 100 for number in range(65))], ["q0", "And 65 shorter queues, up to 2.64 packets"]),
+        ([200.0, *[190.0] * 20], ["q0", "And 20 shorter queues, up to 190 packets"]),
+        ([5.0] * 12, ["12 queues, up to 5 packets"]),
+    ],
+)
+def test_of_many_queues_the_long_ones_are_named_and_the_rest_is_summed_up(tops: list[float], shown: list[str]) -> None:
+    longest = {f"q{place}": top for place, top in enumerate(tops)}
     parts = [
         pd.DataFrame({
             "device": device, "panel": "Queue", "unit": "packets", "t": [0.0, 1.0], "value": [0.0, top],
@@ -351,7 +359,7 @@ def test_of_many_queues_the_long_ones_are_named_and_the_rest_is_summed_up() -> N
         for device, top in longest.items()
     ]  # fmt: skip
     figure = PLOTS["queue"].draw(pd.concat(parts, ignore_index=True))
-    assert entries(figure) == ["hub -> host1", "And 65 shorter queues, up to 2.65 packets"]
+    assert entries(figure) == shown
 
 
 def test_medians_of_completion_times_lie_above_all_points() -> None:
