@@ -12,13 +12,13 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tailback.kernel import cache
 from tailback.kernel.errors import BuildFailed, KernelMissing
+from tailback.kernel.scratch import scratch
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
@@ -90,12 +90,12 @@ def archive(version: str, say: Say, mirror: str | None = None) -> Path:
     chosen = Mirror.at(mirror) if mirror else machine_mirror()
     _folder().mkdir(parents=True, exist_ok=True)
     _check_room()
-    with tempfile.TemporaryDirectory(prefix=".partial-", dir=_folder()) as room:
-        apt = Apt(Path(room), chosen, KEYRING)
+    with scratch(".partial-download-", _folder()) as room:
+        apt = Apt(room, chosen, KEYRING)
         package = _find(apt, version, say)
         say(f"downloading {package}, {apt.size_bytes(package) // 1_000_000} MB")
         apt.download(package, say)
-        return _unpacked(next(Path(room).glob("*.deb")), version)
+        return _unpacked(next(room.glob("*.deb")), version)
 
 
 def machine_mirror() -> Mirror:

@@ -13,12 +13,12 @@ import json
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tailback.kernel import cache
 from tailback.kernel.errors import BuildFailed, CacheUnwritable
+from tailback.kernel.scratch import scratch
 from tailback.kernel.source import Source, digest_of_file
 
 TREE = "linux"
@@ -94,8 +94,8 @@ def update(folder: Path, source: Source) -> None:
 def _changed(folder: Path, source: Source, record: Mapping[str, str]) -> dict[str, str]:
     """Takes over what has changed since the record; returns the digests of all files."""
     known = source.digests()
-    with tempfile.TemporaryDirectory(prefix="new-", dir=folder) as room:
-        new = Path(room) / TREE
+    with scratch("new-", folder) as room:
+        new = room / TREE
         source.unpack(new, None if known is None else {name for name in known if known[name] != record.get(name)})
         fresh = _digests(new) if known is None else dict(known)
         _take_over(new, folder, {name for name in fresh if fresh[name] != record.get(name)})
@@ -114,8 +114,7 @@ def change(folder: Path, names: Sequence[str], applied: Callable[[Path], None]) 
         # What an earlier build has changed is no source any more.
         if (tree / name).is_file() and not (original / name).is_file() and not _was_added(folder, name):
             _copy(tree / name, original / name)
-    with tempfile.TemporaryDirectory(prefix="patched-", dir=folder) as room:
-        aside = Path(room)
+    with scratch("patched-", folder) as aside:
         for name in _files(original) if original.is_dir() else ():
             _copy(original / name, aside / name)
         applied(aside)

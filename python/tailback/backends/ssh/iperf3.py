@@ -73,7 +73,7 @@ def texts(layout: Layout, served: Sequence[bytes], sent: Sequence[bytes]) -> dic
     received: list[tuple[int, str]] = []
     info: list[tuple[int, str]] = []
     # The same columns as in the tables of the agents, which contain the heading.
-    columns = ["t_ns" if name == "t" else name for name in tables.COLUMNS["tcp_info"]] + ["data_segs_out"]
+    columns = ["t_ns" if name == "t" else name for name in tables.COLUMNS["tcp_info"]]
     for flow, server, client in zip(layout.scenario.tcp, served, sent, strict=True):
         name = json.dumps(flow.name)
         for t_ns, each in _intervals(layout.name(flow.target), flow, server):

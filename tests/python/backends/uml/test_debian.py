@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,7 +84,7 @@ def key(home: Path) -> tuple[list[str], Path]:
 
 
 @pytest.fixture
-def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Archive:
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Archive]:
     gpg, keyring = key(tmp_path / "key")
     made = Archive(tmp_path / "mirror", keyring, gpg)
     made.folder.mkdir()
@@ -91,7 +92,10 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Archive:
     monkeypatch.setattr(debian, "KEYRING", keyring)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     made.publish("9.8.7")
-    return made
+    yield made
+    # The agents of gpg outlive it.
+    for home in filter(Path.is_dir, (tmp_path / "key", tmp_path / "other")):
+        quietly("gpgconf", "--homedir", str(home), "--kill", "all")
 
 
 def test_a_source_is_downloaded_once_and_says_what_it_is(archive: Archive) -> None:
