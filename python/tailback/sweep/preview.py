@@ -3,7 +3,7 @@
 The estimated time of a run is the median time of earlier runs of its configuration, in this folder or in folders to
 reuse; else that of other runs per simulated second, of the fastest of them to the slowest (`pace`); else, on the
 simulator, extrapolated from trials of a few configurations, as many at a time as there will be runs, which end after a
-fraction of a second: at the mean pace of the trial, and at that of its second half, after slow start. On backends
+fraction of a second: at the mean pace of the trial, and at that of its second half, with a summary. On backends
 in real time it is the duration of the run. The time of the sweep is the total divided by the number of parallel runs;
 where it is uncertain, it is a range.
 """
@@ -24,6 +24,7 @@ from tailback.limits.trust import Code
 from tailback.results import ExperimentPlan, ReusableRuns, RunPlan, Store
 from tailback.results.layout import MANIFEST, read_json
 from tailback.sweep.pace import Costs, Span, place_of, simulated_s
+from tailback.sweep.work import finish, measure_of
 
 State = Literal["complete", "elsewhere", "missing"]
 Basis = Literal["measured", "trial", "duration"]
@@ -33,6 +34,9 @@ TRIAL_S = 0.4
 
 LONGEST_TRIAL_S = 20.0
 """Maximum duration of a trial without progress (large scenario, busy machine)."""
+
+WITH_SUMMARY = 2.0
+"""What a run may take, relative to its simulation: a trial that is cancelled has no summary and no files."""
 
 TRIALS = 6
 """Number of configurations to try, evenly spread over the grid."""
@@ -194,7 +198,8 @@ def _trial(run: RunPlan, backend: Backend) -> tuple[float, float] | None:
     stop = threading.Thread(target=_stop, args=(progress, over, marks), daemon=True)
     stop.start()
     try:
-        one.run(run.scenario, progress)
+        # With its summary, which may take as long as the simulation.
+        finish(one, run.scenario, measure_of(run), progress)
     except RunCancelled:
         pass
     except RunFailed:
@@ -218,7 +223,8 @@ def _extrapolated(begun: float, marks: Sequence[Mark]) -> tuple[float, float] | 
         return None
     whole = (late_s - begun) / late
     rest = (1 - late) * (late_s - early_s) / (late - early) if late > early else 0.0
-    return whole, (late_s - begun + rest) if rest else whole
+    # What comes after the simulation was not tried.
+    return whole, WITH_SUMMARY * max(whole, late_s - begun + rest)
 
 
 def _stop(progress: Progress, over: threading.Event, marks: list[Mark]) -> None:
