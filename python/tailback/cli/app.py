@@ -82,6 +82,8 @@ COMMANDS = {
     "recommend": "recommend.recommend",
     "validate": "validate.validate",
     "export": "export.export",
+    "bundle": "bundle.bundle",
+    "rerun": "rerun.rerun",
     "import": "import_.import_",
     "list": "list_.list_",
     "explain": "explain.explain",

@@ -18,6 +18,7 @@ from tailback.limits.files import (
     open_unpacked,
     read_bounded,
     read_regular,
+    seekable_regular,
 )
 
 __all__ = [
@@ -40,5 +41,6 @@ __all__ = [
     "open_unpacked",
     "read_bounded",
     "read_regular",
+    "seekable_regular",
     "trust",
 ]  # fmt: skip

@@ -107,6 +107,15 @@ def open_regular(path: Path, bytes_max: int) -> Iterator[Stream]:
         yield Stream(file, bytes_max)
 
 
+@contextlib.contextmanager
+def seekable_regular(path: Path, bytes_max: int) -> Iterator[BinaryIO]:
+    """The regular file itself, for a reader that seeks in it (`zipfile`) and has limits of its own; raises as
+    `read_regular`.
+    """
+    with _regular(path, bytes_max) as file:
+        yield file
+
+
 def ends_of(path: Path, bytes_max: int, length: int) -> tuple[int, bytes, bytes]:
     """The size of a regular file and its first and last `length` bytes; raises as `read_regular`."""
     with _regular(path, bytes_max) as file:
