@@ -154,8 +154,8 @@ wheel: $(VENV)/.python ## build the wheel of this machine and the source archive
 	@scripts/retried.sh "installing zig" env $(PIP) install $(LOCK) ziglang
 	scripts/profiled.sh wheel scripts/wheel.sh "$(CURDIR)/$(BIN)"
 
-wheel-test: $(VENV)/.python ## install the wheel of dist/ into an environment of its own, and run an experiment
-	scripts/wheel-test.sh "$(CURDIR)/$(BIN)/python"
+release-check: $(VENV)/.python ## whether dist/ may be published: metadata, wheel and source archive installed and tried
+	scripts/release-check.sh "$(CURDIR)/$(BIN)/python"
 
 pictures: demo $(VENV)/.tools ## draw the pictures of README.md and the documentation anew
 	cp $(DEMO)/plots/candlestick.png docs/pictures/demo.png
@@ -194,7 +194,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-fuzz properties properties-rust properties-python golden notebook metrics docs man wheel wheel-test papers pictures bench profile clean help
+.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-fuzz properties properties-rust properties-python golden notebook metrics docs man wheel release-check papers pictures bench profile clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 

@@ -111,6 +111,12 @@ def _show_version(wanted: bool) -> None:
         from tailback.cli import console
 
         console.line(f"tailback {version('tailback')}")
+        # A callback sees nothing of the options that come after it.
+        if "--verbose" in sys.argv:
+            from tailback.cli import installation
+
+            for line in installation.lines():
+                console.line(line)
         raise typer.Exit
 
 
@@ -118,6 +124,9 @@ def _show_version(wanted: bool) -> None:
 def _options(
     _version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    _verbose: Annotated[
+        bool, typer.Option("--verbose", help="With --version: also those of kernel, libraries, programs.")
     ] = False,
 ) -> None:
     from tailback.cli import console

@@ -56,3 +56,17 @@ def test_every_action_of_a_workflow_is_named_by_its_commit() -> None:
     ]
     assert uses
     assert [line for line in uses if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}  # v[\d.]+", line)] == []
+
+
+def test_the_release_has_one_version_everywhere() -> None:
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.search(rf"^## .*{re.escape(version)}", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+
+def test_the_package_says_what_it_is() -> None:
+    project = PROJECT["project"]
+    assert {"readme", "license", "license-files", "authors", "keywords", "classifiers"} <= project.keys()
+    assert all((ROOT / name).is_file() for name in (project["readme"], "CITATION.cff", "CODE_OF_CONDUCT.md"))
+    lowest = project["requires-python"].removeprefix(">=")
+    assert f"Programming Language :: Python :: {lowest}" in project["classifiers"]

@@ -4,6 +4,7 @@ as a user would; the others run the command in this process.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -254,6 +255,14 @@ def test_lists_and_explanations_come_from_the_registries() -> None:
 def test_schema_and_version() -> None:
     assert json.loads(in_process("schema").stdout)["title"] == "Tailback experiment"
     assert in_process("--version").stdout.startswith("tailback ")
+
+
+@pytest.mark.parametrize("words", [("--version", "--verbose"), ("--verbose", "--version")])
+def test_a_report_of_a_fault_can_say_what_is_installed(words: tuple[str, ...]) -> None:
+    lines = in_process(*words).stdout.splitlines()
+    heads = {line.partition(":")[0] for line in lines[1:]}
+    assert {"python", "libraries", "system", "processor", "kernels for uml", "root"} <= heads
+    assert re.search(r"libraries: .*numpy \d", "\n".join(lines))
 
 
 def test_a_reader_that_closes_the_pipe_causes_no_traceback(file: Path) -> None:
