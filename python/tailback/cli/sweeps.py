@@ -11,7 +11,7 @@ from msgspec import Struct
 from tailback.analysis.choosing import chosen
 from tailback.analysis.digits import significant
 from tailback.analysis.identical import identical
-from tailback.analysis.intervals import spread_in_words
+from tailback.analysis.intervals import DIGITS
 from tailback.analysis.metric import Column, Summary
 from tailback.analysis.repetitions import means
 from tailback.analysis.sentences import Extent
@@ -19,7 +19,7 @@ from tailback.analysis.window import Window
 from tailback.cli import found, sheets, tables
 from tailback.cli.console import counted, line, stderr
 from tailback.cli.means import of_configurations
-from tailback.cli.sheets import Cell, Field, Sheet
+from tailback.cli.sheets import Cell, Field, Interval, Sheet
 from tailback.cli.show import time_span
 from tailback.results.layout import ASIDE
 from tailback.sweep import warned
@@ -86,15 +86,15 @@ def expectations(done: SweepResult) -> None:
 def _expectation(verdict: Verdict) -> list[Cell]:
     style = "" if verdict.holds else "bold"
     places = sheets.words(*verdict.axes.values(), str(verdict.bound), style=style)
-    mean = Cell(_mean_of(verdict), verdict.mean, (verdict.low, verdict.high), style)
-    return [*places, mean, Cell(_verdict_words(verdict), style=style)]
+    return [*places, _mean_of(verdict), Cell(_verdict_words(verdict), style=style)]
 
 
-def _mean_of(verdict: Verdict) -> str:
+def _mean_of(verdict: Verdict) -> Cell:
+    ends, style = (verdict.low, verdict.high), "" if verdict.holds else "bold"
     if math.isnan(verdict.mean):
-        return sheets.UNKNOWN
-    spread = "" if math.isnan(verdict.low) else f" {spread_in_words(verdict.mean, (verdict.low, verdict.high))}"
-    return f"{significant(verdict.mean, 4)}{spread} {verdict.bound.column.unit}".rstrip()
+        return Cell(sheets.UNKNOWN, verdict.mean, ends, style)
+    interval = Interval(verdict.mean, ends, DIGITS, verdict.bound.column.unit)
+    return Cell(significant(verdict.mean, 4), verdict.mean, ends, style, interval)
 
 
 def _verdict_words(verdict: Verdict) -> str:
