@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tailback.analysis.choosing import chosen
+from tailback.analysis.coverage import of_some
 from tailback.analysis.digits import significant
 from tailback.analysis.identical import identical
 from tailback.analysis.intervals import DIGITS
@@ -194,7 +196,9 @@ def _means_of(
     rows: Sequence[tuple[Mapping[str, str], Summary]], title: str, columns: str | None, beside: Sequence[Column] = ()
 ) -> Sheet:
     shown = chosen((summary for _, summary in rows), columns, beside)
-    return of_configurations(means(rows, [each.column for each in shown]), shown, title)
+    made = of_configurations(means(rows, [each.column for each in shown]), shown, title)
+    partial = of_some((summary for _, summary in rows), [each.column for each in shown])
+    return replace(made, remarks=[*made.remarks, *filter(None, [partial])])
 
 
 def _parts(run: RunFolder, by: str) -> list[tuple[str, dict[str, Any]]]:
