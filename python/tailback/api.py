@@ -156,9 +156,9 @@ def pareto(
     given: Sequence[str] = (),
     choose: Sequence[str] = (),
 ) -> list[advice.Front]:
-    """The trade-off between goodput and `latency` (default: `ping p99`) under each condition, as in `tailback pareto`.
-    `given` names further axes to treat as conditions, `choose` axes not to. `table` of
-    each front is a frame with a row per configuration.
+    """The trade-off between goodput and `latency` (by default that of the application, else `ping p99`) under each
+    condition, as in `tailback pareto`. `given` names further axes to treat as conditions, `choose` axes not to. `table`
+    of each front is a frame with a row per configuration.
     """
     return advice.fronts(_opened(found), latency, given, choose)
 

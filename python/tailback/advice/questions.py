@@ -1,5 +1,6 @@
 """Answers questions about results, once for each condition (`analysis.conditions`)."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,12 +9,13 @@ import pandas as pd
 
 from tailback.analysis import bounds as words
 from tailback.analysis import conditions, sensitivity, tradeoffs
+from tailback.analysis.choosing import latency_of
 from tailback.analysis.metric import Better, Column
 from tailback.results import Results
 
 GOODPUT = "goodput"
-LATENCIES = ("ping p99", "tcp rtt p99")
-"""The default latency: the first of these that the results have."""
+LATENCY = "latency"
+"""The name of the latency that the results are about (`analysis.choosing`): of requests, pings, ..."""
 
 
 class WrongQuestion(Exception):
@@ -45,7 +47,7 @@ class Recommendation:
 
 def sensitivities(results: Results, metric: str, *, logarithmic: bool = False) -> sensitivity.Sensitivity:
     """The sensitivity of `metric` (a name, or a path in `summary.json`) to each axis."""
-    column = words.quantity(metric)
+    column = _named(results, metric)
     runs = [(run.axes, run.summary) for run in results.runs]
     known = [value for value in (column.read(summary) for _, summary in runs) if value is not None]
     if not known:
@@ -63,13 +65,9 @@ def fronts(
     """The Pareto front of goodput and `latency` under each condition; `given` names further conditions, `choose` axes
     that are none.
     """
-    choices = list(map(words.quantity, LATENCIES if latency is None else (latency,)))
-    if choices[0].better == "high":
-        raise WrongQuestion(
-            f"{choices[0].title} is not a cost: high values are better\n  hint: choose a latency: ping p99"
-        )
-    known = (column for column in choices if any(column.read(run.summary) is not None for run in results.runs))
-    cost, gain = next(known, choices[0]), words.quantity(GOODPUT)
+    cost, gain = _named(results, latency or LATENCY), words.quantity(GOODPUT)
+    if cost.better == "high":
+        raise WrongQuestion(f"{cost.title} is not a cost: high values are better\n  hint: choose a latency: ping p99")
     because, parts = _parts(results, given, choose)
     found = [
         Front(place, because, cost, gain, tradeoffs.front([(run.axes, run.summary) for run in part.runs], cost, gain))
@@ -81,6 +79,24 @@ def fronts(
     return found
 
 
+def _named(results: Results | None, name: str) -> Column:
+    """The number with this name; raises `WrongQuestion` if `latency` is asked for and there is none."""
+    if results is None or name.strip().lower() != LATENCY:
+        return words.quantity(name)
+    found = latency_of(run.summary for run in results.runs)
+    if found is None:
+        hint = "record one, such as that of `traffic: [{ping: client -> server}]`, or name another number"
+        raise WrongQuestion(f"no run of `{results.path}` has a latency\n  hint: {hint}")
+    return found
+
+
+def _limits(results: Results, bounds: str) -> list[words.Bound]:
+    """The bounds, where `latency` is that of the results."""
+    begins = re.compile(rf"(^|\band\b|,)\s*{LATENCY}\s*(?=[<>≤≥])", re.IGNORECASE)
+    named = begins.sub(lambda found: f"{found[1]} {_named(results, LATENCY).key} ", bounds)
+    return words.bounds(named) if named.strip() else []
+
+
 @dataclass(frozen=True)
 class Wish:
     """The quantity of which the best value is wanted."""
@@ -89,16 +105,20 @@ class Wish:
     better: Better
 
 
-def wish(best: str | None = None, maximise: str | None = None, minimise: str | None = None) -> Wish:
-    """What the user wants: one of a metric whose better direction is known, one to maximise, one to minimise."""
+def wish(
+    best: str | None = None, maximise: str | None = None, minimise: str | None = None, of: Results | None = None
+) -> Wish:
+    """What the user wants: one of a metric whose better direction is known, one to maximise, one to minimise; `latency`
+    is that of the results `of`.
+    """
     asked = [name for name in (best, maximise, minimise) if name is not None]
     if len(asked) > 1:
         raise WrongQuestion(
             f"there are two wishes, `{asked[0]}` and `{asked[1]}`\n  hint: keep one, and put the other into `--for`"
         )
     if maximise is not None or minimise is not None:
-        return Wish(words.quantity(str(maximise or minimise)), "high" if maximise is not None else "low")
-    column = words.quantity(best or GOODPUT)
+        return Wish(_named(of, str(maximise or minimise)), "high" if maximise is not None else "low")
+    column = _named(of, best or GOODPUT)
     if column.better is None:
         hint = f'say which: `--maximise "{best}"` or `--minimise "{best}"`'
         raise WrongQuestion(f"neither high nor low values of {column.title} are better by themselves\n  hint: {hint}")
@@ -115,8 +135,8 @@ def recommend(
     """The setting with the best value of what is wanted among those that meet `bounds`, for each condition; `given`
     names further conditions, `choose` axes that are none.
     """
-    limits = words.bounds(bounds) if bounds.strip() else []
-    wished = asked if isinstance(asked, Wish) else wish(asked)
+    limits = _limits(results, bounds)
+    wished = asked if isinstance(asked, Wish) else wish(asked, of=results)
     wanted = wished.column
     for column in (*(limit.column for limit in limits), wanted):
         if all(column.read(run.summary) is None for run in results.runs):

@@ -54,6 +54,30 @@ def chosen(summaries: Iterable[Summary], words: str | None = None, beside: Seque
     return _ranked(found) if words is None else [Chosen(column, 0.0) for column in found]
 
 
+def latency_of(summaries: Iterable[Summary]) -> Column | None:
+    """The latency that these runs are about: of the metrics that are times of many samples, in the order in which
+    tables choose, the first that any run has. It is p99 if every run has enough samples for it, else p95. A ping and
+    the RTT of TCP are sampled as often as the user says, and have p99.
+    """
+    runs = list(summaries)
+    timed = [metric for metric in METRICS.values() if _is_latency(metric)]
+    for metric in sorted(timed, key=lambda each: RANKS[each.rank]):
+        known = [run for run in runs if run.get(str(metric.key))]
+        if known:
+            titles = {number.key.rpartition(".")[2]: number for number in metric.numbers}
+            told = all(titles[FARTHEST].read(run) is not None for run in known)
+            return metric.statistic(FARTHEST if told or BEFORE not in titles else BEFORE)
+    return None
+
+
+FARTHEST, BEFORE = "p99", "p95"
+
+
+def _is_latency(metric: Metric) -> bool:
+    ends = {number.key.rpartition(".")[2] for number in metric.numbers}
+    return metric.better == "low" and metric.unit in ("ms", "s") and bool(metric.sampled) and FARTHEST in ends
+
+
 def named(words: str) -> list[Column]:
     """The numbers of a list of names, as the table after a run shows them; raises `WrongBound`."""
     if _is_all(words):

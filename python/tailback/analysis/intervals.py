@@ -9,6 +9,9 @@ true mean cannot lie beyond, so the interval covers it as often.
 """
 
 import math
+from collections.abc import Iterable
+from itertools import starmap
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -59,15 +62,38 @@ def t_intervals(values: Values, least: float) -> list[tuple[float, float]]:
     return list(zip(np.maximum(means - halves, least).tolist(), (means + halves).tolist(), strict=True))
 
 
-def spread_in_words(mean: float, ends: tuple[float, float], digits: str = ".2g") -> str:
-    """`±0.3`, or `[0.41, 1]` if the interval is not symmetric, because it ends where the possible values end."""
+Form = Literal["±", "[]"]
+"""How an interval is written: half its length, or both ends."""
+
+Written = tuple[float, tuple[float, float], str]
+"""A mean, the ends of its interval, and the format of its digits."""
+
+DIGITS = ".2g"
+
+
+def form_of(intervals: Iterable[Written]) -> Form:
+    """The one form of intervals that are read beside each other: both ends, if one of them is not symmetric, because it
+    ends where the possible values end.
+    """
+    return "±" if all(starmap(_is_even, intervals)) else "[]"
+
+
+def _is_even(mean: float, ends: tuple[float, float], digits: str) -> bool:
+    """Whether an interval is symmetric as it is written; one that is not known is no reason for another form."""
     below, above = mean - ends[0], ends[1] - mean
-    if abs(above - below) <= ROUNDING * max(abs(mean), above, below):
+    if math.isnan(above) or abs(above - below) <= ROUNDING * max(abs(mean), above, below):
+        return True
+    return _text(below, digits) == _text(above, digits)
+
+
+def spread_in_words(mean: float, ends: tuple[float, float], digits: str = DIGITS, form: Form | None = None) -> str:
+    """`±0.3`, or `[0.41, 1]`, in this form; by default as the interval itself needs."""
+    if (form or form_of([(mean, ends, digits)])) == "±":
+        above = ends[1] - mean
         # The interval of identical repetitions is not exactly 0 because of rounding.
-        half = above if above > ROUNDING * abs(mean) else 0.0
-        return f"±{_text(half, digits)}"
+        return f"±{_text(above if above > ROUNDING * abs(mean) else 0.0, digits)}"
     low, high = (_text(end, digits) for end in ends)
-    return f"±{_text(above, digits)}" if low == high else f"[{low}, {high}]"
+    return f"[{low}, {high}]"
 
 
 def _text(value: float, digits: str) -> str:

@@ -79,7 +79,7 @@ class Column(Struct, frozen=True):
     label: str | None = None
     """The name of the quantity on the axis of a figure, if it is not the title."""
     needless: float | None = None
-    """If all runs have this value, a table of them leaves the column out."""
+    """If no run has more than this, a table of them leaves the column out."""
 
 
 def steps(path: str) -> list[str]:
@@ -131,7 +131,7 @@ def tail(key: str, statistic: str, extreme: Callable[[Iterable[float]], float] |
 class Heading(Struct, frozen=True):
     """A column of the table after a run."""
 
-    place: int
+    place: float
     """Position from the left."""
     title: str | None = None
     """Default: the title of the number."""
@@ -139,7 +139,7 @@ class Heading(Struct, frozen=True):
     """Default: the unit of the metric. Counts show none."""
     decimals: int | None = None
     needless: float | None = None
-    """If all runs have this value, a table of them leaves the column out."""
+    """If no run has more than this, a table of them leaves the column out."""
 
 
 class Number(Struct, frozen=True):

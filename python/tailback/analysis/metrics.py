@@ -101,7 +101,8 @@ def ping_samples_by_name(ping: Columns, window: Window) -> dict[str, Samples]:
 
 
 def tcp_rtt_samples(tcp_info: Columns, window: Window) -> Samples:
-    """Smoothed round-trip times in ms (`tcpi_rtt`) of the sending sockets, each time they were sampled in the window.
+    """Smoothed round-trip times in ms (`tcpi_rtt`) of the sending sockets of `tcp` entries, each time they were sampled
+    in the window.
 
     A socket that has not measured an RTT yet has no value or 0, and does not count; the kernel's smallest value is 1
     µs.
@@ -111,8 +112,8 @@ def tcp_rtt_samples(tcp_info: Columns, window: Window) -> Samples:
 
 
 def cwnd_samples(tcp_info: Columns, window: Window) -> dict[str, Samples]:
-    """Congestion windows in segments (`tcpi_snd_cwnd`) of each flow, each time it was sampled in the window. The column
-    `cwnd p50` of tables is the median over the flows of the median of each.
+    """Congestion windows in segments (`tcpi_snd_cwnd`) of each flow of a `tcp` entry, each time it was sampled in the
+    window. The column `cwnd p50` of tables is the median over the flows of the median of each.
     """
     inside = window.samples(tcp_info)
     windows = grouped(inside.words("flow")).split(inside.numbers("snd_cwnd"))
@@ -204,7 +205,9 @@ def jain_index(shares: Sequence[float]) -> float | None:
 
 
 def retransmits(tcp_info: Columns, window: Window) -> int:
-    """Segments that all flows retransmitted in the window: the increase of `tcpi_total_retrans`, which starts at 0."""
+    """Segments that all flows of `tcp` entries retransmitted in the window: the increase of `tcpi_total_retrans`, which
+    starts at 0.
+    """
     return sum(grown(tcp_info, "flow", "total_retrans", window).values())
 
 

@@ -42,6 +42,9 @@ PLURAL = frozenset({"retransmits", "drops", "marks", "frames not played", "unfin
 
 PERCENT = "%"
 
+LEAST_SHARE = 0.03
+"""A direction with less of the goodput than this, the tolerance of goodput, carries none to speak of."""
+
 MOST_PINGS = 6
 """More pings with names of their own than these are judged together."""
 
@@ -125,6 +128,10 @@ ROWS = (
 )
 
 
+THE_SAME: Mapping[str, str] = {"media delay": "UDP one-way delay", "media loss": "UDP loss"}
+"""Numbers of calls and games that are those of their datagrams, by the name that tables have for these."""
+
+
 def relevant(metric: str) -> Tolerance:
     """What a user would not call a change of a metric of the registry; 3 % of one that the findings do not judge."""
     return next((row.allowed for row in ROWS if row.metric == metric), RATE)
@@ -150,8 +157,21 @@ def _of_row(row: _Row, summaries: Sequence[Summary]) -> list[Judged]:
         ]
     if row.label == "goodput":
         return _goodputs(row, summaries)
+    other = THE_SAME.get(row.label)
+    if other is not None and _tells_all(other, row, summaries):
+        return []
     metric = METRICS.get(row.metric)
     return [] if metric is None else _of_metric(row, metric)
+
+
+def _tells_all(other: str, row: _Row, summaries: Sequence[Summary]) -> bool:
+    """Whether a metric has the flows of another in every run that has these."""
+    key, own = (METRICS[name].key or "" for name in (other, row.metric))
+    return all(_flows_of(own, summary) <= _flows_of(key, summary) for summary in summaries)
+
+
+def _flows_of(key: str, summary: Summary) -> set[str]:
+    return set(summary.get(key) or {})
 
 
 def _of_metric(row: _Row, metric: Metric) -> list[Judged]:
@@ -215,12 +235,18 @@ def _pings(row: _Row, summaries: Sequence[Summary]) -> list[Judged]:
 
 
 def _goodputs(row: _Row, summaries: Sequence[Summary]) -> list[Judged]:
+    """Of two directions, those that carry data: answers to posts are no result, their latency is."""
     both = any({"up", "down"} <= set(summary.get("goodput_mbps", {})) for summary in summaries)
-    ways = ("goodput up", "goodput down") if both else ("goodput",)
-    paths = {"goodput": "total", "goodput up": "up", "goodput down": "down"}
-    sums = [_single(row, way, "Mbit/s", at("goodput_mbps", paths[way])) for way in ways]
+    ways = [way for way in ("up", "down") if _carries(way, summaries)] if both else ["total"]
+    sums = [_single(row, f"goodput {way}" if both else "goodput", "Mbit/s", at("goodput_mbps", way)) for way in ways]
     worst = Judged(WORST_FLOW, "", "Mbit/s", _worst_flow, row.allowed, row.kind, "where it changes")
     return [*sums, worst]
+
+
+def _carries(way: str, summaries: Iterable[Summary]) -> bool:
+    """Whether a direction has more of the goodput of any run than what is no change of it."""
+    goodputs = (summary.get("goodput_mbps", {}) for summary in summaries)
+    return any(each.get(way, 0.0) > LEAST_SHARE * each.get("total", 0.0) for each in goodputs)
 
 
 def _worst_flow(summary: Summary) -> float | None:

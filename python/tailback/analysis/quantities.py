@@ -5,8 +5,10 @@ with a statistic if that has many samples (`ping p99`, by default the median), o
 (`tcp_rtt_ms.p90`). Upper and lower case are the same, except in paths.
 """
 
+from msgspec.structs import replace
+
 from tailback import plain
-from tailback.analysis.metric import Column, Metric, at, steps
+from tailback.analysis.metric import Column, Metric, Number, at, steps
 from tailback.analysis.metrics import PERCENTILES
 from tailback.analysis.registry import METRICS, numbers, of_key, unit_of
 
@@ -106,13 +108,19 @@ def _single(text: str) -> Column | None:
         heading = number.heading.title if number.heading else None
         called = (number.title, number.label, heading, number.key, *number.bounds)
         if text in {_folded(name) for name in called if name}:
-            return row.quantity(number)
+            return _unguarded(row, number) if text == number.key else row.quantity(number)
     found = metric(text)
     if found is None:
         return None
     if found.numbers:
         return found.quantity(found.numbers[0])
     return found.statistic("p50") if found.sampled else None
+
+
+def _unguarded(row: Metric, number: Number) -> Column:
+    """The number by its path: a percentile is what stands there, even of few samples, as it is by its name."""
+    found, statistic = row.quantity(number), number.key.rpartition(".")[2]
+    return replace(found, read=row.statistic(statistic).read) if row.sampled and statistic in STATISTICS else found
 
 
 def _path(words: str) -> Column | None:

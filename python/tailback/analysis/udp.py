@@ -19,7 +19,8 @@ INTERVALS = "intervals"
 def udp_loss(udp: Columns, window: Window, bin_ns: int) -> dict[str, float]:
     """Share of the datagrams sent in the window that did not arrive in it, by flow, no unit. Datagrams in flight at the
     start of the window compensate for those in flight at its end. A bin that lies partly in the window counts in
-    proportion.
+    proportion. If more are in flight at the end than at the start, these count as lost. Those of a call or a game are
+    known one by one, and none in flight counts.
     """
     table = Table.of(udp)
     inside, flows = window.share_of_bins(table, bin_ns), grouped(table.words("flow"))

@@ -380,7 +380,10 @@ def udp_loss(run: Measured) -> dict[str, float] | None:
     """UDP loss by flow."""
     if "udp" not in run.tables:
         return None
-    return metrics.rounded_each(udp.udp_loss(run.tables["udp"], run.window, run.measure.bin_ns)) or None
+    found = udp.udp_loss(run.tables["udp"], run.window, run.measure.bin_ns)
+    # The datagrams of calls and games are known one by one.
+    found |= {flow: share for flow, share in media.losses(run.heard).items() if flow in found}
+    return metrics.rounded_each(found) or None
 
 
 def udp_delay(run: Measured) -> dict[str, Any] | None:

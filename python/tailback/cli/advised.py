@@ -8,14 +8,14 @@ from rich.text import Text
 
 from tailback.advice import ALONE, ASKED, Front, Recommendation
 from tailback.analysis.digits import significant
-from tailback.analysis.intervals import spread_in_words
+from tailback.analysis.intervals import DIGITS, spread_in_words
 from tailback.analysis.metric import Column
 from tailback.analysis.rows import records
 from tailback.analysis.sensitivity import Sensitivity
 from tailback.analysis.tradeoffs import RELEVANT, SIGNIFICANT, Answer, Candidate, Number
 from tailback.cli import sheets, tables
 from tailback.cli.console import counted, emit, form
-from tailback.cli.sheets import Cell, Field, Sheet
+from tailback.cli.sheets import Cell, Field, Interval, Sheet
 
 MOST = {"high": "most", "low": "least"}
 
@@ -209,6 +209,8 @@ def _mean(number: Number) -> str:
 
 
 def _number_cell(number: Number) -> Cell:
+    ends = (number.low, number.high)
     if math.isnan(number.mean):
         return Cell(sheets.UNKNOWN, math.nan)
-    return Cell(_mean(number), number.mean, (number.low, number.high))
+    interval = Interval(number.mean, ends, DIGITS)
+    return Cell(significant(number.mean, 4), number.mean, ends, interval=interval)

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from tailback.analysis import digits
 from tailback.analysis.choosing import Chosen
-from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.metric import Column
 from tailback.analysis.repetitions import Configuration, Mean
-from tailback.cli.sheets import UNKNOWN, Cell, Field, Sheet, keys, words
+from tailback.cli.sheets import UNKNOWN, Cell, Field, Interval, Sheet, has_both_ends, keys, words
 
 USUAL_DECIMALS = 3
 """Most numbers of a table have no more."""
@@ -29,7 +30,14 @@ def of_configurations(rows: Sequence[Configuration], columns: Sequence[Chosen], 
     cells = [
         [*words(*row.axes.values()), *[Cell(str(row.runs), row.runs)] * counts, *_means(row, columns)] for row in rows
     ]
-    return Sheet(title, fields, cells, ["means over repetitions, ± half their 95 % interval"] if repeated else [])
+    sheet = Sheet(title, fields, cells)
+    return replace(sheet, remarks=[_remark(sheet)]) if repeated else sheet
+
+
+def _remark(sheet: Sheet) -> str:
+    """What stands beside the means."""
+    both = ", or [both its ends]" if has_both_ends(sheet) else ""
+    return f"means over repetitions, ± half their 95 % interval{both}"
 
 
 def _means(row: Configuration, columns: Sequence[Chosen]) -> list[Cell]:
@@ -41,10 +49,8 @@ def _mean(found: Mean, column: Column) -> Cell:
         return Cell(UNKNOWN, math.nan)
     decimals = _decimals(found) if column.decimals is None else column.decimals
     text = f"{found.mean:.{decimals}f}"
-    if math.isnan(found.high):
-        return Cell(text, found.mean)
     ends = (found.low, found.high)
-    return Cell(f"{text} {spread_in_words(found.mean, ends, f'.{decimals}f')}", found.mean, ends)
+    return Cell(text, found.mean, ends, interval=Interval(found.mean, ends, f".{decimals}f"))
 
 
 def _decimals(found: Mean) -> int:

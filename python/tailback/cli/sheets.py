@@ -2,9 +2,13 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from tailback.analysis import intervals
 
 Role = Literal["key", "name", "number", "text", "hidden"]
 """`key`: names the configuration of a row; `name`: names the row, beside its key; `number`; `text` may be wrapped; a
@@ -34,6 +38,17 @@ class Field(Struct, frozen=True):
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
+class Interval(Struct, frozen=True):
+    """An interval that the text of a cell does not have yet, because its form is that of the column (`written`)."""
+
+    mean: float
+    ends: tuple[float, float]
+    digits: str
+    """The format of its numbers."""
+    unit: str = ""
+    """What stands behind it."""
+
+
 class Cell(Struct, frozen=True):
     """A cell, as text and as a value."""
 
@@ -43,6 +58,7 @@ class Cell(Struct, frozen=True):
     ends: tuple[float, float] = (math.nan, math.nan)
     """The ends of its interval."""
     style: str = ""
+    interval: Interval | None = None
 
 
 class Sheet(Struct, frozen=True):
@@ -53,6 +69,40 @@ class Sheet(Struct, frozen=True):
     rows: Sequence[Sequence[Cell]]
     remarks: Sequence[str] = ()
     """What is said about its numbers."""
+
+
+def written(sheet: Sheet) -> Sheet:
+    """The table with the intervals in the text of its cells, in one form in each column: `±0.3`, or `[0.41, 1]` if one
+    of the column ends where the possible values end.
+    """
+    if all(cell.interval is None for row in sheet.rows for cell in row):
+        return sheet
+    columns = [_in_one_form(column) for column in zip(*sheet.rows, strict=True)]
+    return replace(sheet, rows=list(zip(*columns, strict=True)))
+
+
+def has_both_ends(sheet: Sheet) -> bool:
+    """Whether `written` writes both ends of an interval."""
+    return any(_form(column) == "[]" for column in zip(*sheet.rows, strict=True))
+
+
+def _form(cells: Sequence[Cell]) -> "intervals.Form":
+    # Imported here, because its package comes with a library of numbers.
+    from tailback.analysis import intervals
+
+    return intervals.form_of((each.mean, each.ends, each.digits) for each in (cell.interval for cell in cells) if each)
+
+
+def _in_one_form(cells: Sequence[Cell]) -> list[Cell]:
+    from tailback.analysis.intervals import spread_in_words
+
+    form = _form(cells)
+
+    def whole(cell: Cell, own: Interval) -> Cell:
+        spread = "" if math.isnan(own.ends[0]) else spread_in_words(own.mean, own.ends, own.digits, form)
+        return replace(cell, text=" ".join(filter(None, (cell.text, spread, own.unit))), interval=None)
+
+    return [cell if cell.interval is None else whole(cell, cell.interval) for cell in cells]
 
 
 def words(*texts: str, style: str = "") -> list[Cell]:

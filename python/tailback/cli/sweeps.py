@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tailback.analysis.choosing import chosen
+from tailback.analysis.coverage import of_some
 from tailback.analysis.digits import significant
 from tailback.analysis.identical import identical
-from tailback.analysis.intervals import spread_in_words
+from tailback.analysis.intervals import DIGITS
 from tailback.analysis.metric import Column, Summary
 from tailback.analysis.repetitions import means
 from tailback.analysis.sentences import Extent
@@ -19,7 +21,7 @@ from tailback.analysis.window import Window
 from tailback.cli import found, sheets, tables
 from tailback.cli.console import counted, line, stderr
 from tailback.cli.means import of_configurations
-from tailback.cli.sheets import Cell, Field, Sheet
+from tailback.cli.sheets import Cell, Field, Interval, Sheet
 from tailback.cli.show import time_span
 from tailback.results.layout import ASIDE
 from tailback.sweep import warned
@@ -86,15 +88,15 @@ def expectations(done: SweepResult) -> None:
 def _expectation(verdict: Verdict) -> list[Cell]:
     style = "" if verdict.holds else "bold"
     places = sheets.words(*verdict.axes.values(), str(verdict.bound), style=style)
-    mean = Cell(_mean_of(verdict), verdict.mean, (verdict.low, verdict.high), style)
-    return [*places, mean, Cell(_verdict_words(verdict), style=style)]
+    return [*places, _mean_of(verdict), Cell(_verdict_words(verdict), style=style)]
 
 
-def _mean_of(verdict: Verdict) -> str:
+def _mean_of(verdict: Verdict) -> Cell:
+    ends, style = (verdict.low, verdict.high), "" if verdict.holds else "bold"
     if math.isnan(verdict.mean):
-        return sheets.UNKNOWN
-    spread = "" if math.isnan(verdict.low) else f" {spread_in_words(verdict.mean, (verdict.low, verdict.high))}"
-    return f"{significant(verdict.mean, 4)}{spread} {verdict.bound.column.unit}".rstrip()
+        return Cell(sheets.UNKNOWN, verdict.mean, ends, style)
+    interval = Interval(verdict.mean, ends, DIGITS, verdict.bound.column.unit)
+    return Cell(significant(verdict.mean, 4), verdict.mean, ends, style, interval)
 
 
 def _verdict_words(verdict: Verdict) -> str:
@@ -194,7 +196,9 @@ def _means_of(
     rows: Sequence[tuple[Mapping[str, str], Summary]], title: str, columns: str | None, beside: Sequence[Column] = ()
 ) -> Sheet:
     shown = chosen((summary for _, summary in rows), columns, beside)
-    return of_configurations(means(rows, [each.column for each in shown]), shown, title)
+    made = of_configurations(means(rows, [each.column for each in shown]), shown, title)
+    partial = of_some((summary for _, summary in rows), [each.column for each in shown])
+    return replace(made, remarks=[*made.remarks, *filter(None, [partial])])
 
 
 def _parts(run: RunFolder, by: str) -> list[tuple[str, dict[str, Any]]]:

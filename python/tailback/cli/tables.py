@@ -21,7 +21,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tailback.cli import console, markup, streams
+from tailback.cli import console, markup, sheets, streams
 from tailback.cli.sheets import Cell, Sheet
 
 PARTS = 2
@@ -49,14 +49,14 @@ def show(sheet: Sheet, *said: str) -> None:
     if form is None:
         beside(sheet, *said)
         return
-    console.alone(markup.WRITERS[form](sheet))
+    console.alone(markup.WRITERS[form](sheets.written(sheet)))
     console.emit(*map(Text, (*sheet.remarks, *said)))
 
 
 def beside(sheet: Sheet, *said: str) -> None:
     """Prints a further table of a command, always as text: with `--table`, to stderr."""
     out = console.stdout()
-    sheet = _as_written(sheet, console.stream())
+    sheet = _as_written(sheets.written(sheet), console.stream())
     if out.is_terminal:
         console.emit(*laid_out(sheet, out.width), *map(Text, said))
     else:

@@ -9,12 +9,11 @@ import pandas as pd
 
 from tailback.analysis.differences import METRICS
 from tailback.analysis.digits import significant
-from tailback.analysis.intervals import spread_in_words
 from tailback.analysis.rows import records
 from tailback.analysis.sentences import Extent
 from tailback.cli import found, sheets, tables
 from tailback.cli.console import MAX_NAMED, counted, stderr
-from tailback.cli.sheets import Cell, Field, Sheet
+from tailback.cli.sheets import Cell, Field, Interval, Sheet
 from tailback.duels import sentences
 from tailback.results.pairing import CANDIDATE, REFERENCE
 from tailback.validation import Comparison, LeftOut, Twin, Validated, divergence, warned
@@ -64,8 +63,8 @@ def duels(table: pd.DataFrame, title: str) -> None:
 def _share_of(row: Mapping[str, Any]) -> Cell:
     """`87 % ±2`: the mean over the repetitions and half its interval."""
     mean, ends = 100 * row["mean"], (100 * row["low"], 100 * row["high"])
-    spread = "" if math.isnan(ends[0]) else f" {spread_in_words(mean, ends, '.0f')}"
-    return Cell(f"{mean:.0f} %{spread}", float(row["mean"]), (float(row["low"]), float(row["high"])))
+    text, ends_of_it = f"{mean:.0f} %", (float(row["low"]), float(row["high"]))
+    return Cell(text, float(row["mean"]), ends_of_it, interval=Interval(mean, ends, ".0f"))
 
 
 def twin(found: Twin) -> None:

@@ -7,7 +7,6 @@ uniform, so that it is readable in grey print and with colour blindness; it is l
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -19,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 
+from tailback.analysis.intervals import Form, form_of, spread_in_words
 from tailback.plots import labels, layout, lines, quantity, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, worded
@@ -118,30 +118,24 @@ def on(axes: Axes, part: pd.DataFrame, sides: tuple[str, str], shades: Shades | 
     return image, labels.along(axes, columns)
 
 
-Form = Literal["±", "[]"]
-"""How the intervals of all cells of a panel are written."""
-
-
-def _form(part: pd.DataFrame) -> Form:
-    """Both ends, if some interval ends where the possible values end."""
-    even = np.isclose(part["mean"] - part["low"], part["high"] - part["mean"], rtol=1e-6, atol=1e-12, equal_nan=True)
-    return "±" if even.all() else "[]"
-
-
 def _texts(part: pd.DataFrame) -> list[str]:
-    """The text of each cell: the mean, and below it the interval."""
-    form = _form(part)
-    cells = part[["mean", "low", "high"]].itertuples(index=False)
-    return [_words(float(mean), (float(low), float(high)), form) for mean, low, high in cells]
+    """The text of each cell: the mean, and below it the interval, in one form for the panel."""
+    cells = [
+        (float(mean), (float(low), float(high)), _digits(float(mean)))
+        for mean, low, high in part[["mean", "low", "high"]].itertuples(index=False)
+    ]
+    form = form_of(cells)
+    return [_words(*cell, form) for cell in cells]
 
 
-def _words(mean: float, ends: tuple[float, float], form: Form) -> str:
+def _digits(mean: float) -> str:
     decimals = 0 if mean == 0 else max(0, 2 - math.floor(math.log10(abs(mean))))
-    digits = f".{decimals}f" if decimals <= MOST_DECIMALS else ".2e"
-    if math.isnan(ends[0]):
-        return f"{mean:{digits}}"
-    spread = f"±{ends[1] - mean:{digits}}" if form == "±" else f"[{ends[0]:{digits}}, {ends[1]:{digits}}]"
-    return f"{mean:{digits}}\n{spread}"
+    return f".{decimals}f" if decimals <= MOST_DECIMALS else ".2e"
+
+
+def _words(mean: float, ends: tuple[float, float], digits: str, form: Form) -> str:
+    text = f"{mean:{digits}}"
+    return text if math.isnan(ends[0]) else f"{text}\n{spread_in_words(mean, ends, digits, form)}"
 
 
 def _sides(values: layout.Axes_, choice: Choice) -> tuple[str, str, tuple[str, ...]]:

@@ -46,8 +46,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     except WrongQuestion as error:
         if choice.metric is not None:
             raise
-        hint = f'name another latency, such as --metric "request p95"; or {TO_RECORD["ping"]}'
-        raise NotDrawable(f"{str(error).partition(chr(10))[0]}\n  hint: {hint}") from error
+        raise NotDrawable(f"{str(error).partition(chr(10))[0]}\n  hint: {TO_RECORD['ping']}") from error
     table = pd.concat([_rows(front) for front in found], ignore_index=True)
     # In the order of the experiment file, as in all figures.
     place = {tuple(axes.values()): number for number, (axes, _) in enumerate(results.configurations)}

@@ -135,7 +135,7 @@ PLOTS: Mapping[str, Plot] = {
         ),
         Plot(
             "pareto",
-            "goodput against ping p99, or --metric, and the settings that no other beats",
+            "goodput against latency, or --metric, and the settings that no other beats",
             pareto.data,
             pareto.draw,
             ANY,

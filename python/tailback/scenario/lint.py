@@ -13,7 +13,7 @@ from tailback import qdiscs
 from tailback.algorithms import Registry
 from tailback.qdiscs import series
 from tailback.resolved import Device, Qdisc, rates_of, shaped_rate
-from tailback.scenario import class_guards, reach
+from tailback.scenario import class_guards, reach, unmeasured
 from tailback.scenario.bare_numbers import BareNumber, bare_numbers, of_driver
 from tailback.scenario.check import window_of
 from tailback.scenario.defaults import STACK
@@ -225,6 +225,8 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
     yield from _unmarked(case)
     yield from _bounded_by_small_queues(case)
     yield from _few_pings(case)
+    for missed in unmeasured.completions(case.flows, case.window):
+        yield _Warning("completion-unmeasured", "warning", missed.loc, missed.text, missed.remedy, missed.extent)
     yield from _slow_start(case)
     yield from _same_starts(case)
     yield from _bottleneck(case)

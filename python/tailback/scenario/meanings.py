@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-Concerns = Literal["all", "bulk", "over tcp", "sending", "filling", "data", "echoes"]
+Concerns = Literal["all", "bulk", "over tcp", "sending", "filling", "data", "echoes", "ending"]
 """The traffic that a warning is about."""
 
 KINDS: Mapping[Concerns, tuple[str, ...]] = {
@@ -21,6 +21,8 @@ KINDS: Mapping[Concerns, tuple[str, ...]] = {
     "filling": ("tcp", "udp"),
     "data": ("tcp", "udp", "call", "game", "request", "page", "video"),
     "echoes": ("ping",),
+    # Those of which it is a result how long they take.
+    "ending": ("tcp", "page"),
 }
 """The kinds of traffic, by their keys in the file."""
 
@@ -110,6 +112,12 @@ MEANINGS: Mapping[str, Meaning] = {
     ),
     "change-unmeasured": Meaning(
         "A link changes after the end of the measurement window, so no metric sees the change.",
+    ),
+    "completion-unmeasured": Meaning(
+        "A flow with `bytes`, or a page that is loaded once, begins outside of the measurement window. Completion and "
+        "load times are those of what begins in it, so there is none. Begin the window with the flow: a `warmup` is "
+        "for flows that last.",
+        "ending",
     ),
     "few-pings": Meaning(
         "With fewer than 100 pings in the measurement window, a 99th percentile is only the largest value. Ping "

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tailback.analysis.choosing import chosen, named
-from tailback.analysis.quantities import WrongBound
+from tailback.analysis.choosing import chosen, latency_of, named
+from tailback.analysis.quantities import WrongBound, quantity
 
 STATISTICS = {"n": 100_000.0} | {f"p{share}": 1.0 for share in (50, 90, 95, 99)}
 BULK: dict[str, Any] = {
@@ -50,6 +50,36 @@ def test_udp_is_about_its_loss_and_its_worst_delay() -> None:
     assert any(title.startswith("UDP delay p9") for title in found)
 
 
+FEW = {**STATISTICS, "n": 300.0}
+LATENCIES: dict[str, tuple[dict[str, Any], str | None]] = {
+    "bulk with a ping": (BULK, "ping_ms.p99"),
+    "a ping that is seldom": ({"ping_ms": FEW, "tcp_rtt_ms": STATISTICS}, "ping_ms.p99"),
+    "bulk": ({"tcp_rtt_ms": STATISTICS}, "tcp_rtt_ms.p99"),
+    "UDP alone": ({"udp_delay_ms": {"a": STATISTICS, "b": STATISTICS}}, "udp_delay_ms.p99"),
+    "few datagrams": ({"udp_delay_ms": {"a": FEW}}, "udp_delay_ms.p95"),
+    "requests alone": ({"request_ms": STATISTICS}, "request_ms.p99"),
+    "requests beside a ping": ({**BULK, "request_ms": FEW}, "request_ms.p95"),
+    "pages beside UDP": ({"page_load_s": FEW, "udp_delay_ms": {"a": STATISTICS}}, "page_load_s.p95"),
+    "short flows": ({**BULK, "flow_completion_s": STATISTICS}, "flow_completion_s.p99"),
+    "a video": ({"fetch_ms": FEW}, "fetch_ms.p95"),
+    "nothing": ({"goodput_mbps": {"total": 1.0}}, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LATENCIES)
+def test_the_latency_of_runs_is_that_which_their_table_shows_first(name: str) -> None:
+    summary, key = LATENCIES[name]
+    found = latency_of([{"goodput_mbps": {"total": 1.0}}, summary])
+    assert (None if found is None else found.key) == key
+    assert found is None or found.read(summary) == 1.0
+
+
+def test_p99_is_the_latency_only_if_every_run_has_samples_for_it() -> None:
+    found = latency_of([{"request_ms": STATISTICS}, {"request_ms": FEW}])
+    assert found is not None
+    assert found.key == "request_ms.p95"
+
+
 def test_names_are_those_of_bounds_and_titles_each_once() -> None:
     titles = [column.title for column in named("Ping p99, mos, MOS, retrans, goodput_mbps.total")]
     assert titles == ["ping p99", "MOS", "retrans", "goodput"]
@@ -64,3 +94,9 @@ def test_all_has_every_number_that_some_run_has_once() -> None:
     assert {"cwnd mean", "goodput", "drops", "marks"} <= {each.column.title for each in found}
     assert len({each.column.key for each in found}) == len(found)
     assert all(each.kept for each in found)
+
+
+@pytest.mark.parametrize(("name", "path"), [("ping p99", "ping_ms.p99"), ("udp delay p99", "udp_delay_ms.p99")])
+def test_a_percentile_is_the_same_by_its_name_and_by_its_path_however_few_samples(name: str, path: str) -> None:
+    few = {"ping_ms": FEW, "udp_delay_ms": {"a": FEW}}
+    assert quantity(name).read(few) == quantity(path).read(few) == 1.0

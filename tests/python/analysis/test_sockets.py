@@ -8,7 +8,7 @@ import pytest
 
 from sampled_experiments import finished
 from tailback.analysis.metrics import percentiles
-from tailback.analysis.registry import METRICS
+from tailback.analysis.registry import METRICS, headline_of
 from tailback.analysis.sockets import HELD, at_acks, at_intervals, held, retransmission_rates, together
 from tailback.analysis.window import Window
 
@@ -94,8 +94,15 @@ def test_what_holds_a_sender_is_told_beside_its_goodput(keys: str, cause: str, t
     assert max(shares, key=shares.get) == cause
     assert shares[cause] > 80
     assert sum(shares.values()) == pytest.approx(100, abs=0.1)
-    shown = {number.title: number.read(found) for number in METRICS["held"].numbers}
-    assert {name for name, value in shown.items() if value is not None} == ({title} if title else set())
+    shown = [column for column in headline_of([found]) if column.title.startswith("held by")]
+    assert [column.title for column in shown] == ([title] if title else [])
+
+
+def test_the_mean_of_what_holds_a_flow_is_over_all_runs_not_over_those_that_it_holds_most() -> None:
+    runs = [{"held": {"one": {"send_buffer": share}}} for share in (40.0, 60.0)] + [{"held": {"one": {"cwnd": 100.0}}}]
+    (column,) = [column for column in headline_of(runs) if column.title == "held by send buffer"]
+    assert [column.read(run) for run in runs] == [40.0, 60.0, 0.0]
+    assert "held by send buffer" not in [column.title for column in headline_of(runs[::2])]
 
 
 def test_the_rows_at_intervals_are_those_of_the_table_without_acks() -> None:

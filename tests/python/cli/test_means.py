@@ -1,10 +1,24 @@
-"""The digits of means in the table after a run."""
+"""The digits of means in tables, and the one form of the intervals of a column."""
 
 import pytest
 
+from tailback.analysis.bounds import bounds
+from tailback.analysis.choosing import Chosen
 from tailback.analysis.metric import Column
-from tailback.analysis.repetitions import Mean
-from tailback.cli.means import _mean
+from tailback.analysis.repetitions import Configuration, Mean
+from tailback.analysis.tradeoffs import Number
+from tailback.cli import advised, sheets, sweeps, verdicts
+from tailback.cli.means import of_configurations
+from tailback.sweep.expectations import Verdict
+
+RATE = Column("retransmission rate", "%", lambda _: None)
+
+
+def column_of(*means: tuple[float, float, float]) -> tuple[list[str], str]:
+    """The cells of a column of these means, and what is said below them."""
+    rows = [Configuration({"place": str(place)}, 5, {RATE.title: Mean(*each)}) for place, each in enumerate(means)]
+    sheet = sheets.written(of_configurations(rows, [Chosen(RATE, 0.0)], "a title"))
+    return [row[-1].text for row in sheet.rows], sheet.remarks[0]
 
 
 @pytest.mark.parametrize(
@@ -14,10 +28,30 @@ from tailback.cli.means import _mean
         (0.00126, 0.00125, 0.00127, "0.00126 ±0.00001"),
         (3.41, 2.64, 4.18, "3.41 ±0.77"),
         (95.6, 95.6, 95.6, "95.6 ±0.0"),
+        (0.99999, 0.99996, 1.0, "1.000 ±0.000"),
     ],
 )
 def test_a_small_mean_has_no_more_places_than_its_interval_tells(
     mean: float, low: float, high: float, text: str
 ) -> None:
-    column = Column("retransmission rate", "%", lambda _: None)
-    assert _mean(Mean(mean, low, high), column).text == text
+    assert column_of((mean, low, high))[0] == [text]
+
+
+def test_the_intervals_of_a_column_have_one_form() -> None:
+    even, at_the_end, alone = (3.0, 2.0, 4.0), (0.95, 0.8, 1.0), (7.0, float("nan"), float("nan"))
+    texts, remark = column_of(even, at_the_end, alone)
+    assert texts == ["3.00 [2.00, 4.00]", "0.950 [0.800, 1.000]", "7.00"]
+    assert remark == "means over repetitions, ± half their 95 % interval, or [both its ends]"
+    texts, remark = column_of(even, alone)
+    assert texts == ["3.00 ±1.00", "7.00"]
+    assert remark == "means over repetitions, ± half their 95 % interval"
+
+
+def test_every_table_leaves_the_form_of_its_intervals_to_their_column() -> None:
+    (bound,) = bounds("jain > 0.8")
+    made = [
+        advised._number_cell(Number(bound.column, 0.9, 0.7, 1.0)),
+        verdicts._share_of({"mean": 0.9, "low": 0.7, "high": 1.0}),
+        sweeps._mean_of(Verdict({}, bound, 0.9, 0.7, 1.0)),
+    ]
+    assert all(cell.interval is not None and "[" not in cell.text for cell in made)

@@ -56,6 +56,9 @@ def test_a_sweep_answers_questions(swept: Path) -> None:
     [one] = json.loads(in_process("recommend", "out", "--for", "ping p99 < 1s", "--json").stdout)["recommendations"]
     assert one["met"] == "surely"
     assert one["best"]["goodput"]["low"] <= one["best"]["goodput"]["mean"] <= one["best"]["goodput"]["high"]
+    latency = in_process("recommend", "out", "--for", "goodput > 1mbit and latency < 1s").stdout
+    assert "with goodput > 1 Mbit/s and ping p99 < 1000 ms" in latency
+    assert "least ping p99" in in_process("recommend", "out", "--minimise", "latency").stdout
     by_cc = json.loads(in_process("recommend", "out", "--for", "ping < 1s", "--given", "cc", "--json").stdout)
     assert [each["given"] for each in by_cc["recommendations"]] == [{"cc": "cubic"}, {"cc": "reno"}]
 

@@ -412,3 +412,30 @@ def test_a_queue_that_segments_large_skbs_makes_nobody_wait_for_them(qdisc: str)
     assert "large-skbs" not in codes(shaped)
     whole = shaped.replace("10mbit", "10mbit no-split-gso") if "cake" in qdisc else shaped.replace("10kb", "100kb")
     assert "large-skbs" in codes(whole)
+
+
+@pytest.mark.parametrize(
+    ("entry", "measure", "warned"),
+    [
+        ("{tcp: client -> server, bytes: 4mb, start: 1s}", "{window: [5s, 20s]}", "which begins at 5s"),
+        ("{tcp: client -> server, bytes: 4mb, start: 1s}", "{warmup: 5s}", "which begins at 6s"),
+        (
+            "{tcp: client -> server}, {tcp: client -> server, name: late, bytes: 4mb, start: 25s}",
+            "{window: [5s, 20s]}",
+            "which ends at 20s",
+        ),
+        ("{page: client -> server, start: 1s}", "{window: [5s, 20s]}", "which begins at 5s"),
+        ("{tcp: client -> server, bytes: 4mb, start: 5s}", "{window: [5s, 20s]}", None),
+        ("{tcp: client -> server, bytes: 4mb, start: 1s, jitter: 9s, flows: 4}", "{window: [5s, 20s]}", None),
+        ("{page: client -> server, start: 1s, every: 5s}", "{window: [5s, 20s]}", None),
+        ("{tcp: client -> server, size: 100kb, arrivals: poisson 3/s}", "{window: [5s, 20s]}", None),
+        ("{tcp: client -> server}", "{window: [5s, 20s]}", None),
+    ],
+)
+def test_what_ends_and_begins_outside_of_the_window_has_no_completion(
+    entry: str, measure: str, warned: str | None
+) -> None:
+    links = SOUND.partition("traffic:")[0]
+    text = f"{links}traffic: [{entry}]\nduration: 30s\nmeasure: {measure}\n"
+    said = [found.text for found in lint(loads(text, registry=CoreRegistry())) if found.code == "completion-unmeasured"]
+    assert [str(warned) in each for each in said] == ([True] if warned else [])

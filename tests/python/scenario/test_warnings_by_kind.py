@@ -75,6 +75,7 @@ PROVOKED: dict[str, dict[str, str]] = {
 ELSEWHERE = {
     "queue-bounded-by-tsq": "a path of one link: test_lint.py",
     "trace-repeats": "a file of a trace: test_links.py",
+    "completion-unmeasured": "flows that end: test_lint.py",
     "out-of-reach": "a cell of Wi-Fi: test_reach.py",
 }
 

@@ -25,7 +25,11 @@ def pareto(
     apart: Apart,
     metric: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The latency: ping p99, rtt p50, ...", show_default="ping p99"),
+        typer.Option(
+            metavar="NAME",
+            help="The latency: ping p99, rtt p50, ...",
+            show_default="that of the application, else ping p99",
+        ),
     ] = None,
     out: Annotated[Path | None, out_file("The figure.", "DIR/plots/pareto.png")] = None,
     *,

@@ -17,7 +17,7 @@ class Question(Struct, frozen=True):
         typer.Option(
             "--for",
             metavar="BOUNDS",
-            help='"ping p99 < 10ms and jain > 0.9", "goodput >= 95% of best"',
+            help='"ping p99 < 10ms and jain > 0.9", "goodput >= 95% of best", "latency < 50ms"',
             show_default=False,
         ),
     ] = ""
@@ -63,7 +63,7 @@ def recommend(
     file = scenario.file_of(source)
     folder = _run(file, running) if file.is_file() else source
     found = opening.selected(Selection(folder, question.where))
-    wish = advice.wish(question.best, question.maximise, question.minimise)
+    wish = advice.wish(question.best, question.maximise, question.minimise, found)
     answers = advice.recommend(found, question.bounds, wish, question.given or (), question.choose or ())
     show.result(answers, advice.recommendation_document, advised.recommendations, as_json=printed.as_json)
 
