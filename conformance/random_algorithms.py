@@ -124,11 +124,14 @@ def discipline(draw: Draw, flow: str, host: str) -> Any:
 
 
 def control(draw: Draw) -> Any:
-    """A congestion control, now and then with a parameter."""
+    """A congestion control, now and then with parameters."""
     row = draw.one(REGISTRY.congestion_controls)
-    if not row.parameters or draw.happens(0.8):
+    if not row.parameters or draw.happens(0.6):
         return row.name
-    return {"name": row.name, **_named(draw, row)}
+    given: dict[str, Any] = {}
+    for _ in range(draw.one((1, 2, 5))):
+        given |= _named(draw, row)
+    return {"name": row.name, **given}
 
 
 def driver(draw: Draw) -> Any:

@@ -15,13 +15,14 @@ import functools
 import itertools
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import yaml
 from msgspec import Struct
 
 from conformance import random_algorithms as algorithms
+from conformance import random_scripts
 from conformance.random_experiments import Draw
 from tailback.scenario import traffic
 from tailback.scenario.schema import CellHosts, Change, Host, Keys, Lan, Link, Measure, Nic, Preset, Wifi
@@ -33,8 +34,15 @@ LEFT_OUT: Mapping[str, str] = {
     "Keys.kernel": "the simulator refuses it",
     "Keys.expect": "it judges results and changes none",
     "Keys.title": "a text",
+    "cc.module": "it is compiled with the headers of a kernel",
 }
-"""Keys that are not drawn, with the reason."""
+"""Keys that are not drawn, with the reason; `cc` stands for that of any mapping."""
+
+
+def is_left_out(name: str) -> bool:
+    """Whether a key of the schema, such as `Keys.kernel` or `Tcp.cc.module`, is among those."""
+    return name in LEFT_OUT or name.partition(".")[2] in LEFT_OUT
+
 
 RATES = ("500kbit", "1mbit", "2mbit", "5mbit", "10mbit", "20mbit")
 DELAYS = ("0us", "50us", "1ms", "5ms", "20ms", "40ms")
@@ -42,6 +50,8 @@ TIMES = ("0s", "1ms", "50ms", "200ms")
 STOPS = ("250ms", "300ms", "400ms")
 DURATIONS = ("400ms", "500ms", "700ms", "1s")
 SIZES = ("1b", "100b", "1448b", "10kb", "60kb")
+ARRIVALS = ("poisson 50/s", "periodic 20/s", "onoff 100/s on 100ms off 50ms", "poisson 30% of router -> server",
+            "file flows.txt")  # fmt: skip
 OPTIONAL = 0.15
 """How often a key without a rule of its own is given."""
 
@@ -116,7 +126,9 @@ _IMPAIRMENTS: Mapping[str, Rule] = {
     "reorder": _impairment("5%", "25% 50%"),
 }
 _LASTING: Mapping[str, Rule] = {"start": _of(*TIMES), "stop": _of(*STOPS), "jitter": _of("1us", "5ms", "20ms")}
-_CONTROL: Mapping[str, Rule] = {"cc": lambda draw, _place: algorithms.control(draw)}
+_CONTROL: Mapping[str, Rule] = {
+    "cc": lambda draw, _place: {"python": "random.py"} if draw.happens(0.05) else algorithms.control(draw)
+}
 _RULES: Mapping[type[Section], Mapping[str, Rule]] = {
     Keys: {
         "duration": _of(*DURATIONS),
@@ -144,7 +156,7 @@ _RULES: Mapping[type[Section], Mapping[str, Rule]] = {
         "trace": _of("random.trace"),
         "mtu": _of(576, 1280, 1500, 1500, 9000),
         "ring": _each_way(1, 2, 16, 256),
-        "bql": _each_way("on", "off"),
+        "bql": _each_way("on", "off", True, False),
         "interrupts": _each_way("0s", "50us", "1ms"),
         "schedule": _schedule,
     },
@@ -167,7 +179,7 @@ _RULES: Mapping[type[Section], Mapping[str, Rule]] = {
         "name": _of("cell"),
         "channel": _of("one"),
         "hidden": lambda draw, place: [draw.source.sample(list(place.stations), 2)] if len(place.stations) > 1 else [],
-        "edca": _of("hostapd", {"be": {"cwmax": 63}}, {"ap": "hostapd"}, {"vi": {"txop": "1504us"}}),
+        "edca": _of("station", "hostapd", {"be": {"cwmax": 63}}, {"ap": "hostapd"}, {"vi": {"txop": "1504us"}}),
     },
     Preset: {**_LASTING, **_CONTROL, "hosts": lambda draw, place: draw.source.sample(list(place.ends), 2),
              "name": _name, "flows": _of(1, 2, 3), "rate": _of("1mbit", "5mbit"), "interval": _of("10ms", "50ms")},
@@ -189,6 +201,7 @@ _TRAFFIC: Mapping[str, Rule] = {
     "mss": _of(88, 536, 1000),
     "rate": _of("100kbit", "1mbit", "5mbit"),
     "connections": _of(1, 2, 6),
+    "arrivals": _of(*ARRIVALS),
     "answer": _of("1kb", "60kb", "exponential 10kb"),
     "think": _of("0s", "5ms", "exponential 20ms"),
     "every": _of("20ms", "60ms", "200ms"),
@@ -203,7 +216,15 @@ _TRAFFIC: Mapping[str, Rule] = {
 """Rules of the keys of all kinds of traffic, by name."""
 
 _SIZES_BY_KIND: Mapping[str, Rule] = {
-    "tcp": _of("1b", "10kb", "exponential 20kb", "pareto 20kb shape 1.5", "lognormal 10kb sigma 1"),
+    "tcp": _of(
+        "1b",
+        "10kb",
+        "exponential 20kb",
+        "pareto 20kb shape 1.5",
+        "lognormal 10kb sigma 1",
+        "websearch",
+        "file sizes.txt",
+    ),
     "request": _of("100b", "2kb"),
     "page": _of("300b", "2kb"),
     "video": _of("300b", "2kb"),
@@ -369,9 +390,8 @@ def _shape(draw: Draw) -> tuple[list[dict[str, Any]], Place]:
         "star": (["hub"], ["host1", "host2"]),
     }[kind]
     place = Place([*inner, *ends], ends)
-    cable = {key: value for key, value in mapping(draw, place, Link).items() if key != "trace"}
-    access = {"access": {"delay": draw.one(DELAYS), "rate": draw.one(RATES)}} if SHAPES[kind].has_access else {}
-    return [{kind: count, **access, **cable}], place
+    access = {"access": mapping(draw, place, Link)} if SHAPES[kind].has_access else {}
+    return [{kind: count, **access, **mapping(draw, place, Link)}], place
 
 
 def _square(draw: Draw) -> tuple[list[dict[str, Any]], Place]:
@@ -382,11 +402,11 @@ def _square(draw: Draw) -> tuple[list[dict[str, Any]], Place]:
 
 def _bounded(draw: Draw, links: list[dict[str, Any]]) -> None:
     """Gives each link a rate or a trace, and most a delay: a run is to be short, and time has to pass in it."""
-    for link in links:
+    for link in [*links, *(link["access"] for link in links if "access" in link)]:
         if "wifi" not in link and "trace" not in link:
             link.setdefault("rate", draw.one(RATES))
-        if "rate" in link and "wifi" not in link:
-            link.pop("trace", None)
+        if "rate" in link and "trace" in link:
+            link.pop(draw.one(("rate", "trace")))
         if "reorder" in link and draw.happens(0.9):
             link["delay"] = draw.one(DELAYS[2:])
         if "trace" in link and draw.happens(0.9):
@@ -409,7 +429,7 @@ def experiment(draw: Draw) -> dict[str, Any]:
         flow = str(found["traffic"][0].get("name", "upload"))
         devices = _devices(links)
         chosen = draw.source.sample(devices, min(len(devices), draw.one((1, 2))))
-        found["qdiscs"] = {device: algorithms.discipline(draw, flow, draw.one(place.ends)) for device in chosen}
+        found["qdiscs"] = {device: _discipline(draw, flow, draw.one(place.ends)) for device in chosen}
     if "r1" in place.hosts:
         found["routes"] = {place.arrow(draw): draw.one((["r1"], ["r2"]))}
     if draw.happens(0.15):
@@ -417,12 +437,25 @@ def experiment(draw: Draw) -> dict[str, Any]:
     return found
 
 
+def _discipline(draw: Draw, flow: str, host: str) -> Any:
+    """What a device may have: words, stages, or a script."""
+    if draw.happens(0.25):
+        return random_scripts.script(draw)
+    found = algorithms.discipline(draw, flow, host)
+    return random_scripts.size_table(draw, 0.1) + found if isinstance(found, str) else found
+
+
 def _devices(links: Sequence[Mapping[str, Any]]) -> list[str]:
     found = [f"{one} -> {other}" for link in links if "ends" in link for one, other in _both(link["ends"])]
     cells = [link for link in links if "wifi" in link]
     names = [link.get("name", "air" if len(cells) == 1 else f"air{place}") for place, link in enumerate(cells, 1)]
-    found += [f"{link['wifi']['ap']} -> {name}" for link, name in zip(cells, names, strict=True)]
-    inner = {"dumbbell": "left -> right", "parking_lot": "router1 -> router2", "star": "hub -> host1"}
+    for link, name in zip(cells, names, strict=True):
+        found += [f"{host} -> {name}" for host in (link["wifi"]["ap"], link["wifi"]["stations"][0])]
+    for link in links:
+        if "lan" in link:
+            pairs = (pair for host in link["lan"][1:] for pair in _both((host, link.get("name", "lan1"))))
+            found += [f"{one} -> {other}" for one, other in pairs]
+    inner = {"dumbbell": "left -> right", "parking_lot": "router1 -> router2", "star": "hub -> host1..2"}
     return found or [device for shape, device in inner.items() if shape in links[0]]
 
 
@@ -444,24 +477,26 @@ def _vary(draw: Draw, found: dict[str, Any]) -> None:
             found["vary"] = {"case": {"a": {"tsq": "off"}, "b": {"offloads": "on", "tsq": "4ms"}}}
 
 
-TRACE = "\n".join(map(str, (0, 0, 3, 7, 7, 20, 21, 22, 40, 80))) + "\n"
-"""The file `random.trace` beside an experiment that names it."""
+FILES: Mapping[str, str] = {
+    "random.trace": "\n".join(map(str, (0, 0, 3, 7, 7, 20, 21, 22, 40, 80))) + "\n",
+    "sizes.txt": "100 0.2\n1000 0.7\n30000 1\n",
+    "flows.txt": "0.01 1000\n0.02 500\n0.2 20000\n",
+    "page.txt": "4000 0\n9000 1\n300 1\n",
+    "random.py": """\
+class Careful:
+    def on_ack(self, flow, sample):
+        flow.cwnd += 1 if flow.in_slow_start else 0
+
+    def on_loss(self, flow):
+        flow.ssthresh = max(flow.cwnd // 2, 2)
+""",
+}
+"""The files beside an experiment that names them."""
 
 
 def drawn(seed: int | str) -> dict[str, Any]:
     """The experiment of a seed, which need not be valid."""
     return experiment(Draw(random.Random(seed)))
-
-
-def keys_of(drawn: object) -> Iterator[str]:
-    """The names of all keys of an experiment."""
-    if isinstance(drawn, Mapping):
-        for key, value in drawn.items():
-            yield str(key)
-            yield from keys_of(value)
-    elif isinstance(drawn, list):
-        for each in drawn:
-            yield from keys_of(each)
 
 
 if __name__ == "__main__":

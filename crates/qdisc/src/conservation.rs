@@ -32,6 +32,10 @@ pub struct Leak {
 
 /// Empties a discipline; it is of no use afterwards.
 pub fn check_conservation(root: &mut dyn Qdisc, now: SimTime, draws: &mut dyn Rng) -> Result<(), Leak> {
+    // Packets leave a size table with the lengths of their frames; its ledger has those of the table.
+    if let Some(inner) = root.under_size_table() {
+        return check_conservation(inner, now, draws);
+    }
     let ledger = root.backlog();
     let held = emptied(root, now, draws);
     let mut leak = (ledger != held).then_some((root.kind(), root.backlog()));
@@ -79,6 +83,7 @@ mod tests {
 
     use super::*;
     use crate::ledger::Ledger;
+    use crate::size_table::{SizeTableSpec, Sized};
     use crate::testing::{Rig, numbered};
     use crate::{Context, Counters, Enqueued};
     use tailback_packet::DropReason;
@@ -140,6 +145,24 @@ mod tests {
         assert_eq!(checked(Rig::of("htb", &[("rate", 8)]), 100), Ok(()));
         let slots = [("delay", 1_000_000), ("slot_min", 1_000_000_000), ("slot_packets", 1)];
         assert_eq!(checked(Rig::of("netem", &slots), 100), Ok(()));
+    }
+
+    #[test]
+    fn the_lengths_of_a_size_table_are_those_of_its_ledger() {
+        let spec = SizeTableSpec { overhead: 44, mpu: 128, mtu: 2047, entries: 512, in_cells: true };
+        for (kind, options) in [("htb", &[("rate", 8)][..]), ("bfifo", &[]), ("fq_codel", &[])] {
+            let rig = Rig::of(kind, options);
+            let sized = Rig { qdisc: Box::new(Sized::new(&spec, rig.qdisc)), ..Rig::of("pfifo", &[]) };
+            assert_eq!(checked(sized, 10), Ok(()), "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_packet_lost_below_a_size_table_is_noticed() {
+        let spec = SizeTableSpec { overhead: 44, mpu: 0, mtu: 2047, entries: 512, in_cells: false };
+        let leaky = Leaky { waiting: VecDeque::new(), ledger: Ledger::default(), invents: false };
+        let sized = Rig { qdisc: Box::new(Sized::new(&spec, Box::new(leaky))), ..Rig::of("pfifo", &[]) };
+        assert_eq!(checked(sized, 7).unwrap_err().held.packets, 5);
     }
 
     #[test]

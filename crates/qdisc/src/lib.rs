@@ -305,6 +305,10 @@ pub trait Qdisc: Send {
     fn has_size_table(&self) -> bool {
         false
     }
+    /// The discipline that sees the lengths of this one's size table, and counts them.
+    fn under_size_table(&mut self) -> Option<&mut dyn Qdisc> {
+        None
+    }
     /// Visits the children.
     fn visit_children(&self, _show: &mut dyn FnMut(&dyn Qdisc)) {}
     /// The discipline or a child spaces packets by their departure times, so that TCP does not pace.

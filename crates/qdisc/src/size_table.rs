@@ -144,6 +144,10 @@ impl Qdisc for Sized {
         true
     }
 
+    fn under_size_table(&mut self) -> Option<&mut dyn Qdisc> {
+        Some(self.inner.as_mut())
+    }
+
     fn visit_children(&self, show: &mut dyn FnMut(&dyn Qdisc)) {
         self.inner.visit_children(show);
     }

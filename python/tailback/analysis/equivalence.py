@@ -44,6 +44,9 @@ class Allowing(Protocol):
     def allowed(self, reference: float, candidate: float) -> float | None:
         """The largest difference that is within tolerance; `None` if this pair is not judged."""
 
+    def allowed_each(self, references: Values, candidates: Values) -> Values:
+        """The same of each reference (a row) with each candidate (a column); NaN if a pair is not judged."""
+
 
 class Likeness(Struct, frozen=True):
     """Shares of pairs of single runs within tolerance; NaN if there are no such pairs, or if they are not judged."""
@@ -88,18 +91,11 @@ def likeness(reference: Values, candidate: Values, by: Allowing) -> Likeness:
 
 def _share(theirs: Values, ours: Values, by: Allowing) -> float:
     """The share of pairs with different indices that are within tolerance, of those that are judged."""
-    pairs = [
-        (there, here)
-        for i, there in enumerate(theirs)
-        for j, here in enumerate(ours)
-        if i != j and not np.isnan(there) and not np.isnan(here)
-    ]
-    judged = [
-        bool(abs(here - there) <= allowed)
-        for there, here in pairs
-        if (allowed := by.allowed(float(there), float(here))) is not None
-    ]
-    return sum(judged) / len(judged) if judged else NAN
+    apart = ~np.eye(len(theirs), len(ours), dtype=bool) & ~np.isnan(theirs)[:, None] & ~np.isnan(ours)[None, :]
+    allowed = by.allowed_each(theirs, ours)
+    judged = apart & ~np.isnan(allowed)
+    within = np.abs(ours[None, :] - theirs[:, None]) <= allowed
+    return float(within[judged].mean()) if judged.any() else NAN
 
 
 def likenesses(paired: "pd.DataFrame", by: Mapping[str, Allowing]) -> "pd.DataFrame":

@@ -1,6 +1,16 @@
 """A tolerance: how far a number may be from another one before they count as different."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
 
 
 class Tolerance(Struct, frozen=True):
@@ -20,3 +30,16 @@ class Tolerance(Struct, frozen=True):
             return None
         base = max(abs(reference), self.over or 0.0)
         return max((self.share or 0.0) * base, self.absolute or 0.0)
+
+    def allowed_each(self, references: Values, candidates: Values) -> Values:
+        """`allowed` of each reference (a row) with each candidate (a column); NaN in the place of `None`."""
+        import numpy as np
+
+        if self.share is None and self.absolute is None:
+            return np.full((len(references), len(candidates)), np.nan)
+        base = np.maximum(np.abs(references), self.over or 0.0)
+        most = np.maximum((self.share or 0.0) * base, self.absolute or 0.0)
+        each = np.repeat(most[:, None], len(candidates), axis=1)
+        if self.over is not None:
+            each[np.maximum(references[:, None], candidates[None, :]) <= self.over] = np.nan
+        return each

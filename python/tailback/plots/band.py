@@ -51,13 +51,13 @@ def _ping(run: RunFolder, choice: Choice) -> Points:
 
 
 def _rtt(run: RunFolder, choice: Choice) -> Points:
-    samples = Table.of(run.columns("tcp_info", ("t", "rtt")))
+    samples = bins.sockets(run)
     ends, means = _mean(run, choice, samples.where(samples.numbers("rtt") > 0), "rtt")
     return ends, means / MICROSECONDS_PER_MS
 
 
 def _cwnd(run: RunFolder, choice: Choice) -> Points:
-    return _mean(run, choice, Table.of(run.columns("tcp_info", ("t", "snd_cwnd"))), "snd_cwnd")
+    return _mean(run, choice, bins.sockets(run), "snd_cwnd")
 
 
 def _queue(run: RunFolder, choice: Choice) -> Points:

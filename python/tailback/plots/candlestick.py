@@ -21,7 +21,7 @@ from tailback.analysis.metrics import Samples, total_bins
 from tailback.analysis.sockets import at_intervals
 from tailback.analysis.table import Table
 from tailback.analysis.values import DOWN, UP
-from tailback.plots import capacity, labels, sticks, style
+from tailback.plots import bins, capacity, labels, sticks, style
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.plots.offered import one_of
@@ -68,7 +68,7 @@ def _tcp_rtt(run: RunFolder) -> Samples:
         return NOTHING
     record = run.scenario.record
     if record.tcp_info != "ack":
-        return tcp_rtt_samples(run.columns("tcp_info", ("t", "flow", "rtt")), Window(*run.window_ns))
+        return tcp_rtt_samples(bins.sockets(run), Window(*run.window_ns))
     bulk = [flow.name for flow in run.scenario.tcp]
     tables = {"tcp_info": run.tcp_info, "events": run.events}
     return tcp_rtt_samples(at_intervals(tables, bulk, record.interval_ns), Window(*run.window_ns))

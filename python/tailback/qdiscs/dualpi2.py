@@ -1,9 +1,12 @@
 """`dualpi2`: two coupled queues, one for L4S.                           [rfc9332] [linux-6.17 sch_dualpi2.c]"""
 
+from collections.abc import Iterator
+
 from tailback.qdiscs import forms
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
 from tailback.tc.errors import WordError
 from tailback.tc.options import Grammar, Options, Table, Words, keyword
+from tailback.tc.writing import Units, plain, without
 
 
 def _step_threshold(words: Words, table: Table) -> Options:
@@ -32,6 +35,15 @@ def _settings(resolved: Settings) -> Json:
         **{name: resolved[name] for name in counts if name in resolved},
         **{name: forms.nanoseconds_in_us(resolved[name]) for name in times if name in resolved},
     }
+
+
+_OPPOSITES = {"drop_on_overload": "overflow", "drop_enqueue": "drop_dequeue", "split_gso": "no_split_gso"}
+
+
+def _words(options: Settings, units: Units) -> Iterator[str]:
+    yield from plain(without(options, "step_packets"), units, _OPPOSITES)
+    if "step_packets" in options:
+        yield from ("step_thresh", f"{options['step_packets']}p")
 
 
 ROW = Discipline(
@@ -66,5 +78,6 @@ ROW = Discipline(
             "no_split_gso": "the opposite of `split_gso`",
         },
     ),
+    writer=_words,
     marks="always",
 )  # fmt: skip

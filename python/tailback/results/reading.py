@@ -35,6 +35,9 @@ MAX_SHOWN = 8
 """Maximum number of values of an axis in the line that stands for results."""
 
 
+KEPT_BYTES = 16_000
+"""The largest file whose columns are kept in memory, so that those of a thousand runs fit there."""
+
 SAME = 0.8
 """Similarity of two names from which one may be a slip of the other."""
 
@@ -139,8 +142,22 @@ class RunFolder(Tables):
         return self._read(name, tables.from_parquet)
 
     def columns(self, name: str, wanted: Sequence[str]) -> _core.Table:
-        """As `table`, those of the columns `wanted` that it has, without pandas; for many runs at a time."""
-        return self._read(name, lambda name, content: tables.columns_from_parquet(name, content, wanted))
+        """As `table`, those of the columns `wanted` that it has, without pandas; for many runs at a time. Those of a
+        small file are kept: a report reads them for several figures.
+        """
+        key = (name, *wanted)
+        if key not in self._kept:
+            found, size = self._read(
+                name, lambda name, content: (tables.columns_from_parquet(name, content, wanted), len(content))
+            )
+            if size > KEPT_BYTES:
+                return found
+            self._kept[key] = found
+        return self._kept[key]
+
+    @functools.cached_property
+    def _kept(self) -> dict[tuple[str, ...], _core.Table]:
+        return {}
 
     def _read(self, name: str, read: Callable[[str, bytes], T]) -> T:
         path = self.path / f"{name}{tables.SUFFIX}"

@@ -65,8 +65,8 @@ def _read(name: str, content: bytes, wanted: Sequence[str] | None = None) -> "pa
 
     try:
         with pq.ParquetFile(pa.BufferReader(content)) as file:
-            forms.check_footer(name, file, len(content))
-            long = forms.long_words(file)
+            form = forms.check_footer(name, file, len(content))
+            long = forms.long_words(file, form)
             if long:
                 with pq.ParquetFile(pa.BufferReader(content), read_dictionary=long) as coded:
                     forms.check_words(coded, long)

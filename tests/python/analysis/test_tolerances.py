@@ -1,5 +1,8 @@
 """Tolerances in words, and verdicts."""
 
+import math
+
+import numpy as np
 import pytest
 
 from tailback.analysis.differences import SummaryPair, paired_metrics
@@ -47,7 +50,11 @@ def verdicts(reference: list[dict[str, object]], candidate: list[dict[str, objec
 def test_a_tolerance_in_words_means_what_it_says(
     name: str, words: str, reference: float, candidate: float, allowed: float | None
 ) -> None:
-    assert tolerance(name, words).allowed(reference, candidate) == pytest.approx(allowed)
+    found = tolerance(name, words)
+    assert found.allowed(reference, candidate) == pytest.approx(allowed)
+    each = found.allowed_each(np.array([reference, 1.0]), np.array([candidate, 2.0, 3.0]))
+    assert each.shape == (2, 3)
+    assert each[0, 0] == pytest.approx(math.nan if allowed is None else allowed, nan_ok=True)
 
 
 @pytest.mark.parametrize(

@@ -26,13 +26,14 @@ import yaml
 from msgspec import Struct, field
 
 from campaigns.seeds import REPOSITORY
-from conformance import random_keys
+from conformance import random_keys, schema_walk
 from tailback import _core
 from tailback.analysis import registry
 from tailback.analysis.summary import summarise
 from tailback.backends import Unsuitable
+from tailback.backends.own_controls import OwnControls
 from tailback.backends.sim import Sim
-from tailback.resolved import Ping, Scenario, Tcp, to_text
+from tailback.resolved import Ping, Scenario, Tcp, Udp, of_json, to_text
 from tailback.resolved.links import Link
 from tailback.resolved.paths import Paths
 from tailback.results import RunPlan
@@ -59,7 +60,13 @@ class Tally(Struct):
     """Runs that the simulator refused when it built their networks, by its words."""
     finds: list[str] = field(default_factory=list)
     keys: Counter[str] = field(default_factory=Counter)
-    """How many accepted experiments have each key, as `Link.corrupt`."""
+    """How many experiments that were run have each key and choice of the schema, as `Link.corrupt`."""
+
+    @property
+    def absent(self) -> list[str]:
+        """Keys and choices that no run had, though they are drawn."""
+        known = schema_walk.all_of_schema() - set(self.keys)
+        return sorted(name for name in known if not random_keys.is_left_out(name))
 
 
 class Checked:
@@ -86,7 +93,8 @@ class Checked:
 
 def campaign(runs: int, seed: int, place: Path, checked: Checked | None = None) -> Tally:
     """Draws experiments in `place` until so many were run; the files of those that failed stay there."""
-    (place / "random.trace").write_text(random_keys.TRACE)
+    for name, text in random_keys.FILES.items():
+        (place / name).write_text(text)
     tally, number = Tally(), 0
     while tally.runs < runs:
         number += 1
@@ -108,7 +116,7 @@ def _try(file: Path, drawn: Mapping[str, Any], tally: Tally, checked: Checked | 
     except Exception as error:
         tally.finds.append(f"{file.name}: {type(error).__name__} when it was read: {error}")
         return
-    tally.keys.update(set(random_keys.keys_of(drawn)))
+    ran = tally.runs
     for run in plan.runs:
         try:
             Sim().check(run.scenario)
@@ -118,25 +126,28 @@ def _try(file: Path, drawn: Mapping[str, Any], tally: Tally, checked: Checked | 
             continue
         tally.runs += 1
         tally.finds += [f"{file.name}: {found}" for found in judged(run, checked)]
+    if tally.runs > ran:
+        tally.keys.update(schema_walk.used(drawn))
 
 
 def judged(run: RunPlan, checked: Checked | None) -> Iterator[str]:
     """What is wrong with a run."""
     text = to_text(run.scenario).decode()
     try:
-        outcome = _core.run(text, None)
+        outcome = _core.run(text, None, OwnControls(run.scenario))
     except Exception as error:
         yield f"{type(error).__name__}: {error}"
         return
-    yield from _same(text, digest_of(outcome), checked)
+    yield from _same(run.scenario, digest_of(outcome), checked)
     try:
         yield from _sound(run, outcome)
     except Exception as error:
         yield f"{type(error).__name__} in its analysis: {error}"
 
 
-def _same(text: str, first: str, checked: Checked | None) -> Iterator[str]:
-    if digest_of(_core.run(text, None)) != first:
+def _same(scenario: Scenario, first: str, checked: Checked | None) -> Iterator[str]:
+    text = to_text(scenario).decode()
+    if digest_of(_core.run(text, None, OwnControls(scenario))) != first:
         yield "two runs differ"
     if checked is not None and (other := checked.digest(text)) != first:
         yield f"the build with assertions: {other}"
@@ -163,6 +174,7 @@ def _sound(run: RunPlan, outcome: Any) -> Iterator[str]:
         least, most = metric.least, metric.most
         if (least is not None and value < least) or (most is not None and value > most):
             yield f"{metric.name}, {number.title}: {value} is not within {least} and {most}"
+    yield from named_twice(run.scenario, outcome, tables)
     yield from too_much(run.scenario, tables)
     yield from too_soon(run.scenario, tables)
 
@@ -179,11 +191,25 @@ def numbers_in(value: Any, place: str) -> Iterator[tuple[str, float]]:
         yield place, float(value)
 
 
+def named_twice(scenario: Scenario, outcome: Any, tables: Mapping[str, _core.Table]) -> Iterator[str]:
+    """No name stands for two flows, hosts or disciplines: a flow has one row of each time."""
+    disciplines = [f"{each['handle']} of {each['dev']}" for each in json.loads(outcome["qdiscs"])]
+    names = ([flow.name for flow in scenario.flows], [host.name for host in scenario.hosts], disciplines)
+    yield from (
+        f"{name} is named {times} times" for kind in names for name, times in Counter(kind).items() if times > 1
+    )
+    if "flows" in tables:
+        places, _ = tables["flows"].words("flow")
+        rows = zip(np.frombuffer(places, np.int64), np.frombuffer(tables["flows"].numbers("t")), strict=True)
+        most = Counter((int(flow), float(at)) for flow, at in rows).most_common(1)
+        yield from (f"flow {row[0]} has {times} rows at {row[1]} s" for row, times in most if times > 1)
+
+
 def too_much(scenario: Scenario, tables: Mapping[str, _core.Table]) -> Iterator[str]:
     """Each flow received no more than the fastest rate of each link on its path carries."""
     received = _sums(tables, "flows", "flow", "bytes")
     for flow in scenario.flows:
-        most = _most_bytes(scenario, flow.source, flow.target) if isinstance(flow, Tcp) else None
+        most = _most_bytes(scenario, flow.source, flow.target) if isinstance(flow, Tcp | Udp) else None
         if most is not None and received.get(flow.name, 0.0) > most:
             yield f"{flow.name} received {received[flow.name]:.0f} bytes, and its path carries {most:.0f}"
 
@@ -259,7 +285,8 @@ def main(extension: str) -> None:
     loader.exec_module(core)
     for line in sys.stdin:
         try:
-            answer = digest_of(core.run(json.loads(line), None))
+            text = json.loads(line)
+            answer = digest_of(core.run(text, None, OwnControls(of_json(json.loads(text)))))
         except Exception as error:
             answer = f"{type(error).__name__}: {error}"
         print(json.dumps(answer), flush=True)

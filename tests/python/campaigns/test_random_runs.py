@@ -1,18 +1,23 @@
 """Experiments drawn at random over all keys: a few of `make campaign-random`, and what that campaign looks at."""
 
+import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from pydantic import Field
 
 from campaigns import random_runs
-from conformance import random_keys
+from conformance import random_algorithms as algorithms
+from conformance import random_keys, schema_walk
 from tailback import _core
 from tailback.backends.sim import Sim
 from tailback.resolved import to_text
 from tailback.results import RunPlan
 from tailback.scenario import load
+from tailback.scenario.sysctl import SYSCTLS
 from tailback.scenario.values import Section
 from tailback.sweep.plan import plan_of
 
@@ -23,8 +28,10 @@ DRAWN = 1500
 
 def test_each_key_of_the_schema_is_drawn_or_left_out_for_a_reason() -> None:
     assert random_keys.unknown() == [], "teach conformance/random_keys.py how to draw these"
-    left_out = {f"{model.__name__}.{key}" for model in random_keys.models() for key in model.model_fields}
-    assert set(random_keys.LEFT_OUT) <= left_out, "a key that there is no longer"
+    left_out = {name for name in schema_walk.all_of_schema() if random_keys.is_left_out(name)}
+    assert {name for name in random_keys.LEFT_OUT if name in left_out or f"Tcp.{name}" in left_out} == {
+        *random_keys.LEFT_OUT
+    }, "a key that there is no longer"
 
 
 def test_a_key_that_nobody_knows_how_to_draw_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,12 +43,46 @@ def test_a_key_that_nobody_knows_how_to_draw_is_noted(monkeypatch: pytest.Monkey
     assert random_keys.unknown() == ["Longer.made_up"]
 
 
-def test_all_keys_and_all_kinds_are_among_what_is_drawn() -> None:
-    found: set[str] = set()
-    for number in range(DRAWN):
-        found.update(random_keys.keys_of(random_keys.drawn(number)))
-    keys = {key for model in random_keys.models() for key in model.model_fields}
-    assert keys - found == {key.partition(".")[2] for key in random_keys.LEFT_OUT}
+@pytest.fixture(scope="module")
+def drawn() -> list[dict[str, Any]]:
+    return [random_keys.drawn(number) for number in range(DRAWN)]
+
+
+def test_all_keys_and_choices_of_the_schema_are_among_what_is_drawn(drawn: list[dict[str, Any]]) -> None:
+    found = set().union(*map(schema_walk.used, drawn))
+    known = schema_walk.all_of_schema()
+    assert sorted(found - known) == []
+    assert sorted(name for name in known - found if not random_keys.is_left_out(name)) == []
+
+
+def test_the_walk_tells_keys_of_one_name_in_several_mappings() -> None:
+    text = {
+        "links": [{"ends": ["a", "b"], "bql": [True, "off"], "schedule": [{"at": "1s", "jitter": "1ms"}]}],
+        "traffic": [{"tcp": "a -> b", "cc": {"python": "x.py"}}],
+        "duration": "1s",
+    }
+    assert schema_walk.used(text) == {
+        "Keys.links", "Link.ends", "Link.bql", "Link.bql=true", "Link.bql=off", "Link.schedule", "Change.at",
+        "Change.jitter", "Keys.traffic", "Tcp.tcp", "Tcp.cc", "Tcp.cc.python",
+        "Keys.duration",
+    }  # fmt: skip
+
+
+def test_all_rows_of_the_registries_are_among_what_is_drawn(drawn: list[dict[str, Any]]) -> None:
+    words = set(re.findall(r"[\w.-]+", json.dumps(drawn)))
+    rows = [*algorithms.REGISTRY.qdiscs, *algorithms.REGISTRY.congestion_controls, *algorithms.REGISTRY.drivers]
+    assert sorted({row.name for row in rows} - words) == []
+    assert sorted({row.name for row in SYSCTLS} - words) == []
+    controls = {one.name for row in algorithms.REGISTRY.congestion_controls for one in row.parameters}
+    assert sorted(controls - words) == []
+
+
+def test_scripts_of_tc_with_and_without_size_tables_are_among_what_is_drawn(drawn: list[dict[str, Any]]) -> None:
+    texts = [text for one in drawn for text in one.get("qdiscs", {}).values() if isinstance(text, str)]
+    for word in ("tc qdisc add", "tc class add", "tc filter add", "stab", "#!/bin/sh", "qdisc cake 8001: root"):
+        assert any(word in text for text in texts), word
+    assert any(text.startswith("stab") for text in texts)
+    assert any(isinstance(text, list) for one in drawn for text in one.get("qdiscs", {}).values())
 
 
 @pytest.mark.parametrize("part", range(2))
@@ -87,6 +128,28 @@ def test_more_than_a_link_carries_and_less_than_its_delay_is_found(run: RunPlan)
     assert [found.partition(" ")[0] for found in random_runs.too_much(slow, tables)] == ["up"]
     assert [found.partition(":")[0] for found in random_runs.too_soon(long, tables)] == ["up", "ping"]
     assert not [*random_runs.too_much(run.scenario, tables), *random_runs.too_soon(run.scenario, tables)]
+
+
+def test_two_rows_of_a_flow_at_one_time_are_found(run: RunPlan) -> None:
+    outcome = _core.run(to_text(run.scenario).decode(), None)
+    flows = _core.Table(outcome["tables"]["flows"])
+    assert not list(random_runs.named_twice(run.scenario, outcome, {"flows": flows}))
+    twice = Flows(flows)
+    found = list(random_runs.named_twice(run.scenario, outcome, {"flows": twice}))  # type: ignore[dict-item]
+    assert [text.partition(" has")[0] for text in found] == ["flow 0"]
+
+
+class Flows:
+    """A table of flows in which all rows are of one time and one flow."""
+
+    def __init__(self, table: _core.Table) -> None:
+        self._rows = len(table)
+
+    def words(self, _column: str) -> tuple[bytes, list[str]]:
+        return bytes(8 * self._rows), ["up"]
+
+    def numbers(self, _column: str) -> bytes:
+        return bytes(8 * self._rows)
 
 
 def test_numbers_are_found_at_any_depth() -> None:

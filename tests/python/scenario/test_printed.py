@@ -14,12 +14,14 @@ from collections.abc import Iterator
 import pytest
 
 from tailback import _core
+from tailback.qdiscs import words_of
 from tailback.scenario import CoreRegistry, words
-from tc_options import OPTIONS, drawn, with_what_is_not_printed
+from tc_options import ALWAYS, OPTIONS, drawn, with_what_is_not_printed
 
 QDISCS = CoreRegistry().qdiscs
 TC = shutil.which("tc")
 TIMES = 4
+NEEDS_ANOTHER = ("gap",)
 
 
 def test_every_discipline_of_tc_is_drawn() -> None:
@@ -31,6 +33,22 @@ def test_every_discipline_of_tc_is_drawn() -> None:
 def test_what_is_drawn_is_read(kind: str) -> None:
     for text in drawn(kind, TIMES):
         meant(text)
+
+
+@pytest.mark.parametrize("kind", OPTIONS)
+def test_what_is_written_for_a_kernel_is_read_as_what_was_given(kind: str) -> None:
+    texts = [*drawn(kind, 5 * TIMES), *(f"{kind} {ALWAYS.get(kind, '')} {option}" for option in every(kind))]
+    for text in texts:
+        options = words.discipline(text, QDISCS).options
+        written = " ".join([kind, *words_of(kind, options)])
+        assert meant(written) == meant(text), written
+
+
+def every(kind: str) -> Iterator[str]:
+    """Each option with each of its values."""
+    for name, values in OPTIONS[kind].items():
+        if name not in NEEDS_ANOTHER:
+            yield from (f"{name} {value}".strip() for value in values)
 
 
 def meant(text: str) -> dict[str, int]:
