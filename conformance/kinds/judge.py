@@ -52,6 +52,11 @@ def judge(cases: Sequence[Case], kernel: pd.DataFrame, jobs: int, keep: Path | N
     """
     counts = kernel.groupby(["file", "case"])["repetition"].max()
     simulator = simulate({case: int(counts[case.file, case.name]) for case in cases}, jobs, keep)
+    return compared(cases, kernel, simulator)
+
+
+def compared(cases: Sequence[Case], kernel: pd.DataFrame, simulator: pd.DataFrame) -> Table:
+    """The simulator's figures beside those of a kernel."""
     return Table(cases, judged(_paired(cases, kernel, simulator), FIDELITY))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from conformance.tc.strings import commands
 from tailback.backends.linux import process
+from tailback.backends.linux.qdisc_stats import parsed
 from tailback.backends.linux.steps import IP, TC, run
 from tailback.backends.uml import instance
 from tailback.kernel import STOCK, find_agent, find_kernel
@@ -70,7 +71,7 @@ def _script(text: str) -> str:
 
 def _answer(text: str, block: str) -> Answer:
     status, output, *rest = block.splitlines()
-    shown = json.loads(next(line for line in rest if line.startswith("[")))
+    shown = parsed(next(line for line in rest if line.startswith("[")))
     root = next((each for each in shown if each.get("root") and not int(status)), None)
     classes = [line for line in rest if line.startswith("class ")]
     printed = [line for line in rest if line.startswith(("qdisc ", " "))]

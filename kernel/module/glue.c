@@ -23,6 +23,13 @@
 #define SHOWN __attribute__((visibility("default")))
 #define MOST_CONTROLS 8
 
+/*
+ * The headers of one kernel declare a function, those of another define it in line, or know another name or one more
+ * parameter that does not matter here. Such a function is ours, and the kernel's name is one for the linker alone.
+ */
+#define OURS __attribute__((used)) static
+#define ALSO(name, ours) __asm__(".globl " #name "\n.set " #name ", " #ours)
+
 static const struct tailback_host *host;
 static struct tcp_congestion_ops *controls[MOST_CONTROLS];
 static u32 registered;
@@ -35,15 +42,18 @@ char __this_module_memory[4096] __asm__("__this_module") __attribute__((aligned(
 unsigned long volatile jiffies;
 u64 jiffies_64;
 
-unsigned int jiffies_to_msecs(const unsigned long j)
+OURS unsigned int our_jiffies_to_msecs(unsigned long j)
 {
 	return j * (MSEC_PER_SEC / HZ);
 }
 
-unsigned int jiffies_to_usecs(const unsigned long j)
+OURS unsigned int our_jiffies_to_usecs(unsigned long j)
 {
 	return j * (USEC_PER_SEC / HZ);
 }
+
+ALSO(jiffies_to_msecs, our_jiffies_to_msecs);
+ALSO(jiffies_to_usecs, our_jiffies_to_usecs);
 
 unsigned long __msecs_to_jiffies(const unsigned int m)
 {
@@ -86,6 +96,15 @@ u64 ktime_get_raw_fast_ns(void) { return now_ns; }
 time64_t ktime_get_seconds(void) { return now_ns / NSEC_PER_SEC; }
 time64_t ktime_get_real_seconds(void) { return now_ns / NSEC_PER_SEC; }
 unsigned long long sched_clock(void) { return now_ns; }
+
+/* Processing takes no time: a delay is over at once. */
+OURS void our_delay(unsigned long length) { }
+ALSO(__udelay, our_delay);
+ALSO(__ndelay, our_delay);
+ALSO(__const_udelay, our_delay);
+ALSO(time_travel_ndelay, our_delay);
+OURS unsigned int our_time_travel_mode;
+ALSO(time_travel_mode, our_time_travel_mode);
 
 void tcp_mstamp_refresh(struct tcp_sock *tp)
 {
@@ -209,8 +228,10 @@ int sprintf(char *text, const char *format, ...)
 	return written;
 }
 
+static void warned(const char *format, ...);
+
 /* Each block begins with its size, for krealloc. */
-void *__kmalloc_noprof(size_t size, gfp_t flags)
+static void *block_of(size_t size)
 {
 	size_t *block = host->allocate(size + 16);
 
@@ -220,39 +241,79 @@ void *__kmalloc_noprof(size_t size, gfp_t flags)
 	return (char *)block + 16;
 }
 
-void *__kmalloc_cache_noprof(struct kmem_cache *s, gfp_t flags, size_t size)
+OURS void *our_kmalloc(size_t size, gfp_t flags)
 {
-	return __kmalloc_noprof(size, flags);
+	if (size <= KMALLOC_MAX_SIZE)
+		return block_of(size);
+	if (!(flags & __GFP_NOWARN))
+		warned("kmalloc, %lu bytes, which are more than KMALLOC_MAX_SIZE (%lu)", size, KMALLOC_MAX_SIZE);
+	return NULL;
 }
 
-void *__kmalloc_large_noprof(size_t size, gfp_t flags)
+OURS void *our_kmalloc_of_cache(struct kmem_cache *s, gfp_t flags, size_t size)
 {
-	return __kmalloc_noprof(size, flags);
+	return our_kmalloc(size, flags);
 }
 
-void kfree(const void *memory)
+OURS void our_kfree(const void *memory)
 {
 	if (!ZERO_OR_NULL_PTR(memory))
 		host->release((char *)memory - 16);
 }
 
-void *krealloc_noprof(const void *memory, size_t size, gfp_t flags)
+OURS void *our_krealloc(const void *memory, size_t size)
 {
-	void *moved = __kmalloc_noprof(size, flags);
+	void *moved = our_kmalloc(size, GFP_KERNEL);
 
-	if (moved && !ZERO_OR_NULL_PTR(memory))
+	if (!moved)
+		return NULL;
+	if (!ZERO_OR_NULL_PTR(memory))
 		memcpy(moved, memory, min(size, *(size_t *)((char *)memory - 16)));
-	kfree(memory);
+	our_kfree(memory);
 	return moved;
 }
 
-kmem_buckets kmalloc_caches[NR_KMALLOC_TYPES];
+OURS void *our_vmalloc(unsigned long size)
+{
+	return size <= INT_MAX ? block_of(size) : NULL;
+}
+
+ALSO(__kmalloc, our_kmalloc);
+ALSO(__kmalloc_noprof, our_kmalloc);
+ALSO(__kmalloc_node, our_kmalloc);
+ALSO(__kmalloc_node_noprof, our_kmalloc);
+ALSO(__kmalloc_large_noprof, our_kmalloc);
+ALSO(kmalloc_large, our_kmalloc);
+ALSO(kmalloc_order, our_kmalloc);
+ALSO(kmalloc_order_trace, our_kmalloc);
+ALSO(__kmalloc_cache_noprof, our_kmalloc_of_cache);
+ALSO(kmalloc_trace, our_kmalloc_of_cache);
+ALSO(kmem_cache_alloc_trace, our_kmalloc_of_cache);
+ALSO(krealloc, our_krealloc);
+ALSO(krealloc_noprof, our_krealloc);
+ALSO(krealloc_node_align_noprof, our_krealloc);
+ALSO(kfree, our_kfree);
+ALSO(kfree_sensitive, our_kfree);
+ALSO(vmalloc, our_vmalloc);
+ALSO(vmalloc_noprof, our_vmalloc);
+ALSO(vzalloc, our_vmalloc);
+ALSO(vzalloc_noprof, our_vmalloc);
+ALSO(kvmalloc_node, our_vmalloc);
+ALSO(__kvmalloc_node_noprof, our_vmalloc);
+ALSO(vfree, our_kfree);
+ALSO(kvfree, our_kfree);
+
+/* Of the caches of small blocks there are only the names. */
+OURS void *our_kmalloc_caches[NR_KMALLOC_TYPES * (KMALLOC_SHIFT_HIGH + 1)];
+ALSO(kmalloc_caches, our_kmalloc_caches);
 
 /* Random numbers, of the run's seed. */
 
 u8 get_random_u8(void) { return host->random() >> 24; }
 u16 get_random_u16(void) { return host->random() >> 16; }
 u32 get_random_u32(void) { return host->random(); }
+OURS u32 our_random(void) { return host->random(); }
+ALSO(prandom_u32, our_random);
 
 u64 get_random_u64(void)
 {
@@ -365,7 +426,7 @@ static void say(const char *format, va_list arguments)
 	host->log(line);
 }
 
-int _printk(const char *format, ...)
+OURS int our_printk(const char *format, ...)
 {
 	va_list arguments;
 
@@ -373,6 +434,21 @@ int _printk(const char *format, ...)
 	say(format, arguments);
 	va_end(arguments);
 	return 0;
+}
+
+ALSO(printk, our_printk);
+ALSO(_printk, our_printk);
+
+/* A warning of the kernel: `backends/modules.py` knows it by its first words. */
+static void warned(const char *format, ...)
+{
+	char text[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	host->format(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	our_printk("warning at %s", text);
 }
 
 int __printk_ratelimit(const char *func) { return 1; }
@@ -389,7 +465,7 @@ void warn_slowpath_fmt(const char *file, const int line, unsigned int taint, con
 		host->format(text, sizeof(text), format, arguments);
 		va_end(arguments);
 	}
-	_printk("warning at %s, line %d %s", file, line, text);
+	warned("%s, line %d%s%s", file, line, *text ? ": " : "", text);
 }
 
 void __warn_printk(const char *format, ...)
@@ -581,7 +657,7 @@ struct flow {
 int tcp_register_congestion_control(struct tcp_congestion_ops *ops)
 {
 	if (!ops->ssthresh || !ops->undo_cwnd || !(ops->cong_avoid || ops->cong_control)) {
-		_printk("%s does not have all of ssthresh, undo_cwnd and cong_avoid or cong_control", ops->name);
+		our_printk("%s does not have all of ssthresh, undo_cwnd and cong_avoid or cong_control", ops->name);
 		return -EINVAL;
 	}
 	if (registered < MOST_CONTROLS)
@@ -596,16 +672,16 @@ void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops)
 
 u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
 {
-	u32 cwnd = min(tcp_snd_cwnd(tp) + acked, tp->snd_ssthresh);
-	u32 left = acked - (cwnd - tcp_snd_cwnd(tp));
+	u32 cwnd = min(tp->snd_cwnd + acked, tp->snd_ssthresh);
+	u32 left = acked - (cwnd - tp->snd_cwnd);
 
-	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
+	tp->snd_cwnd = min(cwnd, tp->snd_cwnd_clamp);
 	return left;
 }
 
 void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked)
 {
-	u32 cwnd = tcp_snd_cwnd(tp);
+	u32 cwnd = tp->snd_cwnd;
 
 	/* Credit from the time when growth was slower is worth one segment. */
 	if (tp->snd_cwnd_cnt >= w) {
@@ -619,7 +695,7 @@ void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked)
 		tp->snd_cwnd_cnt -= grown * w;
 		cwnd += grown;
 	}
-	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
+	tp->snd_cwnd = min(cwnd, tp->snd_cwnd_clamp);
 }
 
 void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked)
@@ -631,17 +707,17 @@ void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	if (tcp_in_slow_start(tp))
 		acked = tcp_slow_start(tp, acked);
 	if (acked)
-		tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp), acked);
+		tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
 }
 
 u32 tcp_reno_ssthresh(struct sock *sk)
 {
-	return max(tcp_snd_cwnd(tcp_sk(sk)) / 2, 2U);
+	return max(tcp_sk(sk)->snd_cwnd / 2, 2U);
 }
 
 u32 tcp_reno_undo_cwnd(struct sock *sk)
 {
-	return max(tcp_snd_cwnd(tcp_sk(sk)), tcp_sk(sk)->prior_cwnd);
+	return max(tcp_sk(sk)->snd_cwnd, tcp_sk(sk)->prior_cwnd);
 }
 
 struct tcp_congestion_ops tcp_reno = {
@@ -690,6 +766,35 @@ static void fill_namespace(void)
 #else
 #define SEGS_OF_SKB(ops) ((ops)->min_tso_segs)
 #define CALL_SEGS_OF_SKB(ops, sk) ((ops)->min_tso_segs(sk))
+#endif
+
+#ifdef TCP_ECN_OK
+#define ECN_AS_RFC3168 TCP_ECN_OK
+#else
+#define ECN_AS_RFC3168 TCP_ECN_MODE_RFC3168
+#endif
+
+/* Where it is a member of its own, the first of the events goes nowhere else. */
+#ifdef TAILBACK_HAS_CWND_EVENT_TX_START
+#define HAS_CWND_EVENT(ops) ((ops)->cwnd_event || (ops)->cwnd_event_tx_start)
+
+static void call_cwnd_event(const struct tcp_congestion_ops *ops, struct sock *sk, enum tcp_ca_event event)
+{
+	if (event == CA_EVENT_TX_START) {
+		if (ops->cwnd_event_tx_start)
+			ops->cwnd_event_tx_start(sk);
+	} else if (ops->cwnd_event) {
+		ops->cwnd_event(sk, event);
+	}
+}
+#else
+#define HAS_CWND_EVENT(ops) ((ops)->cwnd_event)
+
+static void call_cwnd_event(const struct tcp_congestion_ops *ops, struct sock *sk, enum tcp_ca_event event)
+{
+	if (ops->cwnd_event)
+		ops->cwnd_event(sk, event);
+}
 #endif
 
 #ifdef TAILBACK_HAS_CONG_CONTROL_OF_TWO
@@ -759,7 +864,7 @@ SHOWN void tailback_describe(struct tailback_about *about)
 	about->needs_ecn = !!(ops->flags & TCP_CONG_NEEDS_ECN);
 	about->has = !!ops->init << TAILBACK_INIT | !!ops->ssthresh << TAILBACK_SSTHRESH |
 		     !!ops->cong_avoid << TAILBACK_CONG_AVOID | !!ops->set_state << TAILBACK_SET_STATE |
-		     !!ops->cwnd_event << TAILBACK_CWND_EVENT | !!ops->in_ack_event << TAILBACK_IN_ACK_EVENT |
+		     !!HAS_CWND_EVENT(ops) << TAILBACK_CWND_EVENT | !!ops->in_ack_event << TAILBACK_IN_ACK_EVENT |
 		     !!ops->pkts_acked << TAILBACK_PKTS_ACKED | !!SEGS_OF_SKB(ops) << TAILBACK_MIN_TSO_SEGS |
 		     !!ops->cong_control << TAILBACK_CONG_CONTROL | !!ops->undo_cwnd << TAILBACK_UNDO_CWND |
 		     !!ops->sndbuf_expand << TAILBACK_SNDBUF_EXPAND | !!ops->get_info << TAILBACK_GET_INFO |
@@ -843,7 +948,7 @@ static void load_settings(struct tcp_sock *tp, const struct tailback_facts *fact
 	icsk->icsk_ca_state = facts->ca_state;
 	tp->mss_cache = facts->mss;
 	tp->advmss = facts->mss;
-	tp->ecn_flags = facts->ecn_ok ? TCP_ECN_OK : 0;
+	tp->ecn_flags = facts->ecn_ok ? ECN_AS_RFC3168 : 0;
 }
 
 static void load_facts(struct tcp_sock *tp, const struct tailback_facts *facts)
@@ -957,8 +1062,7 @@ SHOWN tb_u32 tailback_call_4(void *socket, tb_u32 op, const struct tailback_fact
 			ops->set_state(sk, *(const tb_u32 *)argument);
 		break;
 	case TAILBACK_CWND_EVENT:
-		if (ops->cwnd_event)
-			ops->cwnd_event(sk, *(const tb_u32 *)argument);
+		call_cwnd_event(ops, sk, *(const tb_u32 *)argument);
 		break;
 	case TAILBACK_IN_ACK_EVENT:
 		if (ops->in_ack_event)

@@ -1,6 +1,7 @@
 //! Loads modules into the kernel, and reads what they print.
 
 use std::fs;
+use std::path::Path;
 
 use crate::failure::{Failure, While};
 use crate::sys;
@@ -11,9 +12,16 @@ const SHOWN: usize = 4;
 /// The file with what the kernel and its modules printed.
 pub const LOG: &str = "kernel.log";
 
+/// The file with the flags by which the kernel of a guest says what has gone wrong in it.
+pub const TAINTED: &str = "tainted";
+
 /// Loads the module in a file, with parameters as for `insmod`.
 pub fn load(path: &str, parameters: &str) -> Result<(), Failure> {
     let content = fs::read(path).doing(format!("reading {path}"))?;
+    if is_guest() {
+        // The log is a ring, which a module that prints for each ACK wraps; the console of a guest is a file.
+        sys::show_all_messages().doing("showing the messages of the kernel")?;
+    }
     let before = log().len();
     let given = if parameters.is_empty() { String::new() } else { format!(" ({parameters})") };
     sys::load_module(&content, parameters).doing(format!("loading {path}{given}")).map_err(|failure| {
@@ -22,6 +30,21 @@ pub fn load(path: &str, parameters: &str) -> Result<(), Failure> {
         let last = lines[lines.len().saturating_sub(SHOWN)..].join("; ");
         if last.is_empty() { failure } else { Failure::new(format!("{failure}; the kernel says: {last}")) }
     })
+}
+
+/// Whether the kernel is that of a guest, which is ours alone.
+pub fn is_guest() -> bool {
+    std::process::id() == 1
+}
+
+/// Leaves in `folder` what the kernel of a guest says of itself at the end.
+pub fn keep_state(folder: &Path) -> Result<(), Failure> {
+    // A kernel without sysctls says nothing of itself.
+    let Ok(flags) = fs::read_to_string("/proc/sys/kernel/tainted") else { return Ok(()) };
+    if flags.trim() != "0" {
+        fs::write(folder.join(LOG), log()).doing("writing the kernel's log")?;
+    }
+    fs::write(folder.join(TAINTED), flags).doing("writing the state of the kernel")
 }
 
 /// The kernel's log; empty if it may not be read.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::sys;
 
@@ -64,6 +64,22 @@ pub struct Discipline {
     pub marked: Option<u32>,
 }
 
+/// What a discipline says of itself that only those know who know its kind.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct OwnWords {
+    /// Number of its device.
+    #[serde(skip)]
+    pub interface: u32,
+    /// The handle of this discipline.
+    pub handle: u32,
+    /// As `tc` calls it.
+    pub kind: String,
+    /// The content of `TCA_OPTIONS`.
+    pub options: Vec<u8>,
+    /// The content of `TCA_STATS_APP` of `TCA_STATS2`.
+    pub statistics: Vec<u8>,
+}
+
 /// For each kind, where its counters of packets marked CE are. A missing kind does not report marks.
 pub type Marks = BTreeMap<String, MarkCounters>;
 
@@ -118,12 +134,24 @@ impl Netlink {
 
     /// All disciplines of the namespace.
     pub fn disciplines(&mut self, marks: &Marks) -> io::Result<Vec<Discipline>> {
-        sys::send(&self.socket, &request())?;
         let mut found = Vec::new();
+        self.dump(&mut |message| found.extend(discipline(message, marks)))?;
+        Ok(found)
+    }
+
+    /// What the disciplines of the namespace say of themselves, in bytes that depend on their kinds.
+    pub fn own_words(&mut self) -> io::Result<Vec<OwnWords>> {
+        let mut found = Vec::new();
+        self.dump(&mut |message| found.extend(own_words(message)))?;
+        Ok(found)
+    }
+
+    fn dump(&mut self, visit: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        sys::send(&self.socket, &request())?;
         loop {
             let length = sys::receive(&self.socket, &mut self.buffer)?;
-            if read(&self.buffer[..length], marks, &mut found)? == Dump::Ended {
-                return Ok(found);
+            if read(&self.buffer[..length], visit)? == Dump::Ended {
+                return Ok(());
             }
         }
     }
@@ -156,7 +184,7 @@ pub fn attributed(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn read(mut messages: &[u8], marks: &Marks, found: &mut Vec<Discipline>) -> io::Result<Dump> {
+fn read(mut messages: &[u8], visit: &mut dyn FnMut(&[u8])) -> io::Result<Dump> {
     while messages.len() >= HEADER {
         let length = (u32_at(messages, 0) as usize).clamp(HEADER, messages.len());
         match u16_at(messages, 4) {
@@ -164,7 +192,7 @@ fn read(mut messages: &[u8], marks: &Marks, found: &mut Vec<Discipline>) -> io::
             NLMSG_ERROR => {
                 return Err(io::Error::from_raw_os_error((u32_at(messages, HEADER).cast_signed()).abs()));
             }
-            RTM_NEWQDISC => found.extend(discipline(&messages[HEADER..length], marks)),
+            RTM_NEWQDISC => visit(&messages[HEADER..length]),
             _ => {}
         }
         messages = &messages[length.next_multiple_of(4).min(messages.len())..];
@@ -199,6 +227,19 @@ fn discipline(message: &[u8], marks: &Marks) -> Option<Discipline> {
         dropped: u32_at(queue, 8),
         requeues: u32_at(queue, 12),
         overlimits: u32_at(queue, 16),
+    })
+}
+
+fn own_words(message: &[u8]) -> Option<OwnWords> {
+    let attributes = message.get(TCMSG..)?;
+    let kind = String::from_utf8_lossy(attribute(attributes, TCA_KIND)?).trim_end_matches('\0').to_owned();
+    let statistics = attribute(attributes, TCA_STATS2).and_then(|found| attribute(found, TCA_STATS_APP));
+    Some(OwnWords {
+        interface: u32_at(message, 4),
+        handle: u32_at(message, 8),
+        kind,
+        options: attribute(attributes, TCA_OPTIONS).unwrap_or_default().to_vec(),
+        statistics: statistics.unwrap_or_default().to_vec(),
     })
 }
 
@@ -277,7 +318,8 @@ mod tests {
         let mut dump = message(RTM_NEWQDISC, &body);
         dump.extend(message(NLMSG_DONE, &[0; 4]));
         let mut found = Vec::new();
-        assert!(read(&dump, &marks(), &mut found).unwrap() == Dump::Ended);
+        let visited = read(&dump, &mut |message| found.extend(discipline(message, &marks()))).unwrap();
+        assert!(visited == Dump::Ended);
         let expected = Discipline {
             interface: 2,
             handle: 0x2_0000,
@@ -334,6 +376,17 @@ mod tests {
     #[test]
     fn an_error_of_the_kernel_is_an_error() {
         let refused = message(NLMSG_ERROR, &(-1_i32).to_ne_bytes());
-        assert_eq!(read(&refused, &marks(), &mut Vec::new()).err().unwrap().raw_os_error(), Some(1));
+        assert_eq!(read(&refused, &mut |_| {}).err().unwrap().raw_os_error(), Some(1));
+    }
+
+    #[test]
+    fn what_a_discipline_says_of_itself_is_passed_on_as_it_is() {
+        let mut body = words(&[0, 2, 0x2_0000, 0x1_0001, 1]);
+        body.extend(attributed(TCA_KIND, b"of_tomorrow\0"));
+        body.extend(attributed(TCA_OPTIONS, &[1, 2, 3]));
+        body.extend(attributed(TCA_STATS2, &attributed(TCA_STATS_APP, &[4, 5])));
+        let (kind, options, statistics) = ("of_tomorrow".into(), vec![1, 2, 3], vec![4, 5]);
+        let expected = OwnWords { interface: 2, handle: 0x2_0000, kind, options, statistics };
+        assert_eq!(own_words(&body), Some(expected));
     }
 }

@@ -72,7 +72,9 @@ impl Run {
         })?;
         captures.finish()?;
         self.sampler.write(folder, &self.job, &self.traffic)?;
-        if self.job.loads_modules() {
+        if kernel_module::is_guest() {
+            kernel_module::keep_state(folder)?;
+        } else if self.job.loads_modules() {
             fs::write(folder.join(kernel_module::LOG), kernel_module::log())
                 .doing("writing the kernel's log")?;
         }

@@ -125,7 +125,10 @@ impl Sampler {
     }
 }
 
-/// Runs until the end, taking samples; `progress` is called with the time every percent.
+/// The longest interval at which progress is told: what watches a run sees that its time stands still.
+const TOLD_NS: u64 = 100_000_000;
+
+/// Runs until the end, taking samples; `progress` is called with the time every percent, and at least so often.
 pub fn run(
     job: &Job,
     clock: Clock,
@@ -133,7 +136,7 @@ pub fn run(
     sampler: &mut Sampler,
     progress: impl Fn(u64),
 ) -> Result<(), Failure> {
-    let percent = (job.duration_ns / 100).max(1);
+    let percent = (job.duration_ns / 100).clamp(1, TOLD_NS);
     let mut shown = 0;
     for t_ns in (1..=job.duration_ns / job.interval_ns).map(|number| number * job.interval_ns) {
         clock.sleep_until(t_ns);

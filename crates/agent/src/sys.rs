@@ -133,6 +133,14 @@ pub fn kernel_log() -> io::Result<String> {
     Ok(String::from_utf8_lossy(&buffer).into_owned())
 }
 
+/// Lets the kernel print all of its messages on its console.
+pub fn show_all_messages() -> io::Result<()> {
+    const SYSLOG_ACTION_CONSOLE_LEVEL: c_int = 8;
+    const ALL: c_int = 8;
+    // SAFETY: this action uses no buffer.
+    checked(unsafe { libc::klogctl(SYSLOG_ACTION_CONSOLE_LEVEL, ptr::null_mut(), ALL) }).map(drop)
+}
+
 /// Effective user and group of the calling process.
 pub fn user_and_group() -> (u32, u32) {
     // SAFETY: no pointers; they cannot fail.
@@ -389,6 +397,17 @@ pub fn interface_index(name: &str) -> io::Result<u32> {
         0 => Err(io::Error::last_os_error()),
         index => Ok(index),
     }
+}
+
+/// The name of a device.
+pub fn interface_name(index: u32) -> io::Result<String> {
+    let mut room = [0_u8; libc::IF_NAMESIZE];
+    // SAFETY: room for the longest name.
+    let found = unsafe { libc::if_indextoname(index, room.as_mut_ptr().cast()) };
+    if found.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(String::from_utf8_lossy(&room).trim_end_matches('\0').to_owned())
 }
 
 /// The offloads of a device.

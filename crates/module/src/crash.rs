@@ -17,6 +17,8 @@ const MARK: &str = "tailback-module-failed";
 /// Interval of CPU time at which calls are looked at, in µs, and how many of them a call may last: 2 s.
 const LOOK_US: i64 = 250_000;
 const MOST_LOOKS: u32 = 8;
+/// `si_code` of a signal for which the processor has no address. [linux-6.12 asm-generic/siginfo.h]
+const SI_KERNEL: c_int = 0x80;
 /// A compiled module is smaller than this.
 const MOST_BYTES: usize = 4 << 20;
 /// [`Call::op`] outside of a call.
@@ -141,6 +143,22 @@ fn place(context: *mut c_void) -> usize {
     }
 }
 
+/// The pointer of an access to what is no address, if one register alone can have held it.
+fn wild(context: *mut c_void) -> Option<u64> {
+    // SAFETY: the kernel passes a valid context.
+    let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let general = &registers[libc::REG_R8 as usize..=libc::REG_RSP as usize];
+    let mut found = general.iter().map(|&value| value as u64).filter(|&value| !is_canonical(value));
+    let first = found.next()?;
+    found.all(|other| other == first).then_some(first)
+}
+
+/// Whether the upper bits of an address are all equal to the highest that is used, with four levels of tables.
+fn is_canonical(address: u64) -> bool {
+    let upper = address.cast_signed() >> 47;
+    upper == 0 || upper == -1
+}
+
 extern "C" fn crashed(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     if CALL.op.load(Ordering::Relaxed) == NOTHING {
         // Not a module's: the default action ends the process when the instruction is repeated.
@@ -152,12 +170,17 @@ extern "C" fn crashed(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
     }
     let place = place(context);
     // SAFETY: the kernel passes a valid `siginfo_t`.
-    let address = unsafe { (*info).si_addr() } as usize;
+    let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
     match signal {
         libc::SIGFPE => report(format_args!("a division by zero"), place),
         libc::SIGILL | libc::SIGTRAP => {
             report(format_args!("BUG() or an instruction that does not exist"), place)
         }
+        // The processor tells no address if it is none: its upper bits differ.
+        libc::SIGSEGV if code == SI_KERNEL => match wild(context) {
+            Some(pointer) => report(format_args!("an access through a wild pointer ({pointer:#x})"), place),
+            None => report(format_args!("an access through a wild pointer"), place),
+        },
         _ if address < 4096 => report(format_args!("an access through a null pointer ({address:#x})"), place),
         _ => report(format_args!("an access to memory that is not its own ({address:#x})"), place),
     }

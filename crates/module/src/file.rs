@@ -18,7 +18,7 @@ const ENOENT: c_int = 2;
 const ERANGE: c_int = 34;
 
 /// Maximum number of lines that a run keeps of what its modules print.
-const MOST_LINES: usize = 1_000;
+const MOST_LINES: usize = 1_000_000;
 
 /// The random numbers of the call in progress; null outside of one. A run with modules is alone in its process.
 pub(crate) static DRAWS: AtomicPtr<Draws> = AtomicPtr::new(ptr::null_mut());
@@ -228,8 +228,10 @@ extern "C" fn log(line: *const c_char) {
     // SAFETY: the glue passes a string.
     let line = unsafe { CStr::from_ptr(line) }.to_string_lossy().trim_end().to_owned();
     let mut lines = LOG.lock().unwrap_or_else(PoisonError::into_inner);
-    if lines.len() < MOST_LINES {
-        lines.push(line);
+    match lines.len() {
+        length if length < MOST_LINES => lines.push(line),
+        MOST_LINES => lines.push("(what it printed after this is not kept)".to_owned()),
+        _ => {}
     }
 }
 

@@ -67,9 +67,22 @@ def _label(axes: Mapping[str, str]) -> str:
 
 def of_run(run: Measured) -> list[dict[str, Any]] | None:
     """The warnings about a run, given its other metrics; `None` if there are none."""
-    made = [caution for make in _CAUTIONS for caution in make(run)]
+    return [_as_entry(caution) for make in _CAUTIONS for caution in make(run)] or None
+
+
+def _as_entry(caution: Caution) -> dict[str, Any]:
     fields = ("code", "severity", "text", "hint", "extent")
-    return [{name: to_builtins(caution)[name] for name in fields} for caution in made] or None
+    return {name: to_builtins(caution)[name] for name in fields}
+
+
+def of_kernel(said: Sequence[str]) -> list[dict[str, Any]]:
+    """The warning that follows from those of the kernel of a run; none if it has none."""
+    if not said:
+        return []
+    more = f", and {len(said) - 1} more" if len(said) > 1 else ""
+    text = f"something in the kernel is wrong, it says: {said[0]}{more}"
+    hint = "the numbers of this run may be wrong, too: `kernel_warnings` and `module_log` in its manifest have the rest"
+    return [_as_entry(Caution("kernel-warned", "warning", text, hint, len(said)))]
 
 
 def over(rows: Sequence[Row]) -> list[Caution]:

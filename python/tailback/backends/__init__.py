@@ -13,6 +13,9 @@ from msgspec import Struct, field
 from tailback import _core
 from tailback.resolved import Scenario
 
+KERNEL_WARNINGS = "kernel_warnings"
+"""The entry of a manifest with what the kernel of the run warned of, or the simulator that is one for a module."""
+
 Tables: TypeAlias = Mapping[str, _core.Table]
 Cost: TypeAlias = Mapping[str, float]
 
@@ -59,6 +62,8 @@ class RunResult(Struct, frozen=True):
     """Further entries for the manifest, such as facts about machines."""
     qdiscs: Sequence[Mapping[str, Any]] = ()
     """The disciplines at the end, as in `tc -s -j qdisc show` (`backends/qdisc_stats.py`)."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Further files of its folder, by name."""
 
 
 class Clock(enum.Enum):

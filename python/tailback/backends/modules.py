@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.backends import RunCancelled, RunFailed, Unsuitable
+from tailback.backends import KERNEL_WARNINGS, RunCancelled, RunFailed, Unsuitable
+from tailback.backends.linux.own_modules import files_of, of_manifest
 from tailback.kernel.cache import STOCK
 from tailback.kernel.errors import BuildFailed, CacheUnwritable, KernelMissing
 from tailback.kernel.headers import Headers, find_headers
@@ -37,9 +38,14 @@ TASK, RESULT, PROGRESS = "task.json", "result.pickle", "progress"
 PREFIX = "tailback-module-"
 """Of the temporary folder of each process; those of killed ones are removed by the next."""
 
+__all__ = ["check", "files_of", "modules", "run", "summary"]
+
 MARK = "tailback-module-failed"
 CRASHED = 86
 """The status of a process that reported the crash of a module (`crates/module/src/crash.rs`)."""
+
+WARNING = "warning at "
+"""How the glue begins what a kernel warns of (`kernel/module/glue.c`)."""
 
 POLL_S = 0.05
 
@@ -178,6 +184,13 @@ def _crash(stderr: str, status: int) -> str:
 
 
 def summary(found: Mapping[str, Module], log: Sequence[str]) -> dict[str, Any]:
-    """What the manifest says of the modules of a run, and what they printed."""
+    """What the manifest says of the modules of a run, what they printed, and what a kernel would have warned of."""
     entries: dict[str, Any] = {"modules": {name: dict(module.described()) for name, module in found.items()}}
-    return {**entries, "module_log": list(log)} if log else entries
+    wrong = list(dict.fromkeys(_short(line) for line in log if line.startswith(WARNING)))
+    told = {KERNEL_WARNINGS: wrong} if wrong else {}
+    return {**entries, **({"module_log": of_manifest(log)} if log else {}), **told}
+
+
+def _short(warning: str) -> str:
+    """A warning without the folder of the file that it is about."""
+    return WARNING + warning.removeprefix(WARNING).rpartition("/")[2]

@@ -85,7 +85,8 @@ class Sim:
             raise RunFailed(_failure_text(controls, failed)) from failed
         tables = {name: _core.Table(stream) for name, stream in found["tables"].items()}
         stats = of_simulator(scenario, json.loads(found["qdiscs"]))
-        return RunResult(tables, found["cost"], found["captures"], found.get("notes", {}), stats)
+        notes, files = found.get("notes", {}), found.get("files", {})
+        return RunResult(tables, found["cost"], found["captures"], notes, stats, files)
 
 
 def _modules(scenario: Scenario) -> "Mapping[str, Module]":
@@ -109,7 +110,8 @@ def _simulate(
 
     texts = {source.name: source.text for source in scenario.controls}
     found = modules.run({"scenario": text, "texts": texts}, progress, made)
-    return {**found, "notes": modules.summary(made, found.get("log", ()))}
+    log = found.get("log", ())
+    return {**found, "notes": modules.summary(made, log), "files": modules.files_of(log)}
 
 
 def _control_arguments(controls: OwnControls) -> tuple[OwnControls, ...]:

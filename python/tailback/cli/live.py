@@ -3,7 +3,7 @@
 import contextlib
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -20,7 +20,7 @@ from tailback.analysis.repetitions import means
 from tailback.cli.console import PIPE_WIDTH, stderr
 from tailback.cli.show import time_span
 from tailback.results import RunPlan
-from tailback.sweep import Audience, Outcome
+from tailback.sweep import Audience, Listener, Outcome
 from tailback.sweep.pace import Pace
 
 SHOWN = headline()[:5]
@@ -40,10 +40,11 @@ EARLIEST_S = 1.0
 Place = tuple[tuple[str, str], ...]
 
 
-class Board(Audience):
+class Board(Listener):
     """The state of a sweep, and how it is displayed."""
 
-    def __init__(self, height: int) -> None:
+    def __init__(self, height: int, say: Callable[[str], None] = print) -> None:
+        self._say = say
         self._rows = max(1, height - OTHER_LINES)
         self._wanted: dict[Place, int] = {}
         self._ended: dict[Place, list[Outcome]] = {}
@@ -73,6 +74,10 @@ class Board(Audience):
         self._ended[place] = [*self._ended.pop(place, []), outcome]
         self._pace.ended(outcome)
         self._failed += outcome.status != "ok"
+
+    def said(self, run: str, notice: str) -> None:
+        """Prints what a backend says of a run above the table."""
+        self._say(f"run {run}: {notice}")
 
     def update(self, done: int, total: int, fraction: float) -> None:
         """Moves the bar."""
@@ -133,6 +138,6 @@ def _number(value: float) -> str:
 def board() -> Iterator[Audience]:
     """A live display on stderr, which is a terminal."""
     console = stderr()
-    shown = Board(console.height)
+    shown = Board(console.height, lambda text: console.print(text, markup=False))
     with Live(shown, console=console, transient=True, refresh_per_second=REFRESH_HZ):
         yield shown

@@ -24,9 +24,9 @@ def board() -> "Iterator[Audience]":
 @contextlib.contextmanager
 def _board() -> "Iterator[Audience]":
     if not sys.stderr.isatty():
-        from tailback.sweep import Silent
+        from tailback.cli import lines
 
-        yield Silent()
+        yield lines.Lines()
         return
     from tailback.cli import live
 

@@ -25,6 +25,11 @@ CODES: Mapping[str, str] = {
         "may be a mistake in the file: a station out of range, a link that loses everything, a class without a share."
     ),
     "ping-unanswered": "None of the requests of a ping in the measurement window was answered.",
+    "kernel-warned": (
+        "The kernel of the run printed a WARNING, or noted that memory of it was overwritten, or that a processor was "
+        "stuck; on the simulator, the code of a module did (`WARN_ON`). The run went on, and its numbers may be wrong. "
+        "`kernel_warnings` in `manifest.json` has the places."
+    ),
     "interval-too-wide": (
         "After the largest number of repetitions that `repeat: until` allows, intervals are still wider than it asks "
         "for."

@@ -20,6 +20,7 @@ from tailback.analysis.sentences import Extent
 from tailback.analysis.window import Window
 from tailback.cli import found, sheets, tables
 from tailback.cli.console import counted, line, stderr
+from tailback.cli.lines import Lines
 from tailback.cli.means import of_configurations
 from tailback.cli.sheets import Cell, Field, Interval, Sheet
 from tailback.cli.show import time_span
@@ -129,12 +130,15 @@ def qdiscs_at_end(found: Results) -> None:
         line(f"\n# {run.name}\n{qdiscs.text(run.qdiscs)}")
 
 
-def failed(done: SweepResult) -> None:
-    """Reports failed runs on stderr, grouped by error."""
+def failed(done: SweepResult, watch: object = None) -> None:
+    """Reports failed runs on stderr, grouped by error; an error of one run alone only if the observer has not."""
+    printed = watch.printed if isinstance(watch, Lines) else set()
     alike: dict[tuple[str, str | None], list[str]] = {}
     for outcome in done.failed:
         alike.setdefault((outcome.status, outcome.error), []).append(outcome.run.name)
     for (status, error), names_ in alike.items():
+        if len(names_) == 1 and (status, error) in printed:
+            continue
         others = f" and {len(names_) - 1} more" if len(names_) > 1 else ""
         stderr().print(f"{status}: run {names_[0]}{others}: {error}")
 

@@ -28,8 +28,13 @@ REGISTER = "tailback_register.c"
 MAKEFILE = """\
 obj-m := {name}.o
 {name}-y := {stem}.o tailback_register.o
-CFLAGS_{stem}.o := -I{controls} -Dtcp_register_congestion_control=tailback_register -D__DISABLE_EXPORTS
-CFLAGS_tailback_register.o := -DTAILBACK_NAME=\\"{name}\\"
+tcp_h := $(srctree)/include/net/tcp.h
+has = $(shell grep -qsE $(1) $(tcp_h) && echo -DTAILBACK_HAS_$(2))
+renamed := -Dtcp_register_congestion_control=tailback_register -Dtcp_unregister_congestion_control=tailback_unregister
+CFLAGS_{stem}.o := -g1 -I{controls} $(renamed) -D__DISABLE_EXPORTS
+CFLAGS_tailback_register.o := -DTAILBACK_NAME=\\"{name}\\" \\
+	$(call has,'cwnd_event_tx_start',CWND_EVENT_TX_START) \\
+	$(call has,'cong_control..struct sock .sk. u32',CONG_CONTROL_OF_FOUR)
 """
 
 UNDEFINED = re.compile(r'modpost: "(?P<symbol>\w+)" \[[^]]*\] undefined')

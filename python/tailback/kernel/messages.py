@@ -11,6 +11,13 @@ MAX_LINES = 12
 """Maximum number of messages of the compiler that are shown."""
 
 MESSAGE = re.compile(r"(?P<file>[^:\s]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<what>.*)")
+EXPANDED = re.compile(r"note: in (?:expansion of macro|definition of macro)")
+INLINED = re.compile(r"\binlined from\b")
+"""How a compiler says by which lines it came to a place in a header."""
+
+ASSERTED = re.compile(r"call to .__compiletime_assert_\w+. declared with attribute error: ")
+"""What is before the text of a `BUILD_BUG_ON`."""
+
 IMPLICIT = re.compile(r"implicit declaration of function .(\w+).")
 
 
@@ -33,7 +40,7 @@ class Source:
 
 def refused(source: Source, headers: str, stderr: str) -> ModuleRefused:
     """What is wrong with a file that does not compile with the headers of a kernel."""
-    found = [_message(source, match) for match in MESSAGE.finditer(stderr)] or [stderr.strip()[-500:]]
+    found = [_message(source, match) for match in _errors(source, stderr)] or [stderr.strip()[-500:]]
     lines = list(dict.fromkeys(found))[:MAX_LINES]
     hint = f"correct {source.name}, or compile it with the headers of the kernel that it is for: kernel: NAME"
     first = f"`{source.name}` does not compile with the headers of {headers}:"
@@ -46,11 +53,41 @@ def lacking(source: Source, symbols: Sequence[str], whose: str, hint: str) -> Mo
     return ModuleRefused("\n".join([f"`{source.name}` needs what {whose}:", *lines[:MAX_LINES], f"  hint: {hint}"]))
 
 
-def _message(source: Source, match: re.Match[str]) -> str:
-    file = Path(match["file"]).name
-    name = source.name if file == f"{source.stem}.c" else file
-    what = IMPLICIT.sub(r"this kernel declares no function `\1`", match["what"])
-    return f"  {name}, line {match['line']}: {re.sub(r' ?.-W[^]]*]', '', what)}"
+@dataclass(frozen=True)
+class _Error:
+    file: str
+    line: str
+    what: str
+
+
+def _errors(source: Source, stderr: str) -> Iterator[_Error]:
+    """The errors of a compiler. One inside a macro or an inline function of a header is where the user's file uses it:
+    the compiler says that in the lines around it.
+    """
+    own = re.compile(rf"(?:^|[\s/])(?P<file>{re.escape(source.stem)}\.c|{re.escape(source.name)}):(?P<line>\d+)")
+    found = list(MESSAGE.finditer(stderr))
+    for number, match in enumerate(found):
+        file, line = Path(match["file"]).name, match["line"]
+        if file not in (f"{source.stem}.c", source.name):
+            before = stderr[found[number - 1].end() if number else 0 : match.start()]
+            behind = stderr[match.end() : found[number + 1].start() if number + 1 < len(found) else len(stderr)]
+            used = _last(EXPANDED, own, behind) or _last(INLINED, own, before)
+            if used is not None:
+                file, line = f"{source.stem}.c", used
+        yield _Error(file, line, match["what"])
+
+
+def _last(sign: re.Pattern[str], own: re.Pattern[str], text: str) -> str | None:
+    """The line of the user's file in the last of the lines with this sign that names it."""
+    lines = [found["line"] for each in text.splitlines() if sign.search(each) and (found := own.search(each))]
+    return lines[-1] if lines else None
+
+
+def _message(source: Source, error: _Error) -> str:
+    name = source.name if error.file == f"{source.stem}.c" else error.file
+    what = IMPLICIT.sub(r"this kernel declares no function `\1`", error.what)
+    what = ASSERTED.sub("", re.sub(r" ?.-W[^]]*]", "", what))
+    return f"  {name}, line {error.line}: {what}"
 
 
 def _uses(source: Source, symbols: Sequence[str]) -> Iterator[tuple[str, str]]:

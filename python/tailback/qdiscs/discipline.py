@@ -73,6 +73,9 @@ class InKernel(Struct, frozen=True):
     marks_in: Literal["statistics", "options", "tins"] = "statistics"
     """The attribute with these counters: `TCA_STATS_APP` or `TCA_OPTIONS`; or those of the tins of CAKE, which need no
     offsets."""
+    decoded: Callable[[bytes, bytes], tuple[Json, Json]] | None = None
+    """Options and counters as `tc` would show them, of the content of `TCA_OPTIONS` and `TCA_STATS_APP`: for
+    disciplines that `tc` of the oldest supported system does not know."""
 
 
 class Discipline(Struct, frozen=True):

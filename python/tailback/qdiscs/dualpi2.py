@@ -1,5 +1,7 @@
 """`dualpi2`: two coupled queues, one for L4S.                           [rfc9332] [linux-6.17 sch_dualpi2.c]"""
 
+import struct
+import sys
 from collections.abc import Iterator
 
 from tailback.qdiscs import forms
@@ -46,6 +48,48 @@ def _words(options: Settings, units: Units) -> Iterator[str]:
         yield from ("step_thresh", f"{options['step_packets']}p")
 
 
+OPTIONS = {
+    1: ("limit", "packets"), 2: ("memlimit", "bytes"), 3: ("target", "time"), 4: ("tupdate", "time"),
+    5: ("alpha", "gain"), 6: ("beta", "gain"), 7: ("step_packets", "packets"), 8: ("step_thresh", "time"),
+    9: ("min_qlen_step", "packets"), 10: ("coupling_factor", "plain"), 11: ("drop_on_overload", "flag"),
+    12: ("drop_enqueue", "flag"), 13: ("classic_protection", "plain"), 15: ("split_gso", "flag"),
+}  # fmt: skip
+"""The attributes of `TCA_OPTIONS`; times are in us, gains in 1/256 Hz.    [linux-6.17 uapi/linux/pkt_sched.h]"""
+
+STATISTICS = (
+    "prob", "delay_c", "delay_l", "packets_in_c", "packets_in_l", "maxq", "ecn_mark", "step_marks", "credit",
+    "memory_used", "max_memory_used", "memory_limit",
+)  # fmt: skip
+"""The members of `struct tc_dualpi2_xstats`, 32 bits each."""
+
+ECN_MARK, STEP_MARKS = (4 * STATISTICS.index(name) for name in ("ecn_mark", "step_marks"))
+
+HEAD = struct.Struct("=HH")
+
+
+def _decoded(options: bytes, statistics: bytes) -> tuple[Json, Json]:
+    """What the kernel says of it, as `tc` shows it."""
+    shown: Json = {}
+    for kind, value in _attributes(options):
+        name, unit = OPTIONS.get(kind, ("", ""))
+        if name and (unit != "flag" or value):
+            shown[name] = bool(value) if unit == "flag" else value / 256 if unit == "gain" else value
+    count = len(statistics) // 4
+    counters: Json = dict(zip(STATISTICS, struct.unpack(f"={count}I", statistics[: 4 * count]), strict=False))
+    if counters:
+        counters["prob"] /= 0xFFFF_FFFF
+        counters["credit"] -= (counters["credit"] >> 31) << 32
+    return shown, counters
+
+
+def _attributes(content: bytes) -> Iterator[tuple[int, int]]:
+    """The attributes with their values, which have one or four bytes."""
+    while len(content) >= HEAD.size:
+        length, kind = HEAD.unpack_from(content)
+        yield kind & 0x3FFF, int.from_bytes(content[HEAD.size : length], sys.byteorder)
+        content = content[(max(length, HEAD.size) + 3) // 4 * 4 :]
+
+
 ROW = Discipline(
     "dualpi2",
     shown=Shown(
@@ -59,7 +103,7 @@ ROW = Discipline(
             "limit": "packets", "memlimit": "bytes", "target": "time", "tupdate": "time", "step_thresh": "time",
         },
     ),
-    kernel=InKernel(marks=None),
+    kernel=InKernel(marks=(ECN_MARK,), decoded=_decoded),
     grammar=Grammar(
         without_keyword=("step_packets", "drop_on_overload", "drop_enqueue", "split_gso"),
         forms={

@@ -93,6 +93,8 @@ class Finished(Struct, frozen=True):
     """Further entries of the manifest, from the backend."""
     qdiscs: Sequence[Mapping[str, Any]] = ()
     """The disciplines at the end, as in `tc -s -j qdisc show`."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Further files of the folder, from the backend."""
 
 
 class Store(Struct, frozen=True):
@@ -130,6 +132,7 @@ class Store(Struct, frozen=True):
         """Writes the folder of `run`; returns its path."""
         contents = {name + tables.SUFFIX: table.to_parquet() for name, table in finished.tables.items()}
         contents |= {f"{host}{CAPTURE}": capture for host, capture in finished.captures.items()}
+        contents |= finished.files
         contents[SUMMARY] = _json(finished.summary)
         if finished.qdiscs:
             contents[QDISCS] = _json(finished.qdiscs)

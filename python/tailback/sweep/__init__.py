@@ -2,7 +2,7 @@
 
 from tailback.sweep.document import report_of
 from tailback.sweep.expectations import Judgement, Verdict, expected, judgement
-from tailback.sweep.local import Audience, Outcome, Silent, Sweep, Watch, run_all
+from tailback.sweep.local import Audience, Listener, Outcome, Silent, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of
 from tailback.sweep.preview import Planned, Preview
 from tailback.sweep.session import Request, SweepResult, folders_for, look_ahead, run_experiment
@@ -11,6 +11,7 @@ from tailback.sweep.work import LocalExecutor, SweepEnded, Worker
 __all__ = [
     "Audience",
     "Judgement",
+    "Listener",
     "LocalExecutor",
     "Outcome",
     "Planned",

@@ -64,6 +64,22 @@ class Audience(Watch, Protocol):
         """Called when a run has ended, or was complete before."""
 
 
+@runtime_checkable
+class Listener(Audience, Protocol):
+    """An observer that is also told what a backend says of a run while it goes on."""
+
+    def said(self, run: str, notice: str) -> None:
+        """Called with the name of a run and what is to be known of it."""
+
+
+@runtime_checkable
+class Telling(Progress, Protocol):
+    """The progress of a run whose backend may have something to say meanwhile."""
+
+    def take_notices(self) -> Sequence[str]:
+        """What it has said since the last call."""
+
+
 class Silent(Audience):
     """An observer that does nothing."""
 
@@ -197,6 +213,12 @@ class _UnderWay:
         with self._lock:
             return sum(progress.fraction for progress in self._running.values())
 
+    def notices(self) -> list[tuple[str, str]]:
+        """What the backend has said since the last call, with the names of the runs."""
+        with self._lock:
+            telling = [(name, each) for name, each in self._running.items() if isinstance(each, Telling)]
+        return [(name, notice) for name, each in telling for notice in each.take_notices()]
+
     def stop(self) -> None:
         with self._lock:
             self._stopped = True
@@ -233,6 +255,9 @@ def _wait(futures: list[concurrent.futures.Future[Outcome]], under_way: _UnderWa
         for future in sorted(ended, key=place.__getitem__):
             watch.audience.ended(future.result())
         done = total - len(pending)
+        for name, notice in under_way.notices():
+            if isinstance(watch.audience, Listener):
+                watch.audience.said(name, notice)
         watch.update(done, total, (done + under_way.fractions()) / total)
 
 

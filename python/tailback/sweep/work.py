@@ -7,12 +7,12 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from tailback.analysis import Measure, Window, summarise
+from tailback.analysis import Measure, Window, cautions, summarise
 from tailback.analysis.media import Stream
 from tailback.analysis.responsiveness import Probes
 from tailback.analysis.watching import Playback
 from tailback.analysis.window import NANOSECONDS
-from tailback.backends import Backend, Progress, backend_for
+from tailback.backends import KERNEL_WARNINGS, Backend, Progress, backend_for
 from tailback.resolved import (
     Flow,
     Paths,
@@ -64,16 +64,25 @@ def finish(backend: Backend, scenario: Scenario, measure: Measure, progress: Pro
     """Executes a scenario and summarises it; raises the exceptions of `Backend.run`."""
     started, clock = utc_now(), time.monotonic()
     result = backend.run(scenario, progress)
-    summary = summarise(result.tables, result.cost, measure)
+    summary = with_notes(summarise(result.tables, result.cost, measure), result.notes)
     duration = time.monotonic() - clock
     in_order = dict(sorted(result.tables.items()))
-    return Finished(in_order, summary, result.cost, started, duration, result.captures, result.notes, result.qdiscs)
+    return Finished(
+        in_order, summary, result.cost, started, duration, result.captures, result.notes, result.qdiscs, result.files
+    )
 
 
 def summary_of_tables(run: RunPlan, folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The summary of a complete run from the tables in its folder; raises `RunDamaged` if they are no such tables."""
     found = {name: tables.of_run(folder, name) for name in manifest["tables"]}
-    return summarise(found, manifest["cost"], measure_of(run))
+    return with_notes(summarise(found, manifest["cost"], measure_of(run)), manifest)
+
+
+def with_notes(summary: dict[str, Any], notes: Mapping[str, Any]) -> dict[str, Any]:
+    """The summary with the warnings that follow from what a backend notes of a run, before those of the analysis."""
+    said = notes.get(KERNEL_WARNINGS)
+    told = cautions.of_kernel([str(each) for each in said] if isinstance(said, list) else [])
+    return {**summary, "warnings": [*told, *summary.get("warnings", ())]} if told else summary
 
 
 def warned(summary: Mapping[str, Any], about_file: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

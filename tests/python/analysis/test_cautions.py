@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tailback.analysis import Measure, Window, summarise
-from tailback.analysis.cautions import TESTED, over
+from tailback.analysis.cautions import TESTED, of_kernel, over
 from tailback.analysis.identical import identical
 
 SECOND = 1_000_000_000
@@ -91,3 +91,10 @@ def test_values_with_the_same_results_to_the_last_digit_are_named_and_cost_does_
     assert (found.axis, found.values, found.runs) == ("driver", ["ath10k", "mt76"], 2)
     assert str(found).startswith("driver ath10k and mt76 gave identical results in all 2 runs of each")
     assert identical([*table, run("mt76", "reno", 1.0, 0)]) == []
+
+
+def test_what_a_kernel_warned_of_is_a_warning_about_its_run() -> None:
+    [found] = of_kernel(["WARNING at tcp_mine.c, line 10, in mine_avoid", "BUG: Bad page state"])
+    assert found["code"] == "kernel-warned"
+    assert found["text"].endswith("it says: WARNING at tcp_mine.c, line 10, in mine_avoid, and 1 more")
+    assert of_kernel([]) == []

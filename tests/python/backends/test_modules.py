@@ -243,6 +243,10 @@ def test_an_unknown_parameter_is_refused_by_its_name(tmp_path: Path) -> None:
         ("WRITE_ONCE(step, acked / (step - 1));", "in mine_avoid: a division by zero"),
         ("tcp_sk(sk)->snd_cwnd = 0; return;", "it set cwnd to 0"),
         ("BUG_ON(step);", "panic: BUG!"),
+        (
+            "*(volatile int *)(0xdead000000000000UL + step) = 1;",
+            "tcp_mine.c, line 10, in mine_avoid: an access through a wild pointer (0xdead000000000001)",
+        ),
     ],
 )
 def test_a_module_that_fails_ends_its_run_with_the_reason_and_the_call(tmp_path: Path, avoid: str, said: str) -> None:
@@ -266,6 +270,8 @@ def test_a_module_that_refuses_to_begin_is_refused_with_what_it_printed(tmp_path
         ("tcp_sk(sk)->no_such_member = 1;", "tcp_mine.c, line 10: 'struct tcp_sock' has no member named"),
         ("step = tcp_of_tomorrow(sk);", "tcp_mine.c, line 10: this kernel declares no function `tcp_of_tomorrow`"),
         ("tcp_send_fin(sk);", "tcp_mine.c, line 10: it needs `tcp_send_fin`"),
+        ("BUILD_BUG_ON(sizeof(step) == 4);", "tcp_mine.c, line 10: BUILD_BUG_ON failed: sizeof(step) == 4"),
+        ("static_assert(sizeof(struct mine) > 4);", "tcp_mine.c, line 10: static assertion failed"),
     ],
 )
 def test_what_a_module_needs_and_does_not_find_is_named_with_its_line(tmp_path: Path, avoid: str, said: str) -> None:
@@ -278,6 +284,38 @@ def test_what_a_module_prints_is_in_the_manifest(tmp_path: Path) -> None:
     found = run(mine(tmp_path, init='pr_info("step is %d", step);', parameters=", step: 5"))
     assert found.notes["module_log"] == ["step is 5"]
     assert "6.12" in found.notes["modules"]["tcp_mine.c"]["headers"]
+
+
+@pytest.mark.usefixtures("headers")
+def test_what_a_module_prints_beyond_what_a_manifest_has_is_in_a_file(tmp_path: Path) -> None:
+    found = run(mine(tmp_path, avoid='pr_info("ack %u", ack);'))
+    whole = found.files["module.log"].decode().splitlines()
+    assert found.notes["module_log"] == [*whole[:1000], f"({len(whole) - 1000} more lines in module.log)"]
+    assert len(whole) > 1000
+
+
+@pytest.mark.usefixtures("headers")
+@pytest.mark.parametrize(
+    ("avoid", "warned"),
+    [
+        ("WARN_ON_ONCE(step);", "warning at tcp_mine.c, line 10"),
+        (
+            "{ static void *much; if (!much) { much = kmalloc(64 << 20, GFP_ATOMIC); if (!much) much = sk; } }",
+            "warning at kmalloc, 67108864 bytes, which are more than KMALLOC_MAX_SIZE (4194304)",
+        ),
+    ],
+)
+def test_what_a_kernel_would_warn_of_marks_a_run(tmp_path: Path, avoid: str, warned: str) -> None:
+    assert run(mine(tmp_path, avoid=avoid)).notes["kernel_warnings"] == [warned]
+
+
+@pytest.mark.usefixtures("headers")
+def test_a_delay_in_a_module_takes_no_time(tmp_path: Path) -> None:
+    plain, delayed = (
+        run(mine(tmp_path, avoid=avoid)).tables["tcp_info"].to_arrow()["snd_cwnd"].to_pylist()
+        for avoid in ("", "udelay(step); ndelay(10);")
+    )
+    assert plain == delayed
 
 
 @pytest.mark.usefixtures("headers")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenario
+from fake_backend import FakeBackend, FakeProgress, Nobody, experiment, grid, planned, scenario
 from tailback.backends import Clock, RunResult, Unsuitable, backend_for
 from tailback.fitting import check_all, cores, side_by_side
 from tailback.resolved import Scenario
@@ -115,6 +115,39 @@ def test_runs_that_end_between_two_looks_are_reported_in_the_order_in_which_they
     plan = grid(repetitions=10)
     run_plan(tmp_path / "x", plan, jobs=1, watch=Hears())
     assert heard == [run.name for run in plan.runs]
+
+
+def test_what_a_backend_says_of_a_run_is_passed_on_while_it_goes_on(tmp_path: Path) -> None:
+    heard: list[tuple[str, str]] = []
+    passed_on = threading.Event()
+
+    class Tells(FakeProgress):
+        def take_notices(self) -> list[str]:
+            return [] if heard else ["virtual time has not moved"]
+
+    class Waits(FakeBackend):
+        def new_progress(self) -> Any:
+            return Tells()
+
+        def run(self, scenario: Scenario, progress: Any) -> RunResult:
+            assert passed_on.wait(30), "while it goes on"
+            return super().run(scenario, progress)
+
+    class Hears(Nobody):
+        def begun(self, runs: Sequence[RunPlan]) -> None:
+            pass
+
+        def ended(self, outcome: Outcome) -> None:
+            pass
+
+        def said(self, run: str, notice: str) -> None:
+            heard.append((run, notice))
+            passed_on.set()
+
+    plan = experiment([planned({}, scenario("slow"))])
+    with claim(tmp_path / "x", plan) as store:
+        run_all(Sweep(store, Waits(), 1), Hears())
+    assert heard == [(plan.runs[0].name, "virtual time has not moved")]
 
 
 def test_runs_in_real_time_go_one_at_a_time() -> None:

@@ -28,6 +28,18 @@ LOG = "kernel.log"
 TAINTS = "loading out-of-tree module taints kernel."
 """What a kernel prints when it loads the first module that is not its own."""
 
+GUARD = re.compile(r"^(<\d+>)?(\[ *[\d.]+\] )?tailback: (?P<module>\w+): (?P<call>\w+): (?P<what>.+)$", re.MULTILINE)
+"""What `kernel/module/tailback_register.c` prints when a module has done what none may."""
+
+NOTED = re.compile(r"tailback: (\w+): calls are noted at (?:0x)?([0-9a-f]+)")
+"""What it prints for those outside of a guest."""
+
+WHOLE_LOG = "module.log"
+"""The file in the folder of a run with all that its modules printed."""
+
+MOST_LINES = 1_000
+"""Lines of what modules print that a manifest has."""
+
 
 @dataclass(frozen=True)
 class Own:
@@ -75,20 +87,28 @@ def printed(log: str) -> list[str]:
     """What the kernel's log says since the first module was loaded, without levels and times."""
     lines = [re.sub(r"^(<\d+>)?(\[ *[\d.]+\] )?", "", line) for line in log.splitlines()]
     first = next((number for number, line in enumerate(lines) if line.endswith(TAINTS)), len(lines))
-    return lines[first + 1 :]
+    return [line for line in lines[first + 1 :] if not NOTED.match(line)]
 
 
-def printed_in(folder: Path) -> list[str]:
-    """What the modules of the run in `folder` printed."""
-    log = folder / LOG
-    return printed(log.read_text(encoding="utf-8", errors="replace")) if log.is_file() else []
+def of_manifest(lines: Sequence[str]) -> list[str]:
+    """The first of the lines that modules printed, and where all of them are."""
+    more = len(lines) - MOST_LINES
+    return [*lines[:MOST_LINES], f"({more} more lines in {WHOLE_LOG})"] if more > 0 else list(lines)
 
 
 def notes(made: Mapping[str, Path], described: Mapping[str, str], lines: Sequence[str] = ()) -> dict[str, Any]:
     """What the manifest says of the modules of a run, and what they printed."""
     if not made:
         return {}
-    return {"modules": {name: dict(described) for name in made}, **({"module_log": list(lines)} if lines else {})}
+    return {
+        "modules": {name: dict(described) for name in made},
+        **({"module_log": of_manifest(lines)} if lines else {}),
+    }
+
+
+def files_of(lines: Sequence[str]) -> dict[str, bytes]:
+    """The file with all that modules printed, if a manifest does not have all of it."""
+    return {WHOLE_LOG: "".join(f"{line}\n" for line in lines).encode()} if len(lines) > MOST_LINES else {}
 
 
 def _name(number: int, file: str) -> str:

@@ -38,10 +38,20 @@ class Progress:
     def __init__(self) -> None:
         self.fraction = 0.0
         self._cancelled = threading.Event()
+        self._notices: list[str] = []
 
     def cancel(self) -> None:
         """Cancels the run."""
         self._cancelled.set()
+
+    def tell(self, notice: str) -> None:
+        """Leaves a notice for the user."""
+        self._notices.append(notice)
+
+    def take_notices(self) -> list[str]:
+        """The notices since the last call."""
+        taken, self._notices = self._notices, []
+        return taken
 
     @property
     def cancelled(self) -> bool:

@@ -16,12 +16,12 @@ from pathlib import Path
 from msgspec import structs
 
 from tailback import _core
-from tailback.backends import Clock, Progress, RunResult, Unsuitable
+from tailback.backends import KERNEL_WARNINGS, Clock, Progress, RunResult, Unsuitable
 from tailback.backends.linux import captures, own_modules, process
 from tailback.backends.linux.qdisc_stats import of_kernel
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables, recorded
-from tailback.backends.uml import instance, suitable
+from tailback.backends.uml import instance, state, suitable
 from tailback.backends.uml.air import read_air
 from tailback.backends.uml.settings import boot_parameters, job_of
 from tailback.kernel import STOCK, CacheUnwritable, Kernel, KernelMissing, build_agent, find_kernel, loadable
@@ -94,15 +94,18 @@ class Uml:
         radio = json.dumps(to_json(structs.replace(scenario, kernel=None))) if scenario.cells else None
         files = tuple(made.values())
         boot = boot_parameters(scenario)
-        order = instance.Order(job, scenario.seed, scenario.duration_ns, modules=files, air=radio, boot=boot)
+        owns = {own.name: own for own in own_modules.own_modules(scenario)}
+        order = instance.Order(job, scenario.seed, scenario.duration_ns, modules=files, owns=owns, air=radio, boot=boot)
         with instance.finished(self.machine, order, progress) as (folder, cost):
             stats = of_kernel(scenario, folder)
-            notes = own_modules.notes(made, self._kernel_words(), own_modules.printed_in(folder))
+            lines = state.printed_in(folder) if made else []
+            notes = own_modules.notes(made, self._kernel_words(), lines) | _wrong(folder)
             found, segments = captures.read(scenario, folder), {"segments": read_segments(folder)}
             tables = read_tables(folder)
             if scenario.cells:
                 tables |= read_air(folder, tables.get("radios"))
-            return RunResult(recorded(tables), {**cost, **segments}, found, notes, stats)
+            whole = own_modules.files_of(lines)
+            return RunResult(recorded(tables), {**cost, **segments}, found, notes, stats, whole)
 
     def _modules(self, scenario: Scenario) -> Mapping[str, Path]:
         """The modules of the user by their names in the kernel, built for it; raises `Unsuitable` if one cannot be."""
@@ -116,3 +119,9 @@ class Uml:
     def _kernel_words(self) -> Mapping[str, str]:
         manifest = self.kernel.manifest
         return {"kernel": f"Linux {manifest.version}, {manifest.source}", "digest": manifest.digest}
+
+
+def _wrong(folder: Path) -> dict[str, list[str]]:
+    """What the manifest says if something has gone wrong in the kernel."""
+    said = state.warnings_in(folder)
+    return {KERNEL_WARNINGS: said} if said else {}

@@ -14,14 +14,16 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tailback.backends import RunFailed
 from tailback.backends.linux import process
+from tailback.backends.linux.own_modules import Own
 from tailback.backends.linux.process import Progress
 from tailback.backends.uml import air
+from tailback.backends.uml.lookout import Lookout
 
 MEMORY = "2G"
 """Memory of the guest: a sparse file, of which 60 to 80 MB are used. TCP's buffer limits depend on it."""
@@ -79,6 +81,8 @@ class Order:
     """The file for the agent, whose name determines the kind of job."""
     modules: Sequence[Path] = ()
     """Files of modules that the job loads."""
+    owns: Mapping[str, Own] = field(default_factory=dict)
+    """What the user calls them, by their names in the kernel."""
     air: str | None = None
     """The resolved scenario, if it has Wi-Fi cells."""
     boot: Sequence[str] = ()
@@ -145,22 +149,27 @@ def _run_guest(folder: Path, machine: Machine, processor: int, progress: Progres
 
     started = time.monotonic()
     command = process.Command(_command(machine, processor, order), _environment())
-    watch = process.Watch(order.duration_ns, progress, machine.stall_s, stalled)
+    lookout = Lookout.of(folder, order.owns, progress, order.duration_ns)
+    watch = process.Watch(order.duration_ns, progress, machine.stall_s, stalled, lookout.look)
     status, usage = process.run(command, folder, watch)
-    _judge(folder, status)
+    _judge(folder, status, lookout)
     progress.fraction = 1.0
     return process.cost(started, usage, order.duration_ns)
 
 
-def _judge(folder: Path, status: int) -> None:
-    """Raises `RunFailed` unless the agent has left its mark."""
+def _judge(folder: Path, status: int, lookout: Lookout) -> None:
+    """Raises `RunFailed` unless the agent has left its mark and no module has failed."""
+    lookout.console.look()
     if (folder / "done").exists():
         return
     failure = process.failure(folder)
     if failure is not None:
         raise RunFailed(f"in the guest: {failure}")
     console = (folder / "console").read_text(encoding="utf-8", errors="replace")
-    raise RunFailed(f"{_ending(console, status)}\n{_tail(console)}")
+    start = max(console.find("Kernel panic"), 0)
+    blamed = lookout.console.where(console[start:])
+    whose = f"the congestion control failed: {blamed}: " if blamed else ""
+    raise RunFailed(f"{whose}{_ending(console, status)}\n{_tail(console)}")
 
 
 def _ending(console: str, status: int) -> str:

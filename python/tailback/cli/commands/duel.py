@@ -60,7 +60,7 @@ def duel(
     show.warnings(scenario.lint(experiment))
     with progress.board() as watch:
         carried = sweep.run_experiment(experiment, sweep.Request(runs.backend, runs.jobs, runs.out), watch)
-    sweeps.failed(carried)
+    sweeps.failed(carried, watch)
     if carried.failed:
         raise typer.Exit(1)
     found = carried.results

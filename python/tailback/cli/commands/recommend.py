@@ -77,5 +77,5 @@ def _run(file: Path, running: Running) -> Path:
     experiment = scenario.load(file, settings)
     with progress.board() as watch:
         carried = sweep.run_experiment(experiment, sweep.Request(jobs=running.jobs, settings=settings), watch)
-    sweeps.failed(carried)
+    sweeps.failed(carried, watch)
     return carried.folder

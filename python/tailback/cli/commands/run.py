@@ -171,7 +171,7 @@ def _beside_a_kernel(experiment: "Experiment", request: "Request", carried: "Swe
 
     with progress.board() as watch:
         found = validation.twin(experiment, carried, request, watch)
-    sweeps.failed(found.carried)
+    sweeps.failed(found.carried, watch)
     return found
 
 
@@ -200,5 +200,5 @@ def _run_one(
         sweeps.expectations(carried)
         if shown.show_qdiscs:
             sweeps.qdiscs_at_end(carried.results)
-    sweeps.failed(carried)
+    sweeps.failed(carried, watch)
     return carried, [] if beside is None else beside.warnings

@@ -10,9 +10,12 @@ import pytest
 from backends.test_modules import EXPERIMENT, mine, reno, scenario_of
 from tailback import scenario
 from tailback.backends import RunFailed, RunResult, Unsuitable
-from tailback.backends.linux.own_modules import own_modules, printed
-from tailback.backends.uml import Uml
+from tailback.backends.linux.own_modules import Own, own_modules, printed
+from tailback.backends.linux.process import Progress
+from tailback.backends.uml import Uml, lookout
+from tailback.backends.uml.console import Console
 from tailback.backends.uml.settings import job_of
+from tailback.backends.uml.state import places, warnings_in
 from tailback.kernel.headers import find_headers_of
 from tailback.kernel.loadable import refusal
 from tailback.kernel.messages import Source
@@ -70,8 +73,45 @@ def test_a_module_that_refuses_to_begin_ends_its_run_with_what_it_printed(uml: U
 
 
 def test_a_module_that_crashes_ends_its_run_with_the_panic(uml: Uml, tmp_path: Path) -> None:
-    with pytest.raises(RunFailed, match="the kernel panicked"):
+    with pytest.raises(RunFailed, match=r"tcp_mine\.c, in its call `cong_avoid`: the kernel panicked"):
         run(uml, mine(tmp_path, avoid="*(volatile int *)(long)(step - 1) = 1;"))
+
+
+BEYOND = r"it wrote beyond its private area \(icsk_ca_priv of \d+ bytes\), in its call `cong_avoid`"
+
+
+@pytest.mark.parametrize(
+    ("avoid", "said"),
+    [
+        ("memset(inet_csk_ca(sk), 0, ICSK_CA_PRIV_SIZE + 4 * step);", rf"tcp_mine\.c: {BEYOND}"),
+        ("((u32 *)inet_csk_ca(sk))[-2 * step] = 7;", rf"tcp_mine\.c: {BEYOND}"),
+        ("tcp_sk(sk)->snd_cwnd = 0; return;", r"tcp_mine\.c: it set cwnd to 0, in its call `cong_avoid`"),
+        ("{ void msleep(unsigned int); msleep(10); }", r"tcp_mine\.c, line 10, in mine_avoid: it sleeps, or waits"),
+        ("while (READ_ONCE(step)) ;", r"tcp_mine\.c: it did not return within 3 s of CPU time, in its call `cong_av"),
+    ],
+)
+def test_a_module_that_does_what_none_may_ends_its_run_with_the_call(
+    uml: Uml, tmp_path: Path, avoid: str, said: str
+) -> None:
+    asked = mine(tmp_path, avoid=avoid)
+    with pytest.raises(RunFailed, match=f"the congestion control failed: {said}"):
+        run(uml, asked)
+
+
+def test_what_the_kernel_warns_of_marks_its_run(uml: Uml, tmp_path: Path) -> None:
+    asked = mine(tmp_path, avoid="WARN_ON_ONCE(step);")
+    found = run(uml, asked)
+    assert found.notes["kernel_warnings"] == ["WARNING at tcp_mine.c, line 10, in mine_avoid"]
+
+
+def test_a_module_that_prints_for_each_ack_keeps_its_first_line_and_has_all_in_a_file(uml: Uml, tmp_path: Path) -> None:
+    told = "x" * 200
+    found = run(uml, mine(tmp_path, avoid=f'pr_info("ack %u {told}\\n", ack);', init='pr_info("first\\n");'))
+    log, whole = found.notes["module_log"], found.files["module.log"].decode().splitlines()
+    assert log[0] == whole[0] == "first"
+    assert len(log) == 1001
+    assert log[-1] == f"({len(whole) - 1000} more lines in module.log)"
+    assert sum(line.startswith("ack ") for line in whole) == len(whole) - 1 > 1500, "more than the ring of the log has"
 
 
 @pytest.mark.parametrize(
@@ -116,3 +156,58 @@ def test_a_symbol_that_the_kernel_keeps_to_itself_is_named_with_its_line() -> No
     source = Source("tcp_mine.c", "int x;\nvoid f(void) { tcp_send_fin(0); }\n")
     stderr = 'ERROR: modpost: "tcp_send_fin" [/tmp/m/tb0_mine.ko] undefined!\n'
     assert "  tcp_mine.c, line 2: it needs `tcp_send_fin`" in str(refusal(source, "Linux 6.12", stderr))
+
+
+CALLS = """\
+bad: scheduling from the idle thread!
+Call Trace:
+ [<60001e94>] ? schedule_timeout+0x0/0x71
+ [<e080a77e>] ? guarded_cong_avoid+0x9e/0xc0 [tb0_mine]
+"""
+
+
+def console_of(tmp_path: Path, text: str) -> Console:
+    own = Own("tb0_mine", Source("tcp_mine.c", ""), {})
+    (tmp_path / "console").write_text(text)
+    return Console(tmp_path / "console", {"tb0_mine": own}, {"tb0_mine": tmp_path / "tb0_mine.ko"})
+
+
+def test_a_callback_that_sleeps_is_named_by_its_call_where_no_line_is_known(tmp_path: Path) -> None:
+    with pytest.raises(RunFailed, match=r"tcp_mine\.c, in its call `cong_avoid`: it sleeps"):
+        console_of(tmp_path, CALLS).look()
+
+
+def test_a_message_that_comes_in_two_parts_is_found(tmp_path: Path) -> None:
+    said = "tailback: tb0_mine: cong_avoid: it set cwnd to 0\n"
+    console = console_of(tmp_path, said[:20])
+    console.look()
+    (tmp_path / "console").write_text(said)
+    with pytest.raises(RunFailed, match="it set cwnd to 0, in its call `cong_avoid`"):
+        console.look()
+
+
+def test_the_places_of_warnings_are_read_in_the_forms_of_old_and_new_kernels() -> None:
+    old = "WARNING: CPU: 0 PID: 0 at net/ipv4/tcp_input.c:3456 tcp_ack+0x12/0x34"
+    new = "WARNING: net/ipv4/tcp_input.c:3456 at tcp_ack+0x12/0x34, CPU#0: swapper/0"
+    assert places([old, new]) == ["WARNING at net/ipv4/tcp_input.c, line 3456, in tcp_ack"]
+    assert places(["<3>BUG: Bad page state in process agent"]) == ["BUG: Bad page state in process agent"]
+
+
+def test_a_kernel_that_is_not_tainted_by_a_fault_has_no_warnings(tmp_path: Path) -> None:
+    (tmp_path / "console").write_text("WARNING: CPU: 0 PID: 0 at a.c:1 f+0x1/0x2\n")
+    for flags, wrong in (("4096", []), ("4608", ["WARNING at a.c, line 1, in f"])):
+        (tmp_path / "tainted").write_text(f"{flags}\n")
+        assert warnings_in(tmp_path) == wrong
+
+
+def test_time_that_stands_still_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "console").write_text("")
+    clock = iter(range(100))
+    monkeypatch.setattr(lookout.time, "monotonic", lambda: float(next(clock)))
+    progress = Progress()
+    watched = lookout.Lookout.of(tmp_path, {}, progress, 10**10)
+    progress.fraction = 0.13
+    for _ in range(20):
+        watched.look(0)
+    [notice] = progress.take_notices()
+    assert notice == "virtual time has not moved for 5 s of wall time, at 1.3 s of the run"

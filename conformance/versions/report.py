@@ -1,0 +1,42 @@
+"""The table of `python -m conformance.versions` and of docs/kernel.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from conformance.kinds.judge import Table, shares
+from conformance.page import rows
+from conformance.versions.golden import COST
+from conformance.versions.versions import VERSIONS, Version
+from tailback.validation.report import percent
+
+HEADING = (
+    "version", "stack", "runs", "cells within", "off", "undecided", "single runs within", "kernel and itself",
+    "CPU s per s",
+)  # fmt: skip
+
+
+def summary(table: Table, kernel: pd.DataFrame) -> list[str]:
+    """A row per version: the verdicts on its cells, single runs beside those of the kernel, and what they cost."""
+    there = {case.file for case in table.cases}
+    return rows(HEADING, [_row(version, table, kernel) for version in VERSIONS if version.name in there])
+
+
+def _row(version: Version, table: Table, kernel: pd.DataFrame) -> list[str]:
+    found = shares([cell for cell in table.judged if table.case(cell).file == version.name])
+    mine = kernel[kernel["file"] == version.name]
+    counts = [f"{found[outcome]:.0f}" for outcome in ("within", "off", "undecided")]
+    cost = f"{mine[COST].min():.2f} to {mine[COST].max():.2f}"
+    likeness = [percent(found["alike"]), percent(found["ceiling"])]
+    return [version.name, f"`{version.stack}`", str(len(mine)), *counts, *likeness, cost]
+
+
+def named(words: Sequence[str]) -> list[Version]:
+    """The versions of these names, all without any."""
+    unknown = sorted(set(words) - {version.name for version in VERSIONS})
+    if unknown:
+        known = ", ".join(f"'{version.name}'" for version in VERSIONS)
+        raise SystemExit(f"there is no version {unknown[0]}\n  hint: use one of {known}")
+    return [version for version in VERSIONS if not words or version.name in words]

@@ -1,0 +1,107 @@
+"""What watches an instance while it runs: its console, and whether its virtual time stands still, and why.
+
+A callback of a module that never returns stops virtual time: nothing else in the guest runs. `tailback_register.c`
+notes which call is in progress; this reads the note from the memory of the instance.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tailback.backends import RunFailed
+from tailback.backends.linux.own_modules import Own
+from tailback.backends.linux.process import Progress
+from tailback.backends.uml.console import Console
+
+STILL_S = 5.0
+"""Wall time without progress of virtual time after which the user is told."""
+
+CALL_S = 3.0
+"""CPU time of the instance after which a call of a module counts as one that does not return."""
+
+NOTE = struct.Struct("24sQ")
+"""The call in progress, and how many there were (`kernel/module/tailback_register.c`)."""
+
+
+@dataclass
+class Lookout:
+    """Watches one instance."""
+
+    console: Console
+    progress: Progress
+    duration_ns: int
+    _fraction: float = 0.0
+    _moved: float = field(default_factory=time.monotonic)
+    _told: bool = False
+    _call: tuple[bytes, int, float] | None = None
+    """The call of a module that was in progress at the first look, its number, and the CPU time then."""
+
+    @classmethod
+    def of(cls, folder: Path, owns: Mapping[str, Own], progress: Progress, duration_ns: int) -> Lookout:
+        """For the instance in `folder`; `owns` are the modules of the user by their names in the kernel."""
+        files = {name: folder / f"{name}.ko" for name in owns}
+        return cls(Console(folder / "console", owns, files), progress, duration_ns)
+
+    def look(self, process: int) -> None:
+        """Raises `RunFailed` if a module has failed or does not return; tells if virtual time stands still."""
+        self.console.look()
+        now = time.monotonic()
+        if self.progress.fraction > self._fraction or self.progress.fraction >= 1.0:
+            self._fraction, self._moved, self._told, self._call = self.progress.fraction, now, False, None
+            return
+        if now - self._moved < 1.0:
+            return
+        self._look_at_call(process)
+        if now - self._moved >= STILL_S and not self._told:
+            self._told = True
+            self.progress.tell(self._still(now - self._moved))
+
+    def _still(self, wall_s: float) -> str:
+        at = f"at {self._fraction * self.duration_ns / 1e9:.1f} s of the run" if self._fraction else "before its start"
+        return f"virtual time has not moved for {wall_s:.0f} s of wall time, {at}"
+
+    def _look_at_call(self, process: int) -> None:
+        for name, place in self.console.noted.items():
+            found = _note_at(process, place)
+            if found is None:
+                continue
+            (call, count), cpu_s = found, cpu_s_of(process)
+            if not call:
+                continue
+            if self._call is None or self._call[:2] != (call, count):
+                self._call = (call, count, cpu_s)
+            elif cpu_s - self._call[2] >= CALL_S:
+                source = self.console.modules[name].source.name
+                at_s = self._fraction * self.duration_ns / 1e9
+                raise RunFailed(
+                    f"the congestion control failed: {source}: it did not return within {CALL_S:g} s of CPU time, "
+                    f"in its call `{call.decode(errors='replace')}` after {at_s:.1f} s of the run"
+                )
+
+
+def _note_at(process: int, place: int) -> tuple[bytes, int] | None:
+    """The call that is noted at an address of an instance; `None` if that cannot be read."""
+    try:
+        with Path(f"/proc/{process}/mem").open("rb", buffering=0) as memory:
+            read = os.pread(memory.fileno(), NOTE.size, place)
+    except OSError:
+        return None
+    if len(read) < NOTE.size:
+        return None
+    call, count = NOTE.unpack(read)
+    return call.partition(b"\0")[0], count
+
+
+def cpu_s_of(process: int) -> float:
+    """The CPU time of a process; 0 if it is gone."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0.0
+    fields = text.rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
