@@ -157,6 +157,8 @@ def chapter(one: Measured) -> Iterator[str]:
         yield from claims(one, left)
     if one.searched:
         yield "### The search\n"
+        if found.paper.testbed.search_note:
+            yield f"{found.paper.testbed.search_note.strip()}\n"
         yield from search_document.in_short(one.searched)
         yield ""
 

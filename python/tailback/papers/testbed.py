@@ -141,6 +141,8 @@ class PaperTestbed(Model):
     against: Sequence[Against] = ()
     what_if: WhatIf | None = None
     disagrees: Sequence[Disagreement] = ()
+    search_note: str = ""
+    """What the page says beside the numbers of the search: how free its grid is of what was known."""
     figures: Sequence[Form] = ()
     diagrams: Sequence[Diagram] = ()
     tables: Sequence[PrintedTable] = ()

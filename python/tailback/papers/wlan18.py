@@ -7,7 +7,6 @@ from tailback.papers.measuring import (
     Place,
     compared,
     down_over_up,
-    drops,
     each,
     goodput_mbps,
     held_by,
@@ -42,7 +41,7 @@ def filled_channel(results: Results) -> Iterator[Sample]:
 def latency_of_one(results: Results) -> Iterator[Sample]:
     yield from each("ping, loss-based", results, places("cc", LOSS_BASED, flows="1"), ping_ms)
     yield from each("ping, bbr and nv", results, places("cc", GENTLE, flows="1"), ping_ms)
-    yield from each("packets that the full FIFO drops", results, places("cc", LOSS_BASED, flows="1"), drops)
+    yield from each("longest queue", results, places("cc", LOSS_BASED, flows="1"), longest_queue)
 
 
 def yeah_of_one(results: Results) -> Iterator[Sample]:

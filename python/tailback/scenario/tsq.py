@@ -44,7 +44,7 @@ def small_queue(word: object) -> SmallQueue:
         return SmallQueue(kind="bytes", bytes=_positive(units.size, text, word))
     if text.startswith("check "):
         return _time("check", text.removeprefix("check ").strip(), word)
-    return _time("time", text, word)
+    return _time("time", text.removeprefix("time ").strip(), word)
 
 
 def _time(kind: Literal["time", "check"], text: str, word: object) -> SmallQueue:

@@ -93,7 +93,7 @@ def test_a_claim_has_a_row_with_a_break_between_quantities(found: Held) -> None:
     row = next(row for row in found.rows if row.claim.id == "wlan18-f3-lat")
     _, cells, _, why = claims(Measured(found), [row])
     assert cells.startswith(f"| `f3-lat` **does not hold** | {row.claim.says}. *Measured:* {row.claim.measure} | ")
-    assert "ping, loss-based: ≥ 50 ms<br>ping, bbr and nv: ≤ 12 ms<br>*witness,* packets" in cells
+    assert "ping, loss-based: ≥ 50 ms<br>ping, bbr and nv: ≤ 12 ms<br>*witness,* longest queue" in cells
     assert "ping, bbr and nv: *bbr:* 5 ms; *nv:* " in cells
     assert why.startswith("`f3-lat`: ")
 

@@ -224,6 +224,7 @@ def test_any_text_is_a_discipline_or_refused(text: object) -> None:
         ("300us", {"kind": "time", "shift": 12, "time_ns": 300_000}),
         ("1s", {"kind": "time", "shift": 1, "time_ns": 1_000_000_000}),
         ("shift 9", {"kind": "time", "shift": 9}),
+        ("time 4ms", {"kind": "time", "shift": 8}),
         ("check shift 7", {"kind": "check", "shift": 7}),
         ("off", {"kind": "off"}),
         ("64kB", {"kind": "bytes", "bytes": 65_536}),
