@@ -308,7 +308,7 @@ Stack = Annotated[str, ReadBy(stack), WithJsonSchema({"enum": list(defaults.STAC
 SmallQueue = Annotated[
     resolved.SmallQueue,
     ReadBy(tsq.small_queue),
-    text_schema(_TSQ, "1ms", "3ms", "off", "64kB", "100p", "check 8ms", "shift 9"),
+    text_schema(_TSQ, "1ms", "off", "3ms", "64kB", "100p", "check 8ms", "shift 9"),
 ]
 Offloads = Annotated[resolved.Offloads, ReadBy(offloads), WithJsonSchema({"enum": list(defaults.OFFLOADS_KNOWN)})]
 Repetitions = Annotated[

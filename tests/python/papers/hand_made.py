@@ -35,7 +35,9 @@ def wireless(axes: dict[str, str], goodput: float, ping: float, repetition: int 
     """A run with goodput in Mbit/s and median ping in ms."""
     dropped = pd.DataFrame({"t": [1.0], "what": "drop", "flow": "upload", "reason": "tail"})
     queue = pd.DataFrame({"max_backlog_packets": [500]})
-    return run(axes, {"goodput_mbps": {"total": goodput}, "ping_ms": {"p50": ping}}, repetition, events=dropped, qdisc=queue)
+    return run(
+        axes, {"goodput_mbps": {"total": goodput}, "ping_ms": {"p50": ping}}, repetition, events=dropped, qdisc=queue
+    )
 
 
 def results(*runs: RunFolder) -> Results:

@@ -115,7 +115,7 @@ fn a_socket_is_charged_for_the_segments_of_an_skb_as_soon_as_the_radio_has_segme
 #[test]
 fn a_radio_that_reports_completions_late_holds_a_flow_above_a_small_queue() {
     let sent = |options: &[(&str, u64)], small_queue| {
-        let mut scenario = cell(1, "ath10k", &TRAINS.replace(r#"{"kind": "time", "shift": 7}"#, small_queue));
+        let mut scenario = cell(1, "ath9k", &TRAINS.replace(r#"{"kind": "time", "shift": 7}"#, small_queue));
         scenario.cells[0].stations[0].driver.options =
             options.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
         ran(&scenario).ledger().delivered
