@@ -160,7 +160,7 @@ impl<S: Read + Write + Send + 'static> Service<S> {
                     self.note_drop(radio, reason);
                     tell_dropped(&mut self.line(), &packet);
                 }
-                Outcome::Credit(token, _) => {
+                Outcome::Credit(_, token, _) => {
                     self.line().tell(Message { token: token.0, bytes: 1, ..Message::of(Kind::Status) });
                 }
                 Outcome::Accepts(_) | Outcome::Marked(..) => {}

@@ -38,7 +38,7 @@ use crate::module_param::flag;
 use crate::{Prototype, Row};
 
 /// Whether cwnd makes room for bursts of ACKs.
-const ACK_AGGREGATION: Parameter =
+pub(crate) const ACK_AGGREGATION: Parameter =
     flag("ack_aggregation", 1, "make room for bursts of ACKs; 0 by default in stacks before Linux 5.1");
 /// Whether the skbs that cwnd makes room for may be larger than the device takes.
 pub(crate) const SKB_ROOM: Parameter = flag(

@@ -7,21 +7,21 @@
 //! one BDP remains.
 //! Sources: [bbrplus, Grazia 2020] (the abstract only), [ton22 fig. 11] (1p, 2p, 3p).
 //!
-//! It makes room for bursts of ACKs on any stack, as [`bbr_dev`](crate::bbr_dev): over a stack without either, three times the
-//! pacing rate would change little, where [ton22 fig. 11] has more than 175 Mbit/s instead of 50.
+//! With p = 100 % it is [`bbr`](crate::bbr) on every stack: what the patch changes is the pacing rate alone. [ton22 §V, §VI.E]
 //!
-//! Deviations: the paper's default is not known to us; p is a parameter (default 200 %), p = 100 % is `bbr_dev`.
-//! It has not been compared with an implementation.
+//! Deviations: the paper's default is not known to us; p is a parameter (default 200 %). Whether the paper scales the rate in
+//! all states or in PROBE_BW alone is not said either. It has not been compared with an implementation.
 
 use tailback_units::{Parameter, ParameterError, Parameters};
 
 use crate::bbr::v1::{Bbr, Variant};
-use crate::bbr::{SKB_ROOM, skb_room};
+use crate::bbr::{ACK_AGGREGATION, SKB_ROOM, skb_room};
 use crate::module_param::number;
 use crate::{Prototype, Row};
 
 const PARAMETERS: &[Parameter] = &[
     number("pacing_scale", 200, 1, 10_000, "factor of the pacing rate once the pipe is full, in percent"),
+    ACK_AGGREGATION,
     SKB_ROOM,
 ];
 
@@ -39,6 +39,8 @@ pub const ROW: Row = Row {
 
 fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
     let pacing_percent = given.get("pacing_scale", PARAMETERS)? as u32;
+    let ack_aggregation = given.get(ACK_AGGREGATION.name, PARAMETERS)? != 0;
     let skb_room = skb_room(given, PARAMETERS)?;
-    Ok(Prototype::model(Bbr::of(Variant { pacing_percent, skb_room, ..Variant::default() })))
+    let variant = Variant { pacing_percent, ack_aggregation, skb_room, ..Variant::default() };
+    Ok(Prototype::model(Bbr::of(variant)))
 }

@@ -27,6 +27,13 @@ pub enum SmallQueueLimit {
     Shift(u32),
     /// As `Shift`, in the check of the small queue alone.
     Check(u32),
+    /// A time that no shift gives: so many times the millisecond of shift 10. [access21 §IV]
+    Time {
+        /// `sk_pacing_shift`.
+        pacing_shift: u32,
+        /// The time.
+        span: Span,
+    },
     /// The check with shift 0 and without the byte cap: one second of the pacing rate.
     Off,
     /// As `Off`, with a cap in bytes of truesize (`net.ipv4.tcp_limit_output_bytes`).

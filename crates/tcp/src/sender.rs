@@ -128,7 +128,7 @@ impl Sender {
             config;
         let mss = settings.mss(&options);
         let pacing_shift = match small_queue {
-            SmallQueueLimit::Shift(shift) => shift,
+            SmallQueueLimit::Shift(shift) | SmallQueueLimit::Time { pacing_shift: shift, .. } => shift,
             _ => PACING_SHIFT,
         };
         Sender {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! limit = max(2 · truesize, pacing_rate >> shift)           shift 10: about 1 ms of the pacing rate
+//! limit = max(2 · truesize, (pacing_rate >> 10) · time / 1 ms)      times that no shift gives
 //! limit = min(limit, tcp_limit_output_bytes)                unless the socket is paced (before Linux 5.0 always)
 //! limit × 2 for retransmissions
 //! refused:  wmem_alloc > limit,  unless at most one skb is unacknowledged
@@ -12,11 +13,22 @@
 //! [linux-6.12 tcp_output.c tcp_small_queue_check, tcp_wfree, tcp_tsq_handler]
 
 use tailback_cc::PacingStatus;
+use tailback_units::Span;
 
 use crate::config::SmallQueueLimit;
 use crate::sender::Sender;
 use crate::stack::AlwaysSends;
 use crate::stack::OutputLimit;
+
+/// Bytes of the pacing rate in a time, counted as a multiple of the millisecond of shift 10.
+fn sent_within(span: Span, rate: u64) -> u64 {
+    let bytes = u128::from(rate >> MILLISECOND_SHIFT) * u128::from(span.as_nanos());
+    u64::try_from(bytes / u128::from(MILLISECOND)).unwrap_or(u64::MAX)
+}
+
+/// Linux's shift, for 1/1024 s. [linux-6.12 sock.c sock_init_data_uid]
+const MILLISECOND_SHIFT: u32 = 10;
+const MILLISECOND: u64 = 1_000_000;
 
 /// New data, or a retransmission with its doubled limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,10 +48,10 @@ impl Sender {
         let rate = self.window.pacing_rate.bytes_per_sec();
         let limit = match self.below.limit {
             SmallQueueLimit::Shift(shift) | SmallQueueLimit::Check(shift) => {
-                let limit = (2 * truesize).max(rate >> shift);
-                let all = self.settings.stack.output_limit == OutputLimit::All;
-                let capped = all || self.flow.pacing_status == PacingStatus::None;
-                if capped { limit.min(self.settings.limit_output_bytes) } else { limit }
+                self.capped_by_bytes((2 * truesize).max(rate >> shift))
+            }
+            SmallQueueLimit::Time { span, .. } => {
+                self.capped_by_bytes((2 * truesize).max(sent_within(span, rate)))
             }
             SmallQueueLimit::Off => (2 * truesize).max(rate),
             SmallQueueLimit::Bytes(bytes) => (2 * truesize).max(rate).min(bytes),
@@ -49,6 +61,14 @@ impl Sender {
             Urgency::NewData => limit,
             Urgency::Retransmission => limit.saturating_mul(2),
         }
+    }
+
+    /// `tcp_limit_output_bytes` bounds sockets that are not paced, before Linux 5.0 all.
+    #[inline(always)]
+    fn capped_by_bytes(&self, limit: u64) -> u64 {
+        let all = self.settings.stack.output_limit == OutputLimit::All;
+        let capped = all || self.flow.pacing_status == PacingStatus::None;
+        if capped { limit.min(self.settings.limit_output_bytes) } else { limit }
     }
 
     /// With at most this many skbs unacknowledged, the next one is never refused.

@@ -45,7 +45,7 @@ pub enum Outcome {
     /// So many packets for the host of a radio: the next of [`Output::received`].
     Received(StationId, u32, Arrived),
     /// Credit for a socket on the host of a radio.
-    Credit(SocketId, u32),
+    Credit(StationId, SocketId, u32),
     /// The driver of a radio accepts packets again.
     Accepts(StationId),
     /// A PPDU was on the air.
@@ -487,8 +487,9 @@ impl Channel {
     /// The response has ended.
     fn answered(&mut self, mut exchange: Box<Exchange>, context: &mut Context<'_>) {
         self.settle(exchange.sender, Attempt::Answered, &exchange.status, context);
+        let from = StationId(exchange.sender.station as u16);
         let credits = exchange.status.credits.drain(..);
-        self.output.outcomes.extend(credits.map(|(id, size)| Outcome::Credit(id, size)));
+        self.output.outcomes.extend(credits.map(|(id, size)| Outcome::Credit(from, id, size)));
         if let Some(at) = self.next_in_txop(&exchange, context.now) {
             self.free_receiver(&exchange, Sensed::Whole, context.now);
             let (sender, won) = (exchange.sender, exchange.won);

@@ -25,6 +25,10 @@
 //! Received packets are handed to the host at once. The hardware of `ath9k` interrupts 500 µs after the last of them, at
 //! most 2 ms after the first (`rx_quiet`, `rx_longest`; chips before AR9300: 250 and 700 µs).
 //! [linux-6.12 ath9k/hw.c ath9k_hw_init_config]
+//! What has left is reported at once, too. Chips of `ath9k` can wait (300 µs after the last, at most 750 µs after the
+//! first), but the driver leaves that off; the firmware of `ath10k` names up to 255 packets in one report, and when it
+//! reports is not documented: `tx_quiet`, `tx_longest`. [linux-6.12 ath9k/hw.c AR_TIMT_LAST, ath10k/htt.h
+//! htt_data_tx_completion] They delay the credits of small queues, not the room in firmware.
 
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Span};
 
@@ -169,6 +173,10 @@ pub struct Profile {
     pub rx_quiet: Span,
     /// But no later than this after the first of them.
     pub rx_longest: Span,
+    /// Senders learn that packets have left when none has for this long; zero: at once.
+    pub tx_quiet: Span,
+    /// But no later than this after the first of them.
+    pub tx_longest: Span,
     /// How mac80211 above it reads code points.
     pub code_points: CodePoints,
     /// How CoDel of mac80211 above it treats slow stations.
@@ -184,6 +192,8 @@ pub const AIRTIME_USE_RX: u32 = 2;
 const RTS_OFF: u32 = 1_048_575;
 /// With `rx_quiet`, unless the experiment says otherwise. [linux-6.12 ath9k/hw.c rimt_first]
 const RX_LONGEST: Span = Span::from_millis(2);
+/// With `tx_quiet`, unless the experiment says otherwise. [linux-6.12 ath9k/hw.c AR_TIMT_FIRST]
+const TX_LONGEST: Span = Span::from_micros(750);
 /// What mac80211 sets. [linux-6.12 include/net/cfg80211.h IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L, _H,
 /// IEEE80211_AQL_THRESHOLD]
 const AQL: AirtimeLimits = AirtimeLimits {
@@ -210,6 +220,8 @@ const ATH9K: Profile = Profile {
     rts_threshold: None,
     rx_quiet: Span::ZERO,
     rx_longest: RX_LONGEST,
+    tx_quiet: Span::ZERO,
+    tx_longest: TX_LONGEST,
     code_points: CodePoints::ByUse,
     slow_stations: SlowStations::AsOthers,
 };
@@ -325,9 +337,12 @@ impl Profile {
         let off = u64::from(RTS_OFF);
         let threshold = self.rts_threshold.map_or(off, u64::from);
         found.push(Parameter { min: 0, ..row("rts", ParameterUnit::Bytes, threshold, off, RTS) });
-        for (name, own, meaning) in
-            [("rx_quiet", self.rx_quiet, RX_QUIET), ("rx_longest", self.rx_longest, RX_LONGEST_WAIT)]
-        {
+        for (name, own, meaning) in [
+            ("rx_quiet", self.rx_quiet, RX_QUIET),
+            ("rx_longest", self.rx_longest, RX_LONGEST_WAIT),
+            ("tx_quiet", self.tx_quiet, TX_QUIET),
+            ("tx_longest", self.tx_longest, TX_LONGEST_WAIT),
+        ] {
             let own = row(name, ParameterUnit::Time, own.as_nanos(), SECOND, meaning);
             found.push(Parameter { min: 0, ..own });
         }
@@ -400,8 +415,11 @@ impl Profile {
         if let Some(bytes) = given.given("rts") {
             profile.rts_threshold = u32::try_from(bytes).ok().filter(|&bytes| bytes < RTS_OFF);
         }
-        profile.rx_quiet = given.given("rx_quiet").map_or(profile.rx_quiet, Span::from_nanos);
-        profile.rx_longest = given.given("rx_longest").map_or(profile.rx_longest, Span::from_nanos);
+        let wait = |name: &str, own: &mut Span| *own = given.given(name).map_or(*own, Span::from_nanos);
+        wait("rx_quiet", &mut profile.rx_quiet);
+        wait("rx_longest", &mut profile.rx_longest);
+        wait("tx_quiet", &mut profile.tx_quiet);
+        wait("tx_longest", &mut profile.tx_longest);
         if let Above::StationQueues(limits) = &mut profile.above {
             small("airtime_flags", &mut profile.airtime_flags);
             small("limit", &mut limits.packets);
@@ -481,6 +499,9 @@ const RTS: &str = "longer PSDUs are protected by RTS and CTS";
 const RX_QUIET: &str = "received packets are handed to the host when none has come for this long; 0: at once";
 const RX_LONGEST_WAIT: &str =
     "with rx_quiet, received packets are handed over no later than this after the first";
+const TX_QUIET: &str =
+    "TCP learns that packets have left when none has left for this long (late completions); 0: at once";
+const TX_LONGEST_WAIT: &str = "with tx_quiet, TCP learns it no later than this after the first has left";
 const LIMIT: &str = "maximum number of packets in all queues above the radio";
 const MEMORY_LIMIT: &str = "maximum kernel memory of the packets in all queues above the radio; with 802.11ac and 11ax 16 MiB, if not given";
 

@@ -3,7 +3,7 @@
 //! A channel is a state machine of another crate (`tailback-wifi`). This file passes events to it, and its output to
 //! the hosts: packets received, credits returned when the status of a frame is known, queues woken.
 
-use tailback_packet::{DropReason, Packet};
+use tailback_packet::{DropReason, Packet, SocketId};
 use tailback_qdisc::Mark;
 use tailback_record::{Name, WifiRow};
 use tailback_units::{Bytes, SimTime};
@@ -62,7 +62,9 @@ impl World {
                     self.capture_received(index, station, &received.as_slice()[..packets]);
                     self.received(index, station, received.by_ref().take(packets), arrived);
                 }
-                Outcome::Credit(socket, truesize) => self.context.effects.credits.push((socket, truesize)),
+                Outcome::Credit(station, socket, truesize) => {
+                    self.completed(index, station, (socket, truesize));
+                }
                 Outcome::Accepts(station) => self.wake_queue(index, station),
                 Outcome::Sent(ppdu) => self.note_ppdu(index, &ppdu),
                 Outcome::Dropped(station, packet, reason) => self.drop_at(index, station, packet, reason),
@@ -112,6 +114,29 @@ impl World {
             Err(due) => due,
         };
         self.context.wake_at(later, Event::Interrupt(channel, station));
+    }
+
+    /// A packet of a radio has left; its sender is credited once the radio has reported that.
+    fn completed(&mut self, channel: usize, station: StationId, credit: (SocketId, u32)) {
+        let Context { channels, effects, now, .. } = &mut self.context;
+        let completions = &mut channels[channel].completions[usize::from(station.0)];
+        if completions.are_reported_at_once() {
+            return effects.credits.push(credit);
+        }
+        if let Some(due) = completions.hold(credit, *now) {
+            self.context.wake_at(due, Event::Completions(channel as u16, station));
+        }
+    }
+
+    /// A radio reports what has left, unless more has left in the meantime.
+    pub(crate) fn report_completions(&mut self, channel: u16, station: StationId) {
+        let Context { channels, effects, now, .. } = &mut self.context;
+        let completions = &mut channels[usize::from(channel)].completions[usize::from(station.0)];
+        let later = match completions.report(*now) {
+            Ok(credits) => return effects.credits.extend(credits),
+            Err(due) => due,
+        };
+        self.context.wake_at(later, Event::Completions(channel, station));
     }
 
     fn note_ppdu(&mut self, channel: usize, ppdu: &Ppdu) {

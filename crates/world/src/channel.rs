@@ -6,6 +6,7 @@ use tailback_units::SimTime;
 use tailback_wifi::StationId;
 
 use crate::DeviceId;
+use crate::completions::Completions;
 use crate::moderation::Moderation;
 
 /// The interface of a host to a radio.
@@ -25,6 +26,8 @@ pub(crate) struct RadioChannel {
     pub(crate) interfaces: Vec<Interface>,
     /// What each radio has received and not yet handed over.
     pub(crate) moderation: Vec<Moderation>,
+    /// What has left each radio, and is not yet reported to its host.
+    pub(crate) completions: Vec<Completions>,
     /// The earliest event in the calendar; others are stale.
     pub(crate) pending: SimTime,
 }

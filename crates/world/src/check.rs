@@ -165,12 +165,11 @@ fn check_traffic(traffic: &Traffic, scenario: &Scenario, path: TrafficPath) -> C
 pub(crate) fn check_connection(tsq: SmallQueue, socket: &SocketOptions, path: TrafficPath) -> Checked {
     check_socket(socket, path)?;
     match tsq {
-        SmallQueue::Time { shift } | SmallQueue::Check { shift } => ensure(
-            shift < 32,
-            format_args!("{path}.tsq.shift"),
-            format_args!("{shift} bits"),
-            "write 0 to 31",
-        ),
+        SmallQueue::Time { shift, time_ns } | SmallQueue::Check { shift, time_ns } => {
+            let (named, bits) = (format_args!("{path}.tsq.shift"), format_args!("{shift} bits"));
+            ensure(shift < 32, named, bits, "write 0 to 31")?;
+            positive(time_ns.unwrap_or(1), format_args!("{path}.tsq.time_ns"))
+        }
         SmallQueue::Bytes { bytes } => positive(bytes, format_args!("{path}.tsq.bytes")),
         SmallQueue::Packets { packets } => positive(u64::from(packets), format_args!("{path}.tsq.packets")),
         SmallQueue::Off => Ok(()),

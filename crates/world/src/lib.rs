@@ -16,6 +16,7 @@ mod build;
 mod capture;
 mod channel;
 mod check;
+mod completions;
 mod connection;
 mod conservation;
 mod context;

@@ -478,11 +478,17 @@ pub enum SmallQueue {
     Time {
         /// `sk_pacing_shift`.
         shift: u32,
+        /// The time of the check, where no shift gives it.
+        #[serde(default)]
+        time_ns: Option<u64>,
     },
     /// As `Time`, in the check of the small queue alone.
     Check {
         /// The shift there.
         shift: u32,
+        /// The time there, where no shift gives it.
+        #[serde(default)]
+        time_ns: Option<u64>,
     },
     /// No limit beyond a second of the pacing rate.
     Off,

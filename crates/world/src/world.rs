@@ -240,6 +240,7 @@ impl World {
             Event::Poll(device) => self.devices[device.index()].poll(&mut self.context),
             Event::Air(channel) => self.on_air(channel),
             Event::Interrupt(channel, station) => self.interrupt(channel, station),
+            Event::Completions(channel, station) => self.report_completions(channel, station),
             Event::Change(number) => {
                 self.schedule[number as usize].clone().happen(&mut self.devices, &mut self.context);
             }

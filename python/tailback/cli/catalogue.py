@@ -63,7 +63,7 @@ def _other(word: str, registry: CoreRegistry) -> list[Explanation]:
     """Explains what is no algorithm: a stack, a metric, a key of the experiment file and so on."""
     from tailback.cli import topics
 
-    stack = _stack(word)
+    stack = _stack(word) or _paper(word)
     if stack is not None:
         return [stack]
     metric = _metric(word)
@@ -111,6 +111,19 @@ def _stack(text: str) -> Explanation | None:
     return Explanation(f"{stack.name}: {stack.summary}", "\n\n".join([intro, *paragraphs]), [])
 
 
+PAPERS = ("access21", "teacup14", "ton22", "wlan18")
+"""The papers that can be reproduced: their files are slow to load, so only their names are known here."""
+
+
+def _paper(word: str) -> Explanation | None:
+    """The testbed and the score of the paper with this name."""
+    if word not in PAPERS:
+        return None
+    from tailback import papers
+
+    return Explanation(f"{word}: {papers.load_paper(word).title}", papers.explained(word), [])
+
+
 def _difference(stack: stacks.Stack, difference: stacks.Difference) -> str:
     """The value of a difference in `stack` and in the others, since when, its effect, and its sources."""
     others = (f"{', '.join(names)}: {words}" for words, names in stacks.elsewhere(stack, difference).items())
@@ -132,7 +145,7 @@ def _unknown(name: str, registry: CoreRegistry) -> WordError:
     if kind in (each for each, _ in listings.listed(None)):
         return WordError(f"nothing here is called `{name}`", f"`tailback list {kind}` lists what can be explained")
     algorithms = [row.name for row in (*registry.congestion_controls, *registry.qdiscs, *registry.drivers)]
-    known = [*algorithms, *(stack.name for stack in stacks.stacks()), *topics.names()]
+    known = [*algorithms, *(stack.name for stack in stacks.stacks()), *PAPERS, *topics.names()]
     close = nearest_hint(name, known)
     return WordError(f"nothing here is called `{name}`", close if close.startswith("did you mean") else WHERE_NAMES_ARE)
 

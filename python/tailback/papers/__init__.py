@@ -2,9 +2,10 @@
 
 from tailback.papers.claims import Claim, Paper, load_paper, papers
 from tailback.papers.errors import UnknownPaper
+from tailback.papers.explained import explained
 from tailback.papers.on_kernel import Beside, beside, beside_as_document, write_pages
 from tailback.papers.page import write_page
-from tailback.papers.reproduction import Reproduction, Wanted, reproduce
+from tailback.papers.reproduction import Reproduction, Wanted, folder_of_pages, reproduce, with_conditions
 from tailback.papers.scorecard import Row, as_document, in_full, in_one_line, score
 from tailback.papers.search import Search, search
 from tailback.papers.search import as_document as search_as_document
@@ -21,6 +22,8 @@ __all__ = [
     "as_document",
     "beside",
     "beside_as_document",
+    "explained",
+    "folder_of_pages",
     "in_full",
     "in_one_line",
     "load_paper",
@@ -29,6 +32,7 @@ __all__ = [
     "score",
     "search",
     "search_as_document",
+    "with_conditions",
     "write_page",
     "write_pages",
 ]

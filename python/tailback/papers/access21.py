@@ -7,7 +7,7 @@ percentiles of `summary.json`, over the measurement window.
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from tailback.papers.measuring import compared, goodput_mbps, ping_ms, ratio
+from tailback.papers.measuring import compared, drops, goodput_mbps, held_by, ping_ms, places, ratio, values
 from tailback.papers.sample import Evaluator, Sample
 from tailback.results import Results, RunFolder
 
@@ -40,8 +40,9 @@ def full_queue_throughput(results: Results) -> Iterator[Sample]:
     for bottleneck in results.axes["bottleneck"]:
         for tsq in results.axes["tsq"]:
             runs = results.select(bottleneck=bottleneck, tsq=tsq).runs
-            values = [float(run.summary["goodput_mbps"]["total"]) for run in runs]
-            yield Sample("goodput", f"{bottleneck}, TSQ {tsq}", values)
+            yield Sample("goodput", f"{bottleneck}, TSQ {tsq}", [goodput_mbps(run) for run in runs])
+    local = {"bottleneck": "L100M", "tsq": ONE_MS}
+    yield Sample("held by TSQ, local", "L100M, TSQ 1ms", values(results, local, held_by("small_queue")))
 
 
 def ping_ratio(bottleneck: str) -> Evaluator:
@@ -49,6 +50,8 @@ def ping_ratio(bottleneck: str) -> Evaluator:
         at = results.select(bottleneck=bottleneck)
         both = pairs(at.select(tsq=OFF), at.select(tsq=ONE_MS))
         yield Sample("ping ratio", bottleneck, [median_ping_ms(off) / median_ping_ms(std) for off, std in both])
+        place = {"bottleneck": bottleneck, "tsq": ONE_MS}
+        yield Sample("held by TSQ", f"{bottleneck}, TSQ 1ms", values(results, place, held_by("small_queue")))
 
     return measured
 
@@ -63,12 +66,20 @@ def rtt_without_and_with_tsq(results: Results, bottleneck: str, cc: str) -> list
 def rtt_ratio(results: Results) -> Iterator[Sample]:
     found = rtt_without_and_with_tsq(results, "L10M", "cubic")
     yield Sample("TCP RTT ratio", "L10M", [off / std for off, std in found])
+    yield held_with_tsq(results, "L10M", "cubic")
+
+
+def held_with_tsq(results: Results, bottleneck: str, cc: str) -> Sample:
+    """How long TSQ held the uploads over pfifo_fast."""
+    place = {"bottleneck": bottleneck, "cc": cc, "qdisc": "pfifo_fast", "tsq": ONE_MS}
+    return Sample("held by TSQ", f"{bottleneck}, TSQ 1ms", values(results, place, held_by("small_queue")))
 
 
 def rtt_saved(bottleneck: str) -> Evaluator:
     def measured(results: Results) -> Iterator[Sample]:
         found = rtt_without_and_with_tsq(results, bottleneck, "bbr")
         yield Sample("TCP RTT saved", bottleneck, [off - std for off, std in found])
+        yield held_with_tsq(results, bottleneck, "bbr")
 
     return measured
 
@@ -77,17 +88,22 @@ def bounded_by_fq_codel(results: Results) -> Iterator[Sample]:
     for bottleneck, tsq in (("R10M", ONE_MS), ("R10M", OFF), ("L10M", OFF)):
         runs = results.select(bottleneck=bottleneck, cc="bbr", qdisc="fq_codel", tsq=tsq).runs
         yield Sample("TCP RTT", f"{bottleneck}, TSQ {tsq}", [tcp_rtt_ms(run, "p50") for run in runs])
+    remote = {"bottleneck": "R10M", "cc": "bbr", "tsq": ONE_MS}
+    fifo, fq = ({**remote, "qdisc": qdisc} for qdisc in ("pfifo_fast", "fq_codel"))
+    shorter = compared(results, (fifo, fq), ratio(lambda run: tcp_rtt_ms(run, "p50")))
+    yield Sample("TCP RTT over pfifo_fast", "R10M", shorter)
 
 
 def saw_tooth(results: Results) -> Iterator[Sample]:
     full_ms = QUEUE_PACKETS * FRAME_BITS / RATE_BITS_PER_MS + BASE_RTT_MS
-    runs = results.select(cc="cubic").runs
+    runs = results.select(cc="cubic", tsq=OFF).runs
     yield Sample("peak", "cubic", [tcp_rtt_ms(run, "p99") / full_ms for run in runs])
     yield Sample("valley", "cubic", [tcp_rtt_ms(run, "p1") / tcp_rtt_ms(run, "p99") for run in runs])
+    yield Sample("packets that the full queue drops", "cubic", [drops(run) for run in runs])
 
 
 def probe_rtt_intervals(results: Results) -> Iterator[Sample]:
-    intervals = [found for run in results.select(cc="bbr").runs if (found := probe_rtt_intervals_s(run))]
+    intervals = [found for run in results.select(cc="bbr", tsq=OFF).runs if (found := probe_rtt_intervals_s(run))]
     yield Sample("shortest interval", "bbr", [min(found) for found in intervals])
     yield Sample("longest interval", "bbr", [max(found) for found in intervals])
 
@@ -101,14 +117,11 @@ def probe_rtt_intervals_s(run: RunFolder) -> list[float]:
 
 
 def ruled_by_small_queue(results: Results) -> Iterator[Sample]:
-    cubic, bbr = results.select(cc="cubic"), results.select(cc="bbr")
+    cubic, bbr = (results.select(cc=cc, tsq=ONE_MS) for cc in ("cubic", "bbr"))
     excess = [tcp_rtt_ms(one, "p90") - 2 * tcp_rtt_ms(other, "p90") for one, other in pairs(cubic, bbr)]
     yield Sample("RTT beyond twice that of BBR", "L100M", excess)
-    yield Sample("drops", "cubic", [float(dropped_packets(run)) for run in cubic.runs])
-
-
-def dropped_packets(run: RunFolder) -> int:
-    return int((run.events["what"] == "drop").sum())
+    yield Sample("drops", "cubic", [drops(run) for run in cubic.runs])
+    yield Sample("held by TSQ", "cubic", [held_by("small_queue")(run) for run in cubic.runs])
 
 
 def raised_by_pacing(results: Results) -> Iterator[Sample]:
@@ -118,12 +131,15 @@ def raised_by_pacing(results: Results) -> Iterator[Sample]:
             case = f"TSQ {tsq}, {upper} : {lower}"
             yield Sample("goodput ratio", case, compared(results, pair, ratio(goodput_mbps)))
             yield Sample("ping ratio", case, compared(results, pair, ratio(ping_ms)))
+        place = {"tsq": tsq, "pacing": "120%"}
+        yield Sample("held by TSQ", f"TSQ {tsq}", values(results, place, held_by("small_queue")))
 
 
 def lowered_by_base_rtt(results: Results) -> Iterator[Sample]:
-    for tsq in results.axes["tsq"]:
-        pair = ({"tsq": tsq, "rtt": "10ms"}, {"tsq": tsq, "rtt": "1ms"})
-        yield Sample("goodput ratio", f"TSQ {tsq}", compared(results, pair, ratio(goodput_mbps)))
+    for place in places("tsq", "1ms 2ms 3ms 4ms"):
+        case, pair = f"TSQ {place['tsq']}", ({**place, "rtt": "10ms"}, {**place, "rtt": "1ms"})
+        yield Sample("goodput ratio", case, compared(results, pair, ratio(goodput_mbps)))
+        yield Sample("held by TSQ", case, values(results, pair[0], held_by("small_queue")))
 
 
 EVALUATORS: Mapping[str, Evaluator] = {

@@ -4,31 +4,27 @@ A claim names its experiment (`experiments/papers/PAPER/NAME.yaml`), describes i
 how we measure it, and gives the expected range of each of its quantities.
 """
 
+import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from ruamel.yaml import YAML
 
 from tailback.papers.errors import UnknownPaper
+from tailback.papers.testbed import Model, PaperTestbed, Values, load_testbed
+
+HALF = 128
+"""Claims whose hash begins with less choose."""
 
 Kind = Literal["value", "order", "rank", "shape"]
 """A number in the text; an order of magnitude; a ranking; behaviour over time."""
 
-Reason = Literal["given", "default", "inferred", "assumed"]
-"""Given by the paper; the default of the kernel or device that it names; inferred from its results by a search; assumed
-by us, with a value that no source gives and no search of today compares.
-"""
 
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Expected(_Model):
+class Expected(Model):
     """The expected range of a quantity; a missing bound is unlimited."""
 
     low: float | None = Field(default=None, alias="from")
@@ -56,7 +52,7 @@ class Expected(_Model):
         return f"{words} {self.unit}".rstrip()
 
 
-class Claim(_Model):
+class Claim(Model):
     """One measurable statement of a paper."""
 
     id: str
@@ -67,8 +63,23 @@ class Claim(_Model):
     says: str
     measure: str
     expected: Mapping[str, Expected]
+    witness: Mapping[str, Expected] = Field(default_factory=dict)
+    """What shows that the mechanism of the paper is at work, if the values hold: a counter, or the limit that held."""
     note: str | None = None
     """Why it does not hold, if so."""
+
+    @property
+    def bounds(self) -> Mapping[str, Expected]:
+        """The ranges of all quantities, of the witness too."""
+        return {**self.expected, **self.witness}
+
+    @property
+    def chooses(self) -> bool:
+        """Whether it is one of those that choose among silent conditions; the others test the choice.
+
+        Drawn before any run: by the first byte of the hash of its id, half of the values each.
+        """
+        return hashlib.sha256(self.id.encode()).digest()[0] < HALF
 
     @field_validator("experiments", mode="before")
     @classmethod
@@ -76,37 +87,10 @@ class Claim(_Model):
         return [value] if isinstance(value, str) else value
 
 
-Values = Mapping[str, str | int]
-"""Values of variables (`let`) of experiments."""
-
-
-class Condition(_Model):
-    """An assumption about the testbed of a paper, the same in all its experiments."""
-
-    name: str
-    what: str
-    """The assumption in words."""
-    reason: Reason
-    because: str
-    """Where it is given, whose default it is, or why it was inferred or assumed."""
-    let: Values
-    """The variables of the experiments that express it."""
-    grid: Mapping[str, Values] = {}
-    """The values that a search compares, by name; the first needs no assumption. Only of inferred conditions."""
-
-    @model_validator(mode="after")
-    def _inferred_from_a_grid(self) -> Self:
-        if (self.reason == "inferred") != bool(self.grid):
-            raise ValueError(f"condition {self.name}: `inferred` conditions have a `grid`, and no others")
-        if self.grid and self.let not in self.grid.values():
-            raise ValueError(f"condition {self.name}: `let` is none of its `grid`")
-        return self
-
-
 Range = tuple[float, float]
 
 
-class Reported(_Model):
+class Reported(Model):
     """A value that a figure of a paper shows, as read off it or as its text says."""
 
     figure: str
@@ -122,16 +106,16 @@ class Reported(_Model):
     """On the vertical axis; without it only the place on the horizontal one is known."""
 
 
-class Instead(_Model):
+class Instead(Model):
     """What runs on a real kernel have in place of a condition of the testbed."""
 
     what: str
     because: str
-    let: Values = {}
+    let: Values = Field(default_factory=dict)
     """The variables of the experiments that express it."""
 
 
-class OnKernel(_Model):
+class OnKernel(Model):
     """How experiments of a paper run on a real kernel, and on the simulator beside it."""
 
     instead: Sequence[Instead]
@@ -139,7 +123,7 @@ class OnKernel(_Model):
     """Values of axes that no kernel has."""
     settings: Mapping[str, Sequence[str]]
     """The settings of each experiment that runs there, fewer and shorter repetitions among them."""
-    found: Mapping[str, str] = {}
+    found: Mapping[str, str] = Field(default_factory=dict)
     """What the real kernel changes in a figure, by its number."""
 
     @property
@@ -148,18 +132,16 @@ class OnKernel(_Model):
         return {variable: value for one in self.instead for variable, value in one.let.items()}
 
 
-class Paper(_Model):
+class Paper(Model):
     """A paper's claims."""
 
     paper: str
     title: str
-    setup: str
-    """Which parts of the experiments are from the paper, and which are ours."""
     quick: Mapping[str, Sequence[str]]
     """The settings of `--quick`, by experiment; `default` for those without an entry."""
-    conditions: list[Condition] = []
+    testbed: PaperTestbed
     kernel: OnKernel | None = None
-    reported: list[Reported] = []
+    reported: list[Reported] = Field(default_factory=list)
     claims: list[Claim]
 
     @property
@@ -178,6 +160,9 @@ class Paper(_Model):
 
 def is_part(figures: str, wanted: str) -> bool:
     """Whether a claim about `figures` (`5a`, `4a-b`, `5, 12`, `10-14`) is about the figure `wanted` (`fig5`, `5b`)."""
+    table = _TABLE.fullmatch(wanted.lower())
+    if table is not None or figures.startswith("T"):
+        return table is not None and figures == f"T{table['number']}"
     part = _PART.fullmatch(wanted.removeprefix("fig"))
     if part is None:
         return False
@@ -188,6 +173,9 @@ def is_part(figures: str, wanted: str) -> bool:
 
 
 _PART = re.compile(r"(?P<number>\d+)(?P<letter>[a-z]?)(?:-(?P<last>\d*)(?P<last_letter>[a-z]?))?")
+
+
+_TABLE = re.compile(r"(?:t|table ?)(?P<number>\d+)")
 
 
 def _parts(figures: str) -> list[tuple[range, str]]:
@@ -216,4 +204,4 @@ def load_paper(name: str) -> Paper:
         there = ", ".join(f"`{paper}`" for paper in papers())
         raise UnknownPaper(f"no claims of a paper `{name}`\n  hint: there is {there}")
     text = resources.files("tailback.papers").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
-    return Paper.model_validate(YAML(typ="safe").load(text))
+    return Paper.model_validate({**YAML(typ="safe").load(text), "testbed": load_testbed(name)})

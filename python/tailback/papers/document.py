@@ -1,4 +1,5 @@
-"""Writes `docs/papers.md` with its pictures, `docs/papers-search.md`, and the scorecard line in README.md from results.
+"""Writes `docs/papers.md` with its pictures, `docs/papers-search.md`, the score of `tailback explain` and the line in
+README.md from results.
 
 python -m tailback.papers.document RESULTS [--quick] [--tried]    # after `tailback reproduce`; runs what is missing
 
@@ -8,49 +9,91 @@ python -m tailback.papers.document RESULTS [--quick] [--tried]    # after `tailb
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from string import Template
 
-from tailback.papers import search_document
-from tailback.papers.claims import Condition, papers
+from tailback.papers import search_document, standing
+from tailback.papers.claims import papers
+from tailback.papers.drawing import Drawing
 from tailback.papers.page import draw, in_order
 from tailback.papers.reproduction import Reproduction, Wanted, reproduce
 from tailback.papers.scorecard import Row, Value, held, in_one_line
 from tailback.papers.search import Chosen, Search, deciding, every, judging, search
+from tailback.papers.testbed import PaperTestbed
 from tailback.results.durable import make_folder, write_file
 from tailback.sweep import Silent
 
 CLONE = Path(__file__).resolve().parents[3]
 PAGE, PICTURES, README = CLONE / "docs/papers.md", CLONE / "docs/pictures/papers", CLONE / "README.md"
+SCORE = Path(__file__).with_name(standing.NAME)
 LINE = re.compile(r"(<!-- scorecard -->\n).*?(\n<!-- end -->)", re.DOTALL)
 HOLDS = {"pass": "holds", "fail": "does not hold", "skipped": "is not measured"}
 
 TEXT = Template(resources.files("tailback.papers").joinpath("document.md").read_text(encoding="utf-8"))
-"""What the page says besides the results: how to read it, its words, and the conditions on a real kernel."""
+"""What the page says besides the results."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A paper as it states its testbed, and what goes with it."""
+
+    stated: Reproduction
+    what_if: Reproduction | None = None
+    searched: Search | None = None
+
+    @property
+    def name(self) -> str:
+        """The paper."""
+        return self.stated.paper.paper
+
+    @property
+    def what_if_rows(self) -> Mapping[str, Row]:
+        """The claims in the what-if, by id."""
+        return {row.claim.id: row for row in self.what_if.rows} if self.what_if else {}
 
 
 def main(results: Path, *, quick: bool, among: Chosen) -> None:
-    """Writes both pages, the pictures and the scorecard line."""
-    found = [reproduce(Wanted(name, quick=quick, out=results), Silent()) for name in papers()]
+    """Writes both pages, the pictures, the score and the line."""
+    found = [measured(name, results, quick=quick, among=among) for name in papers()]
     make_folder(PICTURES)
     for one in found:
-        for name, picture in pictures(one):
+        for name, picture in pictures(one.stated):
             write_file(PICTURES / name, picture)
-    searched = {
-        one.paper.paper: search(Wanted(one.paper.paper, out=results), Silent(), among)
-        for one in found
-        if any(condition.grid for condition in one.paper.conditions)
-    }
-    write_pages(found, {name: one for name, one in searched.items() if one.tried})
+    write_pages(found)
+    write_file(SCORE, standing.as_bytes({one.name: _standing(one) for one in found}))
     text = README.read_text(encoding="utf-8")
-    line = in_one_line([row for one in found for row in one.rows])
-    write_file(README, LINE.sub(rf"\g<1>{line}.\g<2>", text).encode())
+    write_file(README, LINE.sub(rf"\g<1>{headline(found)}\g<2>", text).encode())
 
 
-def write_pages(found: Sequence[Reproduction], searched: Mapping[str, Search]) -> None:
+def measured(name: str, results: Path, *, quick: bool, among: Chosen) -> Measured:
+    """Everything about a paper; runs what is missing."""
+    stated = reproduce(Wanted(name, quick=quick, out=results), Silent())
+    testbed = stated.paper.testbed
+    what_if = None
+    if testbed.against:
+        what_if = reproduce(Wanted(name, quick=quick, out=results, conditions="what-if"), Silent())
+    searched = search(Wanted(name, out=results), Silent(), among) if testbed.searched else None
+    return Measured(stated, what_if, searched if searched and searched.tried else None)
+
+
+def _standing(one: Measured) -> standing.Standing:
+    return standing.of_rows(one.stated.rows, one.what_if.rows if one.what_if else None)
+
+
+def headline(found: Sequence[Measured]) -> str:
+    """The score under stated conditions, then that of the what-if."""
+    line = in_one_line([row for one in found for row in one.stated.rows])
+    more = [f"{held(one.what_if.rows)} of {one.name}" for one in found if one.what_if]
+    extra = f" What contradicts the papers would explain more: {', '.join(more)}." if more else ""
+    return f"As the papers state their testbeds, {line}.{extra}"
+
+
+def write_pages(found: Sequence[Measured]) -> None:
     """Writes the page, and the page of the searches."""
-    write_file(PAGE, page(found, searched).encode())
+    write_file(PAGE, page(found).encode())
+    searched = {one.name: one.searched for one in found if one.searched}
     write_file(PAGE.with_name(search_document.NAME), search_document.page(searched).encode())
 
 
@@ -62,23 +105,25 @@ def pictures(found: Reproduction) -> Iterator[tuple[str, bytes]]:
         yield name, draw(drawing, results, found.reported)
 
 
-def page(found: Sequence[Reproduction], searched: Mapping[str, Search]) -> str:
+def page(found: Sequence[Measured]) -> str:
     """The text of the page."""
-    chapters = [part for one in found for part in chapter(one, searched.get(one.paper.paper))]
-    return TEXT.substitute(overview="\n".join(overview(found, searched)), chapters="\n".join(chapters))
+    parts = [part for one in found for part in chapter(one)]
+    counts = repetitions([row for one in found for row in one.stated.rows])
+    return TEXT.substitute(overview="\n".join(overview(found)), runs=counts, chapters="\n".join(parts))
 
 
-def overview(found: Sequence[Reproduction], searched: Mapping[str, Search]) -> Iterator[str]:
-    """The papers with the number of claims that hold, of all and by their part in a search, and those that do not."""
-    rows = [row for one in found for row in one.rows]
-    yield "| paper | claims that hold | of the chosen | of the others | those that do not hold |\n|---|---|---|---|---|"
+def overview(found: Sequence[Measured]) -> Iterator[str]:
+    """The papers with the number of claims that hold, of all and by their part in the choice, and those that do not."""
+    yield f"**{headline(found)}**\n"
+    yield "| paper | claims that hold | of the choosing | of the testing | what-if | that do not hold |"
+    yield "|---|---|---|---|---|---|"
     for one in found:
-        name = one.paper.paper
-        halves = [deciding(one.rows), judging(one.rows)] if name in searched else []
-        shares = [f"{held(part)} of {len(part)}" for part in (one.rows, *halves)] + ["–"] * (2 - len(halves))
-        misses = ", ".join(short(row) for row in one.rows if row.status != "pass") or "none"
-        yield f"| [{name}](#{name}): *{one.paper.title}* | {' | '.join(shares)} | {misses} |"
-    yield f"\n{held(rows)} of {len(rows)} claims hold in all. {repetitions(rows)}\n"
+        rows = one.stated.rows
+        shares = [f"{held(part)} of {len(part)}" for part in (rows, deciding(rows), judging(rows))]
+        what_if = f"{held(one.what_if.rows)}" if one.what_if else "–"
+        misses = ", ".join(short(row) for row in rows if row.status != "pass") or "none"
+        title = one.stated.paper.title
+        yield f"| [{one.name}](#{one.name}): *{title}* | {' | '.join(shares)} | {what_if} | {misses} |"
 
 
 def short(row: Row) -> str:
@@ -90,58 +135,90 @@ def repetitions(rows: Sequence[Row]) -> str:
     """The number of repetitions of each configuration."""
     counts = {len(sample.values) for row in rows for sample in row.samples}
     if counts == {1}:
-        return "This is `--quick`: one repetition of each configuration, shorter ones on Wi-Fi."
+        return "This page is of `--quick`: one repetition of each configuration, shorter ones on Wi-Fi."
     number = " to ".join(str(count) for count in sorted({min(counts), max(counts)}))
-    return f"There were {number} repetitions of each configuration."
+    return f"This page has {number} repetitions of each configuration."
 
 
-def chapter(found: Reproduction, searched: Search | None) -> Iterator[str]:
-    """The conditions of a paper, its figures with the claims and the causes of misses, and why these conditions."""
+def chapter(one: Measured) -> Iterator[str]:
+    """The conditions of a paper, its figures with the claims and the causes of misses, and the search."""
+    found = one.stated
     paper = found.paper
     yield f"## {paper.paper}\n"
-    yield f"*{paper.title}*. {paper.setup.strip()}\n"
-    yield f"{held(found.rows)} of {len(found.rows)} claims hold.\n"
-    if paper.conditions:
-        yield f"### Conditions of {paper.paper}\n"
-        yield from map(condition, paper.conditions)
-        yield f"\n[Why these conditions](#why-these-conditions-of-{paper.paper}).\n"
+    yield f"*{paper.title}*. {standing_line(one)}\n"
+    yield from conditions(paper.testbed)
     drawings, owners = in_order(found)
     for drawing in drawings:
-        where = f"pictures/papers/{paper.paper}-fig{drawing.figure}.svg"
-        yield f"### Figure {drawing.figure} of {paper.paper}: {drawing.caption}\n\n![{drawing.caption}]({where})\n"
-        yield from claims([row for row, owner in owners if owner is drawing])
+        rows = [row for row, owner in owners if owner is drawing]
+        if rows:
+            yield from section(one, drawing, rows)
     left = [row for row, owner in owners if owner is None]
     if left:
-        yield f"### Several figures of {paper.paper}\n"
-        yield from claims(left)
-    if paper.conditions:
-        yield f"### Why these conditions of {paper.paper}\n"
-        yield from (f"- `{one.name}`: {one.because}." for one in paper.conditions)
-        yield ""
-    if searched:
-        yield from search_document.in_short(searched)
+        yield from claims(one, left)
+    if one.searched:
+        yield "### The search\n"
+        if found.paper.testbed.search_note:
+            yield f"{found.paper.testbed.search_note.strip()}\n"
+        yield from search_document.in_short(one.searched)
         yield ""
 
 
-def condition(one: Condition) -> str:
-    """A condition as an entry of the list: where it is from, and the choice if it is inferred."""
-    chosen = next((f": **{name}**" for name, let in one.grid.items() if let == one.let), "")
-    return f"- `{one.name}` ({one.reason}): {one.what}{chosen}."
+def standing_line(one: Measured) -> str:
+    """The score of a paper."""
+    return f"{_standing(one).in_one_line}."
 
 
-def claims(rows: Sequence[Row]) -> Iterator[str]:
-    """The claims about a figure: what the paper says, how we measure it, and a table of what we expect and measured;
-    then what we know of the cause, if a claim does not hold."""
+def conditions(testbed: PaperTestbed) -> Iterator[str]:
+    """A table of the conditions by kind."""
+    yield "| kind | condition | where, or why |\n|---|---|---|"
+    for fact in testbed.stated:
+        here = f" Here: {fact.nearest}." if fact.nearest else ""
+        yield _cells("stated", f"{fact.name}: {fact.what}", f"{fact.section}.{here}")
+    for choice in testbed.chosen:
+        yield _cells("chosen", f"{choice.name}: {choice.what}", f"Silent: {choice.silent}. {choice.because}")
+    for departure in testbed.against:
+        reason = f"contradicts `{departure.contradicts}`; {departure.because}"
+        yield _cells("against", f"{departure.name}: {departure.what}", reason)
+    for one in testbed.disagrees:
+        yield _cells("disagrees", one.what, one.section)
+    yield ""
+
+
+def _cells(*texts: str) -> str:
+    return "| " + " | ".join(" ".join(text.split()).replace("|", "\\|") for text in texts) + " |"
+
+
+def section(one: Measured, drawing: Drawing, rows: Sequence[Row]) -> Iterator[str]:
+    """A figure with the claims about it."""
+    name = one.name
+    where = f"pictures/papers/{name}-fig{drawing.figure}.svg"
+    yield f"### Figure {drawing.figure} of {name}: {drawing.caption}\n\n![{drawing.caption}]({where})\n"
+    yield from claims(one, rows)
+
+
+def claims(one: Measured, rows: Sequence[Row]) -> Iterator[str]:
+    """A table of claims, one row each; then what we know of the cause, if one does not hold."""
+    what_if = one.what_if_rows
+    yield "| claim | the paper says | expected | measured |\n|---|---|---|---|"
     for row in rows:
-        claim = row.claim
-        yield f"**{short(row)} {HOLDS[row.status]}:** {claim.says}. *Measured:* {claim.measure}.\n"
-        yield "| quantity | expected | measured |\n|---|---|---|"
-        for quantity, bound in claim.expected.items():
-            measured = "<br>".join(map(value, row.values_of(quantity))) or "–"
-            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in (quantity, str(bound), measured)) + " |"
-        yield ""
+        status = HOLDS[row.status] if not row.unwitnessed else "is not reproduced"
+        also = f"; what-if: {HOLDS[what_if[row.claim.id].status]}" if row.claim.id in what_if else ""
+        bounds = [f"{quantity}: {bound}" for quantity, bound in row.claim.expected.items()]
+        bounds += [f"*witness,* {quantity}: {bound}" for quantity, bound in row.claim.witness.items()]
+        values = "<br>".join(_measured(row))
+        says = f"{row.claim.says}. *Measured:* {row.claim.measure}"
+        yield _cells(f"{short(row)} **{status}**{also}", says, "<br>".join(bounds), values or "–")
+    yield ""
+    for row in rows:
         if row.note:
-            yield f"*Why {short(row)} {HOLDS[row.status]}:* {row.note}.\n"
+            yield f"{short(row)}: {' '.join(row.note.split())}.\n"
+
+
+def _measured(row: Row) -> Iterator[str]:
+    for quantity in row.claim.bounds:
+        found = "; ".join(map(value, row.values_of(quantity)))
+        if found:
+            yield f"{quantity}: {found}"
 
 
 def value(one: Value) -> str:

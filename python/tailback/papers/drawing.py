@@ -67,6 +67,11 @@ class Scatter:
             figure.legend(*grid[0].get_legend_handles_labels(), loc="outside right center")
         return figure
 
+    def on(self, axes: Axes, results: Results) -> None:
+        """Draws into axes that other scatter plots are beside."""
+        self._panel(axes, results)
+        axes.set_ylabel(self.y.label)
+
     def _panel(self, axes: Axes, results: Results) -> None:
         values = results.axes[self.colour]
         colours = style.colours(values)
@@ -105,6 +110,22 @@ class Scatter:
         return float(x.mean()), float(y.mean())
 
 
+@dataclass(frozen=True)
+class Beside:
+    """Scatter plots of the same runs side by side, of other quantities."""
+
+    panels: Sequence[Scatter]
+
+    def __call__(self, results: Results) -> Figure:
+        with mpl.rc_context({**style.STYLE, "axes.grid.axis": "both"}):
+            figure = Figure(figsize=_size(2, 3.1), layout="constrained")
+            grid = figure.subplots(1, len(self.panels), squeeze=False)[0]
+            for axes, panel in zip(grid, self.panels, strict=True):
+                panel.on(axes, results)
+            figure.legend(*grid[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+        return figure
+
+
 def _size(panels: int, height: float) -> tuple[float, float]:
     return (4.6 if panels == 1 else style.PAGE_WIDTH, height)
 
@@ -128,6 +149,7 @@ class Bars:
     facet: str | None = None
 
     def __call__(self, results: Results) -> Figure:
+        """The bars of each panel, pings below."""
         panels = results.axes[self.facet] if self.facet else [""]
         with mpl.rc_context(style.STYLE):
             figure = Figure(figsize=_size(2, 3.4), layout="constrained")
@@ -152,6 +174,30 @@ class Bars:
             at = np.arange(len(names)) + (place - (len(readers) - 1) / 2) * width
             axes.bar(at, means, width, yerr=errors, label=label, color=colours[place], error_kw={"linewidth": 0.7})
         axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
+
+
+@dataclass(frozen=True)
+class PingBars:
+    """Pings as bars, grouped by an axis, one bar per value of another."""
+
+    axis: str
+    series: str
+
+    def __call__(self, results: Results) -> Figure:
+        names, values = results.axes[self.axis], results.axes[self.series]
+        with mpl.rc_context(style.STYLE):
+            figure = Figure(figsize=_size(1, 2.6), layout="constrained")
+            axes = figure.subplots()
+            width = 0.8 / len(values)
+            for place, value in enumerate(values):
+                at = np.arange(len(names)) + (place - (len(values) - 1) / 2) * width
+                found = [_read(results, {self.axis: name, self.series: value}, ping_ms) for name in names]
+                axes.bar(at, [float(np.mean(one)) for one in found], width, label=style.label(self.series, value),
+                         color=style.PALETTE[place])  # fmt: skip
+            axes.set_xticks(range(len(names)), names)
+            axes.set_ylabel(PING.label)
+            axes.legend()
+        return figure
 
 
 def _read(results: Results, place: Mapping[str, str], reader: Reader) -> list[float]:

@@ -3,12 +3,18 @@
 A case is a configuration of the grid. Cases are compared repetition by repetition, because they share seeds.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
+import numpy as np
+
 from tailback.papers.sample import Sample
 from tailback.results import Results, RunFolder
+
+CLIENT = "client"
+"""The host that uploads, in experiments of three nodes."""
 
 Reader: TypeAlias = Callable[[RunFolder], float]
 """Reads one number of a run; raises `KeyError` if the run does not have it."""
@@ -50,6 +56,31 @@ def tcp_rtt_ms(run: RunFolder) -> float:
 def mpdus_up(run: RunFolder) -> float:
     """Mean size of the aggregates of stations."""
     return float(run.summary["ampdu_mpdus"]["up"]["mean"])
+
+
+def held_by(cause: str) -> Reader:
+    """Which share of the time, in %, this cause held the flows that the client sends, on average.
+
+    A kernel does not report it: then it is not a number.
+    """
+
+    def read(run: RunFolder) -> float:
+        if "held" not in run.summary:
+            return math.nan
+        uploads = [flow.name for flow in run.scenario.tcp if run.scenario.host_names[flow.source] == CLIENT]
+        return float(np.mean([run.summary["held"][name].get(cause, 0.0) for name in uploads]))
+
+    return read
+
+
+def drops(run: RunFolder) -> float:
+    """Packets dropped anywhere."""
+    return float((run.events["what"] == "drop").sum())
+
+
+def longest_queue(run: RunFolder) -> float:
+    """The most packets that were in a queue discipline at once, of all devices."""
+    return float(run.qdisc["max_backlog_packets"].max())
 
 
 def by_repetition(results: Results, place: Place) -> dict[int, RunFolder]:

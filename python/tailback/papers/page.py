@@ -23,6 +23,8 @@ PAGE = "reproduction.html"
 PATH = re.compile(rb' d="[^"]*"')
 DIGITS = re.compile(rb"(\d\.\d)\d+")
 FIGURES = "figures"
+AFTER_ALL = 1000
+"""Tables are behind all figures."""
 
 
 @dataclass(frozen=True)
@@ -89,17 +91,24 @@ def _nearest(row: Row, drawings: Sequence[Drawing]) -> Drawing | None:
 
 
 def _number(drawing: Drawing) -> tuple[int, str]:
+    if drawing.figure.startswith("T"):
+        return AFTER_ALL, drawing.figure
     return int(drawing.figure.rstrip("abcdef")), drawing.figure
 
 
 def _section(found: Reproduction, drawing: Drawing, rows: Sequence[Row], folder: Path) -> Section:
-    title = f"Figure {drawing.figure}"
+    title = named(drawing.figure)
     try:
         picture = draw(drawing, found.results, found.reported)
     except (KeyError, NotResults, NotDrawable) as missing:
         return Section(title, drawing.caption, None, f"not drawn, because results are missing: {missing}", rows)
     write_file(folder / f"fig{drawing.figure}.svg", picture)
     return Section(title, drawing.caption, Markup(_element(picture)), "", rows)
+
+
+def named(figure: str) -> str:
+    """A figure or a table by its number."""
+    return f"Table {figure[1:]}" if figure.startswith("T") else f"Figure {figure}"
 
 
 def draw(drawing: Drawing, results: Mapping[str, Results], reported: Sequence[Reported] = ()) -> bytes:

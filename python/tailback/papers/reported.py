@@ -39,7 +39,8 @@ def _axes(figure: Figure, value: Reported) -> Iterator[Axes]:
     rows = {_row(axes): axes.get_ylabel() for axes in figure.axes if axes.get_ylabel()}
     for axes in figure.axes:
         titled = not value.panel or _title_of_column(figure, axes) == value.panel
-        if titled and rows.get(_row(axes), "").startswith(value.quantity):
+        label = axes.get_ylabel() or rows.get(_row(axes), "")
+        if titled and label.startswith(value.quantity):
             yield axes
 
 

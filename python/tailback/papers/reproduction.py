@@ -12,13 +12,23 @@ from tailback.backends import open_backend
 from tailback.papers.claims import OnKernel, Paper, Reported, is_part, load_paper, papers
 from tailback.papers.drawing import Drawing
 from tailback.papers.errors import UnknownPaper
-from tailback.papers.figures import DRAWINGS
+from tailback.papers.figures import drawings_of
 from tailback.papers.scorecard import Row, score
+from tailback.papers.testbed import Values
 from tailback.results import NotResults, Results, default_folder, open_results
 from tailback.sweep import Watch
 
 EXPERIMENTS = "papers"
 """The folder of the papers in the folder of experiments."""
+
+
+Conditions = Literal["stated", "what-if", "kernel"]
+"""What the paper states, with our choices where it is silent; with the departures of its what-if, too; or what a real
+kernel can have (`kernel` in the paper's file).
+"""
+
+WHAT_IF = "what-if"
+"""The folder of a what-if in the folder of results."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +42,7 @@ class Wanted:
     jobs: int | None = None
     out: Path = Path("results")
     backend: str = "sim"
-    conditions: Literal["testbed", "kernel"] = "testbed"
-    """The conditions of the paper, or those that a real kernel can have (`kernel` in the paper's file)."""
+    conditions: Conditions = "stated"
     let: Mapping[str, str | int] = field(default_factory=dict)
     """Variables of the experiments that have other values, where an experiment has them."""
 
@@ -71,13 +80,13 @@ def reproduce(wanted: Wanted, watch: Watch) -> Reproduction:
     claims = [one for one in paper.of_figure(wanted.figure) if there.issuperset(one.experiments)]
     drawings = [
         one
-        for one in DRAWINGS[paper.paper]
+        for one in drawings_of(paper)
         if there.issuperset(one.experiments) and (wanted.figure is None or is_part(one.figure, wanted.figure))
     ]
     experiments = [*(claim.experiments for claim in claims), *(drawing.experiments for drawing in drawings)]
     names = list(dict.fromkeys(name for each in experiments for name in each))
-    if not names:
-        drawn = (one.figure for one in DRAWINGS[paper.paper] if there.issuperset(one.experiments))
+    if not (claims or drawings):
+        drawn = (one.figure for one in drawings_of(paper) if there.issuperset(one.experiments))
         known = ", ".join(f"`{name}`" for name in dict.fromkeys(drawn))
         raise UnknownPaper(f"`{paper.paper}` has no figure `{wanted.figure}` here\n  hint: there is {known}")
     carried = {name: reproduced(wanted, paper, name, watch) for name in names}
@@ -93,7 +102,7 @@ def experiments_of(wanted: Wanted, paper: Paper) -> frozenset[str]:
     if wanted.conditions == "kernel":
         return frozenset(on_kernel(paper).settings)
     claimed = (name for claim in paper.claims for name in claim.experiments)
-    return frozenset([*claimed, *(name for one in DRAWINGS[paper.paper] for name in one.experiments)])
+    return frozenset([*claimed, *(name for one in drawings_of(paper) for name in one.experiments)])
 
 
 def on_kernel(paper: Paper) -> OnKernel:
@@ -105,6 +114,30 @@ def on_kernel(paper: Paper) -> OnKernel:
             "`tailback run` runs each of its experiments on other backends"
         )
     return paper.kernel
+
+
+def with_conditions(conditions: Conditions) -> list[str]:
+    """The papers that can be reproduced under these conditions."""
+    return [name for name in papers() if conditions != "what-if" or load_paper(name).testbed.against]
+
+
+def folder_of_pages(out: Path, conditions: Conditions) -> Path:
+    """The folder of the page and the figures."""
+    return out / WHAT_IF if conditions == "what-if" else out
+
+
+def departures_of(wanted: Wanted, paper: Paper) -> Values:
+    """The variables that differ from what is stated and chosen."""
+    if wanted.conditions == "kernel":
+        return on_kernel(paper).let
+    if wanted.conditions == "stated":
+        return {}
+    if not paper.testbed.against:
+        there = ", ".join(f"`{name}`" for name in papers() if load_paper(name).testbed.against)
+        raise UnknownPaper(
+            f"`{paper.paper}` has no what-if: none of our conditions contradicts it\n  hint: there is {there}"
+        )
+    return paper.testbed.departures
 
 
 def experiment_file(paper: str, experiment: str) -> Path:
@@ -126,14 +159,14 @@ def reproduced(wanted: Wanted, paper: Paper, name: str, watch: Watch) -> sweep.S
     """Runs one experiment in its folder in the results of the paper."""
     file = experiment_file(paper.paper, name)
     settings = paper.quick_settings(name) if wanted.quick else []
-    there, let = variables_of(file), wanted.let
+    there, let = variables_of(file), {**departures_of(wanted, paper), **wanted.let}
     if wanted.conditions == "kernel":
-        ours = on_kernel(paper)
-        settings, let = [*ours.settings[name], *settings], {**ours.let, **let}
+        settings = [*on_kernel(paper).settings[name], *settings]
     settings += [f"let.{variable}={value}" for variable, value in let.items() if variable in there]
     experiment = scenario.load(file, settings)
     plan = sweep.plan_of(experiment, open_backend(wanted.backend), settings)
-    folder = default_folder(file.stem, plan, wanted.out / wanted.paper)
+    above = wanted.out / WHAT_IF if wanted.conditions == "what-if" else wanted.out
+    folder = default_folder(file.stem, plan, above / wanted.paper)
     request = sweep.Request(wanted.backend, wanted.jobs, folder, settings)
     return sweep.run_experiment(experiment, request, watch)
 

@@ -1,10 +1,12 @@
 """The scorecard: each claim with the measured value, the expected range and the verdict.
 
-A claim holds if the median over repetitions of each quantity is in its expected range, in every case. The scorecard
+A claim holds if the median over repetitions of each quantity is in its expected range, in every case, and so is what
+witnesses that the mechanism of the paper is at work. The scorecard
 also shows half the 95 % interval of the mean over repetitions. A claim without results is skipped and does not count as
 holding.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -25,6 +27,7 @@ EVALUATORS: Mapping[str, Mapping[str, Evaluator]] = {
     "wlan18": wlan18.EVALUATORS,
 }
 UNEXPLAINED = "unexplained"
+NOT_REPRODUCED = "not reproduced: the values are in range, but the witness of the mechanism is not"
 MAX_CASES = 4
 """Maximum number of cases of a quantity that are shown individually."""
 
@@ -70,7 +73,7 @@ class Row:
     def _range(self, quantity: str, samples: Sequence[Sample]) -> list[Value]:
         medians = [sample.median for sample in samples]
         low, high = (significant(end, 4) for end in (min(medians), max(medians)))
-        span = f"{low} … {high} {self.claim.expected[quantity].unit}".rstrip()
+        span = f"{low} … {high} {self.claim.bounds[quantity].unit}".rstrip()
         words = f"{span} in {len(samples)} cases"
         off = [self._value(sample) for sample in samples if sample in self.misses]
         if len(off) > MAX_CASES:
@@ -80,8 +83,8 @@ class Row:
     @property
     def expected(self) -> str:
         """The expected range as text."""
-        several = len(self.claim.expected) > 1
-        return "; ".join(f"{name} {bound}" if several else str(bound) for name, bound in self.claim.expected.items())
+        several = len(self.claim.bounds) > 1
+        return "; ".join(f"{name} {bound}" if several else str(bound) for name, bound in self.claim.bounds.items())
 
     @property
     def described(self) -> Sequence[tuple[str, bool]]:
@@ -90,19 +93,24 @@ class Row:
         return [(self._as_text(quantity, value), not value.off) for quantity, value in found]
 
     def _as_text(self, quantity: str, value: Value) -> str:
-        names = [quantity] if len(self.claim.expected) > 1 else []
+        names = [quantity] if len(self.claim.bounds) > 1 else []
         names += [value.case] if value.case else []
         return " ".join([", ".join(names), value.words]) if names else value.words
 
     def _value(self, sample: Sample) -> Value:
-        words = f"{significant(sample.median, 4)}{spread(sample)} {self.claim.expected[sample.quantity].unit}".rstrip()
+        words = f"{significant(sample.median, 4)}{spread(sample)} {self.claim.bounds[sample.quantity].unit}".rstrip()
         several = sum(other.quantity == sample.quantity for other in self.samples) > 1
         return Value(sample.case if several else "", words, off=sample in self.misses)
 
     @property
     def misses(self) -> Sequence[Sample]:
-        """The values outside the expected range."""
-        return [sample for sample in self.samples if not self.claim.expected[sample.quantity].holds(sample.median)]
+        """The values outside the expected range, of the witness too."""
+        return [sample for sample in self.samples if not self.claim.bounds[sample.quantity].holds(sample.median)]
+
+    @property
+    def unwitnessed(self) -> bool:
+        """Whether only the witness is outside its range: the values hold, but not by the mechanism of the paper."""
+        return bool(self.misses) and all(sample.quantity in self.claim.witness for sample in self.misses)
 
 
 def spread(sample: Sample) -> str:
@@ -146,8 +154,20 @@ def _row(paper: str, claim: Claim, results: Mapping[str, Results], left_out: Set
     if not all(sample.values for sample in samples):
         empty = next(sample for sample in samples if not sample.values)
         return _skipped(paper, claim, f"no complete run to measure {empty.quantity} ({empty.case})")
+    samples = [sample for sample in samples if not _unknown(claim, sample)]
     measured = Row(claim, paper, "pass", samples, "")
-    return measured if not measured.misses else replace(measured, status="fail", note=claim.note or UNEXPLAINED)
+    return measured if not measured.misses else replace(measured, status="fail", note=_why(measured))
+
+
+def _unknown(claim: Claim, sample: Sample) -> bool:
+    """Whether the backend does not report this witness."""
+    return sample.quantity in claim.witness and all(map(math.isnan, sample.values))
+
+
+def _why(row: Row) -> str:
+    """Why a claim does not hold."""
+    note = row.claim.note or UNEXPLAINED
+    return f"{NOT_REPRODUCED}; {note}" if row.unwitnessed else note
 
 
 def _skipped(paper: str, claim: Claim, why: str) -> Row:
@@ -181,12 +201,13 @@ def in_full(rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def _quantity(claim: Claim, sample: Sample) -> dict[str, Any]:
-    bound = claim.expected[sample.quantity]
+    bound = claim.bounds[sample.quantity]
     known = {"from": bound.low, "to": bound.high}
     return {
         "quantity": sample.quantity,
         "case": sample.case,
         "unit": bound.unit,
+        "witness": sample.quantity in claim.witness,
         "median": sample.median,
         "half_width": sample.half_width,
         "repetitions": len(sample.values),

@@ -1,12 +1,11 @@
-"""Searches the inferred conditions of a paper's testbed: one choice for all its figures.
+"""Searches the conditions of a testbed about which the paper is silent: one choice for all its figures.
 
-Candidates: every combination of the values in the grids of the inferred conditions.
-Rule: the candidate under which most of the chosen claims hold; of equals the one with the fewest departures
-(conditions that are not at the first value of their grid); if some are still equal, the one of them under which most of
-the chosen claims hold in the full set of runs, then the first in the order of the grid. The chosen claims are every
-second one of the file, beginning with the first; the others judge the choice and have no part in it. Experiments run as
-with `--quick`, and once for all candidates that do not differ in their variables. That the full set decides between
-equals was added later; all else was fixed before the first search.
+Candidates: every combination of the values in the grids of the choices. What the paper states is the same in all.
+Rule: the candidate under which most of the choosing claims hold; of equals the one with the fewest departures (choices
+that are not at the first value of their grid); if some are still equal, the one of them under which most of the
+choosing claims hold in the full set of runs, then the first in the order of the grid. Which claims choose and which
+test is drawn by the hash of their ids (`Claim.chooses`). Experiments run as with `--quick`, and once for all candidates
+that do not differ in their variables.
 """
 
 from collections import Counter
@@ -33,7 +32,7 @@ FULL = "full"
 
 @dataclass(frozen=True)
 class Candidate:
-    """One value for each inferred condition, by the name of the condition."""
+    """One value for each condition that is compared, by the name of the condition."""
 
     values: Mapping[str, str]
     let: Mapping[str, str | int]
@@ -113,13 +112,13 @@ class Search:
 
 
 def deciding(rows: Sequence[Row]) -> Sequence[Row]:
-    """The claims of a paper that decide which conditions are inferred: every second one, from the first on."""
-    return rows[::2]
+    """The claims that choose."""
+    return [row for row in rows if row.claim.chooses]
 
 
 def judging(rows: Sequence[Row]) -> Sequence[Row]:
-    """The claims of a paper that have no part in that."""
-    return rows[1::2]
+    """The claims that test the choice, and have no part in it."""
+    return [row for row in rows if not row.claim.chooses]
 
 
 def _rank(one: Tried) -> tuple[int, int]:
@@ -127,8 +126,8 @@ def _rank(one: Tried) -> tuple[int, int]:
 
 
 def candidates(paper: Paper) -> Iterator[Candidate]:
-    """Every combination of the inferred conditions of a paper, the one without departures first."""
-    inferred = [condition for condition in paper.conditions if condition.grid]
+    """Every combination of the silent conditions of a paper, the one without departures first."""
+    inferred = paper.testbed.searched
     for names in product(*(condition.grid for condition in inferred)):
         pairs = list(zip(inferred, names, strict=True))
         yield Candidate(
@@ -152,7 +151,7 @@ def search(wanted: Wanted, watch: Watch, among: Chosen = every) -> Search:
     paper = load_paper(wanted.paper)
     every_one = list(candidates(paper))
     if len(every_one) < 2:
-        raise UnknownPaper(f"`{wanted.paper}` has no inferred conditions to search\n  hint: ton22 has some")
+        raise UnknownPaper(f"`{wanted.paper}` leaves nothing open that a search compares\n  hint: ton22 does")
     out = wanted.out / FOLDER
     tried = []
     for one in every_one:

@@ -10,15 +10,15 @@ NAME = "papers-search.md"
 """The file of the page in full, beside `papers.md`."""
 SIGNS = {"pass": "✓", "fail": "·", "skipped": "–"}
 
-INTRODUCTION = f"""# The searches for conditions
+INTRODUCTION = f"""# The searches for what papers leave open
 
 <!-- written by `make papers` -->
 
-What we infer about the testbed of a paper is chosen by a search; [the scorecard](papers.md) says how, explains the
-conditions, and has the combinations that come closest. This page has every combination, in the order of the grid: the
-first is the plain one, and the rule's choice is bold. {SIGNS["pass"]} is a claim that holds in one short repetition,
-{SIGNS["fail"]} one that does not. The claims that decide have bold names; *chosen* counts those of them that hold, and
-*others* the rest.
+Where a paper is silent about its testbed, a search compares values, under what the paper states; [the
+scorecard](papers.md) says how. This page has every combination, in the order of the grid: the first is the plain one,
+and the rule's choice is bold. {SIGNS["pass"]} is a claim that holds in one short repetition, {SIGNS["fail"]} one that
+does not. The claims that choose have bold names; *chosen* counts those of them that hold, and *others* the rest, which
+test the choice.
 """
 
 CONDITIONS = (
@@ -69,8 +69,8 @@ def _distribution(found: Search) -> str:
     (most, first), *others = found.counts.items()
     rest = "".join(f", {number} under {combinations}" for number, combinations in others)
     return (
-        f"**The search** compared {len(found.tried)} combinations of the inferred conditions. {most} of the {chosen} "
-        f"chosen claims hold under {first} of the combinations{rest}."
+        f"It compared {len(found.tried)} combinations of what the paper leaves open. {most} of the {chosen} "
+        f"choosing claims hold under {first} of the combinations{rest}."
     )
 
 
@@ -118,7 +118,7 @@ def _table(found: Search, tried: Sequence[Tried]) -> Iterator[str]:
 def _claims(found: Search, rows: Sequence[Row]) -> list[str]:
     """The names of the claims, those that decide in bold."""
     names = [row.claim.id.removeprefix(f"{found.paper.paper}-") for row in rows]
-    return [f"**{name}**" if number % 2 == 0 else name for number, name in enumerate(names)]
+    return [f"**{name}**" if row.claim.chooses else name for name, row in zip(names, rows, strict=True)]
 
 
 def _named(found: Search, one: Tried) -> str:

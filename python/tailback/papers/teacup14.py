@@ -15,7 +15,16 @@ from tailback.analysis import Window, goodput, passive
 from tailback.analysis.metrics import Samples
 from tailback.analysis.sharing import jain_over_time
 from tailback.formats.pcap import packets
-from tailback.papers.measuring import Place, by_repetition, compared, goodput_mbps, ratio, tcp_rtt_ms, values
+from tailback.papers.measuring import (
+    Place,
+    by_repetition,
+    compared,
+    drops,
+    goodput_mbps,
+    ratio,
+    tcp_rtt_ms,
+    values,
+)
 from tailback.papers.sample import Evaluator, Sample
 from tailback.results import Results, RunFolder
 
@@ -64,9 +73,10 @@ def settled_rtt_ms(run: RunFolder, share: float) -> float:
 
 
 def fifo_cycle(results: Results) -> Iterator[Sample]:
-    runs = list(by_repetition(results, {"aqm": "pfifo"}).values())
+    runs = list(by_repetition(results, {"path": "20ms"}).values())
     yield Sample("p99", "pfifo", [float(np.percentile(rtt_samples(run), 99)) for run in runs])
     yield Sample("p5", "pfifo", [float(np.percentile(inner_rtt(run), 5)) for run in runs])
+    yield Sample("packets that the full queue drops", "pfifo", [drops(run) for run in runs])
 
 
 def inner_rtt(run: RunFolder) -> Samples:
@@ -78,10 +88,16 @@ def inner_rtt(run: RunFolder) -> Samples:
 def beyond_base(*aqms: str) -> Evaluator:
     def measured(results: Results) -> Iterator[Sample]:
         for aqm in aqms:
-            found = values(results, {"aqm": aqm}, lambda run: settled_rtt_ms(run, 95) - BASE_RTT_MS)
-            yield Sample("p95 beyond base", aqm, found)
+            place = {"path": "20ms", "aqm": aqm}
+            yield Sample("p95 beyond base", aqm, values(results, place, beyond_base_ms))
+            yield Sample("packets that the AQM drops", aqm, values(results, place, drops))
 
     return measured
+
+
+def beyond_base_ms(run: RunFolder) -> float:
+    """The 95th percentile of settled passive RTT without the base RTT."""
+    return settled_rtt_ms(run, 95) - BASE_RTT_MS
 
 
 def jain_while_all_run(run: RunFolder) -> float:
@@ -118,6 +134,8 @@ def slow_over_long_path(results: Results) -> Iterator[Sample]:
         pair = (place(aqm, "200ms"), place("pfifo", "200ms"))
         found = compared(results, pair, ratio(lambda run: first_flow_mbps(run, (5, 20))))
         yield Sample("goodput : pfifo's", aqm, found)
+        early = values(results, place(aqm, "200ms"), lambda run: drops_between(run, (0, 20)))
+        yield Sample("packets that the AQM drops by 20 s", aqm, early)
 
 
 def first_cwnd(run: RunFolder) -> pd.DataFrame:
@@ -145,8 +163,9 @@ def window_of_first_flow(results: Results) -> Iterator[Sample]:
 
 def poor_sharing(results: Results, captured: Results) -> Iterator[Sample]:
     yield Sample("Jain's index", "pfifo", values(results, place("pfifo"), lambda run: median_jain(run, (22, 40))))
-    runs = by_repetition(captured, {"aqm": "pfifo"}).values()
+    runs = by_repetition(captured, {"path": "20ms"}).values()
     yield Sample("p99", "pfifo", [float(np.percentile(rtt_samples(run), 99)) for run in runs])
+    yield Sample("packets that the full queue drops", "pfifo", [drops(run) for run in runs])
 
 
 def held_by_receiver(results: Results) -> Iterator[Sample]:
@@ -154,6 +173,14 @@ def held_by_receiver(results: Results) -> Iterator[Sample]:
     yield Sample("cwnd", "flow 1", values(results, at, standing_cwnd_kb))
     yield Sample("drops", "2 to 20 s", values(results, at, lambda run: drops_between(run, (2, 20))))
     yield Sample("goodput", "flow 1", values(results, at, lambda run: first_flow_mbps(run, (2, 20))))
+    yield Sample("held by the receive window", "flow 1", values(results, at, held_by_window_share))
+
+
+def held_by_window_share(run: RunFolder) -> float:
+    """Which share of the time from 2 to 20 s, in %, the receive window held flow 1."""
+    info = run.tcp_info[(run.tcp_info["flow"] == "flow1") & run.tcp_info["t"].between(2, 20)]
+    held, t = info["held_rwnd"].to_numpy(dtype=np.float64), info["t"].to_numpy(dtype=np.float64)
+    return float(100 * (held[-1] - held[0]) / 1e6 / (t[-1] - t[0]))
 
 
 def standing_cwnd_kb(run: RunFolder) -> float:
@@ -171,7 +198,9 @@ def drops_between(run: RunFolder, span_s: tuple[float, float]) -> float:
 def cubic_through_aqms(results: Results, captured: Results) -> Iterator[Sample]:
     quantities = {"pie": "PIE", "codel": "CoDel", "fq_codel": "CoDel"}
     for sample in beyond_base(*AQMS)(captured):
-        yield Sample(f"p95 beyond base, {quantities[sample.case]}", sample.case, sample.values)
+        named = sample.quantity == "p95 beyond base"
+        quantity = f"{sample.quantity}, {quantities[sample.case]}" if named else sample.quantity
+        yield Sample(quantity, sample.case, sample.values)
     yield from shared_evenly(results)
 
 

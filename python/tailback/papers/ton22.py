@@ -12,6 +12,7 @@ import pandas as pd
 
 from tailback.analysis.aggregation import Cell, Fit, fit, with_measured_overhead
 from tailback.papers.measuring import (
+    CLIENT,
     Place,
     by_repetition,
     compared,
@@ -21,6 +22,7 @@ from tailback.papers.measuring import (
     goodput_down_mbps,
     goodput_mbps,
     goodput_up_mbps,
+    held_by,
     mpdus_up,
     named,
     ping_ms,
@@ -64,8 +66,24 @@ def goodput_and_ping(names: str) -> Evaluator:
     def measured(results: Results) -> Iterator[Sample]:
         yield from each("goodput", results, places("cc", names, tsq=STANDARD), goodput_mbps)
         yield from each("ping", results, places("cc", names, tsq=STANDARD), ping_ms)
+        if names == FAST:
+            yield from of_their_own(results)
 
     return measured
+
+
+def of_their_own(results: Results) -> Iterator[Sample]:
+    """The fast controls are held by TSQ, and cwnd is theirs, not a threshold that they started with."""
+    yield from each("held by TSQ", results, places("cc", FAST, tsq=STANDARD), held_by("small_queue"))
+    yield from each("cwnd at a given threshold", results, places("cc", FAST, tsq=STANDARD), at_given_threshold)
+
+
+def at_given_threshold(run: RunFolder) -> float:
+    """Which share of the time, in %, cwnd stood at the slow-start threshold with which the connection began."""
+    given = {host.name: host.ssthresh for host in run.scenario.hosts}.get(CLIENT)
+    start, end = (edge / 1e9 for edge in run.window_ns)
+    cwnd = run.tcp_info.loc[run.tcp_info["t"].between(start, end), "snd_cwnd"]
+    return float(100 * (cwnd == given).mean()) if given else 0.0
 
 
 def sweep_of(results: Results) -> pd.DataFrame:
@@ -103,6 +121,8 @@ def model_fits(results: Results) -> Iterator[Sample]:
         fits = [one for (name, _), one in found.items() if name == pacing]
         yield Sample("R² of throughput", pacing, [one.r2_throughput for one in fits])
         yield Sample("R² of RTT", pacing, [one.r2_rtt for one in fits])
+    slow, fast = ({"tsq": "16p", "pacing": pacing} for pacing in ("120%", "160%"))
+    yield Sample("goodput at 16 packets, 160 % : 120 %", "16p", compared(results, (fast, slow), ratio(goodput_mbps)))
 
 
 def grows_with_small_queue(results: Results) -> Iterator[Sample]:
@@ -111,6 +131,7 @@ def grows_with_small_queue(results: Results) -> Iterator[Sample]:
         yield Sample("goodput", f"{name}, TSQ 16ms", values(results, {"cc": name, "tsq": "16ms"}, goodput_mbps))
         yield from steps("goodput growth", results, places("tsq", TIMES, cc=name), goodput_mbps)
         yield from steps("ping growth", results, places("tsq", BELOW_FULL, cc=name), ping_ms)
+        yield Sample("held by TSQ", name, values(results, {"cc": name, "tsq": STANDARD}, held_by("small_queue")))
 
 
 def new_vegas(results: Results) -> Iterator[Sample]:
@@ -137,6 +158,7 @@ def full_aggregates(results: Results) -> Iterator[Sample]:
 def standard_aggregates(results: Results) -> Iterator[Sample]:
     yield from each("aggregate, fast controls", results, places("cc", FAST, tsq=STANDARD), mpdus_up)
     yield from each("aggregate, slow controls", results, places("cc", SLOW, tsq=STANDARD), mpdus_up)
+    yield from of_their_own(results)
 
 
 def above_ath10k(results: Results) -> Iterator[Sample]:
@@ -166,6 +188,7 @@ def paced_at_four(results: Results) -> Iterator[Sample]:
         return {"cc": cc, "tsq": "4ms", "pacing": pacing}
 
     yield Sample("goodput, BBR+ at 3p", "bbrplus", values(results, at("bbrplus", "3p"), goodput_mbps))
+    yield Sample("goodput, BBR+ at 1p", "bbrplus", values(results, at("bbrplus", "1p"), goodput_mbps))
     yield Sample("TCP RTT, Reno at 3p", "reno", values(results, at("reno", "3p"), tcp_rtt_ms))
     found = compared(results, (at("nv", "3p"), at("nv", "1p")), ratio(goodput_mbps))
     yield Sample("goodput of NV, 3p : 1p", "nv", found)
@@ -176,6 +199,8 @@ def standing_windows(results: Results) -> Iterator[Sample]:
         for tsq, quantity in ((STANDARD, "constant cwnd, TSQ 1 ms"), ("off", "constant cwnd, TSQ off")):
             place = {"cc": name, "tsq": tsq, "pacing": "1p"}
             yield Sample(quantity, name, values(results, place, longest_standstill_s))
+        place = {"cc": name, "tsq": STANDARD, "pacing": "1p"}
+        yield Sample("held by TSQ, 1 ms", name, values(results, place, held_by("small_queue")))
         ladder = places("pacing", "1p 2p 3p", cc=name, tsq="off")
         yield from steps("goodput by pacing, TSQ off", results, ladder, goodput_mbps)
     pair = ({"cc": "cubic", "tsq": "1ms", "pacing": "1p"}, {"cc": "reno", "tsq": "1ms", "pacing": "1p"})
@@ -200,10 +225,13 @@ def slow_start_exit_cwnd(run: RunFolder) -> float:
 
 def ath10k_paced(results: Results) -> Iterator[Sample]:
     for name in ["cubic", "reno", "highspeed"]:
-        place = {"cc": name, "pacing": "3p"}
+        place = {"cc": name, "pacing": "3p", "tsq": "8ms"}
         yield Sample("goodput", name, values(results, place, goodput_mbps))
         yield Sample("ping", name, values(results, place, ping_ms))
-    yield Sample("goodput, nv", "nv", values(results, {"cc": "nv", "pacing": "3p"}, goodput_mbps))
+        pair = (place, {**place, "pacing": "1p"})
+        yield Sample("goodput, 3p : 1p", name, compared(results, pair, ratio(goodput_mbps)))
+    place = {"cc": "nv", "pacing": "3p", "tsq": "8ms"}
+    yield Sample("goodput, nv", "nv", values(results, place, goodput_mbps))
 
 
 def drivers(ath9k: Results, ath10k: Results) -> Iterator[Sample]:
@@ -219,6 +247,8 @@ def unfair_under_rrul(results: Results) -> Iterator[Sample]:
     for name in names[:-1]:
         pair = ({"cc": name, "station_tsq": STANDARD}, {"cc": "nv", "station_tsq": STANDARD})
         yield Sample("down : up, over that of nv", name, compared(results, pair, ratio(down_over_up)))
+    names_held = places("cc", "cubic reno highspeed yeah", station_tsq=STANDARD)
+    yield from each("uploads held by TSQ", results, names_held, held_by("small_queue"))
     pairs = [("cubic", "reno"), ("cubic", "highspeed")]
     pairs += [(one, other) for one in ("reno", "highspeed") for other in ("yeah", "bbr", "bbr2")]
     pairs += [(name, "nv") for name in ("yeah", "bbr", "bbr2")]

@@ -9,6 +9,8 @@ from tailback.papers.measuring import (
     down_over_up,
     each,
     goodput_mbps,
+    held_by,
+    longest_queue,
     named,
     ping_ms,
     places,
@@ -26,17 +28,20 @@ UNFAIR = "highspeed illinois reno scalable"
 OTHERS = "cubic hybla nv westwood yeah"
 """Controls of which figure 5 says nothing but that BBR alone favours the downloads."""
 LIMITS = "64kB 128kB 256kB 512kB 1mb 2mb 5mb"
-MANAGED = "codel sfq fq fq_codel"
-FIFO = "pfifo_fast"
+MANAGED = "CoDel SFQ FQ FQ-CoDel"
+FIFO, PFIFO, PIE = "FIFO", "PFIFO", "PIE"
+ONE_DOWN = "one down"
 
 
 def filled_channel(results: Results) -> Iterator[Sample]:
     yield from each("goodput", results, places("cc", FILLING, flows="1"), goodput_mbps)
+    yield from each("held by TSQ", results, places("cc", FILLING, flows="1"), held_by("small_queue"))
 
 
 def latency_of_one(results: Results) -> Iterator[Sample]:
     yield from each("ping, loss-based", results, places("cc", LOSS_BASED, flows="1"), ping_ms)
     yield from each("ping, bbr and nv", results, places("cc", GENTLE, flows="1"), ping_ms)
+    yield from each("longest queue", results, places("cc", LOSS_BASED, flows="1"), longest_queue)
 
 
 def yeah_of_one(results: Results) -> Iterator[Sample]:
@@ -58,17 +63,21 @@ def _over(quantity: str, results: Results, pair: tuple[Place, Place]) -> Iterato
 
 
 def disciplines(results: Results) -> Iterator[Sample]:
-    yield from each("ping", results, places("qdisc", MANAGED), ping_ms)
-    for names, quantity in ((MANAGED, "ping over that of FIFO"), ("pfifo", "ping of PFIFO"), ("pie", "ping of PIE")):
-        for place in places("qdisc", names):
-            pair = (place, {"qdisc": FIFO})
-            yield Sample(quantity, named(place), compared(results, pair, ratio(ping_ms)))
+    yield from each("ping", results, places("qdisc", MANAGED, case=ONE_DOWN), ping_ms)
+    fifo = {"qdisc": FIFO, "case": ONE_DOWN}
+    for names, quantity in ((MANAGED, "ping over that of FIFO"), (PFIFO, "ping of PFIFO"), (PIE, "ping of PIE")):
+        for place in places("qdisc", names, case=ONE_DOWN):
+            yield Sample(quantity, named(place), compared(results, (place, fifo), ratio(ping_ms)))
+    pair = ({"qdisc": PFIFO, "case": ONE_DOWN}, fifo)
+    yield Sample("longest queue, PFIFO : FIFO", PFIFO, compared(results, pair, ratio(longest_queue)))
 
 
 def static_limits(results: Results) -> Iterator[Sample]:
     pair = ({"tsq": "128kB", "flows": "1"}, {"tsq": "off", "flows": "1"})
     yield Sample("goodput at 128 kB : no limit", "128kB", compared(results, pair, ratio(goodput_mbps)))
     yield from steps("ping growth", results, places("tsq", f"{LIMITS} off", flows="1"), ping_ms)
+    place = {"tsq": "64kB", "flows": "1"}
+    yield Sample("held by TSQ at 64 kB", "64kB", values(results, place, held_by("small_queue")))
 
 
 def static_limits_of_four(results: Results) -> Iterator[Sample]:
@@ -78,14 +87,16 @@ def static_limits_of_four(results: Results) -> Iterator[Sample]:
     yield Sample("goodput, standard", "TSQ 1ms", values(results, standard, goodput_mbps))
     yield Sample("goodput at 64 kB : no limit", "64kB", compared(results, pair, ratio(goodput_mbps)))
     yield Sample("ping, no limit", "TSQ off", values(results, none, ping_ms))
+    yield Sample("held by TSQ, standard", "TSQ 1ms", values(results, standard, held_by("small_queue")))
 
 
 def order_over_fq_codel(results: Results) -> Iterator[Sample]:
     for reader, quantity, last in ((goodput_mbps, "goodput ratio", ("nv", "bbr")), (ping_ms, "ping ratio", ())):
         pairs = [("reno", "cubic"), ("cubic", "yeah"), *(("yeah", name) for name in last)]
         for one, other in pairs:
-            found = compared(results, ({"cc": one}, {"cc": other}), ratio(reader))
-            yield Sample(quantity, f"{one} : {other}", found)
+            pair = ({"cc": one, "tsq": "1ms"}, {"cc": other, "tsq": "1ms"})
+            yield Sample(quantity, f"{one} : {other}", compared(results, pair, ratio(reader)))
+    yield from each("held by TSQ", results, places("cc", "cubic reno yeah", tsq="1ms"), held_by("small_queue"))
 
 
 def fairness(results: Results) -> Iterator[Sample]:
@@ -107,6 +118,9 @@ def fairness_by_limit(results: Results) -> Iterator[Sample]:
     yield Sample("down : up, standard", "TSQ 1ms", values(results, {"tsq": "1ms"}, down_over_up))
     for place in places("tsq", "128kB 256kB 512kB 1mb 2mb 5mb off"):
         yield Sample("down : up, others", named(place), values(results, place, down_over_up))
+        pair = ({"tsq": "1ms"}, place)
+        yield Sample("ping, standard : others", named(place), compared(results, pair, ratio(ping_ms)))
+    yield Sample("ping, standard", "TSQ 1ms", values(results, {"tsq": "1ms"}, ping_ms))
 
 
 EVALUATORS: Mapping[str, Evaluator] = {

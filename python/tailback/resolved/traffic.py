@@ -49,6 +49,8 @@ class SmallQueue(Part, frozen=True, kw_only=True):
     kind: Literal["time", "check", "off", "bytes", "packets"]
     shift: int | None = None
     """`sk_pacing_shift` (`time`), or the shift for the check only (`check`)."""
+    time_ns: int | None = None
+    """The time of the check, where no shift gives it: so many times the millisecond of shift 10."""
     bytes: int | None = None
     packets: int | None = None
 

@@ -219,7 +219,7 @@ _SIZE = r"[0-9.]+ *[kmgKMG]?[bB]?([iI][tT])?"
 _TIME = r"[0-9.]+ *([nmuNMU]?[sS]([eE][cC][sS]?)?)"
 _WORD = r"[A-Za-z][A-Za-z0-9_.-]*"
 _KERNEL = r"[A-Za-z0-9][A-Za-z0-9_.+-]*"
-_TSQ = r"(check +)?(1|2|4|8|16|32)ms|off|[0-9.]+[kmgKMG]?[bB]|[0-9]+p"
+_TSQ = rf"((check|time) +)?({_TIME}|shift +[0-9]+)|off|[0-9.]+[kmgKMG]?[bB]|[0-9]+p"
 _TIME_SCHEMA = {"type": "string", "pattern": f"^(?:{_TIME}|.*{_VARIABLE}.*)$", "examples": ["5ms", "50us", "30s"]}
 
 Rate = Annotated[int, ReadBy(units.rate), text_schema(_RATE, "100mbit", "1gbit")]
@@ -306,7 +306,9 @@ CodePoint = Annotated[
 ]
 Stack = Annotated[str, ReadBy(stack), WithJsonSchema({"enum": list(defaults.STACKS)})]
 SmallQueue = Annotated[
-    resolved.SmallQueue, ReadBy(tsq.small_queue), text_schema(_TSQ, "1ms", "off", "64kB", "100p", "check 8ms")
+    resolved.SmallQueue,
+    ReadBy(tsq.small_queue),
+    text_schema(_TSQ, "1ms", "off", "3ms", "64kB", "100p", "check 8ms", "shift 9"),
 ]
 Offloads = Annotated[resolved.Offloads, ReadBy(offloads), WithJsonSchema({"enum": list(defaults.OFFLOADS_KNOWN)})]
 Repetitions = Annotated[

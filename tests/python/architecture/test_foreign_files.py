@@ -75,6 +75,8 @@ ALLOWED: dict[str, str] = {
     "papers/claims.py:load_paper": OURS,
     "papers/document.py": OURS,
     "papers/reproduction.py:variables_of": OURS,
+    "papers/standing.py:standing": OURS,
+    "papers/testbed.py:load_testbed": OURS,
     "report/page.py:_uplot": OURS,
     "results/durable.py": "writes",
     "results/provenance.py:_digest": OURS,

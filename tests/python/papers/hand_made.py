@@ -33,7 +33,11 @@ def run(axes: dict[str, str], summary: dict[str, Any], repetition: int = 1, **ta
 
 def wireless(axes: dict[str, str], goodput: float, ping: float, repetition: int = 1) -> HandMade:
     """A run with goodput in Mbit/s and median ping in ms."""
-    return run(axes, {"goodput_mbps": {"total": goodput}, "ping_ms": {"p50": ping}}, repetition)
+    dropped = pd.DataFrame({"t": [1.0], "what": "drop", "flow": "upload", "reason": "tail"})
+    queue = pd.DataFrame({"max_backlog_packets": [500]})
+    return run(
+        axes, {"goodput_mbps": {"total": goodput}, "ping_ms": {"p50": ping}}, repetition, events=dropped, qdisc=queue
+    )
 
 
 def results(*runs: RunFolder) -> Results:

@@ -9,10 +9,9 @@ import pytest
 
 from papers.hand_made import results, tried, wireless
 from tailback.papers import Reproduction, document, in_full, in_one_line, load_paper, score, write_page
-from tailback.papers.document import claims, condition, overview, page, write_pages
+from tailback.papers.document import Measured, claims, conditions, headline, overview, page, write_pages
 from tailback.papers.drawing import Drawing, Scatter
 from tailback.papers.figures import DRAWINGS
-from tailback.papers.search import Search
 from tailback.results import Results
 
 WLAN18 = load_paper("wlan18")
@@ -82,55 +81,61 @@ def test_the_page_folds_cases_that_it_has_as_a_range(found: Held, tmp_path: Path
 
 
 def test_the_document_has_each_claim_its_verdict_and_the_figures(found: Held) -> None:
-    text = page([found], {})
-    assert "**`f3-sat` holds:** one upload without TSQ" in text
-    assert "![one upload, no TSQ](pictures/papers/wlan18-fig3.svg)" in text
-    assert "There were 3 repetitions" in text
-    assert text.count(" does not hold:** ") == sum(row.status == "fail" for row in found.rows)
-    assert text.count("*Why `f3-lat` does not hold:* ") == 1
+    text = page([Measured(found)])
+    assert "| `f3-sat` **holds** | one upload without TSQ" in text
+    assert "![one upload, no TSQ, FIFO](pictures/papers/wlan18-fig3.svg)" in text
+    assert "This page has 3 repetitions" in text
+    assert text.count("** | ") >= 3
+    assert text.count(" **does not hold** | ") == sum(row.status == "fail" for row in found.rows)
 
 
-def test_a_claim_has_a_row_for_each_quantity_and_a_break_between_cases(found: Held) -> None:
+def test_a_claim_has_a_row_with_a_break_between_quantities(found: Held) -> None:
     row = next(row for row in found.rows if row.claim.id == "wlan18-f3-lat")
-    says, _, loss_based, gentle, *_ = claims([row])
-    assert says == f"**`f3-lat` does not hold:** {row.claim.says}. *Measured:* {row.claim.measure}.\n"
-    assert loss_based.startswith("| ping, loss-based | ≥ 50 ms | ")
-    assert gentle.startswith("| ping, bbr and nv | ≤ 12 ms | *bbr:* 5 ms<br>*nv:* ")
-    assert gentle.endswith(" (!) |")
+    _, cells, _, why = claims(Measured(found), [row])
+    assert cells.startswith(f"| `f3-lat` **does not hold** | {row.claim.says}. *Measured:* {row.claim.measure} | ")
+    assert "ping, loss-based: ≥ 50 ms<br>ping, bbr and nv: ≤ 12 ms<br>*witness,* longest queue" in cells
+    assert "ping, bbr and nv: *bbr:* 5 ms; *nv:* " in cells
+    assert why.startswith("`f3-lat`: ")
 
 
-def test_a_claim_without_results_is_not_measured() -> None:
+def test_a_claim_says_what_the_what_if_makes_of_it(found: Held) -> None:
+    held = replace(found, rows=[replace(row, status="pass") for row in found.rows])
+    row = next(row for row in found.rows if row.status == "fail")
+    _, cells, *_ = claims(Measured(found, held), [row])
+    assert " **does not hold**; what-if: holds | " in cells
+
+
+def test_a_claim_without_results_is_not_measured(found: Held) -> None:
     (row,) = score(WLAN18, WLAN18.of_figure("13"), {})
-    says, _, first, *_ = claims([row])
-    assert says.startswith("**`f13` is not measured:** ")
-    assert first == "| goodput ratio | ≥ 1 × | – |"
+    _, cells, *_ = claims(Measured(found), [row])
+    assert cells.startswith("| `f13` **is not measured** | ")
+    assert cells.endswith(" | – |")
 
 
-def test_the_overview_names_the_claims_that_do_not_hold(found: Held) -> None:
-    (line,) = [one for one in overview([found], {}) if one.startswith("| [")]
-    passed, missed = ([row for row in found.rows if (row.status == "pass") is good] for good in (True, False))
-    assert f"| {len(passed)} of 3 | – | – | " in line
+def test_the_overview_counts_the_claims_that_choose_and_those_that_test(found: Held) -> None:
+    (line,) = [one for one in overview([Measured(found)]) if one.startswith("| [")]
+    passed = sum(row.status == "pass" for row in found.rows)
+    parts = [[row for row in found.rows if row.claim.chooses is chooses] for chooses in (True, False)]
+    shares = [f"{sum(row.status == 'pass' for row in part)} of {len(part)}" for part in parts]
+    assert f"| {passed} of 3 | {' | '.join(shares)} | – | " in line
+    missed = [row for row in found.rows if row.status == "fail"]
     assert all(f"`{row.claim.id.removeprefix('wlan18-')}`" in line for row in missed)
 
 
-def test_after_a_search_the_overview_counts_the_claims_that_decided_and_the_others(found: Held) -> None:
-    (line,) = [one for one in overview([found], {"wlan18": Search(WLAN18, [])}) if one.startswith("| [")]
-    assert [row.status for row in found.rows] == ["pass", "fail", "fail"]
-    assert "| 1 of 3 | 1 of 2 | 0 of 1 | " in line
+def test_the_headline_is_the_score_as_stated_and_the_what_if_comes_second(found: Held) -> None:
+    held = replace(found, rows=[replace(row, status="pass") for row in found.rows])
+    line = headline([Measured(found, held)])
+    passed = sum(row.status == "pass" for row in found.rows)
+    assert line.startswith(f"As the papers state their testbeds, {passed} of 3 claims of wlan18 hold.")
+    assert line.endswith("What contradicts the papers would explain more: 3 of wlan18.")
 
 
-def test_an_inferred_condition_says_what_was_chosen() -> None:
-    given, inferred = (next(one for one in WLAN18.conditions if one.name == name) for name in ("kernel", "threshold"))
-    assert condition(given) == f"- `kernel` (given): {given.what}."
-    assert condition(inferred) == f"- `threshold` (inferred): {inferred.what}: **none**."
-
-
-def test_why_the_conditions_are_so_is_said_after_the_figures(found: Held) -> None:
-    text = page([found], {})
-    places = [text.index(words) for words in ("### Conditions of", "### Figure 3 of", "### Why these conditions of")]
-    assert places == sorted(places)
-    assert text.count("(#why-these-conditions-of-wlan18)") == 1
-    assert all(f"- `{one.name}`: {one.because}." in text for one in WLAN18.conditions)
+def test_the_conditions_are_listed_by_kind_with_sections() -> None:
+    lines = list(conditions(load_paper("ton22").testbed))
+    kinds = [line.split(" | ")[0] for line in lines[1:] if line]
+    assert list(dict.fromkeys(kinds)) == ["| stated", "| chosen", "| against", "| disagrees"]
+    assert any("| kernel: every node" in line and "| §V, T II. |" in line for line in lines)
+    assert any("contradicts `kernel`" in line for line in lines)
 
 
 def test_both_pages_are_written_by_the_same_command(
@@ -138,6 +143,6 @@ def test_both_pages_are_written_by_the_same_command(
 ) -> None:
     monkeypatch.setattr(document, "PAGE", tmp_path / "papers.md")
     searched = tried(WLAN18, [{claim.id for claim in WLAN18.claims}, set()])
-    write_pages([found], {"wlan18": searched})
+    write_pages([Measured(found, None, searched)])
     assert "(papers-search.md#wlan18)" in (tmp_path / "papers.md").read_text()
     assert "\n## wlan18\n" in (tmp_path / "papers-search.md").read_text()

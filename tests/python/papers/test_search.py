@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from papers.hand_made import tried
 from tailback.papers import UnknownPaper, Wanted, load_paper, papers, search
-from tailback.papers.claims import Condition
-from tailback.papers.reproduction import Reproduction, experiment_file, variables_of
+from tailback.papers.reproduction import Reproduction
 from tailback.papers.search import as_document, candidates
 from tailback.sweep import Silent
 
 TON22 = load_paper("ton22")
-PLAIN = {"name": "x", "what": "…", "because": "…"}
-
-
-@pytest.mark.parametrize("name", papers())
-def test_every_experiment_has_the_conditions_of_its_paper(name: str) -> None:
-    paper = load_paper(name)
-    files = sorted({experiment for claim in paper.claims for experiment in claim.experiments})
-    there = {file: variables_of(experiment_file(name, file)) for file in files}
-    for condition in paper.conditions:
-        for variable, value in condition.let.items():
-            found = {file: variables[variable] for file, variables in there.items() if variable in variables}
-            assert found, f"{condition.name}: no experiment has the variable {variable}"
-            assert set(found.values()) == {value}, f"{condition.name}: {found}"
-
-
-@pytest.mark.parametrize("let", [{}, {"let": {"b": 2}, "grid": {"one": {"a": 1}}}])
-def test_only_inferred_conditions_have_a_grid_which_contains_the_choice(let: dict[str, object]) -> None:
-    with pytest.raises(ValidationError):
-        Condition.model_validate({**PLAIN, "reason": "inferred", "let": {}, **let})
+CHOOSING = [claim.id for claim in TON22.claims if claim.chooses]
+TESTING = [claim.id for claim in TON22.claims if not claim.chooses]
 
 
 def test_the_first_candidate_departs_from_nothing() -> None:
@@ -46,19 +28,18 @@ def test_the_first_candidate_departs_from_nothing() -> None:
 
 
 def test_the_candidate_with_most_chosen_claims_is_best_whatever_the_others_say() -> None:
-    chosen = [claim.id for claim in TON22.claims[::2]]
-    others = {claim.id for claim in TON22.claims[1::2]}
+    chosen, others = CHOOSING, set(TESTING)
     found = tried(TON22, [others, {chosen[0]}, {chosen[0], chosen[1]}])
     assert found.best is found.tried[2].candidate
 
 
 def test_of_equal_candidates_the_one_with_fewest_departures_is_best() -> None:
-    found = tried(TON22, [{TON22.claims[0].id}] * 4)
+    found = tried(TON22, [{CHOOSING[0]}] * 4)
     assert found.best is found.tried[0].candidate
 
 
 def test_of_candidates_that_are_equal_by_short_runs_the_full_set_decides() -> None:
-    first, *claims = [claim.id for claim in TON22.claims[::2]]
+    first, *claims = CHOOSING
     equals = [number for number, one in enumerate(candidates(TON22)) if one.departures == 1][:2]
     short = tried(TON22, [{first} if number in equals else set() for number in range(max(equals) + 1)])
     assert [short.tried.index(one) for one in short.equals] == equals
@@ -69,27 +50,27 @@ def test_of_candidates_that_are_equal_by_short_runs_the_full_set_decides() -> No
 
 
 def test_the_document_counts_the_claims_of_each_candidate() -> None:
-    found = tried(TON22, [set(), {TON22.claims[0].id}])
+    found = tried(TON22, [set(), {CHOOSING[0]}])
     assert [one["chosen"] for one in as_document(found)["candidates"]] == [0, 1]
 
 
 def test_counts_say_under_how_many_candidates_so_many_chosen_claims_hold() -> None:
-    chosen = [claim.id for claim in TON22.claims[::2]]
-    found = tried(TON22, [set(), {chosen[0]}, {chosen[0], TON22.claims[1].id}, set(chosen[:3])])
+    chosen = CHOOSING
+    found = tried(TON22, [set(), {chosen[0]}, {chosen[0], TESTING[0]}, set(chosen[:3])])
     assert list(found.counts.items()) == [(3, 1), (1, 2), (0, 1)]
 
 
 def test_each_value_of_a_condition_reaches_what_its_worst_and_its_best_candidate_have() -> None:
-    chosen = [claim.id for claim in TON22.claims[::2]]
-    both = [one.values["ath10k"] for one in candidates(TON22)][:4]
+    chosen = CHOOSING
+    both = [one.values["rate of ath10k"] for one in candidates(TON22)][:4]
     assert both == ["MCS 7", "MCS 6", "MCS 7", "MCS 6"]
     found = tried(TON22, [set(chosen[:2]), {chosen[0]}, set(chosen[:5]), set()])
-    assert found.reached["ath10k"] == {"MCS 7": (2, 5), "MCS 6": (0, 1)}
-    assert found.reached["sender"] == {"Linux 5.4": (0, 5)}
+    assert found.reached["rate of ath10k"] == {"MCS 7": (2, 5), "MCS 6": (0, 1)}
+    assert found.reached["skbs"] == {"one segment per skb": (0, 5)}
 
 
 def test_the_best_is_first_of_those_near_it_and_the_plain_one_is_there() -> None:
-    chosen = [claim.id for claim in TON22.claims[::2]]
+    chosen = CHOOSING
     found = tried(TON22, [set(), {chosen[0]}, set(chosen[:2]), set(chosen[:3]), set(chosen[:3])])
     assert [one.candidate.departures for one in found.tried] == [0, 1, 1, 2, 1]
     assert [found.tried.index(one) for one in found.near()] == [4, 3, 2, 0]
@@ -117,6 +98,16 @@ def test_all_candidates_run_in_one_folder_so_that_equal_experiments_run_once(
     assert len(again.tried) == len(found.tried), "a candidate that was tried has a folder"
 
 
-def test_a_paper_without_inferred_conditions_is_not_searched() -> None:
-    with pytest.raises(UnknownPaper, match="no inferred conditions"):
-        search(Wanted("teacup14"), Silent())
+def test_a_paper_that_leaves_nothing_open_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = TON22.model_copy(update={"testbed": TON22.testbed.model_copy(update={"chosen": ()})})
+    monkeypatch.setattr(import_module("tailback.papers.search"), "load_paper", lambda _: closed)
+    with pytest.raises(UnknownPaper, match="leaves nothing open"):
+        search(Wanted("ton22"), Silent())
+
+
+@pytest.mark.parametrize("name", papers())
+def test_the_hash_of_its_id_says_whether_a_claim_chooses_or_tests(name: str) -> None:
+    claims = load_paper(name).claims
+    drawn = {claim.id: hashlib.sha256(claim.id.encode()).hexdigest()[0] < "8" for claim in claims}
+    assert {claim.id: claim.chooses for claim in claims} == drawn
+    assert len(set(drawn.values())) == 2, "each paper has claims of both"

@@ -235,10 +235,10 @@ CASES: dict[str, tuple[str, str, str]] = {
     ),
     "a small queue setting that does not exist": (
         UP,
-        "  - {tcp: client -> server, tsq: 3ms}",
-        "access21.yaml:12: traffic[0].tsq: `3ms` is not a setting of TCP Small Queues\n"
-        "  hint: choose 1ms, 2ms, 4ms, 8ms, 16ms, 32ms, off, a size such as 64kB, packets such as 100p, "
-        "or `check 8ms` for a time that leaves sk_pacing_shift alone",
+        "  - {tcp: client -> server, tsq: 3m}",
+        "access21.yaml:12: traffic[0].tsq: `3m` is not a setting of TCP Small Queues\n"
+        "  hint: choose a time such as 1ms, 3ms or 500us, a pacing shift such as `shift 9`, off, a size such as 64kB, "
+        "packets such as 100p, or `check 8ms` for a time that leaves sk_pacing_shift alone",
     ),
     "offloads that do not exist": (
         "duration: 40s",

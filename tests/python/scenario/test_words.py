@@ -216,23 +216,35 @@ def test_any_text_is_a_discipline_or_refused(text: object) -> None:
         ("check 8ms", {"kind": "check", "shift": 7}),
         ("16ms", {"kind": "time", "shift": 6}),
         ("32ms", {"kind": "time", "shift": 5}),
+        ("64 ms", {"kind": "time", "shift": 4}),
+        ("500us", {"kind": "time", "shift": 11}),
+        ("0.5ms", {"kind": "time", "shift": 11}),
+        ("3ms", {"kind": "time", "shift": 9, "time_ns": 3_000_000}),
+        ("check 5ms", {"kind": "check", "shift": 8, "time_ns": 5_000_000}),
+        ("300us", {"kind": "time", "shift": 12, "time_ns": 300_000}),
+        ("1s", {"kind": "time", "shift": 1, "time_ns": 1_000_000_000}),
+        ("shift 9", {"kind": "time", "shift": 9}),
+        ("time 4ms", {"kind": "time", "shift": 8}),
+        ("check shift 7", {"kind": "check", "shift": 7}),
         ("off", {"kind": "off"}),
         ("64kB", {"kind": "bytes", "bytes": 65_536}),
         ("100p", {"kind": "packets", "packets": 100}),
     ],
 )
 def test_small_queue_settings(word: str, setting: dict[str, object]) -> None:
-    assert asdict(tsq.small_queue(word)) == {"shift": None, "bytes": None, "packets": None, **setting}
+    assert asdict(tsq.small_queue(word)) == {"shift": None, "time_ns": None, "bytes": None, "packets": None, **setting}
 
 
-@pytest.mark.parametrize("word", ["3ms", "64ms", "1.5ms", "0p", "0b", "on", "1", "64k", "", "-1ms", 5, False, None, []])
+@pytest.mark.parametrize(
+    "word", ["0ms", "2s", "shift 32", "shift -1", "check", "0p", "0b", "on", "1", "64k", "", "-1ms", 5, False, None, []]
+)
 def test_another_small_queue_setting_is_refused_with_the_list(word: object) -> None:
     with pytest.raises(WordError) as caught:
         tsq.small_queue(word)
     assert caught.value.message.endswith("is not a setting of TCP Small Queues")
     assert caught.value.hint == (
-        "choose 1ms, 2ms, 4ms, 8ms, 16ms, 32ms, off, a size such as 64kB, packets such as 100p, "
-        "or `check 8ms` for a time that leaves sk_pacing_shift alone"
+        "choose a time such as 1ms, 3ms or 500us, a pacing shift such as `shift 9`, off, a size such as 64kB, packets "
+        "such as 100p, or `check 8ms` for a time that leaves sk_pacing_shift alone"
     )
 
 

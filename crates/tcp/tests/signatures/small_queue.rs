@@ -1,7 +1,7 @@
 //! TCP Small Queues: the data that may be below the socket, and the behaviour of a socket at the limit.
 
 use tailback_tcp::{HeldBy, SmallQueueLimit};
-use tailback_units::{Rate, Segs, SimTime};
+use tailback_units::{Rate, Segs, SimTime, Span};
 
 use crate::control::{control, window_control};
 use crate::pair::{Pair, Path};
@@ -46,6 +46,25 @@ fn one_millisecond_of_the_pacing_rate_sits_below_when_that_is_more() {
     let limit = 347_520_000 / 1024;
     assert_eq!(script.info().pacing_rate.bytes_per_sec() >> 10, limit);
     assert_eq!(script.below() as u64, (limit - 1) / TRUESIZE + 1);
+}
+
+#[test]
+fn a_time_that_no_shift_gives_multiplies_the_millisecond() {
+    let below = |small_queue| {
+        let setup = Setup::new(window_control(200, 200, |cwnd| cwnd / 2), ms(1));
+        let mut script = Script::connect(Setup { small_queue, ..setup });
+        script.write(1);
+        script.at(ms(1));
+        script.ack(1);
+        script.device = Device::Holds;
+        script.write(200);
+        script.below() as u64
+    };
+    let of = |nanos| below(SmallQueueLimit::Time { pacing_shift: 10, span: Span::from_nanos(nanos) });
+    let millisecond = 347_520_000 / 1024;
+    let limits = [1, 3].map(|count: u64| (count * millisecond / 2 - 1) / TRUESIZE + 1);
+    assert_eq!([500_000, 1_500_000].map(of), limits);
+    assert_eq!(of(2_000_000), below(SmallQueueLimit::Shift(9)));
 }
 
 #[test]

@@ -187,7 +187,7 @@ impl Rig {
                         self.arrivals.push((self.now, seq));
                     }
                 }
-                Outcome::Credit(_, truesize) => self.credits += u64::from(truesize / TRUESIZE),
+                Outcome::Credit(_, _, truesize) => self.credits += u64::from(truesize / TRUESIZE),
                 Outcome::Sent(ppdu) => self.ppdus.push(ppdu),
                 Outcome::Dropped(_, packet, _) => {
                     self.outstanding[packet.from.0 as usize] -= 1;

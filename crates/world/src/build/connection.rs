@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tailback_cc::Control;
 use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_tcp::{Settings, SmallQueueLimit, SocketOptions};
-use tailback_units::{Parameters, Rate, SimTime};
+use tailback_units::{Parameters, Rate, SimTime, Span};
 
 use super::Builder;
 use crate::app::{Place, TrafficPath, tos};
@@ -243,10 +243,19 @@ fn socket_options(asked: &scenario::SocketOptions, side: Side) -> SocketOptions 
     }
 }
 
+/// `sk_pacing_shift` that a check of its own leaves alone. [linux-6.12 sock.c sock_init_data_uid]
+const PACING_SHIFT: u32 = 10;
+
 fn small_queue_limit(tsq: SmallQueue) -> SmallQueueLimit {
     match tsq {
-        SmallQueue::Time { shift } => SmallQueueLimit::Shift(shift),
-        SmallQueue::Check { shift } => SmallQueueLimit::Check(shift),
+        SmallQueue::Time { shift, time_ns: None } => SmallQueueLimit::Shift(shift),
+        SmallQueue::Check { shift, time_ns: None } => SmallQueueLimit::Check(shift),
+        SmallQueue::Time { shift, time_ns: Some(time) } => {
+            SmallQueueLimit::Time { pacing_shift: shift, span: Span::from_nanos(time) }
+        }
+        SmallQueue::Check { time_ns: Some(time), .. } => {
+            SmallQueueLimit::Time { pacing_shift: PACING_SHIFT, span: Span::from_nanos(time) }
+        }
         SmallQueue::Off => SmallQueueLimit::Off,
         SmallQueue::Bytes { bytes } => SmallQueueLimit::Bytes(bytes),
         SmallQueue::Packets { packets } => SmallQueueLimit::Packets(packets),

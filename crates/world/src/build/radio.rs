@@ -16,6 +16,7 @@ use super::disciplines::Unattached;
 use super::topology::{LinkEnd, Topology};
 use crate::BuildError;
 use crate::channel::{Interface, RadioChannel};
+use crate::completions::Completions;
 use crate::error::parameter_error;
 use crate::moderation::Moderation;
 use crate::radio::Radio;
@@ -83,9 +84,10 @@ pub(super) fn channels(
         (0..radio_places.len()).filter(|&cell| radio_places[cell].channel == number).collect::<Vec<_>>()
     };
     let with_interfaces = |number| {
-        let (Air { channel, draws, .. }, moderation) = channel(scenario, &on(number), streams, None)?;
+        let (Air { channel, draws, .. }, moderation, completions) =
+            channel(scenario, &on(number), streams, None)?;
         let (interfaces, pending) = (Vec::new(), SimTime::NEVER);
-        let mut channel = RadioChannel { channel, draws, interfaces, moderation, pending };
+        let mut channel = RadioChannel { channel, draws, interfaces, moderation, completions, pending };
         for cell in on(number) {
             for radio in 0..=scenario.cells[cell].stations.len() {
                 let place = (cell, radio, radio_places[cell]);
@@ -134,7 +136,7 @@ impl Air {
         }
         let cells: Vec<usize> = (0..scenario.cells.len()).collect();
         let streams = &mut Streams::new(scenario.seed);
-        channel(scenario, &cells, streams, Some(sources)).map(|(air, _)| air)
+        channel(scenario, &cells, streams, Some(sources)).map(|(air, ..)| air)
     }
 }
 
@@ -150,11 +152,11 @@ fn channel(
     cells: &[usize],
     streams: &mut Streams,
     sources: Option<&Sources<'_>>,
-) -> Result<(Air, Vec<Moderation>), BuildError> {
+) -> Result<(Air, Vec<Moderation>, Vec<Completions>), BuildError> {
     let band = band(scenario, cells)?;
     let radios: usize = cells.iter().map(|&cell| scenario.cells[cell].stations.len() + 1).sum();
     let (mut stations, mut hosts, mut draws) = (Vec::new(), Vec::new(), Draws::new());
-    let mut moderation = Vec::new();
+    let (mut moderation, mut completions) = (Vec::new(), Vec::new());
     for &index in cells {
         let cell = &scenario.cells[index];
         let beacons = beacons(cell, index, band, streams)?;
@@ -171,6 +173,7 @@ fn channel(
                 profile.rts_threshold = Some(0);
             }
             moderation.push(Moderation::new(profile.rx_quiet, profile.rx_longest));
+            completions.push(Completions::new(profile.tx_quiet, profile.tx_longest));
             let station = Station::new(profile, band, cell.mpdu_overhead, edca(cell, radio), links);
             let station = match beacons {
                 Some((rate, begin)) if radio == 0 => station.with_beacons(rate, begin),
@@ -187,7 +190,7 @@ fn channel(
     }
     let hearing = hearing(scenario, cells, &hosts)?;
     let channel = tailback_wifi::Channel::new(ChannelSettings { band, hearing }, stations);
-    Ok((Air { channel, draws, hosts }, moderation))
+    Ok((Air { channel, draws, hosts }, moderation, completions))
 }
 
 /// The band of some cells on one channel.

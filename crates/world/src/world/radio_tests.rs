@@ -111,6 +111,21 @@ fn a_socket_is_charged_for_the_segments_of_an_skb_as_soon_as_the_radio_has_segme
     assert!(below.iter().all(|bytes| bytes.is_multiple_of(segment)), "{below:?}");
 }
 
+/// Above a small queue of two segments, which it gets back only when the radio reports them, a flow waits for reports.
+#[test]
+fn a_radio_that_reports_completions_late_holds_a_flow_above_a_small_queue() {
+    let sent = |options: &[(&str, u64)], small_queue| {
+        let mut scenario = cell(1, "ath9k", &TRAINS.replace(r#"{"kind": "time", "shift": 7}"#, small_queue));
+        scenario.cells[0].stations[0].driver.options =
+            options.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        ran(&scenario).ledger().delivered
+    };
+    let (two, none) = (r#"{"kind": "packets", "packets": 2}"#, r#"{"kind": "off"}"#);
+    let late = [("tx_quiet", 5_000_000), ("tx_longest", 5_000_000)];
+    assert!(sent(&late, two) * 3 < sent(&[], two));
+    assert!(sent(&late, none) * 10 > sent(&[], none) * 9);
+}
+
 /// Over 1 ms of wire each way a ping takes about 2.4 ms; its request and its reply wait for an interrupt of 0.5 ms each.
 #[test]
 fn a_radio_that_mitigates_interrupts_delays_what_it_receives() {

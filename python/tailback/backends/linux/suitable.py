@@ -13,12 +13,15 @@ from tailback.backends.linux.disciplines import hidden_of, is_shaper, root_of
 from tailback.backends.linux.hops import V6, families_of, hops_of
 from tailback.backends.linux.links import device_name, lowest_rate, states
 from tailback.backends.linux.steps import PROGRAMS
-from tailback.resolved import FLOWS, Scenario, shaped_rate
+from tailback.resolved import FLOWS, Scenario, SmallQueue, shaped_rate
 
 LEAST_MTU_OF_V6 = 1280
 
 MOST_CONNECTIONS = 10_000
 """TCP connections of a run: each has two threads of the agent and a port of its own."""
+
+MILLISECOND_SHIFT = 10
+"""The pacing shift of a millisecond. [linux-6.12 sock.c sock_init_data_uid]"""
 
 DEFAULT_STACK = "linux-6.12"
 """The stack of hosts that name none."""
@@ -32,6 +35,14 @@ class NotAsked(str):
 
 Finding = tuple[str, str]
 """A problem and its remedy; a problem of the kernel unless it is `NotAsked`."""
+
+
+def no_shift(name: str, tsq: SmallQueue) -> Finding:
+    """Says of a flow that no pacing shift gives its time: a kernel shifts the pacing rate, patched or not."""
+    below = tsq.shift or 0
+    near = " or ".join(f"`tsq: {2.0 ** (MILLISECOND_SHIFT - shift):g}ms`" for shift in (below, below - 1))
+    what = f"`{name}` has a `tsq` of {(tsq.time_ns or 0) / 1e6:g} ms, which no pacing shift gives"
+    return what, f"use {near}, or run it on the simulator, --backend sim"
 
 
 def refuse(*findings: Iterable[Finding]) -> None:

@@ -312,7 +312,9 @@ def _small_queues(layout: Layout) -> Iterator[Finding]:
         tunable = layout.facts[host].tunable
         for flow in flows:
             needs = _needed(flow.tsq)
-            if needs and not needs <= tunable:
+            if flow.tsq.time_ns is not None:
+                yield Finding(host, "tsq", "fail", *any_kernel.no_shift(flow.name, flow.tsq))
+            elif needs and not needs <= tunable:
                 yield Finding(host, "tsq", "fail", *_refused(flow))
         if len({flow.tsq for flow in flows if flow.tsq.kind != "time"}) > 1:
             what = "its flows differ in `tsq` by more than a time"

@@ -59,6 +59,8 @@ def _small_queues(scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
             "flows differ in `tsq` by more than a time",
             "off, bytes and packets apply to the whole kernel: use the same setting",
         )
+    between = [entry for entry in scenario.connections if entry.tsq.time_ns is not None]
+    yield from (suitable.no_shift(entry.name, entry.tsq) for entry in between[:1])
 
 
 def _traces(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
@@ -127,7 +129,7 @@ def _cells(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
 OF_MAC80211 = ("limit", "memory_limit", "airtime", "airtime_low", "airtime_device", "airtime_step")
 """Options of a driver that the guest leaves as mac80211 has them: `kernel: mine` may have others."""
 
-NOT_IN_THE_AIR = ("rx_quiet", "rx_longest")
+NOT_IN_THE_AIR = ("rx_quiet", "rx_longest", "tx_quiet", "tx_longest")
 """Options of a driver that the process with the air does not have: there they are 0."""
 
 

@@ -1,12 +1,27 @@
 """`tailback reproduce`: runs the experiments of papers and checks their claims."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from msgspec import Struct
 
 from tailback.cli.options import Printed, backend_name, out_folder, parallel
+
+Conditions = Literal["stated", "search", "what-if"]
+
+
+class Under(Struct, frozen=True):
+    """Options for the conditions of the testbed."""
+
+    conditions: Annotated[
+        Conditions,
+        typer.Option(
+            help="stated: what the paper states, with our choices where it is silent; search: compare these choices "
+            "by the claims; what-if: with what contradicts the paper, too.",
+        ),
+    ] = "stated"
+    search: Annotated[bool, typer.Option("--search", help="The same as --conditions search.")] = False
 
 
 class Running(Struct, frozen=True):
@@ -24,9 +39,7 @@ def reproduce(
     ] = None,
     figure: Annotated[str | None, typer.Argument(metavar="FIGURE", help="5, 5a, fig5, …; default: all.")] = None,
     *,
-    search: Annotated[
-        bool, typer.Option("--search", help="Compare the inferred conditions of PAPER's testbed by its claims.")
-    ] = False,
+    under: Under,
     running: Running,
     printed: Printed,
 ) -> None:
@@ -36,15 +49,18 @@ def reproduce(
 
     if running.backend != "sim":
         raise typer.Exit(_on_kernel_and_simulator(paper or "", figure, running, printed))
-    if search:
+    if under.search or under.conditions == "search":
         with progress.bar() as watch:
             tried = papers.search(papers.Wanted(paper or "", jobs=running.jobs, out=running.out), watch)
         return show.result(tried, papers.search_as_document, scorecards.search_table, as_json=printed.as_json)
-    names = [paper] if paper else papers.papers()
-    wanted = [papers.Wanted(name, figure, quick=running.quick, jobs=running.jobs, out=running.out) for name in names]
+    conditions = under.conditions
+    names = [paper] if paper else papers.with_conditions(conditions)
+    wanted = [
+        papers.Wanted(name, figure, running.quick, running.jobs, running.out, conditions=conditions) for name in names
+    ]
     with progress.bar() as watch:
         found = [papers.reproduce(one, watch) for one in wanted]
-    page = papers.write_page(found, running.out)
+    page = papers.write_page(found, papers.folder_of_pages(running.out, conditions))
     rows = [row for reproduction in found for row in reproduction.rows]
     show.result(rows, papers.as_document, lambda rows: scorecards.scorecard(rows, page), as_json=printed.as_json)
     errors = [error for reproduction in found for error in reproduction.errors]

@@ -55,6 +55,10 @@ def test_what_a_kernel_can_run_is_not_refused(scenario: Make, kernel: Kernel) ->
         (lambda s: s["traffic"][0]["cc"].update(name="bbr"), "does not have the congestion control `bbr`"),
         (lambda s: s["qdiscs"][0]["root"]["child"].update(kind="fq_codel"), "discipline `fq_codel`"),
         (lambda s: s["traffic"][0].update(tsq={"kind": "off"}), "flows differ in `tsq`"),
+        (
+            lambda s: s["traffic"][0].update(tsq={"kind": "time", "shift": 9, "time_ns": 3_000_000}),
+            "has a `tsq` of 3 ms, which no pacing shift gives\n  hint: use `tsq: 2ms` or `tsq: 4ms`",
+        ),
         (lambda s: s["traffic"][0]["cc"].update(options={"beta": 700}), "`cubic` has different options"),
         (lambda s: s["links"].append(s["links"][0]), "client and router are connected by two links"),
         (lambda s: s["links"][0].update(trace=[0, None]), "which no discipline of this kernel supports"),
