@@ -88,7 +88,7 @@ test-python: $(VENV)/.tools $(VENV)/.package ## the tests of the package, the ar
 	@scripts/timed.sh "Python tests" $(BIN)/python -m pytest --quiet --durations 30 --durations-min 1 \
 	    --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-campaign: campaign-tests campaign-kills campaign-random campaign-fuzz ## in full what `make test` runs a part of; many hours
+campaign: campaign-tests campaign-kills campaign-random campaign-fuzz campaign-kernels ## in full what `make test` runs a part of; many hours
 
 campaign-tests: $(VENV)/.tools $(VENV)/.package ## its part on a live kernel: the whole matrix
 	@scripts/timed.sh campaign $(BIN)/python -m pytest --quiet --durations 0 -m campaign
@@ -106,6 +106,12 @@ campaign-random: $(VENV)/.tools $(VENV)/.package ## RUNS= experiments drawn at r
 	@scripts/timed.sh "extension with assertions" cargo build --quiet --locked --profile properties --package tailback-python
 	@scripts/timed.sh "random experiments" $(CAMPAIGNS) random --runs $(RUNS) --seed $(SEED) \
 	    --checked "$${CARGO_TARGET_DIR:-target}/properties/lib_core.so"
+
+# Each version of Linux has a kernel of its own, which takes minutes to build and 1.3 GB: not for every push.
+KERNELS :=
+campaign-kernels: $(VENV)/.tools $(VENV)/.package ## the stacks of other Linux versions beside their kernels, or of KERNELS=5.10
+	@scripts/timed.sh kernels nice -n 15 $(BIN)/python -m conformance.versions $(KERNELS) --build --write \
+	    --measure target/campaign/kernels
 
 RUNS := 1000000
 MINUTES := 30
@@ -197,7 +203,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-fuzz properties properties-rust properties-python golden notebook metrics docs licences man wheel release-check papers pictures bench profile clean help
+.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-kernels campaign-fuzz properties properties-rust properties-python golden notebook metrics docs licences man wheel release-check papers pictures bench profile clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 

@@ -2,7 +2,7 @@
 
     python -m conformance.versions                          # beside the stored figures of the kernels
     python -m conformance.versions 5.10 '7.3, Wi-Fi'        # some versions
-    python -m conformance.versions --write                  # all that are measured, into the table of docs/kernel.md
+    python -m conformance.versions --write                  # all that are measured, into the table of docs/fidelity.md
     python -m conformance.versions --build --measure DIR    # build the kernels that are not there, run the cells on
                                                             # each, and store the figures; complete runs in DIR are kept
 
@@ -22,7 +22,7 @@ import pandas as pd
 
 from conformance.kinds import report as kinds_report
 from conformance.kinds.judge import Table, compared
-from conformance.page import DOCS, write_tables
+from conformance.page import write_tables
 from conformance.versions import golden, report
 from conformance.versions.versions import Version, cases
 from tailback import sweep
@@ -37,10 +37,11 @@ def main() -> int:
         print(f"measuring {version.name}", flush=True)
         golden.merge(_on_kernel(version, options.measure, options.jobs))
     kernel = golden.read()
-    table = _judged([version for version in wanted if (kernel["file"] == version.name).any()], kernel, options)
+    there = [version for version in wanted if (kernel["file"] == version.name).any()]
+    table = judged(there, kernel, options.jobs)
     print("\n".join([*kinds_report.cells(table), "", *report.summary(table, kernel)]))
     if options.write:
-        write_tables({"versions": report.summary(table, kernel)}, DOCS / "kernel.md")
+        write_tables({"versions": report.summary(table, kernel)})
     return int(any(cell["outcome"] == "off" for cell in table.judged))
 
 
@@ -50,7 +51,7 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("versions", nargs="*", metavar="VERSION", help="names of versions")
     parser.add_argument("--build", action="store_true", help="build the kernels that are not there")
     parser.add_argument("--measure", type=Path, metavar="DIR", help="run the kernels, and store their figures")
-    parser.add_argument("--write", action="store_true", help="write the table of docs/kernel.md")
+    parser.add_argument("--write", action="store_true", help="write the table of docs/fidelity.md")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     return parser.parse_args()
 
@@ -61,14 +62,14 @@ def _on_kernel(version: Version, folder: Path, jobs: int) -> pd.DataFrame:
     return golden.measured(version, [case.name for case in cases(version)], request, "linux-6.12")
 
 
-def _judged(versions: list[Version], kernel: pd.DataFrame, options: argparse.Namespace) -> Table:
+def judged(versions: list[Version], kernel: pd.DataFrame, jobs: int) -> Table:
     """The stacks of the simulator beside the kernels, in the cells that these have."""
     found = []
     with tempfile.TemporaryDirectory(prefix="tailback-versions-") as folder:
         for version in versions:
             there = set(kernel[kernel["file"] == version.name]["case"])
             names = [case.name for case in cases(version) if case.name in there]
-            request = sweep.Request("sim", options.jobs, Path(folder) / version.name)
+            request = sweep.Request("sim", jobs, Path(folder) / version.name)
             found.append(golden.measured(version, names, request, version.stack))
     known = [case for version in versions for case in cases(version)]
     return compared(known, kernel, pd.concat(found))

@@ -123,8 +123,11 @@ int tailback_register(struct tcp_congestion_ops *ops)
 #ifdef TAILBACK_HAS_CWND_EVENT_TX_START
 	GUARD(cwnd_event_tx_start);
 #endif
+	/* Addresses are for those outside of a guest alone. */
 	if (IS_ENABLED(CONFIG_UML))
 		pr_info("tailback: %s: calls are noted at %px\n", TAILBACK_NAME, &progress);
+	else
+		pr_info("tailback: %s: registered\n", TAILBACK_NAME);
 	return tcp_register_congestion_control(&guarded);
 }
 

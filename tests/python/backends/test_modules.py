@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -189,24 +190,29 @@ def linked(tree: Path, folder: Path) -> None:
         (folder / entry.name).symlink_to(entry)
 
 
-def with_members_of_bbr_trees(headers: kernel.Headers, folder: Path) -> kernel.Headers:
+CWND_EVENT = "void (*cwnd_event)(struct sock *sk, enum tcp_ca_event ev);"
+SINCE_7 = ((CWND_EVENT, f"{CWND_EVENT}\n\tvoid (*cwnd_event_tx_start)(struct sock *sk);"),)
+"""What Linux 7 adds to it."""
+
+
+def with_other_members(headers: kernel.Headers, folder: Path, changes: Sequence[tuple[str, str]]) -> kernel.Headers:
     linked(headers.folder, folder)
     for part in ("include", "include/net"):
         (folder / part).unlink()
         linked(headers.folder / part, folder / part)
     text = (headers.folder / "include/net/tcp.h").read_text()
-    for ours, theirs in BBR_TREE:
+    for ours, theirs in changes:
         assert ours in text
         text = text.replace(ours, theirs)
     (folder / "include/net/tcp.h").unlink()
     (folder / "include/net/tcp.h").write_text(text)
-    return replace(headers, folder=folder, digest=f"{headers.digest}-bbr")
+    return replace(headers, folder=folder, digest=f"{headers.digest}-{len(changes)}")
 
 
 def test_a_module_for_a_tree_with_bbr3_is_told_of_lost_segments(
     headers: kernel.Headers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    theirs = with_members_of_bbr_trees(headers, tmp_path / "tree")
+    theirs = with_other_members(headers, tmp_path / "tree", BBR_TREE)
     monkeypatch.setattr(modules, "find_headers", lambda _: theirs)
     (tmp_path / "tcp_mine.c").write_text(WITNESS + REGISTERED % "")
     sample = run(scenario_of(tmp_path, "{module: tcp_mine.c}")).tables["tcp_info"].to_arrow().to_pylist()[-1]
@@ -214,6 +220,28 @@ def test_a_module_for_a_tree_with_bbr3_is_told_of_lost_segments(
     assert 60 < sample["bbr_bw"] <= 100, "segments in flight when one that was lost was sent"
     assert 60 < sample["bbr_pacing_gain"] <= 100, "segments in flight when one that was acknowledged was sent"
     assert sample["bbr_cwnd_gain"] > 0, "losses since then"
+
+
+OF_7 = RENO.replace(
+    "\t.owner",
+    "\t.cwnd_event = mine_event,\n\t.cwnd_event_tx_start = mine_start,\n\t.owner",
+).replace(
+    "static struct tcp_congestion_ops",
+    """static void mine_start(struct sock *sk) { pr_info("begins to send"); }
+static void mine_event(struct sock *sk, enum tcp_ca_event event) { if (event == CA_EVENT_TX_START) pr_info("twice"); }
+
+static struct tcp_congestion_ops""",
+)
+
+
+def test_a_module_for_linux_7_is_told_of_the_begin_of_sending_by_a_member_of_its_own(
+    headers: kernel.Headers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = with_other_members(headers, tmp_path / "tree", SINCE_7)
+    monkeypatch.setattr(modules, "find_headers", lambda _: theirs)
+    (tmp_path / "tcp_mine.c").write_text(OF_7 % "" + REGISTERED % "")
+    log = run(scenario_of(tmp_path, "{module: tcp_mine.c}")).notes["module_log"]
+    assert set(log) == {"begins to send"}
 
 
 def test_a_module_parameter_does_what_it_does_in_our_control(headers: kernel.Headers, tmp_path: Path) -> None:

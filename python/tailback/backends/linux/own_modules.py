@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tailback.backends import RunFailed
 from tailback.backends.linux.steps import Json
 from tailback.kernel.messages import Source
 from tailback.resolved import Control, Scenario
@@ -36,6 +37,9 @@ NOTED = re.compile(r"tailback: (\w+): calls are noted at (?:0x)?([0-9a-f]+)")
 
 WHOLE_LOG = "module.log"
 """The file in the folder of a run with all that its modules printed."""
+
+REGISTERED = re.compile(r"tailback: (\w+): registered$")
+"""What it prints on a machine, whose log has the lines of earlier runs, too."""
 
 MOST_LINES = 1_000
 """Lines of what modules print that a manifest has."""
@@ -88,6 +92,26 @@ def printed(log: str) -> list[str]:
     lines = [re.sub(r"^(<\d+>)?(\[ *[\d.]+\] )?", "", line) for line in log.splitlines()]
     first = next((number for number, line in enumerate(lines) if line.endswith(TAINTS)), len(lines))
     return [line for line in lines[first + 1 :] if not NOTED.match(line)]
+
+
+def of_machine(log: str, owns: Sequence[Own]) -> list[str]:
+    """What the log of a machine says since the modules of this run were loaded; raises `RunFailed` if one failed."""
+    lines = [re.sub(r"^(<\d+>)?(\[ *[\d.]+\] )?", "", line) for line in log.splitlines()]
+    marks = [
+        number for number, line in enumerate(lines) if (found := REGISTERED.match(line)) and _is_first(found, owns)
+    ]
+    since = [line for line in lines[marks[-1] + 1 :] if not REGISTERED.match(line)] if marks else []
+    for own in owns:
+        for line in since:
+            said = GUARD.match(line)
+            if said is not None and said["module"] == own.name:
+                what = f"{own.source.name}: {said['what']}, in its call `{said['call']}`"
+                raise RunFailed(f"the congestion control failed: {what}")
+    return since
+
+
+def _is_first(found: re.Match[str], owns: Sequence[Own]) -> bool:
+    return bool(owns) and found[1] == owns[0].name
 
 
 def of_manifest(lines: Sequence[str]) -> list[str]:

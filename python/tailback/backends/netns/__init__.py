@@ -91,8 +91,12 @@ class Netns:
                 cost = self._run_agent(folder, scenario.duration_ns, progress)
             stats = of_kernel(scenario, folder)
             found, segments = captures.read(scenario, folder), {"segments": read_segments(folder)}
-            notes = own_modules.notes(made, {"kernel": f"Linux {platform.release()}"})
-            return RunResult(recorded(read_tables(folder)), {**cost, **segments}, found, notes, stats)
+            log = folder / own_modules.LOG
+            text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+            lines = own_modules.of_machine(text, own_modules.own_modules(scenario))
+            notes = own_modules.notes(made, {"kernel": f"Linux {platform.release()}"}, lines)
+            tables, whole = recorded(read_tables(folder)), own_modules.files_of(lines)
+            return RunResult(tables, {**cost, **segments}, found, notes, stats, whole)
 
     def _run_agent(self, folder: Path, duration_ns: int, progress: process.Progress) -> dict[str, float]:
         looks, started = emulation.Sampler(), time.monotonic()

@@ -10,7 +10,7 @@ import pytest
 from backends.test_modules import EXPERIMENT, mine, reno, scenario_of
 from tailback import scenario
 from tailback.backends import RunFailed, RunResult, Unsuitable
-from tailback.backends.linux.own_modules import Own, own_modules, printed
+from tailback.backends.linux.own_modules import Own, of_machine, own_modules, printed
 from tailback.backends.linux.process import Progress
 from tailback.backends.uml import Uml, lookout
 from tailback.backends.uml.console import Console
@@ -211,3 +211,13 @@ def test_time_that_stands_still_is_told_once(tmp_path: Path, monkeypatch: pytest
         watched.look(0)
     [notice] = progress.take_notices()
     assert notice == "virtual time has not moved for 5 s of wall time, at 1.3 s of the run"
+
+
+def test_the_log_of_a_machine_is_read_from_the_last_time_the_modules_were_loaded() -> None:
+    own = Own("tb0_mine", Source("tcp_mine.c", ""), {})
+    failed = "<3>[   7.1] tailback: tb0_mine: cong_avoid: it set cwnd to 0\n"
+    loaded = "<6>[   8.0] tailback: tb0_mine: registered\n"
+    assert of_machine(f"{failed}{loaded}<6>[    8.1] step is 5\n", [own]) == ["step is 5"]
+    with pytest.raises(RunFailed, match=r"tcp_mine\.c: it set cwnd to 0, in its call `cong_avoid`"):
+        of_machine(loaded + failed, [own])
+    assert of_machine("another line\n", []) == []

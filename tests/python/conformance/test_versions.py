@@ -1,0 +1,50 @@
+"""Versions of Linux beside the simulator's stacks of them: the campaign, and what it has measured."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.kinds.golden import RUN
+from conformance.versions import golden, report
+from conformance.versions.__main__ import judged
+from conformance.versions.versions import VERSIONS, Version, cases, experiment
+from tailback.kernel.build import features
+
+WIRED = [version for version in VERSIONS if not version.name.endswith("Wi-Fi")]
+
+
+def test_every_version_has_a_kernel_that_one_command_builds() -> None:
+    assert len({version.name for version in VERSIONS}) == len(VERSIONS)
+    for version in VERSIONS:
+        assert set(version.features) <= set(features())
+        assert version.build[:4] == ["kernel", "build", "--version", version.release]
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.name)
+def test_all_hosts_of_a_version_have_its_stack_in_the_simulator(version: Version) -> None:
+    for configuration in experiment(version, version.stack).runs()[:3]:
+        assert {host.stack for host in configuration.scenario.hosts} == {version.stack}
+    assert len(cases(version)) == len(experiment(version, version.nearest).configurations) > 3
+
+
+def test_a_version_that_is_not_there_is_refused_with_those_that_are() -> None:
+    with pytest.raises(SystemExit, match=r"there is no version 4\.4\n  hint: use one of '5\.10', '6\.1'"):
+        report.named(["4.4"])
+
+
+@pytest.mark.parametrize("version", WIRED, ids=lambda version: version.name)
+def test_the_stack_of_a_version_agrees_with_its_kernel_in_one_cell(version: Version) -> None:
+    kernel = golden.read()
+    mine = kernel[(kernel["file"] == version.name) & (kernel["case"] == "cubic over pfifo")]
+    if mine.empty:
+        pytest.skip("this version has not been measured")
+    table = judged([version], mine, jobs=2)
+    assert [cell["title"] for cell in table.judged if cell["outcome"] == "off"] == []
+    assert report.summary(table, mine)[2].startswith(f"| {version.name} | `{version.stack}` | {len(mine)} |")
+
+
+def test_the_figures_of_kernels_have_each_run_once_and_what_it_took() -> None:
+    kernel = golden.read()
+    assert not kernel.duplicated(list(RUN)).any()
+    assert (kernel[golden.COST] > 0).all()
+    assert set(kernel["file"]) <= {version.name for version in VERSIONS}
