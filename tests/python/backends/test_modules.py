@@ -273,7 +273,7 @@ def test_an_unknown_parameter_is_refused_by_its_name(tmp_path: Path) -> None:
         ("BUG_ON(step);", "panic: BUG!"),
         (
             "*(volatile int *)(0xdead000000000000UL + step) = 1;",
-            "tcp_mine.c, line 10, in mine_avoid: an access through a wild pointer (0xdead000000000001)",
+            "tcp_mine.c, line 10, in mine_avoid: an access through a wild pointer",
         ),
     ],
 )
