@@ -27,6 +27,7 @@ from tailback.results import (
     soundness,
 )
 from tailback.sweep import Outcome, Sweep, Watch, run_all
+from waiting import happened
 
 
 def run_plan(folder: Path, plan: ExperimentPlan, jobs: int = 2, watch: Watch | None = None) -> list[Outcome]:
@@ -130,7 +131,7 @@ def test_what_a_backend_says_of_a_run_is_passed_on_while_it_goes_on(tmp_path: Pa
             return Tells()
 
         def run(self, scenario: Scenario, progress: Any) -> RunResult:
-            assert passed_on.wait(30), "while it goes on"
+            assert happened(passed_on), "while it goes on"
             return super().run(scenario, progress)
 
     class Hears(Nobody):
