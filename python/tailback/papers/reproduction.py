@@ -80,13 +80,13 @@ def reproduce(wanted: Wanted, watch: Watch) -> Reproduction:
     claims = [one for one in paper.of_figure(wanted.figure) if there.issuperset(one.experiments)]
     drawings = [
         one
-        for one in drawings_of(paper)
+        for one in shown(wanted, paper)
         if there.issuperset(one.experiments) and (wanted.figure is None or is_part(one.figure, wanted.figure))
     ]
     experiments = [*(claim.experiments for claim in claims), *(drawing.experiments for drawing in drawings)]
     names = list(dict.fromkeys(name for each in experiments for name in each))
     if not (claims or drawings):
-        drawn = (one.figure for one in drawings_of(paper) if there.issuperset(one.experiments))
+        drawn = (one.figure for one in shown(wanted, paper) if there.issuperset(one.experiments))
         known = ", ".join(f"`{name}`" for name in dict.fromkeys(drawn))
         raise UnknownPaper(f"`{paper.paper}` has no figure `{wanted.figure}` here\n  hint: there is {known}")
     carried = {name: reproduced(wanted, paper, name, watch) for name in names}
@@ -95,6 +95,11 @@ def reproduce(wanted: Wanted, watch: Watch) -> Reproduction:
     left_out = frozenset(on_kernel(paper).left_out if wanted.conditions == "kernel" else ())
     found = Reproduction(paper, [], drawings, folders, errors, left_out)
     return replace(found, rows=score(paper, claims, found.results, left_out))
+
+
+def shown(wanted: Wanted, paper: Paper) -> Sequence[Drawing]:
+    """The figures of a paper; on a kernel those with runs, since its diagrams and tables are not what is compared."""
+    return [one for one in drawings_of(paper) if one.experiments or wanted.conditions != "kernel"]
 
 
 def experiments_of(wanted: Wanted, paper: Paper) -> frozenset[str]:

@@ -31,10 +31,10 @@ def run(axes: dict[str, str], summary: dict[str, Any], repetition: int = 1, **ta
     return HandMade(Path(), manifest, summary, tables)
 
 
-def wireless(axes: dict[str, str], goodput: float, ping: float, repetition: int = 1) -> HandMade:
-    """A run with goodput in Mbit/s and median ping in ms."""
+def wireless(axes: dict[str, str], goodput: float, ping: float, repetition: int = 1, *, longest: int = 500) -> HandMade:
+    """A run with goodput in Mbit/s, median ping in ms, and the most packets in a queue."""
     dropped = pd.DataFrame({"t": [1.0], "what": "drop", "flow": "upload", "reason": "tail"})
-    queue = pd.DataFrame({"max_backlog_packets": [500]})
+    queue = pd.DataFrame({"max_backlog_packets": [longest]})
     return run(
         axes, {"goodput_mbps": {"total": goodput}, "ping_ms": {"p50": ping}}, repetition, events=dropped, qdisc=queue
     )

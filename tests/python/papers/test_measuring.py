@@ -44,10 +44,20 @@ def test_steps_are_named_by_what_changes() -> None:
 
 
 def test_disciplines_are_compared_with_a_fifo() -> None:
-    pings = {"pfifo_fast": 100, "pfifo": 110, "pie": 90, "codel": 25, "sfq": 25, "fq": 25, "fq_codel": 25}
-    good = results(*(wireless({"qdisc": name}, 95, ping) for name, ping in pings.items()))
-    assert scored("wlan18-f6", good).status == "pass"
-    bad = results(*(wireless({"qdisc": name}, 95, ping) for name, ping in {**pings, "pie": 27}.items()))
+    pings = {"FIFO": 100, "PFIFO": 110, "PIE": 90, "CoDel": 25, "SFQ": 25, "FQ": 25, "FQ-CoDel": 25}
+
+    def measured(pings: dict[str, int], longest: int) -> Results:
+        deep = {"PFIFO": longest}
+        return results(
+            *(
+                wireless({"case": "one down", "qdisc": name}, 95, ping, longest=deep.get(name, 500))
+                for name, ping in pings.items()
+            )
+        )
+
+    assert scored("wlan18-f6", measured(pings, 600)).status == "pass"
+    assert scored("wlan18-f6", measured(pings, 500)).unwitnessed, "PFIFO is deeper than FIFO"
+    bad = measured({**pings, "PIE": 27}, 600)
     row = scored("wlan18-f6", bad)
     assert [sample.quantity for sample in row.misses] == ["ping of PIE"]
     assert "ping of PIE 0.27 of FIFO's (!)" in row.measured
@@ -56,7 +66,7 @@ def test_disciplines_are_compared_with_a_fifo() -> None:
 def test_many_cases_are_summarised_by_minimum_and_maximum() -> None:
     names = ["cubic", "highspeed", "hybla", "illinois", "reno", "scalable", "westwood", "yeah"]
     found = results(*(wireless({"flows": "1", "cc": name}, 90.0 + place, 80) for place, name in enumerate(names)))
-    assert scored("wlan18-f3-sat", found).measured == "90 … 97 Mbit/s in 8 cases"
+    assert scored("wlan18-f3-sat", found).measured == "goodput 90 … 97 Mbit/s in 8 cases"
 
 
 def cwnd_run(samples: Sequence[tuple[float, float, float | None]]) -> RunFolder:

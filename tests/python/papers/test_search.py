@@ -62,10 +62,10 @@ def test_counts_say_under_how_many_candidates_so_many_chosen_claims_hold() -> No
 
 def test_each_value_of_a_condition_reaches_what_its_worst_and_its_best_candidate_have() -> None:
     chosen = CHOOSING
-    both = [one.values["rate of ath10k"] for one in candidates(TON22)][:4]
-    assert both == ["MCS 7", "MCS 6", "MCS 7", "MCS 6"]
+    both = [one.values["threshold"] for one in candidates(TON22)][:4]
+    assert both == ["no threshold", "threshold of 160"] * 2
     found = tried(TON22, [set(chosen[:2]), {chosen[0]}, set(chosen[:5]), set()])
-    assert found.reached["rate of ath10k"] == {"MCS 7": (2, 5), "MCS 6": (0, 1)}
+    assert found.reached["threshold"] == {"no threshold": (2, 5), "threshold of 160": (0, 1)}
     assert found.reached["skbs"] == {"one segment per skb": (0, 5)}
 
 

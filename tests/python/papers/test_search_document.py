@@ -49,7 +49,7 @@ def test_the_short_form_has_the_condition_that_matters_most_first(found: Search)
     rows = [line for line in in_short(found) if line.startswith("| `")]
     assert len(rows) == len(found.best.values)
     assert rows[0].startswith("| `skbs` | **one segment per skb: 0 to 3**<br>several segments per skb: 0 |")
-    assert "| `rate of ath10k` | MCS 7: 0 to 3<br>**MCS 6: 0 to 3** |" in rows
+    assert "| `threshold` | no threshold: 0 to 3<br>**threshold of 160: 0 to 3** |" in rows
 
 
 def test_the_full_form_has_a_row_for_each_combination_and_a_column_for_each_claim() -> None:

@@ -62,9 +62,9 @@ fn a_time_that_no_shift_gives_multiplies_the_millisecond() {
     };
     let of = |nanos| below(SmallQueueLimit::Time { pacing_shift: 10, span: Span::from_nanos(nanos) });
     let millisecond = 347_520_000 / 1024;
-    let limits = [1, 3].map(|count: u64| (count * millisecond / 2 - 1) / TRUESIZE + 1);
-    assert_eq!([500_000, 1_500_000].map(of), limits);
-    assert_eq!(of(2_000_000), below(SmallQueueLimit::Shift(9)));
+    let limits = [3, 7].map(|tenths: u64| (tenths * millisecond / 10 - 1) / TRUESIZE + 1);
+    assert_eq!([300_000, 700_000].map(of), limits);
+    assert_eq!(of(1_000_000), below(SmallQueueLimit::Shift(10)));
 }
 
 #[test]
