@@ -30,6 +30,10 @@ CODES: Mapping[str, str] = {
         "stuck; on the simulator, the code of a module did (`WARN_ON`). The run went on, and its numbers may be wrong. "
         "`kernel_warnings` in `manifest.json` has the places."
     ),
+    "capture": (
+        "What a capture cannot tell, or how its numbers are meant: where it was made, clocks that differ, UDP that "
+        "counts as it passed, flows without ACKs or without a SYN."
+    ),
     "interval-too-wide": (
         "After the largest number of repetitions that `repeat: until` allows, intervals are still wider than it asks "
         "for."

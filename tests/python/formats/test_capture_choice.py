@@ -430,6 +430,10 @@ def test_the_command_prints_what_it_found_and_its_json_has_all_of_it(capture: Pa
     assert [row["flow"] for row in document["flows"] if row["taken"]] == ["10.0.0.1:40002 > 10.0.1.1:5201"]
     assert document["flows"][0]["place"] == "at the sender"
     assert document["notes"] == tailback.open(tmp_path / "b").runs[0].summary["capture"]["notes"]
+    said = [
+        each["text"] for each in tailback.open(tmp_path / "b").runs[0].summary["warnings"] if each["code"] == "capture"
+    ]
+    assert said == ["; ".join(document["notes"])]
     done = in_process("import", "teacup", str(capture), "--port", "5201", status=2)
     assert "--port is an option of `import pcap`" in done.stderr
 

@@ -82,6 +82,8 @@ def import_captures(files: Sequence[Path], folder: Path, axes: Mapping[str, str]
     report = _report(capture, folder, window, window_is)
     plan = ExperimentPlan(run.scenario.title, f"# imported captures\ntitle: {run.scenario.title}\n", (), "pcap", [run])
     summary = summarise(frames, {}, measure) | {"capture": report.summary()}
+    said = [*summary.get("warnings", ()), *report.warnings()]
+    summary |= {"warnings": said} if said else {}
     with claim(folder, plan) as store:
         if store.complete(run) is None:
             written = {name: _table(frame) for name, frame in frames.items()}

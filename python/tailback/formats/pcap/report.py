@@ -8,6 +8,9 @@ from typing import Any
 
 from tailback.formats.pcap.tap import Tap
 
+CODE = "capture"
+HINT = "`capture` in `summary.json` has what was found and taken; docs/captures.md says what a capture tells"
+
 
 @dataclass(frozen=True)
 class Row:
@@ -43,6 +46,17 @@ class Captured:
     notes: Sequence[str]
     others: Mapping[str, int]
     """Frames that are something else."""
+
+    def warnings(self) -> list[dict[str, Any]]:
+        """What is printed below the table, as a warning about the run: one, because of one code the worst is shown."""
+        said = {
+            "code": CODE,
+            "severity": "info",
+            "text": "; ".join(self.notes),
+            "hint": HINT,
+            "extent": len(self.notes),
+        }
+        return [said] if self.notes else []
 
     def summary(self) -> dict[str, Any]:
         """What the summary of the run says of it, without the rows."""
