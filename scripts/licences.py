@@ -1,7 +1,8 @@
 """licences.py: prints the licences of all that an installed Tailback stands on, as Markdown (`make licences`).
 
 Python: what `pip install tailback` installs, by its metadata in this environment. Rust: what is compiled into the
-wheel, by `cargo metadata`. Ends with status 1 if a licence is none of those that a work under MIT or Apache-2.0 may stand on.
+wheel, by `cargo metadata`. Ends with status 1 if a licence is none of those that a work under MIT or Apache-2.0 may
+stand on.
 """
 
 import json
@@ -28,7 +29,8 @@ CLASSIFIED = {
 
 WORDS = {
     "MIT License": "MIT", "BSD": "BSD-3-Clause", "Python Software Foundation License": "PSF-2.0",
-    "Apache 2.0": "Apache-2.0",    "Apache License 2.0": "Apache-2.0", "PSF": "PSF-2.0", "ISC License": "ISC", "3-Clause BSD License": "BSD-3-Clause",
+    "Apache 2.0": "Apache-2.0",    "Apache License 2.0": "Apache-2.0", "PSF": "PSF-2.0", "ISC License": "ISC",
+    "3-Clause BSD License": "BSD-3-Clause",
 }  # fmt: skip
 """What older packages say in words."""
 

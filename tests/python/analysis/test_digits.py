@@ -15,6 +15,7 @@ from tailback.analysis.repetitions import Mean
 from tailback.analysis.tradeoffs import Number
 from tailback.cli import advised, live, sheets, sweeps
 from tailback.cli import means as cli_means
+from tailback.cli.sheets import Field, Sheet
 from tailback.sweep import Verdict
 from tailback.validation.report import number
 
@@ -49,12 +50,13 @@ def test_small_values_keep_their_digits_wherever_they_are_printed() -> None:
         sheets.number(SMALL).text,
         live._number(SMALL),
         advised._mean(Number(column, SMALL, mean.low, mean.high)),
-        sweeps._mean_of(verdict),
+        sweeps._mean_of(verdict).text,
         number(SMALL),
     ]
     assert [text[:7] for text in printed] == ["0.00126"] * len(printed)
     assert [text for text in printed if "e-" in text] == []
-    assert printed[0].endswith(" ±0.00002")
+    whole = sheets.written(Sheet("", [Field("completion p50")], [[cli_means._mean(mean, column)]]))
+    assert whole.rows[0][0].text.endswith(" ±0.00002")
     assert str(verdict.bound) == "completion p50 < 0.002 s"
     assert str(bounds("completion p50 < 1264us")[0]) == "completion p50 < 0.001264 s"
     assert quantity("completion p50").unit == "s"

@@ -234,7 +234,7 @@ def test_a_claim_that_holds_without_its_witness_is_not_reproduced(
     for missing in (None, *claim.witness):
         seen = {name: outside(bound) if name == missing else inside(bound) for name, bound in claim.witness.items()}
         samples = [Sample(name, "case", [value]) for name, value in (values | seen).items()]
-        monkeypatch.setitem(EVALUATORS[paper], claim.id, lambda *_, found=samples: iter(found))  # type: ignore[arg-type]
+        monkeypatch.setitem(EVALUATORS[paper], claim.id, lambda *_, found=samples: iter(found))
         given = dict.fromkeys(claim.experiments, results(run({}, {})))
         (scored,) = score(load_paper(paper), [claim], given)
         assert (scored.status, scored.unwitnessed) == (("pass", False) if missing is None else ("fail", True))

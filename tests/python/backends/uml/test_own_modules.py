@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -203,7 +204,7 @@ def test_a_kernel_that_is_not_tainted_by_a_fault_has_no_warnings(tmp_path: Path)
 def test_time_that_stands_still_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "console").write_text("")
     clock = iter(range(100))
-    monkeypatch.setattr(lookout.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
     progress = Progress()
     watched = lookout.Lookout.of(tmp_path, {}, progress, 10**10)
     progress.fraction = 0.13

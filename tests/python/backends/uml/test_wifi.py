@@ -19,6 +19,7 @@ from backends.conftest import SECOND, flow, kernel_in, left_running, link
 from tailback.backends import RunFailed, RunResult
 from tailback.backends.sim import Sim
 from tailback.backends.uml import Uml, air, instance
+from tailback.backends.uml.lookout import Lookout
 from tailback.kernel import WIFI, KernelMissing, Recipe, build, package
 from tailback.resolved import of_json
 from waiting import alive, joined, until
@@ -455,9 +456,9 @@ def before_judging(monkeypatch: pytest.MonkeyPatch, do: Callable[[Path], object]
     """Calls `do` with the folder of the run when the guest has ended, and before anybody has said why."""
     judge = instance._judge
 
-    def judge_later(folder: Path, status: int) -> None:
+    def judge_later(folder: Path, status: int, lookout: Lookout) -> None:
         do(folder)
-        judge(folder, status)
+        judge(folder, status, lookout)
 
     monkeypatch.setattr(instance, "_judge", judge_later)
 
