@@ -129,7 +129,7 @@ def control(draw: Draw) -> Any:
     if not row.parameters or draw.happens(0.6):
         return row.name
     given: dict[str, Any] = {}
-    for _ in range(draw.one((1, 2, 5))):
+    for _ in range(draw.one((1, 3, 12))):
         given |= _named(draw, row)
     return {"name": row.name, **given}
 

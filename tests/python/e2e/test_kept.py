@@ -14,7 +14,7 @@ import pytest
 import tailback
 from command import in_process
 from tailback.bundle.rerun import How, rerun
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunFolder, open_results
 from tailback.sweep import Silent
 
 KEPT = sorted((Path(__file__).parents[2] / "kept").glob("*/*.yaml"))
@@ -61,7 +61,7 @@ BY_RUN = {"warnings", "cost"}
 
 def test_its_results_are_read_and_drawn(kept: tuple[Path, Path], tmp_path: Path) -> None:
     folder = kept[1]
-    found = tailback.open(folder)
+    found = open_results(folder)
     assert not found.damaged
     for run in found.runs:
         for table in run.manifest["tables"]:
@@ -72,7 +72,7 @@ def test_its_results_are_read_and_drawn(kept: tuple[Path, Path], tmp_path: Path)
 
 
 def test_its_numbers_have_the_same_names_and_kinds(kept: tuple[Path, Path], now: Results) -> None:
-    for before, after in pairs(tailback.open(kept[1]), now):
+    for before, after in pairs(open_results(kept[1]), now):
         summary = {key: value for key, value in before.summary.items() if key not in BY_RUN}
         # The reasons of drops are those that a run happens to have.
         gone = [key for key in lost(summary, after.summary) if not key.startswith("drops.")]
@@ -80,7 +80,7 @@ def test_its_numbers_have_the_same_names_and_kinds(kept: tuple[Path, Path], now:
 
 
 def test_its_tables_have_the_same_columns_and_units(kept: tuple[Path, Path], now: Results) -> None:
-    for before, after in pairs(tailback.open(kept[1]), now):
+    for before, after in pairs(open_results(kept[1]), now):
         for table in before.manifest["tables"]:
             assert before.units(table).items() <= after.units(table).items(), table
             columns = [column for column in after.table(table).columns if column in before.table(table).columns]
@@ -89,7 +89,7 @@ def test_its_tables_have_the_same_columns_and_units(kept: tuple[Path, Path], now
 
 def test_its_scenarios_run_again(kept: tuple[Path, Path]) -> None:
     # Tables of another build may differ, which is told; but none may fail or lack a table.
-    again = rerun(tailback.open(kept[1]), How(2), Silent())
+    again = rerun(open_results(kept[1]), How(2), Silent())
     assert {each.state for each in again.verdicts} <= {"equal", "differs", "new"}
 
 
