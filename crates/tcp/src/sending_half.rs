@@ -90,6 +90,8 @@ pub trait SendingHalf: Sized + Debug {
     fn handshake_dropped(&mut self);
     /// The connection is given up.
     fn abort(&mut self);
+    /// A blocked writer has slept.
+    fn writer_slept(&mut self);
     /// The connection was given up.
     fn is_aborted(&self) -> bool;
 
@@ -104,7 +106,7 @@ pub trait SendingHalf: Sized + Debug {
         if ack >= una {
             return AckRange::Current;
         }
-        let acceptable = self.peer().max_window.min(una.saturating_sub(first));
+        let acceptable = self.peer().largest().min(una.saturating_sub(first));
         if ack + acceptable >= una { AckRange::Old } else { AckRange::TooOld }
     }
 
@@ -307,6 +309,10 @@ impl SendingHalf for Sender {
 
     fn abort(&mut self) {
         Sender::abort(self);
+    }
+
+    fn writer_slept(&mut self) {
+        self.wake_writer();
     }
 
     #[inline(always)]

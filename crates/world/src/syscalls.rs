@@ -113,6 +113,11 @@ impl Syscalls<'_> {
         let taken = self.world.sockets.tcp(socket).endpoint.write(bytes, self.world.context.now);
         self.world.drain(socket);
         let blocked = taken < bytes && self.world.sockets.tcp(socket).endpoint.write_blocked();
+        let sleeper = self.world.sockets.tcp(socket);
+        if blocked && sleeper.endpoint.sleeps_with_room(&mut sleeper.draws) {
+            // For the alarm of its deadline.
+            self.world.drain(socket);
+        }
         Sent { taken, blocked }
     }
 

@@ -1,8 +1,10 @@
 //! The application's calls: write, read, close, and wake-ups.
 
-use tailback_units::{Bytes, SimTime};
+use rand_core::Rng;
+use tailback_units::{Bytes, SimTime, Span, expiry};
 
 use super::{Endpoint, State, Wakeup};
+use crate::clock::Deadline;
 use crate::sending_half::SendingHalf;
 use crate::state::clocks::Chrono;
 use crate::state::gate::Pass;
@@ -57,6 +59,7 @@ impl Endpoint {
         if self.state != State::Established || self.sender.stream.fin_queued {
             return 0;
         }
+        self.handshake.deadline = Deadline::NONE;
         let sender = &mut self.sender;
         sender.flow.now = now;
         sender.refresh_mss();
@@ -78,6 +81,22 @@ impl Endpoint {
     /// The last write found the send buffer full, or the connection cannot take data.
     pub fn write_blocked(&self) -> bool {
         self.sender.buffer.app_blocked || self.state != State::Established || self.sender.stream.fin_queued
+    }
+
+    /// After a `send()` that blocked, and what it gave to the device: if there is room again by now, since what it wrote has
+    /// left, it sleeps for a random time of up to a fifth of a second, or until an ACK makes a third of the buffer free. True
+    /// if it does. [linux-6.12 stream.c sk_stream_wait_memory]
+    pub fn sleeps_with_room(&mut self, draws: &mut dyn Rng) -> bool {
+        let sender = &self.sender;
+        let sleeps = sender.buffer.app_blocked && !sender.buffer.room_kept_elsewhere && sender.has_memory();
+        if sleeps {
+            let (jiffy, rounding) = (sender.settings.jiffy, sender.settings.timer_rounding);
+            let fifth = Span::from_millis(200).as_nanos() / jiffy.as_nanos();
+            let drawn = (u64::from(draws.next_u32()) * fifth) >> u32::BITS;
+            let deadline = expiry(sender.flow.now, jiffy * (2 + drawn), (jiffy, rounding));
+            self.handshake.deadline = Deadline::at(deadline);
+        }
+        sleeps
     }
 
     /// The last write ends a record (`MSG_EOR`): data written later leaves in separate packets.
