@@ -1,11 +1,11 @@
 """A kernel's own packetdrill scripts on that kernel and on its stack: script by script, IPv4 and IPv6.
 
-    python -m conformance.suite FOLDER --kernel uml:linux-7.3-wifi --stack linux-7.3     # a run of each, and the table
-    python -m conformance.suite FOLDER --stack linux-7.3                                  # beside the kernel's verdicts of before
+    python -m conformance.suite FOLDER --stack linux-7.3 --kernel uml:linux-7.3-wifi    # a run of each, and the table
+    python -m conformance.suite FOLDER --stack linux-7.3    # beside the kernel's verdicts of before
 
 FOLDER is `tools/testing/selftests/net/packetdrill` of the kernel's source; the scripts are not part of this repository.
-The kernel's verdicts are written to `tests/data/drill/STACK.json`, the table to `docs/drill.md`. A guest has no IPv6, so
-that a script is expected to pass over IPv6 if the kernel passes it over IPv4.
+The kernel's verdicts are written to `tests/data/drill/STACK.json`, the table to `docs/drill.md`. A guest has
+no IPv6: a script is expected to pass over IPv6 if the kernel passes it over IPv4.
 
 Exit status: 1 if the simulator does not pass a script that the kernel passes, but for those that need what is not
 modelled: accurate ECN, fast open, MPTCP.
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 VERDICTS = ROOT / "tests" / "data" / "drill"
 PAGE = DOCS / "drill.md"
 IPV6 = "--ip_version=ipv6\n--mtu=1520\n"
-"""What the kernel's runner gives packetdrill for IPv6. [linux-7.3 tools/testing/selftests/net/packetdrill/ksft_runner.sh]"""
+"""What the kernel's runner gives packetdrill for IPv6. [linux-7.3 the runner of its packetdrill selftests]"""
 OUT_OF_SCOPE: Mapping[str, re.Pattern[str]] = {
     "accurate ECN": re.compile(r"accecn|tcp_ecn=[345]|ECN\d|e[01]b\s", re.IGNORECASE),
     "fast open": re.compile(r"fastopen|FASTOPEN|\bFO\b|FOEXP|TFO_"),
@@ -97,6 +97,11 @@ def table(found: Sequence[Row]) -> Iterator[Sequence[str]]:
         yield [f"need {need}" if need else "others", *numbers]
 
 
+def _line(row: Row) -> str:
+    verdicts = f"{row.kernel:12} {row.ipv4:12} {row.ipv6:12}"
+    return f"{'OWED' if row.is_owed else '':5} {row.name:60} {row.needs:13} {verdicts} {row.why}"
+
+
 HEADING = ["scripts", "in all", "kernel", "simulator, IPv4", "simulator, IPv6", "all of those that the kernel passes"]
 
 
@@ -116,9 +121,7 @@ def main() -> int:
     found = compared(scripts, options.stack, json.loads(file.read_text(encoding="utf-8")))
     for row in found:
         if row.kernel == "passed" or "passed" in (row.ipv4, row.ipv6):
-            print(
-                f"{'OWED' if row.is_owed else '':5} {row.name:60} {row.needs:13} {row.kernel:12} {row.ipv4:12} {row.ipv6:12} {row.why}"
-            )
+            print(_line(row))
     write_tables({f"suite {options.stack}": rows(HEADING, table(found))}, PAGE)
     return int(any(row.is_owed for row in found))
 

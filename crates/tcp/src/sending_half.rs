@@ -90,8 +90,6 @@ pub trait SendingHalf: Sized + Debug {
     fn handshake_dropped(&mut self);
     /// The connection is given up.
     fn abort(&mut self);
-    /// A blocked writer has slept.
-    fn writer_slept(&mut self);
     /// The connection was given up.
     fn is_aborted(&self) -> bool;
 
@@ -309,10 +307,6 @@ impl SendingHalf for Sender {
 
     fn abort(&mut self) {
         Sender::abort(self);
-    }
-
-    fn writer_slept(&mut self) {
-        self.wake_writer();
     }
 
     #[inline(always)]

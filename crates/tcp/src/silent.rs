@@ -196,10 +196,6 @@ impl SendingHalf for Silent {
         unreachable!("a pure receiver waits for a SYN")
     }
 
-    fn writer_slept(&mut self) {
-        unreachable!("a pure receiver writes nothing")
-    }
-
     #[inline(always)]
     fn is_aborted(&self) -> bool {
         false

@@ -248,15 +248,6 @@ impl Sender {
         self.wmem_queued() < self.buffer.sndbuf && self.unsent() < self.notsent_lowat()
     }
 
-    /// The time for which a blocked writer sleeps is over: it goes on if it can.
-    #[cold]
-    pub(crate) fn wake_writer(&mut self) {
-        if self.buffer.app_blocked && self.has_memory() {
-            self.buffer.wake();
-            self.stop_clock(Chrono::SendBuffer);
-        }
-    }
-
     /// A third of the buffer is free.
     #[inline]
     fn has_space(&self) -> bool {

@@ -52,7 +52,7 @@ class Difference(Struct, frozen=True):
 
 
 class Stack(Struct, frozen=True):
-    """A network stack. `release`: the point release that it stands for; `values`: its value of each difference, by key."""
+    """A network stack. `release`: the point release that it stands for. `values`: of each difference, by key."""
 
     name: str
     summary: str

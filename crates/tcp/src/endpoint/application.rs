@@ -1,10 +1,8 @@
 //! The application's calls: write, read, close, and wake-ups.
 
-use rand_core::Rng;
-use tailback_units::{Bytes, SimTime, Span, expiry};
+use tailback_units::{Bytes, SimTime};
 
 use super::{Endpoint, State, Wakeup};
-use crate::clock::Deadline;
 use crate::sending_half::SendingHalf;
 use crate::state::clocks::Chrono;
 use crate::state::gate::Pass;
@@ -59,7 +57,6 @@ impl Endpoint {
         if self.state != State::Established || self.sender.stream.fin_queued {
             return 0;
         }
-        self.handshake.deadline = Deadline::NONE;
         let sender = &mut self.sender;
         sender.flow.now = now;
         sender.refresh_mss();
@@ -83,20 +80,16 @@ impl Endpoint {
         self.sender.buffer.app_blocked || self.state != State::Established || self.sender.stream.fin_queued
     }
 
-    /// After a `send()` that blocked, and what it gave to the device: if there is room again by now, since what it wrote has
-    /// left, it sleeps for a random time of up to a fifth of a second, or until an ACK makes a third of the buffer free. True
-    /// if it does. [linux-6.12 stream.c sk_stream_wait_memory]
-    pub fn sleeps_with_room(&mut self, draws: &mut dyn Rng) -> bool {
-        let sender = &self.sender;
-        let sleeps = sender.buffer.app_blocked && !sender.buffer.room_kept_elsewhere && sender.has_memory();
-        if sleeps {
-            let (jiffy, rounding) = (sender.settings.jiffy, sender.settings.timer_rounding);
-            let fifth = Span::from_millis(200).as_nanos() / jiffy.as_nanos();
-            let drawn = (u64::from(draws.next_u32()) * fifth) >> u32::BITS;
-            let deadline = expiry(sender.flow.now, jiffy * (2 + drawn), (jiffy, rounding));
-            self.handshake.deadline = Deadline::at(deadline);
-        }
-        sleeps
+    /// The last write was stopped by `TCP_NOTSENT_LOWAT`, not by the size of the send buffer. If what it wrote has left, it can
+    /// go on at once: Linux hands each skb to the device while it fills the next. [linux-6.12 tcp.c tcp_sendmsg_locked]
+    pub fn stopped_by_unsent(&self) -> bool {
+        let buffer = &self.sender.buffer;
+        buffer.app_blocked && !buffer.room_kept_elsewhere && self.sender.wmem_queued() < buffer.sndbuf
+    }
+
+    /// A write that [`Endpoint::stopped_by_unsent`] can go on.
+    pub fn can_go_on(&self) -> bool {
+        self.sender.buffer.app_blocked && self.sender.has_memory()
     }
 
     /// The last write ends a record (`MSG_EOR`): data written later leaves in separate packets.

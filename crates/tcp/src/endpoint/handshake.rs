@@ -29,7 +29,6 @@ pub(super) struct Handshake {
     pub(super) due: bool,
     /// When it was sent first; `NEVER` before that.
     first_sent: SimTime,
-    /// When it is sent again; of an established connection, when a writer that sleeps looks for room.
     pub(super) deadline: Deadline,
     timeouts: u16,
     /// Transmissions after the first: after timeouts, and the answers to a repeated SYN.
@@ -188,12 +187,8 @@ impl<S: SendingHalf> Endpoint<S> {
         }
     }
 
-    /// The SYN or SYN-ACK is sent again, or the connection is given up; or a writer has slept. [linux-6.12 tcp_timer.c tcp_write_timeout]
+    /// The SYN or SYN-ACK is sent again, or the connection is given up. [linux-6.12 tcp_timer.c tcp_write_timeout]
     pub(super) fn handshake_timed_out(&mut self) {
-        if self.state == State::Established {
-            self.handshake.deadline = Deadline::NONE;
-            return self.sender.writer_slept();
-        }
         let retries = self.sender.settings().syn_retries;
         let max = self.sender.settings().syn_linear_timeouts + retries;
         let waited = self.handshake.first_sent().map(|sent_at| self.sender.now().since(sent_at));

@@ -380,3 +380,34 @@ fn an_old_timestamp_value_is_no_reason_to_store_one_without_timestamps() {
     script.inject(Segment { tsval: Timestamp::NONE, ..data });
     assert_ne!(script.acks().last().map(|ack| ack.tsecr), Some(Timestamp::NONE));
 }
+
+#[test]
+fn a_reader_that_waits_for_much_has_a_buffer_for_it_and_for_no_more_than_half_of_the_limit() {
+    let limit = settings(LINUX_6_12).rmem[2];
+    for (stack, rcvlowat, buffer) in
+        [(LINUX_6_12, 1_000_000, 2_000_000), (LINUX_6_12, 1 << 30, limit), (LINUX_5_0, 1_000_000, 2_000_000)]
+    {
+        let options = SocketOptions { rcvlowat, ..SocketOptions::default() };
+        let script = Script::listen(Setup { options, ..setup(stack, ms(20)) });
+        assert_eq!(script.endpoint.receive_buffer(), buffer, "{} {rcvlowat}", stack.name);
+    }
+    let options = SocketOptions { rcvlowat: 1_000_000, ..SocketOptions::default() };
+    let script = Script::listen(Setup { options, ..setup(LINUX_4_14, ms(20)) });
+    assert!(script.endpoint.receive_buffer() < 1_000_000);
+}
+
+#[test]
+fn a_write_that_unsent_bytes_stop_can_go_on_once_they_have_left_and_one_that_the_buffer_stops_cannot() {
+    let options =
+        SocketOptions { notsent_lowat: Some(3 * MSS), sndbuf: Some(20_000), ..SocketOptions::default() };
+    let mut script = Script::connect(Setup { options, ..setup(LINUX_6_12, ms(100)) });
+    script.write_what_fits(3 * MSS);
+    assert!(!script.endpoint.stopped_by_unsent());
+    let clock = script.clock_zero();
+    script.endpoint.write(100 * MSS, clock);
+    assert!(script.endpoint.stopped_by_unsent() && !script.endpoint.can_go_on(), "nothing has left yet");
+    script.write_what_fits(0);
+    script.advance(ms(1));
+    script.write_what_fits(1_000_000);
+    assert!(script.endpoint.write_blocked());
+}
