@@ -166,7 +166,9 @@ impl Connection {
     /// The side that is connected to; give it the SYN next.
     pub(crate) fn listen(host: &Host, options: &SocketOptions) -> Self {
         let config = config(host, options);
-        Connection::new(Endpoint::listen(config), Phase::SynReceived, (host, options))
+        let mut endpoint = Endpoint::listen(config);
+        endpoint.set_accepted(false);
+        Connection::new(endpoint, Phase::SynReceived, (host, options))
     }
 
     fn new(mut endpoint: Endpoint, phase: Phase, (host, options): (&Host, &SocketOptions)) -> Self {

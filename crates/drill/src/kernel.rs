@@ -251,6 +251,7 @@ impl Kernel {
     /// The counters that are kept here, by the names that `nstat` has for them.
     pub(crate) fn counted(&mut self) -> BTreeMap<String, u64> {
         let (mut passed, mut lost) = (0, 0);
+        let beyond: Option<u64> = self.connections.iter().map(|each| each.endpoint.beyond_window()).sum();
         for connection in &mut self.connections {
             let probes = connection.endpoint.notes().filter(|note| *note == Note::TailLossProbe).count();
             self.counters.loss_probes += probes as u64;
@@ -265,6 +266,7 @@ impl Kernel {
             ("TcpExtTCPMTUPFail", lost),
         ]
         .into_iter()
+        .chain(beyond.map(|beyond| ("TcpExtBeyondWindow", beyond)))
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
     }

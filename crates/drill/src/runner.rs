@@ -27,7 +27,7 @@ const TIMESTAMP_OPTION: u64 = 12;
 
 /// Runs `script` on `stack`.
 pub(crate) fn run(script: &Script, head: &Head, stack: Stack) -> Report {
-    let mut host = Host::new(Settings { stack, ..Settings::default() });
+    let mut host = Host::new(Settings::of(stack));
     host.tcp.mtu = head.mtu.unwrap_or(host.tcp.mtu);
     host.tcp.ip = match head.ip {
         tailback_script::IpVersion::V4 => IpVersion::V4,

@@ -273,6 +273,7 @@ impl Sockets {
         })?;
         let options = self.descriptors.get(&listener)?.options.clone();
         kernel.connections[index].accepted = true;
+        kernel.connections[index].endpoint.set_accepted(true);
         Some(Returned::descriptor(Descriptor { role: Role::Connected(index), options, non_blocking }))
     }
 

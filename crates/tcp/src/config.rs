@@ -7,12 +7,14 @@ use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_units::{Rate, Span, TimerRounding};
 
 use crate::metrics::SavedMetrics;
-use crate::stack::{LINUX_6_12, Stack, Txhash};
+use crate::stack::{LINUX_6_12, SsthreshMetric, Stack, Txhash};
 
 /// Initial window in segments. [rfc6928] [linux-6.12 tcp.h TCP_INIT_CWND]
 pub(crate) const INITIAL_WINDOW: u32 = 10;
 /// `TCP_RTO_MIN`, which `net.ipv4.tcp_rto_min_us` replaces in most places. [linux-6.12 tcp.h]
 pub(crate) const RTO_MIN: Span = Span::from_millis(200);
+/// `TCP_RTO_MAX`. [linux-6.12 tcp.h]
+pub(crate) const RTO_MAX: Span = Span::from_secs(120);
 /// Bytes of a TCP segment that are not payload: IPv4 and TCP headers with the timestamp option.
 pub(crate) const TCP_HEADER: u32 = 20;
 /// Bytes of the timestamp option, aligned. [rfc7323 §3.2]
@@ -132,6 +134,8 @@ pub struct LossDetection {
 pub struct CompressionLimits {
     /// `net.ipv4.tcp_comp_sack_nr`: maximum number of ACKs that become one.
     pub acks: u8,
+    /// `net.ipv4.tcp_comp_sack_rtt_percent`: delay in percent of the RTT.
+    pub share: u32,
     /// `net.ipv4.tcp_comp_sack_delay_ns`: maximum delay.
     pub delay: Span,
     /// `net.ipv4.tcp_comp_sack_slack_ns`: how much later the timer may fire.
@@ -222,6 +226,14 @@ pub struct Settings {
     pub invalid_ratelimit: Span,
     /// `net.ipv4.tcp_syn_retries`: SYNs sent again with doubled times, after those of `tcp_syn_linear_timeouts`.
     pub syn_retries: u32,
+    /// `net.ipv4.tcp_syn_linear_timeouts`: SYN timeouts that are not doubled.
+    pub syn_linear_timeouts: u32,
+    /// `net.ipv4.tcp_rto_max_ms`: greatest retransmission timeout.
+    pub rto_max: Span,
+    /// `net.ipv4.tcp_pingpong_thresh`: answers within the delay of an ACK that make a connection interactive.
+    pub pingpong_threshold: u32,
+    /// `net.ipv4.tcp_rcvbuf_low_rtt`: RTT below which the receive buffer grows less; zero: none.
+    pub rcvbuf_low_rtt: Span,
     /// `net.ipv4.tcp_synack_retries`: SYN-ACKs sent again, each after twice the time of the one before.
     pub synack_retries: u32,
     /// `net.ipv4.tcp_shrink_window`.
@@ -281,8 +293,15 @@ impl Settings {
 impl Default for Settings {
     /// Linux 6.12, HZ 1000, Ethernet, offloads off.
     fn default() -> Self {
+        Settings::of(LINUX_6_12)
+    }
+}
+
+impl Settings {
+    /// The defaults of a stack, with HZ 1000, Ethernet and offloads off.
+    pub fn of(stack: Stack) -> Self {
         Settings {
-            stack: LINUX_6_12,
+            stack,
             mtu: 1500,
             advmss: None,
             mtu_probing: MtuProbing::Off,
@@ -301,15 +320,16 @@ impl Default for Settings {
             notsent_lowat: u64::from(u32::MAX),
             compression: CompressionLimits {
                 acks: 44,
+                share: stack.compression_share,
                 delay: Span::from_millis(1),
-                slack: Span::from_micros(100),
+                slack: Span::from_micros(u64::from(stack.compression_slack)),
             },
             ip: IpVersion::V4,
             jiffy: Span::from_millis(1),
             pacing_ss_ratio: 200,
             pacing_ca_ratio: 120,
-            limit_output_bytes: 1_048_576,
-            rmem: [4096, 131_072, 6_291_456],
+            limit_output_bytes: stack.output_limit.bytes(),
+            rmem: [4096, stack.rmem_default, stack.rmem_max],
             wmem: [4096, 16_384, 4_194_304],
             slow_start_after_idle: true,
             moderate_rcvbuf: true,
@@ -320,13 +340,17 @@ impl Default for Settings {
             timer_rounding: TimerRounding::Wheel,
             invalid_ratelimit: Span::from_millis(500),
             syn_retries: 6,
+            syn_linear_timeouts: stack.syn_linear_timeouts,
+            rto_max: RTO_MAX,
+            pingpong_threshold: stack.pingpong_threshold,
+            rcvbuf_low_rtt: Span::from_micros(u64::from(stack.rcvbuf_low_rtt)),
             synack_retries: 5,
             window_shrinking: WindowShrinking::Never,
             arrival: Arrival::Card,
             initial_ssthresh: 0,
             saved_metrics: None,
-            saves_ssthresh: false,
-            txhash: LINUX_6_12.txhash,
+            saves_ssthresh: stack.ssthresh_metric == SsthreshMetric::Saved,
+            txhash: stack.txhash,
             gso_max_segs: 1,
         }
     }

@@ -23,7 +23,7 @@ use crate::one_word::OneWord;
 use crate::queue::{SentSegment, Stamp, Tags};
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
-use crate::stack::{CwndUse, LastFin};
+use crate::stack::{CwndUse, LastFin, TrainPush};
 use crate::state::gate::{NewKind, Pass, Pending, Progress, Retransmit, Role, Transmitted};
 use crate::state::timer::TimerKind;
 use crate::timers::Rto;
@@ -296,10 +296,11 @@ impl Sender {
         truesize
     }
 
-    /// An skb of several segments carries PSH whenever it leaves, so that the peer's GRO passes it on.
+    /// Since Linux 5.4 an skb of several segments carries PSH whenever it leaves, so that the peer's GRO passes it on.
     /// [linux-6.12 tcp_output.c __tcp_transmit_skb]
     fn outgoing(&self, (seq, length): (u64, u32), truesize: u32, tags: Tags, segments: u32) -> Outgoing {
-        let (push, fin) = (tags.has(Tags::PUSH) || segments > 1, tags.has(Tags::FIN));
+        let pushes = segments > 1 && self.settings.stack.train_push == TrainPush::EverySkb;
+        let (push, fin) = (tags.has(Tags::PUSH) || pushes, tags.has(Tags::FIN));
         Outgoing { seq, length, mss: self.mss(), truesize, push, fin, departure: self.flow.departure }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! departure = max(departure, now)                                  of each transmission
-//! departure += length/rate − min(length/rate/2, lateness)          after it, if the socket is paced
+//! departure += length/rate − min(length/rate/2, lateness)          after it, if the socket is paced (by TCP itself: since Linux 4.20)
 //! pacing_rate = mss · max(cwnd, packets_out) / srtt · ratio        ratio 200 % while cwnd < ssthresh/2, else 120 %
 //! ```
 //! The rate is computed for every socket (the small queue and HyStart use it); packets are paced by it only if the
@@ -15,6 +15,7 @@ use tailback_units::{Rate, Segs, SimTime, Span};
 use crate::clock::Deadline;
 use crate::config::INITIAL_WINDOW;
 use crate::sender::Sender;
+use crate::stack::PacingCredit;
 
 impl Sender {
     /// The socket must wait for its departure time; arms the pacing timer. [linux-6.12 tcp_pacing_check]
@@ -48,7 +49,10 @@ impl Sender {
         }
         let length = u64::from(payload) * 1_000_000_000 / rate;
         let late = self.flow.departure.since(before).as_nanos();
-        self.flow.departure += Span::from_nanos(length - late.min(length / 2));
+        let credits = self.settings.stack.pacing_credit == PacingCredit::Half
+            || self.flow.pacing_status == PacingStatus::Fq;
+        let credit = if credits { late.min(length / 2) } else { 0 };
+        self.flow.departure += Span::from_nanos(length - credit);
     }
 
     /// The pacing rate of a window control, after cwnd was updated.

@@ -398,6 +398,11 @@ impl Reassembly {
         self.truesize < before
     }
 
+    /// End of the out-of-order data; 0: there is none.
+    pub(crate) fn late_end(&self) -> u64 {
+        self.ranges.last().map_or(0, |range| range.block.end)
+    }
+
     /// Bytes of `block` that are already in the out-of-order queue.
     pub(crate) fn waiting_in(&self, block: SackBlock) -> u64 {
         let from = self.ranges.partition_point(|range| range.block.end <= block.start);

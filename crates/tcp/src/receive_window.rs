@@ -6,6 +6,7 @@
 //! rcv_ssthresh += 2 · max(advmss, length) per segment, up to window_clamp
 //! once per receiver RTT, if the application read more than in any RTT before:
 //!   window = 2·copied + 16·advmss;  window += 2·window·(copied − space)/space;  rcvbuf = its space, at most tcp_rmem[2]
+//! since Linux 6.17: window = 2·copied + 4·copied·(copied − space)/space + span of out-of-order data, also when such comes
 //! ```
 //! [linux-6.12 tcp_input.c tcp_rcv_space_adjust, tcp_grow_window, tcp_measure_rcv_mss]
 //! [linux-6.12 tcp_output.c __tcp_select_window, tcp_select_window]
@@ -16,7 +17,10 @@ use tailback_units::{SimTime, Span};
 use crate::config::{Arrival, INITIAL_WINDOW, TIMESTAMP_OPTION, WindowShrinking};
 use crate::config::{Settings, SocketOptions};
 use crate::receiver_rtt::ReceiverRtt;
-use crate::stack::{PushedSegment, ReceiveCharge, ReceiveRatio};
+use crate::stack::{
+    CopiedBytes, FirstMeasure, FirstWindow, InitialOffer, PushedSegment, Rcvlowat, ReceiveCharge,
+    ReceiveRatio, Stack, WindowGrowth,
+};
 
 /// Ratio of payload to memory assumed at the start. [linux-6.12 tcp.h TCP_DEFAULT_SCALING_RATIO]
 const RATIO_DEFAULT: u32 = 128;
@@ -30,8 +34,12 @@ const MAX_TCP_HEADER: u64 = 320;
 const SKB_STRUCTURES: u64 = 256 + 320;
 /// Smallest window clamp: half of SOCK_MIN_RCVBUF. [linux-6.12 sock.h]
 const CLAMP_MIN: u64 = 1152;
-/// `net.core.rmem_max`.
-const RMEM_MAX: u64 = 212_992;
+/// The largest window without scaling. [rfc9293 §3.1]
+const UNSCALED_MAX: u64 = 65_535;
+/// Segments of an Ethernet MTU that a SYN offered before Linux 4.20. [linux-4.14 tcp_output.c tcp_default_init_rwnd]
+const INITIAL_OFFER: u64 = 20;
+/// [linux-4.14 tcp_output.c tcp_default_init_rwnd]
+const ETHERNET_MSS: u64 = 1460;
 
 /// Window and buffer.
 #[derive(Debug)]
@@ -39,6 +47,10 @@ pub(crate) struct ReceiveWindow {
     receive_ratio: ReceiveRatio,
     charge: ReceiveCharge,
     pushed_segment: PushedSegment,
+    copied_bytes: CopiedBytes,
+    window_growth: WindowGrowth,
+    /// `net.ipv4.tcp_rcvbuf_low_rtt`, µs.
+    low_rtt: u32,
     /// Payload bytes of a full segment.
     advmss: u32,
     /// Memory of a received segment in addition to its payload.
@@ -47,7 +59,7 @@ pub(crate) struct ReceiveWindow {
     /// Size of the last segment if it was shorter but may be a full one; 0: it was not.
     shorter: u32,
     /// Payload that a byte of memory holds, in 1/256.
-    ratio: u32,
+    ratio: u16,
     rcvbuf: u64,
     tcp_rmem_max: u64,
     tuning: Tuning,
@@ -59,8 +71,10 @@ pub(crate) struct ReceiveWindow {
     rcv_wnd: u64,
     /// `rcv_nxt` when the window was last advertised.
     rcv_wup: u64,
+    /// The end of a window that was advertised and taken back.
+    taken_back: u64,
     copied_seq: u64,
-    scale: u32,
+    scale: u8,
     space: Space,
     rtt: ReceiverRtt,
     cached: Cached,
@@ -109,6 +123,15 @@ pub(crate) enum Counted {
     All,
 }
 
+/// Up to where data was received.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Received {
+    /// In order.
+    pub(crate) in_order: u64,
+    /// Out of order; 0: there is none.
+    pub(crate) late: u64,
+}
+
 /// What the application read in the last round trip. [linux-6.12 tcp.h rcvq_space]
 #[derive(Debug, Default)]
 struct Space {
@@ -142,23 +165,26 @@ fn scale(max: u64) -> u32 {
 impl ReceiveWindow {
     pub(crate) fn new(settings: &Settings, options: &SocketOptions) -> Self {
         let mss = settings.mss(options);
-        let rcvbuf = options.rcvbuf.map_or(settings.rmem[1], |asked| (2 * asked).max(2 * CLAMP_MIN));
+        let rcvbuf = first_buffer(settings, options);
         let full_mss = u64::from(mss + TIMESTAMP_OPTION);
         // The SYN's window is a whole number of segments: 64240 for an Ethernet MTU. FreeBSD offers the whole buffer.
         let space = rcvbuf * u64::from(RATIO_DEFAULT) / 256;
-        let whole_segments = settings.stack.receive_charge == ReceiveCharge::Buffers && space > full_mss;
-        let window = if whole_segments { space / full_mss * full_mss } else { space };
+        let window = first_window(&settings.stack, space, full_mss);
         // With a fixed buffer, no larger window is ever advertised. [linux-6.12 tcp_output.c tcp_select_initial_window]
-        let max_advertised = options.rcvbuf.map_or(settings.rmem[2].max(RMEM_MAX), |_| space);
+        let max_advertised =
+            options.rcvbuf.map_or(settings.rmem[2].max(settings.stack.core_rmem_max), |_| space);
         ReceiveWindow {
             receive_ratio: settings.stack.receive_ratio,
             charge: settings.stack.receive_charge,
             pushed_segment: settings.stack.pushed_segment,
+            copied_bytes: settings.stack.copied_bytes,
+            window_growth: settings.stack.window_growth,
+            low_rtt: settings.rcvbuf_low_rtt.as_micros() as u32,
             advmss: mss,
             head: settings.stack.skb_overhead,
             rcv_mss: RCV_MSS_DEFAULT.min(mss),
             shorter: 0,
-            ratio: RATIO_DEFAULT,
+            ratio: RATIO_DEFAULT as u16,
             rcvbuf,
             tcp_rmem_max: settings.rmem[2],
             tuning: Tuning::of(settings, options),
@@ -169,10 +195,11 @@ impl ReceiveWindow {
             ssthresh: window,
             rcv_wnd: window,
             rcv_wup: 0,
+            taken_back: 0,
             copied_seq: 0,
-            scale: scale(max_advertised),
+            scale: scale(max_advertised) as u8,
             space: Space::default(),
-            rtt: ReceiverRtt::new(settings.stack.same_tick_echo),
+            rtt: ReceiverRtt::new(&settings.stack),
             cached: Cached::NOTHING,
         }
     }
@@ -194,7 +221,7 @@ impl ReceiveWindow {
     }
 
     pub(crate) fn scale(&self) -> u32 {
-        self.scale
+        self.scale.into()
     }
 
     pub(crate) fn ssthresh(&self) -> u64 {
@@ -204,23 +231,26 @@ impl ReceiveWindow {
     /// The side that answers a SYN knows whether timestamps are used: its window is a whole number of segments less the
     /// option, 65160 for an Ethernet MTU. [linux-6.12 tcp_minisocks.c tcp_openreq_init_rwin]
     /// It may exceed what can be advertised without scaling. [linux-6.12 tcp_output.c tcp_select_initial_window]
-    pub(crate) fn answer_syn(&mut self) {
+    pub(crate) fn answer_syn(&mut self, stack: &Stack) {
         self.forget_cached();
         let (mss, space) = (u64::from(self.advmss), self.usable(self.rcvbuf));
         if self.charge == ReceiveCharge::Buffers && space > mss {
-            self.rcv_wnd = space / mss * mss;
+            self.rcv_wnd = whole_first_window(stack, space, mss);
             self.ssthresh = self.rcv_wnd;
         }
     }
 
     /// The connection is established. [linux-6.12 tcp_input.c tcp_init_buffer_space]
-    pub(crate) fn establish(&mut self, rcv_nxt: u64, now: SimTime) {
+    pub(crate) fn establish(&mut self, stack: &Stack, rcv_nxt: u64, now: SimTime) {
         self.forget_cached();
         self.rcv_wup = rcv_nxt;
         self.copied_seq = rcv_nxt;
         let mss = u64::from(self.advmss);
-        let bytes = self.ssthresh.min(self.rcv_wnd).min(u64::from(INITIAL_WINDOW) * mss);
-        self.space = Space { bytes, seq: rcv_nxt, time: now, until: now };
+        let expected = u64::from(INITIAL_WINDOW) * mss;
+        let advertised = self.rcv_wnd;
+        if stack.initial_offer == InitialOffer::TwentySegments {
+            self.make_room_for_offer();
+        }
         let max = self.usable(self.rcvbuf);
         self.clamp = self.clamp.min(max);
         // Linux leaves room for one segment of overhead; where only payload counts, there is none.
@@ -228,6 +258,28 @@ impl ReceiveWindow {
             self.clamp = (2 * mss).max(max - mss);
         }
         self.ssthresh = self.ssthresh.min(self.clamp);
+        let bytes = match stack.first_measure {
+            FirstMeasure::Window => advertised,
+            FirstMeasure::TenSegments => advertised.min(expected),
+            FirstMeasure::TenSegmentsOrBuffer => advertised.min(expected).min(self.ssthresh),
+        };
+        self.space = Space { bytes, seq: rcv_nxt, time: now, until: now };
+    }
+
+    /// Before Linux 4.20 the buffer grew to hold the offered segments twice, and twice that if it was tuned.
+    /// [linux-4.14 tcp_input.c tcp_fixup_rcvbuf]
+    fn make_room_for_offer(&mut self) {
+        if self.tuning == Tuning::Fixed {
+            return;
+        }
+        let mss = u64::from(self.advmss);
+        let times = if self.tuning == Tuning::Automatic { 8 } else { 2 };
+        let memory = times * (mss + MAX_TCP_HEADER + SKB_STRUCTURES) * offered_segments(mss);
+        let wanted = memory.min(self.tcp_rmem_max);
+        if wanted > self.rcvbuf {
+            self.rcvbuf = wanted;
+            self.clamp = self.usable(wanted);
+        }
     }
 
     /// Begins to measure how fast the application reads, when the handshake is complete: at the passive side with its
@@ -319,7 +371,7 @@ impl ReceiveWindow {
 
     #[cold]
     fn measure_ratio(&mut self, length: u64, truesize: u64) {
-        let ratio = (length * 256 / truesize).max(1) as u32;
+        let ratio = (length * 256 / truesize).clamp(1, u64::from(u16::MAX)) as u16;
         if ratio == self.ratio || self.receive_ratio == ReceiveRatio::Half {
             return;
         }
@@ -392,8 +444,8 @@ impl ReceiveWindow {
 
     /// Measures the RTT by the timestamp that a segment echoes.
     #[inline(always)]
-    pub(crate) fn rtt_by_timestamp(&mut self, segment: &Segment, now: SimTime) {
-        if self.rtt.by_timestamp(segment, self.rcv_mss, now) {
+    pub(crate) fn rtt_by_timestamp(&mut self, segment: &Segment, rcv_nxt: u64, now: SimTime) {
+        if self.rtt.by_timestamp(segment, self.rcv_mss, rcv_nxt != self.copied_seq, now) {
             self.renew_round();
         }
     }
@@ -408,9 +460,9 @@ impl ReceiveWindow {
 
     /// The application read the `bytes` of one skb.
     #[inline]
-    pub(crate) fn read(&mut self, bytes: u32, rcv_nxt: u64, now: SimTime) {
+    pub(crate) fn read(&mut self, bytes: u32, received: Received, now: SimTime) {
         self.copied_seq += u64::from(bytes);
-        self.adjust_space(rcv_nxt, now);
+        self.adjust_space(received, now);
     }
 
     /// The round trip began at another time, or takes another time. In whole microseconds it may be over one earlier.
@@ -422,11 +474,11 @@ impl ReceiveWindow {
 
     /// Dynamic right-sizing, once per round trip. [linux-6.12 tcp_input.c tcp_rcv_space_adjust]
     #[inline(always)]
-    fn adjust_space(&mut self, rcv_nxt: u64, now: SimTime) {
+    fn adjust_space(&mut self, received: Received, now: SimTime) {
         if now < self.space.until {
             debug_assert!(!self.round_is_over(now));
         } else if self.round_is_over(now) {
-            self.adjust_space_to_last_round(rcv_nxt, now);
+            self.adjust_space_to_last_round(received, now);
         }
     }
 
@@ -436,24 +488,56 @@ impl ReceiveWindow {
     }
 
     #[inline(never)]
-    fn adjust_space_to_last_round(&mut self, rcv_nxt: u64, now: SimTime) {
+    fn adjust_space_to_last_round(&mut self, received: Received, now: SimTime) {
         self.forget_cached();
-        let copied = (self.copied_seq - self.space.seq).saturating_sub(self.unread(rcv_nxt));
+        let waiting = match self.copied_bytes {
+            CopiedBytes::Read => 0,
+            CopiedBytes::ReadLessWaiting => self.unread(received.in_order),
+        };
+        let copied = (self.copied_seq - self.space.seq).saturating_sub(waiting);
         if copied > self.space.bytes {
-            let mut window = 2 * copied + 16 * u64::from(self.advmss);
-            let growth =
-                u128::from(window) * u128::from(copied - self.space.bytes) / u128::from(self.space.bytes);
-            window += 2 * growth as u64;
-            let rcvbuf = self.memory_for(window).min(self.tcp_rmem_max);
-            if rcvbuf > self.rcvbuf && self.tuning == Tuning::Automatic {
-                self.rcvbuf = rcvbuf;
-                self.clamp = self.usable(rcvbuf);
+            match self.window_growth {
+                WindowGrowth::SixteenSegments => self.grow_buffer_by_segments(copied),
+                WindowGrowth::OutOfOrderSpan => self.grow_buffer_by_span(copied, received),
             }
             self.space.bytes = copied;
         }
         self.space.seq = self.copied_seq;
         self.space.time = now;
         self.renew_round();
+    }
+
+    /// [linux-6.12 tcp_input.c tcp_rcv_space_adjust]
+    fn grow_buffer_by_segments(&mut self, copied: u64) {
+        let window = 2 * copied + 16 * u64::from(self.advmss);
+        self.grow_buffer(window + 2 * share_of(window, copied - self.space.bytes, self.space.bytes));
+    }
+
+    /// [linux-7.3 tcp_input.c tcp_rcvbuf_grow]
+    fn grow_buffer_by_span(&mut self, copied: u64, received: Received) {
+        let (window, rtt) = (2 * copied, self.rtt.us8() >> 3);
+        let growth = match rtt < self.low_rtt {
+            true => share_of(window, rtt.into(), self.low_rtt.into()),
+            false => share_of(2 * window, copied - self.space.bytes, self.space.bytes),
+        };
+        self.grow_buffer(window + growth + received.late.saturating_sub(received.in_order));
+    }
+
+    fn grow_buffer(&mut self, window: u64) {
+        let rcvbuf = self.memory_for(window).min(self.tcp_rmem_max);
+        if rcvbuf > self.rcvbuf && self.tuning == Tuning::Automatic {
+            self.rcvbuf = rcvbuf;
+            self.clamp = self.usable(rcvbuf);
+        }
+    }
+
+    /// Data out of order has come. Since Linux 6.17 the window makes room for what is waited for.
+    /// [linux-7.3 tcp_input.c tcp_data_queue_ofo]
+    pub(crate) fn make_room_for_hole(&mut self, received: Received) {
+        if self.window_growth == WindowGrowth::OutOfOrderSpan {
+            self.forget_cached();
+            self.grow_buffer_by_span(self.space.bytes, received);
+        }
     }
 
     /// Memory for a window of `window` bytes. Older kernels compute it in segments, each with the memory for one by the
@@ -577,8 +661,22 @@ impl ReceiveWindow {
         let left = self.left(rcv_nxt);
         let grain = 1 << self.scale;
         let kept = window < left && !self.may_shrink();
+        if window < left && !kept {
+            self.take_back();
+        }
         self.rcv_wnd = if kept { (left + grain - 1) >> self.scale << self.scale } else { window };
         self.rcv_wup = rcv_nxt;
+    }
+
+    /// The present edge of the window is about to be taken back.
+    #[cold]
+    fn take_back(&mut self) {
+        self.taken_back = self.furthest_edge();
+    }
+
+    /// The furthest edge that was ever advertised. [linux-7.3 tcp.h tcp_max_receive_window]
+    pub(crate) fn furthest_edge(&self) -> u64 {
+        self.taken_back.max(self.rcv_wup + self.rcv_wnd)
     }
 
     /// True if advertising `window` would change nothing.
@@ -590,6 +688,7 @@ impl ReceiveWindow {
 
     /// Advertises a closed window, even if a larger one was advertised before.
     pub(crate) fn close(&mut self, rcv_nxt: u64) {
+        self.take_back();
         self.rcv_wnd = 0;
         self.rcv_wup = rcv_nxt;
     }
@@ -599,6 +698,56 @@ impl ReceiveWindow {
     pub(crate) fn is_mostly_used(&self, left: u64) -> bool {
         2 * left <= self.clamp
     }
+}
+
+/// Memory of the buffer at the start.
+fn first_buffer(settings: &Settings, options: &SocketOptions) -> u64 {
+    if let Some(asked) = options.rcvbuf {
+        return (2 * asked).max(2 * CLAMP_MIN);
+    }
+    match settings.stack.rcvlowat {
+        Rcvlowat::RaisesBuffer => {
+            settings.rmem[1].max(rcvlowat(settings, options) * 256 / u64::from(RATIO_DEFAULT))
+        }
+        Rcvlowat::OnlyWakes => settings.rmem[1],
+    }
+}
+
+/// The bytes for which a reader is woken: no more than the buffer can hold. [linux-6.12 tcp.c tcp_set_rcvlowat]
+pub(crate) fn rcvlowat(settings: &Settings, options: &SocketOptions) -> u64 {
+    let most = options.rcvbuf.map_or(settings.rmem[2], |asked| (2 * asked).max(2 * CLAMP_MIN)) / 2;
+    match settings.stack.rcvlowat {
+        Rcvlowat::RaisesBuffer => options.rcvlowat.min(most).max(1),
+        Rcvlowat::OnlyWakes => options.rcvlowat,
+    }
+}
+
+/// The window of a SYN, in whole segments of `mss`. FreeBSD offers the whole buffer.
+fn first_window(stack: &Stack, space: u64, mss: u64) -> u64 {
+    if stack.receive_charge != ReceiveCharge::Buffers || space <= mss {
+        return space;
+    }
+    whole_first_window(stack, space, mss)
+}
+
+/// [linux-6.12 tcp_output.c tcp_select_initial_window]
+fn whole_first_window(stack: &Stack, space: u64, mss: u64) -> u64 {
+    let whole = space / mss * mss;
+    match (stack.initial_offer, stack.first_window) {
+        (InitialOffer::TwentySegments, _) => whole.min(offered_segments(mss) * mss).min(UNSCALED_MAX),
+        (InitialOffer::Buffer, FirstWindow::SixteenBits) => whole.min(UNSCALED_MAX),
+        (InitialOffer::Buffer, FirstWindow::Buffer) => whole,
+    }
+}
+
+/// [linux-4.14 tcp_output.c tcp_default_init_rwnd]
+fn offered_segments(mss: u64) -> u64 {
+    if mss > ETHERNET_MSS { (INITIAL_OFFER * ETHERNET_MSS / mss).max(2) } else { INITIAL_OFFER }
+}
+
+/// `of` times `part`/`whole`.
+fn share_of(of: u64, part: u64, whole: u64) -> u64 {
+    (u128::from(of) * u128::from(part) / u128::from(whole.max(1))) as u64
 }
 
 #[cfg(test)]

@@ -19,9 +19,12 @@ use crate::config::{Agreement, Arrival, Settings, SocketOptions};
 use crate::ecn::Mark;
 use crate::one_word::OneWord;
 use crate::reassembly::{Reassembly, Skb};
-use crate::receive_window::{Counted, ReceiveWindow};
+use crate::receive_window::{Counted, ReceiveWindow, Received, rcvlowat};
 use crate::rtt::RTO_INITIAL;
-use crate::stack::{DelayedAck, OutOfOrderMss, ReceiveCharge, SackCompression};
+use crate::stack::{
+    BareFin, DelayedAck, DisorderAcks, EndBeyondWindow, FullBuffer, OutOfOrderMss, Pruning, ReceiveCharge,
+    SackCompression,
+};
 use crate::tun::TunBuffer;
 
 /// SACK blocks sent with timestamps. [rfc2018 §3]
@@ -51,9 +54,9 @@ pub struct Receiver {
     /// Smoothed RTT (×8, µs) of the sender of this socket, which limits the compression delay.
     pub(crate) srtt_us8: u32,
     pub(crate) rto: Span,
-    /// A segment that comes so soon after the one before is within half of [`ack_timing::ATO_MIN`] also in whole jiffies.
-    soon: Span,
-    rcvlowat: u64,
+    /// A segment that comes so soon (ns) after the one before is within half of [`ack_timing::ATO_MIN`] also in whole jiffies.
+    soon: u32,
+    rcvlowat: u32,
     delayed_ack: DelayedAck,
     sack_compression: SackCompression,
     charge: ReceiveCharge,
@@ -69,7 +72,11 @@ pub struct Receiver {
     /// The next ACK has the same contents as the last one, as in data segments of a pure sender.
     repeats_last_ack: bool,
     /// The window that the last ACK carried.
-    last_window: u64,
+    last_window: u32,
+    /// The application has this socket: its buffer may grow for data out of order.
+    pub(crate) accepted: bool,
+    /// Segments that were beyond the window (`TcpExtBeyondWindow`, since Linux 6.17).
+    pub(crate) beyond_window: u16,
 }
 
 impl Receiver {
@@ -89,8 +96,8 @@ impl Receiver {
             settings: Arc::clone(settings),
             srtt_us8: 0,
             rto: RTO_INITIAL,
-            soon: (ATO_MIN / 2).saturating_sub(settings.jiffy),
-            rcvlowat: options.rcvlowat,
+            soon: (ATO_MIN / 2).saturating_sub(settings.jiffy).as_nanos() as u32,
+            rcvlowat: rcvlowat(settings, options) as u32,
             delayed_ack: settings.stack.delayed_ack,
             sack_compression: settings.stack.sack_compression,
             charge: settings.stack.receive_charge,
@@ -104,6 +111,8 @@ impl Receiver {
             readable: false,
             repeats_last_ack: false,
             last_window: 0,
+            accepted: true,
+            beyond_window: 0,
         }
     }
 
@@ -123,7 +132,7 @@ impl Receiver {
         // Data of a SYN without a Fast Open cookie is ignored. [linux-6.12 tcp_minisocks.c tcp_create_openreq_child]
         self.rcv_nxt = syn.seq + 1;
         self.ts_recent = if self.timestamps { syn.tsval } else { Timestamp::NONE };
-        self.window.establish(self.rcv_nxt, now);
+        self.window.establish(&self.settings.stack, self.rcv_nxt, now);
     }
 
     /// The connection is established: the first gap between segments counts from now.
@@ -159,12 +168,24 @@ impl Receiver {
     /// [rfc9293 §3.10.7.4] [linux-6.12 tcp_input.c tcp_sequence]
     pub(crate) fn is_acceptable(&self, segment: &Segment) -> bool {
         let beyond = segment.seq > self.rcv_nxt + self.window.left(self.rcv_nxt);
-        segment.end() >= self.window.last_update() && !beyond
+        segment.end() >= self.window.last_update() && !(beyond || self.end_is_beyond_window(segment))
+    }
+
+    /// Since Linux 6.17 a segment that ends beyond the window, or since 7.1 beyond any window that was ever advertised, is
+    /// taken only if no data waits to be read; a FIN does not count. [linux-7.3 tcp_input.c tcp_sequence]
+    #[inline]
+    fn end_is_beyond_window(&self, segment: &Segment) -> bool {
+        let ends = segment.seq + u64::from(segment.length);
+        self.settings.stack.end_beyond_window == EndBeyondWindow::TakenIfDrained
+            && ends > self.window.furthest_edge().max(self.rcv_nxt)
+            && self.data.ready_bytes() > 0
     }
 
     /// Acknowledges an unacceptable segment; without data, with a rate limit. [linux-6.12 tcp_input.c tcp_send_dupack]
     #[cold]
     pub(crate) fn answer_unacceptable(&mut self, segment: &Segment, now: SimTime) {
+        let beyond = segment.end() >= self.window.last_update();
+        self.beyond_window = self.beyond_window.saturating_add(beyond.into());
         if segment.end() == segment.seq {
             return self.challenge(now);
         }
@@ -208,19 +229,21 @@ impl Receiver {
     #[inline(never)]
     pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, mark: Mark<'_>, now: SimTime) {
         self.forget_ack();
-        self.window.rtt_by_timestamp(segment, now);
+        self.window.rtt_by_timestamp(segment, self.rcv_nxt, now);
         let truesize = self.truesize_of(segment, truesize);
         let end = segment.end();
         if end <= self.rcv_nxt && segment.seq < self.rcv_nxt {
             return self.duplicate(segment.seq, end);
         }
         if self.is_beyond_window(segment) {
+            let beyond = segment.seq > self.rcv_nxt;
+            self.beyond_window = self.beyond_window.saturating_add(beyond.into());
             self.enter_quick_ack();
             self.ack.scheduled = true;
             return;
         }
         let in_order = segment.seq <= self.rcv_nxt;
-        if !self.has_memory(segment.seq) && self.lacks_room(segment, in_order) {
+        if !self.has_memory(segment.seq, in_order) && self.lacks_room(segment, in_order) {
             return;
         }
         if segment.flags.contains(SegmentFlags::FIN) {
@@ -247,7 +270,7 @@ impl Receiver {
         debug_assert!(segment.length > 0 && self.is_in_turn(segment));
         self.data.in_order()
             && self.fin_at == u64::MAX
-            && self.window.left(self.rcv_nxt) > 0
+            && self.window.left(self.rcv_nxt) >= u64::from(segment.length)
             && !self.window.exceeds_limit()
     }
 
@@ -255,7 +278,7 @@ impl Receiver {
     #[inline(always)]
     pub(crate) fn take_next(&mut self, segment: &Segment, truesize: u32, mark: Mark<'_>, now: SimTime) {
         self.forget_ack();
-        self.window.rtt_by_timestamp(segment, now);
+        self.window.rtt_by_timestamp(segment, self.rcv_nxt, now);
         let truesize = self.truesize_of(segment, truesize);
         self.rcv_nxt += u64::from(segment.length);
         self.data.push(self.skb_of(segment, segment.length, truesize));
@@ -272,8 +295,8 @@ impl Receiver {
     pub(crate) fn can_be_read_at_once(&self, segment: &Segment) -> bool {
         self.data.truesize == 0
             && self.fin_at == u64::MAX
-            && self.window.left(self.rcv_nxt) > 0
-            && u64::from(segment.length) >= self.rcvlowat
+            && self.window.left(self.rcv_nxt) >= u64::from(segment.length)
+            && segment.length >= self.rcvlowat
             && segment.length <= u32::from(segment.mss)
             && !self.readable
             && self.accounts_for_buffers
@@ -284,7 +307,7 @@ impl Receiver {
     #[inline(always)]
     pub(crate) fn take_to_read(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
         self.forget_ack();
-        self.window.rtt_by_timestamp(segment, now);
+        self.window.rtt_by_timestamp(segment, self.rcv_nxt, now);
         debug_assert_eq!(truesize, self.truesize_of(segment, truesize));
         self.rcv_nxt += u64::from(segment.length);
         self.window.rmem_alloc = u64::from(truesize.max(segment.length));
@@ -298,7 +321,7 @@ impl Receiver {
     pub(crate) fn read_taken(&mut self, bytes: u32, now: SimTime) {
         debug_assert!(!self.readable && self.data.truesize == 0);
         self.forget_ack();
-        self.window.read(bytes, self.rcv_nxt, now);
+        self.window.read(bytes, self.received_in_order(), now);
         self.window.rmem_alloc = 0;
         self.decide_ack_of_read(u64::from(bytes));
     }
@@ -319,19 +342,24 @@ impl Receiver {
         if segment.seq < self.rcv_nxt {
             self.sacks.set_duplicate(SackBlock { start: segment.seq, end: self.rcv_nxt });
         }
-        let bare_fin = segment.seq == self.rcv_nxt && segment.length == 0;
+        let takes_fin = self.settings.stack.bare_fin == BareFin::Taken;
+        let bare_fin = takes_fin && segment.seq == self.rcv_nxt && segment.length == 0;
         if bare_fin { false } else { left == 0 || segment.seq >= self.rcv_nxt + left }
     }
 
     /// True if the buffer has memory for a segment at `seq`, if necessary after pruning; false if it stays overfull.
     /// [linux-6.12 tcp_input.c tcp_try_rmem_schedule, tcp_prune_queue]
     #[inline]
-    fn has_memory(&mut self, seq: u64) -> bool {
-        !self.window.exceeds_limit() || self.makes_room(seq)
+    fn has_memory(&mut self, seq: u64, in_order: bool) -> bool {
+        !self.window.exceeds_limit() || self.makes_room(seq, in_order)
     }
 
     #[cold]
-    fn makes_room(&mut self, seq: u64) -> bool {
+    fn makes_room(&mut self, seq: u64, in_order: bool) -> bool {
+        if in_order && self.drops_when_full() && self.data.ready_bytes() == 0 {
+            return true;
+        }
+        let seq = if self.settings.stack.pruning == Pruning::BehindTheNew { seq } else { 0 };
         self.ack.quick = 0;
         self.window.clamp_to_memory();
         if self.window.exceeds_limit() && self.data.forget_late(seq, self.window.rcvbuf()) {
@@ -342,15 +370,22 @@ impl Receiver {
     }
 
     /// The buffer is overfull: out-of-order data is dropped silently; in-order data is dropped, and a closed window is
-    /// advertised at once. In-order data is accepted if no data is unread, and so is a FIN without data.
+    /// advertised at once, since Linux 6.7. In-order data is accepted if no data is unread, and so is a FIN without data.
     #[cold]
     fn lacks_room(&mut self, segment: &Segment, in_order: bool) -> bool {
         self.readable = true;
+        if self.drops_when_full() {
+            return true;
+        }
         if in_order {
             self.ack.no_memory = true;
             self.acknowledge_now();
         }
         !in_order || (segment.length > 0 && self.data.ready_bytes() > 0)
+    }
+
+    fn drops_when_full(&self) -> bool {
+        self.settings.stack.full_buffer == FullBuffer::Drops
     }
 
     #[cold]
@@ -365,6 +400,9 @@ impl Receiver {
     fn in_order(&mut self, segment: &Segment, truesize: u32, mark: Mark<'_>, now: SimTime) {
         let fresh = segment.end() - self.rcv_nxt;
         let known = (self.rcv_nxt - segment.seq).min(u64::from(segment.length)) as u32;
+        if known > 0 {
+            self.disorder();
+        }
         self.rcv_nxt = segment.end();
         if segment.flags.contains(SegmentFlags::FIN) {
             // An application that reads the end closes soon, and its FIN carries the ACK. [linux-6.12 tcp_input.c
@@ -391,7 +429,7 @@ impl Receiver {
     /// True if the application is to be woken: enough data, the end of the stream, or no room for more.
     /// [linux-6.12 tcp_input.c tcp_data_ready, tcp.h tcp_epollin_ready]
     fn should_wake_reader(&self) -> bool {
-        self.window.unread(self.rcv_nxt) >= self.rcvlowat
+        self.window.unread(self.rcv_nxt) >= u64::from(self.rcvlowat)
             || self.at_end()
             || self.window.left(self.rcv_nxt) <= u64::from(self.window.rcv_mss())
             || self.window.under_pressure()
@@ -437,6 +475,7 @@ impl Receiver {
     #[inline(never)]
     fn out_of_order(&mut self, segment: &Segment, truesize: u32, mark: Mark<'_>) {
         let mut block = SackBlock { start: segment.seq, end: segment.end() };
+        self.disorder();
         self.react_to_mark(mark.take());
         self.ack.scheduled = true;
         if self.out_of_order_mss == OutOfOrderMss::Measured && self.window.measure_mss(segment, truesize) {
@@ -468,6 +507,17 @@ impl Receiver {
             self.charge();
         }
         self.sacks.put_first(block);
+        if self.accepted {
+            self.window.make_room_for_hole(self.received());
+        }
+    }
+
+    /// Before Linux 4.18 the next segments are acknowledged at once after any disorder.
+    /// [linux-4.14 tcp_input.c tcp_data_queue]
+    fn disorder(&mut self) {
+        if self.settings.stack.disorder_acks == DisorderAcks::AfterAnyDisorder {
+            self.enter_quick_ack();
+        }
     }
 
     /// The data that is held has changed: charges it to the buffer. The window is half of the memory (`tcp_adv_win_scale`
@@ -507,6 +557,19 @@ impl Receiver {
         self.repeats_last_ack = false;
     }
 
+    /// Up to where data was received.
+    #[inline]
+    fn received(&self) -> Received {
+        Received { in_order: self.rcv_nxt, late: self.data.late_end() }
+    }
+
+    /// As [`Receiver::received`] while nothing is held.
+    #[inline(always)]
+    fn received_in_order(&self) -> Received {
+        debug_assert_eq!(self.data.late_end(), 0);
+        Received { in_order: self.rcv_nxt, late: 0 }
+    }
+
     /// Bytes that the application can read.
     pub(crate) fn readable_bytes(&self) -> u64 {
         self.data.ready_bytes()
@@ -520,7 +583,7 @@ impl Receiver {
         let only = if max == u64::MAX { self.data.take_only() } else { None };
         let copied = match only {
             Some(bytes) => {
-                self.window.read(bytes, self.rcv_nxt, now);
+                self.window.read(bytes, self.received(), now);
                 u64::from(bytes)
             }
             None => self.read_skbs(max, now),
@@ -567,7 +630,7 @@ impl Receiver {
         let mut copied = 0;
         while let Some(bytes) = self.data.take(max - copied) {
             copied += u64::from(bytes);
-            self.window.read(bytes, self.rcv_nxt, now);
+            self.window.read(bytes, self.received(), now);
         }
         copied
     }
@@ -591,9 +654,9 @@ impl Receiver {
     #[inline]
     pub(crate) fn repeat_ack(&mut self) -> u64 {
         debug_assert!(self.repeats_last_ack && self.would_repeat_last_ack());
-        debug_assert_eq!(self.last_window, self.window.carried(SegmentFlags::ACK));
+        debug_assert_eq!(u64::from(self.last_window), self.window.carried(SegmentFlags::ACK));
         self.ack_due = false;
-        self.last_window
+        self.last_window.into()
     }
 
     /// As [`Receiver::acknowledge`], inlined where nearly all ACKs without data are written.
@@ -633,8 +696,8 @@ impl Receiver {
             self.repeats_last_ack &= !self.reports_sack();
         }
         self.ack_sent();
-        self.last_window = self.window.carried(SegmentFlags::ACK);
-        (self.last_window, blocks)
+        self.last_window = self.window.carried(SegmentFlags::ACK) as u32;
+        (self.last_window.into(), blocks)
     }
 
     /// The SACK blocks of an ACK; a duplicate is reported once.

@@ -11,13 +11,14 @@ use tailback_units::{SimTime, Span};
 
 use crate::clock::{TIMESTAMP_CLOCK, timestamp};
 use crate::one_word::OneWord;
-use crate::stack::SameTickEcho;
+use crate::stack::{LargerRtt, SameTickEcho, Stack};
 
 /// The estimate, and what the next sample needs.
 #[derive(Debug)]
 pub(crate) struct ReceiverRtt {
     us8: u32,
     same_tick_echo: SameTickEcho,
+    larger_rtt: LargerRtt,
     /// With this byte a whole window has arrived since `time`.
     seq: u64,
     time: OneWord<SimTime>,
@@ -25,8 +26,9 @@ pub(crate) struct ReceiverRtt {
 }
 
 impl ReceiverRtt {
-    pub(crate) fn new(same_tick_echo: SameTickEcho) -> Self {
-        Self { us8: 0, same_tick_echo, seq: 0, time: OneWord::default(), last_echo: Timestamp::default() }
+    pub(crate) fn new(stack: &Stack) -> Self {
+        let &Stack { same_tick_echo, larger_rtt, .. } = stack;
+        Self { us8: 0, same_tick_echo, larger_rtt, seq: 0, time: OneWord::NONE, last_echo: Timestamp::NONE }
     }
 
     /// The estimate in µs times eight; 0: there is none yet.
@@ -42,10 +44,17 @@ impl ReceiverRtt {
         self.last_echo = echo;
     }
 
-    /// A segment arrived; full ones have `full` bytes. True if it gave a sample.
+    /// A segment arrived; full ones have `full` bytes. True if it gave a sample. While data waits to be read, a larger
+    /// sample is of a peer whose segments waited for the window, and counts only before Linux 6.16.
     /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure_ts, tcp_rtt_tsopt_us]
     #[inline(always)]
-    pub(crate) fn by_timestamp(&mut self, segment: &Segment, full: u32, now: SimTime) -> bool {
+    pub(crate) fn by_timestamp(
+        &mut self,
+        segment: &Segment,
+        full: u32,
+        data_waits: bool,
+        now: SimTime,
+    ) -> bool {
         if segment.tsecr == self.last_echo {
             return false;
         }
@@ -61,6 +70,7 @@ impl ReceiverRtt {
         self.us8 = match self.us8 {
             0 => sample << 3,
             old if sample << 3 < old => sample << 3,
+            old if data_waits && self.larger_rtt == LargerRtt::WhenAllIsRead => old,
             old => old - (old >> 3) + sample,
         };
         true
@@ -89,7 +99,7 @@ impl ReceiverRtt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stack::{LINUX_5_10, LINUX_6_12};
+    use crate::stack::{LINUX_5_10, LINUX_6_12, LINUX_7_3};
     use crate::testing::{self, MSS};
 
     fn at(millis: u64) -> SimTime {
@@ -101,14 +111,14 @@ mod tests {
     }
 
     fn of(stack: &crate::Stack) -> ReceiverRtt {
-        ReceiverRtt::new(stack.same_tick_echo)
+        ReceiverRtt::new(stack)
     }
 
     /// RTT in µs after data that arrives at given times and echoes timestamps of given times.
     fn rtt_us(stack: crate::Stack, echoes: &[(u64, u64)]) -> u32 {
         let mut rtt = of(&stack);
         for &(now, echo) in echoes {
-            rtt.by_timestamp(&data(at(echo)), MSS, at(now));
+            rtt.by_timestamp(&data(at(echo)), MSS, false, at(now));
         }
         rtt.us8() >> 3
     }
@@ -129,10 +139,20 @@ mod tests {
     fn an_echo_that_an_ack_had_before_is_no_sample() {
         let mut rtt = of(&LINUX_6_12);
         rtt.know_echo(Timestamp::at(at(40)));
-        rtt.by_timestamp(&data(at(40)), MSS, at(45));
+        rtt.by_timestamp(&data(at(40)), MSS, false, at(45));
         assert_eq!(rtt.us8(), 0);
-        rtt.by_timestamp(&data(at(44)), MSS, at(50));
+        rtt.by_timestamp(&data(at(44)), MSS, false, at(50));
         assert_eq!(rtt.us8() >> 3, 6_000);
+    }
+
+    #[test]
+    fn a_larger_rtt_does_not_count_on_7_3_while_data_waits_to_be_read() {
+        for (stack, us) in [(LINUX_6_12, 1_625), (LINUX_7_3, 1_000)] {
+            let mut rtt = of(&stack);
+            rtt.by_timestamp(&data(at(40)), MSS, true, at(41));
+            rtt.by_timestamp(&data(at(41)), MSS, true, at(47));
+            assert_eq!(rtt.us8() >> 3, us, "{}", stack.name);
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tailback_units::Segs;
 
 use crate::one_word::OneWord;
 use crate::sender::{AckFlags, Sender};
-use crate::stack::PrrProgress;
+use crate::stack::{PrrProgress, TimeoutMarks};
 use crate::state::gate::Retransmit;
 use crate::state::timer::TimerKind;
 
@@ -340,7 +340,8 @@ impl Sender {
         self.recovery.frto = self.settings.frto && first && !self.mtu_probe_is_out();
     }
 
-    /// Marks all but segments too young to be lost. [linux-6.12 tcp_input.c tcp_timeout_mark_lost]
+    /// Marks all but segments too young to be lost; before Linux 4.18 also these. [linux-6.12 tcp_input.c
+    /// tcp_timeout_mark_lost]
     fn mark_all_lost(&mut self) {
         if self.is_reno() {
             self.scoreboard.forget_duplicates();
@@ -351,8 +352,10 @@ impl Sender {
             self.scoreboard.forget_sacks();
         }
         let (head, end) = (self.scoreboard.queue().head(), self.scoreboard.queue().end());
+        let spares = self.settings.stack.timeout_marks == TimeoutMarks::OldEnough;
         for index in head..end {
-            let young = index != head && self.rack_time_left(index, tailback_units::Span::ZERO).is_some();
+            let young =
+                spares && index != head && self.rack_time_left(index, tailback_units::Span::ZERO).is_some();
             if reneged || !young {
                 self.mark_lost(index);
             }

@@ -15,8 +15,6 @@ use tailback_units::{SimTime, Span};
 
 use crate::config::Settings;
 
-/// `TCP_RTO_MAX`. [linux-6.12 tcp.h]
-pub(crate) const RTO_MAX: Span = Span::from_secs(120);
 /// `TCP_TIMEOUT_INIT`: before any sample. [rfc6298 §2.1]
 pub(crate) const RTO_INITIAL: Span = Span::from_secs(1);
 /// `TCP_TIMEOUT_FALLBACK`: after a handshake that gave no sample. [rfc6298 §5.7]
@@ -97,13 +95,13 @@ impl RttEstimator {
     #[inline(always)]
     fn computed(&self, settings: &Settings) -> Span {
         let rto = self.srtt() + Span::from_micros(u64::from(self.rttvar_us));
-        in_jiffies(rto, settings.jiffy).min(RTO_MAX)
+        in_jiffies(rto, settings.jiffy).min(settings.rto_max)
     }
 
     /// One timeout more: RTO doubles.
-    pub(crate) fn back_off(&mut self) {
+    pub(crate) fn back_off(&mut self, settings: &Settings) {
         self.backoff += 1;
-        self.rto = (self.rto * 2).min(RTO_MAX);
+        self.rto = (self.rto * 2).min(settings.rto_max);
     }
 
     /// The handshake gave no sample. [linux-6.12 tcp_metrics.c tcp_init_metrics]
@@ -199,6 +197,7 @@ impl RttEstimator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::RTO_MAX;
 
     /// With jiffies of 1 ms.
     fn settings() -> Settings {
@@ -277,10 +276,10 @@ mod tests {
     #[test]
     fn a_timeout_doubles_the_rto_up_to_two_minutes_and_a_sample_ends_that() {
         let mut rtt = fed([100; 50]);
-        rtt.back_off();
+        rtt.back_off(&settings());
         assert_eq!(rtt.rto(), Span::from_millis(600));
         for _ in 0..20 {
-            rtt.back_off();
+            rtt.back_off(&settings());
         }
         assert_eq!(rtt.rto(), RTO_MAX);
         rtt.sample(Span::from_millis(100), 1, 2, &settings());

@@ -10,6 +10,7 @@ use tailback_packet::{SackBlock, Segment};
 use crate::clock::Micros;
 use crate::queue::{Index, Tags};
 use crate::sender::{AckFlags, Sender};
+use crate::stack::{DsackWidens, ProbeDsack};
 use crate::state::rate::SampleInProgress;
 use crate::state::sacks::AscendingBlocks;
 
@@ -93,7 +94,7 @@ impl Sender {
     /// were retransmitted. RACK's window grows only if reordering was seen. [linux-6.12 tcp_input.c tcp_dsack_seen]
     fn count_dsack(&mut self, block: SackBlock, flags: &mut AckFlags) -> u32 {
         let length = block.end.saturating_sub(block.start);
-        if length == 0 || length > self.peer.max_window {
+        if length == 0 || length > self.peer.largest() {
             return 0;
         }
         let count = length.div_ceil(u64::from(self.mss())) as u32;
@@ -104,10 +105,20 @@ impl Sender {
         if u64::from(self.recovery.dsack_dups) > self.sent.total_retrans {
             return 0;
         }
-        let widens = self.settings.loss_detection.adapts_window && self.recovery.reord_seen > 0;
-        self.rack.dsack_seen |= widens && !flags.dsack_of_probe;
+        self.rack.dsack_seen |=
+            self.settings.loss_detection.adapts_window && self.widens_window(flags.dsack_of_probe);
+        flags.dsack_of_probe |= self.settings.stack.probe_dsack == ProbeDsack::Any;
         flags.dsack = true;
         count
+    }
+
+    /// Whether a DSACK widens RACK's window.
+    fn widens_window(&self, is_of_probe: bool) -> bool {
+        match self.settings.stack.dsack_widens {
+            DsackWidens::OnceReordered => self.recovery.reord_seen > 0 && !is_of_probe,
+            DsackWidens::Always => true,
+            DsackWidens::Never => false,
+        }
     }
 
     /// A duplicate of data that is still in the queue: its retransmission was spurious. If the first copy was SACKed

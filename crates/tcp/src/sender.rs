@@ -12,6 +12,7 @@ use crate::info::Note;
 use crate::queue::Index;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
+use crate::stack::QueuedRetransmission;
 use crate::state::buffer::SendBuffer;
 use crate::state::clocks::BusyClocks;
 use crate::state::gate::Gate;
@@ -148,7 +149,7 @@ impl Sender {
             },
             agreement: Agreement::usual(mss),
             scoreboard: Scoreboard::new(),
-            peer: PeerWindow::default(),
+            peer: PeerWindow::new(&settings.stack),
             echoed: Timestamp::NONE,
             tlp: TailLossProbe::default(),
             timer: RetransmitTimer::default(),
@@ -296,9 +297,15 @@ impl Sender {
         self.window.ssthresh.max(Segs((cwnd >> 1) + (cwnd >> 2)))
     }
 
-    /// A segment is still in the qdisc or the NIC of this host; the next credit will then run the small-queue handler.
+    /// A segment is still in the qdisc or the NIC of this host; since Linux 5.13 the next credit will then run the
+    /// small-queue handler.
     pub(crate) fn waits_in_host(&mut self, index: Index) -> bool {
-        self.below.holds(self.scoreboard.get(index).transmission)
+        let throttled = self.below.throttled;
+        let waits = self.below.holds(self.scoreboard.get(index).transmission);
+        if self.settings.stack.queued_retransmission == QueuedRetransmission::AtNextEvent {
+            self.below.throttled = throttled;
+        }
+        waits
     }
 
     pub(crate) fn rto(&self) -> Span {

@@ -104,7 +104,7 @@ pub trait SendingHalf: Sized + Debug {
         if ack >= una {
             return AckRange::Current;
         }
-        let acceptable = self.peer().max_window.min(una.saturating_sub(first));
+        let acceptable = self.peer().largest().min(una.saturating_sub(first));
         if ack + acceptable >= una { AckRange::Old } else { AckRange::TooOld }
     }
 

@@ -18,13 +18,13 @@ use tailback_packet::{Segment, Timestamp};
 use tailback_units::{SimTime, Span, expiry};
 
 use crate::clock::Deadline;
-use crate::config::{Agreement, Settings};
+use crate::config::{Agreement, RTO_MAX, Settings};
 use crate::ecn::EcnState;
 use crate::input::acknowledges_nothing;
 use crate::metrics::Ended;
 use crate::output::Outgoing;
 use crate::receiver::Receiver;
-use crate::rtt::{RTO_INITIAL, RTO_MAX, RttEstimator};
+use crate::rtt::{RTO_INITIAL, RttEstimator};
 use crate::sending_half::{Opening, SendingHalf};
 use crate::state::gate::Transmitted;
 use crate::state::peer::PeerWindow;
@@ -68,7 +68,7 @@ impl Silent {
     pub(crate) fn new(settings: Arc<Settings>, agreement: Agreement, needs_ecn: bool) -> Self {
         Silent {
             now: SimTime::ZERO,
-            peer: PeerWindow::default(),
+            peer: PeerWindow::new(&settings.stack),
             ecn: EcnState::new(settings.ecn, needs_ecn),
             srtt_us8: 0,
             rto_us: RTO_INITIAL.as_micros() as u32,
@@ -91,7 +91,7 @@ impl Silent {
         }
         let timeouts = u32::from(sent) - 1 - u32::from(self.probes());
         let doublings = timeouts.min(RTO_MAX.as_nanos().ilog2());
-        (self.rto() * (1 << doublings)).min(RTO_MAX)
+        (self.rto() * (1 << doublings)).min(self.settings.rto_max)
     }
 }
 

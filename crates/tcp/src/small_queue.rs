@@ -3,7 +3,7 @@
 //! ```text
 //! limit = max(2 · truesize, pacing_rate >> shift)           shift 10: about 1 ms of the pacing rate
 //! limit = max(2 · truesize, (pacing_rate >> 10) · time / 1 ms)      times that no shift gives
-//! limit = min(limit, tcp_limit_output_bytes)                unless the socket is paced (before Linux 5.0 always)
+//! limit = min(limit, tcp_limit_output_bytes)                unless the socket is paced (from Linux 5.0 to 6.15)
 //! limit × 2 for retransmissions
 //! refused:  wmem_alloc > limit,  unless at most one skb is unacknowledged
 //! ```
@@ -18,7 +18,6 @@ use tailback_units::Span;
 use crate::config::SmallQueueLimit;
 use crate::sender::Sender;
 use crate::stack::AlwaysSends;
-use crate::stack::OutputLimit;
 
 /// Bytes of the pacing rate in a time, counted as a multiple of the millisecond of shift 10.
 fn sent_within(span: Span, rate: u64) -> u64 {
@@ -66,7 +65,7 @@ impl Sender {
     /// `tcp_limit_output_bytes` bounds sockets that are not paced, before Linux 5.0 all.
     #[inline(always)]
     fn capped_by_bytes(&self, limit: u64) -> u64 {
-        let all = self.settings.stack.output_limit == OutputLimit::All;
+        let all = self.settings.stack.output_limit.holds_paced();
         let capped = all || self.flow.pacing_status == PacingStatus::None;
         if capped { limit.min(self.settings.limit_output_bytes) } else { limit }
     }

@@ -1,12 +1,13 @@
 //! The sysctls of a host's TCP: their names, the values that each takes, and the settings that follow from them.
 //!
-//! [linux-6.12 sysctl_net_ipv4.c] [linux-6.12 ip-sysctl.rst]. Deviation: `tcp_recovery` without RACK is refused.
+//! [linux-6.12 sysctl_net_ipv4.c] [linux-6.12 ip-sysctl.rst]. Deviation: `tcp_recovery` without RACK is refused, except where
+//! Linux detects losses by RACK nonetheless.
 
 use tailback_units::Span;
 
 use crate::config::{EcnUse, LossDetection, MtuProbing, Settings, WindowShrinking};
 use crate::metrics::SavedMetrics;
-use crate::stack::{DelayedAckBound, STACKS, SsthreshMetric, Txhash};
+use crate::stack::{CountingRecovery, SsthreshMetric, Txhash};
 
 /// How values change the settings; `None` if they are not values of this sysctl.
 type Set = fn(&mut Settings, &[u64]) -> Option<()>;
@@ -28,6 +29,10 @@ impl Sysctl {
 
     /// Sets it; `None` if `values` are not values that it takes with the stack of `settings`.
     pub fn set(&self, settings: &mut Settings, values: &[u64]) -> Option<()> {
+        let since = INTRODUCED.iter().find(|(name, _)| *name == self.name);
+        if since.is_some_and(|&(_, version)| !settings.stack.is_since(version)) {
+            return None;
+        }
         (self.set)(settings, values)
     }
 }
@@ -36,6 +41,17 @@ const FLAG: &str = "0 or 1";
 const SECOND_NS: u64 = 1_000_000_000;
 /// Largest value of a sysctl that is an `int`.
 const INT_MAX: u64 = i32::MAX as u64;
+
+/// The versions of Linux that introduced sysctls which some stack lacks, besides those that a field of the stack tells of.
+const INTRODUCED: &[(&str, (u32, u32))] = &[
+    ("net.ipv4.tcp_tso_rtt_log", (5, 18)),
+    ("net.ipv4.tcp_syn_linear_timeouts", (6, 5)),
+    ("net.ipv4.tcp_pingpong_thresh", (6, 7)),
+    ("net.ipv4.tcp_rto_min_us", (6, 11)),
+    ("net.ipv4.tcp_rto_max_ms", (6, 15)),
+    ("net.ipv4.tcp_comp_sack_rtt_percent", (6, 19)),
+    ("net.ipv4.tcp_rcvbuf_low_rtt", (6, 19)),
+];
 
 /// Every sysctl that is modelled.
 pub const SYSCTLS: &[Sysctl] = &[
@@ -110,6 +126,13 @@ pub const SYSCTLS: &[Sysctl] = &[
         set: |settings, values| put(&mut settings.moderate_rcvbuf, flag(values)),
     },
     Sysctl {
+        name: "net.ipv4.tcp_rcvbuf_low_rtt",
+        takes: "a number of µs; leave it out before Linux 6.19, which introduced it",
+        set: |settings, values| {
+            put(&mut settings.rcvbuf_low_rtt, within(values, 0, INT_MAX).map(Span::from_micros))
+        },
+    },
+    Sysctl {
         name: "net.ipv4.tcp_shrink_window",
         takes: FLAG,
         set: |settings, values| {
@@ -154,9 +177,10 @@ pub const SYSCTLS: &[Sysctl] = &[
     Sysctl {
         name: "net.ipv4.tcp_recovery",
         takes: "1 (RACK), 3, 5 or 7: 2 more for a window that does not grow with DSACKs, 4 more for one that ignores \
-                the number of SACKs",
+                the number of SACKs; without the first, since Linux 6.17, the same",
         set: |settings, values| {
-            let bits = within(values, 0, 7).filter(|bits| bits & 1 != 0)?;
+            let removed = settings.stack.counting_recovery == CountingRecovery::Removed;
+            let bits = within(values, 0, 7).filter(|bits| removed || bits & 1 != 0)?;
             settings.loss_detection =
                 LossDetection { adapts_window: bits & 2 == 0, uses_threshold: bits & 4 == 0 };
             Some(())
@@ -188,9 +212,14 @@ pub const SYSCTLS: &[Sysctl] = &[
         name: "net.ipv4.tcp_rto_min_us",
         takes: "a number of µs from 1 to 120000000; leave it out before Linux 6.11, which introduced it",
         set: |settings, values| {
-            let has = settings.stack.delayed_ack_bound == DelayedAckBound::BelowRtoMin;
-            let micros = within(values, 1, 120_000_000).filter(|_| has)?;
-            put(&mut settings.rto_min, Some(Span::from_micros(micros)))
+            put(&mut settings.rto_min, within(values, 1, 120_000_000).map(Span::from_micros))
+        },
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_rto_max_ms",
+        takes: "a number of ms from 1000 to 120000; leave it out before Linux 6.15, which introduced it",
+        set: |settings, values| {
+            put(&mut settings.rto_max, within(values, 1000, 120_000).map(Span::from_millis))
         },
     },
     Sysctl {
@@ -211,6 +240,16 @@ pub const SYSCTLS: &[Sysctl] = &[
         set: |settings, values| put(&mut settings.syn_retries, within_u32(values, 1, 127)),
     },
     Sysctl {
+        name: "net.ipv4.tcp_syn_linear_timeouts",
+        takes: "a number from 0 to 127; leave it out before Linux 6.5, which introduced it",
+        set: |settings, values| put(&mut settings.syn_linear_timeouts, within_u32(values, 0, 127)),
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_pingpong_thresh",
+        takes: "a number of answers from 1 to 255; leave it out before Linux 6.7, which introduced it",
+        set: |settings, values| put(&mut settings.pingpong_threshold, within_u32(values, 1, 255)),
+    },
+    Sysctl {
         name: "net.ipv4.tcp_synack_retries",
         takes: "a number from 0 to 255",
         set: |settings, values| put(&mut settings.synack_retries, within_u32(values, 0, 255)),
@@ -226,6 +265,11 @@ pub const SYSCTLS: &[Sysctl] = &[
         set: |settings, values| {
             put(&mut settings.compression.acks, within(values, 0, 255).map(|acks| acks as u8))
         },
+    },
+    Sysctl {
+        name: "net.ipv4.tcp_comp_sack_rtt_percent",
+        takes: "a number of percent from 1 to 1000; leave it out before Linux 6.19, which introduced it",
+        set: |settings, values| put(&mut settings.compression.share, within_u32(values, 1, 1000)),
     },
     Sysctl {
         name: "net.ipv4.tcp_comp_sack_delay_ns",
@@ -255,7 +299,7 @@ pub const SYSCTLS: &[Sysctl] = &[
         name: "net.ipv4.tcp_tso_rtt_log",
         takes: "a number from 0 (skbs do not depend on the RTT) to 31; leave it out before Linux 5.18",
         set: |settings, values| {
-            let log = within(values, 0, 31).filter(|_| knows_rtt_log(settings))? as u32;
+            let log = within(values, 0, 31)? as u32;
             settings.stack.tso_rtt_log = (log > 0).then_some(log);
             Some(())
         },
@@ -281,11 +325,6 @@ pub const SYSCTLS: &[Sysctl] = &[
         },
     },
 ];
-
-/// Whether the stack sizes skbs by the RTT, unless told otherwise.
-fn knows_rtt_log(settings: &Settings) -> bool {
-    STACKS.iter().any(|stack| stack.name == settings.stack.name && stack.tso_rtt_log.is_some())
-}
 
 /// Writes a value into its setting, if there is one.
 fn put<T>(setting: &mut T, value: Option<T>) -> Option<()> {
@@ -315,7 +354,7 @@ fn triple(values: &[u64]) -> Option<[u64; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stack::LINUX_5_10;
+    use crate::stack::{FREEBSD_9, LINUX_5_10, LINUX_7_3};
 
     fn set(settings: &mut Settings, name: &str, values: &[u64]) -> Option<()> {
         Sysctl::find(name).unwrap().set(settings, values)
@@ -351,10 +390,20 @@ mod tests {
 
     #[test]
     fn a_sysctl_that_the_stack_does_not_have_is_refused() {
-        let mut settings = Settings { stack: LINUX_5_10, ..Settings::default() };
-        for (name, value) in [("net.ipv4.tcp_rto_min_us", 5000), ("net.ipv4.tcp_tso_rtt_log", 9)] {
-            assert_eq!(set(&mut settings, name, &[value]), None, "{name}");
+        for &(name, _) in INTRODUCED {
+            let value = if name.ends_with("rto_min_us") { 5000 } else { 1000 };
+            let value = if name.ends_with("_log") || name.contains("thresh") { 9 } else { value };
+            let value = if name.contains("linear") { 2 } else { value };
+            for (stack, taken) in [(LINUX_5_10, None), (FREEBSD_9, None), (LINUX_7_3, Some(()))] {
+                assert_eq!(set(&mut Settings::of(stack), name, &[value]), taken, "{name} {}", stack.name);
+            }
         }
         assert_eq!(set(&mut Settings::default(), "net.ipv4.tcp_rto_min_us", &[5000]), Some(()));
+        assert_eq!(set(&mut Settings::default(), "net.ipv4.tcp_rto_max_ms", &[5000]), None);
+    }
+
+    #[test]
+    fn without_its_first_bit_recovery_is_refused_until_6_17_removed_what_it_chose() {
+        assert_eq!(set(&mut Settings::of(LINUX_7_3), "net.ipv4.tcp_recovery", &[0]), Some(()));
     }
 }

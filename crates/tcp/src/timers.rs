@@ -15,8 +15,9 @@ use crate::clock::{Deadline, micros_since};
 use crate::config::RTO_MIN;
 use crate::info::{HeldBy, Note};
 use crate::one_word::OneWord;
-use crate::rtt::{RTO_INITIAL, RTO_MAX, in_jiffies};
+use crate::rtt::{RTO_INITIAL, in_jiffies};
 use crate::sender::Sender;
+use crate::stack::LossProbe;
 use crate::state::gate::{Pass, Retransmit};
 use crate::state::timer::{Expired, TimerKind};
 
@@ -25,7 +26,7 @@ pub(crate) const TIMEOUT_MIN: Span = Span::from_millis(2);
 /// Retry after the device refused a retransmission. [linux-6.12 tcp.h TCP_RESOURCE_PROBE_INTERVAL]
 pub(crate) const RESOURCE_PROBE_INTERVAL: Span = Span::from_millis(500);
 
-/// Maximum number of doublings of the window-probe timer, which is then [`RTO_MAX`]. [linux-6.12 tcp.h tcp_probe0_when]
+/// Maximum number of doublings of the window-probe timer, which is then the greatest timeout. [linux-6.12 tcp.h tcp_probe0_when]
 const PROBE_BACKOFF_MAX: u32 = 10;
 
 /// `net.ipv4.tcp_retries1`: timeouts after which a black hole is suspected.
@@ -35,10 +36,10 @@ const THIN_LINEAR_RETRIES: u32 = 6;
 /// A flow with fewer segments in flight is thin. [linux-6.12 tcp.h tcp_stream_is_thin]
 const THIN: u32 = 4;
 
-/// Total time of `retries` timeouts that double from RTO_MIN up to RTO_MAX. [linux-6.12 tcp_timer.c tcp_model_timeout]
-fn total_timeout(retries: u32) -> Span {
-    let doublings = (RTO_MAX.as_nanos() / RTO_MIN.as_nanos()).ilog2();
-    RTO_MIN * ((2 << doublings.min(retries)) - 1) + RTO_MAX * u64::from(retries.saturating_sub(doublings))
+/// Total time of `retries` timeouts that double from RTO_MIN up to `max`. [linux-6.12 tcp_timer.c tcp_model_timeout]
+fn total_timeout(retries: u32, max: Span) -> Span {
+    let doublings = (max.as_nanos() / RTO_MIN.as_nanos()).ilog2();
+    RTO_MIN * ((2 << doublings.min(retries)) - 1) + max * u64::from(retries.saturating_sub(doublings))
 }
 
 /// The PTO, if the RTO is not shorter: `longer` is added to two smoothed RTTs (×8, µs). [linux-6.12 tcp_output.c
@@ -114,7 +115,12 @@ impl Sender {
 
     #[inline(always)]
     fn allows_loss_probe(&self) -> bool {
-        let calm = matches!(self.flow.ca_state, CaState::Open | CaState::Cwr);
+        let calm = match self.flow.ca_state {
+            CaState::Open => true,
+            // Since Linux 5.1.
+            CaState::Cwr => self.settings.stack.loss_probe == LossProbe::OpenOrCwr,
+            _ => false,
+        };
         calm && self.settings.tail_loss_probe && self.agreement.sack && self.scoreboard.packets_out() > 0
     }
 
@@ -155,7 +161,7 @@ impl Sender {
     /// [linux-6.12 tcp.h tcp_probe0_when]
     fn arm_window_probe(&mut self) {
         let min = self.rto().max(RTO_MIN);
-        let span = (min * (1 << self.timer.probe_backoff.min(PROBE_BACKOFF_MAX))).min(RTO_MAX);
+        let span = (min * (1 << self.timer.probe_backoff.min(PROBE_BACKOFF_MAX))).min(self.settings.rto_max);
         let left = self
             .user_timeout_left(self.timer.probing_since.get())
             .map_or(span, |left| left.max(self.user_timeout_min()));
@@ -292,11 +298,13 @@ impl Sender {
             return Expired::Retransmission;
         }
         self.notes.push(Note::RetransmissionTimeout);
-        if self.has_timed_out_after(total_timeout(RETRIES1)) {
+        if self.has_timed_out_after(total_timeout(RETRIES1, self.settings.rto_max)) {
             self.suspect_black_hole();
         }
         let patience = self.options.user_timeout.get();
-        if self.has_timed_out_after(patience.unwrap_or_else(|| total_timeout(self.settings.retries))) {
+        if self.has_timed_out_after(
+            patience.unwrap_or_else(|| total_timeout(self.settings.retries, self.settings.rto_max)),
+        ) {
             self.abort();
             return Expired::Another;
         }
@@ -330,7 +338,7 @@ impl Sender {
         if self.stays_linear() {
             self.rtt.stay_linear(&self.settings);
         } else {
-            self.rtt.back_off();
+            self.rtt.back_off(&self.settings);
         }
         let rto = self.rto();
         let left = self.user_timeout_left(self.recovery.retrans_stamp.get());
@@ -396,10 +404,11 @@ pub(crate) enum Rto {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::RTO_MAX;
 
     #[test]
     fn fifteen_timeouts_from_200_ms_take_924_seconds_and_three_take_three() {
-        assert_eq!(total_timeout(15), Span::from_millis(924_600));
-        assert_eq!(total_timeout(RETRIES1), Span::from_secs(3));
+        assert_eq!(total_timeout(15, RTO_MAX), Span::from_millis(924_600));
+        assert_eq!(total_timeout(RETRIES1, RTO_MAX), Span::from_secs(3));
     }
 }

@@ -235,7 +235,7 @@ impl Sender {
         if self.stream.tail_length(self.flow.snd_nxt) < self.size_goal() {
             return None;
         }
-        if self.stream.write_seq > self.stream.pushed_seq + self.peer.max_window / 2 {
+        if self.stream.write_seq > self.stream.pushed_seq + self.peer.largest() / 2 {
             self.stream.mark_push(self.stream.write_seq);
             return Some(Pass::Push);
         }

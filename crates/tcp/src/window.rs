@@ -243,6 +243,11 @@ impl Sender {
         }
     }
 
+    /// Another skb may be written. [linux-6.12 sock.h sk_stream_memory_free]
+    pub(crate) fn has_memory(&self) -> bool {
+        self.wmem_queued() < self.buffer.sndbuf && self.unsent() < self.notsent_lowat()
+    }
+
     /// A third of the buffer is free.
     #[inline]
     fn has_space(&self) -> bool {
@@ -365,14 +370,14 @@ impl Sender {
         let mss = u64::from(self.mss());
         let first = before + (mss - (before - self.flow.snd_nxt) % mss);
         loop {
-            let past = (self.stream.pushed_seq + self.peer.max_window / 2 + 1).max(first);
+            let past = (self.stream.pushed_seq + self.peer.largest() / 2 + 1).max(first);
             let end = first + (past - first).next_multiple_of(mss);
             if end >= self.stream.write_seq {
                 break;
             }
             self.stream.mark_push(end);
         }
-        if pass != Pass::More || self.stream.write_seq > self.stream.pushed_seq + self.peer.max_window / 2 {
+        if pass != Pass::More || self.stream.write_seq > self.stream.pushed_seq + self.peer.largest() / 2 {
             self.stream.mark_push(self.stream.write_seq);
         }
     }

@@ -110,8 +110,17 @@ impl Syscalls<'_> {
     /// or the packet of another socket.
     pub(crate) fn send(&mut self, socket: SocketId, bytes: u64) -> Sent {
         self.world.return_credits_to(socket);
-        let taken = self.world.sockets.tcp(socket).endpoint.write(bytes, self.world.context.now);
-        self.world.drain(socket);
+        let mut taken = 0;
+        loop {
+            let now = self.world.context.now;
+            let endpoint = &mut self.world.sockets.tcp(socket).endpoint;
+            taken += endpoint.write(bytes - taken, now);
+            let may_go_on = taken < bytes && endpoint.stopped_by_unsent();
+            self.world.drain(socket);
+            if !may_go_on || !self.world.sockets.tcp(socket).endpoint.can_go_on() {
+                break;
+            }
+        }
         let blocked = taken < bytes && self.world.sockets.tcp(socket).endpoint.write_blocked();
         Sent { taken, blocked }
     }

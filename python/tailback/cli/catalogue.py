@@ -106,7 +106,8 @@ def _stack(text: str) -> Explanation | None:
         return None
     found = stacks.from_the_modelled(stack)
     against = "the others" if stack.name == STACK else STACK
-    intro = f"It differs from {against} in {len(found)} of {len(stacks.differences())} points:"
+    count = f"{len(found)} of {len(stacks.differences())}"
+    intro = f"Release: {stack.release}. It differs from {against} in {count} points:"
     paragraphs = [_difference(stack, difference) for difference in found]
     return Explanation(f"{stack.name}: {stack.summary}", "\n\n".join([intro, *paragraphs]), [])
 
@@ -132,6 +133,7 @@ def _difference(stack: stacks.Stack, difference: stacks.Difference) -> str:
         f"{difference.what}: {difference.values[stack.values[difference.key]]}",
         *(f"  {other}" for other in others),
         f"  when: {difference.since} {sources}",
+        f"  known: {difference.evidence.of(stack.name)}",
         f"  effect: {difference.effect}",
         f"  code: {', '.join(difference.where)}",
     ]

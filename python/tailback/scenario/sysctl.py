@@ -1,4 +1,4 @@
-"""The sysctls of a host, with their units and meanings in Linux 6.12.
+"""The sysctls of a host, with their units and meanings in Linux 6.12, or in the Linux that introduced them.
 
 The list is that of the simulator (`crates/tcp/src/sysctl.rs`). Other sysctls are refused, because they would
 have no effect. Values are numbers without units, as in `sysctl -w`.
@@ -42,11 +42,16 @@ _SINCE: Mapping[str, str] = {
     "net.ipv4.tcp_recovery": "4.4",
     "net.ipv4.tcp_max_reordering": "3.19",
     "net.ipv4.tcp_rto_min_us": "6.11",
+    "net.ipv4.tcp_rto_max_ms": "6.15",
+    "net.ipv4.tcp_syn_linear_timeouts": "6.5",
+    "net.ipv4.tcp_pingpong_thresh": "6.7",
+    "net.ipv4.tcp_comp_sack_rtt_percent": "6.19",
+    "net.ipv4.tcp_rcvbuf_low_rtt": "6.19",
     "net.ipv4.tcp_min_rtt_wlen": "4.4",
     "net.ipv4.tcp_comp_sack_nr": "4.18",
     "net.ipv4.tcp_comp_sack_delay_ns": "4.18",
     "net.ipv4.tcp_comp_sack_slack_ns": "5.8",
-    "net.ipv4.tcp_shrink_window": "6.5",
+    "net.ipv4.tcp_shrink_window": "6.1",
     "net.ipv4.tcp_notsent_lowat": "3.12",
     "net.ipv4.tcp_autocorking": "3.14",
     "net.ipv4.tcp_min_tso_segs": "3.12",
@@ -102,15 +107,24 @@ SYSCTLS: tuple[Sysctl, ...] = (
         "net.ipv4.tcp_rto_min_us", "µs", "200000", "least retransmission timeout above the RTT",
         1, 120_000_000,
     ),
+    Sysctl("net.ipv4.tcp_rto_max_ms", "ms", "120000", "greatest retransmission timeout", 1000, 120_000),
     Sysctl("net.ipv4.tcp_min_rtt_wlen", "s", "300", "time for which a minimum RTT is remembered", max=86_400),
     Sysctl("net.ipv4.tcp_retries2", "timeouts", "15", "timeouts after which a connection is aborted", 1, 255),
-    Sysctl("net.ipv4.tcp_syn_retries", "SYNs", "6", "SYNs sent again, after the first four", 1, 127),
+    Sysctl("net.ipv4.tcp_syn_retries", "SYNs", "6", "SYNs sent again, after the linear ones", 1, 127),
+    Sysctl("net.ipv4.tcp_syn_linear_timeouts", "SYNs", "4", "SYN timeouts that are not doubled", max=127),
+    Sysctl(
+        "net.ipv4.tcp_pingpong_thresh", "answers", "1",
+        "answers within the delay of an ACK that make a connection interactive", 1, 255,
+    ),
     Sysctl("net.ipv4.tcp_synack_retries", "SYN-ACKs", "5", "SYN-ACKs sent again", max=255),
     Sysctl(
         "net.ipv4.tcp_thin_linear_timeouts", "flag", "0",
         "the first six timeouts of a flow with fewer than four segments in flight are not doubled",
     ),
     Sysctl("net.ipv4.tcp_comp_sack_nr", "ACKs", "44", "duplicate ACKs that become one, at most", max=255),
+    Sysctl(
+        "net.ipv4.tcp_comp_sack_rtt_percent", "%", "33", "delay of duplicate ACKs in % of the RTT", 1, 1000,
+    ),
     Sysctl(
         "net.ipv4.tcp_comp_sack_delay_ns", "ns", "1000000", "delay of duplicate ACKs, at most", max=1_000_000_000
     ),
@@ -119,6 +133,9 @@ SYSCTLS: tuple[Sysctl, ...] = (
     ),
     Sysctl(
         "net.ipv4.tcp_moderate_rcvbuf", "flag", "1", "the receive buffer grows with what the application reads"
+    ),
+    Sysctl(
+        "net.ipv4.tcp_rcvbuf_low_rtt", "µs", "1000", "RTT below which the receive buffer grows less", max=_LARGE,
     ),
     Sysctl("net.ipv4.tcp_shrink_window", "flag", "0", "a window may shrink if memory is short"),
     Sysctl(

@@ -79,6 +79,7 @@ def test_every_cited_source_is_in_the_list() -> None:
 
 def test_every_source_in_the_list_is_cited() -> None:
     used = set().union(*(cited(file) for file in code()))
+    used |= {citation.split(" ")[0] for line in STACKS["differences"].values() for citation in line["from"]}
     assert sorted(set(SOURCES) - used) == []
 
 
@@ -119,10 +120,26 @@ def test_each_field_in_which_stacks_differ_has_its_line_and_no_line_is_without_o
 @pytest.mark.parametrize("key", STACKS["differences"])
 def test_a_difference_of_stacks_has_all_its_fields(key: str) -> None:
     line = STACKS["differences"][key]
-    assert list(line) == ["what", "values", "since", "effect", "from", "where"]
+    assert list(line) == ["what", "values", "since", "evidence", "effect", "from", "where"]
     assert all(line.values())
     assert {citation.split(" ")[0] for citation in line["from"]} <= set(SOURCES)
     assert all((ROOT / place).is_file() for place in line["where"])
+
+
+@pytest.mark.parametrize("key", STACKS["differences"])
+def test_a_difference_says_how_it_is_known_and_measurements_are_files_of_the_repository(key: str) -> None:
+    evidence = STACKS["differences"][key]["evidence"]
+    measured, read = evidence.get("measured", {}), evidence["read"]
+    assert set(evidence) <= {"measured", "read"}
+    assert [*measured, *read]
+    assert set(measured).isdisjoint(read)
+    assert {*measured, *read} <= set(defaults.STACKS)
+    assert all((ROOT / by).exists() for by in measured.values())
+
+
+@pytest.mark.parametrize("name", defaults.STACKS)
+def test_a_stack_says_which_release_it_is(name: str) -> None:
+    assert set(STACKS["stacks"][name]) == {"what", "release"}
 
 
 @pytest.mark.parametrize("key", STACKS["differences"])

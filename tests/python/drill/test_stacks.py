@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from tailback import drill
+from tailback.scenario.defaults import STACKS
+
+OF_STACKS = sorted((Path(__file__).parents[3] / "conformance" / "drill" / "stacks").glob("*.pkt"))
 
 OPENING = """\
 --tolerance_usecs=20000
@@ -60,3 +63,12 @@ def test_rounds_counted_from_the_start_end_slow_start_at_36(stack: str) -> None:
     windows = {24_001: 34, 26_001: 36, 28_001: 36, 40_001: 36}
     script = OPENING + "+0 write(4, ..., 400000) = 400000\n" + acknowledged(2_001, 40_001, windows)
     assert verdict(script, stack) == ("passed", [])
+
+
+@pytest.mark.parametrize("file", OF_STACKS, ids=lambda file: file.stem)
+def test_a_script_of_some_stacks_passes_on_these_and_fails_on_all_others(file: Path) -> None:
+    text = file.read_text()
+    named = text.splitlines()[1].removeprefix("// passes on: ").split()
+    verdicts = {stack: verdict(text, stack)[0] for stack in STACKS}
+    assert [stack for stack in STACKS if verdicts[stack] == "passed"] == sorted(named, key=STACKS.index)
+    assert {verdicts[stack] for stack in STACKS if stack not in named} <= {"failed"}

@@ -80,6 +80,18 @@ impl Endpoint {
         self.sender.buffer.app_blocked || self.state != State::Established || self.sender.stream.fin_queued
     }
 
+    /// The last write was stopped by `TCP_NOTSENT_LOWAT`, not by the size of the send buffer. If what it wrote has left, it can
+    /// go on at once: Linux hands each skb to the device while it fills the next. [linux-6.12 tcp.c tcp_sendmsg_locked]
+    pub fn stopped_by_unsent(&self) -> bool {
+        let buffer = &self.sender.buffer;
+        buffer.app_blocked && !buffer.room_kept_elsewhere && self.sender.wmem_queued() < buffer.sndbuf
+    }
+
+    /// A write that [`Endpoint::stopped_by_unsent`] can go on.
+    pub fn can_go_on(&self) -> bool {
+        self.sender.buffer.app_blocked && self.sender.has_memory()
+    }
+
     /// The last write ends a record (`MSG_EOR`): data written later leaves in separate packets.
     pub fn end_record(&mut self) {
         self.sender.end_record();

@@ -8,6 +8,7 @@ use super::{Endpoint, State};
 use crate::ecn::{Mark, Reaction};
 use crate::input::AckRange;
 use crate::sending_half::SendingHalf;
+use crate::stack::{CwrAck, OldAckStamp, OvertakenAck, UnsentAck};
 
 /// What there is to send after a segment was taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,6 +112,9 @@ impl<S: SendingHalf> Endpoint<S> {
         let outdated =
             self.receiver.outdated_by(segment).is_some_and(|age| !self.is_late_duplicate(segment, age));
         if outdated || !self.receiver.is_acceptable(segment) {
+            if outdated && self.drops_overtaken_ack(segment) {
+                return;
+            }
             // For example a window probe, which repeats a byte, or an ACK that a later one has overtaken.
             self.receiver.answer_unacceptable(segment, now);
             return;
@@ -121,8 +125,7 @@ impl<S: SendingHalf> Endpoint<S> {
         }
         match self.sender.judge_ack(segment.ack, u64::from(self.first_acked)) {
             AckRange::Unsent | AckRange::TooOld => return self.discard(segment),
-            // A late segment must not update the timestamp to echo.
-            AckRange::Old => {}
+            AckRange::Old => self.note_timestamp_of_old_ack(segment),
             AckRange::Current => {
                 self.receiver.note_timestamp(segment);
                 self.take_confirmation(segment);
@@ -250,13 +253,31 @@ impl<S: SendingHalf> Endpoint<S> {
         pure && duplicate && !changes_window && age <= self.sender.rto() * 12 / 10
     }
 
-    /// Discards a segment whose ACK is invalid. It is answered by a challenge ACK, except on an established connection
-    /// if it acknowledges data that was never sent.
+    /// Since Linux 6.16 an ACK without data that was overtaken is not answered. [linux-7.3 tcp_input.c
+    /// tcp_disordered_ack_check]
+    #[cold]
+    fn drops_overtaken_ack(&self, segment: &Segment) -> bool {
+        let drops = self.sender.settings().stack.overtaken_ack == OvertakenAck::Dropped;
+        drops && segment.end() == segment.seq && segment.seq < self.receiver.rcv_nxt
+    }
+
+    /// A segment with an old ACK can carry new data: its timestamp is stored, in stable series of 2026.
+    /// [linux-7.3 tcp_input.c tcp_ack]
+    #[cold]
+    fn note_timestamp_of_old_ack(&mut self, segment: &Segment) {
+        if self.sender.settings().stack.old_ack_stamp == OldAckStamp::Stored {
+            self.receiver.note_timestamp(segment);
+        }
+    }
+
+    /// Discards a segment whose ACK is invalid. It is answered by a challenge ACK, except before Linux 6.18 on an
+    /// established connection if it acknowledges data that was never sent.
     /// [rfc5961 §5.2] [linux-6.12 tcp_input.c tcp_ack, tcp_rcv_state_process]
     #[cold]
     fn discard(&mut self, segment: &Segment) {
         let closing = self.closed || self.receiver.at_end();
-        if closing || segment.ack < self.sender.snd_una() {
+        let challenges = self.sender.settings().stack.unsent_ack == UnsentAck::Challenged;
+        if closing || challenges || segment.ack < self.sender.snd_una() {
             self.receiver.challenge(self.sender.now());
         }
     }
@@ -266,7 +287,8 @@ impl<S: SendingHalf> Endpoint<S> {
     fn take_confirmation(&mut self, segment: &Segment) {
         if segment.flags.contains(SegmentFlags::CWR) {
             self.sender.ecn_mut().take_confirmation();
-            if segment.length > 0 {
+            let at_once = self.sender.settings().stack.cwr_ack == CwrAck::AtOnce;
+            if segment.length > 0 && at_once {
                 self.receiver.react_to_mark(Reaction::AckNow);
             }
         }

@@ -18,11 +18,9 @@ use super::{Endpoint, State};
 use crate::clock::{Deadline, Micros, TIMESTAMP_CLOCK, micros_since, timestamp};
 use crate::config::Offers;
 use crate::one_word::OneWord;
-use crate::rtt::{RTO_INITIAL, RTO_MAX};
+use crate::rtt::RTO_INITIAL;
 use crate::sending_half::{Begins, Opening, SendingHalf};
-
-/// SYN timeouts that are not doubled (`net.ipv4.tcp_syn_linear_timeouts`).
-const SYN_LINEAR_TIMEOUTS: u32 = 4;
+use crate::stack::LateSyn;
 
 /// The SYN or SYN-ACK of this side.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +61,7 @@ impl Handshake {
 
 impl<S: SendingHalf> Endpoint<S> {
     pub(super) fn take_syn(&mut self, segment: &Segment) {
-        self.receiver.window.answer_syn();
+        self.receiver.window.answer_syn(&self.sender.settings().stack);
         self.sender.ecn_mut().take_syn(segment.flags);
         self.receiver.synchronise(segment, self.sender.now());
         self.sender.peer_mut().snd_wnd = segment.window;
@@ -123,11 +121,12 @@ impl<S: SendingHalf> Endpoint<S> {
     fn begins(&self, answer: &Segment) -> Begins {
         let Handshake { retransmits, timeouts, .. } = self.handshake;
         let first_sent = self.handshake.first_sent();
+        let undone = self.sender.settings().stack.late_syn == LateSyn::Undone;
         let answers_the_first =
             self.echo_of(answer).is_some_and(|echo| first_sent.map(timestamp) == Some(echo));
         match self.state {
             _ if timeouts == 0 => Begins::WithInitialWindow,
-            _ if retransmits > 1 && !answers_the_first => Begins::WithOneSegment,
+            _ if retransmits > 1 && !(undone && answers_the_first) => Begins::WithOneSegment,
             State::SynSent => Begins::PacedAsOneSegment,
             _ => Begins::WithInitialWindow,
         }
@@ -152,9 +151,10 @@ impl<S: SendingHalf> Endpoint<S> {
             }
         }
         // The SYN-ACK's timeout doubles from the first time on. [linux-6.12 request_sock.h reqsk_timeout]
-        let linear = if answers { 0 } else { SYN_LINEAR_TIMEOUTS };
+        let linear = if answers { 0 } else { self.sender.settings().syn_linear_timeouts };
         let doublings = u32::from(self.handshake.timeouts).saturating_sub(linear).min(7);
-        let timeout = Span::from_nanos(RTO_INITIAL.as_nanos() << doublings).min(RTO_MAX);
+        let timeout =
+            Span::from_nanos(RTO_INITIAL.as_nanos() << doublings).min(self.sender.settings().rto_max);
         let rounding = (self.sender.settings().jiffy, self.sender.settings().timer_rounding);
         self.handshake.deadline = match self.handshake.by_cookie {
             true => Deadline::NONE,
@@ -190,10 +190,10 @@ impl<S: SendingHalf> Endpoint<S> {
     /// The SYN or SYN-ACK is sent again, or the connection is given up. [linux-6.12 tcp_timer.c tcp_write_timeout]
     pub(super) fn handshake_timed_out(&mut self) {
         let retries = self.sender.settings().syn_retries;
-        let max = SYN_LINEAR_TIMEOUTS + retries;
+        let max = self.sender.settings().syn_linear_timeouts + retries;
         let waited = self.handshake.first_sent().map(|sent_at| self.sender.now().since(sent_at));
-        let too_long =
-            self.handshake.timeouts > 0 && waited.is_some_and(|waited| waited >= connecting_at_most(retries));
+        let at_most = connecting_at_most(retries, self.sender.settings().rto_max);
+        let too_long = self.handshake.timeouts > 0 && waited.is_some_and(|waited| waited >= at_most);
         if self.state == State::SynSent && (u32::from(self.handshake.timeouts) >= max || too_long) {
             self.handshake.deadline = Deadline::NONE;
             return self.sender.abort();
@@ -221,9 +221,9 @@ impl<S: SendingHalf> Endpoint<S> {
     }
 }
 
-/// How long `retries` SYNs would take if each waited twice as long as the one before, up to RTO_MAX, linear timeouts not
+/// How long `retries` SYNs would take if each waited twice as long as the one before, up to `max`, linear timeouts not
 /// counted. Connecting fails after this time, however many have left. [linux-6.12 tcp_timer.c retransmits_timed_out]
-fn connecting_at_most(retries: u32) -> Span {
-    let timeout = |doublings: u32| Span::from_nanos(RTO_INITIAL.as_nanos() << doublings.min(7)).min(RTO_MAX);
+fn connecting_at_most(retries: u32, max: Span) -> Span {
+    let timeout = |doublings: u32| Span::from_nanos(RTO_INITIAL.as_nanos() << doublings.min(7)).min(max);
     (0..=retries).fold(Span::ZERO, |sum, doublings| sum + timeout(doublings))
 }

@@ -60,6 +60,18 @@ impl Endpoint {
         self.sender.settings.offered_mss()
     }
 
+    /// Whether the application has this socket; one that waits for `accept` does not grow its buffer for data out of order.
+    /// [linux-7.3 tcp_input.c tcp_data_queue_ofo]
+    pub fn set_accepted(&mut self, accepted: bool) {
+        self.receiver.accepted = accepted;
+    }
+
+    /// Segments that were beyond the window; `None` where Linux does not count them.
+    pub fn beyond_window(&self) -> Option<u64> {
+        let counts = self.sender.settings.stack.is_since((6, 17));
+        counts.then_some(self.receiver.beyond_window.into())
+    }
+
     /// Memory of the receive buffer, bytes (`sk_rcvbuf`).
     pub fn receive_buffer(&self) -> u64 {
         self.receiver.window.rcvbuf()

@@ -3,7 +3,7 @@
 //! ```text
 //! at once:    more than one full segment is unacknowledged, in quick-ack mode (the first 16 segments, and each that makes
 //!             the window grow), when the last hole is filled, for the first three out-of-order segments
-//! compressed: later out-of-order segments, one ACK per min(1 ms, RTT/20), at most 44 ACKs; since Linux 4.18
+//! compressed: later out-of-order segments, one ACK per min(1 ms, RTT/20), at most 44 ACKs; since Linux 4.18 (RTT/3: 6.19)
 //! delayed:    otherwise, by `ato`: 40 ms at first, then by the gaps between segments, at most 200 ms, and since Linux
 //!             6.11 less than the least retransmission timeout
 //! ```
@@ -22,7 +22,7 @@ use crate::clock::Deadline;
 use crate::config::Settings;
 use crate::ecn::Reaction;
 use crate::one_word::OneWord;
-use crate::stack::{DelayedAck, DelayedAckBound, SackCompression};
+use crate::stack::{DelayedAck, DelayedAckBound, DisorderAcks, QuickAckUse, SackCompression};
 
 /// Minimum and usual delayed-ACK time. [linux-6.12 tcp.h TCP_ATO_MIN, TCP_DELACK_MIN]
 pub(super) const ATO_MIN: Span = Span::from_millis(40);
@@ -59,11 +59,23 @@ pub(super) struct AckEngine {
     pub(super) pushed: u8,
     /// The connection is interactive: nothing is acknowledged quickly. [linux-6.12 inet_csk_in_pingpong_mode]
     pub(super) pingpong: bool,
-    pub(super) quick: u64,
+    /// Answers within `ato`, which make it interactive.
+    answers: u8,
+    /// When data was last sent by a connection that is not interactive, in jiffies.
+    answered: u32,
+    pub(super) quick: u32,
     /// Time for which an ACK is delayed; none before the first data.
     pub(super) ato: Span,
     pub(super) last_received: SimTime,
     pub(super) timeout: Deadline,
+}
+
+impl AckEngine {
+    /// [linux-6.12 inet_connection_sock.h inet_csk_exit_pingpong_mode]
+    fn leave_pingpong(&mut self) {
+        self.pingpong = false;
+        self.answers = 0;
+    }
 }
 
 /// State of compressed ACKs.
@@ -110,7 +122,7 @@ impl Receiver {
 
     fn quick_acks_from_now(&mut self, max: u64) {
         self.quick_ack(max);
-        self.ack.pingpong = false;
+        self.ack.leave_pingpong();
         self.ack.ato = ATO_MIN;
     }
 
@@ -122,15 +134,30 @@ impl Receiver {
 
     /// The application sets `TCP_QUICKACK`. [linux-6.12 tcp.c __tcp_sock_set_quickack]
     pub(crate) fn set_quick_ack(&mut self) {
-        self.ack.pingpong = false;
+        self.ack.leave_pingpong();
         self.ack_due |= self.ack.scheduled;
     }
 
     /// Data is sent: if data of the peer arrived within `ato`, the connection is interactive.
     /// [linux-6.12 tcp_output.c tcp_event_data_sent]
+    #[inline(always)]
     pub(crate) fn answered(&mut self, now: SimTime) {
-        if !self.ack.ato.is_zero() {
-            self.ack.pingpong |= now.since(self.ack.last_received) < self.ack.ato;
+        if !self.ack.ato.is_zero() && !self.ack.pingpong {
+            self.count_answer(now);
+        }
+    }
+
+    /// From Linux 5.1 to 5.18 three exchanges are needed, and only the first data after that of the peer is an answer.
+    #[inline(never)]
+    fn count_answer(&mut self, now: SimTime) {
+        let threshold = self.settings.pingpong_threshold;
+        let jiffies = |at: SimTime| at.ticks(self.settings.jiffy) as u32;
+        let again = self.settings.stack.pingpong_threshold > 1
+            && self.ack.answered >= jiffies(self.ack.last_received);
+        self.ack.answered = jiffies(now);
+        if !again && now.since(self.ack.last_received) < self.ack.ato {
+            self.ack.answers = self.ack.answers.saturating_add(1);
+            self.ack.pingpong = u32::from(self.ack.answers) >= threshold;
         }
     }
 
@@ -142,7 +169,7 @@ impl Receiver {
             self.ack.ato = ATO_MIN;
             return;
         }
-        if now.since(self.ack.last_received) <= self.soon {
+        if now.since(self.ack.last_received).as_nanos() <= u64::from(self.soon) {
             // Nearly always. In whole jiffies it is at most one jiffy more.
             self.ack.ato = ato / 2 + ATO_MIN / 2;
             return;
@@ -170,7 +197,7 @@ impl Receiver {
             0 => 2,
             some => some,
         };
-        self.ack.quick = self.ack.quick.max(by_window.min(max));
+        self.ack.quick = self.ack.quick.max(by_window.min(max) as u32);
     }
 
     /// A delayed ACK waits for its timer.
@@ -183,7 +210,10 @@ impl Receiver {
     pub(crate) fn react_to_mark(&mut self, reaction: Reaction) {
         match reaction {
             Reaction::None => {}
-            Reaction::QuickAcks => self.quick_acks_from_now(QUICKACKS_OF_MARK),
+            Reaction::QuickAcks => {
+                let always = self.settings.stack.disorder_acks == DisorderAcks::AfterAnyDisorder;
+                self.quick_acks_from_now(if always { QUICKACKS_MAX } else { QUICKACKS_OF_MARK });
+            }
             Reaction::AckNow => self.ack.now = true,
         }
     }
@@ -198,7 +228,9 @@ impl Receiver {
         let waiting = self.rcv_nxt - self.window.last_update();
         let by_count = self.delayed_ack == DelayedAck::EverySecond;
         let more_than_one = waiting > mss
-            && (by_count || self.window.unread(self.rcv_nxt) < self.rcvlowat || self.window_has_not_shrunk());
+            && (by_count
+                || self.window.unread(self.rcv_nxt) < u64::from(self.rcvlowat)
+                || self.window_has_not_shrunk());
         let quick = self.ack.quick > 0 && !self.ack.pingpong && self.delayed_ack == DelayedAck::Adaptive;
         if more_than_one || quick || self.ack.now {
             self.ack_due = true;
@@ -242,7 +274,8 @@ impl Receiver {
             if self.srtt_us8 > 0 {
                 rtt8 = rtt8.min(u64::from(self.srtt_us8));
             }
-            let delay = Span::from_nanos(rtt8 * (1_000 / 8) / 20).min(limits.delay);
+            let delay =
+                Span::from_nanos(rtt8 * (1_000 / 8) * u64::from(limits.share) / 100).min(limits.delay);
             self.compression.latest = Deadline::at(now + delay + limits.slack);
         }
     }
@@ -289,7 +322,8 @@ impl Receiver {
         if self.ack.timeout.is_over(now) {
             self.ack.timeout = Deadline::NONE;
             if self.ack.scheduled {
-                let interactive = std::mem::take(&mut self.ack.pingpong);
+                let interactive = self.ack.pingpong;
+                self.ack.leave_pingpong();
                 let longer = (self.ack.ato * 2).min(self.rto).min(DELACK_MAX);
                 self.ack.ato = if interactive { ATO_MIN } else { longer };
                 self.ack_due = true;
@@ -308,9 +342,9 @@ impl Receiver {
     pub(super) fn ack_sent(&mut self) {
         self.compression.count = 0;
         self.compression.latest = Deadline::NONE;
-        let packets = u64::from(self.ack.scheduled);
         if self.ack.quick > 0 {
-            self.ack.quick = self.ack.quick.saturating_sub(packets);
+            let uses = self.ack.scheduled || self.settings.stack.quick_ack_use == QuickAckUse::EveryAck;
+            self.ack.quick = self.ack.quick.saturating_sub(u32::from(uses));
             if self.ack.quick == 0 {
                 self.ack.ato = ATO_MIN;
             }

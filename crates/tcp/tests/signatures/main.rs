@@ -18,3 +18,4 @@ mod stacks;
 mod start_up;
 mod timers;
 mod trains;
+mod versions;

@@ -8,7 +8,8 @@ use crate::control::{control, window_control};
 use crate::script::{Device, MSS, Script, Setup, byte, ms, us};
 
 fn on(stack: Stack, setup: Setup) -> Setup {
-    Setup { settings: Settings { stack, ..setup.settings }, ..setup }
+    let wmem = setup.settings.wmem;
+    Setup { settings: Settings { wmem, ..Settings::of(stack) }, ..setup }
 }
 
 #[test]

@@ -22,10 +22,7 @@ use crate::moderation::Moderation;
 use crate::radio::Radio;
 use crate::route::Routes;
 use crate::scenario::{self, Scenario};
-use crate::stacks::{
-    STACKS_THAT_SPARE_SLOW_STATIONS, STACKS_WITH_CODE_POINTS_BY_USE, STACKS_WITHOUT_AQL,
-    STACKS_WITHOUT_AQL_OF_CATEGORIES,
-};
+use crate::stacks::Mac80211;
 
 /// Between two beacons.
 const BEACON_INTERVAL_US: u64 = 102_400;
@@ -388,16 +385,17 @@ fn profile(cell: &scenario::Cell, place: (usize, usize), stack: &str) -> Result<
     if cell.stations.iter().any(|station| station.mode.format != "ht") {
         profile = profile.of_vht();
     }
-    if STACKS_WITHOUT_AQL.contains(&stack) {
+    let of_stack = Mac80211::of(stack);
+    if !of_stack.bounds_air {
         profile = profile.before_aql();
     }
-    if STACKS_WITHOUT_AQL_OF_CATEGORIES.contains(&stack) {
+    if !of_stack.bounds_air_of_categories {
         profile = profile.before_aql_of_categories();
     }
-    if !STACKS_WITH_CODE_POINTS_BY_USE.contains(&stack) {
+    if !of_stack.knows_uses_of_code_points {
         profile = profile.before_uses_of_code_points();
     }
-    if STACKS_THAT_SPARE_SLOW_STATIONS.contains(&stack) {
+    if of_stack.spares_slow_stations {
         profile = profile.sparing_slow_stations();
     }
     let given = Parameters::new(driver.options.clone());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tailback_tcp::{STACKS, SYSCTLS, Settings, SsthreshMetric, Sysctl};
+use tailback_tcp::{STACKS, SYSCTLS, Settings, Sysctl};
 
 use crate::BuildError;
 use crate::scenario::{Host, Offloads, SysctlValue};
@@ -18,18 +18,7 @@ pub(crate) fn settings(host: &Host, path: &str) -> Result<Settings, BuildError> 
         return Err(BuildError::new(format!("{path}.stack"), format!("no stack `{}`", host.stack), remedy));
     };
     let gso_max_segs = if host.offloads == Offloads::Off { 1 } else { GSO_MAX_SEGS };
-    let limit_output_bytes = stack.output_limit.bytes();
-    let initial_ssthresh = host.ssthresh;
-    let saves_ssthresh = stack.ssthresh_metric == SsthreshMetric::Saved;
-    let settings = Settings {
-        stack,
-        gso_max_segs,
-        limit_output_bytes,
-        initial_ssthresh,
-        saves_ssthresh,
-        txhash: stack.txhash,
-        ..Settings::default()
-    };
+    let settings = Settings { gso_max_segs, initial_ssthresh: host.ssthresh, ..Settings::of(stack) };
     apply(settings, &host.sysctl, &format!("{path}.sysctl"))
 }
 
@@ -137,7 +126,7 @@ mod tests {
         let error = settings(&host("plan9", "", SysctlValue::Number(1)), "hosts[1]").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "hosts[1].stack: no stack `plan9`; write one of: linux-6.12, linux-6.6, linux-5.10, linux-5.4, linux-5.0, linux-4.14, linux-3.10, freebsd-9"
+            "hosts[1].stack: no stack `plan9`; write one of: linux-6.12, linux-7.3, linux-6.6, linux-6.1, linux-5.10, linux-5.4, linux-5.0, linux-4.14, linux-3.10, freebsd-9"
         );
     }
 }

@@ -24,7 +24,7 @@ def drill(
     ] = None,
     stack: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Network stack: linux-6.12, linux-5.10, ...", show_default="the newest"),
+        typer.Option(metavar="NAME", help="Network stack: linux-6.12, linux-5.10, ...", show_default="linux-6.12"),
     ] = None,
     backend: Annotated[
         str, typer.Option(metavar="NAME", help="sim, or a real kernel: uml, uml:NAME.", show_default="sim")
