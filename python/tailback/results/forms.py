@@ -7,7 +7,6 @@ memory, and its columns are what their names say (`docs/contracts.md`).
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec import Struct
 
 from tailback.limits import CELLS_MAX, CELLS_PER_BYTE, COLUMNS_MAX, TEXT_MAX
@@ -128,7 +127,7 @@ def check_times(table: "pa.Table") -> None:
         return
     # A row without a time is NaN here, of which no comparison holds.
     times = table["t"].to_numpy()
-    if not (times.dtype.kind in "fiu" and -LATEST_S <= times.min() and times.max() <= LATEST_S):
+    if not (times.dtype.kind in "fiu" and times.min() >= -LATEST_S and times.max() <= LATEST_S):
         raise TableWrong("has rows without a time")
 
 
