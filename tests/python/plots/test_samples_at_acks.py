@@ -1,7 +1,5 @@
 """`measure.tcp_info: ack` adds samples to a run, and changes no figure of means or percentiles: they are over time."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
@@ -13,6 +11,7 @@ from tailback.results import Results, open_results
 
 MANY = """\
 links: [{{ends: [a, b], rate: 20mbit, delay: 10ms}}]
+qdiscs: {{a -> b: pfifo limit 60}}
 traffic: [{{tcp: a -> b, flows: 22}}, {{ping: a -> b, interval: 100ms}}]
 duration: 4s
 repeat: 2
