@@ -10,8 +10,8 @@ from tailback.plots.registry import PLOTS
 from tailback.results import Results, open_results
 
 MANY = """\
-links: [{{ends: [a, b], rate: 20mbit, delay: 10ms}}]
-qdiscs: {{a -> b: pfifo limit 60}}
+links: [{{ends: [a, router], rate: 1gbit}}, {{ends: [router, b], rate: 20mbit, delay: 10ms}}]
+qdiscs: {{router -> b: pfifo limit 100}}
 traffic: [{{tcp: a -> b, flows: 22}}, {{ping: a -> b, interval: 100ms}}]
 duration: 4s
 repeat: 2
