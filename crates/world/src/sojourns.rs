@@ -8,11 +8,7 @@
 //! discipline stayed for no time. What was dropped did not leave.
 
 use tailback_packet::Packet;
-use tailback_record::SojournsRow;
 use tailback_units::{Histogram, SimTime, Span};
-
-use crate::Event;
-use crate::world::World;
 
 /// The longest slot.
 const LONGEST: Span = Span::from_millis(1_000);
@@ -42,7 +38,7 @@ impl Sojourns {
     }
 
     /// Takes the counts of the slot that is over, the shortest stays first.
-    fn take(&mut self, mut each: impl FnMut(Span, u64)) {
+    pub(crate) fn take(&mut self, mut each: impl FnMut(Span, u64)) {
         let mut passed = std::mem::take(&mut self.passed);
         self.stayed.take(|stay, count| {
             // Those that stayed for no time are the first.
@@ -54,32 +50,6 @@ impl Sojourns {
         });
         if passed > 0 {
             each(Span::ZERO, passed);
-        }
-    }
-}
-
-impl World {
-    /// A slot is over: its rows are written. The present event of the calendar was that.
-    pub(crate) fn end_slot(&mut self) {
-        self.record_sojourns();
-        let next = self.slot.begun + self.slot.length;
-        self.context.wake_at(next, Event::Slot);
-    }
-
-    /// The rows of the slot that ends now.
-    pub(crate) fn record_sojourns(&mut self) {
-        let (since, t) = (self.slot.begun, self.context.now);
-        self.slot.begun = t;
-        for (device, &name) in self.devices.iter_mut().zip(&self.context.journal.devices) {
-            if device.root.is_none() {
-                continue;
-            }
-            device.count_bypassed();
-            let rows = &mut self.context.journal.record.sojourns;
-            device.sojourns.take(|sojourn_ms, packets| {
-                let row = SojournsRow { t, since, device: name, packets, sojourn_ms };
-                rows.get_or_insert_default().push(row);
-            });
         }
     }
 }
