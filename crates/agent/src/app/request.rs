@@ -253,6 +253,13 @@ mod tests {
             clock.sleep_until(clock.now_ns() + 1_000_000);
         }
         assert_eq!(answered()[..4], ["70000", "5", "70000", "5"]);
+        // The connection was over before it was first sampled.
+        let mut sockets = SocketTables::of_senders();
+        running.sample(1, &mut sockets).unwrap();
+        let rows = sockets.exchanges.take();
+        let sent =
+            |end: &str| rows.lines().find_map(|row| row.split_once(&format!("{end},"))?.1.split(',').next());
+        assert!(["client", "server"].into_iter().all(|end| sent(end).unwrap() != "0"), "{rows}");
     }
 
     #[test]
