@@ -7,6 +7,7 @@ mod fetch;
 mod page;
 mod ping;
 mod request;
+mod sent;
 mod udp;
 mod video;
 

@@ -106,7 +106,8 @@ impl Sampler {
     /// The rows of samples since the last time, by table.
     pub fn take(&mut self) -> Vec<(&'static str, String)> {
         let Self { sockets, qdisc, losses, radios, .. } = self;
-        let sockets = [Some(&mut sockets.senders), sockets.receivers.as_mut()];
+        let SocketTables { senders, receivers, exchanges } = sockets;
+        let sockets = [Some(senders), receivers.as_mut(), Some(exchanges)];
         sockets
             .into_iter()
             .flatten()
@@ -118,6 +119,7 @@ impl Sampler {
     /// Writes the tables of the samples and of the applications.
     pub fn write(&self, folder: &Path, job: &Job, traffic: &Traffic) -> Result<(), Failure> {
         self.sockets.senders.write(folder)?;
+        self.sockets.exchanges.write(folder)?;
         self.qdisc.write(folder)?;
         self.losses.write(folder)?;
         self.radios.write(folder)?;

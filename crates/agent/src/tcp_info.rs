@@ -62,6 +62,8 @@ pub const RECEIVER_COLUMNS: [&str; 10] = [
     "rcv_ooopack",
 ];
 
+const EXCHANGES: [&str; 5] = ["t_ns", "flow", "end", "data_segs_out", "total_retrans"];
+
 /// Bytes of `struct tcp_bbr_info`; newer versions of BBR append to it. Those of Vegas and DCTCP have 16.
 /// [linux-6.12 inet_diag.h tcp_cc_info]
 const BBR_INFO: usize = 20;
@@ -70,6 +72,9 @@ const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// States in which the sender has something to do: SYN sent, established, FIN not yet acknowledged.
 const SENDING: [u8; 4] = [1, 2, 3, 4];
+
+/// States in which nothing is sent any more: FIN acknowledged, TIME_WAIT, closed.
+const ENDED: [u8; 3] = [5, 6, 7];
 
 /// The answers of the kernel at one moment.
 pub struct Sample {
@@ -84,12 +89,15 @@ pub struct SocketTables {
     pub senders: Table,
     /// Receiving sockets, if they are sampled, too.
     pub receivers: Option<Table>,
+    /// The ends of requests, pages and videos.
+    pub exchanges: Table,
 }
 
 impl SocketTables {
     /// Empty tables, without receivers.
     pub fn of_senders() -> Self {
-        Self { senders: Table::new("tcp_info", &COLUMNS), receivers: None }
+        let exchanges = Table::new("exchanges", &EXCHANGES);
+        Self { senders: Table::new("tcp_info", &COLUMNS), receivers: None, exchanges }
     }
 
     /// Samples the sockets that receive, too.
@@ -120,6 +128,16 @@ impl Sample {
     /// Segments with payload sent so far.
     pub fn data_segments(&self) -> u64 {
         word(&self.info, 156).map_or(0, u64::from)
+    }
+
+    /// Segments retransmitted so far.
+    pub fn retransmitted(&self) -> u64 {
+        word(&self.info, 100).map_or(0, u64::from)
+    }
+
+    /// True if it has sent data and a FIN, and both are acknowledged; or the connection is gone.
+    pub fn sends_no_more(&self) -> bool {
+        self.data_segments() > 0 && self.info.first().is_some_and(|state| ENDED.contains(state))
     }
 
     /// Appends the row of this moment.

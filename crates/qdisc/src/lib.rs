@@ -14,6 +14,7 @@ mod conservation;
 mod double_list;
 mod drr;
 mod dualpi2;
+mod entered;
 mod fifo;
 mod flow_hash;
 pub mod flow_queues;
@@ -47,6 +48,7 @@ mod testing;
 mod toy;
 
 pub use conservation::{Leak, check_conservation};
+pub use entered::Entered;
 pub use pfifo_fast::PfifoFast;
 pub use root::Root;
 pub use series::Series;
@@ -301,6 +303,12 @@ pub trait Qdisc: Send {
     }
     /// The kind, as `tc` calls it.
     fn kind(&self) -> &'static str;
+    /// A packet that leaves carries when it entered the last of several disciplines, one after another, and not the first.
+    fn restarts_sojourns(&self) -> bool {
+        let mut restarts = false;
+        self.visit_children(&mut |child| restarts |= child.restarts_sojourns());
+        restarts
+    }
     /// It measures packets by a size table.
     fn has_size_table(&self) -> bool {
         false

@@ -333,6 +333,10 @@ impl Qdisc for Netem {
         show("ecn_marked", self.own.ecn_marked);
     }
 
+    fn restarts_sojourns(&self) -> bool {
+        self.child.is_some()
+    }
+
     fn kind(&self) -> &'static str {
         ROW.name
     }

@@ -39,33 +39,46 @@ pub(crate) const ROW: Row = Row {
 const BATCH: usize = 16;
 
 /// The packets of one band, and the slots that are read but not yet free.
-#[derive(Default)]
 struct Ring {
     packets: VecDeque<Box<Packet>>,
-    /// The slot to read next.
-    head: usize,
-    /// Slots before it that were read but are not free yet.
+    /// The first slot of the batch that is read.
+    first: usize,
+    /// Its slots; they are freed together.
+    batch: usize,
+    /// Those of them that were read.
     stale: usize,
 }
 
 impl Ring {
+    fn of(slots: usize) -> Self {
+        Ring { packets: VecDeque::new(), first: 0, batch: Ring::batch_at(0, slots), stale: 0 }
+    }
+
+    /// The slots of the batch that begins with `first`. A ring of less than two batches frees its slots one by one.
+    fn batch_at(first: usize, slots: usize) -> usize {
+        if slots < 2 * BATCH { 1 } else { BATCH.min(slots - first) }
+    }
+
     fn is_full(&self, slots: usize) -> bool {
         self.packets.len() + self.stale >= slots
     }
 
     fn pop(&mut self, slots: usize) -> Option<Box<Packet>> {
         let packet = self.packets.pop_front()?;
-        self.head += 1;
         self.stale += 1;
-        let at_the_end = self.head >= slots;
-        // A ring of less than two batches frees its slots one by one.
-        if self.stale >= BATCH || slots < 2 * BATCH || at_the_end {
-            self.stale = 0;
-        }
-        if at_the_end {
-            self.head = 0;
+        if self.stale == self.batch {
+            self.free(slots);
         }
         Some(packet)
+    }
+
+    /// Frees the slots of the batch, all of which were read; the next one begins behind them.
+    #[inline(never)]
+    fn free(&mut self, slots: usize) {
+        let next = self.first + self.batch;
+        self.first = if next >= slots { 0 } else { next };
+        self.batch = Ring::batch_at(self.first, slots);
+        self.stale = 0;
     }
 }
 
@@ -135,7 +148,7 @@ impl PfifoFast {
     /// The default discipline of a device.
     pub(crate) fn on(device: &Attachment) -> Self {
         let slots = device.queue_length.max(1) as usize;
-        PfifoFast { bands: Default::default(), slots, ledger: Ledger::default() }
+        PfifoFast { bands: [(); 3].map(|()| Ring::of(slots)), slots, ledger: Ledger::default() }
     }
 
     /// Enqueues a packet at `now`, or drops it.

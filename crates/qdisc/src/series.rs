@@ -90,6 +90,10 @@ impl Qdisc for Series {
         self.ledger.counters()
     }
 
+    fn restarts_sojourns(&self) -> bool {
+        self.stages.len() > 1
+    }
+
     fn kind(&self) -> &'static str {
         "series"
     }

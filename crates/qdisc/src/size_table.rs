@@ -148,6 +148,10 @@ impl Qdisc for Sized {
         Some(self.inner.as_mut())
     }
 
+    fn restarts_sojourns(&self) -> bool {
+        self.inner.restarts_sojourns()
+    }
+
     fn visit_children(&self, show: &mut dyn FnMut(&dyn Qdisc)) {
         self.inner.visit_children(show);
     }

@@ -29,9 +29,9 @@ pub mod tables;
 pub use names::{Name, Names};
 pub use table::{ColumnSpec, TableSpec};
 pub use tables::{
-    Datagrams, DatagramsRow, Delays, DelaysRow, Events, EventsRow, Flows, FlowsRow, Objects, ObjectsRow,
-    Ping, PingRow, Qdisc, QdiscRow, Requests, RequestsRow, TcpInfo, TcpInfoRow, Udp, UdpRow, Video, VideoRow,
-    Wifi, WifiRow,
+    Datagrams, DatagramsRow, Delays, DelaysRow, Events, EventsRow, Exchanges, ExchangesRow, Flows, FlowsRow,
+    Objects, ObjectsRow, Ping, PingRow, Qdisc, QdiscRow, Requests, RequestsRow, Sojourns, SojournsRow,
+    TcpInfo, TcpInfoRow, Udp, UdpRow, Video, VideoRow, Wifi, WifiRow,
 };
 
 /// Declares [`Record`] by its one list of tables: those that every run has, and those that some runs have.
@@ -102,6 +102,10 @@ record! {
         datagrams: Datagrams,
         /// Requests over TCP; `None` without any.
         requests: Requests,
+        /// What the ends of requests, pages and videos have sent; `None` without any.
+        exchanges: Exchanges,
+        /// Sojourn times in root disciplines; `None` if no packet passed one that tells them.
+        sojourns: Sojourns,
         /// Objects of web pages; `None` without any.
         objects: Objects,
         /// Segments of videos; `None` without any.

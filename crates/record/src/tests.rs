@@ -54,6 +54,8 @@ fn a_table_without_rows_still_has_its_columns() {
         delays: Some(Delays::default()),
         datagrams: Some(Datagrams::default()),
         requests: Some(Requests::default()),
+        exchanges: Some(Exchanges::default()),
+        sojourns: Some(Sojourns::default()),
         objects: Some(Objects::default()),
         video: Some(Video::default()),
         wifi: Some(Wifi::default()),

@@ -4,6 +4,7 @@
 //! the kernel's own byte/s values convert without loss).
 
 mod delays;
+mod histogram;
 mod parameter;
 mod rate;
 mod size;
@@ -11,6 +12,7 @@ mod time;
 mod timer;
 
 pub use delays::{DelayCell, Delays};
+pub use histogram::Histogram;
 pub use parameter::{Parameter, ParameterError, ParameterUnit, Parameters};
 pub use rate::Rate;
 pub use size::{Bytes, Segs};

@@ -29,6 +29,7 @@ use crate::nic::Nic;
 use crate::route::Routes;
 use crate::scenario::{Cell, Link, Offloads, Scenario};
 use crate::socket::{SEND_BUFFER, Socket, Sockets, Transport, UdpSocket};
+use crate::sojourns::{Slot, Sojourns};
 use crate::syscalls::Conversation;
 use crate::timers::Timers;
 use crate::wire::Wire;
@@ -106,6 +107,7 @@ impl<'a> Builder<'a> {
         let mut world = World {
             end: SimTime::from_nanos(scenario.duration_ns),
             interval: Span::from_nanos(scenario.record.interval_ns),
+            slot: Slot::first(SimTime::from_nanos(scenario.duration_ns)),
             tcp_info_rows: scenario.record.tcp_info,
             routes: Routes::none(),
             devices: Vec::with_capacity(2 * topology.links.len()),
@@ -242,6 +244,7 @@ impl<'a> Builder<'a> {
             awaiting_credit: 0,
             drops: [0; DropReason::ALL.len()],
             marks_noted: 0,
+            sojourns: Sojourns::default(),
         })
     }
 
@@ -384,6 +387,7 @@ impl<'a> Builder<'a> {
             self.world.context.wake_channel(channel as u16);
         }
         self.world.context.wake_at(SimTime::ZERO + self.world.interval, Event::Sample);
+        self.world.context.wake_at(SimTime::ZERO + self.world.slot.length, Event::Slot);
         for step in 1..PROGRESS_STEPS {
             let at =
                 SimTime::from_nanos((u128::from(end) * u128::from(step) / u128::from(PROGRESS_STEPS)) as u64);

@@ -32,6 +32,7 @@ use crate::nic::Nic;
 use crate::path::Path;
 use crate::radio::Radio;
 use crate::reception::Reception;
+use crate::sojourns::Sojourns;
 use crate::wire::Wire;
 use crate::{DeviceId, Event};
 
@@ -111,6 +112,8 @@ pub(crate) struct Device {
     pub(crate) drops: [u64; DropReason::ALL.len()],
     /// Marks already in the journal.
     pub(crate) marks_noted: u64,
+    /// Of the packets that left the discipline in this slot.
+    pub(crate) sojourns: Sojourns,
 }
 
 impl Device {
@@ -200,6 +203,7 @@ impl Device {
     /// Tells the discipline of the packets that bypassed it. Call it before its counters are read.
     pub(crate) fn count_bypassed(&mut self) {
         let bypassed = std::mem::take(&mut self.bypassed);
+        self.sojourns.pass(bypassed.segments);
         if let Some(root) = &mut self.root {
             root.count_bypassed(bypassed);
         }
@@ -420,6 +424,7 @@ impl Device {
     /// A packet leaves the discipline; a single segment that has not been marked has a short way into the ring.
     #[inline(always)]
     fn send_dequeued(&mut self, packet: Box<Packet>, context: &mut Context) {
+        self.sojourns.count(&packet, context.now);
         if self.only_ring && packet.segments == 1 && packet.ecn != Ecn::Ce {
             self.enter_ring(packet, context);
         } else {

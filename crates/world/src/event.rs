@@ -32,6 +32,8 @@ pub(crate) enum Event {
     Application(ConversationId, TimerId),
     /// The sampled tables get their rows.
     Sample,
+    /// A slot of sojourn times is over.
+    Slot,
     /// A hundredth of the run is over.
     Progress,
 }

@@ -46,6 +46,7 @@ mod sample;
 pub mod scenario;
 mod schedule;
 mod socket;
+mod sojourns;
 mod stacks;
 mod syscalls;
 mod tagged;

@@ -2,7 +2,7 @@
 
 use tailback_packet::SocketId;
 use tailback_qdisc::visit;
-use tailback_record::{QdiscRow, TcpInfoRow};
+use tailback_record::{QdiscRow, SojournsRow, TcpInfoRow};
 use tailback_tcp::HeldBy;
 use tailback_units::{Bytes, Rate, Segs, Span};
 
@@ -76,6 +76,30 @@ impl World {
                 max_backlog_packets: u64::from(most.packets),
             });
         });
+    }
+
+    /// A slot is over: its rows are written. The present event of the calendar was that.
+    pub(crate) fn end_slot(&mut self) {
+        self.record_sojourns();
+        let next = self.slot.begun + self.slot.length;
+        self.context.wake_at(next, Event::Slot);
+    }
+
+    /// The rows of the slot that ends now.
+    pub(crate) fn record_sojourns(&mut self) {
+        let (since, t) = (self.slot.begun, self.context.now);
+        self.slot.begun = t;
+        for (device, &name) in self.devices.iter_mut().zip(&self.context.journal.devices) {
+            if device.root.is_none() {
+                continue;
+            }
+            device.count_bypassed();
+            let rows = &mut self.context.journal.record.sojourns;
+            device.sojourns.take(|sojourn_ms, packets| {
+                let row = SojournsRow { t, since, device: name, packets, sojourn_ms };
+                rows.get_or_insert_default().push(row);
+            });
+        }
     }
 
     fn tcp_info_row(&mut self, socket: SocketId) -> TcpInfoRow {

@@ -159,6 +159,13 @@ impl Syscalls<'_> {
         self.world.record_tcp_info(socket);
     }
 
+    /// Segments with data that a TCP socket has sent, and how many it has retransmitted: `tcpi_data_segs_out` and
+    /// `tcpi_total_retrans`.
+    pub(crate) fn segments_sent(&mut self, socket: SocketId) -> [u64; 2] {
+        let info = self.world.sockets.tcp(socket).endpoint.tcp_info(self.world.context.now);
+        [info.data_segs_out, info.total_retrans]
+    }
+
     /// The tables.
     pub(crate) fn record(&mut self) -> &mut Record {
         &mut self.world.context.journal.record

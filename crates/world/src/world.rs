@@ -26,6 +26,7 @@ use crate::route::Routes;
 use crate::scenario::TcpInfoRows;
 use crate::schedule::Change;
 use crate::socket::Sockets;
+use crate::sojourns::Slot;
 use crate::syscalls::Conversation;
 use crate::timers::Timers;
 use crate::{ConversationId, Cost, DeviceId, Event, Ledger, RunError, TimerId};
@@ -82,6 +83,8 @@ pub struct Outcome {
 pub struct World {
     pub(crate) end: SimTime,
     pub(crate) interval: Span,
+    /// Of sojourn times.
+    pub(crate) slot: Slot,
     pub(crate) tcp_info_rows: TcpInfoRows,
     pub(crate) routes: Routes<DeviceId>,
     pub(crate) devices: Vec<Device>,
@@ -246,6 +249,7 @@ impl World {
             }
             Event::Application(conversation, timer) => self.application_timer(conversation, timer),
             Event::Sample => self.sample(),
+            Event::Slot => self.end_slot(),
         }
         self.settle();
         Ok(())
@@ -380,7 +384,7 @@ impl World {
         self.context.cost.events = self.events.number();
         self.context.cost.sim_ns = self.context.now.as_nanos();
         self.sample_last();
-        self.devices.iter_mut().for_each(Device::count_bypassed);
+        self.record_sojourns();
         let disciplines = self.qdisc_stats();
         // The last that is done with the network: it empties the queues.
         self.refuse_leaks();

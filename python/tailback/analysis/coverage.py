@@ -1,5 +1,5 @@
-"""Which flows the numbers of sockets are of: TCP RTT, windows and retransmissions are sampled of the flows of `tcp`
-entries, and not of the connections of requests, pages and videos, which may be most of the traffic.
+"""Which flows the numbers of sockets are of: TCP RTT and windows are sampled of the flows of `tcp` entries, and not of
+the connections of requests, pages and videos, which may be most of the traffic. Retransmissions are of all.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,6 +9,9 @@ from tailback.analysis.registry import of_key
 
 SOCKETS = "tcp_info"
 """The table of sockets."""
+
+OF_OTHERS = "exchanges"
+"""The table of what the other connections have sent."""
 
 MOST_NAMED = 3
 
@@ -33,7 +36,9 @@ def of_some(summaries: Iterable[Summary], columns: Sequence[Column]) -> str:
 
 def _is_of_sockets(column: Column) -> bool:
     metric = of_key(column.key)
-    return metric is not None and SOCKETS in metric.tables and metric.rank != "outcome"
+    return (
+        metric is not None and SOCKETS in metric.tables and OF_OTHERS not in metric.tables and metric.rank != "outcome"
+    )
 
 
 def _entry(flow: str) -> str:

@@ -159,6 +159,10 @@ def percentiles(samples: Samples) -> dict[str, float] | None:
     return {"n": len(samples), **dict(zip(_OF_SAMPLES, map(rounded, found), strict=True))}
 
 
+INTERVALS = "intervals"
+"""The number of means of which percentiles are, where single packets are not known."""
+
+
 class Alike(Struct, frozen=True):
     """Samples of which those that are alike were counted together: for each such group how many it has, their mean, and
     the smallest and the largest of them.
@@ -189,7 +193,7 @@ class Alike(Struct, frozen=True):
         below = np.floor(places)
         low, high = (values[np.searchsorted(last_of, at)] for at in (below, np.ceil(places)))
         found = (self.mean, self.least.min(), *(low + (high - low) * (places - below)), self.most.max())
-        return {"n": int(self.counts.sum()), **dict(zip(_OF_SAMPLES, map(rounded, found), strict=True))}
+        return {"n": round(float(self.counts.sum())), **dict(zip(_OF_SAMPLES, map(rounded, found), strict=True))}
 
 
 def jain_index(shares: Sequence[float]) -> float | None:
@@ -204,11 +208,29 @@ def jain_index(shares: Sequence[float]) -> float | None:
     return sum(shares) ** 2 / (len(shares) * squares) if squares else None
 
 
-def retransmits(tcp_info: Columns, window: Window) -> int:
-    """Segments that all flows of `tcp` entries retransmitted in the window: the increase of `tcpi_total_retrans`, which
-    starts at 0.
+def retransmits(tcp_info: Columns, window: Window, exchanges: Columns | None = None) -> int:
+    """Segments that all flows retransmitted in the window: the increase of `tcpi_total_retrans`, which starts at 0. The
+    flows are the senders of bulk data and both ends of requests, pages and videos. A connection is counted to its end,
+    however short it is.
     """
-    return sum(grown(tcp_info, "flow", "total_retrans", window).values())
+    of_bulk = sum(grown(tcp_info, "flow", "total_retrans", window).values())
+    return of_bulk + sum(again for again, _ in exchanged(exchanges, window).values())
+
+
+def exchanged(exchanges: Columns | None, window: Window) -> dict[str, tuple[int, int]]:
+    """Segments that both ends of each of the requests, pages and videos retransmitted in the window, and all that they
+    sent.
+    """
+    if exchanges is None:
+        return {}
+    table, found = Table.of(exchanges), dict[str, tuple[int, int]]()
+    for end in ("client", "server"):
+        theirs = table.where(table.words("end").among([end]))
+        again, sent = (grown(theirs, "flow", counter, window) for counter in ("total_retrans", "data_segs_out"))
+        for flow, count in sent.items():
+            before = found.get(flow, (0, 0))
+            found[flow] = (before[0] + again.get(flow, 0), before[1] + count)
+    return found
 
 
 UNKNOWN = "unknown"

@@ -131,9 +131,11 @@ def _of_sockets(flows: Sequence[str], run: Measured) -> dict[str, Any]:
     theirs = table.where(table.words("flow").among(flows))
     rtt = metrics.percentiles(metrics.tcp_rtt_samples(theirs, run.window)) if len(theirs) else None
     found: dict[str, Any] = {} if rtt is None else {"tcp_rtt_ms": rtt}
-    if len(theirs) and "total_retrans" in theirs:
-        found["retransmits"] = metrics.retransmits(theirs, run.window)
-        if "bytes_sent" in theirs and (sent := sockets.retransmission_rates(theirs, run.window)):
+    whole = run.tables.get("exchanges")
+    exchanges = None if whole is None else whole.where(whole.words("flow").among(flows))
+    if (len(theirs) or exchanges) and "total_retrans" in theirs:
+        found["retransmits"] = metrics.retransmits(theirs, run.window, exchanges)
+        if "bytes_sent" in theirs and (sent := sockets.retransmission_rates(theirs, run.window, exchanges)):
             found["retransmission_rate"] = {"total": metrics.rounded(sockets.together(sent.values()).rate)}
     return found
 

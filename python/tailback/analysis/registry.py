@@ -212,7 +212,7 @@ METRICS: dict[str, Metric] = {
             rank="tcp",
         ),
         Metric(
-            "retransmits", "retransmits", "segments", ("tcp_info",), metrics.retransmits,
+            "retransmits", "retransmits", "segments", ("tcp_info", "exchanges"), metrics.retransmits,
             "[linux-6.12 tcp.h struct tcp_info]", values.retransmits,
             (
                 Number(
@@ -223,7 +223,7 @@ METRICS: dict[str, Metric] = {
             word="retransmits", tolerance="25% over 50", better="low",
         ),
         Metric(
-            "retransmission rate", "retransmission_rate", "%", ("tcp_info",), sockets.retransmission_rates,
+            "retransmission rate", "retransmission_rate", "%", ("tcp_info", "exchanges"), sockets.retransmission_rates,
             "[rfc4898] [linux-6.12 tcp.h struct tcp_info]", values.retransmission_rate,
             (
                 Number(
@@ -427,8 +427,8 @@ METRICS: dict[str, Metric] = {
             better="high",
         ),
         Metric(
-            "sojourn time", "sojourn_ms", "ms", ("qdisc",), queues.sojourn_samples, "[little1961]", values.sojourn,
-            sampled=("sojourn time", "sojourn"), of_each=max, better="low", sampling="intervals",
+            "sojourn time", "sojourn_ms", "ms", ("sojourns", "qdisc"), queues.sojourns, "[rfc8289 §4.2] [little1961]",
+            values.sojourn, sampled=("sojourn time", "sojourn", "queue delay"), of_each=max, better="low",
         ),
         Metric(
             "UDP loss", "udp_loss", "", ("udp",), udp.udp_loss, "[rfc5166 §2.1, §2.2]", values.udp_loss,

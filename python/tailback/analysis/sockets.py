@@ -14,7 +14,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from tailback.analysis.groups import grouped
-from tailback.analysis.metrics import grown
+from tailback.analysis.metrics import exchanged, grown
 from tailback.analysis.sharing import lives
 from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import Window
@@ -92,16 +92,19 @@ def _is_periodic(table: Table, bulk: Mapping[str, Window], interval_ns: int) -> 
     return found
 
 
-def retransmission_rates(tcp_info: Columns, window: Window) -> "dict[str, Sent]":
+def retransmission_rates(tcp_info: Columns, window: Window, exchanges: Columns | None = None) -> "dict[str, Sent]":
     """Retransmission rate in %: segments retransmitted in the window (`tcpi_total_retrans`), divided by the segments
-    with data that were sent in it, retransmissions included (`tcpi_data_segs_out`). `total` is that of all flows
-    together, `flows` has each of them; a flow that sent nothing is absent. Of results without `data_segs_out` it is
-    that of bytes (`tcpi_bytes_retrans`, `tcpi_bytes_sent`).
+    with data that were sent in it, retransmissions included (`tcpi_data_segs_out`), by the senders of bulk data and by
+    both ends of requests, pages and videos. `total` is that of all flows together, `flows` has each of them; a flow
+    that sent nothing is absent. A connection is counted to its end, however short it is. Of results without
+    `data_segs_out` it is that of the bytes of bulk data (`tcpi_bytes_retrans`, `tcpi_bytes_sent`).
     """
     table = Table.of(tcp_info)
     again, sent = ("total_retrans", "data_segs_out") if "data_segs_out" in table else ("bytes_retrans", "bytes_sent")
     repeated, counts = (grown(table, "flow", counter, window) for counter in (again, sent))
-    return {flow: Sent(repeated.get(flow, 0), count) for flow, count in counts.items() if count > 0}
+    found = {flow: Sent(repeated.get(flow, 0), count) for flow, count in counts.items()}
+    found |= {flow: Sent(*each) for flow, each in exchanged(exchanges, window).items()}
+    return {flow: each for flow, each in found.items() if each.all > 0}
 
 
 def held(tcp_info: Columns, open_for: Mapping[str, Window], window: Window) -> dict[str, dict[str, float]]:

@@ -12,9 +12,6 @@ from tailback.analysis.metrics import Alike
 from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import Window
 
-INTERVALS = "intervals"
-"""The number of means of which percentiles are, where the delays of datagrams are not known."""
-
 
 def udp_loss(udp: Columns, window: Window, bin_ns: int) -> dict[str, float]:
     """Share of the datagrams sent in the window that did not arrive in it, by flow, no unit. Datagrams in flight at the

@@ -142,18 +142,18 @@ def _comparable(group: Sequence[str], run: Measured) -> list[str]:
 
 def retransmits(run: Measured) -> int | None:
     """Retransmitted segments, if the backend reports them."""
-    table = run.sockets
-    if table is None or not run.measure.tcp_flows or "total_retrans" not in table:
+    table, exchanges = run.sockets, run.tables.get("exchanges")
+    if table is None or not (run.measure.tcp_flows or exchanges is not None) or "total_retrans" not in table:
         return None
-    return metrics.retransmits(table, run.window)
+    return metrics.retransmits(table, run.window, exchanges)
 
 
 def retransmission_rate(run: Measured) -> dict[str, Any] | None:
     """Retransmission rate of all flows and of each, if the backend reports it."""
-    table = run.sockets
-    if table is None or not run.measure.tcp_flows or "total_retrans" not in table or "bytes_sent" not in table:
+    table, exchanges = run.sockets, run.tables.get("exchanges")
+    if table is None or not (run.measure.tcp_flows or exchanges is not None) or "bytes_sent" not in table:
         return None
-    each = sockets.retransmission_rates(table, run.window)
+    each = sockets.retransmission_rates(table, run.window, exchanges)
     if not each:
         return None
     rates = {flow: sent.rate for flow, sent in each.items()}
@@ -370,10 +370,14 @@ def utilisation(run: Measured) -> dict[str, float] | None:
 
 def sojourn(run: Measured) -> dict[str, Any] | None:
     """Sojourn times by device."""
-    if "qdisc" not in run.tables:
-        return None
-    samples = queues.sojourn_samples(run.tables["qdisc"], run.window)
-    return {device: metrics.percentiles(values) for device, values in samples.items()} or None
+    known = queues.sojourns(run.tables, run.window)
+    found: dict[str, Any] = {device: each.percentiles() for device, each in known.items()}
+    if "qdisc" in run.tables:
+        told = queues.told(run.tables)
+        for device, means in queues.sojourn_samples(run.tables["qdisc"], run.window).items():
+            if device not in told:
+                found[device] = {**(metrics.percentiles(means) or {}), metrics.INTERVALS: len(means)}
+    return dict(sorted(found.items())) or None
 
 
 def udp_loss(run: Measured) -> dict[str, float] | None:
@@ -393,7 +397,7 @@ def udp_delay(run: Measured) -> dict[str, Any] | None:
     if "udp" in run.tables and "delays" not in run.tables:
         coarse = udp.of_intervals(run.tables["udp"], run.window, run.measure.bin_ns)
         for flow in coarse.keys() - known.keys():
-            found[flow] = {**(coarse[flow].percentiles() or {}), udp.INTERVALS: len(coarse[flow].counts)}
+            found[flow] = {**(coarse[flow].percentiles() or {}), metrics.INTERVALS: len(coarse[flow].counts)}
     return {flow: found[flow] for flow in sorted(found) if found[flow]} or None
 
 

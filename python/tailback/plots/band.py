@@ -25,6 +25,7 @@ from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
+from tailback.results.sampled import over_time
 
 OVERSHOOT = 2.0
 """Upper limit of an axis for samples before the measurement window, relative to the largest measured value."""
@@ -51,13 +52,13 @@ def _ping(run: RunFolder, choice: Choice) -> Points:
 
 
 def _rtt(run: RunFolder, choice: Choice) -> Points:
-    samples = bins.sockets(run)
+    samples = over_time(run)
     ends, means = _mean(run, choice, samples.where(samples.numbers("rtt") > 0), "rtt")
     return ends, means / MICROSECONDS_PER_MS
 
 
 def _cwnd(run: RunFolder, choice: Choice) -> Points:
-    return _mean(run, choice, bins.sockets(run), "snd_cwnd")
+    return _mean(run, choice, over_time(run), "snd_cwnd")
 
 
 def _queue(run: RunFolder, choice: Choice) -> Points:

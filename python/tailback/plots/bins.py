@@ -40,11 +40,6 @@ def from_start(series: pd.DataFrame, width: float) -> pd.DataFrame:
     return pd.concat([first.assign(t=first["t"] - width), series])
 
 
-def sockets(run: RunFolder) -> Table:
-    """The samples of the sending sockets: RTT (µs) and cwnd."""
-    return Table.of(run.columns("tcp_info", ("t", "flow", "rtt", "snd_cwnd")))
-
-
 def received(run: RunFolder, flows: Collection[str] | None = None) -> Table:
     """What each flow has received, or each of these."""
     table = Table.of(run.flows)

@@ -18,14 +18,14 @@ from matplotlib.patches import Rectangle
 
 from tailback.analysis import Window, ping_samples, tcp_rtt_samples
 from tailback.analysis.metrics import Samples, total_bins
-from tailback.analysis.sockets import at_intervals
 from tailback.analysis.table import Table
 from tailback.analysis.values import DOWN, UP
-from tailback.plots import bins, capacity, labels, sticks, style
+from tailback.plots import capacity, labels, sticks, style
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
+from tailback.results.sampled import over_time
 
 BIN_NS = 1_000_000_000
 """Bins of goodput. At 10 Mbit/s, narrower bins would show reordering at the receiver instead of goodput."""
@@ -66,12 +66,7 @@ def _goodput(run: RunFolder, way: str | None = None) -> Samples:
 def _tcp_rtt(run: RunFolder) -> Samples:
     if not run.has("tcp_info"):
         return NOTHING
-    record = run.scenario.record
-    if record.tcp_info != "ack":
-        return tcp_rtt_samples(bins.sockets(run), Window(*run.window_ns))
-    bulk = [flow.name for flow in run.scenario.tcp]
-    tables = {"tcp_info": run.tcp_info, "events": run.events}
-    return tcp_rtt_samples(at_intervals(tables, bulk, record.interval_ns), Window(*run.window_ns))
+    return tcp_rtt_samples(over_time(run), Window(*run.window_ns))
 
 
 def _ping(run: RunFolder) -> Samples:

@@ -16,6 +16,7 @@ from tailback.plots import bins, kinds, layout, lines, many, style
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunFolder
+from tailback.results.sampled import over_time
 
 FLOW = "flow"
 
@@ -46,7 +47,7 @@ def _has_windows(run: RunFolder) -> bool:
 
 
 def _of_many(run: RunFolder, series: many.Series, choice: Choice) -> pd.DataFrame:
-    cells = many.means(run.tcp_info, ("flow", "snd_cwnd"), bins.width_ns(run, choice))
+    cells = many.means(over_time(run), ("flow", "snd_cwnd"), bins.width_ns(run, choice))
     found = many.over_flows(cells, series)
     start, end = (edge / NANOSECONDS for edge in run.window_ns)
     head = {**run.axes, FLOW: found["series"], "panel": "cwnd", "unit": "segments"}

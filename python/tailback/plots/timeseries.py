@@ -27,6 +27,7 @@ from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, worded
 from tailback.plots.offered import one_of
 from tailback.results import Results, RunFolder
+from tailback.results.sampled import over_time
 
 MAX_RUNS = 8
 """Maximum number of columns; more would be too narrow."""
@@ -139,11 +140,13 @@ def _of_run(read: Read) -> pd.DataFrame:
 def _rtt(read: Read) -> list[pd.DataFrame]:
     run, parts = read.run, []
     if run.has("tcp_info"):
-        known = run.tcp_info[run.tcp_info["rtt"] > 0]
         if read.flows is None:
+            known = run.tcp_info[run.tcp_info["rtt"] > 0]
             parts.append(_series(RTT, known["flow"], known["t"], known["rtt"] / 1e3))
         else:
-            samples = {"flow": known["flow"], "t": known["t"], "ms": known["rtt"] / 1e3}
+            instants = over_time(run)
+            these = instants.where(instants.numbers("rtt") > 0)
+            samples = {"flow": these.words("flow").plain(), "t": these.numbers("t"), "ms": these.numbers("rtt") / 1e3}
             parts.append(_over(RTT, _means(read, samples, "flow", "ms"), read.flows))
     if run.has("ping"):
         answered = run.ping[run.ping["rtt_ms"].notna()]
@@ -168,7 +171,7 @@ def _cwnd(read: Read) -> list[pd.DataFrame]:
     if not run.has("tcp_info") or run.tcp_info["snd_cwnd"].isna().all():
         return []
     if read.flows is not None:
-        return [_over(CWND, _means(read, run.tcp_info, "flow", "snd_cwnd"), read.flows)]
+        return [_over(CWND, _means(read, over_time(run), "flow", "snd_cwnd"), read.flows)]
     return [_series(CWND, run.tcp_info["flow"], run.tcp_info["t"], run.tcp_info["snd_cwnd"])]
 
 

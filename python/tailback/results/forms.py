@@ -29,6 +29,8 @@ COLUMNS: Mapping[str, str] = {
     "udp": "t flow sent received delay_ms longest_ms",
     "datagrams": "t flow delay_ms",
     "requests": "t flow seq bytes latency_ms",
+    "exchanges": "t flow end data_segs_out total_retrans",
+    "sojourns": "t since device packets sojourn_ms",
     "objects": "t page object bytes loaded_ms",
     "video": "t video segment bitrate bytes buffer_ms fetch_ms waited_ms",
     "completions": "t flow completion_s",
@@ -39,7 +41,7 @@ COLUMNS: Mapping[str, str] = {
 """The columns that every table of this name has, whatever backend or import made it."""
 
 TEXT = frozenset(
-    ("flow", "ping", "device", "kind", "what", "where", "reason", "page", "video", "from", "to", "closed_by",
+    ("flow", "end", "ping", "device", "kind", "what", "where", "reason", "page", "video", "from", "to", "closed_by",
      "ca_state", "held_by")
 )  # fmt: skip
 """The columns of words; all others are numbers."""

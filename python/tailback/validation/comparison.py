@@ -35,6 +35,7 @@ from tailback.analysis.tolerances import NONE, Tolerance, judged, share_within
 from tailback.analysis.wording import overall
 from tailback.results import Pairing, RunFolder, RunPair
 from tailback.results.pairing import CANDIDATE, REFERENCE, Side
+from tailback.results.sampled import over_time
 
 DIVERGENCES = ("configuration", "repetition", "flow", "column", "place", "t", "reference", "candidate")
 
@@ -218,14 +219,19 @@ def _sampled(pair: RunPair, criteria: Criteria) -> _Sampled:
     """Reads the samples of a pair. No table is kept, because a comparison may have thousands of pairs."""
     found = _traces(pair, None if _at_each_ack(pair) else (TIME, "flow", "rtt", *JUDGED))
     windows = [Window(*run.window_ns) for run in _runs(pair)]
-    sides = list(zip((found.reference, found.candidate), windows, strict=True))
-    reference, candidate = ((tcp_rtt_samples(*side), _cwnd(*side)) for side in sides)
+    tables = map(_over_time, _runs(pair), (found.reference, found.candidate))
+    reference, candidate = ((tcp_rtt_samples(*side), _cwnd(*side)) for side in zip(tables, windows, strict=True))
     rows = firsts(found, criteria.threshold or default_threshold(found.sampling))
     return _Sampled(
         pair.configuration,
         {"tcp_rtt_ms": (reference[0], candidate[0]), "cwnd_segments": (reference[1], candidate[1])},
         [(pair.configuration, pair.repetition, *row) for row in rows],
     )
+
+
+def _over_time(run: RunFolder, traced: Columns) -> Columns:
+    """The samples at the ends of intervals: distributions are over time, whatever else was sampled at ACKs."""
+    return over_time(run) if run.scenario.record.tcp_info == "ack" else traced
 
 
 def _cwnd(tcp_info: Columns, window: Window) -> Samples:

@@ -8,18 +8,28 @@ import pandas as pd
 import pytest
 
 import tailback
-from tailback.analysis import Window
+from sampled_experiments import finished
+from tailback.analysis import Measure, Window, summarise
 from tailback.analysis.catalogue import as_markdown
 from tailback.analysis.metric import Metric
 from tailback.analysis.metrics import by_reason, recoveries
-from tailback.analysis.queues import sojourn_samples, utilisation
+from tailback.analysis.queues import sojourn_samples, sojourns, utilisation
 from tailback.analysis.rates import delivery_rate_samples, pacing_rate_samples, power, sliding_throughput
 from tailback.analysis.registry import METRICS
 from tailback.analysis.sharing import completion_times, convergence_times, jain_over_time
+from tailback.analysis.table import Table
 
 ROOT = Path(__file__).parents[3]
 SECOND = 1_000_000_000
 BIN = SECOND // 10
+
+QUEUED = """\
+links: [{{ends: [client, router], rate: 1gbit, delay: 5ms}}, {{ends: [router, server], rate: 10mbit, delay: 5ms}}]
+qdiscs: {{router -> server: {root}}}
+traffic: [{{tcp: client -> server, flows: 2}}, {{ping: client -> server, interval: 100ms}}]
+duration: 5s
+measure: {{warmup: 1s, interval: {interval}}}
+"""
 
 
 def flows(**rates: Sequence[float]) -> pd.DataFrame:
@@ -77,6 +87,46 @@ def test_a_device_that_never_held_anything_has_no_sojourn_time() -> None:
     rows = [(t / 10, "a -> b", 0, 0, 100 * t) for t in range(21)]
     table = pd.DataFrame(rows, columns=["t", "device", "depth", "backlog_bytes", "sent_bytes"])
     assert sojourn_samples(table, Window(0, 2 * SECOND)) == {}
+
+
+def test_sojourn_times_are_those_of_packets_and_a_slot_partly_in_the_window_counts_in_proportion() -> None:
+    table = pd.DataFrame(
+        {"t": [1.0, 1.0, 2.0, 2.0, 1.0], "since": [0.0, 0.0, 1.0, 1.0, 0.0], "device": [*["a -> b"] * 4, "b -> a"],
+         "packets": [80, 20, 30, 20, 7], "sojourn_ms": [0.0, 40.0, 4.0, 5.0, 0.0]}
+    )  # fmt: skip
+    found = sojourns({"sojourns": table}, Window(SECOND // 2, 2 * SECOND))
+    assert found.keys() == {"a -> b"}, "no packet waited in the other one"
+    each = found["a -> b"].percentiles()
+    assert each is not None
+    assert {name: each[name] for name in ("n", "mean", "p50", "max")} == {
+        "n": 100, "mean": pytest.approx(6.2), "p50": 4.0, "max": 40.0,
+    }  # fmt: skip
+
+
+def test_a_device_whose_packets_are_not_known_has_means_of_intervals_and_says_so() -> None:
+    rows = [(t / 10, "a -> b", 0, 125_000, int(125_000 * t)) for t in range(21)]
+    qdisc = pd.DataFrame(rows, columns=["t", "device", "depth", "backlog_bytes", "sent_bytes"])
+    measure = Measure(Window(SECOND, 2 * SECOND), BIN, (), (), {})
+    [value] = summarise({"qdisc": qdisc}, {}, measure)["sojourn_ms"].values()
+    assert (value["p50"], value["n"], value["intervals"]) == (pytest.approx(100.0), 9, 9)
+    known = {"t": [2.0], "since": [1.0], "device": ["a -> b"], "packets": [3], "sojourn_ms": [0.0]}
+    assert "sojourn_ms" not in summarise({"qdisc": qdisc, "sojourns": known}, {}, measure)
+
+
+@pytest.mark.parametrize(
+    "root", ["fq_codel", "htb rate 9mbit | fq_codel", "netem delay 3ms | fq_codel", "[netem delay 3ms, pfifo]", "cake"]
+)
+def test_every_packet_that_leaves_a_device_has_a_sojourn_time_whatever_the_interval_is(root: str) -> None:
+    found = [finished(QUEUED.format(root=root, interval=interval)) for interval in ("100ms", "1s")]
+    dense, coarse = (each.summary["sojourn_ms"]["router -> server"] for each in found)
+    assert dense == coarse
+    assert "intervals" not in dense
+    table = Table.of(found[0].tables["sojourns"])
+    theirs = table.where(table.words("device").among(["router -> server"]))
+    sent = Table.of(found[0].tables["qdisc"])
+    root_rows = sent.where(sent.words("device").among(["router -> server"]) & (sent.numbers("depth") == 0))
+    assert theirs.numbers("packets").sum() == root_rows.numbers("sent_packets").max()
+    assert dense["min"] >= (3 if "netem" in root else 0)
 
 
 def test_rates_are_bits_and_sockets_without_pacing_have_none() -> None:

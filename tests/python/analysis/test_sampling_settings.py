@@ -5,22 +5,29 @@ The tests take every metric from the registry, so that a new one is covered when
 
 import functools
 import math
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 
 from sampled_experiments import EXPERIMENTS, finished
+from tailback.analysis import Measure, Window, summarise
 from tailback.analysis.metric import Metric
 from tailback.analysis.metrics import PERCENTILES
 from tailback.analysis.registry import METRICS
+from tailback.analysis.table import Columns
 from tailback.results.shapes import is_summary
 
 DENSE = "interval: 20ms"
 COARSER = {"interval: 100ms": 0.1, "interval: 1s": 1.0}
-OF_CAPTURES = {"passive RTT", "one-way delay"}
-"""They come from captures of packets, which know no interval."""
+CAPTURED: Mapping[str, Columns] = {
+    "passive_rtt": {"t": [1.0], "rtt_ms": [20.0]}, "one_way_delay": {"t": [1.0], "owd_ms": [10.0]},
+}  # fmt: skip
+"""Tables of captures, which know no interval."""
+
+EMPTY = Measure(Window(0, 2_000_000_000), 100_000_000, (), (), {})
 
 AT_AN_EDGE = 1e-3
 """What happens at the very instant at which a sample is taken is in it or not."""
@@ -70,14 +77,43 @@ def metrics(*, sampling: str) -> list[Metric]:
     return [row for row in METRICS.values() if row.key is not None and row.sampling == sampling]
 
 
+def values_of(row: Metric) -> list[Any]:
+    """The values of a metric in the summaries of all experiments, and of a capture."""
+    found = [summary(name, f"{DENSE}, tcp_info: ack") for name in EXPERIMENTS]
+    return [each[row.key] for each in (*found, summarise(CAPTURED, {}, EMPTY)) if row.key in each]
+
+
+def wrongly_formed(rows: Collection[Metric]) -> set[str]:
+    """The metrics that no experiment has, or with a value for which a reader takes a folder to be damaged."""
+    keyed = [row for row in rows if row.key is not None]
+    values = {row.name: (row.key, values_of(row)) for row in keyed}
+    return {name for name, (key, each) in values.items() if not each or not all(is_summary({key: one}) for one in each)}
+
+
+def test_every_metric_has_values_of_the_form_that_readers_of_folders_take() -> None:
+    assert wrongly_formed(METRICS.values()) == set()
+
+
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_every_value_has_the_form_that_readers_of_folders_take(experiment: str) -> None:
+def test_every_summary_is_one_for_readers_of_folders(experiment: str) -> None:
     assert is_summary(summary(experiment, f"{DENSE}, tcp_info: ack"))
 
 
-def test_the_experiments_have_a_value_of_every_metric() -> None:
-    found = {key for name in EXPERIMENTS for key in summary(name, f"{DENSE}, tcp_info: ack")}
-    assert {row.name for row in METRICS.values() if row.key is not None and row.key not in found} == OF_CAPTURES
+@pytest.mark.parametrize(
+    "value", [1.5, [1.0], "word", None, {"a": "word"}, {"a": {"b": {"c": 1.0}}}, {"a": {"b": 1.0}, "c": 2.0}]
+)
+def test_a_metric_of_another_form_that_is_not_listed_is_found(value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # `None` is the value of a metric that none of the experiments has.
+    row = Metric("toy", "toy", "", (), lambda: value, "this program", lambda _: value)
+    monkeypatch.setitem(METRICS, row.name, row)
+    with_toy = {name: {**summary(name, f"{DENSE}, tcp_info: ack"), "toy": value} for name in EXPERIMENTS}
+    monkeypatch.setattr(sys.modules[__name__], "summary", lambda name, _: with_toy[name] if value is not None else {})
+    assert wrongly_formed([row]) == {"toy"}
+
+
+@pytest.mark.parametrize("value", [{"a": 1.0}, {"p50": 1.0, "n": 3}])
+def test_numbers_by_name_need_no_row(value: Any) -> None:
+    assert is_summary({"toy": value})
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
@@ -132,6 +168,6 @@ def test_samples_at_acks_weigh_by_packets() -> None:
 def test_every_metric_made_from_intervals_is_known_by_name() -> None:
     # A tail of these is one of intervals. Nothing is added here: what is counted per packet has no such limit.
     assert {row.name for row in metrics(sampling="intervals")} == {
-        "sojourn time", "convergence time", "steady from", "warm-up bias", "steadiness",
+        "convergence time", "steady from", "warm-up bias", "steadiness",
         "means of thirds of the window", "drift bias", "steady not before",
     }  # fmt: skip

@@ -1,5 +1,6 @@
 """What sockets sent again and what held their data, against values computed by hand and against the simulator."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,10 +8,12 @@ import pandas as pd
 import pytest
 
 from sampled_experiments import finished
-from tailback.analysis.metrics import percentiles
+from tailback.analysis import passive
+from tailback.analysis.metrics import percentiles, retransmits
 from tailback.analysis.registry import METRICS, headline_of
 from tailback.analysis.sockets import HELD, at_acks, at_intervals, held, retransmission_rates, together
 from tailback.analysis.window import Window
+from tailback.formats.pcap import packets
 
 SECOND = 1_000_000_000
 WINDOW = Window(SECOND, 3 * SECOND)
@@ -42,6 +45,54 @@ def test_the_retransmission_rate_is_that_of_the_segments_sent_in_the_window() ->
     each = retransmission_rates(table, WINDOW)
     assert {flow: sent.rate for flow, sent in each.items()} == {"a": 5.0}
     assert together(each.values()).rate == 5.0
+
+
+def test_both_ends_of_requests_count_and_each_from_what_it_had_sent_before_the_window() -> None:
+    exchanges = sockets(
+        t=[1.0, 2.0, 2.5, 3.5], flow=["page"] * 4, end=["server", "client", "server", "server"],
+        data_segs_out=[100, 10, 180, 999], total_retrans=[1, 0, 10, 99],
+    )  # fmt: skip
+    bulk = sockets(t=[2.0], flow=["a"], total_retrans=[1], data_segs_out=[10])
+    each = retransmission_rates(bulk, WINDOW, exchanges)
+    assert {flow: (sent.again, sent.all) for flow, sent in each.items()} == {"a": (1, 10), "page": (9, 90)}
+    assert retransmits(bulk, WINDOW, exchanges) == 10
+
+
+SHORT = """\
+links: [{{ends: [client, server], rate: 10mbit, delay: 5ms}}]
+traffic: [{traffic}]
+hosts: {{client: {{}}, server: {{}}}}
+duration: 12s
+measure: {{warmup: 0s, interval: {interval}, pcap: [client, server]}}
+"""
+
+
+@pytest.mark.parametrize(
+    "traffic",
+    [
+        "{tcp: client -> server, size: 40kb, arrivals: poisson 4/s}",
+        "{request: client -> server, answer: 40kb, every: 200ms}",
+        "{preset: responsiveness, hosts: [client, server], flows: 1}",
+        "{page: client -> server, every: 2s}",
+        "{video: client -> server}",
+    ],
+)
+def test_what_captures_show_as_sent_again_is_counted_however_short_connections_are(
+    traffic: str, tmp_path: Path
+) -> None:
+    text = SHORT.replace("delay: 5ms", "delay: 5ms, loss: 2%")
+    runs = [finished(text.format(traffic=traffic, interval=interval)) for interval in ("20ms", "1s")]
+    assert runs[0].summary["retransmits"] == runs[1].summary["retransmits"] > 3
+    assert runs[0].summary["retransmission_rate"] == runs[1].summary["retransmission_rate"]
+    again = 0
+    for host, capture in runs[1].captures.items():
+        file = tmp_path / f"{host}.pcapng"
+        file.write_bytes(capture)
+        table = packets(file).table
+        here = table[table["source"] == ("10.0.0.1" if host == "client" else "10.0.0.2")]
+        again += sum(passive.retransmissions(here).values())
+    # SYNs count too, which have no data.
+    assert again <= runs[1].summary["retransmits"] <= 1.1 * again + 5
 
 
 def test_results_without_counts_of_segments_have_the_rate_of_bytes() -> None:

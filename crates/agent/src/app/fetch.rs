@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use super::sent::Sockets;
 use super::{bulk, spawn};
 use crate::job::Flow;
 use crate::sys;
@@ -26,17 +27,20 @@ pub fn no_delay(socket: &OwnedFd) -> io::Result<()> {
     sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1 as libc::c_int)
 }
 
-/// The server of requests of `size` bytes: a thread for each connection.
-pub fn serve(connection: &Flow, size: usize, listener: &OwnedFd) {
+/// The server of requests of `size` bytes: a thread for each connection, whose socket is added to `sockets` and stays open
+/// for samples.
+pub fn serve(connection: &Flow, size: usize, listener: &OwnedFd, sockets: &Sockets) {
     let token = Arc::new(connection.token.clone());
     while let Ok(socket) = sys::accept(listener) {
-        let token = token.clone();
+        let (token, sockets) = (token.clone(), sockets.clone());
         // A connection that breaks is reported by its client.
         let _ = spawn(move || {
             let known =
                 token.as_ref().as_ref().is_none_or(|token| bulk::has_token(&socket, token.as_bytes()));
             if known && no_delay(&socket).is_ok() {
+                let socket = sockets.add(socket);
                 let _ = answer(size, &socket);
+                sys::shut_down_sending(&socket);
             }
         });
     }

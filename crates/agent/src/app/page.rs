@@ -9,11 +9,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::sent::Sockets;
 use super::{Application, Live, TableKind, Tables, bulk, fetch, locked, spawn};
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
 use crate::job::{Multiplexing, Page};
 use crate::network::Network;
+use crate::tcp_info::SocketTables;
 
 const OBJECTS: TableKind =
     TableKind { name: "objects", columns: &["t_ns", "page", "object", "bytes", "loaded_ns"] };
@@ -111,6 +113,8 @@ pub struct RunningPage {
     sockets: Vec<OwnedFd>,
     listener: Option<OwnedFd>,
     is_browser: bool,
+    /// The sockets of the browser and of the server that have begun.
+    ends: [Sockets; 2],
     browser: Arc<Browser>,
     bins: Arc<Mutex<Vec<u64>>>,
 }
@@ -140,6 +144,7 @@ impl RunningPage {
             sockets,
             listener,
             is_browser,
+            ends: ["client", "server"].map(Sockets::of),
             browser: Arc::new(Browser { state: Mutex::new(State::new(page)), changed: Condvar::new() }),
             bins: Arc::new(Mutex::new(vec![0; bins])),
         })
@@ -149,11 +154,12 @@ impl RunningPage {
 impl Application for RunningPage {
     fn start(&mut self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
         if let Some(listener) = self.listener.take() {
-            let page = self.page.clone();
-            spawn(move || fetch::serve(&page.connection(), page.size, &listener))?;
+            let (page, server) = (self.page.clone(), self.ends[1].clone());
+            spawn(move || fetch::serve(&page.connection(), page.size, &listener, &server))?;
         }
         for (number, socket) in self.sockets.drain(..).enumerate() {
             let (page, browser, bins) = (self.page.clone(), self.browser.clone(), self.bins.clone());
+            let socket = self.ends[0].add(socket);
             spawn(move || {
                 if number == 0 {
                     clock.sleep_until(page.start_ns);
@@ -174,6 +180,10 @@ impl Application for RunningPage {
     fn failure(&self) -> Option<Failure> {
         let state = locked(&self.browser.state);
         state.failure.as_ref().map(|failure| Failure::new(format!("{}: {failure}", self.page.name)))
+    }
+
+    fn sample(&self, t_ns: u64, tables: &mut SocketTables) -> Result<(), Failure> {
+        self.ends.iter().try_for_each(|end| end.sample(t_ns, &self.page.name, tables))
     }
 
     fn live(&self, live: &mut Live) {

@@ -8,12 +8,14 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
+use super::sent::Sockets;
 use super::{Application, Live, TableKind, Tables, bulk, locked, spawn};
 use crate::clock::Clock;
 use crate::failure::Failure;
 use crate::job::Requests;
 use crate::network::Network;
 use crate::sys;
+use crate::tcp_info::SocketTables;
 
 const REQUESTS: TableKind =
     TableKind { name: "requests", columns: &["t_ns", "flow", "seq", "bytes", "latency_ns"] };
@@ -43,6 +45,8 @@ pub struct RunningRequests {
     client: Option<OwnedFd>,
     listener: Option<OwnedFd>,
     is_client: bool,
+    /// The sockets of the client and of the server that have begun.
+    ends: [Sockets; 2],
     bins: Arc<Mutex<Vec<u64>>>,
     measured: Arc<Mutex<Measured>>,
 }
@@ -65,6 +69,7 @@ impl RunningRequests {
             client,
             listener,
             is_client,
+            ends: ["client", "server"].map(Sockets::of),
             bins: Arc::new(Mutex::new(vec![0; bins])),
             measured: Arc::default(),
         })
@@ -74,14 +79,14 @@ impl RunningRequests {
 impl Application for RunningRequests {
     fn start(&mut self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
         if let Some(listener) = self.listener.take().map(Arc::new) {
-            let requests = self.requests.clone();
+            let (requests, server) = (self.requests.clone(), self.ends[1].clone());
             spawn(move || {
                 let accepted = bulk::accept(&requests.connection(), &listener);
                 // A connection that breaks is reported by the client.
-                let _ = accepted.and_then(|socket| serve(&requests, &socket));
+                let _ = accepted.and_then(|socket| serve(&requests, &server.add(socket)));
             })?;
         }
-        let Some(client) = self.client.take() else { return Ok(()) };
+        let Some(client) = self.client.take().map(|socket| self.ends[0].add(socket)) else { return Ok(()) };
         let (requests, bins, measured) = (self.requests.clone(), self.bins.clone(), self.measured.clone());
         spawn(move || {
             clock.sleep_until(requests.start_ns);
@@ -95,6 +100,10 @@ impl Application for RunningRequests {
     fn failure(&self) -> Option<Failure> {
         let measured = locked(&self.measured);
         measured.failure.as_ref().map(|failure| Failure::new(format!("{}: {failure}", self.requests.name)))
+    }
+
+    fn sample(&self, t_ns: u64, tables: &mut SocketTables) -> Result<(), Failure> {
+        self.ends.iter().try_for_each(|end| end.sample(t_ns, &self.requests.name, tables))
     }
 
     fn live(&self, live: &mut Live) {
@@ -167,8 +176,14 @@ fn ask(
     Ok(())
 }
 
-/// The server, until the client closes.
+/// The server, until the client closes. The socket stays open for samples.
 fn serve(requests: &Requests, socket: &OwnedFd) -> io::Result<()> {
+    let served = answer_all(requests, socket);
+    sys::shut_down_sending(socket);
+    served
+}
+
+fn answer_all(requests: &Requests, socket: &OwnedFd) -> io::Result<()> {
     let data = requests.data();
     for number in 0.. {
         let mut left = requests.size;
@@ -184,7 +199,6 @@ fn serve(requests: &Requests, socket: &OwnedFd) -> io::Result<()> {
         }
         send(socket, requests.answer(number), &data)?;
     }
-    sys::shut_down_sending(socket);
     Ok(())
 }
 
@@ -239,6 +253,13 @@ mod tests {
             clock.sleep_until(clock.now_ns() + 1_000_000);
         }
         assert_eq!(answered()[..4], ["70000", "5", "70000", "5"]);
+        // The connection was over before it was first sampled.
+        let mut sockets = SocketTables::of_senders();
+        running.sample(1, &mut sockets).unwrap();
+        let rows = sockets.exchanges.take();
+        let sent =
+            |end: &str| rows.lines().find_map(|row| row.split_once(&format!("{end},"))?.1.split(',').next());
+        assert!(["client", "server"].into_iter().all(|end| sent(end).unwrap() != "0"), "{rows}");
     }
 
     #[test]

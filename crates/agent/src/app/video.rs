@@ -10,12 +10,14 @@ use std::sync::{Arc, Mutex};
 use tailback_units::{Rate, SimTime, Span};
 use tailback_video::{Next, Player, Segment, Video};
 
+use super::sent::Sockets;
 use super::{Application, Live, TableKind, Tables, bulk, fetch, locked, spawn};
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
 use crate::job;
 use crate::network::Network;
 use crate::sys;
+use crate::tcp_info::SocketTables;
 
 const SEGMENTS: TableKind = TableKind {
     name: "video",
@@ -37,6 +39,8 @@ pub struct RunningVideo {
     socket: Option<OwnedFd>,
     listener: Option<OwnedFd>,
     is_player: bool,
+    /// The sockets of the player and of the server that have begun.
+    ends: [Sockets; 2],
     clock: Option<Clock>,
     bins: Arc<Mutex<Vec<u64>>>,
     measured: Arc<Mutex<Measured>>,
@@ -73,6 +77,7 @@ impl RunningVideo {
             socket,
             listener,
             is_player,
+            ends: ["client", "server"].map(Sockets::of),
             clock: None,
             bins: Arc::new(Mutex::new(vec![0; bins])),
             measured: Arc::new(Mutex::new(Measured { player, segments: Vec::new(), failure: None })),
@@ -84,10 +89,10 @@ impl Application for RunningVideo {
     fn start(&mut self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
         self.clock = Some(clock);
         if let Some(listener) = self.listener.take() {
-            let video = self.video.clone();
-            spawn(move || fetch::serve(&video.connection(), video.size, &listener))?;
+            let (video, server) = (self.video.clone(), self.ends[1].clone());
+            spawn(move || fetch::serve(&video.connection(), video.size, &listener, &server))?;
         }
-        let Some(socket) = self.socket.take() else { return Ok(()) };
+        let Some(socket) = self.socket.take().map(|socket| self.ends[0].add(socket)) else { return Ok(()) };
         let (video, bins, measured) = (self.video.clone(), self.bins.clone(), self.measured.clone());
         spawn(move || {
             clock.sleep_until(video.start_ns);
@@ -101,6 +106,10 @@ impl Application for RunningVideo {
     fn failure(&self) -> Option<Failure> {
         let measured = locked(&self.measured);
         measured.failure.as_ref().map(|failure| Failure::new(format!("{}: {failure}", self.video.name)))
+    }
+
+    fn sample(&self, t_ns: u64, tables: &mut SocketTables) -> Result<(), Failure> {
+        self.ends.iter().try_for_each(|end| end.sample(t_ns, &self.video.name, tables))
     }
 
     fn live(&self, live: &mut Live) {

@@ -14,7 +14,7 @@ use tailback_packet::SocketId;
 use tailback_record::ObjectsRow;
 use tailback_units::{Bytes, SimTime, Span};
 
-use super::exchange::{record_read, send_rest};
+use super::exchange::{SegmentsSent, record_read, record_sent, send_rest};
 use super::{Application, Conversation, Kind, Place, TimerId, TrafficPath};
 use crate::BuildError;
 use crate::build::{Builder, Connection, ServerRole};
@@ -129,6 +129,7 @@ impl Kind for PageTraffic {
             unrequested: Vec::new(),
             loaded: vec![None; self.objects.len()],
             read: Bytes::ZERO,
+            sent: SegmentsSent::default(),
         }))
     }
 }
@@ -173,6 +174,8 @@ struct Page {
     loaded: Vec<Option<Span>>,
     /// Bytes since the last row of the table.
     read: Bytes,
+    /// What both ends had sent at their last rows.
+    sent: SegmentsSent,
 }
 
 impl Application for Page {
@@ -206,6 +209,7 @@ impl Application for Page {
 
     fn sample(&mut self, calls: &mut Syscalls) {
         record_read(&mut self.read, calls);
+        record_sent(self.wires.iter().map(|wire| wire.sockets), &mut self.sent, calls);
     }
 
     fn ended(&mut self, calls: &mut Syscalls) {

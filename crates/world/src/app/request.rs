@@ -11,7 +11,7 @@ use tailback_packet::SocketId;
 use tailback_record::RequestsRow;
 use tailback_units::{Bytes, SimTime, Span};
 
-use super::exchange::{record_read, send_rest};
+use super::exchange::{SegmentsSent, record_read, record_sent, send_rest};
 use super::{Application, Conversation, Kind, Place, TimerId, TrafficPath};
 use crate::BuildError;
 use crate::build::{Builder, Connection, ServerRole};
@@ -103,6 +103,7 @@ impl Kind for RequestTraffic {
             unsent: [0, 0],
             unread: [0, 0],
             read: Bytes::ZERO,
+            sent: SegmentsSent::default(),
         }))
     }
 }
@@ -137,6 +138,8 @@ struct Requests {
     unread: [u64; 2],
     /// Bytes of answers since the last row of the table.
     read: Bytes,
+    /// What both ends had sent at their last rows.
+    sent: SegmentsSent,
 }
 
 impl Application for Requests {
@@ -178,6 +181,7 @@ impl Application for Requests {
 
     fn sample(&mut self, calls: &mut Syscalls) {
         record_read(&mut self.read, calls);
+        record_sent([[self.client, self.server]].into_iter(), &mut self.sent, calls);
     }
 
     fn ended(&mut self, calls: &mut Syscalls) {

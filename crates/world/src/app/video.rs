@@ -8,7 +8,7 @@ use tailback_record::VideoRow;
 use tailback_units::{Bytes, Rate, SimTime, Span};
 use tailback_video::{Next, Player, Rule, Segment, Video};
 
-use super::exchange::{record_read, send_rest};
+use super::exchange::{SegmentsSent, record_read, record_sent, send_rest};
 use super::{Application, Conversation, Kind, Place, TimerId, TrafficPath};
 use crate::BuildError;
 use crate::build::{Builder, Connection, ServerRole};
@@ -95,6 +95,7 @@ impl Kind for VideoTraffic {
             unsent: [0, 0],
             unread: [0, 0],
             read: Bytes::ZERO,
+            sent: SegmentsSent::default(),
         }))
     }
 }
@@ -121,6 +122,8 @@ struct Playing {
     unsent: [u64; 2],
     unread: [u64; 2],
     read: Bytes,
+    /// What both ends had sent at their last rows.
+    sent: SegmentsSent,
 }
 
 impl Application for Playing {
@@ -165,6 +168,7 @@ impl Application for Playing {
 
     fn sample(&mut self, calls: &mut Syscalls) {
         record_read(&mut self.read, calls);
+        record_sent([self.sockets].into_iter(), &mut self.sent, calls);
     }
 
     fn ended(&mut self, calls: &mut Syscalls) {

@@ -1,7 +1,9 @@
 //! Builds the queue disciplines of a device.
 
 use tailback_packet::{ETHERNET_HEADER, HostId};
-use tailback_qdisc::{Attachment, Class, Filter, Fits, Inner, Qdisc, Root, Series, SizeTableSpec, Sized};
+use tailback_qdisc::{
+    Attachment, Class, Entered, Filter, Fits, Inner, Qdisc, Root, Series, SizeTableSpec, Sized,
+};
 use tailback_tcp::{RedTimer, STACKS};
 use tailback_units::{Parameters, Rate};
 
@@ -57,7 +59,7 @@ pub(super) fn root(
         }
         None => return Ok(None),
     };
-    Ok(Some(Root::new(built?, &attachment)))
+    Ok(Some(Root::new(Entered::kept(built?), &attachment)))
 }
 
 /// `built` with the size table of its specification, if it has one.

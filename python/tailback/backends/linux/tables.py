@@ -113,6 +113,14 @@ REQUESTS: Mapping[str, tuple[pa.DataType, str]] = {
     "latency_ms": (NUMBER, "ms"),
 }
 
+EXCHANGES: Mapping[str, tuple[pa.DataType, str]] = {
+    "t": (NUMBER, "s"),
+    "flow": (TEXT, ""),
+    "end": (TEXT, ""),
+    "data_segs_out": (COUNT, "segments"),
+    "total_retrans": (COUNT, "segments"),
+}
+
 OBJECTS: Mapping[str, tuple[pa.DataType, str]] = {
     "t": (NUMBER, "s"),
     "page": (TEXT, ""),
@@ -178,6 +186,7 @@ def read_tables(folder: Path) -> dict[str, pa.Table]:
         "datagrams": _read_arrivals(folder / "arrivals.csv"),
         "completions": read_table(folder, "completions", COMPLETIONS),
         "requests": read_table(folder, "requests", REQUESTS),
+        "exchanges": read_table(folder, "exchanges", EXCHANGES),
         "objects": read_table(folder, "objects", OBJECTS),
         "video": read_table(folder, "video", VIDEO),
         "losses": read_table(folder, "losses", LOSSES),
