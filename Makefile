@@ -135,7 +135,7 @@ notebook: $(VENV)/.tools $(VENV)/.package ## run docs/notebook.ipynb anew
 metrics: $(VENV)/.package ## write docs/metrics.md anew from the docstrings of the metrics
 	$(BIN)/python -m tailback.analysis.catalogue > docs/metrics.md
 
-papers: $(VENV)/.package ## reproduce the papers; write docs/papers.md, docs/papers-search.md, pictures and the line in README.md anew
+papers: $(VENV)/.package ## reproduce the papers; write docs/papers.md, its searches, pictures and the line in README.md anew
 	$(BIN)/python -m tailback.papers.document results
 
 lock: $(VENV)/.python ## choose the newest versions of all that a clone installs anew: requirements.lock; then run `make test`
