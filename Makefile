@@ -143,6 +143,7 @@ lock: $(VENV)/.python ## choose the newest versions of all that a clone installs
 	scripts/lock.sh $(BIN)/uv
 
 docs: $(VENV)/.tools $(VENV)/.package ## build the documentation into site/, without a network; broken links are errors
+	$(BIN)/python tests/python/prose.py
 	$(BIN)/python scripts/site.py build/documentation
 	$(BIN)/zensical build --strict --config-file build/documentation/mkdocs.yml
 	@rm -rf site && mv build/documentation/site site

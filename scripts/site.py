@@ -6,8 +6,9 @@ MkDocs can build it. We use Zensical, by the authors of Material for MkDocs, who
 One page per congestion control, queue discipline and driver from the registries of the simulator; the keys below each
 top-level key of an experiment file from its models, at the end of its page; every command from the command line; the
 functions of `import tailback`; the sources and deviations from `references/`; the notebook with its results. In written
-pages, citations (`[rfc9438 §4.2]`) become links to the sources. A link to what a page is made of (`../crates/cc/src`), which
-works in a clone, leads to that page (`PLACED`); links to other files outside `docs` become their names.
+pages, citations (`[rfc9438 §4.2]`) become links to the sources. A link to what a page is made of
+(`../crates/cc/src`), which works in a clone, leads to that page (`PLACED`); links to other files outside `docs` become
+their names.
 """
 
 import base64

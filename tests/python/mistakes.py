@@ -1,5 +1,5 @@
-"""Runs what the pages of docs/mistakes show, each in an empty folder: `python tests/python/mistakes.py [PAGE...]` draws the
-pictures of these pages and writes the numbers of their tables anew.
+"""Runs what the pages of docs/mistakes show, each in an empty folder: `python tests/python/mistakes.py [PAGE...]` draws
+the pictures of these pages and writes the numbers of their tables anew.
 """
 
 import re

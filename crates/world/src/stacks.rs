@@ -7,7 +7,7 @@ use tailback_tcp::STACKS;
 /// Linux before 5.5 does not bound what firmware holds by its air. [linux-5.5 net/mac80211/tx.c]
 pub(crate) const STACKS_WITHOUT_AQL: [&str; 4] = ["linux-3.10", "linux-4.14", "linux-5.0", "linux-5.4"];
 
-/// Linux before 6.0 bounds the air that firmware holds by station and in all, but not by category.
+/// Linux before 6.0 bounds the air that firmware holds by station and by device, but not by category.
 /// [linux-6.0 net/mac80211/tx.c ieee80211_txq_schedule_airtime_check]
 pub(crate) const STACKS_WITHOUT_AQL_OF_CATEGORIES: [&str; 5] =
     ["linux-3.10", "linux-4.14", "linux-5.0", "linux-5.4", "linux-5.10"];

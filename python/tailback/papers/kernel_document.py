@@ -1,4 +1,5 @@
-"""Writes `conformance/results/papers-kernel.md` with its pictures: figures of papers from a real kernel beside the simulator's.
+"""Writes `conformance/results/papers-kernel.md` with its pictures: figures of papers from a real kernel and the
+simulator.
 
 python -m tailback.papers.kernel_document RESULTS [BACKEND]    # runs what is missing; BACKEND is uml:wifi
 """
@@ -27,11 +28,12 @@ INTRODUCTION = """# Figures of papers on a real kernel
     tailback kernel build --with wifi
     tailback reproduce ton22 fig7 --backend uml:wifi
 
-The command runs the experiments of a figure twice: with [the TCP and the mac80211 of a real Linux above the simulator's
-air](../../docs/kernel-wifi.md), and on the simulator. It measures the same claims from both, and draws both figures. `tailback
-reproduce` without `--backend` has the [figures under the conditions of the testbed](../../docs/papers.md). No kernel of ours has
-all of these conditions; the file of the paper says what there is instead, and both sides run under it. So a difference
-between the two columns of a table is one between Linux and our model of it.
+The command runs the experiments of a figure twice: with [the TCP and the mac80211 of a real Linux above the
+simulator's air](../../docs/kernel-wifi.md), and on the simulator. It measures the same claims from both, and draws
+both figures. `tailback reproduce` without `--backend` has the [figures under the conditions of the
+testbed](../../docs/papers.md). No kernel of ours has all of these conditions; the file of the paper says what there
+is instead, and both sides run under it. So a difference between the two columns of a table is one between Linux and
+our model of it.
 
 A claim holds on a side if every value there is in the expected range; (!) marks a value outside it. Of more than four
 cases the tables give the smallest and the largest value, and those outside the range.
@@ -46,7 +48,12 @@ def main(results: Path, backend: str) -> None:
     for one in found:
         for name, picture in pictures(one):
             write_file(PICTURES / name, picture)
-    parts = [INTRODUCTION, made("python -m tailback.papers.kernel_document results"), "", *(part for one in found for part in chapter(one))]
+    parts = [
+        INTRODUCTION,
+        made("python -m tailback.papers.kernel_document results"),
+        "",
+        *(part for one in found for part in chapter(one)),
+    ]
     write_file(PAGE, "\n".join(parts).encode())
 
 
@@ -83,7 +90,10 @@ def _figure(found: Beside, drawing: Drawing) -> Iterator[str]:
     paper = found.kernel.paper.paper
     yield f"### Figure {drawing.figure} of {paper}: {drawing.caption}\n"
     yield "| simulator | kernel |\n|---|---|"
-    where = [f"![{side}](../../docs/pictures/papers/{paper}-fig{drawing.figure}-{side}.svg)" for side in ("simulator", "kernel")]
+    where = [
+        f"![{side}](../../docs/pictures/papers/{paper}-fig{drawing.figure}-{side}.svg)"
+        for side in ("simulator", "kernel")
+    ]
     yield f"| {' | '.join(where)} |\n"
     note = found.conditions.found.get(drawing.figure)
     if note:

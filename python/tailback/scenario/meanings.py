@@ -92,9 +92,9 @@ MEANINGS: Mapping[str, Meaning] = {
         "filling",
     ),
     "netem-reorders": Meaning(
-        "netem gives each packet a random delay of its own, so that a jitter longer than the gap between packets reorders "
-        "them, and TCP takes overtaken packets for lost ones. Real paths rarely do that. The `jitter` of a link keeps "
-        "packets in order.",
+        "netem gives each packet a random delay of its own, so that a jitter longer than the gap between packets "
+        "reorders them, and TCP takes overtaken packets for lost ones. Real paths rarely do that. The `jitter` of a "
+        "link keeps packets in order.",
         "filling",
     ),
     "bottleneck-elsewhere": Meaning(

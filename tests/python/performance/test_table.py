@@ -2,8 +2,8 @@
 
 import pytest
 
-from performance.cases import experiments
 from conformance.page import with_tables
+from performance.cases import experiments
 from performance.table import page, readable, tables
 
 
