@@ -107,9 +107,9 @@ GENERATED = {"docs/metrics.md", "docs/papers.md"}
 
 
 def pages() -> list[Path]:
-    """The written pages: Markdown of the repository outside of test data and results."""
+    """The written pages: Markdown outside of test data, results and the paper for a journal."""
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    kept = (line for line in listed.split() if not line.startswith(("conformance/results/", "tests/data/")))
+    kept = (line for line in listed.split() if not line.startswith(("conformance/results/", "tests/data/", "paper/")))
     return [ROOT / line for line in kept if line not in GENERATED and (ROOT / line).is_file()]
 
 
