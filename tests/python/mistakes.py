@@ -73,7 +73,11 @@ def main(pages: list[str]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             figure, numbers = run(page, Path(folder))
             shutil.copy(figure, PICTURES / f"{page}.png")
-        new = ROW.sub(lambda row, of=numbers: f"| {row[1]} | {of[row[1]]:.3g} |", text(page))
+        new = text(page)
+        for label, number in numbers.items():
+            new = re.sub(
+                rf"^\| {re.escape(label)} \| [0-9.]+ \|$", f"| {label} | {number:.3g} |", new, flags=re.MULTILINE
+            )
         (FOLDER / f"{page}.md").write_text(new, encoding="utf-8")
 
 

@@ -152,7 +152,7 @@ def _sentences(each: Recommendation) -> list[str]:
         if answer.nearest is not None:
             lines.append(f"nearest: {_candidate_text(answer.nearest, given)}")
         return lines
-    under = f" with {bounds} ({_share(answer.counts, total)})" if bounds else ""
+    under = f" with {bounds} ({_how_many_meet(answer, total)})" if bounds else ""
     lines = [
         f"{MOST[answer.better]} {answer.wanted.title}{under}:",
         f"  {_candidate_text(answer.best, given)}",
@@ -170,8 +170,9 @@ def _sentences(each: Recommendation) -> list[str]:
     return lines
 
 
-def _share(counts: Mapping[str, int], total: int) -> str:
+def _how_many_meet(answer: Answer, total: int) -> str:
     """How many settings meet the bounds: `2 of 21 settings surely meet them, and 1 more likely`."""
+    counts = answer.counts
     if total == 1:
         return f"the only setting {'surely' if counts['surely'] else 'likely'} meets it"
     more = f", and {counts['likely']} more likely" if counts["likely"] else ""
