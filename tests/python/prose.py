@@ -102,8 +102,8 @@ NOT_PROSE = (
 CODE = re.compile(r"(`+)(?:(?!\n\n).)+?\1", re.DOTALL)
 LINK = re.compile(r"!?\[((?:[^][]|\[[^]]*\])*)\]\([^)]*\)")
 
-GENERATED = {"docs/metrics.md", "docs/papers.md"}
-"""Pages that a command writes; their texts are in the code."""
+GENERATED = {"docs/metrics.md", "docs/papers.md", "LICENCES.md"}
+"""Pages that a command writes, whose texts are in the code, and the list of dependencies."""
 
 
 def pages() -> list[Path]:
