@@ -17,7 +17,8 @@ INTRODUCTION = f"""# The searches for what papers leave open
 
 Where a paper is silent about its testbed, a search compares values, under what the paper states; [the
 scorecard](../../docs/papers.md) says how. This page has every combination, in the order of the grid: the first is the
-plain one, and the rule's choice is bold. {SIGNS["pass"]} is a claim that holds in one short repetition, {SIGNS["fail"]} one that
+plain one, and the rule's choice is bold. {SIGNS["pass"]} is a claim that holds in one short repetition,
+{SIGNS["fail"]} one that
 does not. The claims that choose have bold names; *chosen* counts those of them that hold, and *others* the rest, which
 test the choice.
 """
