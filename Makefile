@@ -141,7 +141,7 @@ notebook: $(VENV)/.tools $(VENV)/.package ## run docs/notebook.ipynb anew
 metrics: $(VENV)/.package ## write docs/metrics.md anew from the docstrings of the metrics
 	$(BIN)/python -m tailback.analysis.catalogue > docs/metrics.md
 
-papers: $(VENV)/.package ## reproduce the papers; write docs/papers.md, docs/papers-search.md, pictures and the line in README.md anew
+papers: $(VENV)/.package ## reproduce the papers; write docs/papers.md, its searches, pictures and the line in README.md anew
 	$(BIN)/python -m tailback.papers.document results
 
 lock: $(VENV)/.python ## choose the newest versions of all that a clone installs anew: requirements.lock; then run `make test`
@@ -149,6 +149,7 @@ lock: $(VENV)/.python ## choose the newest versions of all that a clone installs
 	scripts/lock.sh $(BIN)/uv
 
 docs: $(VENV)/.tools $(VENV)/.package ## build the documentation into site/, without a network; broken links are errors
+	$(BIN)/python tests/python/prose.py
 	$(BIN)/python scripts/site.py build/documentation
 	$(BIN)/zensical build --strict --config-file build/documentation/mkdocs.yml
 	@rm -rf site && mv build/documentation/site site

@@ -1,4 +1,4 @@
-"""Runs every control alone and against CUBIC on four paths, and writes the tables of docs/duels.md.
+"""Runs every control alone and against CUBIC on four paths, and writes conformance/results/duels.md.
 
     python -m conformance.duel                  runs experiments/cc/duel.yaml and writes the page
     python -m conformance.duel path=10mbit-20ms prints the tables of some runs; arguments as for `--set`
@@ -16,12 +16,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import tailback
+from conformance.page import RESULTS, write_tables
 from tailback.results import RunFolder
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPERIMENT = ROOT / "experiments" / "cc" / "duel.yaml"
-PAGE = ROOT / "docs" / "duels.md"
-BEGIN, END = "<!-- duels -->", "<!-- end -->"
+PAGE = RESULTS / "duels.md"
 HEAD = (
     "| control | alone: Mbit/s | RTT ms | retransmissions | against CUBIC: Mbit/s | CUBIC Mbit/s | share | RTT ms |",
     "| --- | --- | --- | --- | --- | --- | --- | --- |",
@@ -86,8 +86,7 @@ def main() -> None:
     if settings:
         print(text)
         return
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}")
+    write_tables({"duels": [text]}, PAGE, "python -m conformance.duel")
 
 
 if __name__ == "__main__":

@@ -158,7 +158,7 @@ def main() -> None:
         found[name] = agreements(name, folder / (file or FILES.get(name, f"tcp_{name}.c")), given.settings)
         print("\n".join(table({name: found[name]})[2:]), flush=True)
     if not (given.names or given.settings or given.dir):
-        write_tables({TABLE: table(found)}, PAGE)
+        write_tables({TABLE: table(found)}, PAGE, "python -m conformance.modules")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""Writes generated tables into documentation, mostly those of campaigns into `docs/fidelity.md`.
+"""Writes generated tables: those of campaigns into `conformance/results`, the one of all kinds into `docs/fidelity.md`.
 
-A table is between the lines `<!-- table: NAME -->` and `<!-- end -->`.
+A table is between the lines `<!-- table: NAME -->` and `<!-- end -->`. Its first line names the command that makes it
+and the commit that it was made by.
 """
 
 from __future__ import annotations
@@ -8,14 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+from tailback.papers.made import made
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+RESULTS = ROOT / "conformance" / "results"
 PAGE = DOCS / "fidelity.md"
 END = "<!-- end -->"
 
 
-def write_tables(tables: Mapping[str, Iterable[str]], page: Path = PAGE) -> None:
-    """Replaces tables of a page."""
-    page.write_text(with_tables(page.read_text(encoding="utf-8"), tables), encoding="utf-8")
+def write_tables(tables: Mapping[str, Iterable[str]], page: Path, command: str) -> None:
+    """Replaces tables of a page, which `command` makes."""
+    above = made(command)
+    new = {name: [above, "", *lines] for name, lines in tables.items()}
+    page.write_text(with_tables(page.read_text(encoding="utf-8"), new), encoding="utf-8")
 
 
 def with_tables(page: str, tables: Mapping[str, Iterable[str]]) -> str:

@@ -1,4 +1,4 @@
-"""Writes the tables of `docs/rfc7928.md` from the results of the suite.
+"""Writes `conformance/results/rfc7928.md` from the results of the suite.
 
 tailback run experiments/rfc7928/*.yaml --out DIR
 python -m conformance.rfc7928 DIR
@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from conformance.page import DOCS, rows, write_tables
+from conformance.page import RESULTS, rows, write_tables
 from tailback.analysis.repetitions import configurations
 from tailback.results import Results, RunFolder, open_results
 
-PAGE = DOCS / "rfc7928.md"
+PAGE = RESULTS / "rfc7928.md"
 TITLE = "RFC 7928 "
 WORDS_OF_TC = ("qdisc", "first", "second")
 """Axes whose values are disciplines."""
@@ -33,7 +33,7 @@ def main() -> None:
     folder = parser.parse_args().folder
     found = [open_results(each) for each in folder.iterdir() if each.is_dir()]
     lines = [line for results in sorted(found, key=_title) for line in _section(results)]
-    write_tables({"suite": lines}, PAGE)
+    write_tables({"suite": lines}, PAGE, "python -m conformance.rfc7928 DIR")
 
 
 def _title(results: Results) -> str:

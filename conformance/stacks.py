@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from conformance.page import DOCS, rows, write_tables
+from conformance.page import DOCS, rows, with_tables
 from tailback.scenario.stacks import Difference, Stack, differences, in_order, stacks
 
 PAGE = DOCS / "stacks.md"
@@ -65,7 +65,7 @@ def known(difference: Difference) -> str:
 
 def main() -> None:
     """Writes the page's tables."""
-    write_tables(tables(), PAGE)
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), tables()), encoding="utf-8")
 
 
 if __name__ == "__main__":

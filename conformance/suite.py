@@ -20,12 +20,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.page import DOCS, rows, write_tables
+from conformance.page import RESULTS, rows, write_tables
 from tailback import drill
 
 ROOT = Path(__file__).resolve().parents[1]
 VERDICTS = ROOT / "tests" / "data" / "drill"
-PAGE = DOCS / "drill.md"
+PAGE = RESULTS / "suite.md"
 IPV6 = "--ip_version=ipv6\n--mtu=1520\n"
 """What the kernel's runner gives packetdrill for IPv6. [linux-7.3 the runner of its packetdrill selftests]"""
 OUT_OF_SCOPE: Mapping[str, re.Pattern[str]] = {
@@ -122,7 +122,7 @@ def main() -> int:
     for row in found:
         if row.kernel == "passed" or "passed" in (row.ipv4, row.ipv6):
             print(_line(row))
-    write_tables({f"suite {options.stack}": rows(HEADING, table(found))}, PAGE)
+    write_tables({f"suite {options.stack}": rows(HEADING, table(found))}, PAGE, f"python -m conformance.suite FOLDER --stack {options.stack}")
     return int(any(row.is_owed for row in found))
 
 

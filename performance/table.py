@@ -1,4 +1,4 @@
-"""Writes what runs cost into docs/performance.md.
+"""Writes what runs cost into docs/performance.md (EXPERIMENTS) and conformance/results/cost.md (the other tables).
 
 python -m performance.table              # all tables, some ten minutes
 python -m performance.table CASES        # only this one: EXPERIMENTS, FUNCTIONS, CASES, DISCIPLINES or CONTROLS
@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from conformance.page import DOCS, RESULTS, write_tables
 from performance.cases import CASES, Case, controls, disciplines, experiments
 from performance.count import Runner, Spent, count, extension, spend
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
+DOCUMENT, COST = DOCS / "performance.md", RESULTS / "cost.md"
 RUNS = 3
 """Of this many runs the shortest counts: other work on the machine only makes them longer."""
 SMALLEST = 20
@@ -95,13 +96,9 @@ def shortest(runner: Runner, scenario: Mapping[str, Any]) -> Spent:
     return min((spend(runner, scenario) for _ in range(RUNS)), key=lambda spent: spent.cpu_s)
 
 
-def replaced(text: str, part: str, table: str) -> str:
-    """The document with another table between the marks of `part`; raises `ValueError` if it has no such marks."""
-    begin, end = f"<!-- {part} -->", f"<!-- end of {part} -->"
-    found, count = re.subn(f"{begin}.*?{end}", lambda _: f"{begin}\n\n{table}\n\n{end}", text, flags=re.DOTALL)
-    if count != 1:
-        raise ValueError(f"{DOCUMENT.name} needs `{begin}` and `{end}` once, with the table between them")
-    return found
+def page(part: str) -> Path:
+    """The page that has the table."""
+    return DOCUMENT if part == "EXPERIMENTS" else COST
 
 
 def main() -> None:
@@ -114,7 +111,7 @@ def main() -> None:
         for line in write(runner):
             lines.append(line)
             print(line, flush=True)
-        DOCUMENT.write_text(replaced(DOCUMENT.read_text(), part, "\n".join(lines)))
+        write_tables({part: lines}, page(part), f"python -m performance.table {part}")
 
 
 if __name__ == "__main__":

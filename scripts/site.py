@@ -3,10 +3,12 @@
 FOLDER gets `mkdocs.yml` and `docs/`, in which all is plain Markdown: any generator that reads the configuration of
 MkDocs can build it. We use Zensical, by the authors of Material for MkDocs, whose maintenance ends in May 2027.
 
-One page per congestion control, queue discipline and driver from the registries of the simulator; every key of an
-experiment file from its models; every command from the command line; the functions of `import tailback`; the sources
-and deviations from `references/`; the notebook with its results. In written pages, citations (`[rfc9438 §4.2]`) become
-links to the sources. Links to files outside `docs`, which are not part of the site, become their names.
+One page per congestion control, queue discipline and driver from the registries of the simulator; the keys below each
+top-level key of an experiment file from its models, at the end of its page; every command from the command line; the
+functions of `import tailback`; the sources and deviations from `references/`; the notebook with its results. In written
+pages, citations (`[rfc9438 §4.2]`) become links to the sources. A link to what a page is made of
+(`../crates/cc/src`), which works in a clone, leads to that page (`PLACED`); links to other files outside `docs` become
+their names.
 """
 
 import base64
@@ -52,8 +54,15 @@ COMPARED = {"controls": "congestion-controls.md"}
 PLACED = {
     "ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md",
     "docs/notebook.ipynb": "notebook.md",
+    "crates/cc/src": "controls/index.md", "crates/qdisc/src": "disciplines/index.md",
+    "crates/wifi/src/driver.rs": "drivers/index.md", "python/tailback/cli/commands": "reference/commands.md",
+    "python/tailback/__init__.py": "reference/python.md", "references/deviations": "reference/deviations.md",
+    "references/sources.toml": "reference/sources.md", "references/stacks.toml": "reference/stacks.md",
 }  # fmt: skip
-"""Pages that are files outside of `docs`, by path."""
+"""Pages that are made of files outside of `docs`, by the path that a link names in the repository."""
+
+COPIED = ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
+"""Those whose text is that of the file."""
 
 
 def main(folder: Path) -> None:
@@ -65,7 +74,7 @@ def main(folder: Path) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content if isinstance(content, bytes) else _page(uri, content, pages.keys()).encode())
     configuration = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
-    configuration |= {"nav": _navigation(configuration["nav"])}
+    configuration |= {"nav": list(_navigation(configuration["nav"]))}
     (folder / "mkdocs.yml").write_text(yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True), "utf-8")
 
 
@@ -80,35 +89,25 @@ def _written() -> dict[str, str | bytes]:
     }
 
 
-def _navigation(nav: Any) -> Any:
-    """The navigation with the generated pages, and with pages that it lacks in `How to`."""
-    known = {*_named(nav), *COMPARED.values()}
-    others = [path.name for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in known]
+def _navigation(nav: Sequence[Any]) -> Iterator[Any]:
+    """The navigation, in which the name of a family stands for its pages."""
     for entry in nav:
-        if "How to" in entry:
-            entry["How to"] += others
-        for title, value in list(entry.items()):
-            if isinstance(value, str) and value in FAMILIES:
-                written = [{"Compared": COMPARED[value]}] if value in COMPARED else []
-                pages = [{row.name: f"{value}/{row.name}.md"} for row in _rows(value)]
-                entry[title] = [f"{value}/index.md", *written, *pages]
-    return nav
-
-
-def _named(nav: Any) -> Iterator[str]:
-    """The pages in a navigation."""
-    if isinstance(nav, str):
-        yield nav
-    elif isinstance(nav, dict):
-        yield from (name for value in nav.values() for name in _named(value))
-    elif isinstance(nav, list):
-        yield from (name for value in nav for name in _named(value))
+        if not isinstance(entry, dict):
+            yield entry
+            continue
+        [(title, value)] = entry.items()
+        if isinstance(value, str) and value in FAMILIES:
+            written = [{"Compared": COMPARED[value]}] if value in COMPARED else []
+            pages = [{row.name: f"{value}/{row.name}.md"} for row in _rows(value)]
+            yield {title: [f"{value}/index.md", *written, *pages]}
+        else:
+            yield {title: list(_navigation(value)) if isinstance(value, list) else value}
 
 
 def _page(uri: str, markdown: str, pages: Collection[str]) -> str:
     """A page with links to files outside of the site as their names, and citations as links; code is unchanged."""
     here = posixpath.dirname(uri)
-    made = next((place for place, placed in PLACED.items() if placed == uri), None)
+    made = next((place for place in COPIED if PLACED[place] == uri), None)
     # Where a link of this page is counted from, in the repository.
     base = posixpath.join("docs", here) if made is None else posixpath.dirname(made)
 
@@ -147,7 +146,7 @@ def _cited(text: str, here: str) -> str:
 
 def _made() -> dict[str, str | bytes]:
     pages: dict[str, str | bytes] = {
-        "reference/keys.md": _keys(),
+        **_keys(),
         "reference/commands.md": _commands(),
         "reference/sources.md": _sources(),
         "reference/deviations.md": _deviations(),
@@ -159,10 +158,7 @@ def _made() -> dict[str, str | bytes]:
         rows = _rows(family)
         pages[f"{family}/index.md"] = _list(family, rows)
         pages |= {f"{family}/{row.name}.md": _algorithm(family, row) for row in rows}
-    for file, uri in PLACED.items():
-        if file.endswith(".md"):
-            pages[uri] = (ROOT / file).read_text("utf-8")
-    return pages
+    return pages | {PLACED[file]: (ROOT / file).read_text("utf-8") for file in COPIED}
 
 
 def _rows(family: str) -> Sequence[Row]:
@@ -228,19 +224,36 @@ def _escaped(text: str) -> str:
     return "".join(part if part.startswith("`") else re.sub(r"([_<|])", r"\\\1", part) for part in parts)
 
 
-def _keys() -> str:
+def _keys() -> dict[str, str | bytes]:
+    """The page of each top-level key of an experiment file: what is written about it, and its keys from the schema."""
     schema = scenario.json_schema()
-    models = {"": schema, **schema.get("$defs", {})}
-    head = (
-        "# All keys of an experiment file\n\nGenerated from the schema; `tailback schema` prints it as JSON Schema for "
-        "editors. [The experiment file](../experiment-file.md) explains the keys.\n"
-    )
-    return head + "".join(_model(name, model) for name, model in models.items() if "properties" in model)
+    return {f"experiment/{key}.md": _key(key, field, schema["$defs"]) for key, field in schema["properties"].items()}
+
+
+def _key(key: str, field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
+    written = (ROOT / "docs" / "experiment" / f"{key}.md").read_text("utf-8")
+    text = " ".join(field.get("description", "").split())
+    facts = f"{_escaped(text)}{_examples(field)}\n\nTakes {_type(field)}."
+    below = "".join(_model(name, models[name]) for name in _reached(field, models) if "properties" in models[name])
+    return f"{written}\n## From the schema\n\n{facts}\n{below}"
+
+
+def _reached(field: Any, models: Mapping[str, Any]) -> Sequence[str]:
+    """The models that a part of the schema names, and those that they name."""
+    found: dict[str, None] = {}
+    waiting = [field]
+    while waiting:
+        part = waiting.pop()
+        names = re.findall(r'"#/\$defs/(\w+)"', json.dumps(part))
+        new = [name for name in dict.fromkeys(names) if name not in found]
+        found |= dict.fromkeys(new)
+        waiting += [models[name] for name in new]
+    return list(found)
 
 
 def _model(name: str, model: Mapping[str, Any]) -> str:
     required = set(model.get("required", ()))
-    title = f"## {name}" if name else "## The file"
+    title = f"### {name}"
     rows = (
         f"| `{key}` | {_type(field)} | {'**required**' if key in required else _default(field)} "
         f"| {_escaped(' '.join(field.get('description', '').split()))}{_examples(field)} |"

@@ -22,7 +22,7 @@ import pandas as pd
 from conformance.kinds import golden, report
 from conformance.kinds.judge import judge
 from conformance.kinds.kinds import FILES, KERNELS, Case, cases, repetitions
-from conformance.page import write_tables
+from conformance.page import PAGE, write_tables
 from tailback import sweep
 
 
@@ -45,7 +45,7 @@ def main() -> int:
     table = judge(known, kernel, options.jobs, options.keep)
     print("\n".join([*report.cells(table), "", *report.summary(table)]))
     if options.write:
-        write_tables({"kinds": report.summary(table)})
+        write_tables({"kinds": report.summary(table)}, PAGE, "python -m conformance.kinds --write --keep DIR")
     return int(any(cell["outcome"] == "off" for cell in table.judged))
 
 

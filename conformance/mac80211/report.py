@@ -1,4 +1,4 @@
-"""Writes the tables of the conformance matrix of Wi-Fi in `docs/kernel-wifi.md`.
+"""Writes `conformance/results/mac80211.md`, the tables of the conformance matrix of Wi-Fi.
 
     python -m conformance.mac80211.report [--jobs N]    # simulates all cells, with as many seeds as the kernel's table
 
@@ -14,20 +14,21 @@ from collections.abc import Sequence
 from conformance.mac80211 import known
 from conformance.mac80211.criteria import TOLERANCES
 from conformance.mac80211.grid import GRID
-from conformance.page import DOCS, rows, write_tables
+from conformance.page import RESULTS, rows, write_tables
 from conformance.seeds import SeedCell, cells, shares
 from conformance.simulated_grid import table
 from tailback.validation.report import percent
 
-PAGE = DOCS / "kernel-wifi.md"
+PAGE = RESULTS / "mac80211.md"
 HEADING = ("part", "cells within", "off", "undecided", "single runs within", "kernel and itself")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Write the tables of the matrix of Wi-Fi in docs/kernel-wifi.md.")
+    parser = argparse.ArgumentParser(description="Write conformance/results/mac80211.md.")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     found = judged(parser.parse_args().jobs)
-    write_tables({"mac80211": summary(found), "mac80211-off": off(found)}, PAGE)
+    tables = {"mac80211": summary(found), "mac80211-off": off(found)}
+    write_tables(tables, PAGE, "python -m conformance.mac80211.report")
 
 
 def judged(jobs: int) -> list[SeedCell]:

@@ -1,4 +1,4 @@
-"""Writes the tables and the heat map of the conformance matrix in `docs/fidelity.md`.
+"""Writes `conformance/results/matrix.md`, the tables of the conformance matrix, and its heat map.
 
     python -m conformance.matrix.report [--jobs N]    # runs the simulator in every cell: some minutes
     python -m conformance.matrix.report --aqm         # only the cells of the AQM disciplines, and their table
@@ -17,7 +17,7 @@ import pandas as pd
 from conformance.grid import Place
 from conformance.judge import Cell, judge, share_within
 from conformance.matrix.criteria import CAMPAIGN
-from conformance.page import DOCS, rows, write_tables
+from conformance.page import DOCS, RESULTS, rows, write_tables
 from tailback.analysis.differences import METRICS
 from tailback.analysis.matrix import deviations
 from tailback.plots import conformance, rendered
@@ -39,7 +39,7 @@ def main() -> None:
     if not options.aqm:
         tables |= {"matrix": shares(cells), "red": red(cells)}
         PICTURE.write_bytes(picture(cells))
-    write_tables(tables)
+    write_tables(tables, RESULTS / "matrix.md", f"python -m conformance.matrix.report{' --aqm' if options.aqm else ''}")
 
 
 def disciplines(cells: Cells) -> list[str]:

@@ -2,7 +2,7 @@
 
     python -m conformance.versions                          # beside the stored figures of the kernels
     python -m conformance.versions 5.10 '7.3, Wi-Fi'        # some versions
-    python -m conformance.versions --write                  # all that are measured, into the table of docs/fidelity.md
+    python -m conformance.versions --write                  # all that are measured, into conformance/results/versions.md
     python -m conformance.versions --build --measure DIR    # build the kernels that are not there, run the cells on
                                                             # each, and store the figures; complete runs in DIR are kept
 
@@ -22,7 +22,7 @@ import pandas as pd
 
 from conformance.kinds import report as kinds_report
 from conformance.kinds.judge import Table, compared
-from conformance.page import write_tables
+from conformance.page import RESULTS, write_tables
 from conformance.versions import golden, report
 from conformance.versions.versions import Version, cases
 from tailback import sweep
@@ -41,7 +41,9 @@ def main() -> int:
     table = judged(there, kernel, options.jobs)
     print("\n".join([*kinds_report.cells(table), "", *report.summary(table, kernel)]))
     if options.write:
-        write_tables({"versions": report.summary(table, kernel)})
+        write_tables(
+            {"versions": report.summary(table, kernel)}, RESULTS / "versions.md", "python -m conformance.versions --write"
+        )
     return int(any(cell["outcome"] == "off" for cell in table.judged))
 
 
@@ -51,7 +53,7 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("versions", nargs="*", metavar="VERSION", help="names of versions")
     parser.add_argument("--build", action="store_true", help="build the kernels that are not there")
     parser.add_argument("--measure", type=Path, metavar="DIR", help="run the kernels, and store their figures")
-    parser.add_argument("--write", action="store_true", help="write the table of docs/fidelity.md")
+    parser.add_argument("--write", action="store_true", help="write the table of conformance/results")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     return parser.parse_args()
 

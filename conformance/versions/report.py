@@ -1,4 +1,4 @@
-"""The table of `python -m conformance.versions` and of docs/fidelity.md."""
+"""The table of `python -m conformance.versions` and of conformance/results/versions.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the Wi-Fi tables of `docs/fidelity.md`.
+"""Writes `conformance/results/wifi.md`, the tables of the Wi-Fi campaign.
 
     python -m conformance.wifi.report [--jobs N]     # all twins, and six seeds of those out of tolerance: some minutes
 
@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 
 from conformance.judge import Cell, Spread, judge, share_within, spreads
-from conformance.page import rows, write_tables
+from conformance.page import RESULTS, rows, write_tables
 from conformance.wifi.criteria import CAMPAIGN
 from conformance.wifi.experiment import Experiment
 from conformance.wifi.known import reason
@@ -28,12 +28,13 @@ CHANCE = "chance: among our seeds"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Write the tables of Wi-Fi in docs/fidelity.md.")
+    parser = argparse.ArgumentParser(description="Write conformance/results/wifi.md.")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     jobs = parser.parse_args().jobs
     judged = judge(CAMPAIGN, CAMPAIGN.runs(), jobs)
     found = spreads(CAMPAIGN, judged.off, jobs)
-    write_tables({"wifi": share_table(judged.cells, found), "wifi-off": off_table(found)})
+    tables = {"wifi": share_table(judged.cells, found), "wifi-off": off_table(found)}
+    write_tables(tables, RESULTS / "wifi.md", "python -m conformance.wifi.report")
 
 
 def share_table(cells: Sequence[Cell[Experiment]], found: Sequence[Spread[Experiment]]) -> list[str]:

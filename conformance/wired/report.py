@@ -1,4 +1,4 @@
-"""Writes the tables and pictures of the wired campaign in `docs/fidelity.md`.
+"""Writes `conformance/results/wired.md`, the tables of the wired campaign, and its pictures.
 
     python -m conformance.wired.report          # a minute or two; tables and pictures
 
@@ -17,7 +17,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from conformance.judge import Cell, Run, judge, share_within, spreads
-from conformance.page import DOCS, rows, write_tables
+from conformance.page import DOCS, RESULTS, rows, write_tables
 from conformance.wired.criteria import CAMPAIGN
 from conformance.wired.experiment import Experiment
 from conformance.wired.known import KNOWN_DIFFERENCES
@@ -39,7 +39,7 @@ OWN_COLOURS = ("#08519c", "#a63603", "#006d2c", "#54278f")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Write the tables and pictures of docs/fidelity.md.")
+    parser = argparse.ArgumentParser(description="Write conformance/results/wired.md and its pictures.")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     jobs = parser.parse_args().jobs
     runs = CAMPAIGN.runs()
@@ -50,7 +50,7 @@ def main() -> None:
         "known": known_differences(cells, jobs),
         "skipped": skipped(runs),
     }
-    write_tables(tables)
+    write_tables(tables, RESULTS / "wired.md", "python -m conformance.wired.report")
     for path in draw_all([run.experiment for run in runs if run.experiment.key in PICTURES]):
         print(path)
 

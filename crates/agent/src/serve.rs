@@ -1,7 +1,7 @@
 //! The agent on a host of a testbed: executes requests from stdin, answers on stdout, and restores the host at the end.
 //!
-//! A request is a line of JSON, `{"id": 7, "do": "read", "paths": [...]}`; so is its answer, `{"id": 7, "ok": ...}` or
-//! `{"id": 7, "error": "..."}`. Messages without a request are events: `{"event": "rows", ...}`. The process has no
+//! A request is a line of JSON, `{"id": 7, "do": "read", "paths": [...]}`, and its answer is another,
+//! `{"id": 7, "ok": ...}` or `{"id": 7, "error": "..."}`. Messages without a request are events: `{"event": "rows", ...}`. The process has no
 //! other input: access control is that of sshd. It ends when stdin is closed, or after the time without input that is
 //! its argument; its guard (`guard.rs`) then undoes every change.
 

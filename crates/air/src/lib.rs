@@ -6,7 +6,7 @@
 //! ```
 //! [`message`] has the form of the messages, [`line`](mod@line) the connection, [`source`] the queues above a radio as
 //! the air sees them, [`series`] the modes that the driver chooses, [`served`] the calls. The protocol is documented in
-//! `docs/kernel-wifi.md`.
+//! `PROTOCOL.md`.
 
 pub mod line;
 pub mod message;

@@ -21,7 +21,7 @@ pub(crate) enum Ending {
     Pushed,
     /// More follows (`MSG_MORE`): a short segment waits.
     More,
-    /// So does a record (`MSG_EOR`).
+    /// A record ends (`MSG_EOR`): a short segment waits.
     Record,
 }
 

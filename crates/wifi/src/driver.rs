@@ -4,7 +4,7 @@
 //! |---|---|---|---|---|
 //! | `ath9k` | FQ-CoDel per station | 2 aggregates, formed by the host when one is done | 32 frames, 4.096 ms, 65535 B | yes |
 //! | `ath9k_htc` | a qdisc | 246 frames, then the qdisc is stopped | formed by firmware for 2 slots, 20 frames | no |
-//! | `ath10k` | FQ-CoDel per station | AQL: 12 ms of air per station, 5 ms each above 24 ms in all; 1424 frames | formed by firmware for 1 slot, 64 frames | no |
+//! | `ath10k` | FQ-CoDel per station | AQL: 12 ms of air per station, or 5 ms while all stations have 24 ms; 1424 frames | formed by firmware for 1 slot, 64 frames | no |
 //! | `ath9k_htc_txq` | FQ-CoDel per station | 246 frames, as above: `ath9k_htc` since Linux 6.2 | as above | no |
 //! | `mt76` | FQ-CoDel per station | AQL as above; 2048 frames | formed by firmware for 1 slot, 64 frames (802.11ax: 256) | yes |
 //! | `iwlwifi` | FQ-CoDel per station | 256 frames | formed by firmware for 1 slot, 64 frames (802.11ax: 256) | no |

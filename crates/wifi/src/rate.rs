@@ -288,7 +288,7 @@ impl Minstrel {
         Chain::new(rates, tries, probe.is_some())
     }
 
-    /// The next mode to probe; `None` if there is none of the kind whose turn it is.
+    /// The next mode to probe; `None` if there is none of the kind that is next.
     /// [linux-6.12 minstrel_ht_get_sample_rate, minstrel_ht_refill_sample_rates]
     fn next_probe(&mut self) -> Option<usize> {
         let kind = KINDS[self.turns];

@@ -6,7 +6,7 @@
 //! freed     at the end of the interval in which the application was over, its sockets had no timer and nothing to send,
 //!           and no packet of theirs was in the network
 //! ```
-//! A run with many short flows so needs the memory of those that are in progress at one time. The kernel frees a socket
+//! A run with many short flows needs the memory of only those that are in progress at one time. The kernel frees a socket
 //! when the last FIN is acknowledged, and answers what still arrives from a small `tcp_timewait_sock` for 60 s
 //! [linux-6.12 tcp_minisocks.c tcp_time_wait]; here nothing can arrive any more.
 

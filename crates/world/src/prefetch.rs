@@ -10,9 +10,9 @@
 //! ```
 //!
 //! So each step has several arrivals of time, and none waits for the one before. The distances are those of the faster of two
-//! choices: with the 13th and the sixth packet to come, 10,000 flows took 3 % more time (docs/performance-steps.md).
+//! choices: with the 13th and the sixth packet to come, 10,000 flows took 3 % more time.
 //!
-//! So is which conversations are sampled next at the end of an interval, when the sockets of all are looked at.
+//! At the end of a sampling interval, when the sockets of all conversations are read, the next ones are fetched, too.
 //!
 //! Only the time that a run takes depends on this.
 #![cfg_attr(

@@ -62,8 +62,8 @@ def sensitivities(results: Results, metric: str, *, logarithmic: bool = False) -
 def fronts(
     results: Results, latency: str | None = None, given: Sequence[str] = (), choose: Sequence[str] = ()
 ) -> list[Front]:
-    """The Pareto front of goodput and `latency` under each condition; `given` names further conditions, `choose` axes
-    that are none.
+    """The Pareto front of goodput and `latency` under each condition; `given` names further conditions,
+    `choose` takes axes out of them.
     """
     cost, gain = _named(results, latency or LATENCY), words.quantity(GOODPUT)
     if cost.better == "high":
@@ -133,7 +133,7 @@ def recommend(
     choose: Sequence[str] = (),
 ) -> list[Recommendation]:
     """The setting with the best value of what is wanted among those that meet `bounds`, for each condition; `given`
-    names further conditions, `choose` axes that are none.
+    names further conditions, `choose` takes axes out of them.
     """
     limits = _limits(results, bounds)
     wished = asked if isinstance(asked, Wish) else wish(asked, of=results)

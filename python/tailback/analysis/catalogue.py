@@ -8,7 +8,7 @@ HEAD = """# Metrics
 This page defines every metric that Tailback computes, with its unit and source. `make metrics` writes it from the
 [registry](../python/tailback/analysis/registry.py) and the docstrings of the functions that it names.
 
-Metrics cover the measurement window ([experiment-file.md](experiment-file.md)). In `summary.json`, a metric with many
+Metrics cover the measurement window ([`measure`](experiment/measure.md)). In `summary.json`, a metric with many
 samples is `{n, mean, min, p1, p5, p10, p25, p50, p75, p90, p95, p99, p99.9, max}`; percentiles interpolate linearly
 between order statistics. `goodput_mbps` has `total`, `up`, `down`, and a value for each flow in `flows`. Unknown values
 are absent, never 0; the functions return `None` for them. `measure.interval` changes no metric, except where its

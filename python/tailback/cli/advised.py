@@ -152,8 +152,7 @@ def _sentences(each: Recommendation) -> list[str]:
         if answer.nearest is not None:
             lines.append(f"nearest: {_candidate_text(answer.nearest, given)}")
         return lines
-    share = f"of {total} settings {answer.counts['surely']} meet it surely, {answer.counts['likely']} likely"
-    under = f" with {bounds} ({share})" if bounds else ""
+    under = f" with {bounds} ({_how_many_meet(answer, total)})" if bounds else ""
     lines = [
         f"{MOST[answer.better]} {answer.wanted.title}{under}:",
         f"  {_candidate_text(answer.best, given)}",
@@ -169,6 +168,15 @@ def _sentences(each: Recommendation) -> list[str]:
             *more,
         ]
     return lines
+
+
+def _how_many_meet(answer: Answer, total: int) -> str:
+    """How many settings meet the bounds: `2 of 21 settings surely meet them, and 1 more likely`."""
+    counts = answer.counts
+    if total == 1:
+        return f"the only setting {'surely' if counts['surely'] else 'likely'} meets it"
+    more = f", and {counts['likely']} more likely" if counts["likely"] else ""
+    return f"{counts['surely']} of {total} settings surely meet{'s' if counts['surely'] == 1 else ''} it{more}"
 
 
 def _how_sure(answer: Answer) -> str:

@@ -58,7 +58,7 @@ class Listed(TyperGroup):
             formatter.write_dl(rows)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """[click Group.resolve_command] A name that is none is answered with those that are."""
+        """[click Group.resolve_command] The answer to an unknown name lists the commands that there are."""
         # Not `list_commands`, which imports every command.
         known = list(self.commands)
         if args[0] not in known and not args[0].startswith("-"):

@@ -82,8 +82,15 @@ def expectations(done: SweepResult) -> None:
         Field("verdict", "text"),
     ]
     rows = [_expectation(verdict) for verdict in done.verdicts]
-    unmet = f"{counted(len(done.unmet), 'condition')} of {len(done.verdicts)} not met"
-    tables.beside(Sheet("expected", fields, rows), unmet)
+    tables.beside(Sheet("expected", fields, rows), _how_many_hold(len(done.verdicts), len(done.unmet)))
+
+
+def _how_many_hold(total: int, unmet: int) -> str:
+    if total == 1:
+        return f"the condition {'does not hold' if unmet else 'holds'}"
+    if not unmet:
+        return f"all {total} conditions hold"
+    return f"{unmet} of {total} conditions {'does' if unmet == 1 else 'do'} not hold"
 
 
 def _expectation(verdict: Verdict) -> list[Cell]:

@@ -1,4 +1,4 @@
-"""Writes `docs/papers.md` with its pictures, `docs/papers-search.md`, the score of `tailback explain` and the line in
+"""Writes `docs/papers.md` with its pictures, the page of searches, the score of `tailback explain` and the line in
 README.md from results.
 
 python -m tailback.papers.document RESULTS [--quick] [--tried]    # after `tailback reproduce`; runs what is missing
@@ -27,6 +27,7 @@ from tailback.sweep import Silent
 
 CLONE = Path(__file__).resolve().parents[3]
 PAGE, PICTURES, README = CLONE / "docs/papers.md", CLONE / "docs/pictures/papers", CLONE / "README.md"
+SEARCHES = CLONE / "conformance/results" / search_document.NAME
 SCORE = Path(__file__).with_name(standing.NAME)
 LINE = re.compile(r"(<!-- scorecard -->\n).*?(\n<!-- end -->)", re.DOTALL)
 HOLDS = {"pass": "holds", "fail": "does not hold", "skipped": "is not measured"}
@@ -94,7 +95,7 @@ def write_pages(found: Sequence[Measured]) -> None:
     """Writes the page, and the page of the searches."""
     write_file(PAGE, page(found).encode())
     searched = {one.name: one.searched for one in found if one.searched}
-    write_file(PAGE.with_name(search_document.NAME), search_document.page(searched).encode())
+    write_file(SEARCHES, search_document.page(searched).encode())
 
 
 def pictures(found: Reproduction) -> Iterator[tuple[str, bytes]]:

@@ -1,4 +1,5 @@
-"""Writes `docs/papers-kernel.md` with its pictures: figures of papers from a real kernel beside the simulator's.
+"""Writes `conformance/results/papers-kernel.md` with its pictures: figures of papers from a real kernel and the
+simulator.
 
 python -m tailback.papers.kernel_document RESULTS [BACKEND]    # runs what is missing; BACKEND is uml:wifi
 """
@@ -10,6 +11,7 @@ from pathlib import Path
 from tailback.papers.claims import load_paper, papers
 from tailback.papers.document import CLONE, HOLDS, short, value
 from tailback.papers.drawing import Drawing
+from tailback.papers.made import made
 from tailback.papers.on_kernel import Beside, Configuration, beside, configurations, in_words
 from tailback.papers.page import draw, in_order
 from tailback.papers.reproduction import Wanted
@@ -17,22 +19,21 @@ from tailback.papers.scorecard import Row
 from tailback.results.durable import make_folder, write_file
 from tailback.sweep import Silent
 
-PAGE, PICTURES = CLONE / "docs/papers-kernel.md", CLONE / "docs/pictures/papers"
+PAGE, PICTURES = CLONE / "conformance/results/papers-kernel.md", CLONE / "docs/pictures/papers"
 BACKEND = "uml:wifi"
 BOTH = {"pass": "holds on both sides", "fail": "holds on neither side", "skipped": "is not measured on either side"}
 
 INTRODUCTION = """# Figures of papers on a real kernel
 
-<!-- written by `python -m tailback.papers.kernel_document results` -->
-
     tailback kernel build --with wifi
     tailback reproduce ton22 fig7 --backend uml:wifi
 
-The command runs the experiments of a figure twice: with [the TCP and the mac80211 of a real Linux above the simulator's
-air](kernel-wifi.md), and on the simulator. It measures the same claims from both, and draws both figures. `tailback
-reproduce` without `--backend` has the [figures under the conditions of the testbed](papers.md). No kernel of ours has
-all of these conditions; the file of the paper says what there is instead, and both sides run under it. So a difference
-between the two columns of a table is one between Linux and our model of it.
+The command runs the experiments of a figure twice: with [the TCP and the mac80211 of a real Linux above the
+simulator's air](../../docs/kernel-wifi.md), and on the simulator. It measures the same claims from both, and draws
+both figures. `tailback reproduce` without `--backend` has the [figures under the conditions of the
+testbed](../../docs/papers.md). No kernel of ours has all of these conditions; the file of the paper says what there
+is instead, and both sides run under it. So a difference between the two columns of a table is one between Linux and
+our model of it.
 
 A claim holds on a side if every value there is in the expected range; (!) marks a value outside it. Of more than four
 cases the tables give the smallest and the largest value, and those outside the range.
@@ -47,7 +48,12 @@ def main(results: Path, backend: str) -> None:
     for one in found:
         for name, picture in pictures(one):
             write_file(PICTURES / name, picture)
-    parts = [INTRODUCTION, *(part for one in found for part in chapter(one))]
+    parts = [
+        INTRODUCTION,
+        made("python -m tailback.papers.kernel_document results"),
+        "",
+        *(part for one in found for part in chapter(one)),
+    ]
     write_file(PAGE, "\n".join(parts).encode())
 
 
@@ -84,7 +90,10 @@ def _figure(found: Beside, drawing: Drawing) -> Iterator[str]:
     paper = found.kernel.paper.paper
     yield f"### Figure {drawing.figure} of {paper}: {drawing.caption}\n"
     yield "| simulator | kernel |\n|---|---|"
-    where = [f"![{side}](pictures/papers/{paper}-fig{drawing.figure}-{side}.svg)" for side in ("simulator", "kernel")]
+    where = [
+        f"![{side}](../../docs/pictures/papers/{paper}-fig{drawing.figure}-{side}.svg)"
+        for side in ("simulator", "kernel")
+    ]
     yield f"| {' | '.join(where)} |\n"
     note = found.conditions.found.get(drawing.figure)
     if note:

@@ -1,22 +1,24 @@
 """The searches for the conditions of testbeds in Markdown: in short for `docs/papers.md`, in full as
-`docs/papers-search.md`. `python -m tailback.papers.document` writes both pages."""
+`conformance/results/papers-search.md`. `python -m tailback.papers.document` writes both pages."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from tailback.papers.made import made
 from tailback.papers.scorecard import Row, held
 from tailback.papers.search import Search, Tried, candidates
 
 NAME = "papers-search.md"
-"""The file of the page in full, beside `papers.md`."""
+"""The file of the page in full, in `conformance/results`."""
+PLACE = f"../conformance/results/{NAME}"
+"""Where it is, seen from `docs/papers.md`."""
 SIGNS = {"pass": "✓", "fail": "·", "skipped": "–"}
 
 INTRODUCTION = f"""# The searches for what papers leave open
 
-<!-- written by `make papers` -->
-
 Where a paper is silent about its testbed, a search compares values, under what the paper states; [the
-scorecard](papers.md) says how. This page has every combination, in the order of the grid: the first is the plain one,
-and the rule's choice is bold. {SIGNS["pass"]} is a claim that holds in one short repetition, {SIGNS["fail"]} one that
+scorecard](../../docs/papers.md) says how. This page has every combination, in the order of the grid: the first is the
+plain one, and the rule's choice is bold. {SIGNS["pass"]} is a claim that holds in one short repetition,
+{SIGNS["fail"]} one that
 does not. The claims that choose have bold names; *chosen* counts those of them that hold, and *others* the rest, which
 test the choice.
 """
@@ -36,13 +38,13 @@ EQUALS = "The combinations that are best and equal, with the full set of runs:"
 def page(searched: Mapping[str, Search]) -> str:
     """The text of the page that has every combination of every paper."""
     sections = [line for name, found in searched.items() for line in (f"## {name}\n", *in_full(found), "")]
-    return "\n".join([INTRODUCTION, *sections])
+    return "\n".join([INTRODUCTION, made("make papers"), "", *sections])
 
 
 def in_short(found: Search) -> Iterator[str]:
     """What a reader wants of a search: how the counts are distributed, which conditions matter, and what comes
     closest."""
-    yield f"{_distribution(found)} [All of them]({NAME}#{found.paper.paper}).\n"
+    yield f"{_distribution(found)} [All of them]({PLACE}#{found.paper.paper}).\n"
     yield f"{CONDITIONS}\n"
     yield from _conditions(found)
     yield f"\n{CLOSEST}\n"

@@ -106,7 +106,7 @@ def chosen(choice: Choice, panels: Sequence[Panel]) -> Sequence[Panel]:
 def percentiles(results: Results, panels: Sequence[Panel], shares: Sequence[int]) -> pd.DataFrame:
     """One row per configuration and panel: the axes, panel, unit, n, and these percentiles (p10, p50, p90). With
     flows in both directions, goodput has a panel for each, because different directions share no link. A panel of which
-    no run has anything, as TCP RTT of UDP, is left out if there are others; so is a configuration.
+    no run has anything, as TCP RTT of UDP, is left out if there are others. The same holds for a configuration.
     """
     both = all({UP, DOWN} <= {*run.manifest["measure"]["directions"].values()} for run in results.runs)
     shown = [each for panel in panels for each in (EACH_WAY if both and panel is GOODPUT else [panel])]

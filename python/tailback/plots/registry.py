@@ -202,7 +202,7 @@ SAYS = {".png": "Description", ".pdf": "Subject", ".svg": "Description"}
 
 
 def _axes_of(results: Results, word: str) -> str:
-    """The hint for a word that is none of the axes."""
+    """The hint for a word that names no axis."""
     if not results.axes:
         return "it has none: vary something in the experiment file, such as vary: {cc: [cubic, bbr]}"
     return plain.meant(word, list(results.axes)) + "there is " + ", ".join(f"`{axis}`" for axis in results.axes)

@@ -3,9 +3,9 @@
 Several flows meet at a device if their data leaves through it; data in the other direction of a full-duplex link leaves
 through another. They compete there if together they can bring more than its rate. A path brings at most the rate of its
 narrowest device; paths with the same narrowest device bring that rate once. Where it is this device itself, each flow
-can fill it. Radios on one channel share the air, so all flows over it compete, in both directions. So do flows between
-the same two hosts. Competition is transitive: in a parking lot, each cross flow competes with the long flow, and by way
-of it with the others.
+can fill it. Radios on one channel share the air, so all flows over it compete, in both directions. Flows between the
+same two hosts compete, too. Competition is transitive: in a parking lot, each cross flow competes with the
+long flow, and by way of it with the others.
 
 Names of hosts and the order of links have no influence. Acknowledgements are not data.
 """

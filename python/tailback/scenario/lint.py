@@ -220,6 +220,7 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
         yield from _idle_adaptation(case, device, root)
         yield from _netem_at_sender(case, device, root)
         yield from _netem_limit(case, device, root)
+        yield from _netem_reorders(case, device, root)
         yield from _of_classes(case, device, root)
     yield from _bbr_on_plain_queue(case)
     yield from _unmarked(case)
@@ -438,6 +439,23 @@ def _netem_limit(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
             text = f"`netem` holds {limit} packets, but {time_word(delay)} at {rate_word(rate)} need {needed}"
             remedy = f"raise the limit: limit {2 * needed}"
             yield _Warning("netem-limit", "warning", ("qdiscs", device), text, remedy, needed / max(limit, 1))
+
+
+def _netem_reorders(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
+    """netem sends packets in the order of their random delays, unless it has a rate. [linux-6.12 sch_netem.c]"""
+    rate = _most_through(case, device)
+    for stage in root.tree:
+        jitter = stage.options.get("jitter", 0)
+        if stage.kind != "netem" or stage.options.get("rate") or rate is None:
+            continue
+        gap = case.frame(device) * 8 * 10**9 // rate
+        if jitter > gap:
+            text = (
+                f"`netem` reorders packets: its jitter of {time_word(jitter)} is longer than the "
+                f"{time_word(gap // 1000 * 1000 or gap)} between two packets at {rate_word(rate)}"
+            )
+            remedy = "give the link a `jitter`, which keeps packets in order, unless you study reordering"
+            yield _Warning("netem-reorders", "warning", ("qdiscs", device), text, remedy, jitter / max(gap, 1))
 
 
 def _bottleneck(case: _Case) -> Iterator[_Warning]:

@@ -91,6 +91,12 @@ MEANINGS: Mapping[str, Meaning] = {
         "which looks like congestion. Raise the limit.",
         "filling",
     ),
+    "netem-reorders": Meaning(
+        "netem gives each packet a random delay of its own, so that a jitter longer than the gap between packets "
+        "reorders them, and TCP takes overtaken packets for lost ones. Real paths rarely do that. The `jitter` of a "
+        "link keeps packets in order.",
+        "filling",
+    ),
     "bottleneck-elsewhere": Meaning(
         "The title says where the bottleneck is, and the slowest device on the path is another one. Correct either.",
         "data",

@@ -3,10 +3,10 @@
 The users' side is, in this order: the stations of Wi-Fi cells; the hosts called `client` or `sender`, with or without a
 number or a suffix (`client1`, `client-a`); all hosts but those called `server` or `receiver`; the first host of the
 file. A flow from this side to another host is an upload, a flow from another host to it a download, whatever the order
-of the links. A flow with neither end on this side has the direction of the flows whose data it meets: those that pass
-the same link in the same direction, directly or by way of others like it. Without such flows, or if these have both
-directions, it has none, and neither has a flow between two hosts on this side; tables and figures call these `across`.
-A flow that its entry or its preset calls `upload` or `download` is what it is called.
+of the links. If neither end of a flow is on this side, the flow takes the direction of the flows that pass the same
+link in the same direction as its data, directly or by way of others like it. If there are none, or if they go both
+ways, the flow has no direction. A flow between two hosts on this side has none either. Tables and figures call these
+`across`. The names `upload` and `download` of an entry or a preset take precedence.
 """
 
 from __future__ import annotations

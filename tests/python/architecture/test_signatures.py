@@ -1,40 +1,35 @@
-"""The pages of signatures name existing tests, and list every signature once."""
+"""The signatures name existing tests, and each has its number once."""
 
-import re
 from pathlib import Path
 
 import pytest
 
+from conformance.page import RESULTS
+from conformance.signatures import FILES, read, tables
+
 ROOT = Path(__file__).parents[3]
-PAGES = {
-    "S": (ROOT / "docs" / "signatures.md").read_text(),
-    "Q": (ROOT / "docs" / "qdisc-signatures.md").read_text(),
-}
-SIGNATURES = {"S": 168, "Q": 150}
-MIN_TESTED = {"S": 150, "Q": 120}
+SIGNATURES = {"tcp": ("S", 168), "qdiscs": ("Q", 150)}
+MIN_TESTED = {"tcp": 150, "qdiscs": 120}
 
 
-def rows(letter: str) -> list[tuple[str, str, str]]:
-    """Number, file and test of each signature that has one."""
-    row = rf"^\| ({letter}\d+) \| .* \| \[.*\]\(\.\./(.*)\) `(.*)` \|$"
-    return re.findall(row, PAGES[letter], re.MULTILINE)
+@pytest.mark.parametrize("name", FILES)
+def test_every_number_is_given_once(name: str) -> None:
+    letter, count = SIGNATURES[name]
+    assert sorted(each.number for each in read(name)) == sorted(f"{letter}{n}" for n in range(1, count + 1))
 
 
-@pytest.mark.parametrize("letter", PAGES)
-def test_every_signature_is_on_its_page_once(letter: str) -> None:
-    numbers = re.findall(rf"^\| {letter}(\d+) \|", PAGES[letter], re.MULTILINE)
-    assert sorted(int(number) for number in numbers) == list(range(1, SIGNATURES[letter] + 1))
+@pytest.mark.parametrize("name", FILES)
+def test_every_named_test_exists_and_what_has_none_says_why(name: str) -> None:
+    found = read(name)
+    tested = [each for each in found if each.file is not None]
+    assert len(tested) > MIN_TESTED[name]
+    for each in tested:
+        text = (ROOT / str(each.file)).read_text()
+        assert each.test is None or f"fn {each.test}(" in text or f"def {each.test}(" in text, each.number
+        assert (each.test is None) == str(each.file).endswith(".pkt"), each.number
+    assert all(each.untested for each in found if each.file is None)
 
 
-@pytest.mark.parametrize("letter", PAGES)
-def test_every_test_that_a_page_names_exists(letter: str) -> None:
-    assert len(rows(letter)) > MIN_TESTED[letter]
-    for number, file, test in rows(letter):
-        text = (ROOT / file).read_text()
-        assert test == "the script" or f"fn {test}(" in text or f"def {test}(" in text, number
-
-
-def test_the_page_of_the_disciplines_counts_its_rows() -> None:
-    tested = len(rows("Q"))
-    assert f"{SIGNATURES['Q']} observations" in PAGES["Q"]
-    assert f"{tested} have a named test, {SIGNATURES['Q'] - tested} have none" in PAGES["Q"]
+def test_the_tables_are_those_of_the_lists() -> None:
+    page = (RESULTS / "signatures.md").read_text()
+    assert all("\n".join(tables(read(name))) in page for name in FILES)

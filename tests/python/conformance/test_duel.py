@@ -1,4 +1,4 @@
-"""The tables of docs/duels.md are up to date: a part of them is simulated again."""
+"""The tables of conformance/results/duels.md are up to date: a part of them is simulated again."""
 
 from __future__ import annotations
 

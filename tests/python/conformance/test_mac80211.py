@@ -1,6 +1,6 @@
 """Compares the simulator with the recorded figures of a kernel with its own mac80211, above the simulator's air.
 
-Recorded with `python -m conformance.mac80211.measure`; the tables are in docs/kernel-wifi.md.
+Recorded with `python -m conformance.mac80211.measure`; the tables are in conformance/results/mac80211.md.
 """
 
 import pytest

@@ -1,5 +1,5 @@
 """Compares the simulator with the recorded figures of a kernel, for a part of the conformance matrix. The whole matrix,
-its picture and the cells out of tolerance: `python -m conformance.matrix.report`, docs/fidelity.md.
+its picture and the cells out of tolerance: `python -m conformance.matrix.report`, conformance/results/matrix.md.
 """
 
 from __future__ import annotations

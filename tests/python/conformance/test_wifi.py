@@ -2,7 +2,7 @@
 table.
 
 Goodput within 5 %, mean A-MPDU within 10 % or 0.5 MPDUs, medians of ping and TCP RTT within 10 % or 0.5 ms. The whole
-table: `python -m conformance wifi`; results: `docs/fidelity.md`.
+table: `python -m conformance wifi`; results: `conformance/results/wifi.md`.
 """
 
 from __future__ import annotations

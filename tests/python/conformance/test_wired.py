@@ -2,7 +2,7 @@
 
 Goodput within 3 %; median and 90th percentile of the TCP RTT within 10 % or 0.5 ms; drops and retransmissions within 25
 % where there are more than 50 (`conformance/wired/criteria.py`). The whole table: `python -m conformance wired`;
-results and known differences: `docs/fidelity.md`.
+results and known differences: `conformance/results/wired.md`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def test_a_run_is_within_tolerance_of_the_kernel(key: str) -> None:
 @pytest.mark.parametrize("difference", KNOWN_DIFFERENCES, ids=lambda entry: f"{entry.key}-{entry.figure}")
 def test_a_known_difference_is_still_there(difference: KnownDifference) -> None:
     cell = next(cell for cell in judged(difference.key) if cell.figure == difference.figure)
-    assert cell.outcome == "off", f"cured: take it out of known.py and docs/fidelity.md; {cell}"
+    assert cell.outcome == "off", f"cured: take it out of known.py and conformance/results/wired.md; {cell}"
     assert cell.relative == pytest.approx(difference.relative, abs=0.03), str(cell)
 
 

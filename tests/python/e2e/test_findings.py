@@ -71,7 +71,7 @@ def test_a_shaper_is_compared_with_another_discipline_on_request(here: Path) -> 
     assert "the only configuration" not in apart
     assert "q is given, because it changes the rate of a shaper; --choose q compares its values" in apart
     chosen = in_process("recommend", "results/cake", "--for", "ping p99 < 30ms", "--choose", "q").stdout
-    assert "of 2 settings 2 meet it surely" in chosen
+    assert "2 of 2 settings surely meet it" in chosen
     assert "  q fq_codel: goodput 9.3" in chosen
     assert "is given" not in chosen
     both = json.loads(in_process("recommend", "results/cake", "--choose", "q", "--json").stdout)["recommendations"]

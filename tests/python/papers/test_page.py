@@ -142,7 +142,8 @@ def test_both_pages_are_written_by_the_same_command(
     found: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(document, "PAGE", tmp_path / "papers.md")
+    monkeypatch.setattr(document, "SEARCHES", tmp_path / "papers-search.md")
     searched = tried(WLAN18, [{claim.id for claim in WLAN18.claims}, set()])
     write_pages([Measured(found, None, searched)])
-    assert "(papers-search.md#wlan18)" in (tmp_path / "papers.md").read_text()
+    assert "(../conformance/results/papers-search.md#wlan18)" in (tmp_path / "papers.md").read_text()
     assert "\n## wlan18\n" in (tmp_path / "papers-search.md").read_text()

@@ -31,7 +31,7 @@ def test_the_short_form_says_how_the_counts_are_distributed(found: Search) -> No
     assert f"compared {ALL} combinations" in text
     words = f"3 of the {N} choosing claims hold under 2 of the combinations, 2 under 1, 1 under 1, 0 under {ALL - 4}."
     assert words in text
-    assert "(papers-search.md#ton22)" in text
+    assert "(../conformance/results/papers-search.md#ton22)" in text
 
 
 def test_the_short_form_has_the_choice_first_then_what_is_close_then_the_plain_combination(found: Search) -> None:

@@ -1,9 +1,10 @@
-"""The tables of docs/performance.md."""
+"""The tables of docs/performance.md and conformance/results/cost.md."""
 
 import pytest
 
+from conformance.page import with_tables
 from performance.cases import experiments
-from performance.table import DOCUMENT, readable, replaced, tables
+from performance.table import page, readable, tables
 
 
 @pytest.mark.parametrize(
@@ -19,10 +20,9 @@ def test_a_function_is_named_by_its_type(symbol: str, name: str) -> None:
     assert readable(symbol) == name
 
 
-def test_the_document_has_the_marks_of_each_table() -> None:
-    text = DOCUMENT.read_text()
+def test_the_pages_have_the_marks_of_each_table() -> None:
     for part in tables():
-        assert "written anew" in replaced(text, part, "written anew")
+        assert "written anew" in with_tables(page(part).read_text(), {part: ["written anew"]})
 
 
 def test_each_experiment_of_the_repository_has_a_first_run() -> None:

@@ -209,6 +209,8 @@ def test_an_emulated_path_behind_the_sender_is_sound() -> None:
             "netem-at-sender",
         ),
         ("limit 10000", "limit 100", "netem-limit"),
+        ("delay 20ms", "delay 20ms 5ms", "netem-reorders"),
+        ("delay 20ms", "delay 20ms 5ms rate 1gbit", None),
         ("a local bottleneck", "a remote bottleneck", "bottleneck-elsewhere"),
         ("htb rate 100mbit | fq_codel", "fq_codel\n  server -> router: pfifo", None),
         ("netem delay 20ms limit 10000", "tbf rate 10mbit burst 5kb latency 10ms", "bottleneck-elsewhere"),

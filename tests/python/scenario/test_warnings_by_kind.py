@@ -53,6 +53,7 @@ PROVOKED: dict[str, dict[str, str]] = {
     "burst-above-queue": {"BEHIND": "htb rate 20mbit burst 200kb | pfifo limit 20"},
     "netem-at-sender": {"BEFORE": "netem delay 5ms limit 100000"},
     "netem-limit": {"BEHIND": "netem delay 100ms limit 20"},
+    "netem-reorders": {"BEHIND": "netem delay 20ms 5ms limit 10000"},
     "bottleneck-elsewhere": {"TITLE": "a local bottleneck"},
     "bbr-internal-pacing": {"REST": "cc: bbr"},
     "skbs-lost-whole": {"NEAR": "loss: 1%", "REST": "offloads: on"},

@@ -79,12 +79,12 @@ def test_run_ends_with_status_1_if_a_condition_does_not_hold(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     Path("x.yaml").write_text(FILE + 'expect: {goodput: "> 5mbit", "ping p99": "< 1us"}\n')
     told = in_process("run", "x.yaml", status=1).stdout
-    assert "2 conditions of 4 not met" in told
+    assert "2 of 4 conditions do not hold" in told
     assert "FAILS" in told
     document: dict[str, Any] = json.loads(in_process("run", "x.yaml", "--json", status=1).stdout)
     assert [row["holds"] for row in document["expectations"]] == [True, False, True, False]
     Path("x.yaml").write_text(FILE + 'expect: {goodput: "> 5mbit"}\n')
     again = in_process("run", "x.yaml", status=0)
-    assert "0 conditions of 2 not met" in again.stdout
+    assert "all 2 conditions hold" in again.stdout
     assert "4 of them reused" in again.stderr
     assert "expect: `pong`" in in_process("check", "x.yaml", "--set", "expect.pong=< 1ms", status=2).stderr

@@ -1,5 +1,5 @@
 """Signatures of TCP over one 802.11n cell at 300 Mbit/s: published numbers, and the behaviour of a real kernel's TCP
-over such a cell. docs/wifi.md lists all of them, including those without a test.
+over such a cell. crates/wifi/tests/signatures/README.md lists all of them, including those without a test.
 """
 
 import functools
