@@ -122,7 +122,8 @@ def main() -> int:
     for row in found:
         if row.kernel == "passed" or "passed" in (row.ipv4, row.ipv6):
             print(_line(row))
-    write_tables({f"suite {options.stack}": rows(HEADING, table(found))}, PAGE, f"python -m conformance.suite FOLDER --stack {options.stack}")
+    command = f"python -m conformance.suite FOLDER --stack {options.stack}"
+    write_tables({f"suite {options.stack}": rows(HEADING, table(found))}, PAGE, command)
     return int(any(row.is_owed for row in found))
 
 

@@ -2,7 +2,7 @@
 
     python -m conformance.versions                          # beside the stored figures of the kernels
     python -m conformance.versions 5.10 '7.3, Wi-Fi'        # some versions
-    python -m conformance.versions --write                  # all that are measured, into conformance/results/versions.md
+    python -m conformance.versions --write                  # all that are measured, into conformance/results
     python -m conformance.versions --build --measure DIR    # build the kernels that are not there, run the cells on
                                                             # each, and store the figures; complete runs in DIR are kept
 
@@ -41,9 +41,8 @@ def main() -> int:
     table = judged(there, kernel, options.jobs)
     print("\n".join([*kinds_report.cells(table), "", *report.summary(table, kernel)]))
     if options.write:
-        write_tables(
-            {"versions": report.summary(table, kernel)}, RESULTS / "versions.md", "python -m conformance.versions --write"
-        )
+        command = "python -m conformance.versions --write"
+        write_tables({"versions": report.summary(table, kernel)}, RESULTS / "versions.md", command)
     return int(any(cell["outcome"] == "off" for cell in table.judged))
 
 

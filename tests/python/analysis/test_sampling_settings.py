@@ -80,13 +80,14 @@ def metrics(*, sampling: str) -> list[Metric]:
 def values_of(row: Metric) -> list[Any]:
     """The values of a metric in the summaries of all experiments, and of a capture."""
     found = [summary(name, f"{DENSE}, tcp_info: ack") for name in EXPERIMENTS]
-    return [each[row.key] for each in (*found, summarise(CAPTURED, {}, EMPTY)) if row.key in each]
+    key = row.key or row.name
+    return [each[key] for each in (*found, summarise(CAPTURED, {}, EMPTY)) if key in each]
 
 
 def wrongly_formed(rows: Collection[Metric]) -> set[str]:
     """The metrics that no experiment has, or with a value for which a reader takes a folder to be damaged."""
     keyed = [row for row in rows if row.key is not None]
-    values = {row.name: (row.key, values_of(row)) for row in keyed}
+    values = {row.name: (row.key or row.name, values_of(row)) for row in keyed}
     return {name for name, (key, each) in values.items() if not each or not all(is_summary({key: one}) for one in each)}
 
 
