@@ -107,9 +107,10 @@ GENERATED = {"docs/metrics.md", "docs/papers.md", "LICENCES.md"}
 
 
 def pages() -> list[Path]:
-    """The written pages: Markdown outside of test data, results and the paper for a journal."""
+    """The written pages: Markdown outside of tests, results and the paper for a journal."""
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    kept = (line for line in listed.split() if not line.startswith(("conformance/results/", "tests/data/", "paper/")))
+    others = re.compile(r"conformance/results/|tests/|crates/\w+/tests/|paper/")
+    kept = (line for line in listed.split() if not others.match(line))
     return [ROOT / line for line in kept if line not in GENERATED and (ROOT / line).is_file()]
 
 

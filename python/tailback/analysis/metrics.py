@@ -191,7 +191,9 @@ class Alike(Struct, frozen=True):
         last_of, values = np.cumsum(self.counts[order]) - 1, self.means[order]
         places = np.array(PERCENTILES) / 100 * last_of[-1]
         below = np.floor(places)
-        low, high = (values[np.searchsorted(last_of, at)] for at in (below, np.ceil(places)))
+        # Groups that lie partly in the window have fractions: the place above the last one is the last.
+        ends = (np.minimum(np.searchsorted(last_of, at), len(values) - 1) for at in (below, np.ceil(places)))
+        low, high = (values[place] for place in ends)
         found = (self.mean, self.least.min(), *(low + (high - low) * (places - below)), self.most.max())
         return {"n": round(float(self.counts.sum())), **dict(zip(_OF_SAMPLES, map(rounded, found), strict=True))}
 

@@ -24,10 +24,12 @@ def sojourns(tables: Mapping[str, Columns], window: Window) -> dict[str, Alike]:
     the same slot (1 s; in runs of less than 8 s shorter, so that at least eight fit in) with the same time to 1/64 were
     counted together. A slot that lies partly in the window counts in proportion.
 
-    A kernel tells only how much waits at the end of each `measure.interval`, and so do devices with disciplines one
-    after another (a list, or `netem` above another). Their values are means over intervals (`sojourn_samples`), of
-    which percentiles are smaller in the tail and depend on the interval: they have `intervals`, the number of the
-    means, beside them. So has a summary of results from before the table `sojourns`.
+    Of a train that is cut inside disciplines one after another (a list, or `netem` above another), segments have only
+    their time in the last of them.
+
+    A kernel tells only how much waits at the end of each `measure.interval`. Its values are means over intervals
+    (`sojourn_samples`), of which percentiles are smaller in the tail and depend on the interval: they have `intervals`,
+    the number of the means, beside them. A summary of results from before the table `sojourns` has them, too.
     """
     if "sojourns" not in tables:
         return {}

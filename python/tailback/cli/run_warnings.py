@@ -31,7 +31,7 @@ CODES: Mapping[str, str] = {
         "`kernel_warnings` in `manifest.json` has the places."
     ),
     "capture": (
-        "What a capture cannot tell, or how its numbers are meant: where it was made, clocks that differ, UDP that "
+        "What a capture cannot tell, or how its numbers are meant: the place of the capture, clocks that differ, UDP that "
         "counts as it passed, flows without ACKs or without a SYN."
     ),
     "interval-too-wide": (

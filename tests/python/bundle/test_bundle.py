@@ -53,7 +53,7 @@ def packed(folder: Path, target: Path) -> Path:
 
 def test_a_bundle_runs_again_to_the_byte(bundle: Path) -> None:
     done = in_process("rerun", bundle)
-    assert "all 10 tables of 2 runs are equal to the byte" in done.stdout
+    assert "all 12 tables of 2 runs are equal to the byte" in done.stdout
 
 
 def test_the_same_results_make_the_same_bundle(results: Path, bundle: Path, tmp_path: Path) -> None:

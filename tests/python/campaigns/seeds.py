@@ -37,7 +37,7 @@ vary: {cc: [reno, cubic]}
 def of_repository(*patterns: str) -> list[bytes]:
     """The small files that match, without those that name other files."""
     files = sorted(file for pattern in patterns for file in REPOSITORY.glob(pattern))
-    contents = [file.read_bytes() for file in files if file.stat().st_size <= LARGEST]
+    contents = [file.read_bytes() for file in files if file.is_file() and file.stat().st_size <= LARGEST]
     return [content for content in contents if b"traces/" not in content]
 
 

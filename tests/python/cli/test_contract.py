@@ -84,7 +84,7 @@ def test_the_same_seed_gives_the_same_bytes_with_any_number_of_jobs(file: Path, 
     for jobs in (1, 4):
         in_process("run", file, "--jobs", str(jobs), "--out", tmp_path / f"jobs{jobs}")
     once, again = tables(tmp_path / "jobs1"), tables(tmp_path / "jobs4")
-    assert len(once) == 8 * 5
+    assert len(once) == 8 * 6
     assert once == again
 
 

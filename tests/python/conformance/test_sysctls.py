@@ -24,6 +24,11 @@ UNCOMPARED = {
     "net.ipv4.tcp_autocorking": "scripts compare it: short-segments-join.pkt",
     "net.ipv4.tcp_pacing_ca_ratio": "the campaign over Wi-Fi compares it",
     "net.ipv4.tcp_pacing_ss_ratio": "the campaign over Wi-Fi compares it",
+    "net.ipv4.tcp_syn_linear_timeouts": "scripts compare it: stacks/syn-timeouts-*.pkt",
+    "net.ipv4.tcp_pingpong_thresh": "no kernel run sets it yet",
+    "net.ipv4.tcp_rto_max_ms": "newer than the kernel of the runs",
+    "net.ipv4.tcp_comp_sack_rtt_percent": "newer than the kernel of the runs",
+    "net.ipv4.tcp_rcvbuf_low_rtt": "newer than the kernel of the runs",
     "net.ipv4.tcp_limit_output_bytes": "the campaign over Wi-Fi compares it",
 }
 """Sysctls that no conformance run sets, and why."""
@@ -32,7 +37,7 @@ DEMO = """\
 links: [{ends: [client, server], rate: 10mbit, delay: 5ms}]
 traffic: [{tcp: client -> server}]
 duration: 1s
-hosts: {client: {sysctl: {net.ipv4.tcp_sack: 0}}, server: }
+hosts: {client: {stack: linux-7.3, sysctl: {net.ipv4.tcp_sack: 0}}, server: }
 """
 
 

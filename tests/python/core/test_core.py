@@ -69,7 +69,7 @@ def test_a_ping_takes_the_delay_of_both_ways_and_its_own_serialization() -> None
 
 def test_every_table_is_there_and_every_column_has_a_unit() -> None:
     outcome = run(pinged())
-    assert set(outcome["tables"]) == {"flows", "tcp_info", "ping", "qdisc", "events"}
+    assert set(outcome["tables"]) == {"flows", "tcp_info", "ping", "qdisc", "sojourns", "events"}
     for name in outcome["tables"]:
         schema = table(outcome, name).schema
         assert all(b"unit" in field.metadata for field in schema)

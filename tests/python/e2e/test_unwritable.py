@@ -10,7 +10,7 @@ import pytest
 
 from e2e.conftest import Run
 
-TABLES = {"flows", "tcp_info", "ping", "qdisc", "events"}
+TABLES = {"flows", "tcp_info", "ping", "qdisc", "sojourns", "events"}
 
 
 def mount(*words: str | Path) -> bool:

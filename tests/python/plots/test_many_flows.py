@@ -26,7 +26,10 @@ def made(folder: Path, tables: Mapping[str, pd.DataFrame], directions: Mapping[s
     run = RunFolder(folder, {"axes": {}, "repetition": 1, "measure": measure}, {})
     end_ns = SECONDS * 10**9
     scenario = SimpleNamespace(
-        record=SimpleNamespace(interval_ns=10**8), duration_ns=end_ns, last_stop_ns=end_ns, cells=()
+        record=SimpleNamespace(interval_ns=10**8, tcp_info="interval"),
+        duration_ns=end_ns,
+        last_stop_ns=end_ns,
+        cells=(),
     )
     parts: dict[str, Any] = {"scenario": scenario, **tables}
     for name, part in parts.items():

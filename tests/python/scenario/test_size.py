@@ -96,6 +96,8 @@ def test_the_simulator_says_what_a_row_of_each_table_takes() -> None:
         "tcp_info",
         "ping",
         "qdisc",
+        "sojourns",
+        "exchanges",
         "events",
         "udp",
         "datagrams",
