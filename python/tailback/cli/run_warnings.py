@@ -31,8 +31,8 @@ CODES: Mapping[str, str] = {
         "`kernel_warnings` in `manifest.json` has the places."
     ),
     "capture": (
-        "What a capture cannot tell, or how its numbers are meant: the place of the capture, clocks that differ, UDP that "
-        "counts as it passed, flows without ACKs or without a SYN."
+        "What a capture cannot tell, or how its numbers are meant: its place, clocks that differ, UDP that counts "
+        "as it passed, flows without ACKs or without a SYN."
     ),
     "interval-too-wide": (
         "After the largest number of repetitions that `repeat: until` allows, intervals are still wider than it asks "
