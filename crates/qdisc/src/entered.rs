@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use tailback_packet::Packet;
 use tailback_units::SimTime;
 
+use crate::wrapped::inner_answers;
 use crate::{Backlog, Bypassed, Context, Counters, Dequeued, Enqueued, Part, Peeked, Qdisc};
 
 /// A discipline whose packets leave with the time at which they entered it.
@@ -60,56 +61,8 @@ impl Qdisc for Entered {
         found
     }
 
-    fn queues_segments(&self, train: &Packet) -> bool {
-        self.inner.queues_segments(train)
-    }
-
-    fn peek(&mut self, context: &mut Context<'_>) -> Option<Peeked> {
-        self.inner.peek(context)
-    }
-
-    fn note_peeked(&mut self, length: Option<u32>) {
-        self.inner.note_peeked(length);
-    }
-
     fn can_bypass(&self) -> bool {
         self.inner.can_bypass()
-    }
-
-    fn count_bypassed(&mut self, bypassed: Bypassed) {
-        self.inner.count_bypassed(bypassed);
-    }
-
-    fn closed_until(&self) -> SimTime {
-        self.inner.closed_until()
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.inner.backlog()
-    }
-
-    fn high_water(&self) -> Backlog {
-        self.inner.high_water()
-    }
-
-    fn counters(&self) -> Counters {
-        self.inner.counters()
-    }
-
-    fn own_counters(&self, show: &mut dyn FnMut(&'static str, u64)) {
-        self.inner.own_counters(show);
-    }
-
-    fn own_levels(&self, show: &mut dyn FnMut(&'static str, i64)) {
-        self.inner.own_levels(show);
-    }
-
-    fn parts(&self) -> Vec<Part> {
-        self.inner.parts()
-    }
-
-    fn kind(&self) -> &'static str {
-        self.inner.kind()
     }
 
     fn has_size_table(&self) -> bool {
@@ -124,13 +77,7 @@ impl Qdisc for Entered {
         false
     }
 
-    fn visit_children(&self, show: &mut dyn FnMut(&dyn Qdisc)) {
-        self.inner.visit_children(show);
-    }
-
-    fn takes_over_pacing(&self) -> bool {
-        self.inner.takes_over_pacing()
-    }
+    inner_answers!();
 }
 
 #[cfg(test)]

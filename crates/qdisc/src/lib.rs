@@ -46,6 +46,7 @@ mod tbf;
 mod testing;
 #[cfg(test)]
 mod toy;
+mod wrapped;
 
 pub use conservation::{Leak, check_conservation};
 pub use entered::Entered;

@@ -11,6 +11,7 @@
 use tailback_packet::{Packet, QueueLength};
 use tailback_units::SimTime;
 
+use crate::wrapped::inner_answers;
 use crate::{Backlog, Bypassed, Context, Counters, Dequeued, Enqueued, Part, Peeked, Qdisc};
 
 /// The values of a size table.
@@ -90,14 +91,6 @@ impl Qdisc for Sized {
         answer
     }
 
-    fn queues_segments(&self, train: &Packet) -> bool {
-        self.inner.queues_segments(train)
-    }
-
-    fn closed_until(&self) -> SimTime {
-        self.inner.closed_until()
-    }
-
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         let before = context.effects.dropped.len();
         let mut found = self.inner.dequeue(context);
@@ -106,38 +99,6 @@ impl Qdisc for Sized {
             packet.queue_length = QueueLength::NONE;
         }
         found
-    }
-
-    fn count_bypassed(&mut self, bypassed: Bypassed) {
-        self.inner.count_bypassed(bypassed);
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.inner.backlog()
-    }
-
-    fn high_water(&self) -> Backlog {
-        self.inner.high_water()
-    }
-
-    fn counters(&self) -> Counters {
-        self.inner.counters()
-    }
-
-    fn own_counters(&self, show: &mut dyn FnMut(&'static str, u64)) {
-        self.inner.own_counters(show);
-    }
-
-    fn own_levels(&self, show: &mut dyn FnMut(&'static str, i64)) {
-        self.inner.own_levels(show);
-    }
-
-    fn parts(&self) -> Vec<Part> {
-        self.inner.parts()
-    }
-
-    fn kind(&self) -> &'static str {
-        self.inner.kind()
     }
 
     fn has_size_table(&self) -> bool {
@@ -152,21 +113,7 @@ impl Qdisc for Sized {
         self.inner.restarts_sojourns()
     }
 
-    fn visit_children(&self, show: &mut dyn FnMut(&dyn Qdisc)) {
-        self.inner.visit_children(show);
-    }
-
-    fn takes_over_pacing(&self) -> bool {
-        self.inner.takes_over_pacing()
-    }
-
-    fn peek(&mut self, context: &mut Context<'_>) -> Option<Peeked> {
-        self.inner.peek(context)
-    }
-
-    fn note_peeked(&mut self, length: Option<u32>) {
-        self.inner.note_peeked(length);
-    }
+    inner_answers!();
 }
 
 /// Packets that a discipline drops have the lengths of their frames again, for whoever counts them.
