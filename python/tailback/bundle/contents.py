@@ -62,18 +62,23 @@ def changed(folder: Path) -> list[str]:
     files = index.get("files") if index is not None else None
     if not isinstance(files, dict):
         return []
-    return [name for name, note in files.items() if _sha256(folder, name) != note.get("sha256")]
+    return [
+        name
+        for name, note in files.items()
+        if not isinstance(note, dict) or _sha256(folder, name) != note.get("sha256")
+    ]
 
 
 def _sha256(folder: Path, name: str) -> str | None:
     found = hashlib.sha256()
+    if ".." in Path(name).parts or Path(name).is_absolute():
+        return None
     try:
-        if ".." in Path(name).parts:
-            return None
         with open_regular(folder / name, largest(Path(name).name)) as source:
             for piece in source.pieces():
                 found.update(piece)
-    except (OSError, FileRefused):
+    except (OSError, ValueError, FileRefused):
+        # A name with a zero byte is a ValueError.
         return None
     return found.hexdigest()
 
@@ -85,7 +90,8 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
             yield archive
     except FileRefused as refused:
         raise BundleWrong(f"`{path}` is not opened: {refused}\n  hint: give a bundle or a results folder") from refused
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError) as error:
+        # `zipfile` raises NotImplementedError for versions and compressions that it does not have.
         hint = "give a file that `tailback bundle` has written, or a results folder"
         raise BundleWrong(f"`{path}` is no bundle: {error}\n  hint: {hint}") from error
     except FileNotFoundError as error:
@@ -127,16 +133,21 @@ def _check_room(path: Path, members: list[zipfile.ZipInfo], place: Path) -> None
 
 def _unpack(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo, place: Path) -> None:
     target = place.joinpath(*PurePosixPath(member.filename).parts)
-    target.parent.mkdir(parents=True, exist_ok=True)
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         with archive.open(member) as source, os.fdopen(os.open(target, _NEW, 0o644), "wb") as file:
             # No more than it says: `zipfile` checks the sum at the end.
             while piece := source.read(PIECE):
                 file.write(piece)
-    except FileExistsError as error:
+    except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
         raise BundleWrong(f"`{path}` is no bundle: it has `{member.filename}` twice\n  hint: {_HINT}") from error
-    except (FileRefused, RuntimeError) as error:
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise BundleWrong(f"`{path}` is not opened: `{member.filename}`: {reason}\n  hint: {_HINT}") from error
+    except RuntimeError as error:
         # `zipfile` says so of encrypted files.
+        if isinstance(error, NotImplementedError):
+            raise
         raise BundleWrong(f"`{path}` is not opened: {error}\n  hint: {_HINT}") from error
 
 

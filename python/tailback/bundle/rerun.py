@@ -111,7 +111,7 @@ def _damage(found: Results) -> Iterator[TableVerdict]:
 
 
 def _check_code(found: Results) -> None:
-    controls = {each["name"] for run in found.runs for each in run.manifest["scenario"].get("controls", ())}
+    controls = {each.name for run in found.runs for each in run.scenario.controls}
     if controls and not trust.is_given():
         names = ", ".join(f"`{name}`" for name in sorted(controls))
         hint = "it is in `controls` of each manifest; if you trust it: --trust"

@@ -6,6 +6,7 @@ import stat
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -99,6 +100,22 @@ def test_a_file_that_was_changed_is_told(bundle: Path) -> None:
     assert [each["table"] for each in json.loads(done.stdout)["different"]] == ["goodput.png"]
 
 
+@pytest.mark.parametrize("files", [{"a": 1}, {"/etc/passwd": {}}, {"a\0b": {"sha256": ""}}, {"../x": {}}, {"a": None}])
+def test_a_forged_index_is_told_and_reads_nothing_else(files: dict[str, Any], bundle: Path) -> None:
+    folder = unpacked(bundle)
+    index = json.loads((folder / "bundle.json").read_text())
+    (folder / "bundle.json").write_text(json.dumps({**index, "files": files}))
+    done = in_process("rerun", folder, "--json", status=1)
+    assert [each["table"] for each in json.loads(done.stdout)["different"]] == list(files)
+
+
+@pytest.mark.parametrize("index", ["[]", "{", "{}", '{"files": 1}'])
+def test_a_folder_with_a_broken_index_is_run_as_a_folder(index: str, bundle: Path) -> None:
+    folder = unpacked(bundle)
+    (folder / "bundle.json").write_text(index)
+    in_process("rerun", folder)
+
+
 def test_a_damaged_run_is_told(bundle: Path) -> None:
     folder = unpacked(bundle)
     first = sorted((folder / "runs").iterdir())[0]
@@ -133,6 +150,8 @@ HOSTILE: dict[str, Callable[[zipfile.ZipFile], None]] = {
     "backslash": lambda archive: archive.writestr("two\\..\\x", "x"),
     "link": _link,
     "twice": lambda archive: archive.writestr("two/bundle.json", "{}"),
+    "file-and-folder": lambda archive: archive.writestr("two/bundle.json/x", "x"),
+    "long-name": lambda archive: archive.writestr("two/" + 300 * "x", "x"),
     "large": lambda archive: archive.writestr("two/large.json", b"0" * 200_000_001, zipfile.ZIP_DEFLATED),
 }
 
