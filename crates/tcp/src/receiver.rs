@@ -1,6 +1,5 @@
 //! The receiving half of a socket: reassembly, SACK blocks, and the contents of ACKs. Whether a segment is taken at all is
-//! decided in [`acceptance`], when an ACK is
-//! sent in [`ack_timing`].
+//! decided in [`acceptance`], and when an ACK is sent in [`ack_timing`].
 //!
 //! [linux-6.12 tcp_input.c tcp_data_queue, tcp_data_queue_ofo] [rfc1122] [rfc2018] [rfc2883] [rfc9293]
 

@@ -62,11 +62,13 @@ def changed(folder: Path) -> list[str]:
     files = index.get("files") if index is not None else None
     if not isinstance(files, dict):
         return []
-    return [
-        name
-        for name, note in files.items()
-        if not isinstance(note, dict) or _sha256(folder, name) != note.get("sha256")
-    ]
+    return [name for name, note in files.items() if not _is_as_listed(folder, name, note)]
+
+
+def _is_as_listed(folder: Path, name: str, note: object) -> bool:
+    """Whether a file is there, with the digest that the index has of it."""
+    listed = note.get("sha256") if isinstance(note, dict) else None
+    return isinstance(listed, str) and _sha256(folder, name) == listed
 
 
 def _sha256(folder: Path, name: str) -> str | None:
