@@ -228,7 +228,7 @@ def _pings(row: _Row, summaries: Sequence[Summary]) -> list[Judged]:
         return lambda summary: [summary["pings_ms"][name]] if name in summary.get("pings_ms", {}) else []
 
     return [
-        Judged(f"ping {name}", statistic, "ms", _quantile(of(name), statistic), row.allowed, row.kind, row.mentioned)
+        Judged(f"ping `{name}`", statistic, "ms", _quantile(of(name), statistic), row.allowed, row.kind, row.mentioned)
         for name in names
         for statistic in QUANTILES
     ]

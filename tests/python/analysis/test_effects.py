@@ -141,7 +141,7 @@ def test_each_ping_is_judged_by_itself() -> None:
         {**mixed, "pings_ms": {"near": sampled(p50=40), "far": sampled(p50=20)}},
         {**mixed, "pings_ms": {"near": sampled(p50=10), "far": sampled(p50=20)}},
     )
-    assert few(runs)[0].startswith("rto 10ms instead of 200ms: ping near p50 falls from 40.1 to 10 ms")
+    assert few(runs)[0].startswith("rto 10ms instead of 200ms: ping `near` p50 falls from 40.1 to 10 ms")
 
 
 def test_the_worst_flow_is_news_although_the_total_stays() -> None:
