@@ -14,6 +14,7 @@ from tailback.resolved.scenario import ControlSource, Host, Offloads, Record, Sc
 from tailback.resolved.size_table import SizeTable
 from tailback.resolved.traffic import (
     FLOWS,
+    MILLISECOND_SHIFT,
     Connection,
     Control,
     Flow,
@@ -37,6 +38,7 @@ from tailback.resolved.wifi import Cell, Driver, Edca, Mode, Station
 
 __all__ = [
     "FLOWS",
+    "MILLISECOND_SHIFT",
     "AttachedQdisc",
     "Cell",
     "Change",

@@ -43,6 +43,10 @@ class Control(Part, frozen=True, kw_only=True):
     """Parameters of a control that the user wrote."""
 
 
+MILLISECOND_SHIFT = 10
+"""The pacing shift that is a millisecond, Linux's default. [linux-6.12 sock.c sock_init_data_uid]"""
+
+
 class SmallQueue(Part, frozen=True, kw_only=True):
     """A setting of TCP Small Queues; `kind` determines which of the other fields is set."""
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal
 
-from tailback.resolved import SmallQueue
+from tailback.resolved import MILLISECOND_SHIFT, SmallQueue
 from tailback.tc import units
 from tailback.tc.errors import WordError
 from tailback.tc.units import shown
@@ -27,8 +27,6 @@ HINT = (
 )
 
 MILLISECOND_NS = 10**6
-MILLISECOND_SHIFT = 10
-"""Linux's pacing shift. [linux-6.12 sock.c sock_init_data_uid]"""
 LAST_SHIFT = 31
 SECOND_NS = 10**9
 

@@ -13,15 +13,12 @@ from tailback.backends.linux.disciplines import hidden_of, is_shaper, root_of
 from tailback.backends.linux.hops import V6, families_of, hops_of
 from tailback.backends.linux.links import device_name, lowest_rate, states
 from tailback.backends.linux.steps import PROGRAMS
-from tailback.resolved import FLOWS, Scenario, SmallQueue, shaped_rate
+from tailback.resolved import FLOWS, MILLISECOND_SHIFT, Scenario, SmallQueue, shaped_rate
 
 LEAST_MTU_OF_V6 = 1280
 
 MOST_CONNECTIONS = 10_000
 """TCP connections of a run: each has two threads of the agent and a port of its own."""
-
-MILLISECOND_SHIFT = 10
-"""The pacing shift of a millisecond. [linux-6.12 sock.c sock_init_data_uid]"""
 
 DEFAULT_STACK = "linux-6.12"
 """The stack of hosts that name none."""
