@@ -60,6 +60,7 @@ style: $(VENV)/.tools
 clippy: $(VENV)/.python
 	@scripts/timed.sh clippy scripts/component.sh clippy \
 	    cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
+	@scripts/timed.sh "core for WebAssembly" scripts/core.sh
 
 # Where there is no wheel of it, only CI checks them.
 deny: $(VENV)/.tools

@@ -50,7 +50,7 @@ def digests(resolved: Mapping[str, Any]) -> Mapping[str, str]:
         found = _core.run(json.dumps(resolved), None)
     except (ValueError, RuntimeError) as error:
         return {"error": str(error)}
-    parts = {f"table {name}": stream for name, stream in found["tables"].items()}
+    parts = {f"table {name}": table.stream for name, table in found["tables"].items()}
     parts |= {f"capture {name}": capture for name, capture in found["captures"].items()}
     parts["qdiscs"] = found["qdiscs"].encode()
     numbers = {name: str(int(found["cost"][name])) for name in ("events", "packets", "segments")}

@@ -7,7 +7,6 @@ import json
 from dataclasses import asdict, replace
 
 import pandas as pd
-import pyarrow as pa
 
 from conformance.judge import Figures, Repetition
 from conformance.wifi.experiment import LEAD_S, Experiment, twin
@@ -44,7 +43,7 @@ def _with_seed(run: Experiment, seed: int) -> Figures:
 def simulated_tables(run: Experiment) -> tuple[dict[str, pd.DataFrame], dict[str, float]]:
     """The tables of the twin, in the time of the campaign, and its cost."""
     found = core().run(json.dumps(twin(run)), core().Progress())
-    tables = {name: pa.ipc.open_stream(stream).read_pandas() for name, stream in found["tables"].items()}
+    tables = {name: table.to_arrow().to_pandas() for name, table in found["tables"].items()}
     return {name: table.assign(t=table["t"] - LEAD_S) for name, table in tables.items()}, found["cost"]
 
 

@@ -9,7 +9,6 @@ from dataclasses import asdict
 from typing import Any, Protocol, cast
 
 import pandas as pd
-import pyarrow as pa
 
 from conformance.judge import Figures
 from conformance.wired.experiment import LEAD_S, Experiment, flow_name, twin
@@ -56,7 +55,7 @@ def simulated_tables(experiment: Experiment) -> tuple[Tables, dict[str, float]]:
 def scenario_tables(scenario: str, flows: int) -> tuple[Tables, dict[str, float]]:
     """The tables of a scenario with a number of uploads, and its cost."""
     found = core().run(scenario, core().Progress())
-    tables = {name: pa.ipc.open_stream(stream).read_pandas() for name, stream in found["tables"].items()}
+    tables = {name: table.to_arrow().to_pandas() for name, table in found["tables"].items()}
     return in_campaign_terms(tables, flows), found["cost"]
 
 

@@ -10,6 +10,7 @@ results.polars("tcp_info")                                    # the same as a po
 tailback.tabulate(results)                                    # means with 95 % intervals
 tailback.cautions(results)                                    # runs that were never steady, flows without data
 tailback.plot(results, "cdf").savefig("cdf.pdf")
+tailback.simulate("demo", jobs=2).flows                       # the same in memory: no file is written or read
 tailback.write_report(results, "report.html")
 
 tailback.compare("results/before", "results/after").differences
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         recommend,
         run,
         sensitivity,
+        simulate,
         tabulate,
         validate,
         write_report,
@@ -57,6 +59,7 @@ __all__ = [
     "recommend",
     "run",
     "sensitivity",
+    "simulate",
     "tabulate",
     "validate",
     "write_report",
@@ -74,6 +77,7 @@ _MODULES = {
     "recommend": "tailback.api",
     "run": "tailback.api",
     "sensitivity": "tailback.api",
+    "simulate": "tailback.api",
     "tabulate": "tailback.api",
     "write_report": "tailback.api",
     "combined": "tailback.results",

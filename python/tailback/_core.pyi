@@ -30,10 +30,10 @@ __all__ = [
 
 @final
 class Table:
-    """A table of a run: an Arrow IPC stream of one batch, which it keeps."""
+    """A table of a run."""
 
     def __new__(cls, stream: bytes) -> Table:
-        """Raises `ValueError` if it is no such stream."""
+        """Of an Arrow IPC stream of one batch; raises `ValueError` if it is no such stream."""
 
     @staticmethod
     def of_arrow(table: pyarrow.Table) -> Table:
@@ -44,11 +44,14 @@ class Table:
 
     @property
     def stream(self) -> bytes:
-        """The Arrow IPC stream."""
+        """As an Arrow IPC stream, with the unit of each column in its field's metadata under `unit`."""
 
     @property
     def names(self) -> list[str]:
         """The names of its columns, in order."""
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same columns, units and cells."""
 
     def __len__(self) -> int:
         """How many rows it has."""
@@ -67,8 +70,7 @@ class Table:
 class Outcome(TypedDict):
     """What a run gives back."""
 
-    tables: dict[str, bytes]
-    """Arrow IPC streams by name; units are in the field metadata under `unit`."""
+    tables: dict[str, Table]
     captures: dict[str, bytes]
     """pcapng by name of the host, of those that `record.pcap` lists."""
     qdiscs: str
@@ -236,10 +238,10 @@ def run(scenario_json: str, progress: Progress | None, controls: Callable[[str, 
 def try_module(path: str, parameters: Sequence[tuple[str, str]]) -> None:
     """Loads a compiled kernel module into this process, which may crash; raises ValueError if it is refused."""
 
-def serve_air(scenario_json: str, socket: str) -> tuple[bytes, bytes]:
+def serve_air(scenario_json: str, socket: str) -> list[Table]:
     """The air of a resolved scenario for the one driver that connects to the Unix socket, until it leaves; returns the
-    table `wifi` and its drops in the form of `events`, as Arrow IPC streams. Raises ValueError if the scenario has no
-    such air, RuntimeError if the connection fails."""
+    table `wifi` and its drops in the form of `events`. Raises ValueError if the scenario has no such air, RuntimeError
+    if the connection fails."""
 
 def watch_over_modules() -> None:
     """From now on a crash in a kernel module ends the process with a report on standard error."""

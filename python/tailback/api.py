@@ -40,6 +40,14 @@ class RunsFailed(Exception):
         self.carried = carried
 
 
+class SimulationFailed(Exception):
+    """Some runs of `simulate` failed; `results` has the others."""
+
+    def __init__(self, failed: Sequence[sweep.Outcome], found: results.Results) -> None:
+        super().__init__("\n".join(f"run {outcome.run.name} failed: {outcome.error}" for outcome in failed))
+        self.results = found
+
+
 def load(path: Path | str, settings: Sequence[str] = ()) -> scenario.Experiment:
     """Reads and checks an experiment file, or an experiment that comes with Tailback (`demo`).
 
@@ -86,6 +94,26 @@ def run(
         if caution.severity == "warning":
             warnings.warn(str(caution), stacklevel=2)
     return done
+
+
+def simulate(
+    experiment: scenario.Experiment | Path | str, *, settings: Sequence[str] = (), jobs: int | None = None
+) -> results.Results:
+    """Simulates all configurations and repetitions of an experiment in memory: as `run`, but no file is written.
+
+    `settings` and `jobs` are those of `run`. The results have the same tables and summaries, and can be tabulated,
+    plotted and compared in the same way. They lack what are files: captures (`measure.pcap`), reports, bundles.
+
+    Raises `ScenarioError` for an invalid file, and `SimulationFailed` if some runs failed.
+    """
+    if not isinstance(experiment, scenario.Experiment):
+        experiment = load(experiment, settings)
+    elif settings:
+        raise ValueError("`settings` change a file: pass them to `load`, or pass the path of the file")
+    outcomes, found = sweep.simulate(experiment, jobs, sweep.Silent())
+    if failed := [outcome for outcome in outcomes if outcome.status != "ok"]:
+        raise SimulationFailed(failed, found)
+    return found
 
 
 def cautions(found: results.Results | Path | str) -> list[Caution]:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import tailback
-from tailback import advice, backends, plots
+from tailback import advice, api, backends, plots
 from tailback.sweep import cluster
 from twin_backend import STAND_INS
 
@@ -20,6 +20,12 @@ traffic:
   - {ping: client -> server}
 duration: 1s
 vary: {cc: [cubic, reno]}
+"""
+
+FAILS = """\
+class Mine:
+    def on_ack(self, flow, sample): raise ValueError("no window")
+    def on_loss(self, flow): pass
 """
 
 
@@ -180,3 +186,38 @@ def test_the_backend_with_an_address_is_a_cluster(tmp_path: Path, monkeypatch: p
     with pytest.raises(cluster.ClusterUnfit, match=r"no scheduler answers at `tcp://127\.0\.0\.1:9`"):
         tailback.run(file, backend="sim@tcp://127.0.0.1:9", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_simulation_in_memory_has_the_tables_and_summaries_of_a_run_and_touches_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT)
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    found = tailback.simulate(tailback.load(file, ["repeat=2"]), jobs=2)
+    assert list((tmp_path / "empty").iterdir()) == []
+    ran = tailback.run(file, settings=["repeat=2"], out=tmp_path / "out")
+    assert [run.labels for run in found.runs] == [run.labels for run in ran.runs]
+    for name in ("flows", "tcp_info", "ping", "qdisc", "events", "sojourns"):
+        pd.testing.assert_frame_equal(found.table(name), ran.table(name))
+        assert found.runs[0].units(name) == ran.runs[0].units(name)
+    assert found.runs[0].qdiscs == ran.runs[0].qdiscs
+    summaries = [{**run.summary, "cost": None} for run in (*found.runs, *ran.runs)]
+    assert summaries[:4] == summaries[4:]
+    assert set(tailback.compare(found, ran).differences["verdict"]) <= {
+        "the same in every repetition",
+        "the same in the one repetition",
+    }
+    drawn = [plots.find_plot("timeseries").table(each, plots.AUTOMATIC) for each in (found, ran)]
+    assert repr(drawn[0]) == repr(drawn[1])
+    assert set(tailback.combined([found, ran]).axes["results"]) == {found.path.name, "out"}
+
+
+def test_a_simulation_whose_runs_fail_says_which_and_gives_the_others(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(FAILS)
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT.replace("[cubic, reno]", "[mine.py, reno]"))
+    with pytest.raises(api.SimulationFailed, match=r"run mine.*failed: .*no window") as failed:
+        tailback.simulate(file)
+    assert [run.axes["cc"] for run in failed.value.results.runs] == ["reno"]

@@ -16,4 +16,4 @@ pub mod source;
 
 pub use line::Line;
 pub use message::{Kind, Message};
-pub use served::{AirError, Tables, serve};
+pub use served::{AirError, serve};

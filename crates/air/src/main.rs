@@ -27,6 +27,7 @@ fn whole(words: &[String]) -> Result<(), Box<dyn Error>> {
     let listener = UnixListener::bind(socket)?;
     let scenario = Scenario::from_json(&fs::read_to_string(scenario)?)?;
     let (stream, _) = listener.accept()?;
-    fs::write(table, tailback_air::serve(&scenario, stream)?.wifi)?;
-    Ok(())
+    let mut tables = tailback_table::of_run(tailback_air::serve(&scenario, stream)?).into_iter();
+    let (_, wifi) = tables.find(|(name, _)| *name == "wifi").ok_or("the scenario has no air")?;
+    Ok(fs::write(table, wifi.to_stream()?)?)
 }

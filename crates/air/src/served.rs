@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tailback_packet::{DropReason, Packet};
 use tailback_qdisc::Effects;
-use tailback_record::{Events, EventsRow, Name, Record, Wifi};
+use tailback_record::{EventsRow, Name, Record, Tables, Wifi};
 use tailback_units::SimTime;
 use tailback_wifi::{AccessCategory, Context, Outcome, Output, Ppdu, StationId};
 use tailback_world::{Air, BuildError, Scenario, wifi_row};
@@ -36,16 +36,8 @@ pub enum AirError {
     Call(Message),
 }
 
-/// What the air records, as Arrow IPC streams.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Tables {
-    /// The table `wifi`: a row for each PPDU.
-    pub wifi: Vec<u8>,
-    /// The rows of the table `events` that are drops: frames that a radio gave up, or its receiver did not wait for.
-    pub events: Vec<u8>,
-}
-
-/// Serves the driver at the other end of `stream` with the air of `scenario`.
+/// Serves the driver at the other end of `stream` with the air of `scenario`. The tables with rows are `wifi`, one for each
+/// PPDU, and `events`: the frames that a radio gave up, or its receiver did not wait for.
 pub fn serve<S: Read + Write + Send + 'static>(scenario: &Scenario, stream: S) -> Result<Tables, AirError> {
     let line = Arc::new(Mutex::new(Line::new(stream)));
     let mut service = Service::new(scenario, line)?;
@@ -56,7 +48,7 @@ pub fn serve<S: Read + Write + Send + 'static>(scenario: &Scenario, stream: S) -
     match failure {
         // The kernel may end in the middle of a call.
         Some(error) if !is_end(&error) => Err(error.into()),
-        _ => Ok(service.tables()),
+        _ => Ok(service.record.finish()),
     }
 }
 
@@ -185,12 +177,6 @@ impl<S: Read + Write + Send + 'static> Service<S> {
             reason: Some(reason.name()),
             value: None,
         });
-    }
-
-    fn tables(self) -> Tables {
-        let mut tables = std::collections::BTreeMap::from_iter(self.record.finish());
-        let mut take = |name| tables.remove(name).expect("the record has this table");
-        Tables { wifi: take(Wifi::NAME), events: take(Events::NAME) }
     }
 }
 

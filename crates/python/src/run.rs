@@ -1,5 +1,6 @@
 //! Running a scenario with the interpreter's lock released.
 
+use std::collections::BTreeMap;
 use std::os::unix::net::UnixListener;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -7,11 +8,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use tailback_air::AirError;
 use tailback_module::ModuleFile;
+use tailback_table::of_run;
 use tailback_world::{Cost, Outcome, RunError, Scenario, Watch, World};
 
 use crate::failure::{control_failed, guarded, unbuildable, unfinished};
 use crate::own_control::{Modules, PythonControls, UntilFailure};
 use crate::progress::Progress;
+use crate::table::Table;
 
 /// Builds the world of a scenario without running it; raises `ValueError` if that cannot be done. `controls` builds
 /// the controls of the user: it takes the name of the file, and the parameters as JSON. Kernel modules are not loaded.
@@ -29,7 +32,7 @@ pub fn check(py: Python<'_>, scenario_json: &str, controls: Option<Py<PyAny>>) -
     }
 }
 
-/// Runs a scenario to its end; returns its tables as Arrow IPC streams, and its cost.
+/// Runs a scenario to its end; returns its tables and its cost.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, progress, controls = None))]
 pub fn run<'py>(
@@ -51,7 +54,7 @@ pub fn run<'py>(
     if let Some(shared) = shared {
         shared.complete();
     }
-    let result = result(py, &outcome, &spent)?;
+    let result = result(py, outcome, &spent)?;
     let log = own.module_log();
     if !log.is_empty() {
         result.set_item("log", log)?;
@@ -66,14 +69,10 @@ pub fn try_module(py: Python<'_>, path: &str, parameters: Vec<(String, String)>)
 }
 
 /// The air of a scenario for the one driver that connects to the Unix socket `socket`, until it leaves; returns the
-/// table `wifi` and its drops in the form of `events`, as Arrow IPC streams. Raises `ValueError` if the scenario has no such air, and `RuntimeError` if the
+/// table `wifi` and its drops in the form of `events`. Raises `ValueError` if the scenario has no such air, and `RuntimeError` if the
 /// connection fails.
 #[pyfunction]
-pub fn serve_air<'py>(
-    py: Python<'py>,
-    scenario_json: &str,
-    socket: &str,
-) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+pub fn serve_air(py: Python<'_>, scenario_json: &str, socket: &str) -> PyResult<[Table; 2]> {
     let scenario = Scenario::from_json(scenario_json).map_err(|error| unbuildable(&error))?;
     let serve = || {
         let listener = UnixListener::bind(socket)?;
@@ -84,7 +83,9 @@ pub fn serve_air<'py>(
         AirError::Scenario(error) => unbuildable(&error),
         error => PyRuntimeError::new_err(error.to_string()),
     })?;
-    Ok((bytes(py, &tables.wifi)?, bytes(py, &tables.events)?))
+    let mut tables = BTreeMap::from_iter(of_run(tables));
+    let taken = |name| Table::new(tables.remove(name).expect("every record has these tables"));
+    Ok(["wifi", "events"].map(taken))
 }
 
 /// From now on a crash in a kernel module ends the process with a report; to be called by the thread of the run.
@@ -102,10 +103,10 @@ fn simulate(
     tailback_world::run_with(Scenario::from_json(scenario_json)?, controls, &watch)
 }
 
-fn result<'py>(py: Python<'py>, outcome: &Outcome, spent: &Clocks) -> PyResult<Bound<'py, PyDict>> {
+fn result<'py>(py: Python<'py>, outcome: Outcome, spent: &Clocks) -> PyResult<Bound<'py, PyDict>> {
     let tables = PyDict::new(py);
-    for (name, stream) in &outcome.tables {
-        tables.set_item(name, bytes(py, stream)?)?;
+    for (name, table) in of_run(outcome.tables) {
+        tables.set_item(name, Table::new(table))?;
     }
     let result = PyDict::new(py);
     result.set_item("tables", tables)?;
@@ -114,7 +115,7 @@ fn result<'py>(py: Python<'py>, outcome: &Outcome, spent: &Clocks) -> PyResult<B
         captures.set_item(host, bytes(py, file)?)?;
     }
     result.set_item("captures", captures)?;
-    result.set_item("qdiscs", &outcome.disciplines)?;
+    result.set_item("qdiscs", outcome.disciplines)?;
     result.set_item("cost", cost(py, &outcome.cost, spent)?)?;
     Ok(result)
 }

@@ -8,26 +8,30 @@ use tailback_table::TableError;
 
 use crate::run::bytes;
 
-/// A table of a run, from an Arrow IPC stream, whose bytes it keeps.
+/// A table of a run.
 #[pyclass(frozen, module = "tailback._core")]
 pub struct Table {
-    stream: Py<PyBytes>,
     table: tailback_table::Table,
+}
+
+impl Table {
+    pub(crate) fn new(table: tailback_table::Table) -> Self {
+        Table { table }
+    }
 }
 
 #[pymethods]
 impl Table {
+    /// Of an Arrow IPC stream, whose bytes it keeps.
     #[new]
-    fn new(stream: Bound<'_, PyBytes>) -> PyResult<Self> {
-        let kept = stream.clone().unbind();
-        let table = tailback_table::Table::of_stream(PyBackedBytes::from(stream)).map_err(raised)?;
-        Ok(Table { stream: kept, table })
+    fn of_stream(stream: Bound<'_, PyBytes>) -> PyResult<Self> {
+        tailback_table::Table::of_stream(PyBackedBytes::from(stream)).map(Self::new).map_err(raised)
     }
 
-    /// The Arrow IPC stream.
+    /// As an Arrow IPC stream.
     #[getter]
-    fn stream(&self, py: Python<'_>) -> Py<PyBytes> {
-        self.stream.clone_ref(py)
+    fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        bytes(py, &self.table.to_stream().map_err(raised)?)
     }
 
     /// A `pyarrow.Table` as a table.
@@ -39,12 +43,13 @@ impl Table {
         writer.call_method1("write_table", (table.call_method0("combine_chunks")?,))?;
         writer.call_method0("close")?;
         let stream = sink.call_method0("getvalue")?.call_method0("to_pybytes")?;
-        Table::new(stream.cast_into::<PyBytes>()?)
+        Table::of_stream(stream.cast_into::<PyBytes>()?)
     }
 
     /// As a `pyarrow.Table`.
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let reader = py.import("pyarrow")?.getattr("ipc")?.call_method1("open_stream", (self.stream(py),))?;
+        let reader =
+            py.import("pyarrow")?.getattr("ipc")?.call_method1("open_stream", (self.stream(py)?,))?;
         reader.call_method0("read_all")
     }
 
@@ -52,6 +57,11 @@ impl Table {
     #[getter]
     fn names(&self) -> Vec<String> {
         self.table.names()
+    }
+
+    /// Whether both have the same columns, units and cells.
+    fn __eq__(&self, other: &Table) -> bool {
+        self.table == other.table
     }
 
     fn __len__(&self) -> usize {
@@ -77,8 +87,8 @@ impl Table {
         bytes(py, &file)
     }
 
-    fn __getnewargs__(&self, py: Python<'_>) -> (Py<PyBytes>,) {
-        (self.stream(py),)
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>,)> {
+        Ok((self.stream(py)?,))
     }
 }
 

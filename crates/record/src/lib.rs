@@ -1,8 +1,8 @@
 //! The tables that a run records, each in a file of [`tables`]; columns and units are declared once.
 //!
 //! A row is a plain struct in the units of the simulation (`SimTime`, `Span`, `Bytes`, `Segs`, `Rate`); pushing
-//! it appends one cell to each column and does nothing else. [`Record::finish`] turns the columns into Arrow IPC
-//! streams, with the unit of each column in its field metadata under `unit`. The same rows give the same bytes.
+//! it appends one cell to each column and does nothing else. [`Record::finish`] gives the columns, each with its name and
+//! unit ([`Tables`]).
 //!
 //! ```
 //! use tailback_record::{FlowsRow, Record};
@@ -12,7 +12,8 @@
 //! let upload = record.names.give("upload");
 //! record.flows.push(FlowsRow { t: SimTime::from_nanos(100_000_000), flow: upload, bytes: Bytes(125_000) });
 //! let tables = record.finish();
-//! assert_eq!(tables[0].0, "flows");
+//! let flows = tables.get("flows").unwrap();
+//! assert_eq!(flows.column("bytes").unwrap().number(0), Some(125_000.0));
 //! ```
 //!
 //! This crate depends on no protocol. Text has two forms here: a [`Name`] is a name from the experiment file
@@ -21,13 +22,14 @@
 //!
 //! `docs/contracts.md` defines the meaning of the columns; a test compares the two.
 
+mod columns;
 mod measure;
 mod names;
 mod table;
 pub mod tables;
 
+pub use columns::{Cells, Column, ColumnSpec, Kind, Table, TableSpec, Tables};
 pub use names::{Name, Names};
-pub use table::{ColumnSpec, TableSpec};
 pub use tables::{
     Datagrams, DatagramsRow, Delays, DelaysRow, Events, EventsRow, Exchanges, ExchangesRow, Flows, FlowsRow,
     Objects, ObjectsRow, Ping, PingRow, Qdisc, QdiscRow, Requests, RequestsRow, Sojourns, SojournsRow,
@@ -69,12 +71,11 @@ macro_rules! record {
                 0 $(+ self.$table.held())+ $(+ self.$some.as_ref().map_or(0, $Some::held))+
             }
 
-            /// Each table of the run as an Arrow IPC stream, by name; a table without rows still has its columns.
-            pub fn finish(self) -> Vec<(&'static str, Vec<u8>)> {
-                let names = &self.names;
-                let mut tables = vec![$(($Table::NAME, self.$table.finish(names)),)+];
-                $(tables.extend(self.$some.map(|table| ($Some::NAME, table.finish(names))));)+
-                tables
+            /// The columns of each table of the run; a table without rows still has its columns.
+            pub fn finish(self) -> Tables {
+                let mut tables = vec![$(self.$table.finish(),)+];
+                $(tables.extend(self.$some.map($Some::finish));)+
+                Tables { names: self.names, tables }
             }
         }
     };

@@ -1,24 +1,20 @@
-//! How a value of a row becomes a cell: its unit and its Arrow type.
+//! How a value of a row becomes a cell: its unit and its kind.
 //!
 //! `Measure<V>` reads "in seconds", "in bytes": it turns a `V` into a [`Cell`]. An optional value is measured
 //! like the value itself and may be null.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
-use arrow_schema::DataType;
 use tailback_units::{Bytes, Rate, Segs, SimTime, Span};
 
-use crate::{Name, Names};
+use crate::{Cells, Kind, Name};
 
 /// What a column stores per row.
 pub trait Cell: Copy {
-    /// The Arrow type of the column.
-    const TYPE: DataType;
-    /// Whether a cell may be null.
+    /// What it is.
+    const KIND: Kind;
+    /// Whether it may be null.
     const NULLABLE: bool = false;
-    /// The column as Arrow keeps it.
-    fn column(cells: Vec<Self>, names: &Names) -> ArrayRef;
+    /// The column of these cells.
+    const COLUMN: fn(Vec<Self>) -> Cells;
 }
 
 /// A unit in which values of type `V` are written.
@@ -110,65 +106,28 @@ measure!(
     /// A word of the simulator's own vocabulary.
     Word, "": &'static str => &'static str, |word| word);
 
-impl Cell for f64 {
-    const TYPE: DataType = DataType::Float64;
-    fn column(cells: Vec<f64>, _: &Names) -> ArrayRef {
-        Arc::new(Float64Array::from(cells))
-    }
+macro_rules! cells {
+    ($($cell:ty: $kind:ident, $column:ident, or null $maybe:ident;)+) => {
+        $(
+            impl Cell for $cell {
+                const KIND: Kind = Kind::$kind;
+                const COLUMN: fn(Vec<Self>) -> Cells = Cells::$column;
+            }
+
+            impl Cell for Option<$cell> {
+                const KIND: Kind = Kind::$kind;
+                const NULLABLE: bool = true;
+                const COLUMN: fn(Vec<Self>) -> Cells = Cells::$maybe;
+            }
+        )+
+    };
 }
 
-impl Cell for Option<f64> {
-    const TYPE: DataType = DataType::Float64;
-    const NULLABLE: bool = true;
-    fn column(cells: Vec<Self>, _: &Names) -> ArrayRef {
-        Arc::new(Float64Array::from(cells))
-    }
-}
-
-impl Cell for u64 {
-    const TYPE: DataType = DataType::UInt64;
-    fn column(cells: Vec<u64>, _: &Names) -> ArrayRef {
-        Arc::new(UInt64Array::from(cells))
-    }
-}
-
-impl Cell for Option<u64> {
-    const TYPE: DataType = DataType::UInt64;
-    const NULLABLE: bool = true;
-    fn column(cells: Vec<Self>, _: &Names) -> ArrayRef {
-        Arc::new(UInt64Array::from(cells))
-    }
-}
-
-impl Cell for &'static str {
-    const TYPE: DataType = DataType::Utf8;
-    fn column(cells: Vec<Self>, _: &Names) -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(cells))
-    }
-}
-
-impl Cell for Option<&'static str> {
-    const TYPE: DataType = DataType::Utf8;
-    const NULLABLE: bool = true;
-    fn column(cells: Vec<Self>, _: &Names) -> ArrayRef {
-        Arc::new(cells.into_iter().collect::<StringArray>())
-    }
-}
-
-impl Cell for Name {
-    const TYPE: DataType = DataType::Utf8;
-    fn column(cells: Vec<Self>, names: &Names) -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(cells.into_iter().map(|name| names.text(name))))
-    }
-}
-
-impl Cell for Option<Name> {
-    const TYPE: DataType = DataType::Utf8;
-    const NULLABLE: bool = true;
-    fn column(cells: Vec<Self>, names: &Names) -> ArrayRef {
-        let texts = cells.into_iter().map(|name| name.map(|name| names.text(name)));
-        Arc::new(texts.collect::<StringArray>())
-    }
+cells! {
+    f64: Float, Float, or null MaybeFloat;
+    u64: Whole, Whole, or null MaybeWhole;
+    &'static str: Text, Word, or null MaybeWord;
+    Name: Text, Named, or null MaybeNamed;
 }
 
 #[cfg(test)]

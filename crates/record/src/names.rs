@@ -8,7 +8,7 @@ use indexmap::IndexSet;
 pub struct Name(u32);
 
 /// The names of one run.
-#[derive(Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Names(IndexSet<String, FnvBuildHasher>);
 
 impl Names {

@@ -1,76 +1,29 @@
-//! A table: columns declared once, rows appended, an Arrow IPC stream at the end.
+//! A table: columns declared once, rows appended, plain columns at the end.
 //!
 //! `table!` takes the list of columns, `name: type as Unit`, and makes from it the row struct, the columns and
 //! their description; nothing about a table is written twice.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_ipc::writer::StreamWriter;
-use arrow_schema::{DataType, Field, Schema};
-
-use crate::Names;
 use crate::measure::{Cell, Measure};
-
-/// A column as readers see it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ColumnSpec {
-    /// The name of the column.
-    pub name: &'static str,
-    /// The unit of the column; empty for text and plain numbers.
-    pub unit: &'static str,
-    /// The Arrow type of the column.
-    pub data_type: DataType,
-    /// Whether a cell may be null.
-    pub nullable: bool,
-}
-
-/// A table as readers see it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TableSpec {
-    /// The name of the table.
-    pub name: &'static str,
-    /// The columns of the table, in order.
-    pub columns: Vec<ColumnSpec>,
-}
+use crate::{Column, ColumnSpec};
 
 /// The description of the column of field `name`, holding a `V` measured in `M`.
 pub(crate) fn column<V, M: Measure<V>>(name: &'static str) -> ColumnSpec {
     // A field may be a Rust keyword (`r#where`); a column's name is plain.
     let name = name.trim_start_matches("r#");
-    ColumnSpec { name, unit: M::UNIT, data_type: M::Cell::TYPE, nullable: M::Cell::NULLABLE }
+    ColumnSpec { name, unit: M::UNIT, kind: M::Cell::KIND, nullable: M::Cell::NULLABLE }
 }
 
 /// The cells of a column whose rows hold a `V` measured in `M`.
 pub(crate) type Cells<V, M> = Vec<<M as Measure<V>>::Cell>;
 
+/// The column of field `name` with its cells.
+pub(crate) fn finished<V, M: Measure<V>>(name: &'static str, cells: Cells<V, M>) -> Column {
+    Column { spec: column::<V, M>(name), cells: M::Cell::COLUMN(cells) }
+}
+
 /// Memory of a column, its spare capacity included.
 pub(crate) fn held<C>(cells: &Vec<C>) -> usize {
     cells.capacity() * size_of::<C>()
-}
-
-/// Cells as Arrow keeps them.
-pub(crate) fn array<C: Cell>(cells: Vec<C>, names: &Names) -> ArrayRef {
-    C::column(cells, names)
-}
-
-/// One table as an Arrow IPC stream: schema, one batch, end mark.
-pub(crate) fn stream(spec: &TableSpec, columns: Vec<ArrayRef>) -> Vec<u8> {
-    let schema = Arc::new(Schema::new(spec.columns.iter().map(field).collect::<Vec<_>>()));
-    let batch =
-        RecordBatch::try_new(Arc::clone(&schema), columns).expect("a table's columns fit its own schema");
-    let mut bytes = Vec::with_capacity(batch.get_array_memory_size());
-    let mut writer = StreamWriter::try_new(&mut bytes, &schema).expect("writing to memory cannot fail");
-    writer.write(&batch).expect("writing to memory cannot fail");
-    writer.finish().expect("writing to memory cannot fail");
-    drop(writer);
-    bytes
-}
-
-fn field(column: &ColumnSpec) -> Field {
-    let unit = BTreeMap::from([("unit".to_owned(), column.unit.to_owned())]);
-    Field::new(column.name, column.data_type.clone(), column.nullable).with_metadata(unit)
 }
 
 macro_rules! table {
@@ -126,9 +79,12 @@ macro_rules! table {
                 0 $(+ size_of::<<$crate::measure::$measure as $crate::measure::Measure<$value>>::Cell>())+
             }
 
-            pub(crate) fn finish(self, names: &$crate::Names) -> Vec<u8> {
-                let columns = vec![$($crate::table::array(self.$column, names),)+];
-                $crate::table::stream(&Self::spec(), columns)
+            pub(crate) fn finish(self) -> $crate::Table {
+                let columns = vec![$($crate::table::finished::<$value, $crate::measure::$measure>(
+                    stringify!($column),
+                    self.$column,
+                ),)+];
+                $crate::Table { name: $name, columns }
             }
         }
     };

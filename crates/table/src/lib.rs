@@ -1,5 +1,6 @@
-//! One table of a run: read from an Arrow IPC stream, its columns as numbers and words, and the bytes of its Parquet
-//! file. Tables of every backend pass through here, so all files are written in one way ([`parquet`]).
+//! One table of a run: of the simulator's columns ([`of_run`]) or an Arrow IPC stream, its columns as numbers and words,
+//! and the bytes of its stream and its Parquet file. Tables of every backend pass through here, so all files are written
+//! in one way ([`parquet`]).
 //!
 //! ```
 //! use tailback_record::{FlowsRow, Record};
@@ -9,9 +10,9 @@
 //! let mut record = Record::default();
 //! let upload = record.names.give("upload");
 //! record.flows.push(FlowsRow { t: SimTime::from_nanos(100_000_000), flow: upload, bytes: Bytes(125_000) });
-//! let (_, stream) = record.finish().swap_remove(0);
+//! let (_, flows) = tailback_table::of_run(record.finish()).swap_remove(0);
 //!
-//! let flows = Table::of_stream(stream)?;
+//! let flows = Table::of_stream(flows.to_stream()?)?;
 //! assert_eq!(flows.numbers("bytes")?, [125_000.0]);
 //! assert_eq!(flows.words("flow")?.known, ["upload"]);
 //! assert!(flows.to_parquet()?.starts_with(b"PAR1"));
@@ -20,14 +21,17 @@
 
 mod columns;
 mod parquet;
+mod recorded;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
+use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType};
 use bytes::Bytes;
 
 pub use columns::Words;
+pub use recorded::of_run;
 
 /// Why a table cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -53,8 +57,8 @@ pub enum TableError {
     Unwritable(#[from] ::parquet::errors::ParquetError),
 }
 
-/// The columns of one table.
-#[derive(Clone, Debug)]
+/// The columns of one table. Equal tables have the same columns, units and cells.
+#[derive(Clone, PartialEq, Debug)]
 pub struct Table {
     batch: RecordBatch,
 }
@@ -101,6 +105,16 @@ impl Table {
     pub fn words(&self, name: &str) -> Result<Words, TableError> {
         let column = self.column(name)?;
         columns::words(column).ok_or_else(|| other_kind(name, column, "text"))
+    }
+
+    /// As an Arrow IPC stream: schema, one batch, end mark.
+    pub fn to_stream(&self) -> Result<Vec<u8>, TableError> {
+        let mut bytes = Vec::with_capacity(self.batch.get_array_memory_size());
+        let mut writer = StreamWriter::try_new(&mut bytes, self.batch.schema_ref())?;
+        writer.write(&self.batch)?;
+        writer.finish()?;
+        drop(writer);
+        Ok(bytes)
     }
 
     /// The bytes of its Parquet file; the same rows give the same bytes.

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
@@ -6,8 +7,11 @@ use parquet::basic::Compression;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
 
+use tailback_record::{EventsRow, PingRow, Record};
+use tailback_units::{SimTime, Span};
+
 use crate::parquet::LONG;
-use crate::{Table, TableError};
+use crate::{Table, TableError, of_run};
 
 fn stream(batches: &[RecordBatch]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -102,5 +106,39 @@ fn only_a_long_table_is_compressed_by_zstd_and_has_bounds() {
         let is_long = rows == LONG;
         assert_eq!(matches!(column.compression(), Compression::ZSTD(_)), is_long);
         assert_eq!(column.statistics().is_some(), is_long);
+    }
+}
+
+#[test]
+fn a_recorded_table_has_its_units_and_nulls_and_survives_its_stream() {
+    let mut record = Record::default();
+    let (ping, device) = (record.names.give("ping"), record.names.give("client -> router"));
+    let at = SimTime::from_nanos(200_000_000);
+    record.ping.push(PingRow { t: at, ping, seq: 1, rtt_ms: Some(Span::from_micros(1_500)) });
+    record.ping.push(PingRow { t: at, ping, seq: 2, rtt_ms: None });
+    let [what, reason] = ["drop", "tail_full"];
+    record.events.push(EventsRow {
+        t: at,
+        what,
+        r#where: device,
+        flow: None,
+        reason: Some(reason),
+        value: None,
+    });
+    let mut tables = BTreeMap::from_iter(of_run(record.finish()));
+
+    let ping = tables.remove("ping").unwrap();
+    assert_eq!((ping.rows(), ping.numbers("t").unwrap()), (2, vec![0.2, 0.2]));
+    let rtts = ping.numbers("rtt_ms").unwrap();
+    assert!(rtts[0] == 1.5 && rtts[1].is_nan());
+    let units = ping.batch.schema_ref().field_with_name("rtt_ms").unwrap().metadata().get("unit");
+    assert_eq!(units.map(String::as_str), Some("ms"));
+    let events = tables.remove("events").unwrap();
+    assert_eq!(events.words("where").unwrap().known, ["client -> router"]);
+    assert_eq!(events.words("flow").unwrap().codes, [-1]);
+    for table in [ping, events] {
+        let again = Table::of_stream(table.to_stream().unwrap()).unwrap();
+        assert_eq!(again.batch, table.batch);
+        assert_eq!(again.to_parquet().unwrap(), table.to_parquet().unwrap());
     }
 }

@@ -69,8 +69,8 @@ impl Watch for () {
 /// The results of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Each table as an Arrow IPC stream.
-    pub tables: Vec<(&'static str, Vec<u8>)>,
+    /// What the run has recorded.
+    pub tables: tailback_record::Tables,
     /// The disciplines at the end, as JSON: see [`crate::qdisc_stats`].
     pub disciplines: String,
     /// The capture of each host that was to have one, as pcapng.
@@ -388,7 +388,7 @@ impl World {
         let disciplines = self.qdisc_stats();
         // The last that is done with the network: it empties the queues.
         self.refuse_leaks();
-        // The tables are written where the network was.
+        // Whoever writes the tables does it where the network was.
         drop((self.sockets, self.conversations, self.planned, self.devices));
         let Context { journal, captures, cost, .. } = self.context;
         Outcome { tables: journal.record.finish(), disciplines, captures: captures.finish(), cost }

@@ -83,10 +83,9 @@ class Sim:
             raise RunFailed(str(error)) from error
         except _core.ControlFailed as failed:
             raise RunFailed(_failure_text(controls, failed)) from failed
-        tables = {name: _core.Table(stream) for name, stream in found["tables"].items()}
         stats = of_simulator(scenario, json.loads(found["qdiscs"]))
         notes, files = found.get("notes", {}), found.get("files", {})
-        return RunResult(tables, found["cost"], found["captures"], notes, stats, files)
+        return RunResult(found["tables"], found["cost"], found["captures"], notes, stats, files)
 
 
 def _modules(scenario: Scenario) -> "Mapping[str, Module]":

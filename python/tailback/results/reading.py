@@ -1,5 +1,6 @@
 """Reads results: runs and experiments as objects that return pandas frames."""
 
+import dataclasses
 import difflib
 import functools
 import json
@@ -408,7 +409,7 @@ def combined(parts: Sequence[Results], axis: str = "results") -> Results:
     names = _distinct([part.path.resolve().name for part in parts])
     known = list(dict.fromkeys(name for part in parts for name in part.axes))
     runs = [
-        RunFolder(run.path, {**run.manifest, "axes": _filled(run.axes, known, {axis: name})}, run.summary)
+        dataclasses.replace(run, manifest={**run.manifest, "axes": _filled(run.axes, known, {axis: name})})
         for part, name in zip(parts, names, strict=True)
         for run in part.runs
     ]

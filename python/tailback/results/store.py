@@ -136,7 +136,7 @@ class Store(Struct, frozen=True):
         contents[SUMMARY] = _json(finished.summary)
         if finished.qdiscs:
             contents[QDISCS] = _json(finished.qdiscs)
-        manifest = self._manifest(run, finished)
+        manifest = manifest_of(self.plan, run, finished)
         manifest["tables"] = {name: {"rows": len(table)} for name, table in finished.tables.items()}
         manifest["files"] = soundness.noted(contents)
         contents[MANIFEST] = _json(manifest)
@@ -196,34 +196,40 @@ class Store(Struct, frozen=True):
             if note.is_file() and self.complete(run) is not None:
                 note.unlink(missing_ok=True)
 
-    def _manifest(self, run: RunPlan, finished: Finished) -> dict[str, Any]:
-        return {
-            "tailback": provenance.tailback_version(),
-            "status": "ok",
-            **self._identification(run),
-            "measure": run.measure,
-            "analysis": provenance.analysis_digest(),
-            "scenario": run.scenario,
-            "versions": provenance.versions(),
-            "host": provenance.host(),
-            "kernel": provenance.kernel(),
-            "started": finished.started,
-            "duration_s": finished.duration_s,
-            "cost": dict(finished.cost),
-            **finished.notes,
-        }
-
     def _identification(self, run: RunPlan) -> dict[str, Any]:
-        return {
-            "name": run.name,
-            "title": self.plan.title,
-            "axes": dict(run.axes),
-            "repetition": run.repetition,
-            "seed": run.seed,
-            "backend": self.plan.backend,
-            "fingerprint": run.fingerprint,
-            "identity": self.identities[run.name],
-        }
+        return _identification(self.plan, run, self.identities[run.name])
+
+
+def manifest_of(plan: ExperimentPlan, run: RunPlan, finished: Finished) -> dict[str, Any]:
+    """The manifest of a finished run of `plan`, but for its tables and files."""
+    return {
+        "tailback": provenance.tailback_version(),
+        "status": "ok",
+        **_identification(plan, run, run.identity(plan.backend)),
+        "measure": run.measure,
+        "analysis": provenance.analysis_digest(),
+        "scenario": run.scenario,
+        "versions": provenance.versions(),
+        "host": provenance.host(),
+        "kernel": provenance.kernel(),
+        "started": finished.started,
+        "duration_s": finished.duration_s,
+        "cost": dict(finished.cost),
+        **finished.notes,
+    }
+
+
+def _identification(plan: ExperimentPlan, run: RunPlan, identity: str) -> dict[str, Any]:
+    return {
+        "name": run.name,
+        "title": plan.title,
+        "axes": dict(run.axes),
+        "repetition": run.repetition,
+        "seed": run.seed,
+        "backend": plan.backend,
+        "fingerprint": run.fingerprint,
+        "identity": identity,
+    }
 
 
 @contextlib.contextmanager

@@ -25,9 +25,16 @@ MANY_BYTES = 1_000_000
 
 def from_parquet(name: str, content: bytes) -> "pd.DataFrame":
     """The table `name` in a Parquet file; text columns are plain text, not categories."""
-    threads = len(content) >= MANY_BYTES
-    frame = _read(name, content).to_pandas(strings_to_categorical=False, use_threads=threads)
-    return _plain_text(frame)
+    return _frame(_read(name, content), threads=len(content) >= MANY_BYTES)
+
+
+def to_frame(table: _core.Table) -> "pd.DataFrame":
+    """A table of a run as a frame, as `from_parquet` gives that of its file."""
+    return _frame(table.to_arrow(), threads=False)
+
+
+def _frame(table: "pa.Table", *, threads: bool) -> "pd.DataFrame":
+    return _plain_text(table.to_pandas(strings_to_categorical=False, use_threads=threads))
 
 
 def from_parquet_as_written(name: str, content: bytes) -> _core.Table:
@@ -104,5 +111,10 @@ def units(content: bytes) -> dict[str, str]:
         schema = pq.read_schema(pa.BufferReader(content))
     except (pa.ArrowException, OSError) as error:
         raise TableWrong("is not a complete Parquet file") from error
+    return units_of(schema)
+
+
+def units_of(schema: "pa.Schema") -> dict[str, str]:
+    """The units of columns by their names."""
     metadata = {field.name: field.metadata or {} for field in schema}
     return {name: fields[b"unit"].decode() for name, fields in metadata.items() if b"unit" in fields}

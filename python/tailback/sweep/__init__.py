@@ -5,7 +5,7 @@ from tailback.sweep.expectations import Judgement, Verdict, expected, judgement
 from tailback.sweep.local import Audience, Listener, Outcome, Silent, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of
 from tailback.sweep.preview import Planned, Preview
-from tailback.sweep.session import Request, SweepResult, folders_for, look_ahead, run_experiment
+from tailback.sweep.session import Request, SweepResult, folders_for, look_ahead, run_experiment, simulate
 from tailback.sweep.work import LocalExecutor, SweepEnded, Worker
 
 __all__ = [
@@ -32,4 +32,5 @@ __all__ = [
     "report_of",
     "run_all",
     "run_experiment",
+    "simulate",
 ]

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 
 from tailback.analysis import Stopping
 from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunInvalid
-from tailback.results import ReusableRuns, RunDamaged, RunPlan, Store
+from tailback.results import ExperimentPlan, ReusableRuns, RunDamaged, RunPlan, Store
 from tailback.results.provenance import analysis_digest
-from tailback.results.store import Status
+from tailback.results.store import Finished, Status
 from tailback.sweep.work import LocalExecutor, SweepEnded, Worker, summary_of_tables, warned
 
 OUT_OF_MEMORY = "the recorded data do not fit into memory\n  hint: run fewer at a time: --jobs 1, or record less"
@@ -98,10 +98,24 @@ def _nothing(run: RunPlan) -> Sequence[Mapping[str, Any]]:
     return ()
 
 
-class Sweep(Struct, frozen=True):
-    """How a plan is executed: results folder, backend, number of parallel runs."""
+class Keeper(Protocol):
+    """Where the runs of a sweep go: a results folder, or memory."""
 
-    store: Store
+    @property
+    def plan(self) -> ExperimentPlan:
+        """All runs."""
+
+    def write(self, run: RunPlan, finished: Finished) -> Path | None:
+        """Keeps a finished run; returns its folder, if it has one."""
+
+    def write_failure(self, run: RunPlan, status: Status, error: str, trace: str | None = None) -> None:
+        """Notes that a run failed."""
+
+
+class Sweep(Struct, frozen=True):
+    """How a plan is executed: where its runs go, backend, number of parallel runs."""
+
+    store: Keeper
     backend: Backend
     jobs: int
     stopping: Stopping | None = None
@@ -263,7 +277,10 @@ def _wait(futures: list[concurrent.futures.Future[Outcome]], under_way: _UnderWa
 
 def _reuse(sweep: Sweep, run: RunPlan) -> Outcome | None:
     """The outcome of a run that is complete in this folder or can be copied from another one; else None."""
-    store, found = sweep.store, sweep.store.complete(run)
+    store = sweep.store
+    if not isinstance(store, Store):
+        return None
+    found = store.complete(run)
     source = sweep.reusable.find(run, store.plan.backend) if found is None and sweep.reusable is not None else None
     if source is not None:
         found = store.take_over(run, source)
@@ -306,7 +323,7 @@ def _run_one(sweep: Sweep, run: RunPlan, under_way: _UnderWay) -> Outcome:
         return Outcome(run, "ok", folder, finished.summary, seconds=finished.duration_s)
 
 
-def _noted(store: Store, run: RunPlan, status: Status, error: str, trace: str | None = None) -> Outcome:
+def _noted(store: Keeper, run: RunPlan, status: Status, error: str, trace: str | None = None) -> Outcome:
     store.write_failure(run, status, error, trace)
     return Outcome(run, status, None, error=error)
 

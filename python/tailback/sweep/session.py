@@ -116,6 +116,24 @@ def run_experiment(experiment: Experiment, request: Request, watch: Watch) -> Sw
     )
 
 
+def simulate(experiment: Experiment, jobs: int | None, watch: Watch) -> "tuple[list[Outcome], Results]":
+    """Runs `experiment` on the simulator, in memory: writes and reads no file. `jobs` is the number of parallel runs;
+    default: one per core.
+    """
+    # Imported here, because a sweep into a folder reads no results.
+    from tailback.results.memory import MemoryStore
+
+    request = Request(jobs=jobs)
+    backend = open_backend(request.backend)
+    jobs = _jobs(experiment, request, backend)
+    backend = within(backend, jobs)
+    plan = plan_of(experiment, backend)
+    check_all(plan.runs, backend)
+    store = MemoryStore(plan)
+    outcomes = run_all(Sweep(store, backend, jobs, stopping_of(experiment), None, FileWarnings(experiment)), watch)
+    return outcomes, store.results()
+
+
 def look_ahead(experiment: Experiment, request: Request, code: Code = "untouched") -> Preview:
     """Previews `run_experiment`; writes nothing, and executes the code that the file names only if `code` says so."""
     backend = open_backend(request.backend)

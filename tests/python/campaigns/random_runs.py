@@ -157,14 +157,14 @@ def digest_of(outcome: Any) -> str:
     """A digest of all that a run gives back but for its time."""
     digest = hashlib.sha256(outcome["qdiscs"].encode())
     for name in sorted(outcome["tables"]):
-        digest.update(name.encode() + outcome["tables"][name])
+        digest.update(name.encode() + outcome["tables"][name].stream)
     for name in sorted(outcome["captures"]):
         digest.update(name.encode() + outcome["captures"][name])
     return digest.hexdigest()
 
 
 def _sound(run: RunPlan, outcome: Any) -> Iterator[str]:
-    tables = {name: _core.Table(stream) for name, stream in outcome["tables"].items()}
+    tables = outcome["tables"]
     summary = json.loads(json.dumps(summarise(tables, outcome["cost"], measure_of(run))))
     yield from (f"{place} is {value}" for place, value in numbers_in(summary, "") if not math.isfinite(value))
     for metric, number in registry.numbers():

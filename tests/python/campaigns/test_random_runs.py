@@ -121,7 +121,7 @@ def test_what_the_checked_build_says_otherwise_is_found(run: RunPlan) -> None:
 
 def test_more_than_a_link_carries_and_less_than_its_delay_is_found(run: RunPlan) -> None:
     outcome = _core.run(to_text(run.scenario).decode(), None)
-    tables = {name: _core.Table(stream) for name, stream in outcome["tables"].items()}
+    tables = outcome["tables"]
     (link,) = run.scenario.links
     slow = replace(run.scenario, links=(replace(link, rate_bps=(1000, 1000)),))
     long = replace(run.scenario, links=(replace(link, delay_ns=(90_000_000, 90_000_000)),))
@@ -132,7 +132,7 @@ def test_more_than_a_link_carries_and_less_than_its_delay_is_found(run: RunPlan)
 
 def test_two_rows_of_a_flow_at_one_time_are_found(run: RunPlan) -> None:
     outcome = _core.run(to_text(run.scenario).decode(), None)
-    flows = _core.Table(outcome["tables"]["flows"])
+    flows = outcome["tables"]["flows"]
     assert not list(random_runs.named_twice(run.scenario, outcome, {"flows": flows}))
     twice = Flows(flows)
     found = list(random_runs.named_twice(run.scenario, outcome, {"flows": twice}))  # type: ignore[dict-item]

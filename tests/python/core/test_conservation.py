@@ -85,7 +85,7 @@ def test_packets_are_accounted_for_whatever_ends_them(end: str, network: str) ->
 
 
 def drops(outcome: Any, reason: str) -> int:
-    table = _core.Table(outcome["tables"]["events"])
+    table = outcome["tables"]["events"]
     places, words = table.words("reason")
     return int((np.frombuffer(places, np.int64) == words.index(reason)).sum()) if reason in words else 0
 

@@ -57,7 +57,7 @@ def run(scenario: dict[str, Any], progress: _core.Progress | None = None) -> _co
 
 
 def table(outcome: _core.Outcome, name: str) -> pa.Table:
-    return pa.ipc.open_stream(outcome["tables"][name]).read_all()
+    return outcome["tables"][name].to_arrow()
 
 
 def test_a_ping_takes_the_delay_of_both_ways_and_its_own_serialization() -> None:

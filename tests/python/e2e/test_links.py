@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,7 +86,7 @@ def test_every_link_that_the_file_takes_runs_and_repeats(link: dict[str, Any]) -
 
 def test_losses_are_reported_by_device_and_reason() -> None:
     tables = ran("rate: 20mbit, loss: [2%, null], corrupt: [null, 2%], schedule: [{at: 1500ms, state: [null, down]}]")
-    events = pa.ipc.open_stream(tables["events"]).read_pandas()
+    events = tables["events"].to_arrow().to_pandas()
     drops = events[events["what"] == "drop"]
     found = {(str(where), str(reason)) for where, reason in zip(drops["where"], drops["reason"], strict=True)}
     assert found == {("router -> server", "random_loss"), ("client", "corrupted"), ("server -> router", "link_down")}
@@ -97,7 +96,7 @@ def test_what_changes_on_a_link_is_an_event_of_its_device() -> None:
     tables = ran(
         "rate: 20mbit, schedule: [{at: 1s, rate: [5mbit, null]}, {at: 1500ms, delay: 5ms, state: [null, down]}]"
     )
-    events = pa.ipc.open_stream(tables["events"]).read_pandas()
+    events = tables["events"].to_arrow().to_pandas()
     changes = events[events["what"] == "link"]
     rows = zip(changes["t"], changes["where"].astype(str), changes["reason"].astype(str), changes["value"], strict=True)
     there, back = "router -> server", "server -> router"

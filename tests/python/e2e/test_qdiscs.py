@@ -1,10 +1,8 @@
 """The effects of disciplines on whole TCP flows: pacing, small queue, sharing."""
 
 import json
-from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from tailback import _core
@@ -28,8 +26,8 @@ UPLOAD = "  - {tcp: client -> server, name: upload, start: 0s, stop: 10s}"
 def ran(qdiscs: str, traffic: str = UPLOAD) -> dict[str, pd.DataFrame]:
     """The tables of a run, without its beginning and end."""
     scenario = loads(FILE.format(qdiscs=qdiscs, traffic=traffic)).runs()[0].scenario
-    streams: dict[str, Any] = _core.run(json.dumps(to_json(scenario)), _core.Progress())["tables"]
-    tables = {name: pa.ipc.open_stream(stream).read_pandas() for name, stream in streams.items()}
+    found = _core.run(json.dumps(to_json(scenario)), _core.Progress())["tables"]
+    tables = {name: table.to_arrow().to_pandas() for name, table in found.items()}
     return {name: table[(table["t"] > 2) & (table["t"] < 9.9)] for name, table in tables.items()}
 
 

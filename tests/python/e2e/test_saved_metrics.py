@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from tailback import _core
@@ -29,7 +28,7 @@ def retransmissions(stack: str, sysctl: str) -> dict[str, int]:
     """The segments that each connection sent again."""
     (one,) = loads(FILE.format(stack=stack, sysctl=sysctl)).runs()
     tables: dict[str, Any] = _core.run(json.dumps(to_json(one.scenario)), _core.Progress())["tables"]
-    rows = pa.ipc.open_stream(tables["tcp_info"]).read_pandas()
+    rows = tables["tcp_info"].to_arrow().to_pandas()
     return {str(flow): int(count) for flow, count in rows.groupby("flow", observed=True)["total_retrans"].max().items()}
 
 

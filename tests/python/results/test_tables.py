@@ -48,10 +48,10 @@ def of_simulator() -> dict[str, _core.Table]:
     """Tables of each kind of traffic, and of a Wi-Fi cell."""
     wired = to_json(loads(EVERY_KIND).runs()[0].scenario)
     wireless = next(case for case in CASES if "Wi-Fi" in case.name).resolved()
-    found: dict[str, bytes] = {}
+    found: dict[str, _core.Table] = {}
     for scenario in (wired, {**wireless, "duration_ns": 500_000_000}):
         found |= _core.run(json.dumps(scenario), None)["tables"]
-    return {name: _core.Table(stream) for name, stream in found.items()}
+    return found
 
 
 RECORDED = of_simulator()

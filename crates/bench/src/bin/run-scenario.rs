@@ -5,11 +5,7 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_ipc::reader::StreamReader;
-use arrow_schema::DataType;
+use tailback_record::{Cells, Tables};
 use tailback_world::{Outcome, Scenario, run};
 
 fn main() -> ExitCode {
@@ -39,36 +35,20 @@ fn outcome(file: &str) -> Result<Outcome, String> {
 }
 
 fn table(outcome: &Outcome, name: &str) -> Result<String, String> {
-    let names = outcome.tables.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let (_, bytes) = outcome
-        .tables
-        .iter()
-        .find(|(table, _)| *table == name)
-        .ok_or_else(|| format!("no table `{name}`; there are: {names}"))?;
-    let reader = StreamReader::try_new(&bytes[..], None).map_err(|error| error.to_string())?;
-    let mut csv =
-        reader.schema().fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(",");
+    let tables = &outcome.tables;
+    let names = tables.tables.iter().map(|table| table.name).collect::<Vec<_>>().join(", ");
+    let table = tables.get(name).ok_or_else(|| format!("no table `{name}`; there are: {names}"))?;
+    let mut csv = table.columns.iter().map(|column| column.spec.name).collect::<Vec<_>>().join(",");
     csv.push('\n');
-    for batch in reader {
-        rows(&batch.map_err(|error| error.to_string())?, &mut csv);
+    for row in 0..table.rows() {
+        let cells: Vec<String> =
+            table.columns.iter().map(|column| cell(tables, &column.cells, row)).collect();
+        writeln!(csv, "{}", cells.join(",")).expect("writing to memory cannot fail");
     }
     Ok(csv)
 }
 
-fn rows(batch: &RecordBatch, csv: &mut String) {
-    for row in 0..batch.num_rows() {
-        let cells: Vec<String> = batch.columns().iter().map(|column| cell(column, row)).collect();
-        writeln!(csv, "{}", cells.join(",")).expect("writing to memory cannot fail");
-    }
-}
-
-fn cell(column: &ArrayRef, row: usize) -> String {
-    if column.is_null(row) {
-        return String::new();
-    }
-    match column.data_type() {
-        DataType::Float64 => column.as_primitive::<Float64Type>().value(row).to_string(),
-        DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).to_string(),
-        _ => column.as_string::<i32>().value(row).to_owned(),
-    }
+fn cell(tables: &Tables, cells: &Cells, row: usize) -> String {
+    let text = tables.text(cells, row).map(str::to_owned);
+    text.or_else(|| cells.number(row).map(|number| number.to_string())).unwrap_or_default()
 }

@@ -111,7 +111,6 @@ def main() -> None:
     """Serves the driver that connects to the socket in the current folder."""
     from tailback import _core
 
-    for name, stream in zip(
-        (TABLE, DROPS), _core.serve_air(Path(SCENARIO).read_text(encoding="utf-8"), SOCKET), strict=True
-    ):
-        Path(name).write_bytes(stream)
+    found = _core.serve_air(Path(SCENARIO).read_text(encoding="utf-8"), SOCKET)
+    for name, table in zip((TABLE, DROPS), found, strict=True):
+        Path(name).write_bytes(table.stream)
