@@ -5,7 +5,7 @@ use std::os::unix::net::UnixListener;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 use tailback_air::AirError;
 use tailback_module::ModuleFile;
 use tailback_table::of_run;
@@ -14,7 +14,7 @@ use tailback_world::{Cost, Outcome, RunError, Scenario, Watch, World};
 use crate::failure::{control_failed, guarded, unbuildable, unfinished};
 use crate::own_control::{Modules, PythonControls, UntilFailure};
 use crate::progress::Progress;
-use crate::table::Table;
+use crate::table::{Table, bytes};
 
 /// Builds the world of a scenario without running it; raises `ValueError` if that cannot be done. `controls` builds
 /// the controls of the user: it takes the name of the file, and the parameters as JSON. Kernel modules are not loaded.
@@ -118,14 +118,6 @@ fn result<'py>(py: Python<'py>, outcome: Outcome, spent: &Clocks) -> PyResult<Bo
     result.set_item("qdiscs", outcome.disciplines)?;
     result.set_item("cost", cost(py, &outcome.cost, spent)?)?;
     Ok(result)
-}
-
-/// A copy for Python; a `MemoryError` if there is no room for it.
-pub(crate) fn bytes<'py>(py: Python<'py>, of: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-    PyBytes::new_with(py, of.len(), |copy| {
-        copy.copy_from_slice(of);
-        Ok(())
-    })
 }
 
 fn cost<'py>(py: Python<'py>, cost: &Cost, spent: &Clocks) -> PyResult<Bound<'py, PyDict>> {

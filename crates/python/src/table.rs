@@ -6,8 +6,6 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use tailback_table::TableError;
 
-use crate::run::bytes;
-
 /// A table of a run.
 #[pyclass(frozen, module = "tailback._core")]
 pub struct Table {
@@ -90,6 +88,14 @@ impl Table {
     fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>,)> {
         Ok((self.stream(py)?,))
     }
+}
+
+/// A copy for Python; a `MemoryError` if there is no room for it.
+pub(crate) fn bytes<'py>(py: Python<'py>, of: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, of.len(), |copy| {
+        copy.copy_from_slice(of);
+        Ok(())
+    })
 }
 
 fn copied<'py, V: Copy>(
