@@ -10,9 +10,10 @@ import pytest
 from papers.hand_made import results, wireless
 from tailback.papers import Reproduction, document, in_full, in_one_line, load_paper, score, write_page
 from tailback.papers.document import Measured, claims, conditions, headline, overview, page
-from tailback.papers.drawing import Drawing, Scatter
+from tailback.papers.drawing import Drawing, Scatter, marker_of
 from tailback.papers.figures import DRAWINGS
 from tailback.papers.standing import OnKernel
+from tailback.plots import style
 from tailback.results import Results
 
 WLAN18 = load_paper("wlan18")
@@ -72,6 +73,14 @@ def test_the_full_scorecard_has_numbers(found: Held) -> None:
 def test_a_scatter_has_a_series_for_each_value() -> None:
     figure = Drawing("3", ("uploads",), "", Scatter("cc")).draw(uploads().select(flows="1"))
     assert [text.get_text() for text in figure.legends[0].get_texts()] == CONTROLS
+
+
+@pytest.mark.parametrize(("paper", "figure"), [("wlan18", "3"), ("ton22", "7"), ("ton22", "10")])
+def test_no_two_series_of_a_scatter_look_alike(paper: str, figure: str) -> None:
+    (series,) = [form.series for form in load_paper(paper).testbed.figures if form.figure == figure]
+    colours = style.colours(series)
+    looks = [(colours[value], marker_of(place)) for place, value in enumerate(series)]
+    assert len(set(looks)) == len(series)
 
 
 def test_the_page_folds_cases_that_it_has_as_a_range(found: Held, tmp_path: Path) -> None:
