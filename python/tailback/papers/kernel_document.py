@@ -13,13 +13,14 @@ from pathlib import Path
 
 from tailback.papers import standing
 from tailback.papers.claims import load_paper, papers
-from tailback.papers.document import CLONE, HOLDS, short, value
+from tailback.papers.document import CLONE, short, value
 from tailback.papers.drawing import Drawing
 from tailback.papers.made import made
 from tailback.papers.on_kernel import Beside, Configuration, beside, configurations, in_words
 from tailback.papers.page import draw, in_order
 from tailback.papers.reproduction import Wanted
 from tailback.papers.scorecard import Row
+from tailback.papers.standing import HOLDS
 from tailback.results.durable import make_folder, write_file
 from tailback.sweep import Silent
 
