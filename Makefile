@@ -142,8 +142,11 @@ notebook: $(VENV)/.tools $(VENV)/.package ## run docs/notebook.ipynb anew
 metrics: $(VENV)/.package ## write docs/metrics.md anew from the docstrings of the metrics
 	$(BIN)/python -m tailback.analysis.catalogue > docs/metrics.md
 
-papers: $(VENV)/.package ## reproduce the papers; write docs/papers.md, its searches, pictures and the line in README.md anew
+papers: $(VENV)/.package ## reproduce the papers; write docs/papers.md, its pictures and the line in README.md anew
 	$(BIN)/python -m tailback.papers.document results
+
+papers-search: $(VENV)/.package ## search what the papers leave open; write conformance/results/papers-search.md anew
+	$(BIN)/python -m tailback.papers.search_document results
 
 lock: $(VENV)/.python ## choose the newest versions of all that a clone installs anew: requirements.lock; then run `make test`
 	@$(PIP) install uv
@@ -205,7 +208,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-kernels campaign-fuzz properties properties-rust properties-python golden notebook metrics docs licences man wheel release-check papers pictures bench profile clean help
+.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-kernels campaign-fuzz properties properties-rust properties-python golden notebook metrics docs licences man wheel release-check papers papers-search pictures bench profile clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 

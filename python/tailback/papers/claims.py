@@ -118,6 +118,8 @@ class Instead(Model):
 class OnKernel(Model):
     """How experiments of a paper run on a real kernel, and on the simulator beside it."""
 
+    backend: str
+    """The kernel that the committed runs have, as `--backend` takes it."""
     instead: Sequence[Instead]
     left_out: Sequence[str]
     """Values of axes that no kernel has."""

@@ -1,9 +1,6 @@
-"""Writes `docs/papers.md` with its pictures, the page of searches, the score of `tailback explain` and the line in
-README.md from results.
+"""Writes `docs/papers.md` with its pictures, the score of `tailback explain` and the line in README.md from results.
 
-python -m tailback.papers.document RESULTS [--quick] [--tried]    # after `tailback reproduce`; runs what is missing
-
-`--tried` shows the searches as far as they went.
+python -m tailback.papers.document RESULTS [--quick]    # after `tailback reproduce`; runs what is missing
 """
 
 import re
@@ -11,26 +8,28 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from itertools import zip_longest
+from math import prod
 from pathlib import Path
 from string import Template
 
-from tailback.papers import search_document, standing
-from tailback.papers.claims import papers
-from tailback.papers.drawing import Drawing
-from tailback.papers.page import draw, in_order
+from tailback.papers import standing
+from tailback.papers.claims import Paper, papers
+from tailback.papers.page import draw, in_order, named
 from tailback.papers.reproduction import Reproduction, Wanted, reproduce
 from tailback.papers.scorecard import Row, Value, held, in_one_line
-from tailback.papers.search import Chosen, Search, deciding, every, judging, search
+from tailback.papers.search import deciding, judging
+from tailback.papers.standing import HOLDS, on_a_kernel
 from tailback.papers.testbed import PaperTestbed
 from tailback.results.durable import make_folder, write_file
 from tailback.sweep import Silent
 
 CLONE = Path(__file__).resolve().parents[3]
 PAGE, PICTURES, README = CLONE / "docs/papers.md", CLONE / "docs/pictures/papers", CLONE / "README.md"
-SEARCHES = CLONE / "conformance/results" / search_document.NAME
+SEARCHES = "../conformance/results/papers-search.md"
+"""The page of the searches, seen from `docs/papers.md`."""
 SCORE = Path(__file__).with_name(standing.NAME)
 LINE = re.compile(r"(<!-- scorecard -->\n).*?(\n<!-- end -->)", re.DOTALL)
-HOLDS = {"pass": "holds", "fail": "does not hold", "skipped": "is not measured"}
 
 TEXT = Template(resources.files("tailback.papers").joinpath("document.md").read_text(encoding="utf-8"))
 """What the page says besides the results."""
@@ -42,7 +41,6 @@ class Measured:
 
     stated: Reproduction
     what_if: Reproduction | None = None
-    searched: Search | None = None
 
     @property
     def name(self) -> str:
@@ -55,28 +53,26 @@ class Measured:
         return {row.claim.id: row for row in self.what_if.rows} if self.what_if else {}
 
 
-def main(results: Path, *, quick: bool, among: Chosen) -> None:
-    """Writes both pages, the pictures, the score and the line."""
-    found = [measured(name, results, quick=quick, among=among) for name in papers()]
+def main(results: Path, *, quick: bool) -> None:
+    """Writes the page, the pictures, the score and the line."""
+    found = [measured(name, results, quick=quick) for name in papers()]
     make_folder(PICTURES)
     for one in found:
         for name, picture in pictures(one.stated):
             write_file(PICTURES / name, picture)
-    write_pages(found)
+    write_file(PAGE, page(found).encode())
     write_file(SCORE, standing.as_bytes({one.name: _standing(one) for one in found}))
     text = README.read_text(encoding="utf-8")
     write_file(README, LINE.sub(rf"\g<1>{headline(found)}\g<2>", text).encode())
 
 
-def measured(name: str, results: Path, *, quick: bool, among: Chosen) -> Measured:
-    """Everything about a paper; runs what is missing."""
+def measured(name: str, results: Path, *, quick: bool) -> Measured:
+    """A paper as stated, and its what-if if there is one, by quick runs; runs what is missing."""
     stated = reproduce(Wanted(name, quick=quick, out=results), Silent())
-    testbed = stated.paper.testbed
     what_if = None
-    if testbed.against:
-        what_if = reproduce(Wanted(name, quick=quick, out=results, conditions="what-if"), Silent())
-    searched = search(Wanted(name, out=results), Silent(), among) if testbed.searched else None
-    return Measured(stated, what_if, searched if searched and searched.tried else None)
+    if stated.paper.testbed.against:
+        what_if = reproduce(Wanted(name, quick=True, out=results, conditions="what-if"), Silent())
+    return Measured(stated, what_if)
 
 
 def _standing(one: Measured) -> standing.Standing:
@@ -89,13 +85,6 @@ def headline(found: Sequence[Measured]) -> str:
     more = [f"{held(one.what_if.rows)} of {one.name}" for one in found if one.what_if]
     extra = f" What contradicts the papers would explain more: {', '.join(more)}." if more else ""
     return f"As the papers state their testbeds, {line}.{extra}"
-
-
-def write_pages(found: Sequence[Measured]) -> None:
-    """Writes the page, and the page of the searches."""
-    write_file(PAGE, page(found).encode())
-    searched = {one.name: one.searched for one in found if one.searched}
-    write_file(SEARCHES, search_document.page(searched).encode())
 
 
 def pictures(found: Reproduction) -> Iterator[tuple[str, bytes]]:
@@ -142,26 +131,46 @@ def repetitions(rows: Sequence[Row]) -> str:
 
 
 def chapter(one: Measured) -> Iterator[str]:
-    """The conditions of a paper, its figures with the claims and the causes of misses, and the search."""
+    """The conditions of a paper, its claims, what differs where they do not hold, and its figures."""
     found = one.stated
     paper = found.paper
     yield f"## {paper.paper}\n"
     yield f"*{paper.title}*. {standing_line(one)}\n"
     yield from conditions(paper.testbed)
+    yield from searched(paper)
+    yield from claims(one, by_figure(found))
+    yield from gallery(found)
+
+
+def by_figure(found: Reproduction) -> list[Row]:
+    """The claims in the order of the figures."""
     drawings, owners = in_order(found)
-    for drawing in drawings:
-        rows = [row for row, owner in owners if owner is drawing]
-        if rows:
-            yield from section(one, drawing, rows)
-    left = [row for row, owner in owners if owner is None]
-    if left:
-        yield from claims(one, left)
-    if one.searched:
-        yield "### The search\n"
-        if found.paper.testbed.search_note:
-            yield f"{found.paper.testbed.search_note.strip()}\n"
-        yield from search_document.in_short(one.searched)
-        yield ""
+    of_figures = [row for drawing in drawings for row, owner in owners if owner is drawing]
+    return [*of_figures, *(row for row, owner in owners if owner is None)]
+
+
+def searched(paper: Paper) -> Iterator[str]:
+    """How many combinations of choices were compared, and where they all are."""
+    compared = paper.testbed.searched
+    if compared:
+        number = prod(len(choice.grid) for choice in compared)
+        names = ", ".join(f"*{choice.name}*" for choice in compared)
+        note = f" {' '.join(paper.testbed.search_note.split())}" if paper.testbed.search_note else ""
+        yield f"A search compared {number} combinations of {names}: [all of them]({SEARCHES}#{paper.paper}).{note}\n"
+
+
+def gallery(found: Reproduction) -> Iterator[str]:
+    """The figures that claims are about, two beside each other."""
+    drawings, owners = in_order(found)
+    about = [drawing for drawing in drawings if any(owner is drawing for _, owner in owners)]
+    cells = [
+        f"![{drawing.caption}](pictures/papers/{found.paper.paper}-fig{drawing.figure}.svg)"
+        f"<br>*{named(drawing.figure)}: {drawing.caption}*"
+        for drawing in about
+    ]
+    yield "| | |\n|---|---|"
+    yield from (f"| {left} | {right} |" for left, right in zip_longest(cells[::2], cells[1::2], fillvalue=""))
+    yield ""
 
 
 def standing_line(one: Measured) -> str:
@@ -189,30 +198,33 @@ def _cells(*texts: str) -> str:
     return "| " + " | ".join(" ".join(text.split()).replace("|", "\\|") for text in texts) + " |"
 
 
-def section(one: Measured, drawing: Drawing, rows: Sequence[Row]) -> Iterator[str]:
-    """A figure with the claims about it."""
-    name = one.name
-    where = f"pictures/papers/{name}-fig{drawing.figure}.svg"
-    yield f"### Figure {drawing.figure} of {name}: {drawing.caption}\n\n![{drawing.caption}]({where})\n"
-    yield from claims(one, rows)
-
-
 def claims(one: Measured, rows: Sequence[Row]) -> Iterator[str]:
-    """A table of claims, one row each; then what we know of the cause, if one does not hold."""
-    what_if = one.what_if_rows
+    """A table of claims, one row each; then what differs where one does not hold."""
     yield "| claim | the paper says | expected | measured |\n|---|---|---|---|"
     for row in rows:
-        status = HOLDS[row.status] if not row.unwitnessed else "is not reproduced"
-        also = f"; what-if: {HOLDS[what_if[row.claim.id].status]}" if row.claim.id in what_if else ""
         bounds = [f"{quantity}: {bound}" for quantity, bound in row.claim.expected.items()]
         bounds += [f"*witness,* {quantity}: {bound}" for quantity, bound in row.claim.witness.items()]
         values = "<br>".join(_measured(row))
         says = f"{row.claim.says}. *Measured:* {row.claim.measure}"
-        yield _cells(f"{short(row)} **{status}**{also}", says, "<br>".join(bounds), values or "–")
+        yield _cells(_verdict(one, row), says, "<br>".join(bounds), values or "–")
     yield ""
-    for row in rows:
-        if row.note:
-            yield f"{short(row)}: {' '.join(row.note.split())}.\n"
+    off = [row for row in rows if row.note]
+    if off:
+        yield "What differs:\n"
+        yield from (f"- {short(row)}: {' '.join(row.note.split())}." for row in off)
+        yield ""
+
+
+def _verdict(one: Measured, row: Row) -> str:
+    """The claim by its name with its figure, and on which of our sides it holds."""
+    status = "is not reproduced" if row.unwitnessed else HOLDS[row.status]
+    parts = [f"{short(row)}, figure {row.claim.figure}: **{status}**"]
+    if row.claim.id in one.what_if_rows:
+        parts.append(f"what-if: {HOLDS[one.what_if_rows[row.claim.id].status]}")
+    kernel = on_a_kernel(one.name).get(row.claim.id)
+    if kernel is not None:
+        parts.append(kernel.in_one_line)
+    return "; ".join(parts)
 
 
 def _measured(row: Row) -> Iterator[str]:
@@ -229,4 +241,4 @@ def value(one: Value) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), quick="--quick" in sys.argv[2:], among=Path.is_dir if "--tried" in sys.argv[2:] else every)
+    main(Path(sys.argv[1]), quick="--quick" in sys.argv[2:])

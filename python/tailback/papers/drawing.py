@@ -76,7 +76,7 @@ class Scatter:
         values = results.axes[self.colour]
         colours = style.colours(values)
         for place, value in enumerate(values):
-            look = Look(place, colours[value], "", style.MARKERS[place % len(style.MARKERS)])
+            look = Look(place, colours[value], "", marker_of(place))
             self._series(axes, results.select(**{self.colour: value}), (value, look))
         axes.set_xlabel(self.x.label)
         axes.set_ylim(bottom=0)
@@ -108,6 +108,13 @@ class Scatter:
             axes.plot(x, y, ".", color=look.colour, markersize=1.5, alpha=0.6)
             axes.add_patch(ellipse(x, y, look))
         return float(x.mean()), float(y.mean())
+
+
+def marker_of(place: int) -> str:
+    """The marker of a series; each round of the markers begins one later, so that a colour that comes again has
+    another."""
+    rounds, rest = divmod(place, len(style.MARKERS))
+    return style.MARKERS[(rest + rounds) % len(style.MARKERS)]
 
 
 @dataclass(frozen=True)

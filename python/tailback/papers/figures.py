@@ -175,12 +175,15 @@ def in_flight() -> Figure:
     with mpl.rc_context({**style.STYLE, "axes.grid.axis": "both"}):
         figure = Figure(figsize=(style.PAGE_WIDTH, 2.5), layout="constrained")
         left, right = figure.subplots(1, 2)
-        for name, line, cell in (
-            ("no aggregation (A, C)", "-", Cell(max_packets=1)),
-            ("aggregation (B, D)", "--", Cell()),
+        for name, line, points, cell in (
+            ("no aggregation: wired", "-", "AC", Cell(max_packets=1)),
+            ("aggregation: Wi-Fi", "--", "BD", Cell()),
         ):
-            left.plot(packets, bandwidth_mbps(packets, cell), line, color=style.BLACK, label=name)
-            right.plot(packets, rtt_ms(packets, cell), line, color=style.BLACK)
+            full = np.array([float(cell.max_aggregate)])
+            for axes, point, value in ((left, points[0], bandwidth_mbps), (right, points[1], rtt_ms)):
+                axes.plot(packets, value(packets, cell), line, color=style.BLACK, label=name)
+                axes.plot(full, value(full, cell), "o", color=style.BLACK, markersize=4)
+                axes.annotate(point, (full[0], value(full, cell)[0]), xytext=(-9, 3), textcoords="offset points")
         left.set_ylabel("Delivery rate (Mbit/s)")
         right.set_ylabel("RTT (ms)")
         for axes in (left, right):
@@ -199,21 +202,22 @@ def model(results: Results) -> Figure:
     with mpl.rc_context({**style.STYLE, "axes.grid.axis": "both"}):
         figure = Figure(figsize=(style.PAGE_WIDTH, 2.7), layout="constrained")
         left, right = figure.subplots(1, 2)
-        for (pacing, part), (colour, marker, line) in zip(sweep.groupby("pacing"), looks, strict=False):
+        for (pacing, part), (colour, marker, line), size in zip(sweep.groupby("pacing"), looks, (6, 3), strict=False):
             found = ton22.fit_of(part)
             packets = backlog(limits, np.full_like(limits, float(str(pacing))), found.cell)
             points = {
                 "marker": marker,
                 "color": colour,
-                "markersize": 3,
+                "markersize": size,
                 "linestyle": "none",
                 "markerfacecolor": "none",
             }
             left.plot(part["limit"], part["goodput_mbps"], **points, label=f"simulator, {pacing:.1f}")
             right.plot(part["limit"], part["rtt_ms"], **points)
             words = f"model, {pacing:.1f}: c = {found.cell.share:.2f}"
-            left.plot(limits, bandwidth_mbps(packets, found.cell), line, color=colour, label=words)
-            right.plot(limits, rtt_ms(packets, found.cell), line, color=colour)
+            width = size / 3
+            left.plot(limits, bandwidth_mbps(packets, found.cell), line, color=colour, label=words, linewidth=width)
+            right.plot(limits, rtt_ms(packets, found.cell), line, color=colour, linewidth=width)
             left.annotate(f"R² = {found.r2_throughput:.3f}", (0.6, 0.25 if line == "-" else 0.15), color=colour,
                           xycoords="axes fraction")  # fmt: skip
             right.annotate(f"R² = {found.r2_rtt:.3f}", (0.05, 0.85 if line == "-" else 0.75), color=colour,

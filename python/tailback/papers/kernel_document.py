@@ -1,26 +1,32 @@
 """Writes `conformance/results/papers-kernel.md` with its pictures: figures of papers from a real kernel and the
 simulator.
 
-python -m tailback.papers.kernel_document RESULTS [BACKEND]    # runs what is missing; BACKEND is uml:wifi
+python -m tailback.papers.kernel_document RESULTS    # runs what is missing, on the kernel that each paper's file names
+
+It also writes the verdicts on claims for `docs/papers.md` (`kernel.json`).
 """
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tailback.papers import standing
 from tailback.papers.claims import load_paper, papers
-from tailback.papers.document import CLONE, HOLDS, short, value
+from tailback.papers.document import CLONE, short, value
 from tailback.papers.drawing import Drawing
 from tailback.papers.made import made
 from tailback.papers.on_kernel import Beside, Configuration, beside, configurations, in_words
 from tailback.papers.page import draw, in_order
 from tailback.papers.reproduction import Wanted
 from tailback.papers.scorecard import Row
+from tailback.papers.standing import HOLDS
 from tailback.results.durable import make_folder, write_file
 from tailback.sweep import Silent
 
 PAGE, PICTURES = CLONE / "conformance/results/papers-kernel.md", CLONE / "docs/pictures/papers"
-BACKEND = "uml:wifi"
+VERDICTS = Path(__file__).with_name(standing.KERNEL)
+RELEASE = re.compile(r"Linux (\d+\.\d+)")
 BOTH = {"pass": "holds on both sides", "fail": "holds on neither side", "skipped": "is not measured on either side"}
 
 INTRODUCTION = """# Figures of papers on a real kernel
@@ -31,19 +37,21 @@ INTRODUCTION = """# Figures of papers on a real kernel
 The command runs the experiments of a figure twice: with [the TCP and the mac80211 of a real Linux above the
 simulator's air](../../docs/kernel-wifi.md), and on the simulator. It measures the same claims from both, and draws
 both figures. `tailback reproduce` without `--backend` has the [figures under the conditions of the
-testbed](../../docs/papers.md). No kernel of ours has all of these conditions; the file of the paper says what there
-is instead, and both sides run under it. So a difference between the two columns of a table is one between Linux and
-our model of it.
+testbed](../../docs/papers.md). Where a kernel of ours cannot have a condition, the file of the paper says what there is
+instead, and both sides run under it. So a difference between the two columns of a table is one between Linux and our
+model of it. If both sides agree and the paper does not, the cause is what both lack: for ton22 the kernel 5.4, the card
+and its firmware, the air. Figures that are not here cannot run on a kernel: wlan18 needs disciplines above ath9k_htc,
+which Linux has not since 6.2, and Linux 3.9.8 and FreeBSD of teacup14 are not to be had.
 
 A claim holds on a side if every value there is in the expected range; (!) marks a value outside it. Of more than four
 cases the tables give the smallest and the largest value, and those outside the range.
 """
 
 
-def main(results: Path, backend: str) -> None:
-    """Writes the page and its pictures."""
-    there = [name for name in papers() if load_paper(name).kernel is not None]
-    found = [beside(Wanted(name, out=results, backend=backend), Silent()) for name in there]
+def main(results: Path) -> None:
+    """Writes the page, its pictures and the verdicts."""
+    there = {name: kernel.backend for name in papers() if (kernel := load_paper(name).kernel) is not None}
+    found = [beside(Wanted(name, out=results, backend=backend), Silent()) for name, backend in there.items()]
     make_folder(PICTURES)
     for one in found:
         for name, picture in pictures(one):
@@ -55,6 +63,24 @@ def main(results: Path, backend: str) -> None:
         *(part for one in found for part in chapter(one)),
     ]
     write_file(PAGE, "\n".join(parts).encode())
+    verdicts = {one.kernel.paper.paper: verdicts_of(one) for one in found}
+    write_file(VERDICTS, standing.as_bytes_of_kernels(verdicts))
+
+
+def verdicts_of(found: Beside) -> dict[str, standing.OnKernel]:
+    """The verdicts of both sides on each claim that both measured."""
+    version = version_of(found)
+    return {
+        kernel.claim.id: standing.OnKernel(version, kernel.status, simulator.status)
+        for simulator, kernel in found.rows
+        if "skipped" not in (kernel.status, simulator.status)
+    }
+
+
+def version_of(found: Beside) -> str:
+    """The version of the kernel that ran, as `6.12`."""
+    words = {run.manifest["kernel"] for results in found.kernel.results.values() for run in results.runs}
+    return " and ".join(sorted({".".join(RELEASE.findall(word)[0].split(".")[:2]) for word in words}))
 
 
 def pictures(found: Beside) -> Iterator[tuple[str, bytes]]:
@@ -69,8 +95,10 @@ def chapter(found: Beside) -> Iterator[str]:
     """What a paper's runs have in place of its testbed, then each figure."""
     paper, kernel = found.kernel.paper, found.conditions
     yield f"## {paper.paper}\n\n*{paper.title}*.\n"
-    yield "| instead of the testbed | why |\n|---|---|"
-    yield from (f"| {one.what} | {one.because} |" for one in kernel.instead)
+    yield f"On Linux {version_of(found)} (`{kernel.backend}`).\n"
+    if kernel.instead:
+        yield "| instead of the testbed | why |\n|---|---|"
+        yield from (f"| {one.what} | {one.because} |" for one in kernel.instead)
     yield "\nSettings of the experiments; the repetitions are fewer and shorter than on the testbed:\n"
     yield from (f"- `{name}`: {', '.join(f'`{one}`' for one in kernel.settings[name])}" for name in kernel.settings)
     yield "\n± is half the 95 % interval of a mean over the repetitions.\n"
@@ -141,4 +169,4 @@ def _row(row: Configuration, axes: Sequence[str], scales: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *(sys.argv[2:] or [BACKEND]))
+    main(Path(sys.argv[1]))

@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from tailback.papers.claims import Range, Reported
 from tailback.plots import NotDrawable, style
 
-LEGEND = "rings, shaded areas and black lines: as the paper has it"
+OF_THE_PAPER = "as the paper has it"
 MARGIN = 1.08
 """How far the axes reach beyond a value."""
 
@@ -30,8 +30,22 @@ def overlay(figure: Figure, reported: Sequence[Reported]) -> None:
         for axes in found:
             _draw(axes, value, _colour(figure, value.series))
     if reported:
-        title = figure.get_suptitle()
-        figure.suptitle(f"{title}\n{LEGEND}" if title else LEGEND, fontsize=7, color=style.GREY)
+        title, legend = figure.get_suptitle(), _legend(reported)
+        figure.suptitle(f"{title}\n{legend}" if title else legend, fontsize=7, color=style.GREY)
+
+
+def _legend(reported: Sequence[Reported]) -> str:
+    """What the marks of these values mean, by the kinds of mark that are there."""
+    *others, last = [kind for kind in ("rings", "shaded areas", "black lines") if kind in map(_mark, reported)]
+    return f"{', '.join(others)}{' and ' if others else ''}{last}: {OF_THE_PAPER}"
+
+
+def _mark(value: Reported) -> str:
+    """What `_draw` makes of a value."""
+    if isinstance(value.at, str):
+        return "black lines"
+    point = all(span is not None and span[0] == span[1] for span in (_span(value.at), _span(value.value)))
+    return "rings" if point else "shaded areas"
 
 
 def _axes(figure: Figure, value: Reported) -> Iterator[Axes]:

@@ -1,16 +1,23 @@
-"""The searches for the conditions of testbeds in Markdown: in short for `docs/papers.md`, in full as
-`conformance/results/papers-search.md`. `python -m tailback.papers.document` writes both pages."""
+"""Writes the searches for the conditions of testbeds: `conformance/results/papers-search.md`.
 
+python -m tailback.papers.search_document RESULTS [--tried]    # runs what is missing
+
+`--tried` shows the searches as far as they went.
+"""
+
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 
+from tailback.papers.claims import load_paper, papers
 from tailback.papers.made import made
+from tailback.papers.reproduction import Wanted
 from tailback.papers.scorecard import Row, held
-from tailback.papers.search import Search, Tried, candidates
+from tailback.papers.search import Chosen, Search, Tried, candidates, every, search
+from tailback.results.durable import write_file
+from tailback.sweep import Silent
 
-NAME = "papers-search.md"
-"""The file of the page in full, in `conformance/results`."""
-PLACE = f"../conformance/results/{NAME}"
-"""Where it is, seen from `docs/papers.md`."""
+PAGE = Path(__file__).resolve().parents[3] / "conformance/results/papers-search.md"
 SIGNS = {"pass": "✓", "fail": "·", "skipped": "–"}
 
 INTRODUCTION = f"""# The searches for what papers leave open
@@ -32,37 +39,41 @@ CLOSEST = (
     "plain one. Combinations with the same verdicts share a row. In parentheses: how many conditions are not at their "
     "plain value. Of the claims, the chosen ones are bold:"
 )
+ALL = "Every combination:"
 EQUALS = "The combinations that are best and equal, with the full set of runs:"
+
+
+def main(results: Path, among: Chosen) -> None:
+    """Searches for every paper that leaves something open, and writes the page."""
+    open_ones = [name for name in papers() if load_paper(name).testbed.searched]
+    found = [search(Wanted(name, out=results), Silent(), among) for name in open_ones]
+    write_file(PAGE, page({one.paper.paper: one for one in found if one.tried}).encode())
 
 
 def page(searched: Mapping[str, Search]) -> str:
     """The text of the page that has every combination of every paper."""
     sections = [line for name, found in searched.items() for line in (f"## {name}\n", *in_full(found), "")]
-    return "\n".join([INTRODUCTION, made("make papers"), "", *sections])
-
-
-def in_short(found: Search) -> Iterator[str]:
-    """What a reader wants of a search: how the counts are distributed, which conditions matter, and what comes
-    closest."""
-    yield f"{_distribution(found)} [All of them]({PLACE}#{found.paper.paper}).\n"
-    yield f"{CONDITIONS}\n"
-    yield from _conditions(found)
-    yield f"\n{CLOSEST}\n"
-    yield from _misses(found, found.near())
-    if found.in_full:
-        yield f"\n{EQUALS}\n"
-        yield from _misses(found, found.in_full)
-    yield from _untried(found)
+    return "\n".join([INTRODUCTION, made("make papers-search"), "", *sections])
 
 
 def in_full(found: Search) -> Iterator[str]:
-    """Tables of candidates and claims, with the choice in bold; then how many were not tried."""
-    yield f"{_distribution(found)}\n"
+    """The search in short, then all candidates with their claims."""
+    yield from in_short(found)
+    yield f"\n{ALL}\n"
     yield from _table(found, found.tried)
     if found.in_full:
         yield f"\n{EQUALS}\n"
         yield from _table(found, found.in_full)
     yield from _untried(found)
+
+
+def in_short(found: Search) -> Iterator[str]:
+    """How the counts are distributed, which conditions matter, and what comes closest."""
+    yield f"{_distribution(found)}\n"
+    yield f"{CONDITIONS}\n"
+    yield from _conditions(found)
+    yield f"\n{CLOSEST}\n"
+    yield from _misses(found, found.near())
 
 
 def _distribution(found: Search) -> str:
@@ -137,3 +148,7 @@ def _untried(found: Search) -> Iterator[str]:
     if len(found.tried) < there:
         all_of_them = f"tailback reproduce {found.paper.paper} --search"
         yield f"\n{len(found.tried)} of {there} combinations were tried; `{all_of_them}` tries all."
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path.is_dir if "--tried" in sys.argv[2:] else every)

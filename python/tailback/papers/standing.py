@@ -1,7 +1,8 @@
-"""The score of the last full set of runs, which comes with Tailback: `score.json`.
+"""The score of the last full set of runs, which comes with Tailback: `score.json` and `kernel.json`.
 
-`python -m tailback.papers.document` writes it. It names the claims that hold as the papers state their testbeds, and
-those that hold in the what-if.
+`python -m tailback.papers.document` writes the first. It names the claims that hold as the papers state their testbeds,
+and those that hold in the what-if. `python -m tailback.papers.kernel_document` writes the second: what a real kernel
+and the simulator make of a claim under the conditions that a kernel can have.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from msgspec import Struct
 
 from tailback.papers.scorecard import Row
 
-NAME = "score.json"
+NAME, KERNEL = "score.json", "kernel.json"
+HOLDS = {"pass": "holds", "fail": "does not hold", "skipped": "is not measured"}
 
 
 class Standing(Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,6 +40,29 @@ class Standing(Struct, frozen=True, forbid_unknown_fields=True):
         """The score as text."""
         line = f"{len(self.holds)} of {self.claims} claims hold as the paper states its testbed"
         return line if self.what_if is None else f"{line}; what-if: {len(self.what_if)}"
+
+
+class OnKernel(Struct, frozen=True, forbid_unknown_fields=True):
+    """What both sides make of a claim under the conditions of a real kernel."""
+
+    version: str
+    """The kernel, as `6.12`."""
+    kernel: str
+    simulator: str
+
+    @property
+    def in_one_line(self) -> str:
+        """The verdict of the kernel, and that of the simulator if it is another."""
+        verdict = f"Linux {self.version}: {HOLDS[self.kernel]}"
+        return verdict if self.kernel == self.simulator else f"{verdict} (simulator beside it: {HOLDS[self.simulator]})"
+
+
+def on_a_kernel(paper: str) -> Mapping[str, OnKernel]:
+    """The verdicts of a real kernel on claims of a paper, by claim."""
+    file = resources.files("tailback.papers").joinpath(KERNEL)
+    if not file.is_file():
+        return {}
+    return msgspec.json.decode(file.read_bytes(), type=dict[str, dict[str, OnKernel]]).get(paper, {})
 
 
 def standing(paper: str) -> Standing | None:
@@ -63,4 +88,12 @@ def as_bytes(found: Mapping[str, Standing]) -> bytes:
     """The file with the scores of the papers."""
     plain = {name: {key: value for key, value in msgspec.structs.asdict(one).items() if value is not None}
              for name, one in found.items()}  # fmt: skip
+    return (json.dumps(plain, indent=1) + "\n").encode()
+
+
+def as_bytes_of_kernels(found: Mapping[str, Mapping[str, OnKernel]]) -> bytes:
+    """The file with the verdicts of kernels, by paper and claim."""
+    plain = {
+        paper: {claim: msgspec.structs.asdict(one) for claim, one in claims.items()} for paper, claims in found.items()
+    }
     return (json.dumps(plain, indent=1) + "\n").encode()

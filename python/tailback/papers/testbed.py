@@ -109,7 +109,9 @@ class Diagram(Model):
     links: Sequence[str] = ()
     """What the arrows between them say."""
     back: str = ""
-    """What goes back from the last to the first."""
+    """What goes back from the last box."""
+    back_to: int = 0
+    """The place of the box that it goes to."""
 
 
 class PrintedTable(Model):

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from papers.hand_made import results, tried, wireless
+from papers.hand_made import results, wireless
 from tailback.papers import Reproduction, document, in_full, in_one_line, load_paper, score, write_page
-from tailback.papers.document import Measured, claims, conditions, headline, overview, page, write_pages
-from tailback.papers.drawing import Drawing, Scatter
+from tailback.papers.document import Measured, claims, conditions, headline, overview, page
+from tailback.papers.drawing import Drawing, Scatter, marker_of
 from tailback.papers.figures import DRAWINGS
+from tailback.papers.standing import OnKernel
+from tailback.plots import style
 from tailback.results import Results
 
 WLAN18 = load_paper("wlan18")
@@ -73,6 +75,14 @@ def test_a_scatter_has_a_series_for_each_value() -> None:
     assert [text.get_text() for text in figure.legends[0].get_texts()] == CONTROLS
 
 
+@pytest.mark.parametrize(("paper", "figure"), [("wlan18", "3"), ("ton22", "7"), ("ton22", "10")])
+def test_no_two_series_of_a_scatter_look_alike(paper: str, figure: str) -> None:
+    (series,) = [form.series for form in load_paper(paper).testbed.figures if form.figure == figure]
+    colours = style.colours(series)
+    looks = [(colours[value], marker_of(place)) for place, value in enumerate(series)]
+    assert len(set(looks)) == len(series)
+
+
 def test_the_page_folds_cases_that_it_has_as_a_range(found: Held, tmp_path: Path) -> None:
     text = write_page([found], tmp_path).read_text()
     ranges = [row for row in found.rows if len(row.described) > len(row.in_short)]
@@ -82,7 +92,7 @@ def test_the_page_folds_cases_that_it_has_as_a_range(found: Held, tmp_path: Path
 
 def test_the_document_has_each_claim_its_verdict_and_the_figures(found: Held) -> None:
     text = page([Measured(found)])
-    assert "| `f3-sat` **holds** | one upload without TSQ" in text
+    assert "| `f3-sat`, figure 3: **holds** | one upload without TSQ" in text
     assert "![one upload, no TSQ, FIFO](pictures/papers/wlan18-fig3.svg)" in text
     assert "This page has 3 repetitions" in text
     assert text.count("** | ") >= 3
@@ -91,11 +101,12 @@ def test_the_document_has_each_claim_its_verdict_and_the_figures(found: Held) ->
 
 def test_a_claim_has_a_row_with_a_break_between_quantities(found: Held) -> None:
     row = next(row for row in found.rows if row.claim.id == "wlan18-f3-lat")
-    _, cells, _, why = claims(Measured(found), [row])
-    assert cells.startswith(f"| `f3-lat` **does not hold** | {row.claim.says}. *Measured:* {row.claim.measure} | ")
+    _, cells, _, _, why, _ = claims(Measured(found), [row])
+    says = f"{row.claim.says}. *Measured:* {row.claim.measure}"
+    assert cells.startswith(f"| `f3-lat`, figure 3: **does not hold** | {says} | ")
     assert "ping, loss-based: ≥ 50 ms<br>ping, bbr and nv: ≤ 12 ms<br>*witness,* longest queue" in cells
     assert "ping, bbr and nv: *bbr:* 5 ms; *nv:* " in cells
-    assert why.startswith("`f3-lat`: ")
+    assert why.startswith("- `f3-lat`: ")
 
 
 def test_a_claim_says_what_the_what_if_makes_of_it(found: Held) -> None:
@@ -105,10 +116,19 @@ def test_a_claim_says_what_the_what_if_makes_of_it(found: Held) -> None:
     assert " **does not hold**; what-if: holds | " in cells
 
 
+def test_a_claim_says_what_a_real_kernel_makes_of_it(found: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = next(row for row in found.rows if row.status == "fail")
+    alike, other = OnKernel("6.12", "fail", "fail"), OnKernel("5.10", "pass", "fail")
+    for verdict, words in ((alike, "Linux 6.12: does not hold"), (other, "Linux 5.10: holds (simulator beside it: ")):
+        monkeypatch.setattr(document, "on_a_kernel", lambda _, verdict=verdict: {row.claim.id: verdict})
+        _, cells, *_ = claims(Measured(found), [row])
+        assert f" **does not hold**; {words}" in cells
+
+
 def test_a_claim_without_results_is_not_measured(found: Held) -> None:
     (row,) = score(WLAN18, WLAN18.of_figure("13"), {})
     _, cells, *_ = claims(Measured(found), [row])
-    assert cells.startswith("| `f13` **is not measured** | ")
+    assert cells.startswith("| `f13`, figure 13: **is not measured** | ")
     assert cells.endswith(" | – |")
 
 
@@ -138,12 +158,16 @@ def test_the_conditions_are_listed_by_kind_with_sections() -> None:
     assert any("contradicts `kernel`" in line for line in lines)
 
 
-def test_both_pages_are_written_by_the_same_command(
-    found: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(document, "PAGE", tmp_path / "papers.md")
-    monkeypatch.setattr(document, "SEARCHES", tmp_path / "papers-search.md")
-    searched = tried(WLAN18, [{claim.id for claim in WLAN18.claims}, set()])
-    write_pages([Measured(found, None, searched)])
-    assert "(../conformance/results/papers-search.md#wlan18)" in (tmp_path / "papers.md").read_text()
-    assert "\n## wlan18\n" in (tmp_path / "papers-search.md").read_text()
+def test_the_page_has_one_table_of_claims_a_paper_and_names_the_search(found: Held) -> None:
+    text = page([Measured(found)])
+    assert text.count("| claim | the paper says |") == 1
+    assert "compared 12 combinations of *length of FIFO*" in text
+    assert "(../conformance/results/papers-search.md#wlan18)" in text
+
+
+LINES = 424
+"""Twenty minutes of reading."""
+
+
+def test_the_committed_page_is_short_enough_to_be_read() -> None:
+    assert len(document.PAGE.read_text(encoding="utf-8").splitlines()) <= LINES

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from tailback.papers import load_paper, papers
 from tailback.papers.claims import Reported
 from tailback.papers.figures import DRAWINGS
-from tailback.papers.reported import LEGEND, overlay
+from tailback.papers.reported import overlay
 from tailback.plots import NotDrawable
 
 
@@ -61,7 +61,7 @@ def test_a_point_is_a_ring_in_the_colour_of_its_series_and_widens_the_axes(scatt
     )
     assert axes.get_xlim()[1] > 4
     assert axes.get_ylim()[1] > 50
-    assert scatter.get_suptitle() == LEGEND
+    assert scatter.get_suptitle() == "rings: as the paper has it"
 
 
 def test_a_range_is_an_area_and_a_value_without_a_place_a_band(scatter: Figure) -> None:
@@ -69,6 +69,12 @@ def test_a_range_is_an_area_and_a_value_without_a_place_a_band(scatter: Figure) 
     areas = [found for found in scatter.axes[0].patches if isinstance(found, Rectangle)]
     assert [(area.get_x(), area.get_width(), area.get_height()) for area in areas[:1]] == [(1, 1, 3)]
     assert len(areas) == 3
+    assert scatter.get_suptitle() == "shaded areas: as the paper has it"
+
+
+def test_the_title_names_the_marks_that_are_there(scatter: Figure) -> None:
+    overlay(scatter, [reported(at=1, value=5), reported(value=12)])
+    assert scatter.get_suptitle() == "rings and shaded areas: as the paper has it"
 
 
 def test_on_bars_a_value_is_a_line_as_wide_as_the_bar_of_its_series(bars: Figure) -> None:
