@@ -622,6 +622,7 @@ def test_the_tree_that_explain_shows_of_a_discipline_is_valid(kind: str) -> None
     tree = qdiscs.of(kind).tree
     loads(GOOD.replace(DEVICE, f'  client -> router: "{tree}"'), [], CoreRegistry(), file="access21.yaml")
 
+
 MANY = """\
 links: [{star: 25, rate: 1gbit, delay: 5us}]
 hosts: {host1..25: {HOSTS}, hub: {}}
