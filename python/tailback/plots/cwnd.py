@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, kinds, layout, lines, many, style
+from tailback.plots import bins, kinds, layout, lines, many
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunFolder

@@ -9,7 +9,6 @@ flows or pings has their median and a band instead (`plots.many`).
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
