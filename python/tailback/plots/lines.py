@@ -277,7 +277,7 @@ def pair_keys(table: pd.DataFrame, shown: Roles, looks: Looks) -> list[Artist]:
     return [
         Line2D(
             [], [], linestyle="none", marker=look.marker, markersize=5, color=look.colour,
-            label=", ".join(style.label(axis, str(value)) for axis, value in zip(axes, filter(None, each), strict=True)),
+            label=", ".join(style.label(axis, value) for axis, value in zip(axes, filter(None, each), strict=True)),
         )
         for each, look in looks.items() if each in there
     ]  # fmt: skip
