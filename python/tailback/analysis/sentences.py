@@ -2,7 +2,8 @@
 
 `few` has at most `MOST` changes, of each axis the largest first. A line has what changes most, and the other side of
 the trade-off: the rate beside a latency, a latency beside the rate, also that goodput stays, because a latency that
-falls at no cost is news. If neither is what a user of an application sees, that is said, too. `all` has a list for each change: every metric that changes, may change, or stays.
+falls at no cost is news. If neither is what a user of an application sees, that is said, too. `all` has a list for each
+change: every metric that changes, may change, or stays.
 """
 
 from collections.abc import Sequence
