@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from tailback.analysis import student
 from tailback.analysis.intervals import CONFIDENCE
 from tailback.analysis.metric import Summary
-from tailback.analysis.news import Judged, Kind, judged
+from tailback.analysis.news import APPLICATIONS, Judged, Kind, judged
 from tailback.analysis.tolerance import Tolerance
 
 LEVEL = (1 - CONFIDENCE) / 2
@@ -104,6 +104,11 @@ class Family(Struct, frozen=True):
     def kind(self) -> Kind:
         """What the metric is about."""
         return self.outcomes[0].judged.kind
+
+    @property
+    def is_of_users(self) -> bool:
+        """Whether it is what a user of an application sees."""
+        return self.name in APPLICATIONS
 
     @property
     def largest(self) -> Outcome:

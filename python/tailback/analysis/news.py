@@ -127,6 +127,10 @@ ROWS = (
     _Row("unloaded pages", "unloaded pages", "loss", FEW, WHERE, "unloaded"),
 )
 
+APPLICATIONS = frozenset(
+    row.label for row in ROWS if row.mentioned == "always" and METRICS[row.metric].rank == "outcome"
+)
+"""What a user of an application sees. Runs with one are about it: no sentence on them leaves all of it out."""
 
 THE_SAME: Mapping[str, str] = {"media delay": "UDP one-way delay", "media loss": "UDP loss"}
 """Numbers of calls and games that are those of their datagrams, by the name that tables have for these."""

@@ -2,7 +2,8 @@
 
 `few` has at most `MOST` changes, of each axis the largest first. A line has what changes most, and the other side of
 the trade-off: the rate beside a latency, a latency beside the rate, also that goodput stays, because a latency that
-falls at no cost is news. `all` has a list for each change: every metric that changes, may change, or stays.
+falls at no cost is news. If neither is what a user of an application sees, that is said, too. `all` has a list for each
+change: every metric that changes, may change, or stays.
 """
 
 from collections.abc import Sequence
@@ -125,7 +126,9 @@ def _short(finding: Finding) -> Statement:
     """One line: what changes most, or that nothing does."""
     if not finding.size:
         return Statement(f"{_head(finding)}: {'; '.join(_unchanged(finding))}")
-    parts = [_change(family) for family in _said(finding)]
+    said = _said(finding)
+    parts = [_change(family) for family in said]
+    parts += [] if any(each.is_of_users for each in said) else _of_users(finding)
     parts += [_undecided(each) for each in _open(finding) if _is_sure(each)][:1] if len(parts) == 1 else []
     return Statement(f"{_head(finding)}: {'; '.join([*parts, *_unchanged_goodput(finding)])}")
 
@@ -133,7 +136,17 @@ def _short(finding: Finding) -> Statement:
 def _said(finding: Finding) -> list[Family]:
     """The families of a line: what changes most, and the other side of the trade-off."""
     first = finding.families[0]
-    return [first, *(each for each in finding.families if each.size and _is_beside(each, first))][:2]
+    said = [first, *(each for each in finding.families if each.size and _is_beside(each, first))][:2]
+    if any(each.is_of_users for each in said):
+        return said
+    return [*said, *[each for each in finding.families if each.size and each.is_of_users][:1]]
+
+
+def _of_users(finding: Finding) -> list[str]:
+    """What a user of an application sees, where none of it changes for certain."""
+    seen = [each for each in finding.families if each.is_of_users]
+    undecided = [each for each in seen if each.decision == "undecided"]
+    return [_undecided(undecided[0])] if undecided else _constancy(seen)
 
 
 def _is_beside(other: Family, first: Family) -> bool:
@@ -151,7 +164,8 @@ def _unchanged(finding: Finding) -> list[str]:
 
 def _open(finding: Finding) -> list[Family]:
     """The families of which more repetitions would tell whether they change."""
-    return [each for each in finding.families if each.decision == "undecided" and _is_always_said(each)]
+    found = [each for each in finding.families if each.decision == "undecided" and _is_always_said(each)]
+    return sorted(found, key=lambda each: not each.is_of_users)
 
 
 def _is_always_said(family: Family) -> bool:

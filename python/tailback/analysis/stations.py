@@ -9,7 +9,7 @@ TRAITS: Sequence[Callable[[Station], str]] = (
     lambda station: "" if station.snr_cdb is None else f"SNR {station.snr_cdb / 100:g} dB",
     lambda station: station.mode.format,
     lambda station: f"{station.mode.width} MHz",
-    lambda station: f"{station.mode.streams} streams",
+    lambda station: f"{station.mode.streams} stream{'' if station.mode.streams == 1 else 's'}",
     lambda station: "" if station.rate != "fixed" else f"MCS {station.mode.mcs}",
     lambda station: station.driver.name,
 )

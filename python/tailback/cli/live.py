@@ -13,9 +13,9 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from tailback.analysis.choosing import chosen
 from tailback.analysis.digits import significant
 from tailback.analysis.metric import Column
-from tailback.analysis.registry import headline
 from tailback.analysis.repetitions import means
 from tailback.cli.console import PIPE_WIDTH, stderr
 from tailback.cli.show import time_span
@@ -23,8 +23,8 @@ from tailback.results import RunPlan
 from tailback.sweep import Audience, Listener, Outcome
 from tailback.sweep.pace import Pace
 
-SHOWN = headline()[:5]
-"""Columns of the table while a sweep runs."""
+MOST_COLUMNS = 5
+"""Columns of the table while a sweep runs: of the numbers that its runs have, those that matter most."""
 
 OTHER_LINES = 10
 """Number of lines of the terminal that are not rows: heading, remark, bar, prompt."""
@@ -98,8 +98,9 @@ class Board(Listener):
             yield Text(self._text, no_wrap=True, overflow="ellipsis")
             return
         places = list(self._ended)[-self._rows :]
-        for shown in range(len(SHOWN), -1, -1) if places else ():
-            table = self._table(places, SHOWN[:shown])
+        columns = self._columns(places)
+        for shown in range(len(columns), -1, -1) if places else ():
+            table = self._table(places, columns[:shown])
             if Measurement.get(console, options.update(max_width=PIPE_WIDTH), table).maximum <= options.max_width:
                 yield table
                 hidden = len(self._wanted) - len(places)
@@ -107,6 +108,12 @@ class Board(Listener):
                 yield Text(f"and {hidden} more {more}" if hidden > 0 else "", style="dim")
                 break
         yield self._bar
+
+    def _columns(self, places: Sequence[Place]) -> list[Column]:
+        """What the table after the run has first, in its order."""
+        found = chosen(outcome.summary for place in places for outcome in self._ended[place] if outcome.summary)
+        most = sorted(found, key=lambda each: each.rank)[:MOST_COLUMNS]
+        return [each.column for each in found if each in most]
 
     def _table(self, places: Sequence[Place], columns: Sequence[Column]) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))

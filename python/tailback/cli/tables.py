@@ -7,7 +7,7 @@ they stand on lines of their own. What is left out is said. A pipe has room for 
 With `--table` the table is alone on stdout; what else a command says goes to stderr (`console`).
 """
 
-import textwrap
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
 from typing import TextIO
@@ -251,5 +251,19 @@ def _heading(sheet: Sheet, place: int) -> list[str]:
     titles = field.title.rsplit(" ", 1) if field.role == "number" and field.unit else [field.title]
     cells = max((cell_len(row[place].text) for row in sheet.rows), default=0)
     longest = max(LONGEST_HEADING, cells)
-    lines = [line for title in titles for line in textwrap.wrap(title, longest) or [""]]
+    lines = [line for title in titles for line in _broken(title, longest)]
     return [*lines, *filter(None, [field.unit])]
+
+
+def _broken(title: str, longest: int) -> list[str]:
+    """A title in lines that end at the ends of words, and in the path of a key behind its points; no word is cut."""
+    lines = [""]
+    for word in re.split(PLACES, title):
+        if lines[-1] and cell_len(lines[-1] + word.rstrip()) > longest:
+            lines.append("")
+        lines[-1] += word
+    return [line.rstrip() for line in lines]
+
+
+PLACES = r"(?<=\s)|(?<=\.)(?=[A-Za-z_])"
+"""Where a line of a heading may end."""

@@ -77,7 +77,7 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     if rows["low"].notna().all():
         ends = (rows["low"].to_numpy(), rows["high"].to_numpy())
         axes.fill_between(x, *ends, step="mid", color=look.colour, alpha=0.2, linewidth=0)
-    axes.step(x, rows["value"].to_numpy(), where="mid", color=look.colour, linestyle=look.line, linewidth=1.0)
+    axes.step(x, rows["value"].to_numpy(), where="mid", **look.drawn, linewidth=1.0)
 
 
 def _scale(axes: Axes, table: pd.DataFrame) -> None:

@@ -144,7 +144,7 @@ def _side_by_side(repetitions: Sequence[Points]) -> tuple[Samples, Samples]:
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     t = rows["t"].to_numpy()
     axes.fill_between(t, rows["low"].to_numpy(), rows["high"].to_numpy(), color=look.colour, alpha=0.2, linewidth=0)
-    axes.plot(t, rows["mean"].to_numpy(), color=look.colour, linestyle=look.line, linewidth=1.1)
+    axes.plot(t, rows["mean"].to_numpy(), **look.drawn, linewidth=1.1)
 
 
 @worded

@@ -33,6 +33,7 @@ def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: 
     axes.bar(
         centre, mean, width, color=look.face, edgecolor=look.colour, hatch=look.hatch, linewidth=0.9, zorder=2,
     )  # fmt: skip
+    sticks.marked(axes, (centre, mean), look)
     _whiskers(axes, (centre, mean), (low, high))
 
 

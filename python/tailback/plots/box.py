@@ -32,6 +32,7 @@ def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: 
         )
     )  # fmt: skip
     axes.hlines(middle, centre - width / 2, centre + width / 2, colors=style.BLACK, linewidth=1.1, zorder=3)
+    sticks.marked(axes, (centre, middle), look)
 
 
 def _explained() -> tuple[Artist, ...]:

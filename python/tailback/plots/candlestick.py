@@ -139,10 +139,7 @@ def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: 
     )  # fmt: skip
     axes.hlines(middle, centre - width / 2, centre + width / 2, colors=style.BLACK, linewidth=1, zorder=3)
     # If the percentiles are equal, only the mark distinguishes configurations.
-    axes.plot(
-        centre, middle, marker=look.marker, markersize=3.4, zorder=4, markerfacecolor=look.face,
-        markeredgecolor=style.BLACK if not look.hatch else look.colour, markeredgewidth=0.6,
-    )  # fmt: skip
+    sticks.marked(axes, (centre, middle), look)
 
 
 def _explained() -> tuple[Artist, ...]:

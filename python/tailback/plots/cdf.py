@@ -58,7 +58,7 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
         axes.fill_betweenx(
             share, rows["low"].to_numpy(), rows["high"].to_numpy(), color=look.colour, alpha=0.2, linewidth=0
         )
-    axes.plot(rows["value"].to_numpy(), share, color=look.colour, linestyle=look.line, linewidth=1.1)
+    axes.plot(rows["value"].to_numpy(), share, **look.drawn, linewidth=1.1)
 
 
 @worded

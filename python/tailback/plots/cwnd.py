@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, kinds, layout, lines, many, style
+from tailback.plots import bins, kinds, layout, lines, many
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunFolder
@@ -65,7 +65,7 @@ def _cwnd_samples(run: RunFolder) -> pd.DataFrame:
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     many.band(axes, rows, look.colour)
-    axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), color=look.colour, linestyle=look.line, linewidth=0.8)
+    axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), **look.drawn, linewidth=0.8)
 
 
 @worded
@@ -96,4 +96,4 @@ def top(table: pd.DataFrame) -> float:
 def on(axes: Axes, table: pd.DataFrame) -> None:
     """The windows of the flows of one configuration on `axes`."""
     for place, (_, rows) in enumerate(table.groupby(FLOW, sort=False)):
-        _paint(axes, rows, Look(place, style.PALETTE[place % len(style.PALETTE)], "", "o"))
+        _paint(axes, rows, layout.of_place(place))

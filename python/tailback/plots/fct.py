@@ -119,9 +119,7 @@ def _paint_shares(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     """The distribution of the completion times of one configuration."""
     times = np.sort(rows["y"].to_numpy(dtype=np.float64))
     shares = np.arange(len(times) + 1) / len(times)
-    axes.step(
-        [times[0], *times], shares, where="post", color=look.colour, linestyle=look.line, linewidth=1.1
-    )  # fmt: skip
+    axes.step([times[0], *times], shares, where="post", **look.drawn, linewidth=1.1)
 
 
 def _median(rows: pd.DataFrame) -> float:

@@ -7,12 +7,14 @@ Wi-Fi how its station differs from the others: `download, MCS 9`. The legend say
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from tailback.analysis.parts import group_of
 from tailback.analysis.stations import traits_of_traffic
 from tailback.plots import style
+from tailback.plots.layout import Look, of_place
 from tailback.results import RunFolder
 
 COLUMN = "kind"
@@ -66,12 +68,11 @@ def colours(table: pd.DataFrame) -> dict[str, str]:
     return style.colours([name for name in names if name not in rest]) | dict.fromkeys(rest, style.GREY)
 
 
-def lines(table: pd.DataFrame) -> dict[str, style.Line]:
-    """The line style of each kind of a table, for grey print; solid for the rest."""
-    names = colours(table)
+def looks(table: pd.DataFrame) -> dict[str, Look]:
+    """The look of each kind of a table: its colour, and for grey print its line style; solid for the rest."""
     return {
-        name: "-" if name.startswith(REST) else style.LINES[place % len(style.LINES)]
-        for place, name in enumerate(names)
+        name: replace(of_place(0 if name.startswith(REST) else place), colour=colour)
+        for place, (name, colour) in enumerate(colours(table).items())
     }
 
 

@@ -110,7 +110,15 @@ class Look:
     colour: str
     hatch: str
     marker: str
+    """That of the colour; where a mark is a point, that of all that it stands for (`pointed`)."""
     line: Line = "-"
+    dots: str = ""
+    """The marker along its line, if the line style does not tell the colour."""
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """How a line is drawn."""
+        return line_kind(self.line, self.dots, self.place) | {"color": self.colour}
 
     @property
     def face(self) -> str:
@@ -181,9 +189,9 @@ def is_axis(column: str) -> bool:
 
 
 def looks(values: Axes_, shown: Roles) -> dict[tuple[str | None, str | None], Look]:
-    """Colour and hatch for each combination of values at one position. If no axis is shown by the hatch, lines and
-    markers of each colour are of another kind, too: they can be told apart in grey print, and one that lies exactly on
-    another leaves some of it in sight.
+    """Colour and hatch for each combination of values at one position. What a colour says, a marker says as well, and
+    the line style if it stands for no other axis: colours can be told apart in grey print, and a line that lies exactly
+    on another leaves some of it in sight. Shades in the order of quantities need no other mark.
     """
     by_colour: Sequence[str | None] = values[shown.colour] if shown.colour else [None]
     by_hatch: Sequence[str | None] = values[shown.hatch] if shown.hatch else [None]
@@ -192,7 +200,14 @@ def looks(values: Axes_, shown: Roles) -> dict[tuple[str | None, str | None], Lo
     pairs = [(colour, hatch) for colour in by_colour for hatch in by_hatch]
     if shown.hatch:
         kind_of = {value: place for place, value in enumerate(hatch_of)}
-        found = [_look(colour_of.get(colour or "", style.PALETTE[0]), kind_of[hatch or ""]) for colour, hatch in pairs]
+        markers = {value: style.MARKERS[place % len(style.MARKERS)] for place, value in enumerate(by_colour)}
+        found = [
+            replace(
+                _look(colour_of.get(colour or "", style.PALETTE[0]), kind_of[hatch or ""]),
+                marker=markers[colour], dots=markers[colour] if len(by_colour) > 1 else "",
+            )
+            for colour, hatch in pairs
+        ]  # fmt: skip
     else:
         again = style.repeats(colour_of)
         kinds = 0 if style.is_sequence([str(value) for value in by_colour]) else 1
@@ -210,8 +225,40 @@ def looks(values: Axes_, shown: Roles) -> dict[tuple[str | None, str | None], Lo
 
 def _look(colour: str, kind: int) -> Look:
     """The look with the hatch, marker and line style of this number."""
-    hatches, markers, lines = style.HATCHES, style.MARKERS, style.LINES
-    return Look(0, colour, hatches[kind % len(hatches)], markers[kind % len(markers)], lines[kind % len(lines)])
+    hatches, markers = style.HATCHES, style.MARKERS
+    line, dots = numbered(kind)
+    return Look(0, colour, hatches[kind % len(hatches)], markers[kind % len(markers)], line, dots)
+
+
+def of_place(place: int) -> Look:
+    """The look of the line of this number in a panel without a grid."""
+    return replace(_look(style.PALETTE[place % len(style.PALETTE)], place), hatch="", place=place)
+
+
+def numbered(place: int) -> tuple[Line, str]:
+    """The line style of a line of this number, and its marker once the styles are used up."""
+    again = place // len(style.LINES)
+    return style.LINES[place % len(style.LINES)], style.MARKERS[(again - 1) % len(style.MARKERS)] if again else ""
+
+
+def line_kind(line: Line, dots: str, place: int = 0) -> dict[str, Any]:
+    """A line style, with some markers along the line; those of neighbours do not cover each other."""
+    if not dots:
+        return {"linestyle": line}
+    # Distances in the figure, not in samples, which may be many.
+    start = DOTTED * (0.25 + 0.25 * (place % 4))
+    return {"linestyle": line, "marker": dots, "markersize": 3.2, "markevery": (start, DOTTED)}
+
+
+DOTTED = 0.16
+"""The distance of the markers along a line, as a share of the diagonal of its panel."""
+
+
+def pointed(
+    found: Mapping[tuple[str | None, str | None], Look],
+) -> dict[tuple[str | None, str | None], Look]:
+    """The same for figures of points, which have no line: a marker for each."""
+    return {each: replace(look, marker=style.MARKERS[look.place % len(style.MARKERS)]) for each, look in found.items()}
 
 
 def distinct(
@@ -226,6 +273,7 @@ def distinct(
             look,
             colour=look.colour if keep else style.PALETTE[look.place % count],
             line=style.LINES[(look.place + look.place // count) % len(style.LINES)],
+            dots=numbered(look.place)[1],
         )
         for each, look in found.items()
     }

@@ -60,6 +60,8 @@ class Panels:
         """How each axis is shown, so that no two lines of a panel look alike."""
         looks = len(style.MARKERS) if self.key == "marker" else len(style.LINES)
         shown = layout.line_roles(values, choice, looks if self.order is None else layout.MOST_DISTINCT)
+        if self.key == "marker" and shown.hatch and _count(values, shown) > looks:
+            shown = layout.line_roles(values, choice, 0)
         if self.order is not None and shown.hatch and _count(values, shown) > layout.MOST_DISTINCT:
             shown = layout.line_roles(values, choice, 0)
         return shown
@@ -73,6 +75,8 @@ class Panels:
     def looks(self, values: Axes_, shown: Roles) -> Looks:
         """The look of each pair of values."""
         found = layout.looks(values, shown)
+        if self.key == "marker" and shown.hatch:
+            return layout.pointed(found)
         return layout.distinct(found) if self.apart(values, shown) else found
 
     def around(self, table: pd.DataFrame) -> list[Artist]:
@@ -139,6 +143,8 @@ def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
             keys = _by_kinds(table)
         elif panels.apart(axes, shown):
             keys = _of_each(table, shown, looks, panels)
+        elif panels.key == "marker" and shown.hatch:
+            keys = pair_keys(table, shown, looks)
         else:
             keys = _by_axes(axes, shown, panels)
         labels.finish(figure, [*keys, *panels.around(table)])
@@ -149,20 +155,16 @@ def _of_kinds(table: pd.DataFrame, shown: Roles) -> Looks | None:
     """The looks of more lines than colours, by what they have in common (`kinds`); None of fewer lines."""
     if kinds.COLUMN not in table or shown.colour is None:
         return None
-    colours, lines = kinds.colours(table), kinds.lines(table)
+    found = kinds.looks(table)
     pairs = table[[shown.colour, kinds.COLUMN]].drop_duplicates(shown.colour)
     return {
-        (str(name), None): Look(place, colours[str(kind)], "", style.MARKERS[0], lines[str(kind)])
+        (str(name), None): replace(found[str(kind)], place=place)
         for place, (name, kind) in enumerate(pairs.itertuples(index=False))
     }
 
 
 def _by_kinds(table: pd.DataFrame) -> list[Artist]:
-    lines = kinds.lines(table)
-    return [
-        Line2D([], [], color=colour, linestyle=lines[kind], linewidth=1.6, label=kind)
-        for kind, colour in kinds.colours(table).items()
-    ]
+    return [Line2D([], [], **look.drawn, linewidth=1.6, label=kind) for kind, look in kinds.looks(table).items()]
 
 
 def _order(values: Axes_, columns: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
@@ -248,7 +250,7 @@ def _of_each(table: pd.DataFrame, shown: Roles, looks: Looks, panels: Panels) ->
     axes = [axis for axis in (shown.colour, shown.hatch) if axis]
     return [
         Line2D(
-            [], [], color=looks[each].colour, linestyle=looks[each].line, linewidth=1.5,
+            [], [], **looks[each].drawn, linewidth=1.5,
             label=", ".join(style.label(axis, value) for axis, value in zip(axes, each, strict=False) if value),
         )
         for each in there
@@ -259,11 +261,26 @@ def colour_keys(values: Axes_, shown: Roles, key: Literal["line", "marker"]) -> 
     """An entry of the legend for each colour; with its line style or marker, unless these stand for another axis."""
     found: list[Artist] = []
     for (value, _), look in layout.looks(values, replace(shown, hatch=None)).items():
-        kind: dict[str, Any] = {"linewidth": 2, "linestyle": "-" if shown.hatch else look.line}
+        kind: dict[str, Any] = {"linewidth": 2, **look.drawn}
+        if shown.hatch:
+            kind |= layout.line_kind("-", look.marker if len(values[shown.colour or ""]) > 1 else "")
         if key == "marker" and not shown.hatch:
-            kind = {"linestyle": "none", "marker": look.marker, "markersize": 5}
-        found.append(Line2D([], [], color=look.colour, label=style.label(shown.colour or "", str(value)), **kind))
+            kind = {"linestyle": "none", "marker": look.marker, "markersize": 5, "color": look.colour}
+        found.append(Line2D([], [], label=style.label(shown.colour or "", str(value)), **kind))
     return labels.thinned(found) if shown.colour and style.is_sequence(values[shown.colour]) else found
+
+
+def pair_keys(table: pd.DataFrame, shown: Roles, looks: Looks) -> list[Artist]:
+    """An entry of the legend for each pair of values of two axes that points show."""
+    there = layout.parted(table, (shown.colour, shown.hatch))
+    axes = [axis for axis in (shown.colour, shown.hatch) if axis]
+    return [
+        Line2D(
+            [], [], linestyle="none", marker=look.marker, markersize=5, color=look.colour,
+            label=", ".join(style.label(axis, value) for axis, value in zip(axes, filter(None, each), strict=True)),
+        )
+        for each, look in looks.items() if each in there
+    ]  # fmt: skip
 
 
 def _by_axes(values: Axes_, shown: Roles, panels: Panels) -> list[Artist]:

@@ -91,8 +91,8 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     return figure
 
 
-Styles = tuple[str | None, str | None, list[str]]
-"""The axes shown by colour, by marker, and by name."""
+Styles = tuple[layout.Roles, list[str], lines.Looks]
+"""The axes shown by colour and by marker, those shown by name, and the look of each pair of values."""
 
 
 def _styles(table: pd.DataFrame, choice: Choice) -> Styles:
@@ -102,19 +102,19 @@ def _styles(table: pd.DataFrame, choice: Choice) -> Styles:
     shown = layout.line_roles({axis: values[axis] for axis in apart}, Choice(colour=choice.colour))
     left = [axis for axis in apart if axis != shown.colour]
     marker = shown.hatch or next(iter(left), None)
-    return shown.colour, marker, [axis for axis in left if axis != marker]
+    shown = layout.Roles(None, shown.colour, marker, ())
+    looks = layout.looks(values, shown)
+    return shown, [axis for axis in left if axis != marker], layout.pointed(looks) if marker else looks
 
 
 def on(axes: Axes, rows: pd.DataFrame, styles: Styles | None = None) -> None:
     """The points and the front of one panel on `axes`."""
-    colour, marker, names = styles or _styles(rows, AUTOMATIC)
-    values = layout.axes_of(rows)
-    shown = layout.Roles(None, colour, marker, ())
+    shown, names, looks = styles or _styles(rows, AUTOMATIC)
     rows = rows.assign(**{UNDER: rows.groupby(["x", "y"]).cumcount(ascending=False)})
     if bool(rows["pareto"].any()):
         _stairs(axes, rows[rows["pareto"].astype(bool)])
-    for (first, second), look in layout.looks(values, shown).items():
-        _points(axes, layout.find(rows, {colour: first, marker: second}), look)
+    for (first, second), look in looks.items():
+        _points(axes, layout.find(rows, {shown.colour: first, shown.hatch: second}), look)
     front = rows[rows["pareto"].astype(bool)]
     if names and len(front) <= MAX_NAMED:
         _name(axes, front, names)
@@ -171,18 +171,10 @@ def _reach(rows: pd.DataFrame, name: str) -> tuple[float, float]:
 
 def _handles(table: pd.DataFrame, styles: Styles) -> list[Artist]:
     """The entries of the legend."""
-    colour, marker, _ = styles
-    values = layout.axes_of(table)
-    handles: list[Artist] = []
-    if colour:
-        handles += lines.colour_keys(values, layout.Roles(None, colour, marker, ()), "marker")
-    for place, value in enumerate(values[marker] if marker else []):
-        look: dict[str, Any] = {
-            "linestyle": "none",
-            "marker": style.MARKERS[place % len(style.MARKERS)],
-            "markersize": 4,
-        }
-        handles.append(Line2D([], [], color=style.GREY, label=style.label(marker or "", value), **look))
+    shown, _, looks = styles
+    handles = lines.pair_keys(table, shown, looks) if shown.hatch else []
+    if shown.colour and not shown.hatch:
+        handles = lines.colour_keys(layout.axes_of(table), shown, "marker")
     if not table["pareto"].astype(bool).all():
         hollow: dict[str, Any] = {"marker": "o", "markersize": 3.5, "markerfacecolor": "white", "alpha": 0.6}
         handles.append(Line2D([], [], color=style.GREY, linestyle="none", label="Beaten by another", **hollow))

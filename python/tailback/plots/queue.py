@@ -106,9 +106,7 @@ def _backlogs(run: RunFolder, unit: str) -> pd.DataFrame:
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
-    axes.plot(
-        rows["t"].to_numpy(), rows["value"].to_numpy(), color=look.colour, linestyle=look.line, linewidth=0.8
-    )  # fmt: skip
+    axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), **look.drawn, linewidth=0.8)
     if "most" in rows and rows["most"].notna().any():
         # A step holds for the interval that ends at its sample.
         axes.fill_between(
@@ -184,4 +182,4 @@ def _note_flat(axes: Axes, longest: float, unit: str) -> None:
 def on(axes: Axes, table: pd.DataFrame) -> None:
     """The queues of one configuration on `axes`."""
     for place, (_, rows) in enumerate(table.groupby(DEVICE, sort=False)):
-        _paint(axes, rows, Look(place, style.PALETTE[place % len(style.PALETTE)], "", "o"))
+        _paint(axes, rows, layout.of_place(place))

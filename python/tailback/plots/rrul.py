@@ -6,10 +6,9 @@ flows or pings has their median and a band instead (`plots.many`).
 [flent]
 """
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -18,7 +17,7 @@ from matplotlib.figure import Figure
 
 from tailback.plots import bins, labels, layout, many, style
 from tailback.plots.errors import NotDrawable, lacking
-from tailback.plots.layout import AUTOMATIC, Choice, worded
+from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunFolder
 
 DOWNLOAD, UPLOAD, PING = "Download", "Upload", "Ping"
@@ -132,7 +131,6 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
         figure = Figure(figsize=(width, 0.9 + 1.5 * len(panels)), layout="constrained")
         grid = figure.subplots(len(panels), len(columns), squeeze=False, sharex=True, sharey="row")
         looks = _looks(table)
-        styles = style.lines(looks)
         for column, (label, part) in enumerate(columns):
             grid[0, column].set_title(label)
             grid[-1, column].set_xlabel("Time (s)")
@@ -140,9 +138,8 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
                 axes = grid[row, column]
                 for name, rows in part[part["panel"] == panel].groupby("series", sort=False):
                     mean: float = 1.2 if name == MEAN else 0.7
-                    many.band(axes, rows, looks[str(name)])
-                    look: dict[str, Any] = {"color": looks[str(name)], "linestyle": styles[str(name)]}
-                    axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), **look, linewidth=mean)
+                    many.band(axes, rows, looks[str(name)].colour)
+                    axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), **looks[str(name)].drawn, linewidth=mean)
                 axes.set_xlim(0, float(table["t"].max()))
         for row, panel in enumerate(panels):
             highest = float(many.tops(table)[table["panel"] == panel].max())
@@ -150,17 +147,16 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
             grid[row, 0].set_ylabel(labels.quantity(panel, UNITS[panel]))
         labels.entitle(figure, layout.title(values))
         handles = [
-            mpl.lines.Line2D(
-                [], [], color=colour, linestyle=styles[name], label=labels.sentence(name) if name == MEAN else name
-            )
-            for name, colour in looks.items()
-        ]  # fmt: skip
+            mpl.lines.Line2D([], [], **look.drawn, label=labels.sentence(name) if name == MEAN else name)
+            for name, look in looks.items()
+        ]
         labels.finish(figure, [*handles, *((many.key(),) if many.summarised(table) else ())])
     return figure
 
 
-def _looks(table: pd.DataFrame) -> dict[str, str]:
-    """A colour for each mark, which is the same for flows and pings."""
-    names: Sequence[str] = [str(name) for name in dict.fromkeys(table["series"]) if name != MEAN]
-    colours = dict(zip(names, itertools.cycle(style.PALETTE), strict=False))
-    return {**colours, **({MEAN: style.BLACK} if (table["series"] == MEAN).any() else {})}
+def _looks(table: pd.DataFrame) -> dict[str, Look]:
+    """A look for each mark, which is the same for flows and pings; the mean is a thick black line."""
+    names = [str(name) for name in dict.fromkeys(table["series"]) if name != MEAN]
+    looks = {name: layout.of_place(place) for place, name in enumerate(names)}
+    mean = replace(layout.of_place(0), colour=style.BLACK)
+    return {**looks, **({MEAN: mean} if (table["series"] == MEAN).any() else {})}

@@ -140,14 +140,14 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     """A bin is a step that ends at its `t`."""
     rows = bins.from_start(rows, bins.width_s(rows["t"]))
     t = rows["t"].to_numpy()
-    line: dict[str, Any] = {"color": look.colour, "linewidth": 1.1, "drawstyle": "steps-pre"}
+    line: dict[str, Any] = {**look.drawn, "linewidth": 1.1, "drawstyle": "steps-pre"}
     if many.summarised(rows):
         many.band(axes, rows, look.colour, "pre")
         axes.plot(t, rows[many.MIDDLE].to_numpy(), **line)
         return
     ends = (rows["low"].to_numpy(), rows["high"].to_numpy())
     axes.fill_between(t, *ends, step="pre", color=look.colour, alpha=0.2, linewidth=0)
-    axes.plot(t, rows["mean"].to_numpy(), linestyle=look.line, **line)
+    axes.plot(t, rows["mean"].to_numpy(), **line)
 
 
 @worded

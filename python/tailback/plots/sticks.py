@@ -46,6 +46,15 @@ def whisker(label: str) -> Line2D:
     return Line2D([], [], color=style.BLACK, linestyle="none", marker="|", markersize=8, label=label)
 
 
+MARK: dict[str, Any] = {"markersize": 3.4, "markeredgecolor": style.BLACK, "markeredgewidth": 0.6}
+"""The marker that says in grey print what the colour says."""
+
+
+def marked(axes: Axes, at: tuple[float, float], look: Look) -> None:
+    """Draws the marker of the colour of a mark at its middle."""
+    axes.plot(*at, marker=look.marker, markerfacecolor=look.face, zorder=4, **MARK)
+
+
 def draw(table: pd.DataFrame, painter: Painter, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table with one row per configuration and panel."""
     axes = layout.axes_of(table)
@@ -120,7 +129,7 @@ def keys(values: Axes_, shown: Roles) -> list[Artist]:
     handles: list[Artist] = []
     if shown.colour:
         swatches = [
-            _swatch(look, look.colour, style.label(shown.colour, str(value)))
+            _coloured(look, style.label(shown.colour, str(value)))
             for (value, _), look in layout.looks(values, replace(shown, hatch=None)).items()
         ]
         handles += labels.thinned(swatches) if style.is_sequence(values[shown.colour]) else swatches
@@ -130,6 +139,15 @@ def keys(values: Axes_, shown: Roles) -> list[Artist]:
             for (_, value), look in layout.looks(values, replace(shown, colour=None)).items()
         ]
     return handles
+
+
+def _coloured(look: Look, label: str) -> Artist:
+    """The entry of a colour with its marker; of one that repeats, with its hatch, too."""
+    if look.hatch:
+        return _swatch(look, look.colour, label)
+    return Line2D(
+        [], [], color=look.colour, linewidth=7, marker=look.marker, markerfacecolor="white", label=label, **MARK
+    )
 
 
 def _swatch(look: Look, colour: str, label: str) -> Patch:

@@ -27,11 +27,12 @@ COLUMN_WIDTH = 3.5
 
 BLACK, GREY = "#000000", "#8c8c8c"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#7A5C00", "#56B4E9", "#CC79A7", "#444444")
-"""The first three are those of controls; of the others, neighbours differ in lightness, too."""
+"""The first three are those of controls; of the others, neighbours differ in lightness, too. Colours alone are not told
+apart in grey print: what a colour says, a line style or a marker says as well (`layout.looks`)."""
 
 HATCHES = ("", "/////", "....", "xxxx", "\\\\\\\\\\", "++++", "oo", "**")
 
-MARKERS = "oDs^vP*X"
+MARKERS = "oDs^vP*Xp<>h"
 
 Line = Literal["-", "--", ":", "-."]
 LINES: tuple[Line, ...] = ("-", "--", ":", "-.")
@@ -149,7 +150,11 @@ def lines(coloured: Mapping[str, str]) -> dict[str, Line]:
 
 def label(axis: str, value: str) -> str:
     """A value, with the name of its axis if the value alone is unclear: `cubic`, but `tsq off`."""
-    return value if value[:1].isalpha() and value not in ("on", "off", "yes", "no") else f"{axis} {value}"
+    return value if value[:1].isalpha() and value not in UNCLEAR else f"{axis} {value}"
+
+
+UNCLEAR = ("on", "off", "yes", "no", "default", "none")
+"""Words that say nothing without the name of their axis."""
 
 
 Values = npt.NDArray[np.float64]

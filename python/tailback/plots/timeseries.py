@@ -22,7 +22,7 @@ from matplotlib.patches import Patch
 from msgspec import Struct
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, kinds, labels, many, style
+from tailback.plots import bins, kinds, labels, layout, many, style
 from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, worded
 from tailback.plots.offered import one_of
@@ -44,6 +44,9 @@ METRICS = {"rtt": RTT, "cwnd": CWND, "goodput": GOODPUT}
 """The panel for each `--metric`."""
 
 PING = "ping"
+SHAPES = ".x+1^v"
+"""The marks of several pings."""
+
 TOTAL = "total"
 BESIDE = "results"
 """The axis of results that `--with` adds."""
@@ -264,24 +267,22 @@ def _looks(table: pd.DataFrame) -> dict[str, Look]:
     """The style of each series: flows as lines, pings as dots, the total as a black line."""
     flows = [name for name in sorted(table["series"].unique(), key=_natural) if _is_flow(name)]
     looks: dict[str, Look] = {}
-    kind_of, colours = _kinds(table), kinds.colours(table) if kinds.COLUMN in table else {}
-    lines = kinds.lines(table) if kinds.COLUMN in table else {}
-    for flow, own in zip(flows, itertools.cycle(style.PALETTE)):
+    kind_of, of_kinds = _kinds(table), kinds.looks(table) if kinds.COLUMN in table else {}
+    for place, flow in enumerate(flows):
         kind = kind_of.get(flow)
-        looks[flow] = {
-            "color": colours[kind] if kind else own,
-            "linestyle": lines[kind] if kind else "-",
-            "linewidth": 0.6 if kind else 0.8,
-        }
+        drawn = (of_kinds[kind] if kind else layout.of_place(place)).drawn
+        looks[flow] = {**drawn, "linewidth": 0.6 if kind else 0.8}
     others = [name for name in table["series"].unique() if not _is_flow(name)]
     for line, name in zip(itertools.cycle(style.LINES), (name for name in others if _is(TOTAL, name)), strict=False):
-        looks[name] = {"color": style.BLACK, "linewidth": 1.1, "linestyle": line}
-    dots: Look = {"linestyle": "none", "marker": ".", "markersize": 1.8, "alpha": 0.7}
+        looks[name] = {"color": style.BLACK, "linewidth": 1.5, "linestyle": line}
+    # Many pings do not cover the lines.
+    dots: Look = {"linestyle": "none", "marker": ".", "markersize": 1.8, "alpha": 0.7, "zorder": 1.5}
     pings = [name for name in others if _is(PING, name)]
     taken = {look["color"] for look in looks.values()}
     free = [colour for colour in style.PALETTE if colour not in taken] or style.PALETTE
-    for colour, name in zip(itertools.cycle((style.BLACK,) if len(pings) == 1 else free), pings, strict=False):
-        looks[name] = {**dots, "color": colour}
+    theirs = zip(itertools.cycle((style.BLACK,) if len(pings) == 1 else free), itertools.cycle(SHAPES), strict=False)
+    for name, (colour, shape) in zip(pings, theirs, strict=False):
+        looks[name] = {**dots, "color": colour, "marker": shape}
     return looks
 
 

@@ -8,6 +8,7 @@ All errors of a file are collected into one `ScenarioError`; each `Finding` prin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -46,15 +47,37 @@ class Finding(Struct, frozen=True):
 
 
 class ScenarioError(Exception):
-    """The experiment is invalid; `findings` has all errors in the order of the file."""
+    """The experiment is invalid; `findings` has all errors in the order of the file, its message each kind once."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         unique = dict.fromkeys(findings)
         self.findings: tuple[Finding, ...] = tuple(sorted(unique, key=_place))
-        shown = [str(finding) for finding in self.findings[:MAX_SHOWN]]
-        more = len(self.findings) - len(shown)
+        alike: dict[tuple[Where, str], list[Finding]] = {}
+        for finding in self.findings:
+            alike.setdefault(_kind(finding), []).append(finding)
+        faults = list(alike.values())
+        shown = [_once(fault) for fault in faults[:MAX_SHOWN]]
+        more = len(faults) - len(shown)
         super().__init__("\n".join([*shown, f"and {more} more errors"] if more else shown))
 
 
 def _place(finding: Finding) -> tuple[str, int]:
     return finding.where.file, finding.where.line or 0
+
+
+def _kind(finding: Finding) -> tuple[Where, str]:
+    """What is equal for one fault of a line that stands for many hosts, links or entries: all but the numbers in paths
+    and at the ends of names (`host24`). Numbers of values differ: `50s`, `limit 5`."""
+    path = re.sub(r"\d+", "#", finding.path)
+    said = re.sub(r"(?<=[A-Za-z_])\d+\b", "#", f"{finding.message}\n{finding.hint}")
+    return finding.where, f"{path}\n{said}"
+
+
+def _once(fault: list[Finding]) -> str:
+    """The first of errors of one kind, with their number and the last place."""
+    first = str(fault[0])
+    if len(fault) == 1:
+        return first
+    message, *rest = first.split("\n")
+    message += f" ({len(fault)} times, up to {plain.shortened(fault[-1].path, LONGEST_PLACE)})"
+    return "\n".join([message, *rest])

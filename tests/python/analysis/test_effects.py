@@ -301,3 +301,23 @@ def test_what_is_said_is_also_a_document() -> None:
     assert effect["difference"] == pytest.approx(100)
     assert {each["metric"] for each in document(found, "all")[1]["effects"]} == {"ping p50", "goodput"}
     assert document(found, "none") == []
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        ((9.0, 7.8), "page load p50 falls from 9.02 to 7.82 s"),
+        (
+            (9.0, 8.55),
+            "page load p50 falls from 9.02 to 8.57 s, by 0.451 [0.45, 0.452], about as much as the tolerance",
+        ),
+        ((9.0, 9.0), "page load p50 stays within 5 % or 0.5 ms"),
+    ],
+)
+def test_what_users_see_is_said_although_something_else_changes_more(there: tuple[float, float], said: str) -> None:
+    def summary(load: float, rtt: float) -> dict[str, Any]:
+        return {"page_load_s": sampled(p50=load), "tcp_rtt_ms": sampled(p50=rtt), "goodput_mbps": {"total": 27}}
+
+    (found,) = few(two(summary(there[0], 20), summary(there[1], 200)))
+    assert "TCP RTT p50 rises from 20" in found
+    assert said in found

@@ -33,6 +33,12 @@ def test_it_shows_the_configurations_with_their_means_and_how_many_runs_are_done
     assert "more configuration" not in text
 
 
+def test_only_numbers_that_the_runs_have_are_columns(tmp_path: Path) -> None:
+    board = Board(height=40)
+    carried_out(tmp_path / "x", grid(), board)
+    assert "–" not in shown(board, 200)
+
+
 def test_on_a_low_terminal_the_last_ones_are_shown_and_the_others_counted(tmp_path: Path) -> None:
     board = Board(height=11)
     carried_out(tmp_path / "x", grid(repetitions=1), board)

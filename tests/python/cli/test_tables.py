@@ -127,6 +127,21 @@ def test_latex_has_only_characters_that_any_font_has_and_none_that_means_somethi
     assert text.count(r"\begin") == text.count(r"\end") == 1
 
 
+@pytest.mark.parametrize("width", [40, 80, 160])
+@pytest.mark.parametrize(
+    "title",
+    [
+        "links[0].driver.airtime_flags", "hosts.fra.sysctl.net.ipv4.tcp_notsent_lowat", "held by the receive window",
+        "traffic[0].http", "byte index p50 below the median of 0.5 s",
+    ],
+)  # fmt: skip
+def test_a_heading_breaks_between_words_and_a_path_behind_its_points(title: str, width: int) -> None:
+    fields = [Field(title, "key"), Field("goodput", unit="Mbit/s"), Field(title, unit="s")]
+    head = drawn(Sheet("", fields, [[Cell("on"), Cell("1", 1.0), Cell("2", 2.0)]]), width)
+    for piece in re.split(r"\s+|(?<=\.)(?=[a-z_])", title):
+        assert re.search(rf"(?<!\w){re.escape(piece)}", head), (piece, head)
+
+
 def test_one_module_draws_tables() -> None:
     """But for the live display, and lists of names."""
     importing = {

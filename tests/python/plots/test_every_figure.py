@@ -15,7 +15,7 @@ from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from matplotlib.patches import Ellipse, Patch
+from matplotlib.patches import Ellipse, Patch, Rectangle
 from matplotlib.text import Text
 
 from command import in_process
@@ -67,6 +67,15 @@ measure: {interval: 10ms}
     + 'traffic: [{udp: a -> b, rate: 9mbit}]\nduration: 2s\nvary: {"links[0].rate": [5mbit, 10mbit]}\n',
     "video": LINK + "traffic: [{video: a -> b}, {page: a -> b, every: 1s}]\nduration: 4s\nrepeat: 2\n",
     "one": LINK + "traffic: [{tcp: a -> b, flows: 10}, {ping: a -> b}]\nduration: 2s\n",
+    "twoaxes": LINK
+    + """\
+qdiscs: {a -> b: "${q}"}
+let: {q: pfifo limit 50}
+traffic: [{tcp: a -> b, name: up, flows: 2, jitter: 50ms}, {ping: a -> b, interval: 20ms}]
+duration: 2s
+vary: {cc: [cubic, bbr, reno], tsq: [1ms, off], q: [pfifo limit 50, fq_codel]}
+repeat: 3
+""",
     "forty": LINK
     + """\
 traffic: [{tcp: a -> b, name: up, flows: 2, jitter: 20ms}, {ping: a -> b, interval: 20ms}]
@@ -75,7 +84,11 @@ vary: {"links[0].delay": DELAYS}
 """.replace("DELAYS", str([f"{number}ms" for number in range(1, 41)])),
 }
 
-FEW = {"forty": ("candlestick", "cdf", "pareto"), "one": ("cwnd", "timeseries", "shares", "bar", "rrul")}
+FEW = {
+    "twoaxes": ("candlestick", "box", "bar", "cdf", "band", "scatter", "pareto"),
+    "forty": ("candlestick", "cdf", "pareto"),
+    "one": ("cwnd", "timeseries", "shares", "bar", "rrul"),
+}
 """The plots of results that are like others in the rest of them."""
 
 VARIANTS = ("candlestick_ping", "box_ping", "box")
@@ -100,7 +113,7 @@ def figures(results: Results) -> Iterator[tuple[str, Figure, pd.DataFrame]]:
     """Each figure that these results have, with its name and its table."""
     of = next(name for name in EXPERIMENTS if results.path.parent.name.startswith(name))
     for name, plot in PLOTS.items():
-        if name not in FEW.get(of, PLOTS) or (name in VARIANTS and of != "call"):
+        if name not in FEW.get(of, PLOTS) or (name in VARIANTS and of not in ("call", "twoaxes")):
             continue
         for metric in METRICS.get(name, (None,)):
             try:
@@ -122,8 +135,48 @@ def test_every_figure_can_be_read(results: Results) -> None:
 def faults(figure: Figure, table: pd.DataFrame, results: Results) -> list[str]:
     return [
         *wrong_labels(figure, results), *few_numbers(figure), *overlapping(figure), *ambiguous(figure),
-        *unexplained(figure), *impossible(table),
+        *unexplained(figure), *impossible(table), *grey(figure),
     ]  # fmt: skip
+
+
+def grey(figure: Figure) -> Iterator[str]:
+    """What only a colour tells apart, which is lost in grey print: entries of a legend, and lines and points of a
+    panel. More entries than colours are shades, whose order is seen."""
+    words = entries(figure)
+    handles = [handle for each in figure.legends for handle in each.legend_handles]
+    marks: dict[tuple[Any, ...], str] = {}
+    for handle, text in zip(handles, words, strict=True):
+        coloured = [colour for colour in map(to_hex, colours_of(handle)) if not is_grey(colour)]
+        if coloured and not isinstance(handle, Patch) and not any(map(is_shade, coloured)):
+            kind = (handle.get_marker(), handle.get_linestyle())
+            if kind in marks:
+                yield f"in grey, `{text}` looks like `{marks[kind]}`"
+            marks[kind] = text
+    for axes in shown(figure):
+        kinds_of: dict[tuple[Any, ...], set[str]] = {}
+        for line in axes.lines:
+            colour = to_hex(line.get_color() if line.get_markerfacecolor() == "white" else line.get_markerfacecolor())
+            colour = to_hex(line.get_color()) if line.get_linestyle() != "None" else colour
+            if len(np.asarray(line.get_xdata())) > 2 and not is_grey(colour) and not is_shade(colour):
+                kinds_of.setdefault((line.get_marker(), line.get_linestyle()), set()).add(colour)
+        yield from (f"in grey, {colours} look alike" for colours in kinds_of.values() if len(colours) > 1)
+        filled = {to_hex(each.get_edgecolor()) for each in axes.patches if isinstance(each, Rectangle)}
+        filled = {colour for colour in filled if not is_grey(colour) and not is_shade(colour)}
+        points = {line.get_marker() for line in axes.lines if len(np.asarray(line.get_xdata())) == 1}
+        if (
+            len(filled) > 1
+            and len(points) < len(filled)
+            and not axes.yaxis.get_ticklabels()[0].get_text()[:1].isalpha()
+        ):
+            yield f"in grey, {filled} look alike"
+
+
+def is_grey(colour: str) -> bool:
+    return colour[1:3] == colour[3:5] == colour[5:7]
+
+
+def is_shade(colour: str) -> bool:
+    return colour not in map(to_hex, style.PALETTE)
 
 
 def shown(figure: Figure) -> list[Axes]:

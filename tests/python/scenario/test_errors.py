@@ -621,3 +621,52 @@ def test_options_of_a_discipline_that_conflict_are_refused_with_their_line(words
 def test_the_tree_that_explain_shows_of_a_discipline_is_valid(kind: str) -> None:
     tree = qdiscs.of(kind).tree
     loads(GOOD.replace(DEVICE, f'  client -> router: "{tree}"'), [], CoreRegistry(), file="access21.yaml")
+
+
+MANY = """\
+links: [{star: 25, rate: 1gbit, delay: 5us}]
+hosts: {host1..25: {HOSTS}, hub: {}}
+qdiscs: {hub -> host1..24: QDISC}
+traffic: [{request: host1 -> host2..25, answer: SIZE, every: 500ms}]
+duration: 2s
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "times"),
+    [
+        ("{HOSTS}", "{sysctl: {net.ipv4.tcp_foo: 1}}", 25),
+        ("{HOSTS}", "{sysctl: {net.ipv4.tcp_ecn: 99}}", 25),
+        ("{HOSTS}", "{colour: red}", 25),
+        ("{HOSTS}", "{tsq: foo}", 25),
+        ("QDISC", "fq_codell", 24),
+        ("QDISC", "fq_codel limt 5", 24),
+        ("host2..25", "host2..40", 15),
+        ("host2..25", "hst2..25", 24),
+        ("SIZE", "32kx", 24),
+    ],
+)
+def test_one_fault_of_many_hosts_is_told_once_with_its_count(
+    key: str, value: str, times: int, registry: Registry
+) -> None:
+    text = MANY.replace(key, value)
+    for name, valid in (("{HOSTS}", "{}"), ("QDISC", "pfifo limit 5"), ("SIZE", "32kb")):
+        text = text.replace(name, valid)
+    with pytest.raises(ScenarioError) as caught:
+        loads(text, registry=registry)
+    said = str(caught.value).splitlines()
+    assert len(said) == 2, said
+    assert f"({times} times, up to {caught.value.findings[-1].path})" in said[0]
+    assert len(caught.value.findings) == times
+
+
+def test_two_values_on_one_line_are_two_faults(registry: Registry) -> None:
+    text = """\
+links: [{star: 3, rate: 1gbit, delay: 5us}]
+traffic: [{tcp: host1 -> host2, start: 50s}, {tcp: host1 -> host3, start: 70s}]
+duration: 2s
+"""
+    with pytest.raises(ScenarioError) as caught:
+        loads(text, registry=registry)
+    assert "`50s`" in str(caught.value)
+    assert "`70s`" in str(caught.value)
