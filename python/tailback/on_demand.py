@@ -1,16 +1,47 @@
-"""Registries whose rows are in files of their own, of which a command needs few."""
+"""Registries: rows by name, each once; rows in files of their own are imported when a command needs them."""
 
 import importlib
-from collections.abc import Iterator, MutableMapping
-from typing import Any, TypeVar
+from collections import Counter
+from collections.abc import Iterable, Iterator, MutableMapping
+from typing import Any, Protocol, TypeVar
 
 Row = TypeVar("Row")
+
+
+class Named(Protocol):
+    """A row that has its name."""
+
+    @property
+    def name(self) -> str:
+        """The name, which no other row has."""
+
+
+NamedRow = TypeVar("NamedRow", bound=Named)
+
+
+class NameTwice(ValueError):
+    """Two rows of a registry have one name; the message says which."""
+
+
+def by_name(rows: Iterable[NamedRow]) -> dict[str, NamedRow]:
+    """The rows by name, in their order; raises `NameTwice` instead of losing one of two that have the same."""
+    listed = tuple(rows)
+    _refuse_twice(row.name for row in listed)
+    return {row.name: row for row in listed}
+
+
+def _refuse_twice(names: Iterable[str]) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        told = ", ".join(f"`{name}`" for name in twice)
+        raise NameTwice(f"two rows of a registry are called {told}\n  hint: give the new row a name of its own")
 
 
 class OnDemand(MutableMapping[str, Row]):
     """Rows by name; each is `ROW` in the file of that name in a package, and is imported when it is used."""
 
     def __init__(self, package: str, *names: str) -> None:
+        _refuse_twice(names)
         self._package = package
         self._rows: dict[str, Row | None] = dict.fromkeys(names)
 

@@ -28,6 +28,7 @@ from tailback.analysis import (
     wifi,
 )
 from tailback.analysis.metric import Column, Heading, Metric, Number, Read, Summary, of_each, tail
+from tailback.on_demand import by_name
 
 Row = TypeVar("Row")
 
@@ -134,9 +135,8 @@ def _held_by(cause: str, place: int) -> Number:
 # Tolerances: goodput 3 %, median and 90th percentile of TCP RTT 10 % or 0.5 ms, drops and retransmissions 25 %; counts
 # below 50 vary too much by chance. The other metrics follow from these and are shown without a verdict.
 # Counts come in bursts and are therefore compared by ranks (`differences`).
-METRICS: dict[str, Metric] = {
-    row.name: row
-    for row in (
+METRICS: dict[str, Metric] = by_name(
+    (
         Metric(
             "goodput", "goodput_mbps", "Mbit/s", ("flows",), metrics.goodput, "[rfc5166 §2.1]", values.goodput,
             (
@@ -545,7 +545,7 @@ METRICS: dict[str, Metric] = {
         Metric("goodput of captures", None, "B", ("flows",), passive.goodput, "[rfc5166 §2.1]"),
         Metric("retransmissions of captures", None, "segments", ("flows",), passive.retransmissions, "[zander2013]"),
     )
-}  # fmt: skip
+)  # fmt: skip
 
 
 def numbers() -> Iterator[tuple[Metric, Number]]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.backends import KERNEL_WARNINGS, RunCancelled, RunFailed, Unsuitable
+from tailback.backends.backend import KERNEL_WARNINGS, RunCancelled, RunFailed, Unsuitable
 from tailback.backends.linux.own_modules import files_of, of_manifest
 from tailback.kernel.cache import STOCK
 from tailback.kernel.errors import BuildFailed, CacheUnwritable, KernelMissing

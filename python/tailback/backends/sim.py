@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from tailback import _core
-from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Unsuitable
+from tailback.backends.backend import Clock, Progress, RunCancelled, RunFailed, RunResult, Unsuitable
 from tailback.backends.own_controls import OwnControls
 from tailback.resolved import Scenario, to_text, without_controls
 

@@ -3,38 +3,15 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
-
 from tailback import qdiscs
 from tailback.algorithms import ETHERNET_MTU, CoreRegistry
+from tailback.cli.explanation import Explanation, ParameterRow
 from tailback.cli.failures import WrongInput
 from tailback.scenario import stacks, words
 from tailback.scenario.defaults import STACK
 from tailback.tc import options as tc
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.rows import Parameter, Row
-
-
-class ParameterRow(Struct, frozen=True):
-    """A parameter as text."""
-
-    name: str
-    as_written: str | None
-    """The value with the options in the text; None if the text has no options."""
-    default: str
-    values: str
-    """The range of a number, or all values of a choice."""
-    meaning: str
-
-
-class Explanation(Struct, frozen=True):
-    """An algorithm, a metric or a stack as text."""
-
-    heading: str
-    text: str
-    parameters: Sequence[ParameterRow]
-    syntax: str = ""
-    """What the table of parameters does not say about how options are written."""
 
 
 def explained(text: str) -> list[Explanation]:

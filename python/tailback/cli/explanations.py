@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from tailback.cli import sheets, tables
-from tailback.cli.catalogue import Explanation
 from tailback.cli.console import emit
+from tailback.cli.explanation import Explanation
 from tailback.cli.sheets import Field, Sheet
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from tailback import backends, qdiscs, scenario
 from tailback.algorithms import CoreRegistry
 from tailback.cli import glossary
-from tailback.cli.catalogue import Explanation
+from tailback.cli.explanation import Explanation
 from tailback.cli.run_warnings import CODES
 from tailback.scenario import arrivals, flows, sysctl
 from tailback.scenario.lint import WARNINGS

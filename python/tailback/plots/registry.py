@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from tailback import plain
+from tailback.on_demand import by_name
 from tailback.plots import (
     aggregates,
     air,
@@ -85,9 +86,8 @@ def _samples(panels: Sequence[candlestick.Panel], shares: Sequence[int]) -> Call
     return data
 
 
-PLOTS: Mapping[str, Plot] = {
-    plot.name: plot
-    for plot in (
+PLOTS: Mapping[str, Plot] = by_name(
+    (
         Plot(
             "candlestick",
             "10-50-90 % of goodput and TCP RTT per configuration",
@@ -188,7 +188,7 @@ PLOTS: Mapping[str, Plot] = {
             ", ".join(timeseries.METRICS),
         ),
     )
-}
+)
 
 FORMATS: Mapping[str, Mapping[str, Any]] = {
     # Creation date and program are left out, so the same data gives the same bytes.

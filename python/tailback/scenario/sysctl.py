@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from tailback.on_demand import by_name
 from tailback.scenario.defaults import STACKS
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown, whole
@@ -165,7 +166,7 @@ SYSCTLS: tuple[Sysctl, ...] = (
 
 _LINUX = "linux-"
 
-_BY_NAME = {row.name: row for row in SYSCTLS}
+_BY_NAME = by_name(SYSCTLS)
 
 # Sysctls for which experiments have keys of their own.
 _ELSEWHERE = {

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from graphs import circles_of
+
 CRATES = Path(__file__).parents[3] / "crates"
 
 CIRCLES: dict[str, dict[frozenset[str], str]] = {
@@ -83,33 +85,47 @@ def uses(crate: str) -> Mapping[str, frozenset[str]]:
     return found
 
 
-def reached(graph: Mapping[str, frozenset[str]], start: str) -> set[str]:
-    """The modules that `one` depends on, directly or not."""
-    found, frontier = set[str](), [start]
-    while frontier:
-        for other in graph[frontier.pop()] - found:
-            found.add(other)
-            frontier.append(other)
+@pytest.mark.parametrize("crate", sorted(each.name for each in CRATES.iterdir() if (each / "src").is_dir()))
+def test_the_circles_of_a_crate_are_those_with_a_reason(crate: str) -> None:
+    assert circles_of(uses(crate)) == set(CIRCLES.get(crate, {}))
+
+
+@cache
+def uses_in(folder: Path) -> Mapping[str, frozenset[str]]:
+    """The modules of a folder of a crate that each of its modules names, by `super::` or by `crate::`."""
+    files: dict[str, list[Path]] = {}
+    for file in sorted(folder.rglob("*.rs")):
+        top = file.relative_to(folder).parts[0].removesuffix(".rs")
+        if top != "mod" and "tests" not in file.stem:
+            files.setdefault(top, []).append(file)
+    own = "::".join(folder.parts[folder.parts.index("src") + 1 :])
+    found = {}
+    for module, texts in files.items():
+        named = set[str]()
+        for file in texts:
+            above = "super::" * len(file.relative_to(folder).parts)
+            code = without_tests(file)
+            for match in re.finditer(rf"(?:\bcrate::{own}::|(?<!super::){above}(?!super))(\{{|\w+)", code):
+                named.update(in_group(code, match.start(1)) if match[1] == "{" else [match[1]])
+        found[module] = frozenset(named & set(files) - {module})
     return found
 
 
-def circles(crate: str) -> set[frozenset[str]]:
-    """The largest sets of modules in which each depends on all others."""
-    graph = uses(crate)
-    leads_to = {module: reached(graph, module) for module in graph}
-    sets = {frozenset(other for other in leads_to[module] if module in leads_to[other]) for module in graph}
-    return {each for each in sets if each}
+FOLDERS = sorted({file.parent for file in CRATES.glob("*/src/*/**/*.rs")})
 
 
-@pytest.mark.parametrize("crate", sorted(each.name for each in CRATES.iterdir() if (each / "src").is_dir()))
-def test_the_circles_of_a_crate_are_those_with_a_reason(crate: str) -> None:
-    assert circles(crate) == set(CIRCLES.get(crate, {}))
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(CRATES)))
+def test_the_modules_of_a_folder_have_no_circles(folder: Path) -> None:
+    assert circles_of(uses_in(folder)) == set()
 
 
-def test_a_circle_is_found_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uses_in_a_folder_are_found() -> None:
+    assert {"worker", "names", "system"} <= uses_in(CRATES / "agent" / "src" / "drill")["calls"]
+
+
+def test_a_circle_is_found_whole() -> None:
     graph = {"a": "b", "b": "c", "c": "ad", "d": ""}
-    monkeypatch.setitem(globals(), "uses", lambda _: {module: frozenset(others) for module, others in graph.items()})
-    assert circles("any") == {frozenset("abc")}
+    assert circles_of({module: frozenset(others) for module, others in graph.items()}) == {frozenset("abc")}
 
 
 def test_uses_are_found_by_module_and_by_names_at_the_root_of_the_crate() -> None:

@@ -25,11 +25,11 @@ BELOW: dict[str, set[str]] = {
     "backends": {"_core", "tc", "qdiscs", "kernel", "testbed", "resolved"},
     "drill": {"_core", "backends", "limits"},
     "results": {"_core", "limits", "resolved", "analysis"},
-    "analysis": {"_core", "plain", "resolved"},
+    "analysis": {"_core", "on_demand", "plain", "resolved"},
     "fitting": {"_core", "limits", "resolved", "scenario", "backends"},
     "sweep": {"limits", "resolved", "scenario", "backends", "fitting", "results", "analysis"},
     "advice": {"results", "analysis"},
-    "plots": {"plain", "results", "analysis", "advice"},
+    "plots": {"on_demand", "plain", "results", "analysis", "advice"},
     "report": {"limits", "scenario", "results", "analysis", "plots"},
     "formats": {
         "_core",

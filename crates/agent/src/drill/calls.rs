@@ -12,23 +12,13 @@ use tailback_script::script::{Call, Value, shown};
 
 use super::names::number;
 use super::system::{self, Part, Received};
-use super::worker;
+use super::worker::{self, Answer};
 
 /// Maximum number of bytes of a read or write: the guest has 2 GB of memory.
 const TRANSFER_MAX: i64 = 256 << 20;
 
 /// The port that the side under test listens on, and the one that its peer listens on.
 pub const PORT: u16 = 8080;
-
-/// The result of a call.
-#[derive(Debug)]
-pub struct Answer {
-    pub value: i64,
-    pub errno: Option<&'static str>,
-    /// A new descriptor.
-    pub opened: Option<RawFd>,
-    pub message: Option<Message>,
-}
 
 /// The effect of a successful call on the descriptors of the script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

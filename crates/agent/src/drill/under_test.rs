@@ -13,9 +13,9 @@ use tailback_script::Head;
 use tailback_script::player::{CallError, Left, Returned, TcpUnderTest, Watch};
 use tailback_script::script::{Call, Flags, SegmentSpec};
 
-use super::calls::{Answer, Descriptors, Effect, PORT};
+use super::calls::{Descriptors, Effect, PORT};
 use super::wire::{self, Addresses, OnWire, Ports, Translation};
-use super::worker::Worker;
+use super::worker::{Answer, Worker};
 use super::{commands, counters, readings, system};
 use crate::clock::Clock;
 use crate::failure::{Failure, While};

@@ -2,14 +2,25 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::fd::RawFd;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
+use tailback_script::message::Message;
 use tailback_script::player::CallError;
 
-use super::calls::Answer;
 use super::system;
 use crate::failure::{Failure, While};
+
+/// The result of a call.
+#[derive(Debug)]
+pub struct Answer {
+    pub value: i64,
+    pub errno: Option<&'static str>,
+    /// A new descriptor.
+    pub opened: Option<RawFd>,
+    pub message: Option<Message>,
+}
 
 /// A call, ready to be made.
 pub type Call = Box<dyn FnOnce() -> Result<Answer, CallError> + Send>;

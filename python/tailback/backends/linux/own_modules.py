@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailback.backends import RunFailed
+from tailback.backends.backend import RunFailed
 from tailback.backends.linux.steps import Json
 from tailback.kernel.messages import Source
 from tailback.resolved import Control, Scenario

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from tailback.backends import RunCancelled, RunFailed
+from tailback.backends.backend import RunCancelled, RunFailed
 from tailback.kernel.scratch import scratch
 
 LOOK_S = 0.05

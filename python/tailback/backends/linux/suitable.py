@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tailback import qdiscs
-from tailback.backends import Unsuitable
+from tailback.backends.backend import Unsuitable
 from tailback.backends.linux.disciplines import hidden_of, is_shaper, root_of
 from tailback.backends.linux.hops import V6, families_of, hops_of
 from tailback.backends.linux.links import device_name, lowest_rate, states

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pyarrow import csv
 
-from tailback.backends import Clock, Progress, RunFailed, RunInvalid, RunResult
+from tailback.backends.backend import Clock, Progress, RunFailed, RunInvalid, RunResult
 from tailback.backends.linux import captures, own_modules, process
 from tailback.backends.linux.job import job_of
 from tailback.backends.linux.qdisc_stats import of_kernel

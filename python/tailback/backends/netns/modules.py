@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tailback.backends import RunFailed, Unsuitable
+from tailback.backends.backend import RunFailed, Unsuitable
 from tailback.backends.linux.own_modules import PREFIX, own_modules
 from tailback.backends.linux.suitable import Finding
 from tailback.backends.netns.probe import VIRTUAL_TIME

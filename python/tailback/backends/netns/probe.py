@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailback.backends import RunFailed, Unsuitable
+from tailback.backends.backend import RunFailed, Unsuitable
 from tailback.backends.linux import disciplines, job, process
 from tailback.backends.linux.disciplines import root_of
 from tailback.backends.linux.hops import hops_of

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-from tailback.backends import RunCancelled
+from tailback.backends.backend import RunCancelled
 from tailback.backends.linux.process import Progress
 
 ADDRESS = "\0tailback-netns"

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tailback import testbed as testbeds
-from tailback.backends import Clock, Progress, RunCancelled, RunResult, Unsuitable
+from tailback.backends.backend import Clock, Progress, RunCancelled, RunResult, Unsuitable
 from tailback.backends.ssh import run, suitable
 from tailback.backends.ssh.connection import HostFailed, local_agent
 from tailback.backends.ssh.layout import Layout, taking_part

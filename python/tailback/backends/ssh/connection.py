@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from tailback.backends import Unsuitable
+from tailback.backends.backend import Unsuitable
 from tailback.testbed import Machine
 
 SSH = "ssh"

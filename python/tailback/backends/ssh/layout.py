@@ -10,7 +10,7 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tailback.backends import Unsuitable
+from tailback.backends.backend import Unsuitable
 from tailback.backends.linux.hops import first_hops, hops_of
 from tailback.backends.linux.links import Hop
 from tailback.backends.ssh.facts import Device, Facts

@@ -26,11 +26,11 @@ from tailback import qdiscs
 from tailback.backends.linux import disciplines, job, links, sockets
 from tailback.backends.linux.disciplines import root_of
 from tailback.backends.linux.hops import first_hops
+from tailback.backends.linux.small_queues import small_queue
 from tailback.backends.linux.trees import NOTHING, Matches, Tree
 from tailback.backends.ssh import modules
 from tailback.backends.ssh.facts import PACING_SHIFT, SMALL_QUEUE, Facts, sysctl_path
 from tailback.backends.ssh.layout import Layout, Port
-from tailback.backends.uml.settings import small_queue
 from tailback.qdiscs import series
 from tailback.resolved import Connection, Flow, Qdisc, Tcp
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tailback.backends import RunCancelled, RunFailed, RunResult
+from tailback.backends.backend import RunCancelled, RunFailed, RunResult
 from tailback.backends.linux import tables
 from tailback.backends.linux.hops import first_hops
 from tailback.backends.linux.process import Progress

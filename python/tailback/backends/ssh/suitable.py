@@ -16,6 +16,7 @@ from tailback.backends.linux import disciplines, hops, steps
 from tailback.backends.linux import suitable as any_kernel
 from tailback.backends.linux.disciplines import root_of
 from tailback.backends.linux.links import Hop
+from tailback.backends.linux.small_queues import small_queue
 from tailback.backends.linux.trees import NOTHING
 from tailback.backends.ssh import iperf3, modules
 from tailback.backends.ssh import plan as plans
@@ -23,7 +24,6 @@ from tailback.backends.ssh.facts import CORE_SYSCTLS, Facts
 from tailback.backends.ssh.layout import Layout, Port, missing
 from tailback.backends.ssh.session import Offset
 from tailback.backends.ssh.visit import Visit
-from tailback.backends.uml.settings import small_queue
 from tailback.resolved import Connection, Qdisc, Scenario, SmallQueue
 from tailback.testbed import Testbed
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import structs
 
 from tailback import _core
-from tailback.backends import KERNEL_WARNINGS, Clock, Progress, RunResult, Unsuitable
+from tailback.backends.backend import KERNEL_WARNINGS, Clock, Progress, RunResult, Unsuitable
 from tailback.backends.linux import captures, own_modules, process
 from tailback.backends.linux.qdisc_stats import of_kernel
 from tailback.backends.linux.steps import PROGRAMS

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tailback.backends import RunFailed
+from tailback.backends.backend import RunFailed
 from tailback.backends.linux.tables import RADIOS, schema_of
 
 SCENARIO, SOCKET, TABLE, DROPS, MESSAGES = "scenario.json", "air", "wifi.arrow", "drops.arrow", "air.log"

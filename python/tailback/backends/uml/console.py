@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tailback.backends import RunFailed
+from tailback.backends.backend import RunFailed
 from tailback.backends.linux.own_modules import GUARD, NOTED, Own
 
 LONGEST_BYTES = 256 << 20

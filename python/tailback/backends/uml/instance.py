@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tailback.backends import RunFailed
+from tailback.backends.backend import RunFailed
 from tailback.backends.linux import process
 from tailback.backends.linux.own_modules import Own
 from tailback.backends.linux.process import Progress

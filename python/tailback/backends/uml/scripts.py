@@ -6,7 +6,7 @@ The agent in the guest runs the script (`crates/agent/src/drill.rs`) and reports
 import json
 from typing import TYPE_CHECKING, cast
 
-from tailback.backends import RunFailed
+from tailback.backends.backend import RunFailed
 from tailback.backends.linux import process
 from tailback.backends.uml import Uml, instance
 

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 
 from tailback.backends.linux import job
 from tailback.backends.linux.own_modules import loads
+from tailback.backends.linux.small_queues import small_queue
 from tailback.backends.linux.steps import Json, write
 from tailback.resolved import Scenario, SmallQueue
-
-UNCAPPED = 1 << 40
-"""A limit in bytes that has no effect."""
 
 FOLDER = "/tmp/run"
 """The folder of a run in the guest (`crates/agent/src/guest.rs`)."""
@@ -44,17 +42,3 @@ def boot_parameters(scenario: Scenario) -> list[str]:
     controls = [entry.cc for entry in scenario.connections]
     given = {f"tcp_{each.name}.{name}": value for each in controls for name, value in each.options.items()}
     return [f"{name}={value}" for name, value in given.items()]
-
-
-def small_queue(tsq: SmallQueue) -> dict[str, int]:
-    """Values of our kernel's `tcp_output.small_queue_*`; empty for a time, which is set per socket."""
-    match tsq:
-        case SmallQueue(kind="off"):
-            return {"shift": 0, "bytes": UNCAPPED}
-        case SmallQueue(kind="check", shift=int(shift)):
-            return {"shift": shift}
-        case SmallQueue(kind="bytes", bytes=int(count)):
-            return {"shift": 0, "bytes": count}
-        case SmallQueue(kind="packets", packets=int(count)):
-            return {"packets": count}
-    return {}

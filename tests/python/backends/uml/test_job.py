@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tailback.backends.linux.radios import kbps
-from tailback.backends.uml.settings import boot_parameters, job_of, small_queue
+from tailback.backends.linux.small_queues import small_queue
+from tailback.backends.uml.settings import boot_parameters, job_of
 from tailback.resolved import SmallQueue, of_json
 from tailback.resolved.wifi import Mode
 
