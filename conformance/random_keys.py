@@ -127,7 +127,7 @@ _IMPAIRMENTS: Mapping[str, Rule] = {
 }
 _LASTING: Mapping[str, Rule] = {"start": _of(*TIMES), "stop": _of(*STOPS), "jitter": _of("1us", "5ms", "20ms")}
 _CONTROL: Mapping[str, Rule] = {
-    "cc": lambda draw, _place: {"python": "random.py"} if draw.happens(0.05) else algorithms.control(draw)
+    "cc": lambda draw, _place: {"python": "random.py"} if draw.happens(0.2) else algorithms.control(draw)
 }
 _RULES: Mapping[type[Section], Mapping[str, Rule]] = {
     Keys: {
@@ -234,7 +234,7 @@ _SIZES_BY_KIND: Mapping[str, Rule] = {
 
 _GIVEN: Mapping[type[Section], Mapping[str, float]] = {
     Keys: {"duration": 1.0, "seed": 1.0, "cc": 0.7, "tsq": 0.3, "offloads": 0.6, "measure": 0.4, "repeat": 0.1},
-    Link: {"rate": 0.7, "delay": 0.8, "loss": 0.15, "corrupt": 0.15, "schedule": 0.2, "trace": 0.08},
+    Link: {"rate": 0.7, "delay": 0.8, "loss": 0.15, "corrupt": 0.15, "bql": 0.4, "schedule": 0.2, "trace": 0.08},
     Change: {"rate": 0.4, "delay": 0.4, "state": 0.2},
     Lan: {"rate": 0.8, "delay": 0.5},
     Wifi: {"driver": 0.7, "beacons": 0.4, "snr": 0.1, "distance": 0.1, "channel": 0.1},

@@ -107,7 +107,7 @@ impl Sender {
             }
         }
         self.flow.mss = mss;
-        self.buffer.forget_when_full();
+        self.buffer.look_again();
     }
 
     fn bounded_to_half_window(&self, mss: u32) -> u32 {
@@ -276,7 +276,7 @@ impl Sender {
         if self.is_cut_for(first, self.mss()) {
             return last;
         }
-        self.buffer.forget_when_full();
+        self.buffer.look_again();
         let (start, tail) = (self.scoreboard.get(first).seq, self.scoreboard.get(last));
         let end = tail.seq + u64::from(tail.length);
         let probe = start + (last - first) * u64::from(self.mss());

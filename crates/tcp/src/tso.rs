@@ -122,7 +122,8 @@ impl Sender {
         head < self.mss() && self.stream.unsent_skbs.len() == 1 && !self.stream.fin_queued
     }
 
-    /// Takes bytes from the second skb into the first, up to `quota` segments. [linux-6.10 tcp_output.c tcp_grow_skb]
+    /// Takes bytes from the second skb into the first, up to `quota` segments: an skb that gave all it had is freed.
+    /// [linux-6.10 tcp_output.c tcp_grow_skb]
     fn grow_head(&mut self, quota: u32) {
         if self.settings.stack.queued_skb == QueuedSkb::StaysAsFilled {
             return;
@@ -136,6 +137,8 @@ impl Sender {
             self.stream.unsent_skbs.pop_front();
             if wanted < second {
                 self.stream.unsent_skbs.push_front(wanted);
+            } else {
+                self.buffer.look_again();
             }
             self.stream.move_push_mark(first, wanted.min(second));
         }

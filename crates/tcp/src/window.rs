@@ -144,7 +144,7 @@ impl Sender {
         let wanted = self.wanted_sndbuf(segments);
         if wanted > self.buffer.sndbuf {
             self.buffer.sndbuf = wanted.min(self.settings.wmem[2]);
-            self.buffer.forget_when_full();
+            self.buffer.look_again();
         }
         self.buffer.found_to_cover(self.mss(), segments);
     }
@@ -166,8 +166,8 @@ impl Sender {
         }
     }
 
-    /// After a transmission: as [`check_space`](Self::check_space). A transmission leaves the data where it is, so that
-    /// a buffer without room at this instant has none now; and more is in flight than before.
+    /// After a transmission: as [`check_space`](Self::check_space). A transmission that joins no skbs leaves the data
+    /// where it is, so that a buffer without room at this instant has none now; and more is in flight than before.
     #[inline]
     pub(crate) fn check_space_after_sending(&mut self) {
         if self.buffer.is_still_full(self.flow.now) {
@@ -222,7 +222,10 @@ impl Sender {
         if !self.has_space() {
             self.buffer.found_full(self.flow.now);
             self.buffer.full_until(self.full_until());
-        } else if 2 * self.unsent() < self.notsent_lowat() {
+            return;
+        }
+        self.buffer.look_again();
+        if 2 * self.unsent() < self.notsent_lowat() {
             self.buffer.wake();
             self.stop_clock(Chrono::SendBuffer);
         }
@@ -246,6 +249,13 @@ impl Sender {
     /// Another skb may be written. [linux-6.12 sock.h sk_stream_memory_free]
     pub(crate) fn has_memory(&self) -> bool {
         self.wmem_queued() < self.buffer.sndbuf && self.unsent() < self.notsent_lowat()
+    }
+
+    /// An application waits, and the buffer counts as full though it has room: no transmission would look for it.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn overlooks_space(&self) -> bool {
+        let waits = self.buffer.app_blocked && !self.buffer.room_kept_elsewhere;
+        waits && self.buffer.is_still_full(self.flow.now) && self.has_space()
     }
 
     /// A third of the buffer is free.

@@ -206,7 +206,8 @@ def named_twice(scenario: Scenario, outcome: Any, tables: Mapping[str, _core.Tab
 
 
 def too_much(scenario: Scenario, tables: Mapping[str, _core.Table]) -> Iterator[str]:
-    """Each flow received no more than the fastest rate of each link on its path carries."""
+    """Each flow received no more than the fastest rate of each link on its path carries, or twice that where a link
+    duplicates packets, which it does behind its rate."""
     received = _sums(tables, "flows", "flow", "bytes")
     for flow in scenario.flows:
         most = _most_bytes(scenario, flow.source, flow.target) if isinstance(flow, Tcp | Udp) else None
@@ -215,12 +216,15 @@ def too_much(scenario: Scenario, tables: Mapping[str, _core.Table]) -> Iterator[
 
 
 def _most_bytes(scenario: Scenario, source: int, target: int) -> float | None:
-    found = []
+    most = math.inf
     for link, end in _wires(scenario, source, target):
-        rates = [link.rate_bps[end], *(change.rate_bps for change in link.changes(end))]
+        changes = link.changes(end)
         if link.rate_bps[end] is not None:
-            found.append(max(rate for rate in rates if rate is not None) * scenario.duration_ns / 8e9)
-    return min(found, default=None)
+            rates = [link.rate_bps[end], *(change.rate_bps for change in changes)]
+            most = min(most, max(rate for rate in rates if rate is not None) * scenario.duration_ns / 8e9)
+        if any(each and "duplicate" in each for each in (link.netem[end], *(change.netem for change in changes))):
+            most *= 2
+    return None if math.isinf(most) else most
 
 
 def too_soon(scenario: Scenario, tables: Mapping[str, _core.Table]) -> Iterator[str]:

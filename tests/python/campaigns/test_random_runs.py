@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 from pydantic import Field
@@ -128,6 +129,18 @@ def test_more_than_a_link_carries_and_less_than_its_delay_is_found(run: RunPlan)
     assert [found.partition(" ")[0] for found in random_runs.too_much(slow, tables)] == ["up"]
     assert [found.partition(":")[0] for found in random_runs.too_soon(long, tables)] == ["up", "ping"]
     assert not [*random_runs.too_much(run.scenario, tables), *random_runs.too_soon(run.scenario, tables)]
+
+
+def test_a_link_that_duplicates_gives_up_to_twice_what_its_rate_carries(run: RunPlan) -> None:
+    outcome = _core.run(to_text(run.scenario).decode(), None)
+    tables = {name: _core.Table(stream) for name, stream in outcome["tables"].items()}
+    (link,), flows = run.scenario.links, tables["flows"]
+    received = float(np.frombuffer(flows.numbers("bytes")).sum())
+    for share, found in ((0.75, False), (0.25, True)):
+        rate = int(share * received * 8e9 / run.scenario.duration_ns)
+        doubled = replace(link, rate_bps=(rate, rate), netem=({"duplicate": {"p": 0.1}}, None))
+        slow = replace(run.scenario, links=(doubled,))
+        assert bool([*random_runs.too_much(slow, tables)]) == found
 
 
 def test_two_rows_of_a_flow_at_one_time_are_found(run: RunPlan) -> None:

@@ -70,7 +70,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => Just(Transmitted::Congestion),
     ];
     prop_oneof![
-        6 => (1..300_000u64).prop_map(Operation::Write),
+        6 => prop_oneof![1..300_000u64, 1..4000u64].prop_map(Operation::Write),
         1 => Just(Operation::Close),
         20 => ack,
         2 => (0..200_000u64, blocks()).prop_map(|(back, blocks)| Operation::OldAck { back, blocks }),
@@ -85,6 +85,14 @@ fn operation() -> impl Strategy<Value = Operation> {
         // 1 bit/s to 100 Gbit/s.
         1 => (0..37u32).prop_map(|bits| Operation::PacingRate(Rate::from_bits_per_sec(1 << bits))),
     ]
+}
+
+/// How large skbs are, and when an application that writes has to wait.
+#[derive(Clone, Copy, Debug)]
+struct Buffer {
+    gso_max_segs: u32,
+    sndbuf: Option<u64>,
+    notsent_lowat: Option<u64>,
 }
 
 /// A socket and its surroundings.
@@ -103,7 +111,8 @@ struct Model {
 }
 
 impl Model {
-    fn new(control: usize, wants_pacing: bool, small_queue: SmallQueueLimit, gso_max_segs: u32) -> Self {
+    fn new(control: usize, wants_pacing: bool, small_queue: SmallQueueLimit, buffer: Buffer) -> Self {
+        let Buffer { gso_max_segs, sndbuf, notsent_lowat } = buffer;
         let row = &ROWS[control % ROWS.len()];
         let config = EndpointConfig {
             socket: SocketId(0),
@@ -112,7 +121,7 @@ impl Model {
             flow_hash: 0,
             settings: Settings { gso_max_segs, ..Settings::default() }.into(),
             small_queue,
-            options: SocketOptions::default(),
+            options: SocketOptions { sndbuf, notsent_lowat, ..SocketOptions::default() },
             control: tailback_cc::build(row.name, &Parameters::default()).expect("defaults are accepted"),
             wants_pacing: wants_pacing || row.wants_pacing,
             needs_ecn: row.needs_ecn,
@@ -166,9 +175,7 @@ impl Model {
 
     fn apply(&mut self, operation: Operation) {
         match operation {
-            Operation::Write(bytes) => {
-                self.endpoint.write(bytes, self.now);
-            }
+            Operation::Write(bytes) => self.write(bytes),
             Operation::Close => self.endpoint.close(self.now),
             Operation::Ack { advance, blocks, window, echo_age } => {
                 self.window = window;
@@ -207,6 +214,18 @@ impl Model {
             Operation::PacingRate(rate) => self.endpoint.sender.window.pacing_rate = rate,
         }
         self.drain();
+    }
+
+    /// Writes until all bytes are written or the application has to wait.
+    fn write(&mut self, bytes: u64) {
+        let mut left = bytes;
+        while left > 0 {
+            match self.endpoint.write(left, self.now) {
+                0 => break,
+                accepted => left -= accepted,
+            }
+            self.drain();
+        }
     }
 
     fn go_to(&mut self, until: SimTime) {
@@ -353,6 +372,7 @@ impl Model {
             sender.scoreboard.packets_out() == 0 || sender.timer.armed_for().is_some() || sender.aborted,
             "the socket would never become active again"
         );
+        assert!(!sender.overlooks_space(), "there is room that nothing would look for");
     }
 }
 
@@ -389,23 +409,34 @@ struct Case {
     wants_pacing: bool,
     small_queue: SmallQueueLimit,
     cuts: bool,
-    gso_max_segs: u32,
+    buffer: Buffer,
     operations: Vec<Operation>,
 }
 
 #[cfg(test)]
-fn case() -> impl Strategy<Value = Case> {
+fn buffer() -> impl Strategy<Value = Buffer> {
     let gso_max_segs = prop_oneof![Just(1u32), Just(3), Just(65_535)];
-    let socket = (0..ROWS.len(), any::<bool>(), small_queue(), any::<bool>(), gso_max_segs);
+    let sndbuf = prop_oneof![Just(None), (1..200_000u64).prop_map(Some), (2000..8000u64).prop_map(Some)];
+    let notsent_lowat = prop_oneof![Just(None), (1..40_000u64).prop_map(Some)];
+    (gso_max_segs, sndbuf, notsent_lowat).prop_map(|(gso_max_segs, sndbuf, notsent_lowat)| Buffer {
+        gso_max_segs,
+        sndbuf,
+        notsent_lowat,
+    })
+}
+
+#[cfg(test)]
+fn case() -> impl Strategy<Value = Case> {
+    let socket = (0..ROWS.len(), any::<bool>(), small_queue(), any::<bool>(), buffer());
     (socket, vec(operation(), 1..150)).prop_map(|(socket, operations)| {
-        let (control, wants_pacing, small_queue, cuts, gso_max_segs) = socket;
-        Case { control, wants_pacing, small_queue, cuts, gso_max_segs, operations }
+        let (control, wants_pacing, small_queue, cuts, buffer) = socket;
+        Case { control, wants_pacing, small_queue, cuts, buffer, operations }
     })
 }
 
 #[cfg(test)]
 fn play(case: Case, shortcuts: Shortcuts) -> Endpoint {
-    let mut model = Model::new(case.control, case.wants_pacing, case.small_queue, case.gso_max_segs);
+    let mut model = Model::new(case.control, case.wants_pacing, case.small_queue, case.buffer);
     model.cuts = case.cuts;
     model.endpoint.sender.shortcuts = shortcuts;
     for operation in case.operations {
@@ -474,7 +505,12 @@ impl Model {
 
     /// A reader of everything that arrives.
     fn reader(shortcuts: Shortcuts) -> Self {
-        let mut model = Model::new(0, false, SmallQueueLimit::Off, 1);
+        let mut model = Model::new(
+            0,
+            false,
+            SmallQueueLimit::Off,
+            Buffer { gso_max_segs: 1, sndbuf: None, notsent_lowat: None },
+        );
         model.endpoint.sender.shortcuts = shortcuts;
         // The connection is established.
         assert!(model.endpoint.wakeup().writable);
@@ -547,7 +583,10 @@ pub fn fuzz(bytes: &[u8]) {
     };
     let control = numbers.up_to(ROWS.len() as u64 - 1) as usize;
     let gso_max_segs = [1, 3, 65_535][numbers.up_to(2) as usize];
-    let mut model = Model::new(control, numbers.up_to(1) == 1, small_queue, gso_max_segs);
+    let sndbuf = Some(numbers.up_to(200_000)).filter(|&bytes| bytes > 0);
+    let notsent_lowat = Some(numbers.up_to(40_000)).filter(|&bytes| bytes > 0);
+    let buffer = Buffer { gso_max_segs, sndbuf, notsent_lowat };
+    let mut model = Model::new(control, numbers.up_to(1) == 1, small_queue, buffer);
     model.cuts = numbers.up_to(1) == 1;
     while !numbers.0.is_empty() {
         model.apply(numbers.operation());

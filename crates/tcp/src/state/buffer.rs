@@ -81,7 +81,7 @@ impl SendBuffer {
         self.full_at == now
     }
 
-    /// There may be room.
+    /// There may be room: the buffer has grown, skbs have been divided or joined, or the size of segments has changed.
     #[inline]
     pub(crate) fn look_again(&mut self) {
         self.full_at = SimTime::NEVER;
@@ -98,12 +98,6 @@ impl SendBuffer {
     #[inline]
     pub(crate) fn is_full_with(&self, head: Index) -> bool {
         head < self.full_before
-    }
-
-    /// Skbs have been divided or joined, or the size of segments has changed: when there will be room is unknown.
-    #[inline]
-    pub(crate) fn forget_when_full(&mut self) {
-        self.full_before = 0;
     }
 
     /// Largest memory in use with which a third is free, or one byte more.
