@@ -52,7 +52,7 @@ BASE: list[list[str]] = [
     ["explain", "access21"],
     ["check", "a.yaml"],
     ["run", "a.yaml", "-o", "again"],
-    ["compare", "out", "again"],
+    ["compare", "out", "out"],
     ["compare", "out", "cc=cubic", "cc=reno"],
     ["recommend", "out", "--for", "ping p99 < 1s"],
     ["sensitivity", "out"],

@@ -16,6 +16,7 @@ BELOW: dict[str, set[str]] = {
     "on_demand": set(),
     "tc": {"plain"},
     "columns": {"_core"},
+    "extras": set(),
     "algorithms": {"_core", "tc"},
     "qdiscs": {"_core", "on_demand", "tc"},
     "resolved": {"qdiscs"},
@@ -30,7 +31,7 @@ BELOW: dict[str, set[str]] = {
     "fitting": {"_core", "limits", "resolved", "scenario", "backends"},
     "sweep": {"limits", "resolved", "scenario", "backends", "fitting", "results", "analysis"},
     "advice": {"results", "analysis"},
-    "plots": {"plain", "results", "analysis", "advice"},
+    "plots": {"extras", "plain", "results", "analysis", "advice"},
     "report": {"limits", "scenario", "results", "analysis", "plots"},
     "formats": {
         "_core",
@@ -51,6 +52,7 @@ BELOW: dict[str, set[str]] = {
     "validation": {"qdiscs", "scenario", "backends", "results", "analysis", "sweep", "plots"},
     "api": {"limits", "scenario", "results", "analysis", "sweep", "advice", "plots", "report", "validation", "drill"},
     "cli": {
+        "extras",
         "limits",
         "tc",
         "algorithms",
