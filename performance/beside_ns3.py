@@ -121,8 +121,8 @@ def table(ours: Measured, theirs: Measured, seconds: float) -> str:
         f"Four CUBIC flows, 100 Mbit/s, FQ-CoDel, RTT 20.5 ms, {seconds:.0f} s: "
         "[dumbbell.yaml](../../performance/ns3/dumbbell.yaml) in the simulator, "
         f"[dumbbell.cc](../../performance/ns3/dumbbell.cc) in ns-3 {RELEASE}, in the release profile of its "
-        f"wheel. Processor time is that of the fastest of {TIMES} runs, and includes what each writes down: the simulator its tables, ns-3 "
-        "the RTTs. "
+        f"wheel. Processor time is that of the fastest of {TIMES} runs, and includes what each writes down: the "
+        "simulator its tables, ns-3 the RTTs. "
         "Instructions are those of the first second, by callgrind.\n\n"
         f"| | Tailback | ns-3 | ratio |\n|---|---|---|---|\n{lines}"
     )
