@@ -164,9 +164,10 @@ licences: $(VENV)/.package ## write LICENCES.md anew: what Tailback stands on, a
 man: $(VENV)/.package ## write the manual pages to build/man
 	$(BIN)/python scripts/man.py build/man
 
-wheel: $(VENV)/.python ## build the wheel of this machine and the source archive into dist/
+WHEELS ?=
+wheel: $(VENV)/.python ## build the source archive and the wheel of this machine, or those of the targets WHEELS=, into dist/
 	@scripts/retried.sh "installing zig" env $(PIP) install $(LOCK) ziglang
-	scripts/profiled.sh wheel scripts/wheel.sh "$(CURDIR)/$(BIN)"
+	scripts/profiled.sh wheel scripts/wheel.sh "$(CURDIR)/$(BIN)" $(WHEELS)
 
 release-check: $(VENV)/.python ## whether dist/ may be published: metadata, wheel and source archive installed and tried
 	scripts/release-check.sh "$(CURDIR)/$(BIN)/python"
@@ -222,7 +223,7 @@ $(VENV)/.python: scripts/prerequisites.sh requirements.lock
 
 $(VENV)/.dependencies: $(VENV)/.python pyproject.toml
 	@echo "installing what tailback stands on"
-	@$(BIN)/python scripts/extra.py > $(VENV)/dependencies.txt
+	@($(BIN)/python scripts/extra.py; $(BIN)/python scripts/extra.py plot) > $(VENV)/dependencies.txt
 	@scripts/timed.sh dependencies scripts/retried.sh "installing dependencies" \
 	    env $(PIP) install $(LOCK) --requirement $(VENV)/dependencies.txt
 	@touch $@

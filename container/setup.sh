@@ -7,7 +7,9 @@ export DEBIAN_FRONTEND=noninteractive
 apt-get --quiet=2 update
 apt-get --quiet=2 install --yes --no-install-recommends python3 python3-venv iproute2 openssh-client tcpdump >/dev/null
 python3 -m venv /opt/tailback
-/opt/tailback/bin/pip --disable-pip-version-check --no-cache-dir --quiet install "$folder"/*.whl
+for wheel in "$folder"/*.whl; do
+    /opt/tailback/bin/pip --disable-pip-version-check --no-cache-dir --quiet install "$wheel[plot]"
+done
 ln -s /opt/tailback/bin/tailback /usr/local/bin/tailback
 useradd --create-home --shell /bin/sh tailback
 mkdir -p /work

@@ -1,4 +1,4 @@
-"""Prints requirements of pyproject.toml, one per line, for pip: of an extra (`extra.py dev`), or of the package."""
+"""Prints requirements of pyproject.toml, one per line, for pip: of extras (`extra.py dev`), or of the package."""
 
 import sys
 import tomllib
@@ -6,4 +6,6 @@ from pathlib import Path
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 
-print("\n".join(PROJECT["optional-dependencies"][sys.argv[1]] if sys.argv[1:] else PROJECT["dependencies"]))
+EXTRAS = [requirement for extra in sys.argv[1:] for requirement in PROJECT["optional-dependencies"][extra]]
+
+print("\n".join(EXTRAS if sys.argv[1:] else PROJECT["dependencies"]))

@@ -7,6 +7,8 @@ wheels=(dist/*.whl) archives=(dist/*.tar.gz)
 for file in "${wheels[0]}" "${archives[0]}"; do
     [ -e "$file" ] || { echo "dist/ has no $file: run \`make wheel\` first" >&2; exit 1; }
 done
+# What `pip install tailback` may take, Python's own pip included.
+MOST_MB=250
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 environment() {
@@ -20,18 +22,46 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 for place in "CITATION.cff:^version: $version\$" "CHANGELOG.md:^## .*$version"; do
     grep -q "${place#*:}" "${place%%:*}" || { echo "${place%%:*} does not name version $version" >&2; exit 1; }
 done
-for file in "$PWD/${wheels[0]}" "$PWD/${archives[0]}"; do
-    echo "== $(basename "$file")"
+here() { # whether this machine can run the wheel: those of other targets are built beside it
+    "$1" - "$2" <<'END'
+import sys
+from pip._vendor.packaging.tags import sys_tags
+from pip._vendor.packaging.utils import parse_wheel_filename
+sys.exit(not parse_wheel_filename(sys.argv[1])[3] & set(sys_tags()))
+END
+}
+for file in "${wheels[@]}" "${archives[0]}"; do
+    name=$(basename "$file")
+    if [[ $name = *.whl ]] && ! here "$1" "$name"; then
+        echo "== $name: of another machine, its metadata alone"
+        continue
+    fi
+    echo "== $name"
     begun=$SECONDS
-    environment "$1" "$(basename "$file")" "$file"
-    bin=$folder/$(basename "$file")/bin
-    echo "installed in $((SECONDS - begun)) s: $(du -sm "$folder/$(basename "$file")" | cut -f1) MB"
+    environment "$1" "$name" "$PWD/$file"
+    bin=$folder/$name/bin
+    size=$(du -sm "$folder/$name" | cut -f1)
+    echo "installed in $((SECONDS - begun)) s: $size MB"
+    [ "$size" -lt "$MOST_MB" ] || { echo "that is more than $MOST_MB MB" >&2; exit 1; }
+    # Tools of ours must not come along, nor what is an extra.
+    if "$bin/python" -m pip --disable-pip-version-check list --format freeze |
+        grep --extended-regexp --ignore-case '^(pytest|hypothesis|ruff|mypy|maturin|scipy|statsmodels|pyarrow|matplotlib|polars)='; then
+        echo "the base installation has packages that it does not need" >&2
+        exit 1
+    fi
+    mkdir "$folder/work-$name"
     (
-        mkdir "$folder/work-$(basename "$file")" && cd "$folder/work-$(basename "$file")"
+        cd "$folder/work-$name"
         "$bin/tailback" run demo
-        "$bin/tailback" plot results/demo
+        "$bin/tailback" compare results/demo cc=cubic cc=bbr >compared
+        if "$bin/tailback" plot results/demo 2>said; then echo "a figure without matplotlib" >&2; exit 1; fi
+        grep --quiet "pip install 'tailback\[plot\]'" said
         "$bin/tailback" bundle results/demo
         "$bin/tailback" rerun results/demo.zip
     )
-    echo "to the first figure: $((SECONDS - begun)) s"
+    begun=$SECONDS
+    environment "$1" "$name-plot" "$PWD/$file[plot]"
+    (cd "$folder/work-$name" && rm -r results && "$folder/$name-plot/bin/tailback" run demo &&
+        "$folder/$name-plot/bin/tailback" plot results/demo)
+    echo "from an empty environment to the first figure: $((SECONDS - begun)) s, $(du -sm "$folder/$name-plot" | cut -f1) MB"
 done

@@ -1,14 +1,25 @@
 #!/usr/bin/env bash
-# Builds the wheel of this machine and the source archive into dist/. On Linux, zig links against the glibc of
-# manylinux2014, so that the wheel runs on every distribution since 2014. Usage: wheel.sh FOLDER-WITH-MATURIN
+# Builds the source archive and the wheel of this machine, or those of TARGETs, into dist/. On Linux, zig links against
+# the glibc of manylinux2014, so that the wheel runs on every distribution since 2014, or against musl, for Alpine.
+# Usage: wheel.sh FOLDER-WITH-MATURIN [TARGET ...], such as x86_64-unknown-linux-musl aarch64-unknown-linux-gnu
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH="$1:$PATH"
+shift
 rm -rf dist
-linux=()
-if [ "$(uname -s)" = Linux ]; then
-    linux=(--zig --compatibility manylinux2014)
+built() { maturin build --release --locked --strip --out dist "$@"; }
+if [ $# -gt 0 ]; then
+    for target; do
+        case $target in
+        *-linux-musl) built --zig --compatibility musllinux_1_2 --target "$target" ;;
+        *-linux-gnu) built --zig --compatibility manylinux2014 --target "$target" ;;
+        *) built --target "$target" ;;
+        esac
+    done
+elif [ "$(uname -s)" = Linux ]; then
+    built --zig --compatibility manylinux2014
+else
+    built
 fi
-maturin build --release --locked --strip --out dist "${linux[@]}"
 maturin sdist --out dist
 ls -l dist

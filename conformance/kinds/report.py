@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from conformance.kinds.judge import Row, Table, shares
 from conformance.page import rows
 from tailback.analysis.wording import amount
-from tailback.validation.report import number, percent
+from tailback.validation.words import number, percent
 
 KIND = ("kind of experiment", "cases", "cells within", "off", "undecided", "single runs within", "kernel and itself")
 

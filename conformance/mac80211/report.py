@@ -17,7 +17,7 @@ from conformance.mac80211.grid import GRID
 from conformance.page import RESULTS, rows, write_tables
 from conformance.seeds import SeedCell, cells, shares
 from conformance.simulated_grid import table
-from tailback.validation.report import percent
+from tailback.validation.words import percent
 
 PAGE = RESULTS / "mac80211.md"
 HEADING = ("part", "cells within", "off", "undecided", "single runs within", "kernel and itself")

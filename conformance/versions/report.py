@@ -10,7 +10,7 @@ from conformance.kinds.judge import Table, shares
 from conformance.page import rows
 from conformance.versions.golden import COST
 from conformance.versions.versions import VERSIONS, Version
-from tailback.validation.report import percent
+from tailback.validation.words import percent
 
 HEADING = (
     "version", "stack", "runs", "cells within", "off", "undecided", "single runs within", "kernel and itself",

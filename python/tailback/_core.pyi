@@ -13,6 +13,8 @@ __all__ = [
     "Progress",
     "Sample",
     "Table",
+    "TableFile",
+    "Unreadable",
     "check",
     "congestion_controls",
     "drill",
@@ -33,7 +35,12 @@ class Table:
     """A table of a run."""
 
     def __new__(cls, stream: bytes) -> Table:
-        """Of an Arrow IPC stream of one batch; raises `ValueError` if it is no such stream."""
+        """The table of an Arrow IPC stream of one batch, which it keeps. Raises `ValueError` if it is none."""
+
+    @staticmethod
+    def of_columns(columns: Sequence[tuple[str, str | None, str, bytes | Sequence[str], bytes | None]]) -> Table:
+        """The table of these columns: name, unit, kind, values, and for each cell a byte, 0 if it has no value.
+        Values are the bytes of `float64`, `uint64` or `int64`, or a list of strings (`text`)."""
 
     @staticmethod
     def of_arrow(table: pyarrow.Table) -> Table:
@@ -53,11 +60,20 @@ class Table:
     def __eq__(self, other: object) -> bool:
         """Whether both have the same columns, units and cells."""
 
+    @property
+    def columns(self) -> list[tuple[str, str, str | None]]:
+        """For each column its name, the kind of its values (`float64`, `uint64`, `int64`, `boolean`, `text`, `null`),
+        and its unit if it has one."""
+
     def __len__(self) -> int:
         """How many rows it has."""
 
     def numbers(self, name: str) -> bytes:
         """A column of numbers as float64, NaN where a value is missing. Raises `KeyError`, or `TypeError` for text."""
+
+    def exact(self, name: str) -> tuple[bytes, bytes | None]:
+        """A column of numbers as its kind, and for each cell 1 if it has a value, unless all have. Raises `KeyError`,
+        or `TypeError` for text."""
 
     def words(self, name: str) -> tuple[bytes, list[str]]:
         """A column of text: the place of the word of each row as int64, −1 if it has none; the words in alphabetical
@@ -65,6 +81,24 @@ class Table:
 
     def to_parquet(self) -> bytes:
         """The bytes of its Parquet file; the same rows give the same bytes."""
+
+@final
+class TableFile:
+    """A Parquet file whose footer has been read; nothing in it is trusted."""
+
+    def __new__(cls, content: bytes) -> TableFile:
+        """Raises `Unreadable`."""
+
+    @property
+    def columns(self) -> list[tuple[str, str, Literal["number", "text", "null", "other"], str | None]]:
+        """For each column its name, the type of its values, their kind, and its unit if it has one."""
+
+    def __len__(self) -> int:
+        """How many rows it says that it has."""
+
+    def read(self, wanted: Sequence[str] | None, most_text: int) -> Table:
+        """Its rows, of all columns or of those of `wanted` that it has, if no column of text has more than `most_text`
+        bytes. Raises `Unreadable`."""
 
 @type_check_only
 class Outcome(TypedDict):
@@ -125,6 +159,9 @@ class Qdisc(Algorithm):
 
 class ControlFailed(Exception):
     """A congestion control of the user raised an exception, which is the cause of this one."""
+
+class Unreadable(Exception):
+    """A Parquet file whose rows cannot be read: why in a word, what it is about, and how much."""
 
 class Cancelled(Exception):
     """The run ended early because it was asked to."""

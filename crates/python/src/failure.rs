@@ -17,6 +17,13 @@ create_exception!(
     "A congestion control of the user raised an exception, which is the cause of this one."
 );
 
+create_exception!(
+    tailback._core,
+    Unreadable,
+    PyException,
+    "A Parquet file whose rows cannot be read: why in a word, what it is about, and how much."
+);
+
 thread_local! {
     /// Message and place of the last panic of this thread.
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };

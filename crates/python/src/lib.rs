@@ -25,7 +25,7 @@ mod _core {
     #[pymodule_export]
     use super::drill::drill;
     #[pymodule_export]
-    use super::failure::{Cancelled, ControlFailed};
+    use super::failure::{Cancelled, ControlFailed, Unreadable};
     #[pymodule_export]
     use super::own_control::{FlowView, Sample};
     #[pymodule_export]
@@ -37,7 +37,7 @@ mod _core {
     #[pymodule_export]
     use super::run::{check, run, serve_air, try_module, watch_over_modules};
     #[pymodule_export]
-    use super::table::Table;
+    use super::table::{Table, TableFile};
 
     /// Version of the simulator.
     #[pyfunction]

@@ -16,6 +16,27 @@ pub struct Words {
     pub known: Vec<String>,
 }
 
+/// The values of a column of numbers, of which cells without a value have any.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Exact {
+    /// The values in the bytes of this machine: eight each, of truth values one.
+    pub bytes: Vec<u8>,
+    /// For each cell whether it has a value; `None` if all have.
+    pub present: Option<Vec<bool>>,
+}
+
+/// The values with all their digits; `None` if they are not numbers.
+pub(crate) fn exact(column: &ArrayRef) -> Option<Exact> {
+    let bytes = match column.data_type() {
+        DataType::Float64 => column.as_primitive::<Float64Type>().values().inner().as_slice().to_vec(),
+        DataType::UInt64 => column.as_primitive::<UInt64Type>().values().inner().as_slice().to_vec(),
+        DataType::Int64 => column.as_primitive::<Int64Type>().values().inner().as_slice().to_vec(),
+        DataType::Boolean => column.as_boolean().values().iter().map(u8::from).collect(),
+        _ => return None,
+    };
+    Some(Exact { bytes, present: column.nulls().map(|nulls| nulls.iter().collect()) })
+}
+
 /// The values as floating point, NaN where one is missing; `None` if they are not numbers.
 pub(crate) fn numbers(column: &ArrayRef) -> Option<Vec<f64>> {
     Some(match column.data_type() {

@@ -1,10 +1,10 @@
-//! One table of a run: of the simulator's columns ([`of_run`]) or an Arrow IPC stream, its columns as numbers and words,
-//! and the bytes of its stream and its Parquet file. Tables of every backend pass through here, so all files are written
-//! in one way ([`parquet`]).
+//! One table of a run: of the simulator's columns ([`of_run`]), an Arrow IPC stream, columns of a program or a Parquet file;
+//! its columns as numbers and words, and the bytes of its stream and its Parquet file. Tables of every backend pass through
+//! here, so all files are written and read in one way ([`parquet`], [`reading`]).
 //!
 //! ```
 //! use tailback_record::{FlowsRow, Record};
-//! use tailback_table::Table;
+//! use tailback_table::{File, Table};
 //! use tailback_units::{Bytes, SimTime};
 //!
 //! let mut record = Record::default();
@@ -15,22 +15,29 @@
 //! let flows = Table::of_stream(flows.to_stream()?)?;
 //! assert_eq!(flows.numbers("bytes")?, [125_000.0]);
 //! assert_eq!(flows.words("flow")?.known, ["upload"]);
-//! assert!(flows.to_parquet()?.starts_with(b"PAR1"));
-//! # Ok::<(), tailback_table::TableError>(())
+//! let file = File::of(flows.to_parquet()?)?;
+//! assert_eq!(file.rows(), 1);
+//! assert_eq!(file.read(None, usize::MAX)?.numbers("bytes")?, [125_000.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod columns;
+mod making;
 mod parquet;
+mod reading;
 mod recorded;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
 use arrow_ipc::writer::StreamWriter;
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::ArrowError;
 use bytes::Bytes;
 
-pub use columns::Words;
+pub use arrow_schema::{DataType, Field};
+pub use columns::{Exact, Words};
+pub use making::{Column, UNIT, Values};
+pub use reading::{File, FileError, Kind, kind};
 pub use recorded::of_run;
 
 /// Why a table cannot be read or written.
@@ -105,6 +112,17 @@ impl Table {
     pub fn words(&self, name: &str) -> Result<Words, TableError> {
         let column = self.column(name)?;
         columns::words(column).ok_or_else(|| other_kind(name, column, "text"))
+    }
+
+    /// The columns, in order.
+    pub fn fields(&self) -> impl Iterator<Item = &Field> {
+        self.batch.schema_ref().fields().iter().map(AsRef::as_ref)
+    }
+
+    /// A column of numbers with all their digits.
+    pub fn exact(&self, name: &str) -> Result<Exact, TableError> {
+        let column = self.column(name)?;
+        columns::exact(column).ok_or_else(|| other_kind(name, column, "numbers"))
     }
 
     /// As an Arrow IPC stream: schema, one batch, end mark.

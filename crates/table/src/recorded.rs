@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array}
 use arrow_schema::{DataType, Field, Schema};
 use tailback_record::{Cells, ColumnSpec, Kind, Names, Tables};
 
-use crate::Table;
+use crate::{Table, UNIT};
 
 /// The tables of a run by name, in its order. Columns of numbers that cannot be null are not copied.
 pub fn of_run(tables: Tables) -> Vec<(&'static str, Table)> {
@@ -28,7 +28,7 @@ fn field(column: &ColumnSpec) -> Field {
         Kind::Whole => DataType::UInt64,
         Kind::Text => DataType::Utf8,
     };
-    let unit = BTreeMap::from([("unit".to_owned(), column.unit.to_owned())]);
+    let unit = BTreeMap::from([(UNIT.to_owned(), column.unit.to_owned())]);
     Field::new(column.name, kind, column.nullable).with_metadata(unit)
 }
 

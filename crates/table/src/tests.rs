@@ -11,7 +11,7 @@ use tailback_record::{EventsRow, PingRow, Record};
 use tailback_units::{SimTime, Span};
 
 use crate::parquet::LONG;
-use crate::{Table, TableError, of_run};
+use crate::{Column, File, FileError, Table, TableError, Values, of_run};
 
 fn stream(batches: &[RecordBatch]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -141,4 +141,65 @@ fn a_recorded_table_has_its_units_and_nulls_and_survives_its_stream() {
         assert_eq!(again.batch, table.batch);
         assert_eq!(again.to_parquet().unwrap(), table.to_parquet().unwrap());
     }
+}
+
+fn columns() -> Vec<Column> {
+    let column = |name: &str, unit: Option<&str>, values, present: Option<&[bool]>| Column {
+        name: name.to_owned(),
+        unit: unit.map(str::to_owned),
+        values,
+        present: present.map(<[bool]>::to_vec),
+    };
+    vec![
+        column("t", Some("s"), Values::Float(vec![0.1, f64::NAN, 3.0]), Some(&[true, false, true])),
+        column("flow", None, Values::Text(["a", "", "µ"].map(String::from).to_vec()), None),
+        column("bytes", Some("B"), Values::Unsigned(vec![u64::MAX, 0, 1]), None),
+        column("offset", Some("ns"), Values::Signed(vec![i64::MIN, -1, 0]), Some(&[true, true, false])),
+    ]
+}
+
+#[test]
+fn a_file_gives_back_the_table_that_was_written() {
+    for table in
+        [table(), Table::of_columns(columns()).unwrap(), Table::of_columns(columns()[..1].to_vec()).unwrap()]
+    {
+        let file = File::of(table.to_parquet().unwrap()).unwrap();
+        assert_eq!(file.rows(), table.rows());
+        let back = file.read(None, 100).unwrap();
+        assert_eq!(back.batch, table.batch);
+        assert_eq!(Table::of_stream(back.to_stream().unwrap()).unwrap().batch, table.batch);
+    }
+}
+
+#[test]
+fn columns_that_are_not_there_are_not_read_and_the_others_keep_the_order_asked_for() {
+    let file = File::of(table().to_parquet().unwrap()).unwrap();
+    let wanted = ["bytes", "nothing", "t"].map(String::from);
+    let some = file.read(Some(&wanted), 0).unwrap();
+    assert_eq!((some.names(), some.rows()), (["bytes", "t"].map(String::from).into(), 3));
+}
+
+#[test]
+fn tables_of_many_groups_of_rows_are_read_whole() {
+    let rows = (1 << 20) + 5;
+    let file = File::of(long(rows).to_parquet().unwrap()).unwrap();
+    let exact = file.read(None, 0).unwrap().exact("seq").unwrap();
+    assert_eq!(exact.bytes.len(), 8 * rows);
+    assert_eq!(exact.bytes[8 * (rows - 1)..], (rows as u64 - 1).to_ne_bytes());
+}
+
+#[test]
+fn words_beyond_the_limit_and_files_that_are_cut_are_refused() {
+    let whole = table().to_parquet().unwrap();
+    let refused = File::of(whole.clone()).unwrap().read(None, 10);
+    assert!(matches!(refused, Err(FileError::LongWords { bytes: 14, .. })));
+    assert!(File::of(whole[..whole.len() - 9].to_vec()).is_err());
+    assert!(File::of(b"PAR1PAR1".to_vec()).is_err());
+}
+
+#[test]
+fn columns_of_different_lengths_are_no_table() {
+    let mut wrong = columns();
+    wrong[0].values = Values::Float(vec![0.5]);
+    assert!(Table::of_columns(wrong).is_err());
 }

@@ -13,8 +13,6 @@ longest aggregate. Sources: equations 1 to 5, defaults of Table I [ton22 §IV].
 Deviations: the overhead h is taken in bytes (the paper's equation 2 prints it without the factor 8: 1.6 µs).
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -99,17 +97,10 @@ def fit(sweep: pd.DataFrame, cell: Cell) -> Fit:
     `sweep` has a row per measurement: `limit` (packets), `pacing` (ratio), `goodput_mbps`, `rtt_ms`. The RTT of
     the model is a step function, so c is searched on a grid.
     """
-    # Imported here, because scipy takes longer to load than most commands to run.
-    from scipy.optimize import brute
-
     low, high, step = SHARES
-
-    def missed(share: Sequence[float]) -> float:
-        found = judged(sweep, replace(cell, share=float(np.asarray(share).ravel()[0])))
-        return -(found.r2_throughput + found.r2_rtt)
-
-    best = brute(missed, (slice(low, high + step / 2, step),), finish=None)
-    return judged(sweep, replace(cell, share=round(float(best), 6)))
+    shares = np.arange(low, high + step / 2, step).round(6).tolist()
+    tried = (judged(sweep, replace(cell, share=share)) for share in shares)
+    return max(tried, key=lambda found: found.r2_throughput + found.r2_rtt)
 
 
 def with_measured_overhead(sweep: pd.DataFrame, cell: Cell) -> Cell:

@@ -36,6 +36,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from tailback.analysis import resampling, student
 from tailback.analysis.equivalence import interval_of_means
 from tailback.analysis.metric import Column, Metric, Number, Read, Summary, Test
 from tailback.analysis.quantities import WrongBound
@@ -46,10 +47,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CONFIDENCE = 0.95
-RESAMPLES = 9999
-SEED = 1
-"""Seed of the resampling, so that the same results have the same interval."""
-
 SIGNIFICANT = 0.05
 """Level of significance of p."""
 
@@ -225,7 +222,7 @@ def interval(values: Values) -> tuple[float, float]:
         return NAN, NAN
     if np.ptp(values) == 0:
         return float(values[0]), float(values[0])
-    return _bootstrap(values)
+    return resampling.bootstrap_interval(values, CONFIDENCE)
 
 
 def effect(reference: Values, candidate: Values) -> float:
@@ -242,14 +239,11 @@ def chance(reference: Values, candidate: Values, by: Test) -> float:
         return NAN
     if np.ptp(np.concatenate([reference, candidate])) == 0:
         return 1.0
-    return float(_by_permutation(*_tested(reference, candidate, by)))
+    return float(resampling.chances(*_tested(reference, candidate, by)))
 
 
 AT_ONCE = 50
 """Tests by permutation at once."""
-
-BATCH = 200
-"""Permutations at once: of fifty tests with ten values on each side, they need 2 MB."""
 
 
 def _chances(groups: Sequence[_Group]) -> dict[int, float]:
@@ -265,7 +259,7 @@ def _chances(groups: Sequence[_Group]) -> dict[int, float]:
     for tests in alike.values():
         for first in range(0, len(tests), AT_ONCE):
             places, references, candidates = zip(*tests[first : first + AT_ONCE], strict=True)
-            found |= zip(places, _by_permutation(np.array(references), np.array(candidates)).tolist(), strict=True)
+            found |= zip(places, resampling.chances(np.array(references), np.array(candidates)).tolist(), strict=True)
     return found
 
 
@@ -275,59 +269,25 @@ def _tested(reference: Values, candidate: Values, by: Test) -> tuple[Values, Val
     """
     if by != "Mann–Whitney":
         return reference, candidate
-    from scipy import stats
-
-    ranks = stats.rankdata(np.concatenate([reference, candidate]))
+    ranks = resampling.ranks(np.concatenate([reference, candidate]))
     return ranks[: len(reference)], ranks[len(reference) :]
-
-
-def _by_permutation(reference: Values, candidate: Values) -> Values:
-    """Two-sided p of the difference of means along the last axis."""
-    from scipy import stats
-
-    found = stats.permutation_test(
-        (candidate, reference), _difference_of_means, vectorized=True, n_resamples=RESAMPLES, axis=-1, batch=BATCH,
-        rng=np.random.default_rng(SEED),
-    )  # fmt: skip
-    return np.asarray(found.pvalue, dtype=np.float64)
 
 
 def paired_chance(apart: Values) -> float:
     """Two-sided p of Student's paired test; not a number with one pair, and if the differences do not vary."""
     if len(apart) < 2 or np.ptp(apart) == 0:
         return NAN
-    from scipy.special import stdtr
-
     n = len(apart)
     t = float(np.mean(apart)) / (float(np.std(apart, ddof=1)) / math.sqrt(n))
-    return 2 * float(stdtr(n - 1, -abs(t)))
-
-
-def _difference_of_means(ours: Values, theirs: Values, axis: int) -> Values:
-    return np.asarray(np.mean(ours, axis=axis) - np.mean(theirs, axis=axis))
+    return 2 * student.exceeded(n - 1, abs(t))
 
 
 def _discovery_rates(p: Values) -> Values:
     """q of each p; unknown ones remain unknown and do not count."""
     found, known = np.full(len(p), NAN), ~np.isnan(p)
     if known.any():
-        from scipy import stats
-
-        found[known] = stats.false_discovery_control(p[known])
+        found[known] = resampling.discovery_rates(p[known])
     return found
-
-
-def _bootstrap(values: Values) -> tuple[float, float]:
-    # Imported here, because scipy is slow to load.
-    from scipy import stats
-
-    n = len(values)
-    tail = stats.norm.cdf(-np.sqrt(n / (n - 1)) * stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
-    found = stats.bootstrap(
-        (values,), np.mean, confidence_level=1 - 2 * tail, n_resamples=RESAMPLES, method="percentile",
-        rng=np.random.default_rng(SEED),
-    )  # fmt: skip
-    return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
 def _mean(values: Values) -> float:

@@ -41,14 +41,17 @@ def _row(pair: SamplePair) -> tuple[int, str, str, int, int, float, float, float
 
 
 def wasserstein(reference: Samples, candidate: Samples) -> float:
-    """The Wasserstein distance, in the unit of the samples."""
-    from scipy import stats
-
-    return float(stats.wasserstein_distance(reference, candidate))
+    """The Wasserstein distance, in the unit of the samples: the area between the two distribution functions."""
+    values = np.sort(np.concatenate([reference, candidate]))
+    return float(np.sum(_apart(reference, candidate, values[:-1]) * np.diff(values)))
 
 
 def ks(reference: Samples, candidate: Samples) -> float:
     """The Kolmogorov–Smirnov statistic."""
-    from scipy import stats
+    return float(np.max(_apart(reference, candidate, np.concatenate([reference, candidate]))))
 
-    return float(stats.ks_2samp(reference, candidate, method="asymp").statistic)
+
+def _apart(reference: Samples, candidate: Samples, at: Samples) -> Samples:
+    """By how much the two distribution functions differ at these values."""
+    ours, theirs = (np.searchsorted(np.sort(side), at, side="right") / len(side) for side in (candidate, reference))
+    return np.asarray(np.abs(ours - theirs))

@@ -14,6 +14,7 @@ half a percent of it, or not significantly different (Welch's test [welch1947], 
 is the one farthest from the bounds.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -22,6 +23,7 @@ import numpy.typing as npt
 import pandas as pd
 from msgspec import Struct
 
+from tailback.analysis import student
 from tailback.analysis.bounds import Bound
 from tailback.analysis.intervals import t_interval
 from tailback.analysis.metric import Better, Column, Summary
@@ -168,10 +170,15 @@ def distinguishable(one: Candidate, other: Candidate) -> bool:
              for each in (one, other) if len(each.samples) > 1]  # fmt: skip
     if len(sides) < 2 or not any(spread for _, spread, _ in sides):
         return True
-    # Imported here, because scipy is slow to load.
-    from scipy import stats
+    return _chance(*sides) < SIGNIFICANT
 
-    return bool(stats.ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False).pvalue < SIGNIFICANT)
+
+def _chance(one: tuple[float, float, int], other: tuple[float, float, int]) -> float:
+    """Two-sided p of Welch's test of two means, each with the standard deviation and number of its samples."""
+    variances = [spread**2 / count for _, spread, count in (one, other)]
+    weights = [variance**2 / (count - 1) for variance, (_, _, count) in zip(variances, (one, other), strict=True)]
+    t = abs(one[0] - other[0]) / math.sqrt(sum(variances))
+    return 2 * student.exceeded(sum(variances) ** 2 / sum(weights), t)
 
 
 def _judged(

@@ -18,6 +18,7 @@ STATUS = {
     "tailback.kernel.errors.CacheUnwritable": 1,
     "tailback.sweep.work.SweepEnded": 1,
     "tailback.cli.failures.WrongInput": 2,
+    "tailback.extras.ExtraMissing": 2,
     "tailback.kernel.errors.KernelMissing": 2,
     "tailback.starters.NotStarted": 2,
     "tailback.scenario.errors.ScenarioError": 2,

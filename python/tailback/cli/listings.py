@@ -76,9 +76,9 @@ def _sysctls() -> Listing:
 
 
 def _plots() -> Listing:
-    from tailback.plots import PLOTS
+    from tailback.plots.names import PLOTS
 
-    return [(plot.name, plot.summary) for plot in PLOTS.values()]
+    return [(name, plot.summary) for name, plot in PLOTS.items()]
 
 
 def _presets() -> Listing:

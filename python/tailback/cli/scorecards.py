@@ -6,9 +6,9 @@ from pathlib import Path
 from tailback.cli import sheets, tables
 from tailback.cli.console import stderr
 from tailback.cli.sheets import Cell, Field, Sheet
-from tailback.papers import Beside, Row, Search, in_one_line
+from tailback.papers import Beside, Row, in_one_line
 from tailback.papers.scorecard import held
-from tailback.papers.search import Tried
+from tailback.papers.search import Search, Tried
 
 
 def scorecard(rows: Sequence[Row], page: Path) -> None:

@@ -94,8 +94,7 @@ def plot(word: str) -> Iterator[Explanation]:
 
 
 def _plots() -> Mapping[str, str]:
-    # Imported here, because matplotlib is slow to load.
-    from tailback.plots import PLOTS
+    from tailback.plots.names import PLOTS
 
     return {
         name: plot.summary + (f". --metric takes {plot.takes}" if plot.takes else "") for name, plot in PLOTS.items()

@@ -14,11 +14,10 @@ from tailback.analysis.sentences import Extent
 from tailback.cli import found, sheets, tables
 from tailback.cli.console import MAX_NAMED, counted, stderr
 from tailback.cli.sheets import Cell, Field, Interval, Sheet
-from tailback.duels import sentences
 from tailback.results.pairing import CANDIDATE, REFERENCE
 from tailback.validation import Comparison, LeftOut, Twin, Validated, divergence, warned
-from tailback.validation.report import number, percent
 from tailback.validation.twin import Distance
+from tailback.validation.words import number, percent
 
 MAX_CELLS_SHOWN = 60
 """Maximum number of rows of a validation; above it, only those not within tolerance are shown (the report has all)."""
@@ -51,6 +50,9 @@ def validated(done: Validated) -> None:
 
 def duels(table: pd.DataFrame, title: str) -> None:
     """Prints the matrix of duels: the share of the row against the column, and who takes most."""
+    # Imported here, because a module that draws needs more than the rest of this one.
+    from tailback.duels import sentences
+
     names = list(dict.fromkeys(table["control"]))
     fields = [Field("share of", "name"), *(Field(f"against {name}", spread=True) for name in names)]
     rows = [

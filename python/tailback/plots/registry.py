@@ -23,6 +23,7 @@ from tailback.plots import (
     cwnd,
     fct,
     heatmap,
+    names,
     pareto,
     queue,
     rrul,
@@ -74,9 +75,6 @@ class Plot:
 
 WITH_PING = (candlestick.GOODPUT, candlestick.PING)
 
-ANY = "any metric by name (goodput, ping p99, jain) or by its path in `summary.json` (ping_ms.p90)"
-SAMPLES = ", ".join(candlestick.PANELS)
-
 
 def _samples(panels: Sequence[candlestick.Panel], shares: Sequence[int]) -> Callable[..., pd.DataFrame]:
     @worded
@@ -86,109 +84,35 @@ def _samples(panels: Sequence[candlestick.Panel], shares: Sequence[int]) -> Call
     return data
 
 
-PLOTS: Mapping[str, Plot] = by_name(
-    (
-        Plot(
-            "candlestick",
-            "10-50-90 % of goodput and TCP RTT per configuration",
-            candlestick.data,
-            candlestick.draw,
-            SAMPLES,
-        ),
-        Plot(
-            "candlestick_ping",
-            "10-50-90 % of goodput and ping per configuration",
-            _samples(WITH_PING, candlestick.SHARES),
-            candlestick.draw,
-            SAMPLES,
-        ),
-        Plot("box", "quartiles and 5-95 % of goodput and TCP RTT", box.data, box.draw, SAMPLES),
-        Plot(
-            "box_ping", "quartiles and 5-95 % of goodput and ping", _samples(WITH_PING, box.SHARES), box.draw, SAMPLES
-        ),
-        Plot(
-            "bar", "means of goodput, median TCP RTT and ping, with 95 % intervals; --metric", bar.data, bar.draw, ANY
-        ),
-        Plot(
-            "cdf",
-            "distribution of TCP RTT, with 95 % bands; --metric ping, goodput",
-            cdf.data,
-            cdf.draw,
-            SAMPLES,
-            free_y=True,
-        ),
-        Plot(
-            "fct",
-            "flow completion time over size: a point per flow, medians by size",
-            fct.data,
-            fct.draw,
-            parts=(fct.GROUP,),
-            free_y=True,
-        ),
-        Plot(
-            "scatter",
-            "goodput against ping, a point per repetition, with ellipses",
-            scatter.data,
-            scatter.draw,
-            ANY,
-            free_y=True,
-        ),
-        Plot(
-            "pareto",
-            "goodput against latency, or --metric, and the settings that no other beats",
-            pareto.data,
-            pareto.draw,
-            ANY,
-        ),
-        Plot("heatmap", "TCP RTT, or --metric, over two axes", heatmap.data, heatmap.draw, ANY),
-        Plot(
-            "band",
-            "goodput over time as mean with 95 % bands; --metric rtt, cwnd",
-            band.data,
-            band.draw,
-            ", ".join(band.SERIES),
-            free_y=True,
-        ),
-        Plot(
-            "aggregates",
-            "how many MPDUs a PPDU carries, up, or down if only downloads send; --metric",
-            aggregates.data,
-            aggregates.draw,
-            "up, down",
-            free_y=True,
-        ),
-        Plot(
-            "aggregate_rtt",
-            "mean aggregate against median TCP RTT, a point per repetition; --metric down",
-            aggregates.data_of_rtt,
-            aggregates.draw_rtt,
-            "up, down",
-            free_y=True,
-        ),
-        Plot(
-            "airtime", "share of each Wi-Fi station in the airtime", aggregates.data_of_airtime, aggregates.draw_airtime
-        ),
-        Plot("air", "each PPDU on the air over 20 ms, or --metric MS", air.data, air.draw, "a number of milliseconds"),
-        Plot(
-            "queue",
-            "length of each queue over time, one panel per configuration; --metric kB",
-            queue.data,
-            queue.draw,
-            "packets, kB",
-            free_y=True,
-        ),
-        Plot("shares", "share of each group of flows in the goodput over time", shares.data, shares.draw, free_y=True),
-        Plot("rrul", "download, upload and ping over time, as Flent draws RRUL", rrul.data, rrul.draw),
-        Plot("cwnd", "congestion windows over time, one panel per configuration", cwnd.data, cwnd.draw, free_y=True),
-        Plot(
-            "timeseries",
-            "RTT, cwnd and goodput over time, one column per run; --metric rtt, cwnd, goodput",
-            timeseries.data,
-            timeseries.draw,
-            ", ".join(timeseries.METRICS),
-        ),
-    )
+def _plot(name: str, data: Callable[..., pd.DataFrame], draw: Callable[..., Figure], **more: Any) -> Plot:
+    offered = names.PLOTS[name]
+    return Plot(name, offered.summary, data, draw, offered.takes, **more)
+
+
+_DRAWN: tuple[Plot, ...] = (
+    _plot("candlestick", candlestick.data, candlestick.draw),
+    _plot("candlestick_ping", _samples(WITH_PING, candlestick.SHARES), candlestick.draw),
+    _plot("box", box.data, box.draw),
+    _plot("box_ping", _samples(WITH_PING, box.SHARES), box.draw),
+    _plot("bar", bar.data, bar.draw),
+    _plot("cdf", cdf.data, cdf.draw, free_y=True),
+    _plot("fct", fct.data, fct.draw, parts=(fct.GROUP,), free_y=True),
+    _plot("scatter", scatter.data, scatter.draw, free_y=True),
+    _plot("pareto", pareto.data, pareto.draw),
+    _plot("heatmap", heatmap.data, heatmap.draw),
+    _plot("band", band.data, band.draw, free_y=True),
+    _plot("aggregates", aggregates.data, aggregates.draw, free_y=True),
+    _plot("aggregate_rtt", aggregates.data_of_rtt, aggregates.draw_rtt, free_y=True),
+    _plot("airtime", aggregates.data_of_airtime, aggregates.draw_airtime),
+    _plot("air", air.data, air.draw),
+    _plot("queue", queue.data, queue.draw, free_y=True),
+    _plot("shares", shares.data, shares.draw, free_y=True),
+    _plot("rrul", rrul.data, rrul.draw),
+    _plot("cwnd", cwnd.data, cwnd.draw, free_y=True),
+    _plot("timeseries", timeseries.data, timeseries.draw),
 )
+
+PLOTS: Mapping[str, Plot] = by_name(_DRAWN)
 
 FORMATS: Mapping[str, Mapping[str, Any]] = {
     # Creation date and program are left out, so the same data gives the same bytes.

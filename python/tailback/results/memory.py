@@ -41,7 +41,7 @@ class RunInMemory(RunFolder):
 
     def table(self, name: str) -> pd.DataFrame:
         """The table `name` of `docs/contracts.md`; raises `NotResults` if the run does not have it."""
-        return tables.to_frame(self._table(name))
+        return tables.frame(self._table(name))
 
     def columns(self, name: str, wanted: Sequence[str]) -> _core.Table:
         """The table `name`, with at least the columns `wanted` that it has, without pandas."""
@@ -60,7 +60,7 @@ class RunInMemory(RunFolder):
 
     def units(self, name: str) -> dict[str, str]:
         """The units of the table `name`, by column."""
-        return tables.units_of(self._table(name).to_arrow().schema)
+        return {name: unit for name, _, unit in self._table(name).columns if unit is not None}
 
     def _table(self, name: str) -> _core.Table:
         if name not in self.finished.tables:

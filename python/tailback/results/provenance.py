@@ -25,7 +25,7 @@ AFTERWARDS = (
 number in it.
 """
 
-LIBRARIES = ("pyarrow", "pandas", "numpy")
+LIBRARIES = ("pandas", "numpy")
 """Libraries that may have a part in results; those that are not loaded have none."""
 
 

@@ -1,12 +1,11 @@
-"""Tables as Parquet files. `tailback._core` writes them, those of every backend in one way (`crates/table`); pyarrow
-reads them, and is imported when it does.
-"""
+"""Tables as Parquet files, which `tailback._core` writes and reads in one way for every backend (`crates/table`)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tailback import _core
+from tailback.limits import TEXT_MAX
 from tailback.results import forms, soundness
 from tailback.results.errors import NotResults
 from tailback.results.forms import TableWrong
@@ -15,31 +14,18 @@ from tailback.results.layout import TABLE
 if TYPE_CHECKING:
     import pandas as pd
     import polars
-    import pyarrow as pa
 
 SUFFIX = TABLE
-
-MANY_BYTES = 1_000_000
-"""The size of a file from which its columns are read by several threads."""
 
 
 def from_parquet(name: str, content: bytes) -> "pd.DataFrame":
     """The table `name` in a Parquet file; text columns are plain text, not categories."""
-    return _frame(_read(name, content), threads=len(content) >= MANY_BYTES)
-
-
-def to_frame(table: _core.Table) -> "pd.DataFrame":
-    """A table of a run as a frame, as `from_parquet` gives that of its file."""
-    return _frame(table.to_arrow(), threads=False)
-
-
-def _frame(table: "pa.Table", *, threads: bool) -> "pd.DataFrame":
-    return _plain_text(table.to_pandas(strings_to_categorical=False, use_threads=threads))
+    return frame(_read(name, content))
 
 
 def from_parquet_as_written(name: str, content: bytes) -> _core.Table:
     """The table `name` in a Parquet file, as the backend returned it."""
-    return _as_written(_read(name, content))
+    return _read(name, content)
 
 
 def of_run(folder: Path, name: str) -> _core.Table:
@@ -51,70 +37,99 @@ def of_run(folder: Path, name: str) -> _core.Table:
 
 def columns_from_parquet(name: str, content: bytes, wanted: Sequence[str]) -> _core.Table:
     """The columns `wanted`, as far as the Parquet file has them; in a third of the time of a frame."""
-    return _as_written(_read(name, content, wanted))
+    return _read(name, content, wanted)
 
 
-def _as_written(table: "pa.Table") -> _core.Table:
+def frame(table: _core.Table) -> "pd.DataFrame":
+    """A table as a pandas frame: whole numbers of which some are unknown become floating point."""
+    import pandas as pd
+
+    return pd.DataFrame({name: _FRAMED[kind](table, name) for name, kind, _ in table.columns})
+
+
+def _read(name: str, content: bytes, wanted: Sequence[str] | None = None) -> _core.Table:
+    """The rows of a file that has passed the checks; raises `TableWrong`."""
     try:
-        return _core.Table.of_arrow(table)
-    except ValueError as error:
-        raise TableWrong(f"is not read: {error}") from error
-
-
-def _read(name: str, content: bytes, wanted: Sequence[str] | None = None) -> "pa.Table":
-    """The rows of a file that has passed the checks; raises `TableWrong`.
-
-    Not by `pq.read_table`, which looks at each file as at a data set of many, and with threads only where there is much
-    to do: a short table is read in a third of the time.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(pa.BufferReader(content)) as file:
-            form = forms.check_footer(name, file, len(content))
-            long = forms.long_words(file, form)
-            if long:
-                with pq.ParquetFile(pa.BufferReader(content), read_dictionary=long) as coded:
-                    forms.check_words(coded, long)
-            found = file.read(columns=None if wanted is None else list(wanted), use_threads=len(content) >= MANY_BYTES)
-        forms.check_times(found)
-        forms.check_text(found)
-    except (pa.ArrowException, OSError) as error:
+        file = _core.TableFile(content)
+        forms.check_footer(name, file, len(content))
+        found = file.read(None if wanted is None else list(wanted), TEXT_MAX)
+    except _core.Unreadable as error:
+        raise forms.wrong(error) from error
+    except RuntimeError as error:
+        # A reader that gave up on what it found.
         raise TableWrong("is not a complete Parquet file") from error
+    forms.check_times(found)
     return found
+
+
+def _whole(kind: str) -> Callable[[_core.Table, str], Any]:
+    def series(table: _core.Table, name: str) -> Any:
+        import numpy as np
+
+        values, present = table.exact(name)
+        if present is not None:
+            return _numbers(table, name)
+        return np.frombuffer(values, dtype=kind)
+
+    return series
+
+
+def _numbers(table: _core.Table, name: str) -> Any:
+    import numpy as np
+
+    return np.frombuffer(table.numbers(name), dtype=np.float64)
+
+
+def _flags(table: _core.Table, name: str) -> Any:
+    import numpy as np
+
+    values, present = table.exact(name)
+    flags = np.frombuffer(values, dtype=np.bool_)
+    if present is None:
+        return flags
+    known = np.frombuffer(present, dtype=np.bool_).tolist()
+    return [flag if is_known else None for flag, is_known in zip(flags.tolist(), known, strict=True)]
+
+
+def _text(table: _core.Table, name: str) -> Any:
+    import numpy as np
+    import pandas as pd
+
+    places, known = table.words(name)
+    # The last place is that of the code −1.
+    words = np.array([*known, None], dtype=object)[np.frombuffer(places, dtype=np.int64)]
+    return pd.Series(words.tolist(), dtype=object if not known else None)
+
+
+def _nothing(table: _core.Table, _: str) -> Any:
+    return [None] * len(table)
+
+
+_FRAMED: dict[str, Callable[[_core.Table, str], Any]] = {
+    "float64": _numbers,
+    "uint64": _whole("uint64"),
+    "int64": _whole("int64"),
+    "boolean": _flags,
+    "text": _text,
+    "null": _nothing,
+}
+"""How a column becomes one of a frame, by the kind of its values."""
 
 
 def to_polars(frame: "pd.DataFrame") -> "polars.DataFrame":
     """`frame` as a polars frame; polars comes with `pip install tailback[polars]`."""
     try:
         import polars
+
+        return polars.from_pandas(frame)
     except ImportError as error:
-        raise NotResults("polars is not installed\n  hint: pip install 'tailback[polars]'") from error
-    return polars.from_pandas(frame)
-
-
-def _plain_text(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """`frame` with categorical columns converted to text, so that grouping is the same for all tables."""
-    import pandas as pd
-
-    coded = [name for name, kind in frame.dtypes.items() if isinstance(kind, pd.CategoricalDtype)]
-    return frame.astype(dict.fromkeys(coded, object)) if coded else frame
+        missing = error.name or "polars"
+        raise NotResults(f"{missing} is not installed\n  hint: pip install 'tailback[polars]'") from error
 
 
 def units(content: bytes) -> dict[str, str]:
     """The units of the table in a Parquet file, by column; a column without a unit is absent."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
-        schema = pq.read_schema(pa.BufferReader(content))
-    except (pa.ArrowException, OSError) as error:
+        return {name: unit for name, *_, unit in _core.TableFile(content).columns if unit is not None}
+    except (_core.Unreadable, RuntimeError) as error:
         raise TableWrong("is not a complete Parquet file") from error
-    return units_of(schema)
-
-
-def units_of(schema: "pa.Schema") -> dict[str, str]:
-    """The units of columns by their names."""
-    metadata = {field.name: field.metadata or {} for field in schema}
-    return {name: fields[b"unit"].decode() for name, fields in metadata.items() if b"unit" in fields}

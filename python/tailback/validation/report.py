@@ -2,14 +2,12 @@
 
 import base64
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tailback.analysis.digits import significant
 from tailback.analysis.rows import of_configuration, records
 from tailback.plots import conformance, overlay, rendered
 from tailback.plots.errors import NotDrawable
@@ -20,6 +18,7 @@ from tailback.results.reading import Results
 from tailback.validation.around import Around, around
 from tailback.validation.comparison import Comparison, Divergence, divergence
 from tailback.validation.session import LeftOut
+from tailback.validation.words import number, percent, share
 
 MAX_FIGURES = 24
 """Maximum number of configurations with a figure of traces, to limit the size of the page."""
@@ -99,27 +98,6 @@ def _environment() -> Environment:
     environment.filters["percent"] = percent
     environment.filters["records"] = records
     return environment
-
-
-def number(value: Any) -> str:
-    """Four significant digits; integers in full; `–` for unknown values."""
-    if isinstance(value, str):
-        return value
-    if value is None or math.isnan(value):
-        return "–"
-    if math.isinf(value):
-        return "∞"
-    return f"{value:.0f}" if float(value).is_integer() or abs(value) >= 1e4 else significant(value, 4)
-
-
-def share(value: float) -> str:
-    """A fraction as text: `+3.1 %`."""
-    return "–" if math.isnan(value) else f"{100 * value:+.1f} %".replace("-", "−")
-
-
-def percent(value: float) -> str:
-    """A share as text: `86.7 %`."""
-    return "–" if math.isnan(value) else f"{100 * value:.1f} %"
 
 
 def _runs(results: Results) -> dict[str, str]:

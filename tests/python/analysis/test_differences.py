@@ -203,7 +203,8 @@ def test_tests_that_are_made_together_have_the_p_of_each_alone(repetitions: int)
     """And that of Mann and Whitney's test is scipy's, whose permutations it shares."""
     from scipy import stats
 
-    from tailback.analysis.differences import RESAMPLES, SEED, _by_permutation, _tested, chance
+    from tailback.analysis.differences import _tested, chance
+    from tailback.analysis.resampling import RESAMPLES, SEED, chances
 
     random = np.random.default_rng(repetitions)
     sides = [random.poisson(mean, size=(6, repetitions)).astype(float) for mean in (3, 5)]
@@ -211,7 +212,7 @@ def test_tests_that_are_made_together_have_the_p_of_each_alone(repetitions: int)
     kinds: tuple[Test, ...] = ("permutation", "Mann–Whitney")
     for by in kinds:
         pairs = [_tested(*sides_, by) for sides_ in rows]
-        together = _by_permutation(*map(np.array, zip(*pairs, strict=True)))
+        together = chances(*map(np.array, zip(*pairs, strict=True)))
         assert together.tolist() == [chance(*sides_, by) for sides_ in rows]
     for reference, candidate, p in zip(*sides, together, strict=True):
         method = stats.PermutationMethod(n_resamples=RESAMPLES, rng=np.random.default_rng(SEED))

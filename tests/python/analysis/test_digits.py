@@ -17,7 +17,7 @@ from tailback.cli import advised, live, sheets, sweeps
 from tailback.cli import means as cli_means
 from tailback.cli.sheets import Field, Sheet
 from tailback.sweep import Verdict
-from tailback.validation.report import number
+from tailback.validation.words import number
 
 SMALL = 0.001264
 """The completion time of a small flow in a data centre, in s."""

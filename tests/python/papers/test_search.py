@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from papers.hand_made import tried
-from tailback.papers import UnknownPaper, Wanted, load_paper, papers, search
+from tailback.papers import UnknownPaper, Wanted, load_paper, papers
 from tailback.papers.reproduction import Reproduction
-from tailback.papers.search import as_document, candidates
+from tailback.papers.search import as_document, candidates, search
 from tailback.sweep import Silent
 
 TON22 = load_paper("ton22")

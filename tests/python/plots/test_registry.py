@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from fake_backend import FakeBackend, Nobody, grid
 from tailback.cli.listings import listed
-from tailback.plots import PLOTS, Choice, draw_to, find_plot, registry
+from tailback.plots import PLOTS, Choice, draw_to, find_plot, names, registry
 from tailback.results import Results, claim, open_results
 from tailback.sweep import Sweep, run_all
 
@@ -25,6 +25,7 @@ def toy_draw(table: pd.DataFrame, _choice: Choice) -> Figure:
 
 def test_a_new_row_is_listed_found_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = registry.Plot("toys", "toys of each run", toy_data, toy_draw)
+    monkeypatch.setitem(names.PLOTS, "toys", names.Offered(row.summary))
     monkeypatch.setitem(PLOTS, row.name, row)
     assert ("toys", "toys of each run") in listed("plot")
     assert find_plot("toys") is row

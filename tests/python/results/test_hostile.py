@@ -173,7 +173,7 @@ def not_utf8() -> pa.Array:
 
 
 FORGED: dict[str, tuple[pa.Table, str]] = {
-    "numbers as words": (columns(t=["0.5", "1"]), "string in the column `t` instead of numbers"),
+    "numbers as words": (columns(t=["0.5", "1"]), "text in the column `t` instead of numbers"),
     "words as numbers": (columns(ping=[1, 2]), "int64 in the column `ping` instead of words"),
     "no time": (columns(t=None), "lacks the column `t`"),
     "unknown time": (columns(t=[None, 1.0]), "has rows without a time"),

@@ -62,7 +62,7 @@ def test_a_run_folder_holds_manifest_summary_and_tables(tmp_path: Path) -> None:
     assert manifest["scenario"] == to_json(RUN.scenario)
     assert manifest["axes"] == {"cc": "cubic"}
     assert manifest["measure"]["window_ns"] == [5_000_000_000, 15_000_000_000]
-    assert {"tailback", "python", "pyarrow"} <= set(manifest["versions"])
+    assert {"tailback", "python", "numpy"} <= set(manifest["versions"])
     assert manifest["started"] == "2026-01-01T00:00:00Z"
     assert json.loads((folder / "summary.json").read_text()) == {"retransmits": 3}
 

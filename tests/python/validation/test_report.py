@@ -16,7 +16,8 @@ from tailback import backends, scenario, validation
 from tailback.analysis.tolerances import FIDELITY
 from tailback.validation import Criteria, Request
 from tailback.validation import report as page_of_comparison
-from tailback.validation.report import html, number
+from tailback.validation.report import html
+from tailback.validation.words import number
 from twin_backend import STAND_INS
 from validation.conftest import EXPERIMENT
 from waiting import GENEROUS_S

@@ -12,17 +12,18 @@ in `completions`. The marks of a discipline without such a counter are null.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import csv
+import numpy as np
+import pandas as pd
 
-from tailback import _core
+from tailback import _core, columns
+from tailback.columns import COUNT, NUMBER, SIGNED, TEXT, Kind
 
-TEXT, COUNT, NUMBER = pa.string(), pa.uint64(), pa.float64()
+Form: TypeAlias = Mapping[str, tuple[Kind, str | None]]
+"""The kind and the unit of each column."""
 
-COLUMNS: Mapping[str, Mapping[str, tuple[pa.DataType, str]]] = {
+COLUMNS: Mapping[str, Form] = {
     "flows": {"t": (NUMBER, "s"), "flow": (TEXT, ""), "bytes": (COUNT, "B")},
     "tcp_info": {
         "t": (NUMBER, "s"),
@@ -78,7 +79,7 @@ COLUMNS: Mapping[str, Mapping[str, tuple[pa.DataType, str]]] = {
 }
 """Columns of each table with type and unit."""
 
-UDP: Mapping[str, tuple[pa.DataType, str]] = {
+UDP: Form = {
     "t": (NUMBER, "s"),
     "flow": (TEXT, ""),
     "sent": (COUNT, "packets"),
@@ -87,7 +88,7 @@ UDP: Mapping[str, tuple[pa.DataType, str]] = {
     "longest_ms": (NUMBER, "ms"),
 }
 
-DELAYS: Mapping[str, tuple[pa.DataType, str]] = {
+DELAYS: Form = {
     "t": (NUMBER, "s"),
     "flow": (TEXT, ""),
     "packets": (COUNT, "packets"),
@@ -96,16 +97,16 @@ DELAYS: Mapping[str, tuple[pa.DataType, str]] = {
     "longest_ms": (NUMBER, "ms"),
 }
 
-EACH: Mapping[str, tuple[pa.DataType, str]] = {"t": (NUMBER, "s"), "flow": (TEXT, ""), "delay_ms": (NUMBER, "ms")}
+EACH: Form = {"t": (NUMBER, "s"), "flow": (TEXT, ""), "delay_ms": (NUMBER, "ms")}
 """The columns of `datagrams`."""
 
-COMPLETIONS: Mapping[str, tuple[pa.DataType, str]] = {
+COMPLETIONS: Form = {
     "t": (NUMBER, "s"),
     "flow": (TEXT, ""),
     "completion_s": (NUMBER, "s"),
 }
 
-REQUESTS: Mapping[str, tuple[pa.DataType, str]] = {
+REQUESTS: Form = {
     "t": (NUMBER, "s"),
     "flow": (TEXT, ""),
     "seq": (COUNT, ""),
@@ -113,7 +114,7 @@ REQUESTS: Mapping[str, tuple[pa.DataType, str]] = {
     "latency_ms": (NUMBER, "ms"),
 }
 
-EXCHANGES: Mapping[str, tuple[pa.DataType, str]] = {
+EXCHANGES: Form = {
     "t": (NUMBER, "s"),
     "flow": (TEXT, ""),
     "end": (TEXT, ""),
@@ -121,7 +122,7 @@ EXCHANGES: Mapping[str, tuple[pa.DataType, str]] = {
     "total_retrans": (COUNT, "segments"),
 }
 
-OBJECTS: Mapping[str, tuple[pa.DataType, str]] = {
+OBJECTS: Form = {
     "t": (NUMBER, "s"),
     "page": (TEXT, ""),
     "object": (COUNT, ""),
@@ -129,7 +130,7 @@ OBJECTS: Mapping[str, tuple[pa.DataType, str]] = {
     "loaded_ms": (NUMBER, "ms"),
 }
 
-VIDEO: Mapping[str, tuple[pa.DataType, str]] = {
+VIDEO: Form = {
     "t": (NUMBER, "s"),
     "video": (TEXT, ""),
     "segment": (COUNT, ""),
@@ -140,10 +141,10 @@ VIDEO: Mapping[str, tuple[pa.DataType, str]] = {
     "waited_ms": (NUMBER, "ms"),
 }
 
-LOSSES: Mapping[str, tuple[pa.DataType, str]] = {"t": (NUMBER, "s"), "device": (TEXT, ""), "lost": (COUNT, "packets")}
+LOSSES: Form = {"t": (NUMBER, "s"), "device": (TEXT, ""), "lost": (COUNT, "packets")}
 """The columns of `losses`."""
 
-RADIOS: Mapping[str, tuple[pa.DataType, str]] = {
+RADIOS: Form = {
     "t": (NUMBER, "s"),
     "device": (TEXT, ""),
     "what": (TEXT, ""),
@@ -152,10 +153,7 @@ RADIOS: Mapping[str, tuple[pa.DataType, str]] = {
 }
 """The columns of `radios`."""
 
-SIGNED = pa.int64()
-"""One-way delays between two machines may be negative."""
-
-DATAGRAMS = {
+DATAGRAMS: Mapping[str, Kind] = {
     "t_ns": SIGNED,
     "flow": TEXT,
     "sent": COUNT,
@@ -163,6 +161,7 @@ DATAGRAMS = {
     "delay_sum_ns": SIGNED,
     "longest_ns": SIGNED,
 }
+"""The columns of `datagrams.csv`; one-way delays between two machines may be negative."""
 
 SCALED = {
     "t": ("t_ns", 1e9),
@@ -177,9 +176,9 @@ SCALED = {
 """Columns that the agent writes in ns: their name there, and the number of ns in their unit."""
 
 
-def read_tables(folder: Path) -> dict[str, pa.Table]:
+def read_tables(folder: Path) -> dict[str, pd.DataFrame]:
     """All tables of a run."""
-    found = {name: read_table(folder, name, columns) for name, columns in COLUMNS.items()}
+    found = {name: read_table(folder, name, form) for name, form in COLUMNS.items()}
     more = {
         "udp": _read_datagrams(folder / "datagrams.csv"),
         "delays": _read_delays(folder / "delays.csv"),
@@ -192,92 +191,84 @@ def read_tables(folder: Path) -> dict[str, pa.Table]:
         "losses": read_table(folder, "losses", LOSSES),
         "radios": read_table(folder, "radios", RADIOS),
     }
-    return found | {name: table for name, table in more.items() if table.num_rows}
+    return found | {name: table for name, table in more.items() if len(table)}
 
 
-def recorded(found: Mapping[str, pa.Table]) -> dict[str, _core.Table]:
-    """The tables as every backend gives them back."""
-    return {name: _core.Table.of_arrow(table) for name, table in found.items()}
+FORMS: Mapping[str, Form] = {
+    **COLUMNS, "udp": UDP, "delays": DELAYS, "datagrams": EACH, "completions": COMPLETIONS, "requests": REQUESTS,
+    "exchanges": EXCHANGES, "objects": OBJECTS, "video": VIDEO, "losses": LOSSES, "radios": RADIOS,
+}  # fmt: skip
+"""The columns of all tables that a kernel may give."""
 
 
-def read_table(folder: Path, name: str, columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Table:
+def recorded(found: Mapping[str, pd.DataFrame], more: Mapping[str, Form] | None = None) -> dict[str, _core.Table]:
+    """The tables as every backend gives them back; those that not all backends have are in `more`."""
+    forms = {**FORMS, **(more or {})}
+    return {name: columns.table(frame, forms[name]) for name, frame in found.items()}
+
+
+def read_table(folder: Path, name: str, form: Form) -> pd.DataFrame:
     """One table of a run."""
-    return _read(folder / f"{name}.csv", columns)
+    written = {SCALED.get(name, (name,))[0]: COUNT if name in SCALED else kind for name, (kind, _) in form.items()}
+    read = columns.read_csv(folder / f"{name}.csv", written)
+    return pd.DataFrame({name: _scaled(read, name) for name in form})
 
 
 def read_segments(folder: Path) -> int:
     """The number of TCP data segments sent by all flows, including retransmissions."""
-    counted = csv.read_csv(folder / "segments.csv", convert_options=csv.ConvertOptions(column_types={"flow": TEXT}))
-    return sum(counted["data_segs_out"].to_pylist())
+    counted = columns.read_csv(folder / "segments.csv", {"flow": TEXT, "data_segs_out": COUNT})
+    return int(counted["data_segs_out"].sum())
 
 
-def _read_datagrams(file: Path) -> pa.Table:
+def _read_datagrams(file: Path) -> pd.DataFrame:
     """The table `udp`; the mean delay is that of the datagrams that arrived in the interval."""
-    read = csv.read_csv(file, convert_options=csv.ConvertOptions(column_types=DATAGRAMS))
-    ways = [("sent", "sum"), ("received", "sum"), ("delay_sum_ns", "sum"), ("longest_ns", "max")]
-    both = read.group_by(["t_ns", "flow"], use_threads=False).aggregate(ways)
-    none = pc.equal(both["received_sum"], 0)
-    mean_ns = pc.divide(pc.cast(both["delay_sum_ns_sum"], NUMBER), pc.cast(both["received_sum"], NUMBER))
+    read = columns.read_csv(file, DATAGRAMS)
+    ways = {"sent": "sum", "received": "sum", "delay_sum_ns": "sum", "longest_ns": "max"}
+    both = read.groupby(["t_ns", "flow"], sort=False, as_index=False).agg(ways)
+    received = _floats(both["received"])
+    mean_ns = np.divide(_floats(both["delay_sum_ns"]), received, where=received > 0, out=np.full(len(both), np.nan))
     values = {
-        "t": pc.divide(pc.cast(both["t_ns"], NUMBER), 1e9),
+        "t": _floats(both["t_ns"]) / 1e9,
         "flow": both["flow"],
-        "sent": both["sent_sum"],
-        "received": both["received_sum"],
-        "delay_ms": pc.divide(pc.if_else(none, None, mean_ns), 1e6),
-        "longest_ms": pc.divide(pc.cast(both["longest_ns_max"], NUMBER), 1e6),
+        "sent": both["sent"],
+        "received": both["received"],
+        "delay_ms": mean_ns / 1e6,
+        "longest_ms": _floats(both["longest_ns"]) / 1e6,
     }
-    return _table(values, UDP)
+    return pd.DataFrame(values)
 
 
-def _read_delays(file: Path) -> pa.Table:
+def _read_delays(file: Path) -> pd.DataFrame:
     """The table `delays`."""
-    types = {
-        "t_ns": SIGNED,
-        "flow": TEXT,
-        "packets": COUNT,
-        **dict.fromkeys(("sum_ns", "shortest_ns", "longest_ns"), SIGNED),
-    }
-    read = csv.read_csv(file, convert_options=csv.ConvertOptions(column_types=types))
-    ns = {name: pc.cast(read[name], NUMBER) for name in ("t_ns", "sum_ns", "shortest_ns", "longest_ns")}
-    mean_ns = pc.divide(ns["sum_ns"], pc.cast(read["packets"], NUMBER))
+    nanoseconds = ("sum_ns", "shortest_ns", "longest_ns")
+    read = columns.read_csv(
+        file, {"t_ns": SIGNED, "flow": TEXT, "packets": COUNT, **dict.fromkeys(nanoseconds, SIGNED)}
+    )
     values = {
-        "t": pc.divide(ns["t_ns"], 1e9),
+        "t": _floats(read["t_ns"]) / 1e9,
         "flow": read["flow"],
         "packets": read["packets"],
-        "delay_ms": pc.divide(mean_ns, 1e6),
-        "shortest_ms": pc.divide(ns["shortest_ns"], 1e6),
-        "longest_ms": pc.divide(ns["longest_ns"], 1e6),
+        "delay_ms": _floats(read["sum_ns"]) / _floats(read["packets"]) / 1e6,
+        "shortest_ms": _floats(read["shortest_ns"]) / 1e6,
+        "longest_ms": _floats(read["longest_ns"]) / 1e6,
     }
-    return _table(values, DELAYS)
+    return pd.DataFrame(values)
 
 
-def _read_arrivals(file: Path) -> pa.Table:
+def _read_arrivals(file: Path) -> pd.DataFrame:
     """The table `datagrams`."""
-    types = {"t_ns": SIGNED, "flow": TEXT, "delay_ns": SIGNED}
-    read = csv.read_csv(file, convert_options=csv.ConvertOptions(column_types=types))
-    seconds, delays = (pc.cast(read[name], NUMBER) for name in ("t_ns", "delay_ns"))
-    return _table({"t": pc.divide(seconds, 1e9), "flow": read["flow"], "delay_ms": pc.divide(delays, 1e6)}, EACH)
+    read = columns.read_csv(file, {"t_ns": SIGNED, "flow": TEXT, "delay_ns": SIGNED})
+    seconds, delays = _floats(read["t_ns"]) / 1e9, _floats(read["delay_ns"]) / 1e6
+    return pd.DataFrame({"t": seconds, "flow": read["flow"], "delay_ms": delays})
 
 
-def schema_of(columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Schema:
-    """The schema of a table, with the unit of each column."""
-    return pa.schema([pa.field(name, kind, metadata={"unit": unit}) for name, (kind, unit) in columns.items()])
-
-
-def _table(values: Mapping[str, Any], columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Table:
-    return pa.Table.from_arrays([values[name] for name in columns], schema=schema_of(columns))
-
-
-def _read(file: Path, columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Table:
-    types = {SCALED.get(name, (name,))[0]: COUNT if name in SCALED else kind for name, (kind, _) in columns.items()}
-    # Missing values are empty cells.
-    options = csv.ConvertOptions(column_types=types, include_columns=list(types), strings_can_be_null=True)
-    read = csv.read_csv(file, convert_options=options)
-    return pa.Table.from_arrays([_scaled(read, name) for name in columns], schema=schema_of(columns))
-
-
-def _scaled(read: pa.Table, name: str) -> pa.ChunkedArray:
+def _scaled(read: pd.DataFrame, name: str) -> "pd.Series[Any] | columns.Values":
     if name not in SCALED:
         return read[name]
     written, nanoseconds = SCALED[name]
-    return pc.divide(pc.cast(read[written], NUMBER), nanoseconds)
+    return _floats(read[written]) / nanoseconds
+
+
+def _floats(values: "pd.Series[Any]") -> columns.Values:
+    """A column as floating point, NaN where a value is missing."""
+    return values.to_numpy(np.float64, na_value=np.nan)

@@ -19,8 +19,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from pyarrow import csv
-
+from tailback import columns
 from tailback.backends.backend import Clock, Progress, RunFailed, RunInvalid, RunResult
 from tailback.backends.linux import captures, own_modules, process
 from tailback.backends.linux.job import job_of
@@ -130,5 +129,5 @@ def _judge(folder: Path, status: int) -> None:
 
 
 def _late_ns(folder: Path) -> Sequence[int]:
-    late: Sequence[int] = csv.read_csv(folder / "lateness.csv")["late_ns"].to_pylist()
+    late: list[int] = columns.read_csv(folder / "lateness.csv", {"late_ns": columns.SIGNED})["late_ns"].tolist()
     return late

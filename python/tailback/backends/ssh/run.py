@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tailback import columns
 from tailback.backends.backend import RunCancelled, RunFailed, RunResult
 from tailback.backends.linux import tables
 from tailback.backends.linux.hops import first_hops
@@ -159,7 +160,12 @@ class _Run:
             found, cost = _tables(folder, self._measured)
         unsure = max(offset.uncertainty_ns for offset in before.values()) / 1e3
         provenance = {"testbed": {"file": testbed.path, "says": testbed.document(), "machines": notes}}
-        return RunResult(tables.recorded(found), {**cost, "clock_uncertainty_us": unsure}, captures, provenance)
+        return RunResult(
+            tables.recorded(found, {"tcp_info_receiver": RECEIVER}),
+            {**cost, "clock_uncertainty_us": unsure},
+            captures,
+            provenance,
+        )
 
     def _measure(self, offsets: Mapping[str, Offset], lead_s: float) -> dict[str, bytes]:
         """Starts all machines at the same time and waits for their end; returns the captures by machine.
@@ -354,17 +360,17 @@ def _clock(before: Offset, after: Offset) -> dict[str, float]:
     }
 
 
-RECEIVER = {
-    "t": (tables.NUMBER, "s"),
-    "flow": (tables.TEXT, ""),
-    "rcv_mss": (tables.COUNT, "B"),
-    "rcv_rtt": (tables.COUNT, "µs"),
-    "rcv_space": (tables.COUNT, "B"),
-    "rcv_ssthresh": (tables.COUNT, "B"),
-    "rcv_wnd": (tables.COUNT, "B"),
-    "bytes_received": (tables.COUNT, "B"),
-    "data_segs_in": (tables.COUNT, "segments"),
-    "rcv_ooopack": (tables.COUNT, "segments"),
+RECEIVER: tables.Form = {
+    "t": (columns.NUMBER, "s"),
+    "flow": (columns.TEXT, ""),
+    "rcv_mss": (columns.COUNT, "B"),
+    "rcv_rtt": (columns.COUNT, "µs"),
+    "rcv_space": (columns.COUNT, "B"),
+    "rcv_ssthresh": (columns.COUNT, "B"),
+    "rcv_wnd": (columns.COUNT, "B"),
+    "bytes_received": (columns.COUNT, "B"),
+    "data_segs_in": (columns.COUNT, "segments"),
+    "rcv_ooopack": (columns.COUNT, "segments"),
 }
 """Columns of a receiving socket; other backends sample only the sender."""
 
@@ -378,4 +384,6 @@ def _tables(folder: Path, measured: Measured) -> tuple[dict[str, Any], dict[str,
         "tcp_info_receiver": tables.read_table(folder, "tcp_info_receiver", RECEIVER),
     }
     segments = tables.read_segments(folder)
-    return {name: table.sort_by("t") for name, table in found.items()}, {"segments": segments} if segments else {}
+    return {name: table.sort_values("t", kind="stable") for name, table in found.items()}, {
+        "segments": segments
+    } if segments else {}

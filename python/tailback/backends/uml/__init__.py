@@ -101,11 +101,12 @@ class Uml:
             lines = state.printed_in(folder) if made else []
             notes = own_modules.notes(made, self._kernel_words(), lines) | _wrong(folder)
             found, segments = captures.read(scenario, folder), {"segments": read_segments(folder)}
-            tables = read_tables(folder)
+            read = read_tables(folder)
+            tables = recorded(read)
             if scenario.cells:
-                tables |= read_air(folder, tables.get("radios"))
+                tables |= read_air(folder, read.get("radios"))
             whole = own_modules.files_of(lines)
-            return RunResult(recorded(tables), {**cost, **segments}, found, notes, stats, whole)
+            return RunResult(tables, {**cost, **segments}, found, notes, stats, whole)
 
     def _modules(self, scenario: Scenario) -> Mapping[str, Path]:
         """The modules of the user by their names in the kernel, built for it; raises `Unsuitable` if one cannot be."""

@@ -15,10 +15,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
+import numpy as np
+import pandas as pd
 
+from tailback import _core, columns
 from tailback.backends.backend import RunFailed
-from tailback.backends.linux.tables import RADIOS, schema_of
+from tailback.backends.linux.tables import RADIOS
 
 SCENARIO, SOCKET, TABLE, DROPS, MESSAGES = "scenario.json", "air", "wifi.arrow", "drops.arrow", "air.log"
 """The files of the air in the folder of the run. The driver knows the name of the socket."""
@@ -68,22 +70,27 @@ def running(folder: Path, scenario: str, launcher: list[str]) -> Iterator[None]:
             process.wait()
 
 
-def read_air(folder: Path, counted: pa.Table | None) -> dict[str, pa.Table]:
+def read_air(folder: Path, counted: pd.DataFrame | None) -> dict[str, _core.Table]:
     """The table `wifi`, with a row per PPDU, and `radios`: what mac80211 has `counted`, and what the air dropped."""
-    wifi, drops = (pa.ipc.open_stream((folder / name).read_bytes()).read_all() for name in (TABLE, DROPS))
-    each = [table for table in (counted, as_counters(drops)) if table is not None and table.num_rows]
-    return {"wifi": wifi, **({"radios": pa.concat_tables(each)} if each else {})}
+    wifi, drops = (_core.Table((folder / name).read_bytes()) for name in (TABLE, DROPS))
+    each = [frame for frame in (counted, as_counters(drops)) if frame is not None and len(frame)]
+    return {"wifi": wifi, **({"radios": columns.table(pd.concat(each), RADIOS)} if each else {})}
 
 
-def as_counters(drops: pa.Table) -> pa.Table:
+def as_counters(drops: _core.Table) -> pd.DataFrame:
     """Single drops in the form of `radios`, whose last column counts since the start."""
     seen: Counter[tuple[str, str]] = Counter()
     rows = []
-    for row in drops.select(["t", "where", "reason"]).to_pylist():
-        seen[row["where"], row["reason"]] += 1
-        count = seen[row["where"], row["reason"]]
-        rows.append({"t": row["t"], "device": row["where"], "what": "drop", "reason": row["reason"], "count": count})
-    return pa.Table.from_pylist(rows, schema=schema_of(RADIOS))
+    times = np.frombuffer(drops.numbers("t"), dtype=np.float64).tolist()
+    for t, where, reason in zip(times, _words(drops, "where"), _words(drops, "reason"), strict=True):
+        seen[where, reason] += 1
+        rows.append((t, where, "drop", reason, seen[where, reason]))
+    return pd.DataFrame(rows, columns=list(RADIOS))
+
+
+def _words(table: _core.Table, name: str) -> list[str]:
+    places, known = table.words(name)
+    return [known[place] for place in np.frombuffer(places, dtype=np.int64).tolist()]
 
 
 def _wait_for_socket(process: subprocess.Popen[bytes], folder: Path) -> None:

@@ -39,9 +39,11 @@ def compare(
     shown: Shown,
 ) -> None:
     """Compare two results folders, or two parts of one, metric by metric, over their common runs."""
-    from tailback import results, validation
+    from tailback import extras, results, validation
     from tailback.cli import criteria, opening, show, verdicts
 
+    if out is not None:
+        extras.need("matplotlib")
     by = criteria.of_comparison(judgement.tolerances or [], judgement.divergence, shown.columns)
     left, right = opening.two(sides, where or [])
 

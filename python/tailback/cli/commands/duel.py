@@ -51,6 +51,9 @@ def duel(
     runs: Runs,
 ) -> None:
     """Run each congestion control against each other and itself at one bottleneck, and show who gets which share."""
+    from tailback import extras
+
+    extras.need("matplotlib")
     from tailback import duels, plots, scenario, sweep
     from tailback.cli import progress, show, sweeps, verdicts
 

@@ -44,15 +44,19 @@ def reproduce(
     printed: Printed,
 ) -> None:
     """Reproduce papers: run their experiments, check each claim, print a scorecard."""
+    from tailback import extras
+
+    extras.need("matplotlib")
     from tailback import papers
     from tailback.cli import progress, scorecards, show
+    from tailback.papers import search
 
     if running.backend != "sim":
         raise typer.Exit(_on_kernel_and_simulator(paper or "", figure, running, printed))
     if under.search or under.conditions == "search":
         with progress.bar() as watch:
-            tried = papers.search(papers.Wanted(paper or "", jobs=running.jobs, out=running.out), watch)
-        return show.result(tried, papers.search_as_document, scorecards.search_table, as_json=printed.as_json)
+            tried = search.search(papers.Wanted(paper or "", jobs=running.jobs, out=running.out), watch)
+        return show.result(tried, search.as_document, scorecards.search_table, as_json=printed.as_json)
     conditions = under.conditions
     names = [paper] if paper else papers.with_conditions(conditions)
     wanted = [

@@ -40,9 +40,10 @@ class Outcome(Printed, frozen=True):
 
 def validate(file: File, changes: Changes, backends: Backends, judgement: Judgement, outcome: Outcome) -> None:
     """Run an experiment on two backends, compare the results, and judge the differences by tolerances."""
-    from tailback import scenario, validation
+    from tailback import extras, scenario, validation
     from tailback.cli import criteria, progress, show, sweeps, verdicts
 
+    extras.need("matplotlib")
     settings = [*validation.every(backends.walk or []), *changes.settings]
     experiment = scenario.load(file, settings)
     show.warnings(scenario.lint(experiment))

@@ -17,9 +17,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
-from tailback import _core
+from tailback import columns
 from tailback.analysis import Measure, Window, summarise
 from tailback.formats.errors import NotReadable
 from tailback.formats.flent.reader import FlentFile, Row, content, parse
@@ -82,7 +81,7 @@ def import_files(files: Sequence[Path], folder: Path, axes: Mapping[str, str]) -
     plan = ExperimentPlan(title, source, (), "flent", [run.plan for run in runs])
     with claim(folder, plan) as store:
         for run in runs:
-            tables = {name: _table(frame) for name, frame in run.frames.items()}
+            tables = {name: columns.as_they_are(frame, UNITS) for name, frame in run.frames.items()}
             summary = summarise(run.frames, {}, run.measure)
             if store.complete(run.plan) is None:
                 store.write(run.plan, Finished(tables, summary, {}, utc_now(), 0.0))
@@ -302,11 +301,3 @@ def _window(found: FlentFile, frames: Frames, step: float) -> tuple[int, int]:
     if isinstance(length, int | float) and 0 < length <= last - REST_S + step and first >= REST_S / 2:
         return int(REST_S * 1e9), int((REST_S + length) * 1e9)
     return int(first * 1e9), max(int(last * 1e9), int((first + step) * 1e9))
-
-
-def _table(frame: pd.DataFrame) -> _core.Table:
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    fields = [
-        field.with_metadata({"unit": UNITS[field.name]} if field.name in UNITS else None) for field in table.schema
-    ]
-    return _core.Table.of_arrow(table.cast(pa.schema(fields)))

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
-from tailback import _core
+from tailback import columns
 from tailback.analysis import Measure, Window, acks, passive, summarise
 from tailback.analysis.acks import Samples
 from tailback.analysis.conversations import ACK, SYN, Conversations, conversations
@@ -86,7 +85,7 @@ def import_captures(files: Sequence[Path], folder: Path, axes: Mapping[str, str]
     summary |= {"warnings": said} if said else {}
     with claim(folder, plan) as store:
         if store.complete(run) is None:
-            written = {name: _table(frame) for name, frame in frames.items()}
+            written = {name: columns.as_they_are(frame, UNITS) for name, frame in frames.items()}
             store.write(run, Finished(written, summary, {}, utc_now(), 0.0))
     return report
 
@@ -288,11 +287,3 @@ def _build(files: Sequence[Path], choice: str) -> str:
                 digest.update(piece)
     digest.update(choice.encode())
     return digest.hexdigest()[:16]
-
-
-def _table(frame: pd.DataFrame) -> _core.Table:
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    fields = [
-        field.with_metadata({"unit": UNITS[field.name]} if field.name in UNITS else None) for field in table.schema
-    ]
-    return _core.Table.of_arrow(table.cast(pa.schema(fields)))

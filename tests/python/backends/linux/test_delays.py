@@ -12,7 +12,7 @@ def test_datagrams_that_are_alike_are_a_row_with_their_mean_and_extremes(tmp_pat
     # Between two machines, a delay may be negative.
     lines += ['3000000,"a, b",1,-70,-70,-70']
     (tmp_path / "delays.csv").write_text("\n".join(lines) + "\n")
-    found = tables._read_delays(tmp_path / "delays.csv").to_pydict()
+    found = tables._read_delays(tmp_path / "delays.csv").to_dict("list")
     assert found == {
         "t": [0.002, 0.003], "flow": ["a, b"] * 2, "packets": [2, 1], "delay_ms": pytest.approx([5.005, -0.00007]),
         "shortest_ms": pytest.approx([5.0, -0.00007]), "longest_ms": pytest.approx([5.01, -0.00007]),
