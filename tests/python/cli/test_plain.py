@@ -16,7 +16,7 @@ from rich.text import Text
 from command import in_process
 from tailback import plain, results
 from tailback.cli import console
-from tailback.cli.live import SHOWN, Board
+from tailback.cli.live import Board
 from tailback.cli.styled import PlainConsole
 from tailback.plots import AUTOMATIC, default_plot, find_plot
 from tailback.report import html
@@ -133,7 +133,7 @@ def test_a_board_shows_axes_of_any_name() -> None:
     terminal = PlainConsole(file=io.StringIO(), force_terminal=True, width=60)
     place = (("[/red]", "\x1b[31m"),)
     board._ended[place] = []
-    table = board._table([place], SHOWN)
+    table = board._table([place], [])
     terminal.print(table)
 
 

@@ -15,6 +15,7 @@ from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse, Patch, Rectangle
 from matplotlib.text import Text
 
@@ -147,7 +148,7 @@ def grey(figure: Figure) -> Iterator[str]:
     marks: dict[tuple[Any, ...], str] = {}
     for handle, text in zip(handles, words, strict=True):
         coloured = [colour for colour in map(to_hex, colours_of(handle)) if not is_grey(colour)]
-        if coloured and not isinstance(handle, Patch) and not any(map(is_shade, coloured)):
+        if coloured and isinstance(handle, Line2D) and not any(map(is_shade, coloured)):
             kind = (handle.get_marker(), handle.get_linestyle())
             if kind in marks:
                 yield f"in grey, `{text}` looks like `{marks[kind]}`"
