@@ -98,15 +98,6 @@ def _of_videos(field: str) -> Read:
     return read
 
 
-def _if_any(key: str) -> Read:
-    """Reads a count of what is worth a column only if there is any."""
-
-    def read(summary: Summary) -> float | None:
-        return float(summary[key]) if summary.get(key) else None
-
-    return read
-
-
 HELD_BY: Mapping[str, str] = {
     "send_buffer": "send buffer",
     "receive_window": "receive window",
@@ -364,10 +355,7 @@ METRICS: dict[str, Metric] = by_name(
             "unloaded pages", "pages_unloaded", "", ("objects",), browsing.unloaded, "[bocchi2016]",
             values.pages_unloaded,
             (
-                Number(
-                    "unloaded", "pages_unloaded", _if_any("pages_unloaded"),
-                    heading=Heading(22, "unloaded", decimals=0),
-                ),
+                Number("unloaded", "pages_unloaded", heading=Heading(22, "unloaded", decimals=0, needless=0.0)),
             ),
             better="low",
             rank="outcome",
@@ -413,10 +401,7 @@ METRICS: dict[str, Metric] = by_name(
             "unfinished flows", "flows_unfinished", "", ("events", "completions"), sharing.unfinished, "[rfc5166 §2.2]",
             values.flows_unfinished,
             (
-                Number(
-                    "unfinished", "flows_unfinished", _if_any("flows_unfinished"),
-                    heading=Heading(12, "unfinished", decimals=0),
-                ),
+                Number("unfinished", "flows_unfinished", heading=Heading(12, "unfinished", decimals=0, needless=0.0)),
             ),
             better="low",
             rank="outcome",

@@ -60,6 +60,8 @@ def _options(entry: Entry) -> Iterator[str]:
     for name, value in entry["options"].items():
         if value is None or value is True:
             yield name
+        elif value is False and name in qdiscs.of(entry["kind"]).shown.denied:
+            yield f"no{name}"
         elif value is not False:
             yield f"{name} {_option(entry['kind'], name, value)}"
 

@@ -125,7 +125,7 @@ def draw_rtt(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
 def _scale_rtt(axes: Axes, table: pd.DataFrame, widest: float) -> None:
     values: Any = table["y"].to_numpy(dtype=np.float64)
     axes.set_xlim(0, widest * 1.1)
-    style.scale(axes, values, float(values.max()))
+    style.scale(axes, values, scatter.reach(table))
 
 
 @worded

@@ -34,6 +34,12 @@ KIB = 1024
 PER_DECADE = 3
 """Bins of the medians per decade of sizes."""
 
+WINDOW = (
+    "flows with a size are there: let the window contain the start and the end of some, such as "
+    "`measure: {warmup: 0s}`, or a longer `duration`"
+)
+"""What to do about flows with sizes of which none is measured."""
+
 ORDER = 1
 """The seed of the order of the points."""
 
@@ -48,9 +54,9 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """
     found = pd.concat([_completion_rows(run) for run in results.runs], ignore_index=True)
     if found.empty:
-        raise NotDrawable(
-            f"no flow of `{results.path}` completed in the measurement window\n  hint: {TO_RECORD['sizes']}"
-        )
+        sized = any(flow.bytes is not None for run in results.runs for flow in run.scenario.tcp)
+        hint = WINDOW if sized else TO_RECORD["sizes"]
+        raise NotDrawable(f"no flow of `{results.path}` began and completed in the measurement window\n  hint: {hint}")
     named = GROUP in results.axes or GROUP in (choice.colour, *choice.facet)
     return found if named else found.drop(columns=GROUP)
 

@@ -159,6 +159,10 @@ def _sides(values: layout.Axes_, choice: Choice) -> tuple[str, str, tuple[str, .
 def _norm(table: pd.DataFrame) -> Normalize:
     means = table["mean"].to_numpy(dtype=np.float64)
     low, high = float(means.min()), float(means.max())
+    # Differences as small as the intervals have similar shades.
+    missing = float((table["high"] - table["low"]).max()) - (high - low)
+    if missing > 0:
+        low, high = max(low - missing / 2, min(low, 0.0)), high + missing / 2
     if low > 0 and high / low > style.DECADES:
         return LogNorm(low, high)
     return Normalize(low, high if high > low else low + 1)

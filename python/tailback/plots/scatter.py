@@ -94,8 +94,16 @@ def _scale(axes: Axes, table: pd.DataFrame, delays: Samples) -> None:
         style.logarithmic_x(axes, (float(delays.min()) / 1.7, float(delays.max()) * 1.7))
     else:
         axes.set_xlim(0, float(delays.max()) * 1.15)
-    highest = float(table["y"].max())
+    highest = reach(table)
     axes.set_ylim(0, highest * 1.15 if highest > 0 else 1)
+
+
+def reach(table: pd.DataFrame) -> float:
+    """How high points and ellipses go."""
+    axes = list(layout.axes_of(table))
+    parts = [part["y"].astype(float) for _, part in table.groupby(axes)] if axes else [table["y"].astype(float)]
+    tops = [float(each.mean() + RADIUS * each.std()) / 1.1 for each in parts if len(each) >= FEWEST]
+    return max(float(table["y"].max()), *tops, 0.0)
 
 
 def on(axes: Axes, table: pd.DataFrame) -> None:

@@ -37,6 +37,8 @@ class Shown(Struct, frozen=True):
     omitted."""
     if_given: Sequence[str] = ()
     """Options that are only shown if they were given."""
+    denied: Sequence[str] = ()
+    """Options that are on unless their opposite is said: `nopacing`."""
     counters: Sequence[Line] = ()
     """The counters that are specific to it, by line."""
     shares: Sequence[str] = ()

@@ -51,6 +51,7 @@ ROW = Discipline(
     "fq",
     shown=Shown(
         _settings,
+        denied=("pacing",),
         counters=(
             ("flows", "inactive", "throttled_flows"),
             (

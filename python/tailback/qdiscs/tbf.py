@@ -11,6 +11,7 @@ def _settings(resolved: Settings) -> Json:
     found: Json = {"rate": rate, "burst": f"{size(resolved['burst'])}/1", "mpu": resolved["mpu"]}
     latency = (resolved["limit"] - resolved["burst"]) * 1e6 / rate
     if "peakrate" in resolved:
+        found["peakrate"] = resolved["peakrate"] // 8
         found["mtu"] = f"{size(resolved['mtu'])}/1"
         latency = max(latency, (resolved["limit"] - resolved["mtu"]) * 8e6 / resolved["peakrate"])
     layer = forms.LINK_LAYERS[resolved["linklayer"]]
@@ -20,7 +21,9 @@ def _settings(resolved: Settings) -> Json:
 
 ROW = Discipline(
     "tbf",
-    shown=Shown(_settings, counters=(("tokens", "ptokens"),), units={"rate": "rate", "lat": "time"}),
+    shown=Shown(
+        _settings, counters=(("tokens", "ptokens"),), units={"rate": "rate", "peakrate": "rate", "lat": "time"}
+    ),
     kernel=InKernel(),
     grammar=Grammar(
         options={

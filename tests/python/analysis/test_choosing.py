@@ -6,6 +6,7 @@ import pytest
 
 from tailback.analysis.choosing import chosen, latency_of, named
 from tailback.analysis.quantities import WrongBound, quantity
+from tailback.analysis.repetitions import means
 
 STATISTICS = {"n": 100_000.0} | {f"p{share}": 1.0 for share in (50, 90, 95, 99)}
 BULK: dict[str, Any] = {
@@ -100,3 +101,14 @@ def test_all_has_every_number_that_some_run_has_once() -> None:
 def test_a_percentile_is_the_same_by_its_name_and_by_its_path_however_few_samples(name: str, path: str) -> None:
     few = {"ping_ms": FEW, "udp_delay_ms": {"a": FEW}}
     assert quantity(name).read(few) == quantity(path).read(few) == 1.0
+
+
+@pytest.mark.parametrize("key", ["pages_unloaded", "flows_unfinished"])
+def test_a_count_is_averaged_over_all_repetitions_also_those_without_any(key: str) -> None:
+    runs = [{"goodput_mbps": {"total": 1.0}, key: count} for count in (0, 3, 0)]
+    columns = [each.column for each in chosen(runs)]
+    assert columns[-1].key == key
+    (found,) = means([({"cc": "cubic"}, run) for run in runs], columns)
+    assert found.means[columns[-1].title].mean == 1
+    none = [{**run, key: 0} for run in runs]
+    assert key not in [each.column.key for each in chosen(none)]

@@ -6,6 +6,7 @@ from conformance.tc.strings import strings
 from tailback import _core, qdiscs
 from tailback.cli.qdiscs import text
 from tailback.scenario import CoreRegistry, words
+from tailback.scenario.algorithm import Algorithm
 from tailback.tc.errors import WordError
 
 QDISCS = CoreRegistry().qdiscs
@@ -51,3 +52,48 @@ def test_what_is_printed_of_cake_means_the_same_in_an_experiment(given: str) -> 
     again = words.discipline(f"cake {printed(given)}", QDISCS)
     resolved = [_core.resolved_qdisc("cake", each.options, 1500) for each in (found, again)]
     assert resolved[0] == resolved[1]
+
+
+def resolved(found: Algorithm) -> dict[str, object]:
+    return dict(_core.resolved_qdisc(found.kind, found.options, 1500))
+
+
+LESS = {
+    "red": "avpkt",
+    "choke": "bandwidth",
+    "sfq": "redflowlimit",
+}
+"""What `tc -s` does not print although it must be given: without it, what is printed is refused by its name."""
+
+ROUNDED = {
+    "tbf": ("limit", "latency", "rate", "mtu"),
+    "codel": ("target", "ce_threshold"),
+    "fq_codel": ("target", "ce_threshold", "memory_limit", "ecn"),
+    "hhf": ("reset_timeout",),
+    "netem": ("delay", "distribution", "seed"),
+}
+"""What `tc -s` rounds (a kernel's ticks), or does not print: `noecn`, the distribution and the seed of netem."""
+
+
+def test_what_is_printed_of_any_discipline_means_the_same_or_is_refused_by_what_it_lacks() -> None:
+    read, wrong = set(), []
+    for given in (*strings(), "dualpi2", "dualpi2 target 1ms noecn"):
+        try:
+            found = words.discipline(given, QDISCS)
+            before = resolved(found)
+        except (WordError, ValueError):
+            continue
+        again = f"{found.kind} {printed(given)}"
+        try:
+            after = resolved(words.discipline(again, QDISCS))
+        except WordError as error:
+            if f"`{LESS.get(found.kind)}`" not in str(error):
+                wrong.append((given, again, str(error)))
+            continue
+        read.add(found.kind)
+        other = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+        if other - {*ROUNDED.get(found.kind, ())}:
+            wrong.append((given, again, str(other)))
+    assert wrong == []
+    # Always refused: `avpkt` and `bandwidth` must be given.
+    assert {row.name for row in QDISCS} - read == {"red", "choke"}

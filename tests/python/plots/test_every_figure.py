@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -136,8 +136,17 @@ def test_every_figure_can_be_read(results: Results) -> None:
 def faults(figure: Figure, table: pd.DataFrame, results: Results) -> list[str]:
     return [
         *wrong_labels(figure, results), *few_numbers(figure), *overlapping(figure), *ambiguous(figure),
-        *unexplained(figure), *impossible(table), *grey(figure),
+        *unexplained(figure), *impossible(table), *grey(figure), *cut(figure),
     ]  # fmt: skip
+
+
+def cut(figure: Figure) -> Iterator[str]:
+    """Ellipses that go beyond the top of their panel."""
+    for axes in shown(figure):
+        for each in axes.findobj(Ellipse):
+            top = each.get_path().transformed(each.get_patch_transform()).get_extents().y1
+            if top > max(axes.get_ylim()):
+                yield f"an ellipse is cut at {max(axes.get_ylim()):g}, it goes up to {top:g}"
 
 
 def grey(figure: Figure) -> Iterator[str]:
@@ -426,3 +435,18 @@ def test_medians_of_completion_times_lie_above_all_points() -> None:
     assert all(line.get_zorder() > cloud.get_zorder() and line.get_path_effects() for line in axes.lines)
     colours = [to_hex(colour) for colour in np.asarray(cloud.get_facecolor())]
     assert colours not in (sorted(colours), sorted(colours, reverse=True))
+
+
+def test_differences_as_small_as_their_intervals_have_similar_shades_in_a_heat_map() -> None:
+    def spread(half: float) -> float:
+        rows = [
+            {"cc": cc, "tsq": tsq, "panel": "TCP RTT", "unit": "ms", "n": 5, "mean": mean, "low": mean - half,
+             "high": mean + half}
+            for (cc, tsq), mean in zip(product(("cubic", "bbr"), ("1ms", "off")), (113, 119, 116, 114), strict=True)
+        ]  # fmt: skip
+        image = PLOTS["heatmap"].draw(pd.DataFrame(rows)).axes[0].images[0]
+        shades = image.norm(image.get_array())
+        return float(shades.max() - shades.min())
+
+    assert spread(0.1) == pytest.approx(1)
+    assert spread(10) < 0.31
