@@ -135,6 +135,7 @@ properties-python: $(VENV)/.tools $(VENV)/.package
 
 golden: $(VENV)/.package ## write the golden tables anew; look at the difference before you commit it
 	$(BIN)/python tests/python/golden_tables.py
+	cargo test --quiet --locked --package tailback-world --test golden -- --ignored write
 
 notebook: $(VENV)/.tools $(VENV)/.package ## run docs/notebook.ipynb anew
 	$(BIN)/python scripts/notebook.py

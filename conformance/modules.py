@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 import tailback
+from conformance.controls import IN_LINUX
 from conformance.page import DOCS, rows, write_tables
 from tailback.kernel import find_headers
 
@@ -29,12 +30,6 @@ EXPERIMENT = ROOT / "experiments" / "cc" / "modules.yaml"
 PAGE = DOCS / "modules.md"
 TABLE = "modules"
 VALUES = ("t", "snd_cwnd", "snd_ssthresh", "pacing_rate")
-
-CONTROLS = (
-    "reno", "cubic", "bic", "highspeed", "htcp", "hybla", "illinois", "scalable", "westwood", "veno", "vegas", "nv",
-    "yeah", "lp", "cdg", "dctcp", "bbr",
-)  # fmt: skip
-"""The controls with a file `tcp_NAME.c`, and Reno."""
 
 CORE = "tcp_cong.c"
 """The file with the functions of Reno. It is no module: it also registers all controls."""
@@ -153,7 +148,7 @@ def main() -> None:
     given = parser.parse_args()
     folder = given.dir or find_headers().controls
     found = {}
-    for word in given.names or CONTROLS:
+    for word in given.names or IN_LINUX:
         name, _, file = word.partition("=")
         found[name] = agreements(name, folder / (file or FILES.get(name, f"tcp_{name}.c")), given.settings)
         print("\n".join(table({name: found[name]})[2:]), flush=True)

@@ -19,10 +19,8 @@ from typing import Any
 
 import yaml
 
-CONTROLS = (
-    "reno", "cubic", "bic", "highspeed", "htcp", "hybla", "illinois", "scalable", "westwood", "veno", "vegas", "nv",
-    "yeah", "lp", "cdg", "dctcp", "bbr",
-)  # fmt: skip
+from conformance.controls import IN_LINUX
+
 RATES_KBIT = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 DELAYS = ("100us", "1ms", "5ms", "10ms", "20ms", "40ms", "80ms", "150ms")
 DISCIPLINES: Sequence[tuple[str, Sequence[str]]] = (
@@ -96,7 +94,7 @@ def case(draw: Draw) -> dict[str, Any]:
     shaped = f"htb rate {rate} | {draw.discipline(rate, DISCIPLINES)}"
     if draw.happens(0.2):
         shaped = f"tbf rate {rate} burst 10kb latency {draw.one(('20ms', '50ms', '200ms'))}"
-    control = draw.one(CONTROLS)
+    control = draw.one(IN_LINUX)
     found: dict[str, Any] = {
         "links": [{"ends": ["client", "router"]}, link(draw)],
         "qdiscs": {there: shaped, here: f"htb rate {back} | {draw.discipline(back, DISCIPLINES)}"},
@@ -129,7 +127,7 @@ def traffic(draw: Draw, control: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [{**upload, **socket}]
     if draw.happens(0.4):
         other = dict(draw.one(BESIDE))
-        found.append(other if "udp" in other else {**other, "cc": draw.one((control, *CONTROLS))})
+        found.append(other if "udp" in other else {**other, "cc": draw.one((control, *IN_LINUX))})
     if draw.happens(0.5):
         found.append({"ping": "client -> server", "interval": "50ms"})
     return found

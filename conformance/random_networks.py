@@ -15,7 +15,8 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.random_experiments import CONTROLS, Draw, print_drawn
+from conformance.controls import IN_LINUX
+from conformance.random_experiments import Draw, print_drawn
 
 RATES_KBIT = (2_000, 5_000, 10_000, 20_000, 50_000)
 DISCIPLINES: Sequence[tuple[str, Sequence[str]]] = (
@@ -51,7 +52,7 @@ MANY = (1, 2, 3)
 def application(draw: Draw, client: str, server: str) -> dict[str, Any]:
     """An entry of `traffic` without its name."""
     up, either = f"{client} -> {server}", draw.one((f"{client} -> {server}", f"{server} -> {client}"))
-    control = {"cc": draw.one(CONTROLS)}
+    control = {"cc": draw.one(IN_LINUX)}
     marked = {"dscp": draw.one(("EF", "CS1", "AF41"))} if draw.happens(0.2) else {}
     bulk = {"tcp": either, "flows": draw.one((1, 1, 2, 4)), **LASTING, "start": draw.one(("1s", "1s", "4s"))}
     kinds: Sequence[dict[str, Any]] = (

@@ -1,17 +1,22 @@
 """Golden tables: the recorded results of small experiments as text, compared to the digit (tests/golden/README.md).
 
-`python tests/python/golden_tables.py` writes them again.
+`python tests/python/golden_tables.py` writes them again, and the resolved scenarios of `tests/golden/runs`.
 """
 
+import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import tailback
+from tailback import scenario
+from tailback.resolved import to_json
 
 FOLDER = Path(__file__).parents[1] / "golden"
 EXPERIMENTS = sorted(FOLDER.glob("*.yaml"))
+RUNS = sorted((FOLDER / "runs").glob("*.yaml"))
+"""Their tables are compared by `cargo test --package tailback-world --test golden`."""
 
 Summary = Mapping[str, Any]
 Cell = Callable[[Summary], str]
@@ -28,6 +33,15 @@ def table_of(experiment: Path) -> str:
     names = [*results.axes, *(name for name, _, _ in COLUMNS)]
     units = [*("" for _ in results.axes), *(unit for _, unit, _ in COLUMNS)]
     return _aligned([names, units, *rows], left=len(results.axes))
+
+
+def runs_of(experiment: Path) -> str:
+    """The labels and the resolved scenario of each run of `experiment`, a line of JSON each."""
+    lines = (
+        {"run": " ".join(f"{axis}={label}" for axis, label in run.axes.items()), "scenario": to_json(run.scenario)}
+        for run in scenario.load(experiment).runs()
+    )
+    return "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in lines)
 
 
 def golden_of(experiment: Path) -> Path:
@@ -94,12 +108,17 @@ COLUMNS: Sequence[tuple[str, str, Cell]] = (
 
 
 def main() -> None:
-    """Writes all tables and prints which ones changed."""
+    """Writes all tables and scenarios, and prints which ones changed."""
     for experiment in EXPERIMENTS:
-        golden, table = golden_of(experiment), table_of(experiment)
-        same = golden.is_file() and golden.read_text(encoding="utf-8") == table
-        golden.write_text(table, encoding="utf-8")
-        print(f"{golden.relative_to(FOLDER.parents[1])}: {'as before' if same else 'changed'}")
+        _write(golden_of(experiment), table_of(experiment))
+    for experiment in RUNS:
+        _write(experiment.with_suffix(".jsonl"), runs_of(experiment))
+
+
+def _write(golden: Path, text: str) -> None:
+    same = golden.is_file() and golden.read_text(encoding="utf-8") == text
+    golden.write_text(text, encoding="utf-8")
+    print(f"{golden.relative_to(FOLDER.parents[1])}: {'as before' if same else 'changed'}")
 
 
 if __name__ == "__main__":

@@ -524,6 +524,18 @@ mod tests {
     }
 
     #[test]
+    fn a_frame_that_arrives_before_aifs_has_passed_draws_though_the_medium_is_idle() {
+        let mut later = 0;
+        for seed in 0..200 {
+            let (mut contender, mut random) = (best_effort(), random(seed));
+            contender.medium_idle(us(100));
+            contender.wait(us(99), false, &mut random);
+            later += u32::from(contender.access() > Some(us(100)));
+        }
+        assert!((170..200).contains(&later), "15 of 16 counters are above 0: {later} of 200");
+    }
+
+    #[test]
     fn the_counter_stands_while_the_medium_is_busy() {
         let (mut contender, mut random) = (best_effort(), random(3));
         contender.wait(us(1), true, &mut random);

@@ -52,7 +52,8 @@ macro_rules! kinds {
         read_by_kind!(Traffic);
 
         impl Traffic {
-            const KINDS: &[&str] = &[$($(#[cfg($when)])? stringify!($kind)),*];
+            /// The names of all kinds.
+            pub const KINDS: &[&str] = &[$($(#[cfg($when)])? stringify!($kind)),*];
 
             /// What all kinds have in common.
             pub(crate) fn kind(&self) -> &dyn Kind {

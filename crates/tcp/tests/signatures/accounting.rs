@@ -134,3 +134,58 @@ fn the_delivery_rate_of_single_acks_is_their_pace() {
     let measured = script.info().delivery_rate.bytes_per_sec();
     assert!(measured.abs_diff(MSS * 1000) < MSS * 10, "{measured} B/s");
 }
+
+/// A segment per millisecond, then one per 10 ms, each acknowledged after 5 ms; `device` is what is below the socket.
+fn rate_after_a_slower_pace(device: Device) -> u64 {
+    let mut script = Script::connect(Setup::new(control("reno"), ms(5)));
+    script.device = device;
+    script.write(1);
+    let complete_the_older = |script: &mut Script| {
+        if device == Device::Holds {
+            script.complete(1);
+        }
+    };
+    for number in 1..100 {
+        script.at(ms(number));
+        if number >= 5 {
+            script.ack(number - 4);
+        }
+        script.write(1);
+        complete_the_older(&mut script);
+    }
+    for number in 100..120 {
+        script.at(ms(100 + 10 * (number - 100) + 5));
+        script.ack(number);
+        script.at(ms(100 + 10 * (number - 99)));
+        script.write(1);
+        complete_the_older(&mut script);
+    }
+    script.info().delivery_rate.bytes_per_sec()
+}
+
+#[test]
+fn a_flow_is_not_limited_by_its_application_while_a_packet_of_it_waits_below() {
+    // What limits it is the device, which is slower now, so the newest sample counts.
+    assert_eq!(rate_after_a_slower_pace(Device::Holds), MSS * 100);
+    // It is the application, so only a higher sample counts.
+    assert_eq!(rate_after_a_slower_pace(Device::Sends), MSS * 1000);
+}
+
+#[test]
+fn a_rate_over_less_than_the_minimum_rtt_is_not_believed() {
+    let mut script = Script::connect(Setup::new(control("reno"), ms(100)));
+    script.write(10);
+    script.at(ms(100));
+    script.sack(0, &[(2, 5)]);
+    assert_eq!(script.sent(), (0..10).chain([0]).collect::<Vec<_>>());
+    let believed = script.info().delivery_rate;
+    // The originals of segments 0 and 1 arrive after all, a millisecond after each was sent again.
+    script.at(ms(101));
+    script.sack_of_original(1, &[(2, 5)]);
+    assert_eq!(script.sent(), [1]);
+    script.at(ms(102));
+    script.sack_of_original(5, &[]);
+    let info = script.info();
+    assert_eq!(info.min_rtt, Some(ms(100)));
+    assert_eq!(info.delivery_rate, believed, "not a segment per millisecond");
+}
