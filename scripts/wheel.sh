@@ -9,6 +9,7 @@ shift
 rm -rf dist
 built() { maturin build --release --locked --strip --out dist "$@"; }
 if [ $# -gt 0 ]; then
+    scripts/retried.sh "installing the Rust targets" rustup --quiet target add "$@"
     for target; do
         case $target in
         *-linux-musl) built --zig --compatibility musllinux_1_2 --target "$target" ;;
