@@ -240,8 +240,7 @@ def claim(path: Path, plan: ExperimentPlan) -> Iterator[Store]:
     """
     store = Store(path, plan, plan.identities())
     if not _fits(path, store.identities):
-        what = "is a file, not a folder" if path.is_file() else "has other content"
-        raise FolderTaken(f"`{path}` {what}\n  hint: name a folder that does not exist yet with `--out`")
+        raise FolderTaken(f"`{path}` {_content(path, store.identities)}\n  hint: name a folder that does not exist yet with `--out`")
     durable.make_folder(path)
     with _locked(path):
         _write_head(store)
@@ -274,6 +273,17 @@ def _fits(path: Path, identities: Mapping[str, str]) -> bool:
         return _only_claimed(path)
     planned = set(identities.items())
     return set(there.items()) <= planned or planned <= set(there.items())
+
+
+def _content(path: Path, identities: Mapping[str, str]) -> str:
+    """What is in a folder that does not fit."""
+    if path.is_file():
+        return "is a file, not a folder"
+    head = read_head(path)
+    same = {run["name"] for run in head["runs"]} & set(identities) if head is not None else set()
+    if same:
+        return "has these runs, but by another backend, or another version of Tailback or of what the runs used"
+    return "has other content"
 
 
 def read_head(path: Path) -> dict[str, Any] | None:

@@ -320,7 +320,7 @@ def test_another_experiment_is_refused_where_the_user_named_the_folder(tmp_path:
 
 def test_a_folder_without_results_is_refused_and_not_changed(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(FolderTaken), claim(tmp_path, PLAN):
+    with pytest.raises(FolderTaken, match="has other content"), claim(tmp_path, PLAN):
         pytest.fail("claimed")
     assert names(tmp_path) == ["thesis.tex"]
 
@@ -438,3 +438,14 @@ def test_opening_and_tabulating_a_thousand_runs_reads_no_table(tmp_path: Path) -
     found = open_results(tmp_path / "x")
     assert len(found.summary) == 8
     assert len(configurations([(run.axes, run.summary) for run in found.runs])) == 4
+
+
+def test_a_folder_with_the_same_runs_by_another_version_says_so(tmp_path: Path) -> None:
+    with claim(tmp_path / "x", PLAN):
+        pass
+    head = json.loads((tmp_path / "x" / "experiment.json").read_text())
+    for run in head["runs"]:
+        run["identity"] = "0" * 64
+    (tmp_path / "x" / "experiment.json").write_text(json.dumps(head))
+    with pytest.raises(FolderTaken, match="has these runs, but by another backend"), claim(tmp_path / "x", PLAN):
+        pass
