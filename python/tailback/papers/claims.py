@@ -120,11 +120,15 @@ class OnKernel(Model):
 
     backend: str
     """The kernel that the committed runs have, as `--backend` takes it."""
+    version: str
+    """Its version, as `6.12`."""
     instead: Sequence[Instead]
     left_out: Sequence[str]
     """Values of axes that no kernel has."""
     settings: Mapping[str, Sequence[str]]
     """The settings of each experiment that runs there, fewer and shorter repetitions among them."""
+    figures: Sequence[str] = ()
+    """The figures of these experiments that have all their series there; without it all of them."""
     found: Mapping[str, str] = Field(default_factory=dict)
     """What the real kernel changes in a figure, by its number."""
 

@@ -6,7 +6,6 @@ python -m tailback.papers.kernel_document RESULTS    # runs what is missing, on 
 It also writes the verdicts on claims for `docs/papers.md` (`kernel.json`).
 """
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,7 +25,6 @@ from tailback.sweep import Silent
 
 PAGE, PICTURES = CLONE / "conformance/results/papers-kernel.md", CLONE / "docs/pictures/papers"
 VERDICTS = Path(__file__).with_name(standing.KERNEL)
-RELEASE = re.compile(r"Linux (\d+\.\d+)")
 BOTH = {"pass": "holds on both sides", "fail": "holds on neither side", "skipped": "is not measured on either side"}
 
 INTRODUCTION = """# Figures of papers on a real kernel
@@ -69,18 +67,12 @@ def main(results: Path) -> None:
 
 def verdicts_of(found: Beside) -> dict[str, standing.OnKernel]:
     """The verdicts of both sides on each claim that both measured."""
-    version = version_of(found)
+    version = found.conditions.version
     return {
         kernel.claim.id: standing.OnKernel(version, kernel.status, simulator.status)
         for simulator, kernel in found.rows
         if "skipped" not in (kernel.status, simulator.status)
     }
-
-
-def version_of(found: Beside) -> str:
-    """The version of the kernel that ran, as `6.12`."""
-    words = {run.manifest["kernel"] for results in found.kernel.results.values() for run in results.runs}
-    return " and ".join(sorted({".".join(RELEASE.findall(word)[0].split(".")[:2]) for word in words}))
 
 
 def pictures(found: Beside) -> Iterator[tuple[str, bytes]]:
@@ -95,7 +87,7 @@ def chapter(found: Beside) -> Iterator[str]:
     """What a paper's runs have in place of its testbed, then each figure."""
     paper, kernel = found.kernel.paper, found.conditions
     yield f"## {paper.paper}\n\n*{paper.title}*.\n"
-    yield f"On Linux {version_of(found)} (`{kernel.backend}`).\n"
+    yield f"On Linux {kernel.version} (`{kernel.backend}`).\n"
     if kernel.instead:
         yield "| instead of the testbed | why |\n|---|---|"
         yield from (f"| {one.what} | {one.because} |" for one in kernel.instead)
@@ -107,7 +99,8 @@ def chapter(found: Beside) -> Iterator[str]:
     shown: set[str] = set()
     for drawing in drawings:
         yield from _figure(found, drawing)
-        yield from claims([pairs[row.claim.id] for row, owner in owners if owner is drawing])
+        about = [pairs[row.claim.id] for row, owner in owners if owner is drawing]
+        yield from claims([pair for pair in about if {row.status for row in pair} != {"skipped"}])
         first = drawing.experiments[0]
         if first not in shown:
             shown.add(first)

@@ -16,6 +16,8 @@ from tailback.results import Results, RunFolder
 CLIENT = "client"
 """The host that uploads, in experiments of three nodes."""
 
+SIMULATOR = "sim"
+
 Reader: TypeAlias = Callable[[RunFolder], float]
 """Reads one number of a run; raises `KeyError` if the run does not have it."""
 
@@ -61,11 +63,12 @@ def mpdus_up(run: RunFolder) -> float:
 def held_by(cause: str) -> Reader:
     """Which share of the time, in %, this cause held the flows that the client sends, on average.
 
-    A kernel does not report it: then it is not a number.
+    A kernel does not report the small queue: then it is not a number.
     """
 
     def read(run: RunFolder) -> float:
-        if "held" not in run.summary:
+        unknown = cause == "small_queue" and run.manifest.get("backend", SIMULATOR) != SIMULATOR
+        if unknown or "held" not in run.summary:
             return math.nan
         uploads = [flow.name for flow in run.scenario.tcp if run.scenario.host_names[flow.source] == CLIENT]
         return float(np.mean([run.summary["held"][name].get(cause, 0.0) for name in uploads]))

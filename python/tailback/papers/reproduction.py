@@ -99,7 +99,10 @@ def reproduce(wanted: Wanted, watch: Watch) -> Reproduction:
 
 def shown(wanted: Wanted, paper: Paper) -> Sequence[Drawing]:
     """The figures of a paper; on a kernel those with runs, since its diagrams and tables are not what is compared."""
-    return [one for one in drawings_of(paper) if one.experiments or wanted.conditions != "kernel"]
+    if wanted.conditions != "kernel":
+        return drawings_of(paper)
+    figures = on_kernel(paper).figures
+    return [one for one in drawings_of(paper) if one.experiments and (not figures or one.figure in figures)]
 
 
 def experiments_of(wanted: Wanted, paper: Paper) -> frozenset[str]:
