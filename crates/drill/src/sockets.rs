@@ -18,7 +18,7 @@ use tailback_units::SimTime;
 
 use crate::connection::{Phase, SocketOptions};
 use crate::kernel::Kernel;
-use crate::script::Call;
+use crate::script::{Call, Value};
 use crate::skbs::Ending;
 use crate::sockets::arguments::{Arguments, expect_value, shown};
 use crate::sockets::event_polling::Interest;
@@ -122,6 +122,10 @@ fn returned(value: i64) -> Outcome {
     Ok(Progress::Returned(Returned::value(value)))
 }
 
+/// `O_NONBLOCK` and `SOCK_NONBLOCK`. [linux-6.12 asm-generic/fcntl.h]
+const O_NONBLOCK: i64 = 0o4000;
+const IOCTLS: &[&str] = &["SIOCINQ", "FIONREAD", "SIOCOUTQNSD"];
+
 fn failed(errno: &'static str) -> Outcome {
     Ok(Progress::Returned(Returned::error(errno)))
 }
@@ -141,6 +145,9 @@ impl Sockets {
     /// Executes a call, as far as it does not block.
     pub(crate) fn call(&mut self, call: &Call, kernel: &mut Kernel) -> Outcome {
         let arguments = Arguments(call);
+        if self.is_closed(&arguments) {
+            return failed("EBADF");
+        }
         match call.name.as_str() {
             "socket" => socket(&arguments),
             "bind" => self.descriptor(&arguments).map(|_| ()).and_then(|()| returned(0)),
@@ -170,9 +177,16 @@ impl Sockets {
         }
     }
 
+    /// A descriptor that the script does not have, or no longer.
+    fn is_closed(&self, arguments: &Arguments<'_>) -> bool {
+        let first = arguments.0.arguments.first();
+        let has_one = !matches!(arguments.0.name.as_str(), "socket" | "poll" | "epoll_create");
+        has_one && matches!(first, Some(Value::Integer(number)) if !self.descriptors.contains_key(number))
+    }
+
     fn descriptor(&mut self, arguments: &Arguments<'_>) -> Result<&mut Descriptor, CallError> {
         let number = arguments.integer(0)?;
-        let unknown = || CallError::Failed(format!("{number} is not a descriptor of this script"));
+        let unknown = || CallError::Unsupported(format!("{number} is not a descriptor of this script"));
         self.descriptors.get_mut(&number).ok_or_else(unknown)
     }
 
@@ -202,13 +216,16 @@ impl Sockets {
         if role != Role::Listening {
             return failed("EINVAL");
         }
-        let flags = if arguments.0.name == "accept4" { arguments.words(3)? } else { Vec::new() };
-        let waiting =
-            Waiting::Accept { listener, non_blocking: flags.iter().any(|flag| flag == "SOCK_NONBLOCK") };
+        let non_blocking =
+            arguments.0.name == "accept4" && arguments.has_flag(3, "SOCK_NONBLOCK", O_NONBLOCK)?;
+        let waiting = Waiting::Accept { listener, non_blocking };
         self.begin(arguments.0, waiting, (returns_at_once, kernel))
     }
 
     fn connect(&mut self, arguments: &Arguments<'_>, kernel: &mut Kernel) -> Outcome {
+        if let Some(Value::Word(address)) = arguments.0.arguments.get(1) {
+            return unsupported(format!("connect to `{address}` is not modelled"));
+        }
         let descriptor = self.descriptor(arguments)?;
         match descriptor.role {
             Role::Unconnected => {}
@@ -301,7 +318,7 @@ impl Sockets {
                 shut(index, kernel);
                 returned(0)
             }
-            _ => failed("EINVAL"),
+            other => unsupported(format!("shutdown({other}) is not modelled")),
         }
     }
 
@@ -317,8 +334,8 @@ impl Sockets {
                 returned(if named && non_blocking { RESULT_AS_NAMED } else { flags })
             }
             "F_SETFL" => {
-                let flags = arguments.words(2)?;
-                self.descriptor(arguments)?.non_blocking = flags.iter().any(|flag| flag == "O_NONBLOCK");
+                let non_blocking = arguments.has_flag(2, "O_NONBLOCK", O_NONBLOCK)?;
+                self.descriptor(arguments)?.non_blocking = non_blocking;
                 returned(0)
             }
             other => unsupported(format!("fcntl({other}) is not modelled")),
@@ -327,13 +344,15 @@ impl Sockets {
 
     fn ioctl(&mut self, arguments: &Arguments<'_>, kernel: &Kernel) -> Outcome {
         let request = arguments.words(1)?;
+        if !IOCTLS.contains(&request[0].as_str()) {
+            return unsupported(format!("ioctl({}) is not modelled", request[0]));
+        }
         let Some(index) = self.connection(arguments)? else { return failed("EINVAL") };
         let connection = &kernel.connections[index];
         let info = connection.endpoint.tcp_info(kernel.now);
         let actual = match request[0].as_str() {
-            "SIOCINQ" | "FIONREAD" => connection.endpoint.readable_bytes().0,
             "SIOCOUTQNSD" => info.notsent_bytes.0,
-            other => return unsupported(format!("ioctl({other}) is not modelled")),
+            _ => connection.endpoint.readable_bytes().0,
         };
         expect_value(arguments, 2, actual as i64)?;
         returned(0)

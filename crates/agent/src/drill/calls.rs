@@ -151,7 +151,13 @@ struct Arguments<'a>(&'a Call);
 
 impl<'a> Arguments<'a> {
     fn get(&self, place: usize) -> Result<&'a Value, CallError> {
-        let missing = || CallError::Failed(format!("{} needs at least {} arguments", self.0.name, place + 1));
+        let missing = || {
+            let least = place + 1;
+            CallError::Unsupported(format!(
+                "{} with fewer than {least} arguments is not supported on a kernel",
+                self.0.name
+            ))
+        };
         self.0.arguments.get(place).ok_or_else(missing)
     }
 

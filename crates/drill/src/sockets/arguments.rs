@@ -13,14 +13,24 @@ pub(super) struct Arguments<'a>(pub(super) &'a Call);
 
 impl<'a> Arguments<'a> {
     pub(super) fn get(&self, place: usize) -> Result<&'a Value, CallError> {
-        let missing = || CallError::Failed(format!("{} needs at least {} arguments", self.0.name, place + 1));
+        let missing = || {
+            CallError::Unsupported(format!(
+                "{} with fewer than {} arguments is not modelled",
+                self.0.name,
+                place + 1
+            ))
+        };
         self.0.arguments.get(place).ok_or_else(missing)
     }
 
     pub(super) fn integer(&self, place: usize) -> Result<i64, CallError> {
         match self.get(place)? {
             Value::Integer(value) => Ok(*value),
-            other => Err(CallError::Failed(format!("{}: `{}` is not a number", self.0.name, shown(other)))),
+            other => Err(CallError::Unsupported(format!(
+                "{} with `{}` in the place of a number is not modelled",
+                self.0.name,
+                shown(other)
+            ))),
         }
     }
 
@@ -28,7 +38,9 @@ impl<'a> Arguments<'a> {
         let length = self.integer(place)?;
         match (0..=TRANSFER_MAX).contains(&length) {
             true => Ok(length as u64),
-            false => Err(CallError::Failed(format!("{}: a length of {length}", self.0.name))),
+            false => {
+                Err(CallError::Unsupported(format!("{}: a length of {length} is not modelled", self.0.name)))
+            }
         }
     }
 
@@ -37,6 +49,18 @@ impl<'a> Arguments<'a> {
         Ok(match self.get(place)? {
             Value::Union(parts) => parts.iter().map(shown).collect(),
             other => vec![shown(other)],
+        })
+    }
+
+    /// Whether the flags at `place` have one, by its name or its bit.
+    pub(super) fn has_flag(&self, place: usize, name: &str, bit: i64) -> Result<bool, CallError> {
+        let has = |part: &Value| match part {
+            Value::Integer(number) => number & bit != 0,
+            part => shown(part) == name,
+        };
+        Ok(match self.get(place)? {
+            Value::Union(parts) => parts.iter().any(has),
+            other => has(other),
         })
     }
 

@@ -15,7 +15,8 @@ use crate::stamping::Stamping;
 impl Sockets {
     pub(super) fn write(&mut self, arguments: &Arguments<'_>, kernel: &mut Kernel) -> Outcome {
         let Transfer { sound, faults, flags } = transfer(arguments)?;
-        let non_blocking = self.descriptor(arguments)?.non_blocking || take_flag(&flags, WRITE_FLAGS)?;
+        // First the flags: those of a socket that never blocks count, too.
+        let non_blocking = take_flag(&flags, WRITE_FLAGS)? || self.descriptor(arguments)?.non_blocking;
         let Some(index) = self.connection(arguments)? else { return failed("EPIPE") };
         let has = |wanted: &str| flags.iter().any(|flag| flag == wanted);
         let ending = match (has("MSG_MORE"), has("MSG_EOR")) {
@@ -35,7 +36,8 @@ impl Sockets {
 
     pub(super) fn read(&mut self, arguments: &Arguments<'_>, kernel: &mut Kernel) -> Outcome {
         let Transfer { sound, faults, flags } = transfer(arguments)?;
-        let non_blocking = self.descriptor(arguments)?.non_blocking || take_flag(&flags, READ_FLAGS)?;
+        // First the flags: those of a socket that never blocks count, too.
+        let non_blocking = take_flag(&flags, READ_FLAGS)? || self.descriptor(arguments)?.non_blocking;
         let Some(index) = self.connection(arguments)? else { return failed("ENOTCONN") };
         if flags.iter().any(|flag| flag == "MSG_ERRQUEUE") {
             return read_error_queue(&mut kernel.connections[index].stamping, sound);
