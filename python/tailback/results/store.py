@@ -240,7 +240,9 @@ def claim(path: Path, plan: ExperimentPlan) -> Iterator[Store]:
     """
     store = Store(path, plan, plan.identities())
     if not _fits(path, store.identities):
-        raise FolderTaken(f"`{path}` {_content(path, store.identities)}\n  hint: name a folder that does not exist yet with `--out`")
+        raise FolderTaken(
+            f"`{path}` {_content(path, store.identities)}\n  hint: name a folder that does not exist yet with `--out`"
+        )
     durable.make_folder(path)
     with _locked(path):
         _write_head(store)

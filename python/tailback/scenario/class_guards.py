@@ -34,7 +34,8 @@ def unmatched(node: Qdisc, crossing: Sequence[Packets], hosts: Sequence[str]) ->
     drops = qdiscs.of(node.kind).takes == "packets of filters"
     if takes_all and not drops:
         return None
-    missed = [each for each in crossing if not any(_fits(one, each, hosts) for one in node.filters)]
+    leaves = {each.minor for each in _leaves(node)}
+    missed = [each for each in crossing if _class_of(node, each, hosts) not in leaves]
     if not missed:
         return None
     names = ", ".join(dict.fromkeys(f"`{_named(each)}`" for each in missed[:3]))
@@ -47,9 +48,9 @@ def unmatched(node: Qdisc, crossing: Sequence[Packets], hosts: Sequence[str]) ->
             "htb-unshaped", text, "add its classes (`tc class show` prints them), or write `htb rate 10mbit`"
         )
     leaf = _leaves(node)[0].minor
-    which = (
-        f"class {node.options['default']:x} is no leaf" if node.options.get("default") else "no class is the `default`"
-    )
+    default = node.options.get("default")
+    inner = default if default else next(filter(None, (_class_of(node, each, hosts) for each in missed)), None)
+    which = "no class is the `default`" if inner is None else f"class {inner:x} is no leaf"
     text = f"{which}, so packets of {names} pass `{node.kind}` without being shaped"
     return Guarded("htb-unshaped", text, f"name the class of all other packets: {node.kind} default {leaf:x}")
 
@@ -64,6 +65,11 @@ def _has_default(node: Qdisc) -> bool:
 def _leaves(node: Qdisc) -> list[Class]:
     inner = {each.parent for each in node.classes}
     return [each for each in node.classes if each.minor not in inner]
+
+
+def _class_of(node: Qdisc, packets: Packets, hosts: Sequence[str]) -> int | None:
+    """The class of the first filter that takes all packets of a flow."""
+    return next((one.minor for one in node.filters if _fits(one, packets, hosts)), None)
 
 
 def _fits(filter_: Filter, packets: Packets, hosts: Sequence[str]) -> bool:

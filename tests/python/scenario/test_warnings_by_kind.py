@@ -119,10 +119,12 @@ def test_traffic_over_tcp_is_what_has_a_congestion_control(kind: str) -> None:
 @pytest.mark.parametrize(
     ("before", "code"),
     [
-        # What goes back, a child, and a filter that takes everything.
+        # What goes back, a child, a filter that takes everything, and one whose class is no leaf.
         ("s -> r: bfifo limit 30b", "nothing-passes"),
         ('s -> r: "htb; class 10 rate 10mbit"', "htb-unshaped"),
         ('r -> s: "htb; class 10 rate 10mbit; filter from s flowid 10"', "htb-unshaped"),
+        ('r -> s: "htb; class 1 rate 9mbit; class 10 parent 1 rate 1mbit; filter all flowid 1"', "htb-unshaped"),
+        ('r -> s: "htb default 9; class 9 rate 9mbit | drr; class 8 rate 1mbit"', "unclassified"),
         ('r -> s: "prio; class 1 | netem loss 100%"', "nothing-passes"),
         ('r -> s: "htb default 9; class 9 rate 9mbit burst 90kb | pfifo limit 9"', "burst-above-queue"),
     ],
