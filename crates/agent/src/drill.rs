@@ -10,6 +10,8 @@ mod names;
 mod readings;
 mod system;
 mod under_test;
+#[cfg(test)]
+mod walk;
 mod wire;
 mod worker;
 

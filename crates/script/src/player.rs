@@ -125,6 +125,18 @@ pub enum CallError {
     Failed(String),
 }
 
+impl CallError {
+    /// What is unsupported, with the name of the call unless it names a word of it.
+    pub fn naming(self, call: &Call) -> Self {
+        match self {
+            CallError::Unsupported(why) if !call.has_word_in(&why) => {
+                CallError::Unsupported(format!("{}: {why}", call.name))
+            }
+            other => other,
+        }
+    }
+}
+
 /// Plays `script` against `under_test`.
 pub fn play<S: TcpUnderTest>(script: &Script, pace: Pace, under_test: &mut S) -> Report {
     let mut player = Player {
@@ -181,8 +193,8 @@ impl Stop {
         }
     }
 
-    fn of_call(line: LineNumber, error: CallError) -> Self {
-        match error {
+    fn of_call(line: LineNumber, call: &Call, error: CallError) -> Self {
+        match error.naming(call) {
             CallError::Unsupported(why) => Stop::unsupported(line, why),
             CallError::Failed(why) => Stop::failed(line, why),
         }
@@ -358,7 +370,7 @@ impl<S: TcpUnderTest> Player<'_, S> {
     fn call(&mut self, line: LineNumber, call: &Call, time: Time) -> Done {
         self.await_blocked()?;
         let begun = self.under_test.now();
-        let returned = self.under_test.call(call).map_err(|error| Stop::of_call(line, error))?;
+        let returned = self.under_test.call(call).map_err(|error| Stop::of_call(line, call, error))?;
         match (returned, call.returns_at) {
             (Some(returned), None) => self.returned(line, call, returned),
             (Some(returned), Some(end)) => {
@@ -383,7 +395,7 @@ impl<S: TcpUnderTest> Player<'_, S> {
     fn look_at_blocked(&mut self) -> Done {
         let Some(blocked) = self.blocked.take() else { return Ok(()) };
         let line = blocked.line;
-        match self.under_test.go_on().map_err(|error| Stop::of_call(line, error))? {
+        match self.under_test.go_on().map_err(|error| Stop::of_call(line, &blocked.call, error))? {
             None => {
                 self.blocked = Some(blocked);
                 Ok(())

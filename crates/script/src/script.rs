@@ -202,6 +202,16 @@ pub struct Call {
     pub errno: Option<String>,
 }
 
+impl Call {
+    /// Whether a text has the name of the call, or a name among its arguments.
+    pub fn has_word_in(&self, text: &str) -> bool {
+        let words: Vec<&str> =
+            text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').collect();
+        words.contains(&self.name.as_str())
+            || self.arguments.iter().any(|argument| argument.has_one_of(&words))
+    }
+}
+
 /// An argument or a result.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
@@ -219,6 +229,19 @@ pub enum Value {
     List(Vec<Value>),
     /// `{name=value, …}`; a field without a name has an empty one.
     Structure(Vec<(String, Value)>),
+}
+
+impl Value {
+    fn has_one_of(&self, words: &[&str]) -> bool {
+        match self {
+            Value::Anything | Value::Integer(_) => false,
+            Value::Word(text) | Value::Text(text) => words.contains(&text.as_str()),
+            Value::Union(parts) | Value::List(parts) => parts.iter().any(|part| part.has_one_of(words)),
+            Value::Structure(fields) => {
+                fields.iter().any(|(name, value)| words.contains(&name.as_str()) || value.has_one_of(words))
+            }
+        }
+    }
 }
 
 /// The value as scripts write it.
