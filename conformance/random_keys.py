@@ -35,6 +35,7 @@ LEFT_OUT: Mapping[str, str] = {
     "Keys.expect": "it judges results and changes none",
     "Keys.title": "a text",
     "cc.module": "it is compiled with the headers of a kernel",
+    **dict.fromkeys(("Page.cc.python", "Request.cc.python", "Video.cc.python"), "refused: both sides send"),
 }
 """Keys that are not drawn, with the reason; `cc` stands for that of any mapping."""
 
@@ -239,7 +240,7 @@ _GIVEN: Mapping[type[Section], Mapping[str, float]] = {
     Lan: {"rate": 0.8, "delay": 0.5},
     Wifi: {"driver": 0.7, "beacons": 0.4, "snr": 0.1, "distance": 0.1, "channel": 0.1},
     Host: {"sysctl": 0.5, "offloads": 0.3},
-    Preset: {"rate": 0.05, "flows": 0.15, "stop": 0.1},
+    Preset: {"rate": 0.4, "flows": 0.15, "stop": 0.1},
 }
 """How often a key is given, where it is not `OPTIONAL`."""
 
