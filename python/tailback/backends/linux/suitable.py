@@ -63,11 +63,20 @@ def programs() -> Iterator[Finding]:
 
 def stacks(scenario: Scenario, version: str, remedy: str) -> Iterator[Finding]:
     """Hosts whose stack differs from the kernel; the default stack allows any kernel."""
-    version = ".".join(version.split(".")[:2])
     for host in scenario.hosts:
-        if host.stack not in (DEFAULT_STACK, f"linux-{version}"):
-            what = f"host `{host.name}` has the stack `{host.stack}`; the kernel is Linux {version}"
+        if not allows(host.stack, version):
+            what = f"host `{host.name}` has the stack `{host.stack}`; the kernel is Linux {series(version)}"
             yield what, f"remove `stack`, or {remedy}"
+
+
+def allows(stack: str, release: str) -> bool:
+    """Whether a host with this stack may run on a kernel of this release: one of the same series."""
+    return stack == DEFAULT_STACK or series(stack.removeprefix("linux-")) == series(release)
+
+
+def series(release: str) -> str:
+    """The series of a point release: 5.10 of 5.10.262."""
+    return ".".join(release.split(".")[:2])
 
 
 def findings(scenario: Scenario) -> Iterator[Finding]:

@@ -245,10 +245,7 @@ def _redirection() -> list[steps.Json]:
 def _stacks(layout: Layout) -> Iterator[Finding]:
     for host in layout.scenario.hosts:
         facts = layout.facts.get(host.name)
-        if facts is None or host.stack == any_kernel.DEFAULT_STACK:
-            continue
-        version = ".".join(facts.release.split(".")[:2])
-        if host.stack != f"linux-{version}":
+        if facts is not None and not any_kernel.allows(host.stack, facts.release):
             what = f"the experiment has the stack {host.stack}, and this is Linux {facts.release}"
             yield Finding(facts.host, "kernel", "fail", what, "remove `stack`, or boot that kernel")
 

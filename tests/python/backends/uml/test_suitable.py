@@ -1,6 +1,7 @@
 """Settings that a kernel does not support are refused by name before anything starts."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,12 @@ def changed(make: Make, change: Callable[[dict[str, Any]], object]) -> dict[str,
     scenario = make()
     change(scenario)
     return scenario
+
+
+@pytest.mark.parametrize("stack", ["linux-6.12", "linux-5.10", "linux-5.10.262"])
+def test_a_kernel_runs_stacks_of_its_series(stack: str, scenario: Make, kernel: Kernel) -> None:
+    theirs = replace(kernel, manifest=replace(kernel.manifest, version="5.10.262"))
+    suitable.check(of_json(changed(scenario, lambda s: s["hosts"][0].update(stack=stack))), theirs)
 
 
 def test_what_a_kernel_can_run_is_not_refused(scenario: Make, kernel: Kernel) -> None:
