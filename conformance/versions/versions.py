@@ -29,8 +29,6 @@ class Version:
     release: str
     """Debian's `linux-source` of it."""
     features: Sequence[str] = ()
-    nearest: str = "linux-6.12"
-    """The stack that stands for it where it has none of its own."""
 
     @property
     def kernel(self) -> str:
@@ -46,14 +44,14 @@ class Version:
 
     @property
     def stack(self) -> str:
-        """The stack of the simulator."""
+        """The stack of the simulator: that of the point release, where there is one."""
         own = f"linux-{self.release}"
-        return own if own in {row["name"] for row in _core.stacks()} else self.nearest
+        return next((row["name"] for row in _core.stacks() if row["name"].startswith(f"{own}.")), own)
 
 
 VERSIONS = (
     Version("5.10", WIRED, "5.10"),
-    Version("6.1", WIRED, "6.1", nearest="linux-6.6"),
+    Version("6.1", WIRED, "6.1"),
     Version("7.3", WIRED, "7.3", ("wifi",)),
     Version("6.12, Wi-Fi", WIFI, "6.12", ("wifi",)),
     Version("7.3, Wi-Fi", WIFI, "7.3", ("wifi",)),
@@ -75,4 +73,4 @@ def only(whole: Experiment, cases: Sequence[str]) -> Experiment:
 
 def cases(version: Version) -> list[Case]:
     """The cells of a version; the name of the version stands for their file."""
-    return [Case(version.name, each.labels["case"]) for each in experiment(version, version.nearest).configurations]
+    return [Case(version.name, each.labels["case"]) for each in experiment(version, version.stack).configurations]

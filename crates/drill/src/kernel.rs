@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_packet::{Ecn, Packet, Payload, Segment, SegmentFlags};
 use tailback_script::player::Left;
-use tailback_tcp::{Note, Transmitted};
+use tailback_tcp::{Note, Reset, Transmitted};
 use tailback_units::SimTime;
 
 use crate::connection::{Connection, Departed, NotInjectable, Phase, SocketOptions};
@@ -440,15 +440,15 @@ impl Kernel {
         self.deliver(index, spec)
     }
 
-    /// Only a RST that is exactly next resets; others are challenged. [rfc5961 §3.2]
     fn reset_by_peer(&mut self, index: usize, spec: &SegmentSpec) -> Result<(), NotInjectable> {
         let connection = &mut self.connections[index];
         let segment = connection.arriving(spec, None)?;
-        if segment.seq != connection.endpoint.positions().0 {
-            return Err(NotInjectable(
-                "a RST that is not next in order is challenged: not modelled".to_owned(),
-            ));
+        if connection.endpoint.take_reset(&segment, self.now) == Reset::Survives {
+            self.drain(index);
+            return Ok(());
         }
+        // A request that was reset leaves nothing to accept.
+        connection.accepted |= connection.phase == Phase::SynReceived;
         connection.phase = Phase::Reset;
         connection.error = Some(if connection.endpoint.at_end() { "EPIPE" } else { "ECONNRESET" });
         Ok(())

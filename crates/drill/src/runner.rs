@@ -22,6 +22,10 @@ const SSTHRESH_INFINITE: u64 = 0x7fff_ffff;
 /// Maximum lateness of events in nanoseconds: less than the microsecond resolution of scripts.
 const LAG_MAX: u64 = 999;
 
+/// How long a call takes. What a timer sends is thus answered sooner than what a call sends before others do, by a few
+/// microseconds, as with packetdrill on a kernel.
+const CALL: Span = Span::from_micros(1);
+
 /// Octets of the timestamp option, padded.
 const TIMESTAMP_OPTION: u64 = 12;
 
@@ -90,6 +94,7 @@ impl TcpUnderTest for Machines {
     fn call(&mut self, call: &Call) -> Result<Option<Returned>, player::CallError> {
         self.begin_event();
         let progress = self.sockets.call(call, &mut self.kernel)?;
+        self.kernel.now += CALL;
         Ok(self.take(call, progress))
     }
 

@@ -7,6 +7,7 @@ mod handshake;
 pub mod operations;
 mod options;
 mod reading;
+mod resets;
 mod saving;
 mod segments;
 mod sending;
@@ -19,6 +20,7 @@ use tailback_units::SimTime;
 
 pub use self::arriving::ToSend;
 use self::handshake::Handshake;
+pub use self::resets::Reset;
 pub use self::sending::Next;
 use crate::config::{TCP_HEADER, TIMESTAMP_OPTION};
 use crate::receiver::Receiver;

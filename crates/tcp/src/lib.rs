@@ -65,15 +65,15 @@ pub use config::{
 };
 #[cfg(feature = "fuzzing")]
 pub use endpoint::operations::fuzz;
-pub use endpoint::{Endpoint, Next, ToSend, Wakeup};
+pub use endpoint::{Endpoint, Next, Reset, ToSend, Wakeup};
 pub use info::{HeldBy, HeldTimes, Note, TcpInfo};
 pub use metrics::SavedMetrics;
 pub use sender::Sender;
 pub use sending_half::SendingHalf;
 pub use silent::Silent;
 pub use stack::{
-    FREEBSD_9, LINUX_3_10, LINUX_4_14, LINUX_5_0, LINUX_5_4, LINUX_5_10, LINUX_6_1, LINUX_6_6, LINUX_6_12,
-    LINUX_7_3, RedTimer, STACKS, SsthreshMetric, Stack, Txhash,
+    FREEBSD_9, LINUX_3_10, LINUX_4_14, LINUX_5_0, LINUX_5_4, LINUX_5_10, LINUX_5_10_262, LINUX_6_1,
+    LINUX_6_6, LINUX_6_12, LINUX_7_3, RedTimer, STACKS, SsthreshMetric, Stack, Txhash,
 };
 pub use state::gate::{Transmitted, Written};
 pub use state::path::MtuProbes;

@@ -130,6 +130,8 @@ stack! {
     loss_probe: LossProbe,
     /// The answer to an ACK of data that was never sent.
     unsent_ack: UnsentAck,
+    /// A RST that is not next in order before the handshake ends.
+    embryonic_reset: EmbryonicReset,
     /// The answer to an ACK that was overtaken.
     overtaken_ack: OvertakenAck,
     /// The timestamp of data with an old ACK.
@@ -171,10 +173,10 @@ stack! {
 }
 
 impl Stack {
-    /// The version, if it is one of Linux: 6.12 is `(6, 12)`.
+    /// The version, if it is one of Linux: 6.12 is `(6, 12)`, and so are its point releases.
     pub fn linux(&self) -> Option<(u32, u32)> {
-        let (major, minor) = self.name.strip_prefix("linux-")?.split_once('.')?;
-        Some((major.parse().ok()?, minor.parse().ok()?))
+        let mut numbers = self.name.strip_prefix("linux-")?.split('.').map(str::parse);
+        Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
     }
 
     /// It is a Linux of at least this version.

@@ -13,8 +13,8 @@ from tailback.resolved.wifi import AIR
 STACK = "linux-6.12"
 #: The names in `tailback_tcp::STACKS`, which lists the differences.
 STACKS = (
-    STACK, "linux-7.3", "linux-6.6", "linux-6.1", "linux-5.10", "linux-5.4", "linux-5.0", "linux-4.14", "linux-3.10",
-    "freebsd-9",
+    STACK, "linux-7.3", "linux-6.6", "linux-6.1", "linux-5.10.262", "linux-5.10", "linux-5.4", "linux-5.0",
+    "linux-4.14", "linux-3.10", "freebsd-9",
 )  # fmt: skip
 
 #: Linux's default, `net.ipv4.tcp_congestion_control`. [linux-6.12 Kconfig DEFAULT_TCP_CONG]

@@ -24,7 +24,11 @@ def test_every_version_has_a_kernel_that_one_command_builds() -> None:
 def test_all_hosts_of_a_version_have_its_stack_in_the_simulator(version: Version) -> None:
     for configuration in experiment(version, version.stack).runs()[:3]:
         assert {host.stack for host in configuration.scenario.hosts} == {version.stack}
-    assert len(cases(version)) == len(experiment(version, version.nearest).configurations) > 3
+    assert len(cases(version)) == len(experiment(version, version.stack).configurations) > 3
+
+
+def test_a_version_has_the_stack_of_its_point_release() -> None:
+    assert [version.stack for version in WIRED] == ["linux-5.10.262", "linux-6.1", "linux-7.3"]
 
 
 def test_a_version_that_is_not_there_is_refused_with_those_that_are() -> None:

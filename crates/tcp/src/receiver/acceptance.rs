@@ -55,6 +55,14 @@ impl Receiver {
         self.ack_due = true;
     }
 
+    /// The RST has the place of the next byte, of the peer's FIN after it, or of what follows the highest byte received.
+    /// [rfc5961 §3.2] [linux-6.12 tcp_input.c tcp_validate_incoming, tcp_reset_check]
+    pub(crate) fn ends_by(&self, reset: &Segment) -> bool {
+        let after_fin = self.at_end() && reset.seq + 1 == self.rcv_nxt;
+        let next = reset.seq == self.rcv_nxt || self.sacks.highest() == Some(reset.seq);
+        after_fin || (next && self.is_acceptable(reset))
+    }
+
     /// A challenge ACK; at most one per [`Settings::invalid_ratelimit`]. [rfc5961 §7] [linux-6.12 tcp_input.c
     /// tcp_send_challenge_ack, __tcp_oow_rate_limited]
     #[cold]

@@ -46,6 +46,11 @@ impl SackList {
         SackList { omits_duplicates: !reports_duplicates, ..SackList::default() }
     }
 
+    /// The end of the block that ends last.
+    pub(super) fn highest(&self) -> Option<u64> {
+        self.blocks().iter().map(|block| block.end).max()
+    }
+
     /// These bytes arrived twice.
     pub(super) fn set_duplicate(&mut self, block: SackBlock) {
         if self.omits_duplicates {

@@ -348,6 +348,15 @@ pub enum UnsentAck {
     Challenged,
 }
 
+/// A RST within the window, but not next in order, of a connection that the peer has not confirmed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EmbryonicReset {
+    /// It ends the connection.
+    Taken,
+    /// A challenge ACK answers it, rate-limited.
+    Challenged,
+}
+
 /// The answer to an ACK without data that was overtaken: its timestamp and its sequence number are old.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OvertakenAck {

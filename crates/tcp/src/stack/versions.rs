@@ -49,6 +49,7 @@ pub const LINUX_6_12: Stack = Stack {
     probe_dsack: ProbeDsack::Own,
     loss_probe: LossProbe::OpenOrCwr,
     unsent_ack: UnsentAck::Dropped,
+    embryonic_reset: EmbryonicReset::Challenged,
     overtaken_ack: OvertakenAck::Answered,
     old_ack_stamp: OldAckStamp::Stored,
     counting_recovery: CountingRecovery::OnRequest,
@@ -104,6 +105,7 @@ pub const LINUX_6_6: Stack = Stack {
     bare_fin: BareFin::Dropped,
     window_closing: WindowClosing::Ignored,
     copied_bytes: CopiedBytes::Read,
+    embryonic_reset: EmbryonicReset::Taken,
     ..LINUX_6_12
 };
 
@@ -116,6 +118,7 @@ pub const LINUX_6_1: Stack = Stack {
     hystart_rounds: HyStartRounds::Always,
     syn_linear_timeouts: 0,
     old_ack_stamp: OldAckStamp::Stored,
+    embryonic_reset: EmbryonicReset::Challenged,
     pruning: Pruning::FromTheEnd,
     ..LINUX_6_6
 };
@@ -134,9 +137,21 @@ pub const LINUX_5_10: Stack = Stack {
     dsack_widens: DsackWidens::Always,
     probe_dsack: ProbeDsack::Any,
     old_ack_stamp: OldAckStamp::Ignored,
+    embryonic_reset: EmbryonicReset::Taken,
     pingpong_threshold: 3,
     quick_ack_use: QuickAckUse::EveryAck,
     ..LINUX_6_1
+};
+
+/// The Linux of Debian 11: 5.10.262.
+pub const LINUX_5_10_262: Stack = Stack {
+    name: "linux-5.10.262",
+    always_sends: AlwaysSends::AtMostOne,
+    cwnd_use: CwndUse::Limit,
+    tso_deferral: TsoDeferral::HalfRttAtMostOneMs,
+    hystart_rounds: HyStartRounds::FromLowWindow,
+    pingpong_threshold: 1,
+    ..LINUX_5_10
 };
 
 /// The Linux of the `ton22` paper.
@@ -210,6 +225,15 @@ pub const FREEBSD_9: Stack = Stack {
 
 /// Every stack that an experiment may name.
 pub const STACKS: &[Stack] = &[
-    LINUX_6_12, LINUX_7_3, LINUX_6_6, LINUX_6_1, LINUX_5_10, LINUX_5_4, LINUX_5_0, LINUX_4_14, LINUX_3_10,
+    LINUX_6_12,
+    LINUX_7_3,
+    LINUX_6_6,
+    LINUX_6_1,
+    LINUX_5_10_262,
+    LINUX_5_10,
+    LINUX_5_4,
+    LINUX_5_0,
+    LINUX_4_14,
+    LINUX_3_10,
     FREEBSD_9,
 ];
