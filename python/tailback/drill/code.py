@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tailback.limits import WEIGHT_MAX, Allowance, OperationRefused
+from tailback.limits import WEIGHT_MAX, Allowance, Expressions, OperationRefused
 
 Found = TypeVar("Found")
 
@@ -41,14 +41,14 @@ class CodeUnsupported(Exception):
     message: str
 
 
-class Evaluation:
+class Evaluation(Expressions):
     """The code of one script: its snippets share their variables."""
 
     def __init__(self) -> None:
+        super().__init__(Allowance())
         self.printed: list[str] = []
         self._variables: dict[str, Any] = {}
         self._first_line = 1
-        self._allowance = Allowance()
         self._room_to_print = WEIGHT_MAX
 
     def run(self, code: str, line: int, variables: Mapping[str, int]) -> None:
@@ -72,7 +72,7 @@ class Evaluation:
             at = line + max((getattr(error, "lineno", None) or 1) - 1, 0)
             raise CodeUnsupported(at, f"the code is not Python 3: {_printable(str(error))}") from error
         # The syntax tree is several times as large as the text.
-        self._paid(tree, lambda: self._allowance.spend(len(code)))
+        self.paid(tree, lambda: self.allowance.spend(len(code)))
         return tree
 
     def _line(self, node: ast.AST) -> int:
@@ -82,7 +82,7 @@ class Evaluation:
         named = what or f"`{type(node).__name__}` in code"
         return CodeUnsupported(self._line(node), f"{named} is not modelled")
 
-    def _paid(self, node: ast.AST, operation: Callable[[], Found]) -> Found:
+    def paid(self, node: ast.AST, operation: Callable[[], Found]) -> Found:
         """Executes `operation`; converts its exceptions to errors with the line of `node`."""
         try:
             return operation()
@@ -92,7 +92,7 @@ class Evaluation:
             raise CodeFailed(self._line(node), f"error in code: {_printable(str(error))}") from error
 
     def _count(self, node: ast.AST) -> None:
-        self._paid(node, lambda: self._allowance.spend(1))
+        self.paid(node, lambda: self.allowance.spend(1))
 
     def _block(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
@@ -104,27 +104,27 @@ class Evaluation:
             case ast.Pass():
                 pass
             case ast.Expr(value=value):
-                self._value(value)
+                self.value(value)
             case ast.Assert(test=test, msg=message):
-                if not self._value(test):
-                    detail = "" if message is None else f": {self._text(message, self._value(message))}"
+                if not self.value(test):
+                    detail = "" if message is None else f": {self._text(message, self.value(message))}"
                     raise CodeFailed(self._line(node), _printable(f"assertion failed: {_quoted(test)}{detail}"))
             case ast.Assign(targets=targets, value=value):
-                found = self._value(value)
+                found = self.value(value)
                 for target in targets:
                     self._assign(target, found)
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
                 known = self._name(node.target, name)
-                self._variables[name] = self._binary(node, op, known, self._value(value))
+                self._variables[name] = self.binary(node, op, known, self.value(value))
             case _:
                 self._compound(node)
 
     def _compound(self, node: ast.stmt) -> None:
         match node:
             case ast.If(test=test, body=body, orelse=otherwise):
-                self._block(body if self._value(test) else otherwise)
+                self._block(body if self.value(test) else otherwise)
             case ast.While(test=test, body=body, orelse=[]):
-                while self._value(test):
+                while self.value(test):
                     self._block(body)
             case ast.For(target=target, iter=items, body=body, orelse=[]):
                 for item in self._items(items):
@@ -134,10 +134,10 @@ class Evaluation:
                 raise self._unsupported(node)
 
     def _items(self, node: ast.expr) -> list[Any]:
-        found = self._value(node)
+        found = self.value(node)
         if not isinstance(found, list | tuple | str):
             raise CodeFailed(self._line(node), f"`{_quoted(node)}` has no items")
-        return self._paid(node, lambda: self._allowance.items(found))
+        return self.paid(node, lambda: self.allowance.items(found))
 
     def _assign(self, target: ast.expr, value: Any) -> None:
         match target:
@@ -149,50 +149,36 @@ class Evaluation:
             case _:
                 raise self._unsupported(target, f"an assignment to `{_quoted(target)}`")
 
-    def _value(self, node: ast.expr) -> Any:
-        self._count(node)
-        match node:
-            case ast.Constant(value=bool() | int() | float() | str() | None as value):
-                return self._paid(node, lambda: self._allowance.charged(value))
-            case ast.Name(id=name):
-                return self._name(node, name)
-            case _:
-                return self._operation(node)
+    def named(self, node: ast.Name | ast.Attribute) -> Any:
+        """The value of a variable, a reading of `tcp_info` or a constant."""
+        if isinstance(node, ast.Attribute):
+            raise self._unsupported(node)
+        return self._name(node, node.id)
 
-    def _operation(self, node: ast.expr) -> Any:
+    def other(self, node: ast.expr) -> Any:
+        """Comparisons, conditions, slices, texts with values in them, and calls."""
         match node:
-            case ast.BinOp(left=left, op=op, right=right):
-                return self._binary(node, op, self._value(left), self._value(right))
-            case ast.UnaryOp(op=op, operand=operand):
-                value = self._value(operand)
-                return self._paid(node, lambda: self._allowance.unary(op, value))
             case ast.Compare():
                 return self._comparison(node)
             case ast.BoolOp():
                 return self._junction(node)
             case ast.IfExp(test=test, body=body, orelse=otherwise):
-                return self._value(body if self._value(test) else otherwise)
+                return self.value(body if self.value(test) else otherwise)
+            case ast.Subscript(value=value, slice=index):
+                self.value(value)
+                return self.value(index)
             case _:
                 return self._structure(node)
 
     def _structure(self, node: ast.expr) -> Any:
         match node:
-            case ast.Tuple(elts=parts):
-                values = tuple(map(self._value, parts))
-                return self._paid(node, lambda: self._allowance.charged(values))
-            case ast.List(elts=parts):
-                listed = list(map(self._value, parts))
-                return self._paid(node, lambda: self._allowance.charged(listed))
-            case ast.Subscript(value=value, slice=index):
-                whole, place = self._value(value), self._value(index)
-                return self._paid(node, lambda: self._allowance.element(whole, place))
             case ast.JoinedStr(values=parts):
-                texts = [self._text(part, self._value(part)) for part in parts]
-                return self._paid(node, lambda: self._allowance.joined("", texts))
+                texts = [self._text(part, self.value(part)) for part in parts]
+                return self.paid(node, lambda: self.allowance.joined("", texts))
             case ast.FormattedValue(value=value, format_spec=None, conversion=-1):
-                return self._value(value)
+                return self.value(value)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
-                return self._call(node, name, [self._value(argument) for argument in arguments])
+                return self._call(node, name, [self.value(argument) for argument in arguments])
             case _:
                 raise self._unsupported(node)
 
@@ -205,25 +191,22 @@ class Evaluation:
             raise self._unsupported(node, f"the reading `{name}`")
         raise CodeFailed(self._line(node), f"the name `{name}` means nothing")
 
-    def _binary(self, node: ast.AST, op: ast.operator, left: Any, right: Any) -> Any:
-        return self._paid(node, lambda: self._allowance.binary(op, left, right))
-
     def _comparison(self, node: ast.Compare) -> bool:
-        left = self._value(node.left)
+        left = self.value(node.left)
         for op, part in zip(node.ops, node.comparators, strict=True):
-            right = self._value(part)
+            right = self.value(part)
             if not self._compared(part, op, (left, right)):
                 return False
             left = right
         return True
 
     def _compared(self, node: ast.AST, op: ast.cmpop, values: tuple[Any, Any]) -> bool:
-        return self._paid(node, lambda: self._allowance.compare(op, *values))
+        return self.paid(node, lambda: self.allowance.compare(op, *values))
 
     def _junction(self, node: ast.BoolOp) -> Any:
         found = None
         for part in node.values:
-            found = self._value(part)
+            found = self.value(part)
             if bool(found) is isinstance(node.op, ast.Or):
                 return found
         return found
@@ -234,18 +217,18 @@ class Evaluation:
             return None
         if name not in FUNCTIONS:
             raise self._unsupported(node, f"the function `{name}`")
-        return self._paid(node, lambda: self._allowance.call(name, arguments))
+        return self.paid(node, lambda: self.allowance.call(name, arguments))
 
     def _print(self, node: ast.Call, arguments: list[Any]) -> None:
         texts = [self._text(node, argument) for argument in arguments]
-        line = self._paid(node, lambda: self._allowance.joined(" ", texts))
+        line = self.paid(node, lambda: self.allowance.joined(" ", texts))
         self._room_to_print -= len(line) + 1
         if self._room_to_print < 0:
             raise self._unsupported(node, f"printing more than {WEIGHT_MAX} characters")
         self.printed.append(_printable(line))
 
     def _text(self, node: ast.AST, value: Any) -> str:
-        text: str = self._paid(node, lambda: self._allowance.call("str", [value]))
+        text: str = self.paid(node, lambda: self.allowance.call("str", [value]))
         return text
 
 

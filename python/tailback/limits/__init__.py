@@ -2,6 +2,7 @@
 
 from tailback.limits import trust
 from tailback.limits.arithmetic import WEIGHT_MAX, WORK_MAX, Allowance, OperationRefused
+from tailback.limits.expressions import Expressions
 from tailback.limits.files import (
     CAPTURE_MAX,
     CELLS_MAX,
@@ -33,6 +34,7 @@ __all__ = [
     "WORK_MAX",
     "Allowance",
     "Damaged",
+    "Expressions",
     "FileRefused",
     "OperationRefused",
     "Stream",

@@ -16,13 +16,15 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from parso.grammar import load_grammar
 
 from tailback.formats.teacup.notes import Effect, Note
-from tailback.limits import Allowance, OperationRefused
+from tailback.limits import Allowance, Expressions, OperationRefused
 from tailback.limits.arithmetic import Value
+
+Found = TypeVar("Found")
 
 LARGEST_NUMBER = 10**30
 FUNCTIONS = {"float", "int", "len", "list", "range", "str", "tuple"}
@@ -280,62 +282,55 @@ def _code_text(node: ast.AST) -> str:
         return "an expression"
 
 
-class _Evaluator:
+class _Evaluator(Expressions):
     """Evaluates expressions."""
 
+    OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod)
+    SIGNS = (ast.USub, ast.UAdd)
+
     def __init__(self, names: Mapping[str, Value], allowance: Allowance, lost: Mapping[str, str]) -> None:
+        super().__init__(allowance)
         self._names = names
-        self._allowance = allowance
         self._lost = lost
 
     def value(self, node: ast.expr) -> Value:
         """The value of an expression; raises `NotEvaluated` or `RecursionError`."""
-        try:
-            self._allowance.spend(1)
-            value = self._read(node)
-        except OperationRefused as refused:
-            raise NotEvaluated(f"{refused} is not worked out") from refused
-        except (ArithmeticError, TypeError, ValueError, LookupError) as error:
-            raise NotEvaluated(f"{_code_text(node)}: {str(error)[:60]}") from error
+        value = super().value(node)
         if isinstance(value, int | float) and not abs(value) < LARGEST_NUMBER:
             raise NotEvaluated("so large a number is not worked out")
         return value
 
-    def _read(self, node: ast.expr) -> Value:
-        match node:
-            case ast.Constant(value=str() | int() | float() | None as value):
-                return self._allowance.charged(value)
-            case ast.Name() | ast.Attribute():
-                return self._named(node)
-            case ast.List(elts=parts) | ast.Tuple(elts=parts):
-                values = [self.value(part) for part in parts]
-                return self._allowance.charged(tuple(values) if isinstance(node, ast.Tuple) else values)
-            case ast.Dict(keys=keys, values=values):
-                return self._dictionary(keys, values)
-            case ast.ListComp(elt=each, generators=[loop]) | ast.GeneratorExp(elt=each, generators=[loop]):
-                return self._listed(node, each, loop)
-            case _:
-                return self._operation(node)
+    def paid(self, node: ast.AST, operation: Callable[[], Found]) -> Found:
+        """Does `operation`; its errors become `NotEvaluated`."""
+        try:
+            return operation()
+        except OperationRefused as refused:
+            raise NotEvaluated(f"{refused} is not worked out") from refused
+        except (ArithmeticError, TypeError, ValueError, LookupError) as error:
+            raise NotEvaluated(f"{_code_text(node)}: {str(error)[:60]}") from error
 
-    def _operation(self, node: ast.expr) -> Value:
-        match node:
-            case ast.Subscript(value=whole, slice=index) if not isinstance(index, ast.Slice):
-                return self._allowance.element(self.value(whole), self.value(index))
-            case ast.UnaryOp(op=ast.USub() | ast.UAdd() as op, operand=operand):
-                return self._allowance.unary(op, self.value(operand))
-            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() | ast.Mod() as op, right=right):
-                return self._allowance.binary(op, self.value(left), self.value(right))
-            case ast.Call(args=arguments, keywords=[]):
-                return self._call(node, arguments)
-            case _:
-                raise NotEvaluated(_code_text(node))
-
-    def _named(self, node: ast.expr) -> Value:
+    def named(self, node: ast.Name | ast.Attribute) -> Value:
+        """The value of a name, or of an attribute such as `env.user`."""
         name = _name_of(node)
         if name is None or name not in self._names:
             why = f" ({self._lost[name]})" if name is not None and name in self._lost else ""
             raise NotEvaluated(f"{_code_text(node)} has no value{why}")
         return self._names[name]
+
+    def other(self, node: ast.expr) -> Value:
+        """Dictionaries, lists made by `for`, and calls."""
+        return self.paid(node, lambda: self._other(node))
+
+    def _other(self, node: ast.expr) -> Value:
+        match node:
+            case ast.Dict(keys=keys, values=values):
+                return self._dictionary(keys, values)
+            case ast.ListComp(elt=each, generators=[loop]) | ast.GeneratorExp(elt=each, generators=[loop]):
+                return self._listed(node, each, loop)
+            case ast.Call(args=arguments, keywords=[]):
+                return self._call(node, arguments)
+            case _:
+                raise NotEvaluated(_code_text(node))
 
     def _listed(self, node: ast.expr, each: ast.expr, loop: ast.comprehension) -> Value:
         """A list made by one `for` with one variable."""
@@ -343,17 +338,17 @@ class _Evaluator:
             raise NotEvaluated(_code_text(node))
         found = []
         inner: dict[str, Value] = {}
-        evaluator = _Evaluator(ChainMap(inner, dict(self._names)), self._allowance, self._lost)
-        for item in self._allowance.items(self.value(loop.iter)):
+        evaluator = _Evaluator(ChainMap(inner, dict(self._names)), self.allowance, self._lost)
+        for item in self.allowance.items(self.value(loop.iter)):
             inner[loop.target.id] = item
             found.append(evaluator.value(each))
-        return self._allowance.charged(found)
+        return self.allowance.charged(found)
 
     def _dictionary(self, keys: list[ast.expr | None], values: list[ast.expr]) -> Value:
         pairs = [(self.value(key), self.value(each)) for key, each in zip(keys, values, strict=True) if key is not None]
         if len(pairs) < len(keys):
             raise NotEvaluated("a dictionary within a dictionary by `**`")
-        return self._allowance.dictionary(pairs)
+        return self.allowance.dictionary(pairs)
 
     def _call(self, node: ast.Call, arguments: list[ast.expr]) -> Value:
         match node.func:
@@ -370,19 +365,19 @@ class _Evaluator:
     def _called(self, name: str, values: list[Value]) -> Value:
         if name == "str" and any(isinstance(value, list | tuple | dict) for value in values):
             raise NotEvaluated("a list as a text")
-        return self._allowance.call(name, values)
+        return self.allowance.call(name, values)
 
     def _joined(self, node: ast.Call, glue: Value, parts: Value) -> Value:
         listed = isinstance(parts, list | tuple) and all(isinstance(part, str) for part in parts)
         if not isinstance(glue, str) or not listed:
             raise NotEvaluated(_code_text(node))
-        return self._allowance.joined(glue, parts)
+        return self.allowance.joined(glue, parts)
 
     def _mapped(self, node: ast.Call, arguments: list[ast.expr]) -> Value:
         match arguments:
             case [ast.Name(id=name), items] if _PYTHON_3.get(name, name) in FUNCTIONS:
-                values = self._allowance.items(self.value(items))
-                return self._allowance.charged([self._called(_PYTHON_3.get(name, name), [each]) for each in values])
+                values = self.allowance.items(self.value(items))
+                return self.allowance.charged([self._called(_PYTHON_3.get(name, name), [each]) for each in values])
             case _:
                 raise NotEvaluated(_code_text(node))
 
