@@ -118,7 +118,6 @@ const MECHANISMS: &[(&str, u64)] = &[
     ("net.ipv4.tcp_reordering", 10),
     ("net.ipv4.tcp_retries2", 3),
     ("net.ipv4.tcp_rto_min_us", 300000),
-    ("net.ipv4.tcp_slow_start_after_idle", 0),
 ];
 
 fn changes(run: &Run, golden: &str, sysctl: &str, value: u64) -> bool {

@@ -35,7 +35,8 @@ fn table(tables: &Tables, table: &Table, text: &mut String) {
     let columns: Vec<String> = table.columns.iter().map(|column| heading(&column.spec)).collect();
     text.push_str(&format!("{TABLE}{}\n{}\n", table.name, columns.join(&BETWEEN.to_string())));
     for row in 0..table.rows() {
-        let cells: Vec<String> = table.columns.iter().map(|column| cell(tables, &column.cells, row)).collect();
+        let cells: Vec<String> =
+            table.columns.iter().map(|column| cell(tables, &column.cells, row)).collect();
         text.push_str(&cells.join(&BETWEEN.to_string()));
         text.push('\n');
     }
