@@ -5,7 +5,7 @@ measurement window and over all repetitions. This is the form of figures 4 and 5
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -139,7 +139,7 @@ def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: 
     )  # fmt: skip
     axes.hlines(middle, centre - width / 2, centre + width / 2, colors=style.BLACK, linewidth=1, zorder=3)
     # If the percentiles are equal, only the mark distinguishes configurations.
-    sticks.marked(axes, (centre, middle), look)
+    sticks.marked(axes, (centre, middle), replace(look, tells=look.marker))
 
 
 def _explained() -> tuple[Artist, ...]:

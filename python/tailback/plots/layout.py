@@ -114,6 +114,8 @@ class Look:
     line: Line = "-"
     dots: str = ""
     """The marker along its line, if the line style does not tell the colour."""
+    tells: str = ""
+    """The marker on a bar or a box that tells its colour; none if there is one colour, or shades in their order."""
 
     @property
     def drawn(self) -> dict[str, Any]:
@@ -220,7 +222,11 @@ def looks(values: Axes_, shown: Roles) -> dict[tuple[str | None, str | None], Lo
             replace(look, hatch=style.HATCHES[again.get(colour or "", 0) % len(style.HATCHES)])
             for look, (colour, _) in zip(found, pairs, strict=True)
         ]
-    return {pair: replace(look, place=place) for place, (pair, look) in enumerate(zip(pairs, found, strict=True))}
+    several = len(by_colour) > 1 and not style.is_sequence([str(value) for value in by_colour])
+    return {
+        pair: replace(look, place=place, tells=look.marker if several else "")
+        for place, (pair, look) in enumerate(zip(pairs, found, strict=True))
+    }
 
 
 def _look(colour: str, kind: int) -> Look:

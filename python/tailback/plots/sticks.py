@@ -51,8 +51,9 @@ MARK: dict[str, Any] = {"markersize": 3.4, "markeredgecolor": style.BLACK, "mark
 
 
 def marked(axes: Axes, at: tuple[float, float], look: Look) -> None:
-    """Draws the marker of the colour of a mark at its middle."""
-    axes.plot(*at, marker=look.marker, markerfacecolor=look.face, zorder=4, **MARK)
+    """Draws the marker that tells the colour of a mark at its middle."""
+    if look.tells:
+        axes.plot(*at, marker=look.tells, markerfacecolor=look.face, zorder=4, **MARK)
 
 
 def draw(table: pd.DataFrame, painter: Painter, choice: Choice = AUTOMATIC) -> Figure:

@@ -450,3 +450,13 @@ def test_differences_as_small_as_their_intervals_have_similar_shades_in_a_heat_m
 
     assert spread(0.1) == pytest.approx(1)
     assert spread(10) < 0.31
+
+
+@pytest.mark.parametrize("plot", ["bar", "box"])
+@pytest.mark.parametrize(("controls", "markers"), [(["cubic"], set()), (["cubic", "bbr"], {"o", "D"})])
+def test_bars_and_boxes_of_one_colour_have_no_marker(plot: str, controls: list[str], markers: set[str]) -> None:
+    numbers = {"mean": 2.0, "low": 1.0, "high": 3.0} | {f"p{share}": float(share) for share in (5, 25, 50, 75, 95)}
+    head = {"panel": "TCP RTT", "unit": "ms", "n": 5}
+    rows = [{"qdisc": qdisc, "cc": cc, **head, **numbers} for qdisc in ("pfifo", "pie") for cc in controls]
+    drawn = PLOTS[plot].draw(pd.DataFrame(rows)).axes[0].lines
+    assert {line.get_marker() for line in drawn if len(np.asarray(line.get_xdata())) == 1} & set("oDs^") == markers
