@@ -179,6 +179,20 @@ def test_nothing_is_cut_beside_the_page(page: tuple[Page, list[str]], width: int
     assert width < 1280 or wide <= seen
 
 
+def test_a_table_of_fourteen_columns_is_seen_whole(page: tuple[Page, list[str]]) -> None:
+    opened, _ = page
+    opened.set_viewport_size({"width": 1280, "height": 900})
+    more = """() => { for (const row of document.querySelectorAll(".scroll tr"))
+        while (row.cells.length < 14) {
+            const cell = row.lastElementChild.cloneNode(true);
+            if (cell.tagName === "TD") cell.innerHTML = "2461.5<small>[1800.1, 3122.9]</small>";
+            row.append(cell);
+        } }"""
+    opened.evaluate(more)
+    wide, seen = opened.locator(".scroll").evaluate("(box) => [box.scrollWidth, box.clientWidth]")
+    assert wide <= seen
+
+
 def test_logarithmic_axes_have_numbers_where_the_data_is(page: tuple[Page, list[str]]) -> None:
     opened, _ = page
     for low, high in ((15, 80), (4.2, 4.8), (1e-4, 1e2), (0.3, 0.9), (2, 1e6)):
