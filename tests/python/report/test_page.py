@@ -185,7 +185,7 @@ def test_a_table_of_fourteen_columns_is_seen_whole(page: tuple[Page, list[str]])
     more = """() => { for (const row of document.querySelectorAll(".scroll tr"))
         while (row.cells.length < 14) {
             const cell = row.lastElementChild.cloneNode(true);
-            if (cell.tagName === "TD") cell.innerHTML = "2461.5<small>[1800.1, 3122.9]</small>";
+            if (cell.tagName === "TD") cell.innerHTML = "24615.5<small>[18000.12, 31229.95]</small>";
             row.append(cell);
         } }"""
     opened.evaluate(more)
