@@ -23,7 +23,7 @@ OF_OTHERS = {
     "x.py", "distributed.comm.tls", "CA_EVENT_TLP_RECOVERY", "http_f", "http_l", "tests/voip.conf", "tcp_yeah.c",
     "N_dbps", "SND.WL1", "TIME_WAIT", "UINT_MAX", "W_max", "bic_origin_point", "mss_cache", "sndbuf_expand",
     "wifi_stats_HOST", "rcv_big_endseq", "rcv_toobig",
-    "rcv_toobig_default", "rcv_wnd_shrink_allowed", "rcv_wnd_shrink_nomem", 
+    "rcv_toobig_default", "rcv_wnd_shrink_allowed", "rcv_wnd_shrink_nomem",
     "flent/aggregators.py", "flent/resultset.py", "flent/util.py", "tests/tcp_nup.conf", "tests/wifi_stats.inc",
     "test_runner/config.rs", "kernel/net/sched/sch_htb.ko", "config.py", "defaults.sh", "set_sysctls.py",
     "ruamel.yaml", "sch_htb", "tcp_NAME.c", "tcp_cong.c", "tcp_vegas.c", "inet_connection_sock", "delivered_mstamp",

@@ -25,9 +25,9 @@ def wanted() -> list[Requirement]:
     """Everything that pyproject.toml and the Makefile have pip install."""
     extras = PROJECT["project"]["optional-dependencies"].values()
     lists = [PROJECT["project"]["dependencies"], PROJECT["build-system"]["requires"], *extras, ["ziglang"]]
-    # An extra may stand for others of the same package.
-    found = [Requirement(word) for words in lists for word in words]
-    return [each for each in found if each.name != PROJECT["project"]["name"]]
+    # An extra may name extras of our own.
+    named = [Requirement(word) for words in lists for word in words]
+    return [requirement for requirement in named if requirement.name != PROJECT["project"]["name"]]
 
 
 def test_every_requirement_has_one_version_in_the_lock_which_satisfies_it() -> None:
