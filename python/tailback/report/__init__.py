@@ -4,7 +4,7 @@ The page needs no network, so it can be opened from a disk or an e-mail. It has 
 intervals, and figures that can be zoomed and whose series can be hidden.
 """
 
-from tailback.report.content import Source, source_of
+from tailback.report.content import Source, source_of, unread
 from tailback.report.page import html, write
 
-__all__ = ["Source", "html", "source_of", "write"]
+__all__ = ["Source", "html", "source_of", "unread", "write"]

@@ -43,8 +43,6 @@ class Source:
     text: str
     settings: Sequence[str]
     warnings: Sequence[str]
-    unread: str | None = None
-    """Why the file could not be read, and what to do, which is the only warning then."""
 
 
 def document(results: Results) -> dict[str, Any]:
@@ -163,23 +161,36 @@ def _by_configuration(results: Results, table: pd.DataFrame, columns: Sequence[s
 
 def source_of(results: Results) -> Source:
     """The experiment file in the folder, with warnings; empty for the folder of a single run."""
-    file, head = results.path / SOURCE, results.path / EXPERIMENT
-    if not (os.path.lexists(file) and os.path.lexists(head)):
-        return Source("", (), ())
+    text, unread = _text(results)
     settings = results.head.get("settings", [])
-    try:
-        text = content_of(file).decode("utf-8")
-    except (OSError, FileRefused, UnicodeDecodeError) as error:
-        why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
-        hint = "give the command that made the results again: it writes the file, and runs nothing"
-        unread = f"`{file}` is left out: {why}\n  hint: {hint}"
-        return Source("", settings, [f"warning: {unread}"], unread)
+    if unread is not None:
+        return Source("", settings, [f"warning: {unread}"])
+    if text is None:
+        return Source("", (), ())
     try:
         findings = scenario.lint(scenario.loads(text, settings, file=SOURCE))
     except scenario.ScenarioError:
         # Written by another version with a different file format.
         return Source(text, settings, ())
     return Source(text, settings, [str(each) for each in scenario.alike(findings)])
+
+
+def unread(results: Results) -> str | None:
+    """Why the experiment file in the folder cannot be read, and what to do; `None` if it can, or there is none."""
+    return _text(results)[1]
+
+
+def _text(results: Results) -> tuple[str | None, str | None]:
+    """The experiment file in the folder of an experiment, or why it cannot be read."""
+    file, head = results.path / SOURCE, results.path / EXPERIMENT
+    if not (os.path.lexists(file) and os.path.lexists(head)):
+        return None, None
+    try:
+        return content_of(file).decode("utf-8"), None
+    except (OSError, FileRefused, UnicodeDecodeError) as error:
+        why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+        hint = "give the command that made the results again: it writes the file, and runs nothing"
+        return None, f"`{file}` is left out: {why}\n  hint: {hint}"
 
 
 def _manifest(results: Results) -> dict[str, str]:

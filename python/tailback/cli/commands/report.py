@@ -19,7 +19,7 @@ def report(
             f"`{out}` is not the name of a page\n  hint: end it in .html; a browser prints the page as PDF"
         )
     found = opening.selected(selection)
-    unread = reports.source_of(found).unread
+    unread = reports.unread(found)
     if unread is not None:
         show.errors([unread])
     target = out if out is not None else selection.folder / "report.html"
