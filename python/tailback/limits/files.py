@@ -118,11 +118,14 @@ def seekable_regular(path: Path, bytes_max: int) -> Iterator[BinaryIO]:
 
 def ends_of(path: Path, bytes_max: int, length: int) -> tuple[int, bytes, bytes]:
     """The size of a regular file and its first and last `length` bytes; raises as `read_regular`."""
-    with _regular(path, bytes_max) as file:
-        size = os.fstat(file.fileno()).st_size
-        first = file.read(length)
-        file.seek(max(0, size - length))
-        return size, first, file.read(length)
+    # Of the thousands of files of a sweep, file objects would take longer than what is read from them.
+    descriptor, size = _opened(path, bytes_max)
+    try:
+        first = os.read(descriptor, length)
+        os.lseek(descriptor, max(0, size - length), os.SEEK_SET)
+        return size, first, os.read(descriptor, length)
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -145,12 +148,18 @@ def open_unpacked(path: Path, bytes_max: int) -> Iterator[Stream]:
 
 @contextlib.contextmanager
 def _regular(path: Path, bytes_max: int) -> Iterator[BinaryIO]:
+    with os.fdopen(_opened(path, bytes_max)[0], "rb") as file:
+        yield cast(BinaryIO, file)
+
+
+def _opened(path: Path, bytes_max: int) -> tuple[int, int]:
+    """The descriptor of a regular file, and its size."""
     # Without O_NONBLOCK, opening a FIFO would block. `fstat` checks the opened file, which nobody can replace.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise FileRefused("it is not a regular file")
-        if found.st_size > bytes_max:
-            raise FileRefused(f"it has {found.st_size} bytes, more than the limit of {bytes_max}")
-        yield cast(BinaryIO, file)
+    found = os.fstat(descriptor)
+    if stat.S_ISREG(found.st_mode) and found.st_size <= bytes_max:
+        return descriptor, found.st_size
+    os.close(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        raise FileRefused("it is not a regular file")
+    raise FileRefused(f"it has {found.st_size} bytes, more than the limit of {bytes_max}")

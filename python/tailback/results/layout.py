@@ -28,7 +28,7 @@ def content_of(path: Path) -> bytes:
 
 def largest(name: str) -> int:
     """The maximum size in bytes of the file with this name."""
-    return {TABLE: TABLE_MAX, CAPTURE: CAPTURE_MAX}.get(Path(name).suffix, DOCUMENT_MAX)
+    return {TABLE: TABLE_MAX, CAPTURE: CAPTURE_MAX}.get("." + name.rpartition(".")[2], DOCUMENT_MAX)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

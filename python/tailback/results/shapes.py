@@ -26,6 +26,9 @@ WORDS = frozenset(("steadiness",))
 STATISTICS = {"cwnd_segments": ("mean", "p50")}
 """What is never missing in each part of a value."""
 
+REAL = frozenset((int, float))
+"""The types of numbers in JSON; `True` is none."""
+
 OTHERS = frozenset(("capture", "flows_without_data", "warnings"))
 """Keys that no metric reads as numbers; all that are not named here have numbers by name."""
 
@@ -58,11 +61,11 @@ def _has_form(key: str, value: object) -> bool:
 
 
 def _has_numbers(value: object) -> bool:
-    return isinstance(value, dict) and all(map(_is_number, value.values()))
+    return isinstance(value, dict) and set(map(type, value.values())) <= REAL
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) in REAL
 
 
 def _is_warning(entry: object) -> bool:

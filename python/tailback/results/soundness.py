@@ -41,18 +41,21 @@ def noted(contents: Mapping[str, bytes]) -> dict[str, dict[str, int]]:
 
 def read(folder: Path, depth: Depth) -> Read:
     """The run in `folder`; raises `RunDamaged` if it has changed since it was written."""
-    manifest = _object(folder, MANIFEST)
+    manifest = _object(folder, MANIFEST, content(folder, MANIFEST))
     try:
         wrong = _wrong_manifest(manifest)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         wrong = "lacks keys that every run has"
     if wrong is not None:
         raise RunDamaged(folder, f"`{MANIFEST}` {wrong}")
-    summary = _object(folder, SUMMARY)
+    text = content(folder, SUMMARY)
+    summary = _object(folder, SUMMARY, text)
     if not is_summary(summary):
         raise RunDamaged(folder, f"`{SUMMARY}` has values of other types than a summary")
     for name in _files(manifest):
-        if depth == "contents" or name == SUMMARY:
+        if name == SUMMARY:
+            check_content(folder, manifest, name, text)
+        elif depth == "contents":
             check_content(folder, manifest, name, content(folder, name))
         else:
             _check_size(folder, manifest, name)
@@ -119,8 +122,7 @@ def _check_size(folder: Path, manifest: Mapping[str, Any], name: str) -> None:
         raise RunDamaged(folder, f"`{name}` is not a complete Parquet file")
 
 
-def _object(folder: Path, name: str) -> dict[str, Any]:
-    found = content(folder, name)
+def _object(folder: Path, name: str, found: bytes) -> dict[str, Any]:
     document = decoded(found)
     if document is None:
         raise RunDamaged(folder, f"`{name}` is not a JSON object" if found else f"`{name}` is empty")
