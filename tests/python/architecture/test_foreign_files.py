@@ -54,7 +54,6 @@ ALLOWED: dict[str, str] = {
     "backends/uml/lookout.py": KERNEL,
     "backends/uml/scripts.py:play": GUEST,
     "backends/uml/state.py:_text": GUEST,
-    "columns.py:read_csv": GUEST,
     "bundle/contents.py:_archive": "an archive that `tailback.limits` opened",
     "bundle/contents.py:_unpack": "writes the members of an archive into a temporary folder of ours",
     "bundle/writing.py": "writes",
