@@ -196,7 +196,7 @@ fn column(py: Python<'_>, (name, unit, kind, values, present): Given) -> PyResul
 /// The bytes of numbers of eight bytes each.
 fn eights(values: &Bound<'_, PyAny>) -> PyResult<impl Iterator<Item = [u8; 8]> + use<>> {
     let values: Vec<u8> = values.cast::<PyBytes>()?.as_bytes().to_vec();
-    if values.len() % 8 != 0 {
+    if !values.len().is_multiple_of(8) {
         return Err(PyValueError::new_err("the bytes of a column are no whole numbers of eight bytes"));
     }
     let count = values.len() / 8;

@@ -1,6 +1,6 @@
 //! A table of columns that a program has as plain vectors.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
@@ -51,7 +51,7 @@ impl Table {
                 Values::Signed(values) => Arc::new(Int64Array::try_new(values.into(), nulls)?),
                 Values::Text(values) => Arc::new(text(&values, nulls.as_ref())),
             };
-            let unit: HashMap<_, _> = column.unit.map(|unit| (UNIT.to_owned(), unit)).into_iter().collect();
+            let unit: BTreeMap<_, _> = column.unit.map(|unit| (UNIT.to_owned(), unit)).into_iter().collect();
             fields.push(Field::new(column.name, array.data_type().clone(), true).with_metadata(unit));
             arrays.push(array);
         }
