@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.tc.golden import Row
-from conformance.tc.known import ONLY_TC_SHOWS, PRINTED_OTHERWISE
+from conformance.tc.known import ONLY_TC_SHOWS, ONLY_WE_SHOW, PRINTED_OTHERWISE
 from tailback import _core, qdiscs
 from tailback.scenario import CoreRegistry, words
 from tailback.tc import units
@@ -54,7 +54,8 @@ def differences(row: Row) -> list[str]:
     if not accepted:
         return ["we accept it, `tc` does not"]
     shown = qdiscs.shown(read.found.kind, read.resolved)
-    known = {*ONLY_TC_SHOWS.get(read.found.kind, ()), *PRINTED_OTHERWISE.get(row.text, ())}
+    kind = read.found.kind
+    known = {*ONLY_TC_SHOWS.get(kind, ()), *ONLY_WE_SHOW.get(kind, ()), *PRINTED_OTHERWISE.get(row.text, ())}
     theirs = {name: value for name, value in row.options.items() if name not in known}
     mine = {name: value for name, value in shown.items() if name not in known}
     found = [f"{name}: {_of(mine, name)}, `tc` has {_of(theirs, name)}" for name in _unlike(mine, theirs)]

@@ -43,6 +43,10 @@ ONLY_TC_SHOWS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Fields among the options that are derived from others, or are counters."""
 
+# In text `tc` prints the peak rate, in JSON it leaves it out.
+ONLY_WE_SHOW: dict[str, tuple[str, ...]] = {"tbf": ("peakrate",)}
+"""Fields among the options that `tc` has in its text alone."""
+
 _BURST = ("burst", "lat")
 
 

@@ -34,7 +34,7 @@ OF_OTHERS = {
 
 OF_USERS = {
     "experiment.yaml", "first.yaml", "my.yaml", "testbed.yaml", "two.yaml", "x.pkt", "mine", "mine.py", "mine.yaml",
-    "test_mine.py", "aimd.py", "tcp_mine.c", "regression.yaml", "random.yaml",
+    "test_mine.py", "aimd.py", "tcp_mine.c", "regression.yaml", "random.yaml", "pairs.yaml",
 }  # fmt: skip
 OF_USERS |= {f"{page.stem}.yaml" for page in (ROOT / "docs" / "mistakes").glob("*.md")}
 """Files that somebody else has, in examples."""

@@ -223,7 +223,7 @@ def test_a_long_override_is_quoted_by_its_beginning() -> None:
 
 def test_of_very_many_errors_only_the_first_are_reported() -> None:
     with pytest.raises(scenario.ScenarioError) as error:
-        scenario.loads(f"{LINKS}traffic: [{', '.join(f'{{tcp: a -> b, key{number}: 1}}' for number in range(1000))}]\n")
+        scenario.loads(f"{LINKS}traffic:\n" + "  - {}\n" * 1000)
     assert len(error.value.findings) == 1000
     assert str(error.value).endswith("and 950 more errors")
 

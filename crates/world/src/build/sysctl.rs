@@ -126,7 +126,7 @@ mod tests {
         let error = settings(&host("plan9", "", SysctlValue::Number(1)), "hosts[1]").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "hosts[1].stack: no stack `plan9`; write one of: linux-6.12, linux-7.3, linux-6.6, linux-6.1, linux-5.10, linux-5.4, linux-5.0, linux-4.14, linux-3.10, freebsd-9"
+            "hosts[1].stack: no stack `plan9`; write one of: linux-6.12, linux-7.3, linux-6.6, linux-6.1, linux-5.10.262, linux-5.10, linux-5.4, linux-5.0, linux-4.14, linux-3.10, freebsd-9"
         );
     }
 }
