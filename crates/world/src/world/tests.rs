@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use tailback_properties::cases;
+use tailback_qdisc::{Dequeued, Root};
 use tailback_units::{SimTime, Span};
 
 use super::*;
@@ -489,6 +490,38 @@ fn four_flows(rate_bps: u64, qdisc: &str) -> Scenario {
     scenario.links[1].rate_bps = [Some(rate_bps); 2];
     scenario.qdiscs = attached(qdisc);
     scenario
+}
+
+/// The sockets of what is queued at the client's device, in the order in which it leaves.
+fn dequeue_all(world: &mut World) -> Vec<SocketId> {
+    let (device, context, mut sockets) = (&mut world.devices[0], &mut world.context, Vec::new());
+    let Some(Root::Other(queue)) = &mut device.root else { panic!("a discipline with a kind") };
+    while let Dequeued::Packet(packet) =
+        queue.dequeue(&mut context.effects.context(context.now, &mut device.draws))
+    {
+        sockets.push(packet.from);
+    }
+    sockets
+}
+
+#[test]
+fn of_the_sockets_whose_small_queues_have_drained_the_last_one_sends_first() {
+    let mut world = World::build(&four_flows(100_000_000, r#"{"kind": "pfifo", "options": {}}"#)).unwrap();
+    world.end = SimTime::from_nanos(500_000_000);
+    world.advance(&()).unwrap();
+    dequeue_all(&mut world);
+    let senders = [0, 2, 4, 6].map(SocketId);
+    for sender in senders {
+        let info = world.sockets.tcp(sender).endpoint.tcp_info(world.context.now);
+        let credit = (sender, u32::try_from(info.wmem_alloc.get()).unwrap());
+        world.context.effects.credits.push(credit);
+    }
+    world.return_all_credits();
+    assert_eq!(world.small_queues, senders);
+    world.run_small_queues();
+    let mut sent = dequeue_all(&mut world);
+    sent.dedup();
+    assert_eq!(sent, [6, 4, 2, 0].map(SocketId), "each was inserted at the head of the list");
 }
 
 /// Both runs record the same, with as many packets and segments.
