@@ -1,10 +1,11 @@
 //! The fields of `tcp_info` agree with each other, whatever happens on the path.
 
+use tailback_packet::{SackBlock, SackBlocks, SegmentFlags, Timestamp};
 use tailback_units::{Rate, Segs, SimTime, Span};
 
 use crate::control::{control, window_control};
 use crate::pair::{Fate, Pair, Path};
-use crate::script::{Device, MSS, Script, Setup, ms};
+use crate::script::{Device, MSS, Script, Setup, byte, ms};
 
 /// A dumbbell of 10 Mbit/s and 20 ms that loses every 97th segment of the client.
 fn lossy(name: &str) -> Pair {
@@ -168,5 +169,36 @@ fn a_flow_is_not_limited_by_its_application_while_a_packet_of_it_waits_below() {
     // What limits it is the device, which is slower now, so the newest sample counts: a segment in a round trip.
     assert_eq!(rate_after_a_slower_pace(Device::Holds), MSS * 200);
     // It is the application, so only a higher sample counts.
-    assert!(rate_after_a_slower_pace(Device::Sends) > MSS * 900);
+    assert_eq!(rate_after_a_slower_pace(Device::Sends), MSS * 1000);
+}
+
+/// An ACK of everything before `segment`, with a block up to `sacked`, of a peer without timestamps.
+fn ack_without_timestamp(script: &mut Script, segment: u64, sacked: Option<(u64, u64)>) {
+    let mut ack = script.peer_segment(1, 0, SegmentFlags::ACK);
+    ack.ack = byte(segment);
+    let block = sacked.map(|(start, end)| SackBlock { start: byte(start), end: byte(end) });
+    ack.sack = SackBlocks::new(block.into_iter().collect());
+    (ack.tsval, ack.tsecr) = (Timestamp::NONE, Timestamp::NONE);
+    script.inject(ack);
+}
+
+#[test]
+fn a_rate_over_less_than_the_minimum_rtt_is_not_believed() {
+    let mut setup = Setup::new(control("reno"), ms(100));
+    setup.settings.offers.timestamps = false;
+    let mut script = Script::connect(setup);
+    script.write(10);
+    script.at(ms(100));
+    ack_without_timestamp(&mut script, 0, Some((2, 5)));
+    assert_eq!(script.sent(), (0..10).chain([0]).collect::<Vec<_>>());
+    // The originals of segments 0 and 1 have arrived after all: each is acknowledged 1 ms after it was sent again.
+    script.at(ms(101));
+    ack_without_timestamp(&mut script, 1, Some((2, 8)));
+    assert_eq!(script.sent().first(), Some(&1));
+    script.at(ms(102));
+    ack_without_timestamp(&mut script, 8, None);
+    let info = script.info();
+    assert_eq!(info.min_rtt, Some(ms(100)));
+    // Not a segment per millisecond, which the last ACK shows: the rate is that of the ACK before it.
+    assert_eq!(info.delivery_rate.bytes_per_sec(), 4 * MSS * 1000 / 100);
 }
