@@ -150,13 +150,19 @@ mod tests {
 
     #[test]
     fn rows_are_in_the_order_of_their_names_and_cite_their_sources() {
-        assert!(ROWS.is_sorted_by(|a, b| a.name < b.name));
+        let wrong = ROWS.windows(2).find(|pair| pair[0].name >= pair[1].name).map(|pair| pair[1].name);
+        assert_eq!(wrong, None, "its row stands after a later name, or a second time");
         for row in ROWS {
             let head = head(row.source);
-            assert!(head.starts_with(&format!("`{}`", row.name)), "{head}");
+            assert!(
+                head.starts_with(&format!("`{}`", row.name)),
+                "the file of `{0}` must begin with a comment (//!) whose first word is `{0}` in backquotes. It begins \
+                 with:\n{head}",
+                row.name
+            );
             assert!(
                 head.contains("[linux-6.12 sch_") || head.contains("[linux-6.17 sch_"),
-                "{} names no source",
+                "the comment (//!) at the head of `{}` names no source: [linux-6.12 sch_FILE.c]",
                 row.name
             );
         }
