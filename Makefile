@@ -121,6 +121,17 @@ BY := coverage
 campaign-fuzz: $(VENV)/.tools $(VENV)/.package $(VENV)/.campaign ## fuzz TARGETS= (all) for RUNS= or MINUTES= each, BY=coverage or seed
 	@scripts/timed.sh fuzz $(CAMPAIGNS) fuzz $(TARGETS) --by $(BY) --runs $(RUNS) --minutes $(MINUTES)
 
+# Some 12,000 mutants of two minutes each: a run tries every n-th. What judges them are the tests of their crates, and the
+# golden tables. Nothing of the checkout is changed: the mutants are compiled in a copy.
+MUTATED := cc qdisc tcp wifi
+SHARD := 0/200
+campaign-mutants: ## change the crates MUTATED= one operator at a time, mutants SHARD=k/n; each must fail a test
+	@scripts/prerequisites.sh >/dev/null
+	@command -v cargo-mutants >/dev/null || scripts/retried.sh "installing cargo-mutants" cargo install --quiet --locked cargo-mutants
+	@scripts/timed.sh mutants nice -n 15 cargo mutants $(MUTATED:%=--package tailback-%) $(MUTATED:%=--test-package tailback-%) \
+	    --test-package tailback-world --shard $(SHARD) --sharding round-robin --no-shuffle --timeout 600 \
+	    --cargo-test-arg=--lib --cargo-test-arg=--tests --output target/campaign/mutants
+
 TIMES := 200
 CRATES :=
 properties: properties-rust properties-python ## every property test with 200 times its cases, or TIMES=N; hours
@@ -210,7 +221,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-kernels campaign-fuzz properties properties-rust properties-python golden notebook metrics docs licences man wheel release-check papers papers-search pictures bench profile clean help
+.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-kernels campaign-fuzz campaign-mutants properties properties-rust properties-python golden notebook metrics docs licences man wheel release-check papers papers-search pictures bench profile clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 
