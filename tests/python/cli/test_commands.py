@@ -106,6 +106,12 @@ finally:
     assert done.stderr.split("\n")[-2] == ""
 
 
+def test_a_comparison_that_is_only_printed_imports_nothing_that_draws() -> None:
+    program = "import sys, tailback.cli.verdicts; print(*({'matplotlib', 'jinja2'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
 def test_a_command_does_not_import_the_files_of_others(file: Path) -> None:
     program = f"""
 import sys
