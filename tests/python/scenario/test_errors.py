@@ -385,8 +385,8 @@ CASES: dict[str, tuple[str, str, str]] = {
         "linux-6.12",
         "linux-2.4",
         "access21.yaml:3: hosts.client.stack: `linux-2.4` is not a known network stack\n"
-        "  hint: use one of: linux-6.12, linux-7.3, linux-6.6, linux-6.1, linux-5.10.262, linux-5.10, linux-5.4, linux-5.0, "
-        "linux-4.14, linux-3.10, freebsd-9",
+        "  hint: use one of: linux-6.12, linux-7.3, linux-6.6, linux-6.1, linux-5.10.262, linux-5.10, linux-5.4, "
+        "linux-5.0, linux-4.14, linux-3.10, freebsd-9",
     ),
     "a sysctl that does not exist": (
         "net.ipv4.tcp_pacing_ca_ratio: 120",
