@@ -23,6 +23,7 @@
 
 mod columns;
 mod making;
+mod pages;
 mod parquet;
 mod reading;
 mod recorded;

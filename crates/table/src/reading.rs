@@ -21,7 +21,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
 
-use crate::Table;
+use crate::{Table, pages};
 
 /// Why the rows of a file cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +80,7 @@ pub fn kind(found: &DataType) -> Kind {
 
 /// A Parquet file whose footer has been read.
 pub struct File {
+    content: Bytes,
     reader: SerializedFileReader<Bytes>,
     schema: Schema,
     rows: usize,
@@ -88,14 +89,15 @@ pub struct File {
 impl File {
     /// Reads the footer.
     pub fn of<B: AsRef<[u8]> + Send + 'static>(content: B) -> Result<File, FileError> {
-        let reader = SerializedFileReader::new(Bytes::from_owner(content))?;
+        let content = Bytes::from_owner(content);
+        let reader = SerializedFileReader::new(content.clone())?;
         let metadata = reader.metadata();
         let described = metadata.file_metadata();
         let schema = parquet_to_arrow_schema(described.schema_descr(), described.key_value_metadata())?;
         let groups = metadata.row_groups().iter().map(|group| usize::try_from(group.num_rows()).ok());
         let rows =
             groups.sum::<Option<usize>>().ok_or_else(|| incomplete("its groups of rows have no length"))?;
-        Ok(File { schema, rows, reader })
+        Ok(File { content, schema, rows, reader })
     }
 
     /// How many rows it says that it has.
@@ -174,13 +176,13 @@ impl File {
     }
 
     fn cells<T: data_type::DataType>(&self, place: usize) -> Result<Cells<T::T>, FileError> {
-        self.cells_while::<T>(place, |_| Ok(()))
+        self.cells_while::<T>(place, 0, |_| Ok(()))
     }
 
     /// The words of a column, if they are not too long. Words of a dictionary are in memory once, until they become text.
     fn words(&self, place: usize, field: &Field, most: usize) -> Result<Cells<ByteArray>, FileError> {
         let mut bytes = 0_usize;
-        self.cells_while::<ByteArrayType>(place, |words| {
+        self.cells_while::<ByteArrayType>(place, most, |words| {
             bytes += words.iter().map(ByteArray::len).sum::<usize>();
             if bytes <= most {
                 Ok(())
@@ -190,14 +192,17 @@ impl File {
         })
     }
 
-    /// The cells of a column of all groups, as long as `allowed` lets them pass.
+    /// The cells of a column of all groups, as long as `allowed` lets them pass. A page may have `most` bytes beside those of
+    /// numbers.
     fn cells_while<T: data_type::DataType>(
         &self,
         place: usize,
+        most: usize,
         mut allowed: impl FnMut(&[T::T]) -> Result<(), FileError>,
     ) -> Result<Cells<T::T>, FileError> {
         let mut cells = Cells { levels: Vec::new(), values: Vec::new(), rows: self.rows };
         for (group, found) in self.reader.metadata().row_groups().iter().enumerate() {
+            self.check_pages(group, place, most)?;
             let mut reader =
                 get_typed_column_reader::<T>(self.reader.get_row_group(group)?.get_column_reader(place)?);
             let mut left = usize::try_from(found.num_rows()).unwrap_or_default();
@@ -218,7 +223,27 @@ impl File {
         }
         Ok(cells)
     }
+
+    /// Refuses pages that would take more room than their rows need.
+    fn check_pages(&self, group: usize, place: usize, most: usize) -> Result<(), FileError> {
+        let found = self.reader.metadata().row_group(group);
+        let (start, length) = found.column(place).byte_range();
+        let range = usize::try_from(start).ok().zip(usize::try_from(length).ok());
+        let chunk = range.and_then(|(start, length)| self.content.get(start..start.checked_add(length)?));
+        let claimed = chunk.and_then(pages::longest).ok_or_else(|| incomplete("a column has no pages"))?;
+        let rows = usize::try_from(found.num_rows()).unwrap_or_default();
+        if claimed > rows.saturating_mul(ROW_MOST).saturating_add(most).saturating_add(PAGE_MOST) {
+            return Err(incomplete(&format!("a page of {rows} rows claims {claimed} bytes")));
+        }
+        Ok(())
+    }
 }
+
+/// Bytes that a row of numbers takes in a page at most: the value, the length of a word, and whether there is one.
+const ROW_MOST: usize = 16;
+
+/// Bytes that a page may have beside those of its rows.
+const PAGE_MOST: usize = 65_536;
 
 fn incomplete(why: &str) -> FileError {
     FileError::Incomplete(why.to_owned())

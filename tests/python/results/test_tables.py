@@ -133,3 +133,38 @@ def test_a_table_goes_to_another_process() -> None:
 def test_what_is_no_table_or_no_column_is_an_error(wrong: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         wrong()
+
+
+def varint(number: int) -> bytes:
+    """A whole number of Thrift's compact protocol."""
+    bits = number * 2
+    groups = [bits >> place & 0x7F for place in range(0, max(1, bits.bit_length()), 7)]
+    return bytes([*(group | 0x80 for group in groups[:-1]), groups[-1]])
+
+
+def ends(content: bytes, start: int) -> int:
+    """Where the number that begins at `start` ends."""
+    return next(place for place in range(start, len(content)) if content[place] < 0x80) + 1
+
+
+def test_a_page_that_claims_more_than_its_rows_need_is_refused_before_it_takes_the_room() -> None:
+    """Its head says 2 GB, and it loses as many bytes as that number takes more."""
+    written = pa.BufferOutputStream()
+    table = pa.table({"t": np.linspace(0, 1, 1000)})
+    pq.write_table(table, written, compression="snappy", use_dictionary=False, write_statistics=False)
+    content = written.getvalue().to_pybytes()
+    chunk = pq.ParquetFile(pa.BufferReader(content)).metadata.row_group(0).column(0)
+    end = chunk.data_page_offset + chunk.total_compressed_size
+    # The first three fields are the kind, the bytes when unpacked, and those in the file; each has a byte before it.
+    unpacked = chunk.data_page_offset + 3
+    packed = ends(content, unpacked) + 1
+    body = ends(content, packed)
+    assert content[unpacked - 3 : unpacked] == b"\x15\x00\x15"
+    claimed = varint(2_000_000_000)
+    lost = len(claimed) - (packed - 1 - unpacked)
+    size = next(size for size in range(len(content)) if varint(size) == content[packed:body]) - lost
+    forged = content[:unpacked] + claimed + b"\x15" + varint(size) + content[body : end - lost] + content[end:]
+    assert len(forged) == len(content)
+    with pytest.raises(_core.Unreadable) as refused:
+        _core.TableFile(forged).read(None, 1000)
+    assert refused.value.args[1] == "a page of 1000 rows claims 2000000000 bytes"
