@@ -323,6 +323,23 @@ class Stack(TypedDict):
 def stacks() -> list[Stack]:
     """The network stacks there are."""
 
+@type_check_only
+class Sysctl(TypedDict):
+    """A sysctl of a host: `count` numbers from `least` to `most`. `since`: the Linux that introduced it; `None` if all
+    stacks have it."""
+
+    name: str
+    unit: str
+    default: str
+    meaning: str
+    least: int
+    most: int
+    count: int
+    since: tuple[int, int] | None
+
+def sysctls() -> list[Sysctl]:
+    """The sysctls there are."""
+
 def stack_differences() -> str:
     """`references/stacks.toml`: what those fields are, since when and to what effect."""
 

@@ -115,7 +115,7 @@ impl Host {
             _ => {
                 let values: Vec<u64> =
                     value.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
-                Sysctl::find(&format!("net.ipv4.{name}"))?.set(&mut self.tcp, &values)?;
+                Sysctl::find(&format!("net.ipv4.{name}"))?.set(&mut self.tcp, &values).ok()?;
             }
         }
         Some(())

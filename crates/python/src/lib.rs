@@ -32,7 +32,7 @@ mod _core {
     use super::progress::Progress;
     #[pymodule_export]
     use super::registry::{
-        congestion_controls, drivers, qdiscs, resolved_qdisc, row_bytes, stack_differences, stacks,
+        congestion_controls, drivers, qdiscs, resolved_qdisc, row_bytes, stack_differences, stacks, sysctls,
     };
     #[pymodule_export]
     use super::run::{check, run, serve_air, try_module, watch_over_modules};

@@ -59,6 +59,24 @@ pub fn stacks(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     tailback_world::stacks().into_iter().map(row).collect()
 }
 
+/// The sysctls of a host, one dict each.
+#[pyfunction]
+pub fn sysctls(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let row = |row: &tailback_world::Sysctl| {
+        let dict = PyDict::new(py);
+        dict.set_item("name", row.name)?;
+        dict.set_item("unit", row.unit)?;
+        dict.set_item("default", row.default)?;
+        dict.set_item("meaning", row.meaning)?;
+        dict.set_item("least", row.least)?;
+        dict.set_item("most", row.most)?;
+        dict.set_item("count", row.count)?;
+        dict.set_item("since", row.since)?;
+        Ok(dict)
+    };
+    tailback_world::SYSCTLS.iter().map(row).collect()
+}
+
 /// Memory that a row of each table takes in the simulator.
 #[pyfunction]
 pub fn row_bytes() -> BTreeMap<&'static str, usize> {

@@ -62,6 +62,7 @@ pub use ledger::{Cost, Ledger};
 pub use own_controls::{OwnControl, OwnControls};
 pub use scenario::Scenario;
 pub use stacks::{Values, stacks};
+pub use tailback_tcp::{SYSCTLS, Sysctl};
 pub use world::{EVENTS_BETWEEN_LOOKS, Outcome, Proceed, Reached, Watch, World};
 
 use event::Event;

@@ -37,12 +37,10 @@ fn apply(
                 format!("write one of: {known}"),
             ));
         };
-        row.set(&mut settings, value.numbers()).ok_or_else(|| {
-            BuildError::new(
-                path,
-                format!("{value} is not a value that it takes with the stack `{}`", settings.stack.name),
-                format!("write {}", row.takes),
-            )
+        row.set(&mut settings, value.numbers()).map_err(|remedy| {
+            let fault =
+                format!("{value} is not a value that it takes with the stack `{}`", settings.stack.name);
+            BuildError::new(path, fault, remedy)
         })?;
     }
     Ok(settings)
@@ -90,7 +88,7 @@ mod tests {
         assert_eq!(of("linux-6.12", 0).unwrap().txhash, Txhash::Kept);
         assert_eq!(of("linux-6.12", 1).unwrap().txhash, Txhash::Redrawn);
         let refused = of("linux-3.10", 1).unwrap_err().to_string();
-        assert!(refused.contains("leave it out on stacks that keep it"), "{refused}");
+        assert!(refused.contains("leave it out: Linux 5.18 introduced it"), "{refused}");
         let by_default = Host { sysctl: BTreeMap::new(), ..host("linux-3.10", name, SysctlValue::Number(1)) };
         assert_eq!(settings(&by_default, "hosts[0]").unwrap().txhash, Txhash::Kept);
     }
@@ -118,7 +116,7 @@ mod tests {
     fn a_value_of_the_wrong_kind_is_refused_with_the_right_one() {
         let error = settings(&host("linux-6.12", "net.ipv4.tcp_rmem", SysctlValue::Number(1)), "hosts[0]")
             .unwrap_err();
-        assert!(error.remedy.starts_with("write three numbers"), "{error}");
+        assert!(error.remedy.starts_with("write three whole numbers"), "{error}");
     }
 
     #[test]
