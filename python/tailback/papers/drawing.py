@@ -79,7 +79,7 @@ class Scatter:
             look = Look(place, colours[value], "", marker_of(place))
             self._series(axes, results.select(**{self.colour: value}), (value, look))
         axes.set_xlabel(self.x.label)
-        axes.set_ylim(bottom=0)
+        _from_zero(axes)
         low, high = axes.get_xlim()
         if low > 0 and high / low > style.DECADES:
             style.logarithmic_x(axes, (low, high))
@@ -233,7 +233,7 @@ def panels_over_time(
             for axes, lines in zip(row, columns, strict=True):
                 _lines(axes, lines)
             row[0].set_ylabel(label)
-            row[0].set_ylim(bottom=0)
+            _from_zero(row[0])
         for axes, title in zip(grid[0], titles, strict=True):
             axes.set_title(title)
         for axes in grid[-1]:
@@ -256,3 +256,8 @@ def _lines(axes: Axes, lines: Iterable[Line]) -> None:
 def lines_of(table: pd.DataFrame, column: str, look: str = "-") -> list[Line]:
     """A line for each flow of a table with `t`, `flow` and `column`."""
     return [Line(str(flow), part["t"], part[column], look) for flow, part in table.groupby("flow", sort=True)]
+
+
+def _from_zero(axes: Axes) -> None:
+    """A scale from 0, with room above the highest mark also where all values are alike."""
+    axes.set_ylim(0, max(axes.get_ylim()[1], 1.06 * axes.dataLim.y1))
