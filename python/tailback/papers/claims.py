@@ -12,10 +12,11 @@ from importlib import resources
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
-from ruamel.yaml import YAML
 
 from tailback.papers.errors import UnknownPaper
 from tailback.papers.testbed import Model, PaperTestbed, Values, load_testbed
+from tailback.scenario.document import plain
+from tailback.scenario.reader import read_yaml
 
 HALF = 128
 """Claims whose hash begins with less choose."""
@@ -210,4 +211,5 @@ def load_paper(name: str) -> Paper:
         there = ", ".join(f"`{paper}`" for paper in papers())
         raise UnknownPaper(f"no claims of a paper `{name}`\n  hint: there is {there}")
     text = resources.files("tailback.papers").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
-    return Paper.model_validate({**YAML(typ="safe").load(text), "testbed": load_testbed(name)})
+    entries: Mapping[str, object] = {key: plain(node) for key, node in read_yaml(text, name).entries().items()}
+    return Paper.model_validate({**entries, "testbed": load_testbed(name)})

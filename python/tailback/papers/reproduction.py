@@ -5,8 +5,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from ruamel.yaml import YAML
-
 from tailback import scenario, sweep
 from tailback.backends import open_backend
 from tailback.papers.claims import OnKernel, Paper, Reported, is_part, load_paper, papers
@@ -16,6 +14,8 @@ from tailback.papers.figures import drawings_of
 from tailback.papers.scorecard import Row, score
 from tailback.papers.testbed import Values
 from tailback.results import NotResults, Results, default_folder, open_results
+from tailback.scenario.document import plain
+from tailback.scenario.reader import read_yaml
 from tailback.sweep import Watch
 
 EXPERIMENTS = "papers"
@@ -159,8 +159,9 @@ def experiment_file(paper: str, experiment: str) -> Path:
 
 def variables_of(file: Path) -> Mapping[str, str | int]:
     """The variables of an experiment with their values."""
-    found: Mapping[str, str | int] = YAML(typ="safe").load(file.read_text(encoding="utf-8")).get("let", {})
-    return found
+    entries = read_yaml(file.read_text(encoding="utf-8"), file.name).entries()
+    values = {name: plain(node) for name, node in entries["let"].entries().items()} if "let" in entries else {}
+    return {name: value for name, value in values.items() if isinstance(value, str | int)}
 
 
 def reproduced(wanted: Wanted, paper: Paper, name: str, watch: Watch) -> sweep.SweepResult:

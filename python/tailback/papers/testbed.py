@@ -12,7 +12,9 @@ from importlib import resources
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
-from ruamel.yaml import YAML
+
+from tailback.scenario.document import plain
+from tailback.scenario.reader import read_yaml
 
 Values = Mapping[str, str | int]
 """Values of variables (`let`) of experiments."""
@@ -187,4 +189,4 @@ def merged(parts: Iterable[Values]) -> Values:
 def load_testbed(paper: str) -> PaperTestbed:
     """The conditions of a paper."""
     text = resources.files("tailback.papers").joinpath("testbeds", f"{paper}.yaml").read_text(encoding="utf-8")
-    return PaperTestbed.model_validate(YAML(typ="safe").load(text))
+    return PaperTestbed.model_validate(plain(read_yaml(text, paper)))

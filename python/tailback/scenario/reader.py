@@ -99,9 +99,6 @@ def _compose(text: str, file: str) -> YamlNode | None:
         raise _refused(Where(file), f"is not YAML: {reason}", "save it as plain text") from None
     except RecursionError:
         raise _refused(Where(file), "is nested too deeply", f"an experiment has at most {DEEPEST} levels") from None
-    except Exception as error:  # the parser of ruamel.yaml leaks its own defects on mangled input
-        message = f"is not YAML: {type(error).__name__} in the parser"
-        raise _refused(Where(file), message, "check quotes, brackets and anchors") from None
 
 
 def _place(error: Any, file: str) -> Where:

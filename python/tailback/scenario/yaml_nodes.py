@@ -1,29 +1,27 @@
-"""The nodes of a YAML document.
-
-Two parsers are used. libyaml, through PyYAML, is twenty times as fast as ruamel.yaml, so it comes first; its events
-become nodes with the tags of YAML 1.2. If it fails, ruamel.yaml reads the text again, because it supports more of YAML
-1.2 and has better error messages; long texts are not read again, because that would take minutes. Without libyaml,
-ruamel.yaml reads everything. It is imported only then.
-"""
+"""The nodes of a YAML document: events of PyYAML's parser, that of libyaml first, with the tags of YAML 1.2."""
 
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import yaml
 
 Node: TypeAlias = Any
-"""A node of either parser; both have the attributes `id`, `tag`, `value` and `start_mark`."""
+"""A node of PyYAML, with the attributes `id`, `tag`, `value` and `start_mark`."""
+
+Loader: TypeAlias = Any
+"""A parser of PyYAML: that of libyaml, or that in Python."""
 
 #: What `id` of a node is.
 SCALAR, SEQUENCE, MAPPING = "scalar", "sequence", "mapping"
 
 TAG = "tag:yaml.org,2002:"
-LONGEST_READ_TWICE = 100_000
-"""Maximum number of characters for the second parser, which takes about a second for them."""
+
+
+LONGEST_READ_AGAIN = 100_000
+"""Characters of a text that the parser in Python reads after libyaml refused it; it takes a second for them."""
 
 
 class TooLarge(Exception):
@@ -35,33 +33,16 @@ class TooLarge(Exception):
 
 
 def compose(text: str, most_nodes: int, deepest: int) -> Node | None:
-    """The root of the only document in a text; None if it is empty.
-
-    Raises `TooLarge`, or `YAMLError` of PyYAML. On malformed input ruamel.yaml may raise any exception.
-    """
-    if yaml.__with_libyaml__:
-        try:
-            return _Composer(most_nodes, deepest).document(text)
-        except (yaml.YAMLError, UnicodeError):
-            if len(text) > LONGEST_READ_TWICE:
-                raise
-    return composed_thoroughly(text)
-
-
-def composed_thoroughly(text: str) -> Node | None:
-    """The tree of a text, read by ruamel.yaml, whose errors become those of PyYAML."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
+    """The root of the only document in a text; None if it is empty. Raises `TooLarge`, or `YAMLError`."""
+    if not yaml.__with_libyaml__:
+        return _Composer(most_nodes, deepest).document(text, yaml.Loader)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            composed: Node | None = YAML(typ="safe", pure=True).compose(text)
-    except MarkedYAMLError as error:
-        raise yaml.MarkedYAMLError(error.context, error.context_mark, error.problem, error.problem_mark) from error
-    except YAMLError as error:
-        raise yaml.YAMLError(str(error)) from error
-    return composed
+        return _Composer(most_nodes, deepest).document(text, yaml.CLoader)
+    except yaml.YAMLError:
+        if len(text) > LONGEST_READ_AGAIN:
+            raise
+        # It also reads characters that JSON escapes in two halves, and says more of what it refuses.
+        return _Composer(most_nodes, deepest).document(text, yaml.Loader)
 
 
 class _Composer:
@@ -76,8 +57,8 @@ class _Composer:
         """For each open mapping, the key that still needs its value."""
         self._root: Node | None = None
 
-    def document(self, text: str) -> Node | None:
-        for event in _events(text):
+    def document(self, text: str, loader: Callable[[str], Loader]) -> Node | None:
+        for event in _events(loader(text)):
             if isinstance(event, yaml.NodeEvent):
                 self._node(event)
             elif isinstance(event, yaml.CollectionEndEvent):
@@ -93,7 +74,7 @@ class _Composer:
             raise TooLarge(event.start_mark.line + 1)
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self._anchors:
-                raise yaml.MarkedYAMLError(None, None, "found undefined alias", event.start_mark)
+                raise yaml.MarkedYAMLError(None, None, f"found undefined alias {event.anchor!r}", event.start_mark)
             self._place(self._anchors[event.anchor])
             return
         node = _node_of_event(event)
@@ -118,8 +99,7 @@ class _Composer:
             self._keys[-1] = None
 
 
-def _events(text: str) -> Iterator[Any]:
-    parser = yaml.cyaml.CParser(text)
+def _events(parser: Loader) -> Iterator[Any]:
     try:
         while parser.check_event():
             yield parser.get_event()
@@ -146,7 +126,7 @@ _TYPED = re.compile(
     r"|(?P<float>[-+]?[0-9][0-9_]*(?:\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)"
     r"|[-+]?\.[0-9_]+(?:[eE][-+][0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))"
 )
-"""Plain scalars that are not text [yaml-1.2 §10.3.2], with ruamel.yaml's additions: `_` in numbers, `0b1`, `<<`."""
+"""Plain scalars that are not text [yaml-1.2 §10.3.2], and `_` in numbers, `0b1`, `<<`."""
 
 
 def _tag_of(text: str) -> str:

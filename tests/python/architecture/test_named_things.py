@@ -26,7 +26,7 @@ OF_OTHERS = {
     "rcv_toobig_default", "rcv_wnd_shrink_allowed", "rcv_wnd_shrink_nomem",
     "flent/aggregators.py", "flent/resultset.py", "flent/util.py", "tests/tcp_nup.conf", "tests/wifi_stats.inc",
     "test_runner/config.rs", "kernel/net/sched/sch_htb.ko", "config.py", "defaults.sh", "set_sysctls.py",
-    "ruamel.yaml", "sch_htb", "tcp_NAME.c", "tcp_cong.c", "tcp_vegas.c", "inet_connection_sock", "delivered_mstamp",
+    "sch_htb", "tcp_NAME.c", "tcp_cong.c", "tcp_vegas.c", "inet_connection_sock", "delivered_mstamp",
     "ecn_flags", "rx_opt", "icsk_ca_state", "ktime_get()", "int_sqrt", "WARN_ON", "CA_EVENT_ECN_IS_CE",
     "CA_EVENT_ECN_NO_CE",
 }  # fmt: skip

@@ -1,14 +1,12 @@
 """YAML with line numbers: values, and the errors of unreadable files."""
 
-import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tailback.scenario import Registry, ScenarioError, load, reader, yaml_nodes
+from tailback.scenario import Registry, ScenarioError, load, reader
 from tailback.scenario.document import Node, at, merge, plain, put, without
 from tailback.scenario.errors import Where
 from tailback.scenario.paths import parse, show
@@ -110,57 +108,9 @@ def test_a_file_with_too_many_values_is_refused_where_they_become_too_many(monke
     assert said("a:\n" + "- 5\n" * 300).startswith("access21.yaml:199: has more than")
 
 
-def test_a_long_file_is_refused_by_the_quick_parser_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yaml_nodes, "LONGEST_READ_TWICE", 10)
-    assert said("a: 1\nb: [1, 2\nc: 3") == (
-        "access21.yaml:3: is not YAML: did not find expected ',' or ']'\n"
-        "  hint: check quotes, brackets and indentation near this line"
-    )
-
-
-@given(st.text(alphabet="ab:-[]{}&*!<>|#'\"\n \t,?%@`0159.~", max_size=40))
-@example("a: !\nb: ! 5\nc: ! ''")
-@example("a: &x {b: 1}\nc: *x\nd: {<<: *x, e: [*x]}\n")
-@example("a: |\n  text\n\n  more\nb: >-\n  folded\n  x\n? k\n: v\n- !!int 3\n")
-@example("a: !!str 5\nb: 0x10\nc: 0o7\nd: 1_000\ne: ~\nf:\ng: .inf\nh: 1e3\ni: 2026-01-01\nj: off\nk: TRUE\n")
-@example("[-_1, _1, 1_, 0b1, -0b_1, 0o8, 08, 0x_, +.5, .5e+1, .5e1, 1.e3, 1e3, -.Inf, .NaN, Null, <<, =, 2026-1-1]")
-@example("[\"a\\x41\\n\", a -> b:c, {a:1, \"b\":2, http://x}, 'it''s', - y]")
-def test_text_that_both_parsers_accept_is_read_alike(text: str) -> None:
-    try:
-        quick = yaml_nodes._Composer(1000, 50).document(text)
-        thorough = yaml_nodes.composed_thoroughly(text)
-    except Exception:
-        # A file that one parser refuses is read by the other; a file that both refuse is refused.
-        return
-    # A document that is a single string (`>` and a line `#`, which they read differently) is no experiment for either.
-    if (quick is None or quick.id != yaml_nodes.SCALAR) and not NAME_WITH_COLON.search(text):
-        assert told(quick) == told(thorough)
-
-
-NAME_WITH_COLON = re.compile(r"[&*][^\s\[\]{},]*:")
-"""An anchor or alias directly before a colon, part of the name in YAML 1.2 [yaml-1.2 §6.9.2], not in libyaml."""
-
-
 def test_a_colon_ends_the_name_of_an_alias() -> None:
     found = read_yaml("key: &x a\n*x: 2\n", "f").entries()
     assert [(name, node.value) for name, node in found.items()] == [("key", "a"), ("a", 2)]
-
-
-TEXT = {"timestamp": "str", "value": "str", "yaml": "str"}
-"""What ruamel.yaml tells apart from text, and an experiment file does not."""
-
-
-def told(node: Any, around: tuple[int, ...] = ()) -> object:
-    """Tags, values and lines; an empty value has the line of the token before or after it."""
-    if node is None or isinstance(node.value, str):
-        tag = node and str(node.tag).removeprefix(yaml_nodes.TAG)
-        return node and (TEXT.get(tag, tag), node.value, node.start_mark.line if node.value else 0)
-    if id(node) in around:
-        return "itself"
-    inner = (*around, id(node))
-    if node.id == yaml_nodes.SEQUENCE:
-        return [told(each, inner) for each in node.value]
-    return [(told(key, inner), told(value, inner)) for key, value in node.value]
 
 
 @pytest.mark.parametrize("depth", [60, 5000])
