@@ -521,10 +521,9 @@ def test_an_empty_file_is_an_error_that_lists_the_required_keys(refusal: Refusal
     ]
 
 
-def test_names_of_flow_style_need_a_space_behind_the_colon(refusal: Refusal) -> None:
+def test_a_name_of_flow_style_needs_no_space_behind_its_colon(refusal: Refusal) -> None:
     message = refusal("title: t\nhosts: {C:, R:}\n")
-    assert "access21.yaml:2: hosts.C:: `C:` is not a name" in message
-    assert "a colon needs a space behind it: {client: , router: }" in message
+    assert "hosts" not in message.replace("at least two hosts", "")
 
 
 @pytest.mark.parametrize(
