@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from papers.hand_made import results, run, wireless
 from tailback.papers import load_paper, score
-from tailback.papers.measuring import compared, goodput_mbps, places, ratio, steps, values
+from tailback.papers.measuring import compared, goodput_mbps, held_by, places, ratio, steps, values
 from tailback.papers.scorecard import Row
 from tailback.papers.teacup14 import first_cut, median_jain
 from tailback.papers.ton22 import longest_standstill_s, slow_start_exit_cwnd
@@ -97,3 +100,12 @@ def test_sharing_is_judged_in_windows_of_two_seconds() -> None:
         for flow, size in (("flow1", 3000), ("flow2", 1000))
     ]
     assert median_jain(run({}, {}, flows=pd.DataFrame(bins)), (2, 8)) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(("backend", "known"), [("sim", True), ("uml", False), ("netns", False), ("ssh", False)])
+def test_only_the_simulator_tells_how_long_the_small_queue_held_a_flow(backend: str, known: bool) -> None:
+    scenario = SimpleNamespace(tcp=[SimpleNamespace(name="up", source=0)], host_names=["client"])
+    held = {"held": {"up": {"small_queue": 40.0, "window": 60.0}}}
+    one: Any = SimpleNamespace(manifest={"backend": backend}, summary=held, scenario=scenario)
+    assert math.isnan(held_by("small_queue")(one)) is not known
+    assert held_by("window")(one) == 60
