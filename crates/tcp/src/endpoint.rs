@@ -23,10 +23,10 @@ use self::handshake::Handshake;
 pub use self::resets::Reset;
 pub use self::sending::Next;
 use crate::config::{TCP_HEADER, TIMESTAMP_OPTION};
+use crate::receive_only::ReceiveOnly;
 use crate::receiver::Receiver;
 use crate::sender::{Sender, SenderConfig};
 use crate::sending_half::SendingHalf;
-use crate::silent::Silent;
 use crate::state::timer::Expired;
 use crate::{Agreement, EndpointConfig, ReceiverConfig, Txhash};
 
@@ -70,7 +70,7 @@ enum State {
 
 /// One TCP socket.
 ///
-/// One that may send data has a [`Sender`]; a pure receiver ([`Endpoint::pure_receiver`]) is an `Endpoint<Silent>`.
+/// One that may send data has a [`Sender`]; a pure receiver ([`Endpoint::pure_receiver`]) is an `Endpoint<ReceiveOnly>`.
 #[derive(Debug)]
 pub struct Endpoint<S = Sender> {
     addresses: Addresses,
@@ -135,7 +135,7 @@ impl Endpoint {
     }
 }
 
-impl Endpoint<Silent> {
+impl Endpoint<ReceiveOnly> {
     /// A pure receiver, which waits for a SYN: its application neither writes nor closes first.
     pub fn pure_receiver(config: ReceiverConfig) -> Self {
         let ReceiverConfig { socket, peer, peer_host, flow_hash, settings, options, needs_ecn } = config;
@@ -143,7 +143,13 @@ impl Endpoint<Silent> {
         let headers = settings.ip.header() + TCP_HEADER + TIMESTAMP_OPTION;
         let agreement = Agreement::usual(settings.mss(&options));
         let addresses = Addresses { socket, peer, peer_host, flow_hash };
-        Endpoint::of(addresses, headers, State::Listen, Silent::new(settings, agreement, needs_ecn), receiver)
+        Endpoint::of(
+            addresses,
+            headers,
+            State::Listen,
+            ReceiveOnly::new(settings, agreement, needs_ecn),
+            receiver,
+        )
     }
 }
 

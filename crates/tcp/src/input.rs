@@ -123,7 +123,7 @@ impl Sender {
             let now = Micros::of(self.flow.now);
             self.control_congestion(&before, &flags, &sample, now, draws);
         }
-        self.gate.agenda.set_retransmit(retransmit);
+        self.gate.work.set_retransmit(retransmit);
     }
 
     /// The records that `ack` acknowledges, if the fast path applies: the ACK does nothing else, the records were sent
@@ -178,7 +178,7 @@ impl Sender {
         self.set_timer_after_plain_ack();
         self.refresh_cwnd_limited();
         self.control_congestion(&before, &flags, &sample, now, draws);
-        self.gate.agenda.set_retransmit(Retransmit::Nothing);
+        self.gate.work.set_retransmit(Retransmit::Nothing);
     }
 
     /// True if no data is outstanding or acknowledged, as in all segments that a pure receiver gets.
@@ -459,7 +459,7 @@ impl Sender {
     /// Sends new data after the ACK, and wakes the application. [linux-6.12 tcp_data_snd_check]
     pub(crate) fn after_segment(&mut self) {
         if self.has_unsent() {
-            self.gate.agenda.begin(Pass::Normal);
+            self.gate.work.begin(Pass::Normal);
         }
     }
 }

@@ -37,6 +37,7 @@ mod queue;
 mod rack;
 mod rate_sample;
 mod reassembly;
+mod receive_only;
 mod receive_window;
 mod receiver;
 mod receiver_rtt;
@@ -46,7 +47,6 @@ mod sack;
 mod scoreboard;
 mod sender;
 mod sending_half;
-mod silent;
 mod small_queue;
 mod stack;
 mod state;
@@ -68,9 +68,9 @@ pub use endpoint::operations::fuzz;
 pub use endpoint::{Endpoint, Next, Reset, ToSend, Wakeup};
 pub use info::{HeldBy, HeldTimes, Note, TcpInfo};
 pub use metrics::SavedMetrics;
+pub use receive_only::ReceiveOnly;
 pub use sender::Sender;
 pub use sending_half::SendingHalf;
-pub use silent::Silent;
 pub use stack::{
     FREEBSD_9, LINUX_3_10, LINUX_4_14, LINUX_5_0, LINUX_5_4, LINUX_5_10, LINUX_5_10_262, LINUX_6_1,
     LINUX_6_6, LINUX_6_12, LINUX_7_3, RedTimer, STACKS, SsthreshMetric, Stack, Txhash,

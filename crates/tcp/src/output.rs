@@ -44,20 +44,20 @@ pub struct Outgoing {
 }
 
 impl Sender {
-    /// What to hand to the device next; `None` when the agenda is done.
+    /// What to hand to the device next; `None` when the work is done.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Outgoing> {
         loop {
-            if self.gate.agenda.precedes_new_data()
+            if self.gate.work.precedes_new_data()
                 && let Some(outgoing) = self.next_again()
             {
                 return Some(outgoing);
             }
-            let pass = self.gate.agenda.pass?;
+            let pass = self.gate.work.pass?;
             if let Some(next) = self.next_new(pass) {
                 return Some(next);
             }
-            self.gate.agenda.pass = None;
+            self.gate.work.pass = None;
             if let Some(outgoing) = self.end_refused_pass(pass) {
                 return Some(outgoing);
             }
@@ -73,8 +73,8 @@ impl Sender {
     /// Ends the loop after a transmission if the first two checks, pacing and cwnd, refuse the next segment.
     #[inline(always)]
     fn end_if_refused(&mut self) {
-        let Some(pass) = self.gate.agenda.pass.filter(|pass| pass.obeys_cwnd()) else { return };
-        let checked_before = self.gate.agenda.precedes_new_data() || self.gate.agenda.progress.stopped;
+        let Some(pass) = self.gate.work.pass.filter(|pass| pass.obeys_cwnd()) else { return };
+        let checked_before = self.gate.work.precedes_new_data() || self.gate.work.progress.stopped;
         if checked_before || self.stream.fin_queued || !self.has_unsent() {
             return;
         }
@@ -94,7 +94,7 @@ impl Sender {
         } else {
             return false;
         }
-        self.gate.agenda.pass = None;
+        self.gate.work.pass = None;
         let probe = self.end_pass(pass);
         debug_assert!(probe.is_none(), "only a loss probe ends with a retransmission");
         true
@@ -105,7 +105,7 @@ impl Sender {
     fn end_if_held_at_once(&mut self, pass: Pass) -> bool {
         debug_assert!(!self.stream.fin_queued && !self.builds_trains(), "these have checks of their own");
         let ends = self.has_unsent() && self.end_if_held(pass);
-        self.gate.agenda.progress.begun = ends;
+        self.gate.work.progress.begun = ends;
         ends
     }
 
@@ -113,7 +113,7 @@ impl Sender {
     #[inline(never)]
     fn next_again(&mut self) -> Option<Outgoing> {
         loop {
-            if self.gate.agenda.take_head() {
+            if self.gate.work.take_head() {
                 self.refresh_mss();
                 let head = self.scoreboard.queue().head();
                 if let Some(outgoing) = self.retransmit(head, 1, Role::AfterTimeout) {
@@ -122,7 +122,7 @@ impl Sender {
                 self.after_timeout_retransmission(false);
                 continue;
             }
-            match self.gate.agenda.retransmit() {
+            match self.gate.work.retransmit() {
                 Retransmit::Lost => {
                     if let Some(outgoing) = self.next_lost() {
                         return Some(outgoing);
@@ -131,12 +131,12 @@ impl Sender {
                     continue;
                 }
                 Retransmit::NewData => {
-                    self.gate.agenda.set_retransmit(Retransmit::Nothing);
-                    self.gate.agenda.begin(Pass::Frto);
+                    self.gate.work.set_retransmit(Retransmit::Nothing);
+                    self.gate.work.begin(Pass::Frto);
                 }
                 Retransmit::Nothing => {}
             }
-            if self.gate.agenda.take_rearming() && !self.armed_for(TimerKind::Retransmission) {
+            if self.gate.work.take_rearming() && !self.armed_for(TimerKind::Retransmission) {
                 self.rearm_rto();
             }
             return None;
@@ -146,11 +146,11 @@ impl Sender {
     /// The gate. [linux-6.12 tcp_output.c tcp_write_xmit]
     #[inline(always)]
     fn next_new(&mut self, pass: Pass) -> Option<Outgoing> {
-        let begins = !std::mem::replace(&mut self.gate.agenda.progress.begun, true);
+        let begins = !std::mem::replace(&mut self.gate.work.progress.begun, true);
         if begins {
             self.refresh_mss();
         }
-        if self.gate.agenda.progress.stopped {
+        if self.gate.work.progress.stopped {
             return None;
         }
         if !self.has_unsent() {
@@ -201,7 +201,7 @@ impl Sender {
         let before = self.take_departure();
         let segments = self.segments_of_kind(length, kind);
         let truesize = self.count_sent(length, segments);
-        self.gate.agenda.pending = Some(Pending::New { length, tags, before, kind });
+        self.gate.work.pending = Some(Pending::New { length, tags, before, kind });
         let mss = if kind == NewKind::MtuProbe { length } else { self.mss() };
         Outgoing { mss, ..self.outgoing((self.flow.snd_nxt, length), truesize, tags, segments) }
     }
@@ -247,7 +247,7 @@ impl Sender {
         }
         let end = self.flow.snd_nxt + u64::from(length.min(self.mss()));
         if end > self.window_end() {
-            self.gate.agenda.progress.window_limited = true;
+            self.gate.work.progress.window_limited = true;
             return Some(HeldBy::ReceiveWindow);
         }
         let last = self.flow.snd_nxt + u64::from(length) == self.stream.write_seq;
@@ -307,7 +307,7 @@ impl Sender {
     /// Processes the result of the device for the packet that `next` returned.
     #[inline]
     pub(crate) fn handed_over(&mut self, outcome: Transmitted) {
-        let Some(pending) = self.gate.agenda.pending.take() else { return };
+        let Some(pending) = self.gate.work.pending.take() else { return };
         // TCP learns of a drop by the local queue at once. [linux-6.12 tcp_output.c __tcp_transmit_skb]
         if outcome != Transmitted::Queued {
             self.enter_cwr();
@@ -322,7 +322,7 @@ impl Sender {
                     self.stream.push_marks.push_front(self.flow.snd_nxt + u64::from(length));
                 }
                 self.gate.hold(HeldBy::LocalDrop, self.flow.now);
-                self.gate.agenda.progress.stopped = true;
+                self.gate.work.progress.stopped = true;
             }
             Pending::New { length, tags, before, kind } => {
                 self.sent_new(length, tags, before, kind);
@@ -364,8 +364,8 @@ impl Sender {
         if length < segments * self.mss() {
             self.gate.small_sent = end;
         }
-        self.gate.agenda.progress.sent += segments;
-        self.gate.agenda.progress.stopped = self.gate.agenda.pass.is_some_and(Pass::sends_one);
+        self.gate.work.progress.sent += segments;
+        self.gate.work.progress.stopped = self.gate.work.pass.is_some_and(Pass::sends_one);
     }
 
     /// A segment of new data that is sent now arms the retransmission timer: it is the only one in flight, or takes the
@@ -397,7 +397,7 @@ impl Sender {
     /// Ends the loop; may return the retransmission of a loss probe.
     #[inline(always)]
     fn end_pass(&mut self, pass: Pass) -> Option<Outgoing> {
-        let cwnd_limited = self.gate.agenda.progress.cwnd_limited || self.in_flight() >= self.window.cwnd.0;
+        let cwnd_limited = self.gate.work.progress.cwnd_limited || self.in_flight() >= self.window.cwnd.0;
         self.end_limited_pass(pass, cwnd_limited)
     }
 
@@ -409,7 +409,7 @@ impl Sender {
             self.window_probe_sent();
             return None;
         }
-        let Progress { sent, window_limited, .. } = self.gate.agenda.progress;
+        let Progress { sent, window_limited, .. } = self.gate.work.progress;
         if std::mem::take(&mut self.timer.armed_after_pass) && sent == 0 {
             self.set_timer_after_ack();
         }
@@ -432,7 +432,7 @@ impl Sender {
             Pass::LossProbe => return self.end_loss_probe(sent),
             Pass::Frto if self.flow.snd_nxt <= self.recovery.high_seq => {
                 self.recovery.frto = false;
-                self.gate.agenda.set_retransmit(Retransmit::Lost);
+                self.gate.work.set_retransmit(Retransmit::Lost);
             }
             _ => {}
         }
@@ -482,9 +482,9 @@ impl Sender {
     pub(crate) fn kick(&mut self) {
         if self.scoreboard.lost_out() > self.scoreboard.retrans_out() && self.window.cwnd.0 > self.in_flight()
         {
-            self.gate.agenda.set_retransmit(Retransmit::Lost);
+            self.gate.work.set_retransmit(Retransmit::Lost);
         }
-        self.gate.agenda.begin(Pass::Normal);
+        self.gate.work.begin(Pass::Normal);
     }
 }
 

@@ -1,5 +1,5 @@
 //! What a socket asks of its sending half. A socket that may send data has a [`Sender`]; a pure receiver has a
-//! `Silent`, which is much smaller. So the steps of a receiver are written once, for both.
+//! `ReceiveOnly`, which is much smaller. So the steps of a receiver are written once, for both.
 
 use std::fmt::Debug;
 
@@ -44,7 +44,7 @@ pub(crate) enum Begins {
     WithOneSegment,
 }
 
-/// What the other parts of a socket ask of its sending half, and what they tell it: [`Sender`] or `Silent`.
+/// What the other parts of a socket ask of its sending half, and what they tell it: [`Sender`] or `ReceiveOnly`.
 pub trait SendingHalf: Sized + Debug {
     /// The time of the present step.
     fn now(&self) -> SimTime;
@@ -369,7 +369,7 @@ impl SendingHalf for Sender {
             self.stream.fin_queued = true;
             self.routine = false;
             self.buffer.app_blocked = false;
-            self.gate.agenda.begin(Pass::Push);
+            self.gate.work.begin(Pass::Push);
         }
     }
 
@@ -384,12 +384,12 @@ impl SendingHalf for Sender {
 
     #[inline(always)]
     fn has_pass(&self) -> bool {
-        self.gate.agenda.pass.is_some()
+        self.gate.work.pass.is_some()
     }
 
     #[inline(always)]
     fn has_work(&self) -> bool {
-        self.gate.agenda.has_work()
+        self.gate.work.has_work()
     }
 
     #[inline(always)]
@@ -433,7 +433,7 @@ impl SendingHalf for Sender {
         if std::mem::take(&mut self.timer.probe_leaves) && outcome == Transmitted::Dropped {
             self.empty_probe_refused();
         }
-        if self.gate.agenda.pending.is_some() {
+        if self.gate.work.pending.is_some() {
             self.handed_over(outcome);
         }
     }

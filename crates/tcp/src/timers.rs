@@ -98,7 +98,7 @@ impl Sender {
     /// at its end, so the timer is armed only once.
     #[inline]
     pub(crate) fn set_timer_after_plain_ack(&mut self) {
-        let passes = self.gate.agenda.pass.is_none() && self.has_unsent() && self.allows_loss_probe();
+        let passes = self.gate.work.pass.is_none() && self.has_unsent() && self.allows_loss_probe();
         if passes && self.takes_shortcuts() {
             self.timer.armed_after_pass = true;
         } else {
@@ -128,7 +128,7 @@ impl Sender {
     /// timer needs to be computed now.
     #[inline(always)]
     pub(crate) fn ends_with_loss_probe(&self) -> bool {
-        let schedules = self.gate.agenda.pass.is_some_and(|pass| pass != Pass::LossProbe);
+        let schedules = self.gate.work.pass.is_some_and(|pass| pass != Pass::LossProbe);
         schedules && self.allows_loss_probe()
     }
 
@@ -255,7 +255,7 @@ impl Sender {
             TimerKind::Reordering => self.reordering_timeout(),
             // One probe per flight, also if it was new data. [linux-6.12 tcp_output.c tcp_send_loss_probe]
             TimerKind::LossProbe if self.tlp.high_seq.is_some() => self.rearm_rto(),
-            TimerKind::LossProbe => self.gate.agenda.begin(Pass::LossProbe),
+            TimerKind::LossProbe => self.gate.work.begin(Pass::LossProbe),
             TimerKind::Retransmission => {
                 self.timer.disarm();
                 return self.retransmission_timeout();
@@ -281,9 +281,9 @@ impl Sender {
                     self.reduce_cwnd(1, progress);
                 }
             }
-            self.gate.agenda.set_retransmit(Retransmit::Lost);
+            self.gate.work.set_retransmit(Retransmit::Lost);
         }
-        self.gate.agenda.rearm_unless_retransmission();
+        self.gate.work.rearm_unless_retransmission();
     }
 
     /// [rfc6298 §5] [linux-6.12 tcp_timer.c tcp_retransmit_timer]
@@ -294,7 +294,7 @@ impl Sender {
         if self.peer.snd_wnd == 0 {
             // The head probes the window that the peer took back.
             self.enter_loss();
-            self.gate.agenda.retransmit_head();
+            self.gate.work.retransmit_head();
             return Expired::Retransmission;
         }
         self.notes.push(Note::RetransmissionTimeout);
@@ -310,7 +310,7 @@ impl Sender {
         }
         self.enter_loss();
         self.recovery.retransmits += 1;
-        self.gate.agenda.retransmit_head();
+        self.gate.work.retransmit_head();
         Expired::Retransmission
     }
 
@@ -326,7 +326,7 @@ impl Sender {
         self.aborted = true;
         self.timer.disarm();
         self.gate.pacing_timer = Deadline::NONE;
-        self.gate.agenda = Default::default();
+        self.gate.work = Default::default();
     }
 
     /// The head was sent (or refused) after a timeout: doubles the timeout and restarts the timer.
@@ -364,7 +364,7 @@ impl Sender {
         if unanswered || self.user_timeout_left(Some(since)) == Some(Span::ZERO) {
             return self.abort();
         }
-        self.gate.agenda.begin(Pass::WindowProbe);
+        self.gate.work.begin(Pass::WindowProbe);
     }
 
     /// [linux-6.12 tcp_input.c tcp_process_tlp_ack]

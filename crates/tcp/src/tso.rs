@@ -77,7 +77,7 @@ impl Sender {
         self.grow_head(quota);
         let head = self.head_length();
         if self.flow.snd_nxt + u64::from(head.min(self.mss())) > self.window_end() {
-            self.gate.agenda.progress.window_limited = true;
+            self.gate.work.progress.window_limited = true;
             return Err(HeldBy::ReceiveWindow);
         }
         if self.segments_of(head) == 1 {
@@ -187,8 +187,8 @@ impl Sender {
     fn note_limit(&mut self, congestion: u64, window: u64, head: u32) -> bool {
         let by_cwnd = congestion < window && congestion <= u64::from(head);
         let by_window = congestion >= window && window <= u64::from(head);
-        self.gate.agenda.progress.cwnd_limited |= by_cwnd;
-        self.gate.agenda.progress.window_limited |= by_window;
+        self.gate.work.progress.cwnd_limited |= by_cwnd;
+        self.gate.work.progress.window_limited |= by_window;
         by_cwnd || by_window
     }
 

@@ -39,7 +39,7 @@ use crate::station_queues::QueueLimits;
 
 /// Where packets are held between the queue of the host and the air.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Below {
+pub enum HardwareQueue {
     /// The host forms aggregates whenever fewer than this many are queued in hardware.
     Slots(u32),
     /// Firmware takes frames and forms aggregates.
@@ -53,11 +53,11 @@ pub enum Below {
     },
 }
 
-impl Below {
+impl HardwareQueue {
     /// Aggregates in the hardware queue.
     pub const fn slots(self) -> u32 {
         match self {
-            Below::Slots(slots) | Below::Firmware { slots, .. } => slots,
+            HardwareQueue::Slots(slots) | HardwareQueue::Firmware { slots, .. } => slots,
         }
     }
 }
@@ -131,12 +131,12 @@ pub enum SlowStations {
     AsOthers,
     /// With a longer target and interval, and without ECN: from Linux 4.13 on. [linux-6.6 net/mac80211/sta_info.c
     /// sta_update_codel_params]
-    Spared,
+    LongerTarget,
 }
 
 /// The queues in the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Above {
+pub enum HostQueues {
     /// mac80211's queues per station and access category.
     StationQueues(QueueLimits),
     /// The qdisc of the device, which is stopped when the driver is full.
@@ -151,9 +151,9 @@ pub struct Profile {
     /// Description in one line.
     pub summary: &'static str,
     /// The queues in the host.
-    pub above: Above,
+    pub host_queues: HostQueues,
     /// The queues below those.
-    pub below: Below,
+    pub hardware_queue: HardwareQueue,
     /// The limits of an aggregate.
     pub limits: Limits,
     /// Transmissions of one PPDU without a response before its frames are aggregated again.
@@ -209,8 +209,8 @@ const AIRTIME_STEP: Span = Span::from_micros(4);
 const ATH9K: Profile = Profile {
     name: "ath9k",
     summary: "Atheros 802.11n: FQ-CoDel per station, two aggregates in hardware, airtime fairness",
-    above: Above::StationQueues(QueueLimits::HT),
-    below: Below::Slots(2),
+    host_queues: HostQueues::StationQueues(QueueLimits::HT),
+    hardware_queue: HardwareQueue::Slots(2),
     limits: Limits { frames: 32, bytes: 65_535, duration: Span::from_micros(4_096), shortest_mpdu: 256 },
     hardware_tries: 10,
     frame_tries: 30,
@@ -229,8 +229,8 @@ const ATH9K: Profile = Profile {
 const ATH9K_HTC: Profile = Profile {
     name: "ath9k_htc",
     summary: "Atheros 802.11n on USB: a qdisc above 246 frames in firmware that forms the aggregates",
-    above: Above::Qdisc,
-    below: Below::Firmware { slots: 2, frames: 246, airtime: None },
+    host_queues: HostQueues::Qdisc,
+    hardware_queue: HardwareQueue::Firmware { slots: 2, frames: 246, airtime: None },
     limits: Limits { frames: 20, bytes: 65_535, duration: Span::from_micros(4_096), shortest_mpdu: 0 },
     airtime_flags: 0,
     rate_control: RateControlIn::Firmware,
@@ -240,8 +240,8 @@ const ATH9K_HTC: Profile = Profile {
 const ATH10K: Profile = Profile {
     name: "ath10k",
     summary: "Atheros 802.11ac: FQ-CoDel per station above firmware that holds 12 ms of air for each",
-    above: Above::StationQueues(QueueLimits::VHT),
-    below: Below::Firmware { slots: 1, frames: 1_424, airtime: Some(AQL) },
+    host_queues: HostQueues::StationQueues(QueueLimits::VHT),
+    hardware_queue: HardwareQueue::Firmware { slots: 1, frames: 1_424, airtime: Some(AQL) },
     amsdu: Some(Amsdu { packets: 1, bytes: 7_991 }),
     limits: Limits { frames: 64, bytes: 1_048_575, duration: LONGEST_PPDU, shortest_mpdu: 0 },
     airtime_flags: 0,
@@ -265,13 +265,13 @@ pub const PROFILES: &[Profile] = &[
     Profile {
         name: "ath9k_htc_txq",
         summary: "Atheros 802.11n on USB since Linux 6.2: FQ-CoDel per station above 246 frames in firmware",
-        above: Above::StationQueues(QueueLimits::HT),
+        host_queues: HostQueues::StationQueues(QueueLimits::HT),
         ..ATH9K_HTC
     },
     Profile {
         name: "mt76",
         summary: "MediaTek (as mt7915), 802.11n to ax: FQ-CoDel per station and airtime fairness above firmware limited by AQL",
-        below: Below::Firmware { slots: 1, frames: 2_048, airtime: Some(AQL) },
+        hardware_queue: HardwareQueue::Firmware { slots: 1, frames: 2_048, airtime: Some(AQL) },
         limits: WHOLE_WINDOW,
         airtime_flags: AIRTIME_USE_TX | AIRTIME_USE_RX,
         ..ATH10K
@@ -279,7 +279,7 @@ pub const PROFILES: &[Profile] = &[
     Profile {
         name: "iwlwifi",
         summary: "Intel 802.11n to ax: FQ-CoDel per station above 256 frames in firmware, no AQL",
-        below: Below::Firmware { slots: 1, frames: 256, airtime: None },
+        hardware_queue: HardwareQueue::Firmware { slots: 1, frames: 256, airtime: None },
         limits: WHOLE_WINDOW,
         ..ATH10K
     },
@@ -287,7 +287,7 @@ pub const PROFILES: &[Profile] = &[
         name: "generic",
         summary: "aggregates formed by the host, up to the limits of the standard",
         // A second aggregate in hardware would share the block-ack window with the first.
-        below: Below::Slots(1),
+        hardware_queue: HardwareQueue::Slots(1),
         limits: WHOLE_WINDOW,
         ..ATH9K
     },
@@ -316,8 +316,14 @@ impl Profile {
     pub fn parameters(&self) -> Vec<Parameter> {
         let mut found = self.limits.parameters();
         found.push(row("retries", ParameterUnit::Number, u64::from(self.frame_tries), MAX_COUNT, RETRIES));
-        found.push(row("slots", ParameterUnit::Number, u64::from(self.below.slots()), MAX_COUNT, SLOTS));
-        if let Below::Firmware { frames, airtime, .. } = self.below {
+        found.push(row(
+            "slots",
+            ParameterUnit::Number,
+            u64::from(self.hardware_queue.slots()),
+            MAX_COUNT,
+            SLOTS,
+        ));
+        if let HardwareQueue::Firmware { frames, airtime, .. } = self.hardware_queue {
             found.push(row("frames", ParameterUnit::Number, u64::from(frames), MAX_COUNT, FRAMES));
             let of = |limit: fn(&AirtimeLimits) -> Span| airtime.as_ref().map(|own| limit(own).as_nanos());
             let limits = [
@@ -346,7 +352,7 @@ impl Profile {
             let own = row(name, ParameterUnit::Time, own.as_nanos(), SECOND, meaning);
             found.push(Parameter { min: 0, ..own });
         }
-        if let Above::StationQueues(limits) = self.above {
+        if let HostQueues::StationQueues(limits) = self.host_queues {
             let flags = u64::from(self.airtime_flags);
             let own = row("airtime_flags", ParameterUnit::Number, flags, 3, AIRTIME_FLAGS);
             found.push(Parameter { min: 0, ..own });
@@ -358,7 +364,7 @@ impl Profile {
 
     /// In a cell of 802.11ac or later: mac80211 gives the queues the memory that such radios need.
     pub fn of_vht(mut self) -> Profile {
-        if let Above::StationQueues(limits) = &mut self.above {
+        if let HostQueues::StationQueues(limits) = &mut self.host_queues {
             *limits = QueueLimits::VHT;
         }
         self
@@ -366,7 +372,7 @@ impl Profile {
 
     /// As before Linux 5.5: only the number of descriptors limits the frames in firmware.
     pub fn before_aql(mut self) -> Profile {
-        if let Below::Firmware { airtime, .. } = &mut self.below {
+        if let HardwareQueue::Firmware { airtime, .. } = &mut self.hardware_queue {
             *airtime = None;
         }
         self
@@ -374,7 +380,7 @@ impl Profile {
 
     /// As before Linux 6.0: AQL limits each station, but not those of a category together.
     pub fn before_aql_of_categories(mut self) -> Profile {
-        if let Below::Firmware { airtime: Some(limits), .. } = &mut self.below {
+        if let HardwareQueue::Firmware { airtime: Some(limits), .. } = &mut self.hardware_queue {
             limits.together = StationsTogether::Unlimited;
         }
         self
@@ -388,7 +394,7 @@ impl Profile {
 
     /// As from Linux 4.13 to 6.12.34: CoDel spares slow stations.
     pub fn sparing_slow_stations(mut self) -> Profile {
-        self.slow_stations = SlowStations::Spared;
+        self.slow_stations = SlowStations::LongerTarget;
         self
     }
 
@@ -401,9 +407,9 @@ impl Profile {
         };
         profile.limits.set(given);
         small("retries", &mut profile.frame_tries);
-        match &mut profile.below {
-            Below::Slots(slots) => small("slots", slots),
-            Below::Firmware { slots, frames, airtime } => {
+        match &mut profile.hardware_queue {
+            HardwareQueue::Slots(slots) => small("slots", slots),
+            HardwareQueue::Firmware { slots, frames, airtime } => {
                 small("slots", slots);
                 small("frames", frames);
                 *airtime = given_airtime(*airtime, given);
@@ -420,7 +426,7 @@ impl Profile {
         wait("rx_longest", &mut profile.rx_longest);
         wait("tx_quiet", &mut profile.tx_quiet);
         wait("tx_longest", &mut profile.tx_longest);
-        if let Above::StationQueues(limits) = &mut profile.above {
+        if let HostQueues::StationQueues(limits) = &mut profile.host_queues {
             small("airtime_flags", &mut profile.airtime_flags);
             small("limit", &mut limits.packets);
             limits.memory = given.given("memory_limit").unwrap_or(limits.memory);

@@ -23,7 +23,7 @@ use crate::airtime::AirtimeScheduler;
 use crate::beacon::Beacon;
 use crate::block_ack::{Originator, Recipient, WINDOW};
 use crate::contend::{AccessCategory, Contenders, Edca};
-use crate::driver::{AIRTIME_USE_RX, AIRTIME_USE_TX, Above, Below, Profile};
+use crate::driver::{AIRTIME_USE_RX, AIRTIME_USE_TX, HardwareQueue, HostQueues, Profile};
 use crate::frame::Mpdu;
 use crate::frame_source::{FrameSource, Tried};
 use crate::loss::Loss;
@@ -106,9 +106,11 @@ impl Station {
         links: Vec<Option<Link>>,
     ) -> Self {
         let stations = links.len();
-        let queues = match profile.above {
-            Above::StationQueues(limits) => Some(Box::new(StationQueues::new(stations * CATEGORIES, limits))),
-            Above::Qdisc => None,
+        let queues = match profile.host_queues {
+            HostQueues::StationQueues(limits) => {
+                Some(Box::new(StationQueues::new(stations * CATEGORIES, limits)))
+            }
+            HostQueues::Qdisc => None,
         };
         let state = || CategoryState {
             turns: AirtimeScheduler::new(stations, profile.airtime_flags != 0),
@@ -181,11 +183,11 @@ impl Station {
 
     /// The driver accepts packets: the qdisc above is not stopped.
     pub fn accepts(&self) -> bool {
-        match self.profile.below {
-            Below::Firmware { frames, .. } => {
+        match self.profile.hardware_queue {
+            HardwareQueue::Firmware { frames, .. } => {
                 self.queues.is_some() || self.source.is_some() || self.in_firmware < frames
             }
-            Below::Slots(_) => true,
+            HardwareQueue::Slots(_) => true,
         }
     }
 
@@ -384,19 +386,19 @@ impl Station {
     fn send_again(&mut self, category: usize, to: StationId, frame: Mpdu, now: SimTime) {
         let state = &mut self.categories[category];
         state.sessions[to.index()].originator.send_again(frame);
-        match self.profile.below {
-            Below::Slots(_) => state.turns.activate(to.0, now),
-            Below::Firmware { .. } if !state.firmware_turns.contains(&to.0) => {
+        match self.profile.hardware_queue {
+            HardwareQueue::Slots(_) => state.turns.activate(to.0, now),
+            HardwareQueue::Firmware { .. } if !state.firmware_turns.contains(&to.0) => {
                 state.firmware_turns.push_front(to.0)
             }
-            Below::Firmware { .. } => {}
+            HardwareQueue::Firmware { .. } => {}
         }
     }
 
     fn settle(&mut self, category: usize, to: StationId, settled: &Acknowledged) -> u64 {
         let state = &mut self.categories[category];
         let session = &mut state.sessions[to.index()];
-        if matches!(self.profile.below, Below::Firmware { .. }) {
+        if matches!(self.profile.hardware_queue, HardwareQueue::Firmware { .. }) {
             session.pending = session.pending.saturating_sub(settled.estimate);
             state.pending = state.pending.saturating_sub(settled.estimate);
             self.pending = self.pending.saturating_sub(settled.estimate);

@@ -86,15 +86,15 @@ impl World {
     ) {
         let air = &mut self.context.channels[channel];
         let host = air.interface(station).host;
-        let moderation = &mut air.moderation[usize::from(station.0)];
-        if moderation.is_off() {
+        let mitigation = &mut air.mitigation[usize::from(station.0)];
+        if mitigation.is_off() {
             self.context.backlog.extend(packets.map(|packet| (host, packet)));
             return;
         }
         let now = self.context.now;
         let first = if let Arrived::Since(first) = arrived { first } else { now };
-        let look = moderation.hold(packets, first, now);
-        self.context.backlog.extend(moderation.interrupted().map(|packet| (host, packet)));
+        let look = mitigation.hold(packets, first, now);
+        self.context.backlog.extend(mitigation.interrupted().map(|packet| (host, packet)));
         if let Some(due) = look {
             self.context.wake_at(due, Event::Interrupt(channel as u16, station));
         }
@@ -106,7 +106,7 @@ impl World {
         let air = &mut channels[usize::from(channel)];
         let host = air.interface(station).host;
         let arriving = air.channel.arriving(station);
-        let later = match air.moderation[usize::from(station.0)].release(arriving, *now) {
+        let later = match air.mitigation[usize::from(station.0)].release(arriving, *now) {
             Ok(packets) => {
                 backlog.extend(packets.map(|packet| (host, packet)));
                 return;

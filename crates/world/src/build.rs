@@ -33,7 +33,7 @@ use crate::sojourns::{Slot, Sojourns};
 use crate::syscalls::Conversation;
 use crate::timers::Timers;
 use crate::wire::Wire;
-use crate::world::{EVENTS_BETWEEN_LOOKS, World};
+use crate::world::{EVENTS_BETWEEN_CHECKS, World};
 use crate::{BuildError, ConversationId, DeviceId, Event, OwnControls, TimerId};
 
 use connection::SharedBlueprint;
@@ -122,7 +122,7 @@ impl<'a> Builder<'a> {
             small_queues: Vec::new(),
             timers: Timers::default(),
             steps: (SimTime::ZERO, 0),
-            events: EventCount::new(EVENTS_BETWEEN_LOOKS),
+            events: EventCount::new(EVENTS_BETWEEN_CHECKS),
             reader: None,
             runnable: Default::default(),
         };
@@ -196,7 +196,7 @@ impl<'a> Builder<'a> {
         let id = DeviceId::of_wire(index, end);
         let bare = Bare { id, host: link.ends[end], mtu: link.mtu, rate: link.rate_bps[end], unattached };
         let device = self.device(&bare, &Names { shown: name.clone(), stream: name })?;
-        let reception = link::reception(self.scenario, link, 1 - end).map(Box::new);
+        let napi = link::napi(self.scenario, link, 1 - end).map(Box::new);
         let is_captured = !self.world.context.captures.is_off();
         let nic = link::nic(self.scenario, link, end);
         let only_ring = nic.as_ref().is_some_and(Nic::has_rate) && !is_captured;
@@ -209,9 +209,9 @@ impl<'a> Builder<'a> {
             only_ring,
             segmentation: segmentation(self.scenario, link),
             wire: Wire::new(Span::from_nanos(delay)),
-            ends_at_host: path.is_none() && reception.is_none() && !is_captured,
+            ends_at_host: path.is_none() && napi.is_none() && !is_captured,
             path,
-            reception,
+            napi,
             ..device
         })
     }
@@ -236,7 +236,7 @@ impl<'a> Builder<'a> {
             wire: Wire::new(Span::ZERO),
             ends_at_host: false,
             path: None,
-            reception: None,
+            napi: None,
             draws: self.streams.stream(&names.stream, "qdisc"),
             watchdog: SimTime::NEVER,
             closed_until: SimTime::ZERO,

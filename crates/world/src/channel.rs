@@ -7,7 +7,7 @@ use tailback_wifi::StationId;
 
 use crate::DeviceId;
 use crate::completions::Completions;
-use crate::moderation::Moderation;
+use crate::interrupt_mitigation::InterruptMitigation;
 
 /// The interface of a host to a radio.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct RadioChannel {
     /// The interface of each radio, that of the access point first.
     pub(crate) interfaces: Vec<Interface>,
     /// What each radio has received and not yet handed over.
-    pub(crate) moderation: Vec<Moderation>,
+    pub(crate) mitigation: Vec<InterruptMitigation>,
     /// What has left each radio, and is not yet reported to its host.
     pub(crate) completions: Vec<Completions>,
     /// The earliest event in the calendar; others are stale.
@@ -47,7 +47,7 @@ impl Interface {
 impl RadioChannel {
     /// Packets in queues, on the air, and received but not handed over.
     pub(crate) fn packets(&self) -> usize {
-        self.channel.packets() + self.moderation.iter().map(Moderation::packets).sum::<usize>()
+        self.channel.packets() + self.mitigation.iter().map(InterruptMitigation::packets).sum::<usize>()
     }
 
     pub(crate) fn interface(&self, station: StationId) -> &Interface {

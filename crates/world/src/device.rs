@@ -12,7 +12,7 @@
 //! A train of segments stays one packet if both ends of the link have offloads on: disciplines, routers and the
 //! receiver see one skb. It takes the wire time of all its segments and arrives with its last bit, as if GRO merged
 //! exactly the segments of one train (PSH ends a merge in GRO). Otherwise it is segmented below the discipline.
-//! Segments that arrive one by one are merged where the receiving host has GRO (`reception`).
+//! Segments that arrive one by one are merged where the receiving host has GRO (`napi`).
 //!
 //! Source: [linux-6.12 dev.c __dev_queue_xmit, sch_generic.c __qdisc_run, drivers/net/veth.c]. Deviations: the
 //! quota of 64 packets per run of a discipline is not modelled, since processing takes no time; all segments of a train
@@ -28,10 +28,10 @@ use tailback_qdisc::{Bypassed, Dequeued, Enqueued, Leak, Root, check_conservatio
 use tailback_units::SimTime;
 
 use crate::context::Context;
+use crate::napi::Napi;
 use crate::nic::Nic;
 use crate::path::Path;
 use crate::radio::Radio;
-use crate::reception::Reception;
 use crate::sojourns::Sojourns;
 use crate::wire::Wire;
 use crate::{DeviceId, Event};
@@ -93,12 +93,12 @@ pub(crate) struct Device {
     /// Of a Wi-Fi device: its place on the channel. It has neither ring nor wire, and sends to several hosts.
     pub(crate) radio: Option<Radio>,
     pub(crate) wire: Wire,
-    /// Packets go from the wire to the host, without a path, a reception or a capture between.
+    /// Packets go from the wire to the host, without a path, NAPI or a capture between.
     pub(crate) ends_at_host: bool,
     /// The path after the wire, on a link with more than a constant delay; the wire then has no delay.
     pub(crate) path: Option<Box<OnPath>>,
     /// How the other end takes what arrives, if not packet by packet.
-    pub(crate) reception: Option<Box<Reception>>,
+    pub(crate) napi: Option<Box<Napi>>,
     pub(crate) draws: Draws,
     /// When the discipline is next dequeued; `NEVER` if it does not wait. Other wake-ups are stale.
     pub(crate) watchdog: SimTime,
@@ -352,7 +352,7 @@ impl Device {
     /// Packets inside the device and on its wire.
     pub(crate) fn packets(&self) -> usize {
         let on_path = self.path.as_ref().map_or(0, |on| on.path.packets());
-        let waiting = self.reception.as_ref().map_or(0, |reception| reception.packets());
+        let waiting = self.napi.as_ref().map_or(0, |napi| napi.packets());
         self.root.as_ref().map_or(0, |root| root.backlog().packets as usize)
             + self.wire.packets()
             + on_path

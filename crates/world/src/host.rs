@@ -1,7 +1,7 @@
 //! What a host does with packets: forwards them, passes them to sockets, answers echo requests.
 
 use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId, conversation_hash};
-use tailback_tcp::{Sender, Silent, ToSend};
+use tailback_tcp::{ReceiveOnly, Sender, ToSend};
 
 use crate::DeviceId;
 use crate::context::Context;
@@ -102,7 +102,7 @@ impl World {
     /// Delivers a segment to a receiver by all steps: data out of order, for example.
     #[inline(never)]
     fn deliver_to_receiver_otherwise(&mut self, packet: Box<Packet>) {
-        self.deliver_to::<Silent>(packet);
+        self.deliver_to::<ReceiveOnly>(packet);
     }
 
     /// A segment for a socket of TCP.
@@ -143,11 +143,11 @@ impl World {
     #[inline(never)]
     fn read_in_its_turn(&mut self, to: SocketId, bytes: u32) {
         self.return_credits();
-        self.handle_wakeups::<Silent>(to);
+        self.handle_wakeups::<ReceiveOnly>(to);
         let socket = self.sockets.receiver(to);
         if self.context.backlog.len() | self.small_queues.len() | self.runnable.len() > 0 {
             socket.endpoint.leave_taken(bytes);
-            return self.handle_wakeups::<Silent>(to);
+            return self.handle_wakeups::<ReceiveOnly>(to);
         }
         socket.read_taken(bytes, self.context.now);
         if socket.endpoint.owes_ack() {

@@ -1,7 +1,7 @@
 //! What a host does differently for a TCP socket that may send data and for one that only receives.
 
 use tailback_packet::SocketId;
-use tailback_tcp::{Sender, Silent};
+use tailback_tcp::{ReceiveOnly, Sender};
 
 use crate::context::Context;
 use crate::scenario::TcpInfoRows;
@@ -49,20 +49,20 @@ impl Kind for Sender {
     }
 }
 
-impl Kind for Silent {
+impl Kind for ReceiveOnly {
     #[inline(always)]
-    fn find(sockets: &mut Sockets, id: SocketId) -> &mut TcpSocket<Silent> {
+    fn find(sockets: &mut Sockets, id: SocketId) -> &mut TcpSocket<ReceiveOnly> {
         sockets.receiver(id)
     }
 
     #[inline]
     fn send(world: &mut World, id: SocketId) {
-        while world.send_otherwise::<Silent>(id) {}
-        world.handle_wakeups::<Silent>(id);
+        while world.send_otherwise::<ReceiveOnly>(id) {}
+        world.handle_wakeups::<ReceiveOnly>(id);
     }
 
     #[inline(always)]
-    fn record_notes(_: &mut TcpSocket<Silent>, _: SocketId, _: &mut Context) {}
+    fn record_notes(_: &mut TcpSocket<ReceiveOnly>, _: SocketId, _: &mut Context) {}
 
     #[inline(always)]
     fn acknowledged(_: &mut World, _: SocketId) {}

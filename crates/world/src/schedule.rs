@@ -22,7 +22,7 @@ pub(crate) struct Change {
 
 impl Change {
     /// Applies the change.
-    pub(crate) fn happen(self, devices: &mut [Device], context: &mut Context) {
+    pub(crate) fn apply(self, devices: &mut [Device], context: &mut Context) {
         let on = &mut devices[self.device.index()];
         self.note(on, context);
         if let Some(rate) = self.rate {

@@ -5,7 +5,7 @@ mod udp;
 
 use tailback_engine::Alarm;
 use tailback_packet::{HostId, SocketId};
-use tailback_tcp::{Endpoint, Sender, Silent, Wakeup};
+use tailback_tcp::{Endpoint, ReceiveOnly, Sender, Wakeup};
 use tailback_units::{Bytes, SimTime};
 
 use crate::timers::Place;
@@ -25,7 +25,7 @@ pub(crate) enum Transport {
     /// Of TCP, and may send data.
     Tcp(Box<TcpSocket>),
     /// Of TCP, and only receives.
-    Receiver(Box<TcpSocket<Silent>>),
+    Receiver(Box<TcpSocket<ReceiveOnly>>),
     Udp(Box<UdpSocket>),
     /// None: it only receives, or its packets are not charged to a socket (echo requests).
     Stateless,
@@ -35,7 +35,7 @@ pub(crate) enum Transport {
     Ended,
 }
 
-/// A TCP socket. One that only receives has no [`Sender`] but a [`Silent`].
+/// A TCP socket. One that only receives has no [`Sender`] but a [`ReceiveOnly`].
 ///
 /// It begins with a cache line, because jemalloc aligns all that is larger than 256 bytes so. An alignment that is asked
 /// for takes several times the instructions.
@@ -147,7 +147,7 @@ impl Sockets {
 
     /// A socket that is known to be one of TCP that only receives.
     #[inline(always)]
-    pub(crate) fn receiver(&mut self, id: SocketId) -> &mut TcpSocket<Silent> {
+    pub(crate) fn receiver(&mut self, id: SocketId) -> &mut TcpSocket<ReceiveOnly> {
         match &mut self.0[id.0 as usize].transport {
             Transport::Receiver(socket) => socket,
             _ => not_of_kind(id, "receiving TCP"),
@@ -197,4 +197,4 @@ pub(crate) fn not_of_kind(id: SocketId, kind: &str) -> ! {
 }
 
 // A run may have tens of thousands of them.
-const _: () = assert!(size_of::<TcpSocket>() <= 28 * 64 && size_of::<TcpSocket<Silent>>() <= 10 * 64);
+const _: () = assert!(size_of::<TcpSocket>() <= 28 * 64 && size_of::<TcpSocket<ReceiveOnly>>() <= 10 * 64);

@@ -50,7 +50,7 @@ pub fn stacks() -> Vec<(&'static str, Values)> {
         let by_use = radio.knows_uses_of_code_points;
         values.insert("code_points", if by_use { "ByUse" } else { "ByClass" }.to_owned());
         let spared = radio.spares_slow_stations;
-        values.insert("codel_of_slow_stations", if spared { "Spared" } else { "AsOthers" }.to_owned());
+        values.insert("codel_of_slow_stations", if spared { "LongerTarget" } else { "AsOthers" }.to_owned());
         (name, values)
     };
     STACKS.iter().map(|stack| row(stack.name, stack.values().into_iter().collect())).collect()

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use tailback_engine::Fired;
 use tailback_packet::{Packet, Payload, SocketId};
 use tailback_qdisc::Enqueued;
-use tailback_tcp::{Next, Sender, Silent, Transmitted, Wakeup, Written};
+use tailback_tcp::{Next, ReceiveOnly, Sender, Transmitted, Wakeup, Written};
 use tailback_units::SimTime;
 
 use crate::context::Context;
@@ -51,7 +51,7 @@ impl BesideSockets<'_> {
 
     /// Sets the alarm of a receiving socket after data was taken to be read at once: nobody is to be woken.
     #[inline(always)]
-    pub(crate) fn handle_alarm(self, socket: &mut TcpSocket<Silent>, id: SocketId) {
+    pub(crate) fn handle_alarm(self, socket: &mut TcpSocket<ReceiveOnly>, id: SocketId) {
         let BesideSockets { context, timers, .. } = self;
         debug_assert!(!socket.endpoint.has_pending_events(), "there is nothing else");
         arm(socket, id, timers, context);
@@ -104,12 +104,12 @@ impl World {
     pub(crate) fn drain_receiver(&mut self, id: SocketId) {
         let endpoint = &self.sockets.receiver(id).endpoint;
         if endpoint.owes_only_ack() {
-            return self.send_ack::<Silent>(id);
+            return self.send_ack::<ReceiveOnly>(id);
         }
         if endpoint.wants_to_send() {
-            return Silent::send(self, id);
+            return ReceiveOnly::send(self, id);
         }
-        self.handle_wakeups::<Silent>(id);
+        self.handle_wakeups::<ReceiveOnly>(id);
     }
 
     /// Passes packets from a socket to its device until the socket has no more, then handles its wake-ups. Nearly all are
@@ -193,7 +193,7 @@ impl World {
 
     /// Passes the time until a paced socket sends its next segment, if that is the next event of all: it needs none then.
     fn pass_pause(&mut self, id: SocketId) -> bool {
-        let may_pass = self.is_settled() && !self.context.owes_sockets() && !self.events.looks_soon();
+        let may_pass = self.is_settled() && !self.context.owes_sockets() && !self.events.checks_soon();
         let socket = self.sockets.tcp(id);
         let until = socket.endpoint.paused_until().filter(|&at| may_pass && at < self.end);
         let Some(at) = until.filter(|&at| self.context.calendar.pass_to(at)) else { return false };
@@ -291,7 +291,7 @@ impl World {
         let place =
             for_tcp!(&self.sockets.get_mut(id).transport, socket => socket.timer, not_of_kind(id, "TCP"));
         self.timers.ran_out(id, place);
-        self.look_soon();
+        self.check_soon();
     }
 
     /// The timers of this tick expire.

@@ -55,7 +55,7 @@ pub struct Reached {
 
 /// Receives the progress of a run, and may stop it.
 pub trait Watch {
-    /// Called at each hundredth of a run, and after every [`EVENTS_BETWEEN_LOOKS`] events.
+    /// Called at each hundredth of a run, and after every [`EVENTS_BETWEEN_CHECKS`] events.
     fn progress(&self, reached: &Reached) -> Proceed;
 }
 
@@ -117,7 +117,7 @@ pub struct World {
 }
 
 /// A few milliseconds of computing: an interrupt of the user takes effect soon, and the check has no measurable cost.
-pub const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
+pub const EVENTS_BETWEEN_CHECKS: u64 = 1 << 14;
 
 /// More than any experiment needs at one time: 10,000 flows that start together need a million.
 const STEPS_AT_ONE_INSTANT: u32 = 20_000_000;
@@ -150,9 +150,9 @@ impl World {
             self.context.now = self.context.calendar.now();
             // One condition for everything that is rare between two events.
             if self.events.count() {
-                self.look(event, watch)?;
+                self.check_between_events(event, watch)?;
             }
-            self.happen(event, watch)?;
+            self.dispatch(event, watch)?;
         }
         self.check_standstill()?;
         self.context.now = self.end;
@@ -163,18 +163,18 @@ impl World {
     /// watcher stops it.
     #[cold]
     #[inline(never)]
-    fn look(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
+    fn check_between_events(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
         self.check_standstill()?;
         let number = self.events.number();
-        if number.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
+        if number.is_multiple_of(EVENTS_BETWEEN_CHECKS) {
             self.check_watcher(watch)?;
         }
         if self.timers.is_any_due() && !matches!(event, Event::Timer(_)) {
             self.tick();
         }
-        self.events.look_before(match self.timers.is_any_due() {
+        self.events.check_before(match self.timers.is_any_due() {
             true => number + 1,
-            false => (number / EVENTS_BETWEEN_LOOKS + 1) * EVENTS_BETWEEN_LOOKS,
+            false => (number / EVENTS_BETWEEN_CHECKS + 1) * EVENTS_BETWEEN_CHECKS,
         });
         self.check_standstill()
     }
@@ -203,7 +203,7 @@ impl World {
 
     /// The present event of the calendar happens; it leaves the calendar, or is repeated.
     #[inline(always)]
-    fn happen(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
+    fn dispatch(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
         // Nearly all events are arrivals, and most others wake-ups of disciplines, by their watchdog or by room in the ring.
         match event {
             Event::Arrived(device) => {
@@ -216,7 +216,7 @@ impl World {
             Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.context),
             _ => {
                 self.context.calendar.take();
-                return self.happen_otherwise(event, watch);
+                return self.dispatch_rare(event, watch);
             }
         }
         // A device has sent: nothing was left before, and of all that may be left a device leaves only these.
@@ -231,7 +231,7 @@ impl World {
     /// An event that is neither an arrival, as most are, nor a wake-up of a discipline. All others are here so
     /// that the main loop is short.
     #[inline(never)]
-    fn happen_otherwise(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
+    fn dispatch_rare(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
         match event {
             Event::Timer(socket) => {
                 self.timer_event(socket);
@@ -245,7 +245,7 @@ impl World {
             Event::Interrupt(channel, station) => self.interrupt(channel, station),
             Event::Completions(channel, station) => self.report_completions(channel, station),
             Event::Change(number) => {
-                self.schedule[number as usize].clone().happen(&mut self.devices, &mut self.context);
+                self.schedule[number as usize].clone().apply(&mut self.devices, &mut self.context);
             }
             Event::Application(conversation, timer) => self.application_timer(conversation, timer),
             Event::Sample => self.sample(),
@@ -345,12 +345,12 @@ impl World {
                 return;
             }
         }
-        self.look_soon();
+        self.check_soon();
     }
 
     /// Something is to be looked at before the next event.
-    pub(crate) fn look_soon(&mut self) {
-        self.events.look_soon();
+    pub(crate) fn check_soon(&mut self) {
+        self.events.check_soon();
     }
 
     /// Runs the sockets that are queued now, the last one first, since each was inserted at the head of the list;

@@ -30,7 +30,7 @@ impl Endpoint {
         }
         self.sender.buffer.app_blocked = true;
         self.sender.buffer.room_kept_elsewhere = true;
-        self.sender.gate.agenda.begin(Pass::Push);
+        self.sender.gate.work.begin(Pass::Push);
     }
 
     /// A `send()` returns after writing a part of its bytes; the next one is a new call.
@@ -70,7 +70,7 @@ impl Endpoint {
         let accepted = sender.fill(bytes);
         self.continuing = accepted < bytes || ending == Pass::PushOne;
         if let Some(pass) = sender.push_after_filling(accepted, bytes, ending) {
-            sender.gate.agenda.begin(pass);
+            sender.gate.work.begin(pass);
         }
         accepted
     }

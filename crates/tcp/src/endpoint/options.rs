@@ -27,7 +27,7 @@ impl Endpoint {
         self.sender.flow.now = now;
         self.sender.gate.no_delay = true;
         if self.sender.has_unsent() {
-            self.sender.gate.agenda.begin(Pass::Push);
+            self.sender.gate.work.begin(Pass::Push);
         }
     }
 
@@ -93,7 +93,7 @@ impl Endpoint {
         self.sender.flow.now = now;
         self.sender.gate.corked = corked;
         if !corked && self.sender.has_unsent() {
-            self.sender.gate.agenda.begin(if self.sender.gate.no_delay { Pass::Push } else { Pass::Normal });
+            self.sender.gate.work.begin(if self.sender.gate.no_delay { Pass::Push } else { Pass::Normal });
         }
     }
 

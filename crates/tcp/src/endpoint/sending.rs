@@ -5,7 +5,7 @@ use tailback_units::SimTime;
 
 use super::segments::ACK_TRUESIZE;
 use super::{Endpoint, State};
-use crate::output::bursts::Begun;
+use crate::output::bursts::PassStart;
 use crate::sending_half::SendingHalf;
 use crate::state::gate::{Transmitted, Written};
 
@@ -162,11 +162,11 @@ impl Endpoint {
         if self.sender.continues_burst() {
             return Next::OfBurst;
         }
-        let begun = if self.sends_only_data() { self.sender.begin_pass() } else { Begun::Otherwise };
+        let begun = if self.sends_only_data() { self.sender.begin_pass() } else { PassStart::Otherwise };
         match begun {
-            Begun::Burst => Next::OfBurst,
-            Begun::Ended if !self.wants_to_send() => Next::Nothing,
-            Begun::Ended | Begun::Otherwise => Next::Other,
+            PassStart::Burst => Next::OfBurst,
+            PassStart::Ended if !self.wants_to_send() => Next::Nothing,
+            PassStart::Ended | PassStart::Otherwise => Next::Other,
         }
     }
 

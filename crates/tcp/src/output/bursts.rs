@@ -15,7 +15,7 @@ use crate::tso::Offer;
 
 /// How a pass has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Begun {
+pub(crate) enum PassStart {
     /// With a burst.
     Burst,
     /// It has ended: the first segment is held.
@@ -29,31 +29,31 @@ impl Sender {
     /// pass begins. There is no burst while lost segments are to be sent again, or if anything must be looked at for each of
     /// them. If the first segment is held by pacing, cwnd or the small queue, the pass ends at once.
     #[inline(always)]
-    pub(crate) fn begin_pass(&mut self) -> Begun {
-        let agenda = &self.gate.agenda;
-        let Some(pass) = agenda.pass.filter(|pass| pass.obeys_cwnd()) else { return Begun::Otherwise };
-        if agenda.progress.begun || !self.sends_routinely() {
-            return Begun::Otherwise;
+    pub(crate) fn begin_pass(&mut self) -> PassStart {
+        let work = &self.gate.work;
+        let Some(pass) = work.pass.filter(|pass| pass.obeys_cwnd()) else { return PassStart::Otherwise };
+        if work.progress.begun || !self.sends_routinely() {
+            return PassStart::Otherwise;
         }
-        if self.gate.agenda.precedes_new_data() && !self.ends_retransmissions_at_once() {
-            return Begun::Otherwise;
+        if self.gate.work.precedes_new_data() && !self.ends_retransmissions_at_once() {
+            return PassStart::Otherwise;
         }
         if self.flow.pacing_status == PacingStatus::None && self.may_begin_burst(pass) {
             self.count_burst();
-            if self.gate.agenda.progress.burst.left > 0 {
+            if self.gate.work.progress.burst.left > 0 {
                 let looks = !self.has_no_space_to_look_for();
-                let progress = &mut self.gate.agenda.progress;
+                let progress = &mut self.gate.work.progress;
                 (progress.begun, progress.burst.looks_for_space) = (true, looks);
                 let begins = self.continues_burst();
                 let ends = !begins && self.end_if_small_queue_holds(pass);
                 return match (begins, ends) {
-                    (true, _) => Begun::Burst,
-                    (false, true) => Begun::Ended,
-                    (false, false) => Begun::Otherwise,
+                    (true, _) => PassStart::Burst,
+                    (false, true) => PassStart::Ended,
+                    (false, false) => PassStart::Otherwise,
                 };
             }
         }
-        if self.end_if_held_at_once(pass) { Begun::Ended } else { Begun::Otherwise }
+        if self.end_if_held_at_once(pass) { PassStart::Ended } else { PassStart::Otherwise }
     }
 
     /// Ends a pass at once if the small queue, which is the last check, holds the first segment, which passes all others.
@@ -62,7 +62,7 @@ impl Sender {
         let ends = self.held_by_small_queue(self.mss(), Urgency::NewData);
         if ends {
             self.gate.hold(HeldBy::SmallQueue, self.flow.now);
-            self.gate.agenda.pass = None;
+            self.gate.work.pass = None;
             let probe = self.end_pass(pass);
             debug_assert!(probe.is_none(), "only a loss probe ends with a retransmission");
         }
@@ -73,9 +73,8 @@ impl Sender {
     /// behind it may be a burst.
     #[inline(always)]
     pub(super) fn begin_burst_behind(&mut self) {
-        let agenda = &self.gate.agenda;
-        let Some(pass) = agenda.pass.filter(|_| !agenda.progress.stopped && !agenda.precedes_new_data())
-        else {
+        let work = &self.gate.work;
+        let Some(pass) = work.pass.filter(|_| !work.progress.stopped && !work.precedes_new_data()) else {
             return;
         };
         let routine = self.flow.pacing_status == PacingStatus::None && self.sends_routinely();
@@ -90,7 +89,7 @@ impl Sender {
         if pass != Pass::Normal {
             return false;
         }
-        debug_assert!(!self.gate.agenda.precedes_new_data(), "retransmissions went first");
+        debug_assert!(!self.gate.work.precedes_new_data(), "retransmissions went first");
         self.in_flight() > 0 && !self.arms_timer_when_sent()
     }
 
@@ -109,7 +108,7 @@ impl Sender {
             return false;
         }
         self.count_burst();
-        let begins = self.gate.agenda.progress.burst.left > 0;
+        let begins = self.gate.work.progress.burst.left > 0;
         if begins {
             self.update_clocks(false);
             self.validate_cwnd(false);
@@ -131,7 +130,7 @@ impl Sender {
         if left > 0 {
             let truesize = u64::from(self.truesize(self.mss()));
             let small_queue_limit = self.small_queue_limit(truesize, Urgency::NewData);
-            self.gate.agenda.progress.burst =
+            self.gate.work.progress.burst =
                 Burst { left: left as u32, fills_cwnd, looks_for_space: false, small_queue_limit };
         }
     }
@@ -139,13 +138,13 @@ impl Sender {
     /// There is a next segment of a burst, and the small queue has room for it.
     #[inline(always)]
     pub(crate) fn continues_burst(&mut self) -> bool {
-        let Burst { left, small_queue_limit, .. } = self.gate.agenda.progress.burst;
+        let Burst { left, small_queue_limit, .. } = self.gate.work.progress.burst;
         if left == 0 {
             return false;
         }
         let continues = self.below.wmem_alloc < small_queue_limit && self.flow.departure <= self.flow.now;
         if !continues {
-            self.gate.agenda.progress.burst = Burst::default();
+            self.gate.work.progress.burst = Burst::default();
         }
         continues
     }
@@ -184,10 +183,10 @@ impl Sender {
         if self.flow.pacing_status != PacingStatus::None {
             self.sent_of_paced_burst();
         }
-        if self.gate.agenda.progress.burst.looks_for_space {
+        if self.gate.work.progress.burst.looks_for_space {
             self.look_after_first();
         }
-        let progress = &mut self.gate.agenda.progress;
+        let progress = &mut self.gate.work.progress;
         progress.sent += 1;
         progress.burst.left -= 1;
         if progress.burst.left > 0 {
@@ -203,11 +202,9 @@ impl Sender {
     /// Ends the loop after a burst that has filled cwnd: as [`Sender::end_if_refused`], which would find that.
     #[inline(always)]
     fn end_full(&mut self) {
-        let agenda = &mut self.gate.agenda;
-        debug_assert!(
-            agenda.pass == Some(Pass::Normal) && !agenda.precedes_new_data() && !agenda.progress.stopped
-        );
-        agenda.pass = None;
+        let work = &mut self.gate.work;
+        debug_assert!(work.pass == Some(Pass::Normal) && !work.precedes_new_data() && !work.progress.stopped);
+        work.pass = None;
         debug_assert!(!self.held_by_pacing() && self.in_flight() == self.window.cwnd.0);
         debug_assert!(self.has_unsent() && !self.stream.fin_queued);
         self.gate.hold(HeldBy::Cwnd, self.flow.now);
@@ -223,7 +220,7 @@ impl Sender {
     /// Transmissions make no room, so it is looked for once.
     #[inline(never)]
     fn look_after_first(&mut self) {
-        self.gate.agenda.progress.burst.looks_for_space = false;
+        self.gate.work.progress.burst.looks_for_space = false;
         self.check_space_after_sending();
     }
 
@@ -235,10 +232,10 @@ impl Sender {
         self.has_still_no_space();
         // The pass would have ended with the segment before.
         if self.in_cwnd_reduction() {
-            self.recovery.prr_out += self.gate.agenda.progress.sent;
+            self.recovery.prr_out += self.gate.work.progress.sent;
         }
-        self.gate.agenda.progress.sent = 0;
-        if self.gate.agenda.progress.burst.left > 1 {
+        self.gate.work.progress.sent = 0;
+        if self.gate.work.progress.burst.left > 1 {
             self.validate_cwnd(false);
         }
     }
@@ -251,9 +248,9 @@ impl Sender {
             self.gate.quiet_until == SimTime::ZERO,
             "the pass would have ended before this segment"
         );
-        self.gate.agenda.progress.burst = Burst::default();
+        self.gate.work.progress.burst = Burst::default();
         let (tags, before, kind) = (Tags::default(), self.flow.departure, NewKind::Segments);
-        self.gate.agenda.pending = Some(Pending::New { length: self.mss(), tags, before, kind });
+        self.gate.work.pending = Some(Pending::New { length: self.mss(), tags, before, kind });
         self.handed_over(outcome);
     }
 
@@ -262,21 +259,21 @@ impl Sender {
     pub(crate) fn pauses(&self) -> bool {
         let gate = &self.gate;
         gate.quiet_until > SimTime::ZERO
-            && gate.agenda.progress.burst.left > 0
+            && gate.work.progress.burst.left > 0
             && self.flow.departure > self.flow.now
     }
 
     /// The small queue has room for the next segment of the burst.
     #[inline]
     pub(crate) fn has_room_below(&self) -> bool {
-        self.below.wmem_alloc < self.gate.agenda.progress.burst.small_queue_limit
+        self.below.wmem_alloc < self.gate.work.progress.burst.small_queue_limit
     }
 
     /// The host does not pass the time of a paced burst: the pass ends, and the pacing timer runs.
     #[inline(never)]
     pub(crate) fn end_paced_burst(&mut self) {
         self.gate.quiet_until = SimTime::ZERO;
-        self.gate.agenda.progress.burst = Burst::default();
+        self.gate.work.progress.burst = Burst::default();
         self.end_if_refused();
     }
 }

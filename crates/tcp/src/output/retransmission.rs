@@ -42,7 +42,7 @@ impl Sender {
     /// if nothing else precedes new data.
     #[inline(never)]
     pub(super) fn ends_retransmissions_at_once(&mut self) -> bool {
-        let ends = self.gate.agenda.only_retransmits_lost() && self.lost_from().is_none();
+        let ends = self.gate.work.only_retransmits_lost() && self.lost_from().is_none();
         if ends {
             self.end_retransmissions();
         }
@@ -62,8 +62,8 @@ impl Sender {
     }
 
     pub(super) fn end_retransmissions(&mut self) {
-        self.gate.agenda.set_retransmit(Retransmit::Nothing);
-        if std::mem::take(&mut self.gate.agenda.head_retransmitted) {
+        self.gate.work.set_retransmit(Retransmit::Nothing);
+        if std::mem::take(&mut self.gate.work.head_retransmitted) {
             self.restart_rto();
         }
     }
@@ -98,7 +98,7 @@ impl Sender {
         }
         self.flow.last_sent = self.flow.now;
         let run = index..index + u64::from(count);
-        self.gate.agenda.pending = Some(Pending::Again { run, role, before });
+        self.gate.work.pending = Some(Pending::Again { run, role, before });
         Some(self.outgoing((seq, length), truesize, tags, count))
     }
 
@@ -187,7 +187,7 @@ impl Sender {
                 self.recovery.prr_out += count;
             }
             let head = index == self.scoreboard.queue().head();
-            self.gate.agenda.head_retransmitted |= head && !self.armed_for(TimerKind::Reordering);
+            self.gate.work.head_retransmitted |= head && !self.armed_for(TimerKind::Reordering);
         }
     }
 }

@@ -127,7 +127,7 @@ impl First {
 
 /// What the sender still has to do.
 #[derive(Debug, Default)]
-pub(crate) struct Agenda {
+pub(crate) struct PendingWork {
     first: First,
     pub(crate) head_retransmitted: bool,
     /// The run of the transmit loop that is requested or in progress, and its progress.
@@ -161,7 +161,7 @@ pub(crate) struct Burst {
     pub(crate) small_queue_limit: u64,
 }
 
-impl Agenda {
+impl PendingWork {
     /// True if the transmit loop has to run, even if nothing can be sent.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
@@ -232,7 +232,7 @@ impl Agenda {
 /// The state of the checks for new data.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
-    pub(crate) agenda: Agenda,
+    pub(crate) work: PendingWork,
     pub(crate) pacing_timer: Deadline,
     /// Up to this time the host may pass the time to the next departure in place of the pacing timer, so that bursts may be
     /// paced; `ZERO`: it does not.

@@ -18,7 +18,7 @@ use crate::StationId;
 use crate::aggregate::{Aggregate, Builder, ClosedBy, Limits};
 use crate::block_ack::Originator;
 use crate::contend::AccessCategory;
-use crate::driver::{AirtimeLimits, Amsdu, Below, RateControlIn, SlowStations};
+use crate::driver::{AirtimeLimits, Amsdu, HardwareQueue, RateControlIn, SlowStations};
 use crate::expected_airtime::{Expected, expected_airtime};
 use crate::frame::Mpdu;
 use crate::frame_source::{FrameSource, Room};
@@ -29,15 +29,17 @@ use crate::station_queues::StationQueues;
 impl Station {
     /// Fills space that has become free below. Firmware has one limit for all categories.
     pub(super) fn pull_what_fits(&mut self, category: usize, context: &mut QdiscContext<'_>) {
-        match self.profile.below {
-            Below::Slots(_) => self.pull(category, context),
-            Below::Firmware { .. } => (0..CATEGORIES).for_each(|category| self.pull(category, context)),
+        match self.profile.hardware_queue {
+            HardwareQueue::Slots(_) => self.pull(category, context),
+            HardwareQueue::Firmware { .. } => {
+                (0..CATEGORIES).for_each(|category| self.pull(category, context))
+            }
         }
     }
 
     /// Firmware forms the next aggregates of what it holds, before its host knows that there is room for more.
     pub(super) fn form_what_fits(&mut self, now: SimTime) {
-        if let Below::Firmware { slots, .. } = self.profile.below {
+        if let HardwareQueue::Firmware { slots, .. } = self.profile.hardware_queue {
             (0..CATEGORIES).for_each(|category| self.form_in_firmware(category, slots, now));
         }
     }
@@ -45,9 +47,9 @@ impl Station {
     /// Moves packets from above into the space below.
     #[inline]
     pub(super) fn pull(&mut self, category: usize, context: &mut QdiscContext<'_>) {
-        match self.profile.below {
-            Below::Slots(slots) => self.fill_slots(category, slots, context),
-            Below::Firmware { slots, frames, airtime } => {
+        match self.profile.hardware_queue {
+            HardwareQueue::Slots(slots) => self.fill_slots(category, slots, context),
+            HardwareQueue::Firmware { slots, frames, airtime } => {
                 self.fill_firmware(category, frames, airtime, context);
                 self.form_in_firmware(category, slots, context.now);
             }
@@ -180,7 +182,7 @@ impl Station {
 
     /// Tells CoDel how fast a station is, if it spares slow ones and rate control of the host knows.
     fn expect(&self, queues: &mut StationQueues, number: u16, to: StationId) {
-        if self.profile.slow_stations == SlowStations::Spared
+        if self.profile.slow_stations == SlowStations::LongerTarget
             && self.profile.rate_control == RateControlIn::Host
             && let Some(link) = &self.links[to.index()]
         {
@@ -237,7 +239,9 @@ impl Station {
 
     /// The airtime that the host expects of a packet, if it limits that in firmware.
     fn expected_airtime(&self, category: usize, to: StationId, ip_length: u32) -> Span {
-        let Below::Firmware { airtime: Some(limits), .. } = self.profile.below else { return Span::ZERO };
+        let HardwareQueue::Firmware { airtime: Some(limits), .. } = self.profile.hardware_queue else {
+            return Span::ZERO;
+        };
         let Some(link) = &self.links[to.index()] else { return Span::ZERO };
         let expected = match category == AccessCategory::Voice.index() {
             true => Expected::Alone,

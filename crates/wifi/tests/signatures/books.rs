@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use tailback_properties::cases;
 use tailback_units::{SimTime, Span};
-use tailback_wifi::driver::{Below, PROFILES};
+use tailback_wifi::driver::{HardwareQueue, PROFILES};
 use tailback_wifi::phy::{Guard, LegacyRate};
 use tailback_wifi::{Hearing, Ppdu, StationId};
 
@@ -29,7 +29,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         if let Some(own) = &mut plan.profile.amsdu {
             own.packets = amsdu;
         }
-        if let Below::Firmware { frames, .. } = &mut plan.profile.below
+        if let HardwareQueue::Firmware { frames, .. } = &mut plan.profile.hardware_queue
             && short_fifo
         {
             *frames = 10;

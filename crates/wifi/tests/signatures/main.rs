@@ -10,7 +10,7 @@ use rand_core::{Rng, SeedableRng};
 use rig::{Plan, ht, vht};
 use tailback_units::{SimTime, Span};
 use tailback_wifi::aggregate::Limits;
-use tailback_wifi::driver::{self, Below};
+use tailback_wifi::driver::{self, HardwareQueue};
 use tailback_wifi::phy::{Format, Guard, LegacyRate};
 use tailback_wifi::{Band, Mode, StationId};
 
@@ -96,7 +96,7 @@ fn a_slow_sender_gets_as_many_turns_as_a_fast_one_and_most_of_the_air() {
 fn lost_mpdus_cost_their_share_while_the_window_does_not_bind() {
     for (loss, expected) in [(0.01, 245.7), (0.05, 235.8), (0.10, 223.4)] {
         let mut plan = Plan { loss, ..Plan::uplink(1) };
-        plan.profile.below = Below::Slots(1);
+        plan.profile.hardware_queue = HardwareQueue::Slots(1);
         within(plan.build().saturate(10).total_mbps(), expected, 0.02);
     }
 }
@@ -115,7 +115,7 @@ fn at_866_7_mbit_two_slots_share_the_window_of_64() {
     for (slots, mbps, mean) in [(1, 687.5, 64.0), (2, 583.9, 32.0)] {
         let mut plan = Plan { modes: vec![vht(80, 2, 9)], ..Plan::uplink(1).frames(64) };
         plan.profile.limits = Limits { bytes: 1_048_575, shortest_mpdu: 0, ..plan.profile.limits };
-        plan.profile.below = Below::Slots(slots);
+        plan.profile.hardware_queue = HardwareQueue::Slots(slots);
         let rig = plan.build().saturate(5);
         within(rig.total_mbps() * 1500.0 / 1472.0, mbps, 0.005);
         within(rig.mean_mpdus(), mean, 0.01);
@@ -313,7 +313,7 @@ fn a_frame_is_given_up_after_as_many_transmissions_as_the_driver_makes() {
 #[test]
 fn a_hole_delays_what_is_behind_it_by_one_cycle() {
     let mut plan = Plan { loss: 0.002, ..Plan::uplink(1) };
-    plan.profile.below = Below::Slots(1);
+    plan.profile.hardware_queue = HardwareQueue::Slots(1);
     let rig = plan.build().saturate(5);
     assert!(rig.arrivals.is_sorted_by_key(|&(_, offered)| offered), "in the order of sending");
     let at = |instant: SimTime| rig.arrivals.iter().filter(|(came, _)| *came == instant).count() as u32;
@@ -362,7 +362,7 @@ fn three_packets_in_an_mpdu_carry_more_at_866_7_mbit() {
         plan.profile = *tailback_wifi::driver::find("ath10k").unwrap();
         plan.profile.amsdu.as_mut().unwrap().packets = packets;
         // The firmware has enough packets for 64 MPDUs of three packets each.
-        plan.profile.below = Below::Firmware { slots: 1, frames: 1_424, airtime: None };
+        plan.profile.hardware_queue = HardwareQueue::Firmware { slots: 1, frames: 1_424, airtime: None };
         within(plan.build().saturate(3).total_mbps(), expected, 0.006);
     }
 }

@@ -6,7 +6,7 @@ use tailback_packet::{DropReason, Ecn, HostId, Packet, Payload, SocketId};
 use tailback_qdisc::{Context as QdiscContext, Effects};
 use tailback_units::{SimTime, Span};
 use tailback_wifi::airtime::AirtimeScheduler;
-use tailback_wifi::driver::{self, Below};
+use tailback_wifi::driver::{self, HardwareQueue};
 use tailback_wifi::station_queues::{QueueLimits, StationQueues};
 
 /// The queues of one radio, and a clock.
@@ -135,7 +135,9 @@ fn the_largest_flow_loses_the_packets_over_the_limit() {
 
 #[test]
 fn aql_lets_one_station_hold_12_ms_and_each_of_many_5_ms() {
-    let Below::Firmware { airtime: Some(limits), .. } = driver::find("ath10k").unwrap().below else {
+    let HardwareQueue::Firmware { airtime: Some(limits), .. } =
+        driver::find("ath10k").unwrap().hardware_queue
+    else {
         panic!("ath10k has airtime limits");
     };
     let ms = Span::from_millis;

@@ -10,7 +10,7 @@ use tailback_packet::Packet;
 use tailback_properties::cases;
 use tailback_qdisc::Effects;
 use tailback_units::{SimTime, Span};
-use tailback_wifi::driver::{self, Below};
+use tailback_wifi::driver::{self, HardwareQueue};
 use tailback_wifi::phy::Guard;
 use tailback_wifi::{
     AccessCategory, Band, Channel, ChannelSettings, Context, Edca, FrameSource, Handed, Hearing, Link, Loss,
@@ -90,7 +90,7 @@ struct Played {
 /// Radio 0 sends what its source has: at the beginning `packets` to each of the others, 300 Mbit/s away.
 fn played(driver: &str, others: u16, packets: u32, loss: f64) -> Played {
     let mut profile = *driver::find(driver).unwrap();
-    if let Below::Firmware { airtime, .. } = &mut profile.below {
+    if let HardwareQueue::Firmware { airtime, .. } = &mut profile.hardware_queue {
         // The limits of airtime are the source's.
         *airtime = None;
     }

@@ -7,10 +7,10 @@ use tailback_units::{Rate, Span};
 
 use crate::device::OnPath;
 use crate::error::parameter_error;
+use crate::napi::{Napi, ReceiveOffload};
 use crate::nic::Nic;
 use crate::opportunities::Opportunities;
 use crate::path::{Carrier, Path, Treatment};
-use crate::reception::{ReceiveOffload, Reception};
 use crate::scenario::{self, Link, Scenario};
 use crate::schedule::Change;
 use crate::{BuildError, DeviceId};
@@ -26,10 +26,10 @@ pub(crate) fn nic(scenario: &Scenario, link: &Link, end: usize) -> Option<Nic> {
 }
 
 /// How the host at one end takes what arrives there, if not packet by packet.
-pub(crate) fn reception(scenario: &Scenario, link: &Link, end: usize) -> Option<Reception> {
+pub(crate) fn napi(scenario: &Scenario, link: &Link, end: usize) -> Option<Napi> {
     let gro = scenario.hosts[usize::from(link.ends[end])].gro;
     let offload = if gro { ReceiveOffload::Gro } else { ReceiveOffload::Off };
-    Reception::new(Span::from_nanos(link.interrupt_ns[end]), offload)
+    Napi::new(Span::from_nanos(link.interrupt_ns[end]), offload)
 }
 
 /// What follows the wire of one end, if it ever does more than take a fixed time.

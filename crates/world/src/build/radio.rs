@@ -4,7 +4,7 @@ use rand_core::Rng;
 use tailback_engine::Streams;
 use tailback_packet::HostId;
 use tailback_units::{Parameters, SimTime, Span};
-use tailback_wifi::driver::{self, Above, Profile, RateControlIn};
+use tailback_wifi::driver::{self, HostQueues, Profile, RateControlIn};
 use tailback_wifi::phy::{Format, Guard, LegacyRate};
 use tailback_wifi::rate::{Chain, Minstrel};
 use tailback_wifi::{
@@ -18,7 +18,7 @@ use crate::BuildError;
 use crate::channel::{Interface, RadioChannel};
 use crate::completions::Completions;
 use crate::error::parameter_error;
-use crate::moderation::Moderation;
+use crate::interrupt_mitigation::InterruptMitigation;
 use crate::radio::Radio;
 use crate::route::Routes;
 use crate::scenario::{self, Scenario};
@@ -81,10 +81,10 @@ pub(super) fn channels(
         (0..radio_places.len()).filter(|&cell| radio_places[cell].channel == number).collect::<Vec<_>>()
     };
     let with_interfaces = |number| {
-        let (Air { channel, draws, .. }, moderation, completions) =
+        let (Air { channel, draws, .. }, mitigation, completions) =
             channel(scenario, &on(number), streams, None)?;
         let (interfaces, pending) = (Vec::new(), SimTime::NEVER);
-        let mut channel = RadioChannel { channel, draws, interfaces, moderation, completions, pending };
+        let mut channel = RadioChannel { channel, draws, interfaces, mitigation, completions, pending };
         for cell in on(number) {
             for radio in 0..=scenario.cells[cell].stations.len() {
                 let place = (cell, radio, radio_places[cell]);
@@ -149,11 +149,11 @@ fn channel(
     cells: &[usize],
     streams: &mut Streams,
     sources: Option<&Sources<'_>>,
-) -> Result<(Air, Vec<Moderation>, Vec<Completions>), BuildError> {
+) -> Result<(Air, Vec<InterruptMitigation>, Vec<Completions>), BuildError> {
     let band = band(scenario, cells)?;
     let radios: usize = cells.iter().map(|&cell| scenario.cells[cell].stations.len() + 1).sum();
     let (mut stations, mut hosts, mut draws) = (Vec::new(), Vec::new(), Draws::new());
-    let (mut moderation, mut completions) = (Vec::new(), Vec::new());
+    let (mut mitigation, mut completions) = (Vec::new(), Vec::new());
     for &index in cells {
         let cell = &scenario.cells[index];
         let beacons = beacons(cell, index, band, streams)?;
@@ -169,7 +169,7 @@ fn channel(
             if cell.rts {
                 profile.rts_threshold = Some(0);
             }
-            moderation.push(Moderation::new(profile.rx_quiet, profile.rx_longest));
+            mitigation.push(InterruptMitigation::new(profile.rx_quiet, profile.rx_longest));
             completions.push(Completions::new(profile.tx_quiet, profile.tx_longest));
             let station = Station::new(profile, band, cell.mpdu_overhead, edca(cell, radio), links);
             let station = match beacons {
@@ -187,7 +187,7 @@ fn channel(
     }
     let hearing = hearing(scenario, cells, &hosts)?;
     let channel = tailback_wifi::Channel::new(ChannelSettings { band, hearing }, stations);
-    Ok((Air { channel, draws, hosts }, moderation, completions))
+    Ok((Air { channel, draws, hosts }, mitigation, completions))
 }
 
 /// The band of some cells on one channel.
@@ -405,7 +405,7 @@ fn profile(cell: &scenario::Cell, place: (usize, usize), stack: &str) -> Result<
 /// A driver without its own queues above the hardware needs a discipline; the others accept all packets.
 pub(super) fn unattached(cell: &scenario::Cell, radio: usize) -> Unattached {
     match driver::find(&driver_of(cell, radio).name) {
-        Some(profile) if profile.above == Above::Qdisc => Unattached::Default,
+        Some(profile) if profile.host_queues == HostQueues::Qdisc => Unattached::Default,
         _ => Unattached::Noqueue,
     }
 }

@@ -1,7 +1,7 @@
-//! What arrives at the other end of a device: from the wire to the host, by a path or a reception where the link has one.
+//! What arrives at the other end of a device: from the wire to the host, by a path or NAPI where the link has one.
 //!
 //! ```text
-//! wire → path (a link with more than a constant delay) → reception (interrupts, GRO) → capture → backlog of the peer
+//! wire → path (a link with more than a constant delay) → NAPI (interrupts, GRO) → capture → backlog of the peer
 //! ```
 //!
 //! On most links a packet goes from the wire to the host at once (`ends_at_host`): it is returned instead of queued.
@@ -42,12 +42,12 @@ impl Device {
         Some(packet)
     }
 
-    /// A packet has reached the other end of a wire that need not end at the host: a path, a reception or a capture may
-    /// lie between. Returns it if the host receives it now. Otherwise it is on the path or in the reception, or it is in
+    /// A packet has reached the other end of a wire that need not end at the host: a path, NAPI or a capture may
+    /// lie between. Returns it if the host receives it now. Otherwise it is on the path or in NAPI, or it is in
     /// the backlog with the others that arrived with it.
     #[inline(never)]
     fn arrived_otherwise(&mut self, context: &mut Context) -> Option<Box<Packet>> {
-        if self.path.is_some() || self.reception.is_some() {
+        if self.path.is_some() || self.napi.is_some() {
             self.leave_wire(context);
             return None;
         }
@@ -86,19 +86,19 @@ impl Device {
 
     /// A packet arrives at the other end, whose host takes it now or at the next interrupt.
     pub(super) fn reach_peer(&mut self, packet: Box<Packet>, context: &mut Context) {
-        let Some(reception) = &mut self.reception else {
+        let Some(napi) = &mut self.napi else {
             self.capture_received(&packet, context);
             return context.backlog.push_back((self.peer, packet));
         };
-        if let Some(interrupt) = reception.hold(packet, context.now) {
+        if let Some(interrupt) = napi.hold(packet, context.now) {
             context.wake_at(interrupt, Event::Poll(self.id));
         }
     }
 
     /// The NIC at the other end interrupts its host, which takes all packets that have arrived.
     pub(crate) fn poll(&mut self, context: &mut Context) {
-        let Some(reception) = &mut self.reception else { return };
-        let polled = reception.poll(self.peer, context.now);
+        let Some(napi) = &mut self.napi else { return };
+        let polled = napi.poll(self.peer, context.now);
         for packet in polled.merged {
             // It is delivered as a part of another.
             context.delivered(&packet);

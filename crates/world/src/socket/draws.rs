@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use rand_core::{Rng, TryRng};
 use tailback_engine::Draws;
-use tailback_tcp::{Sender, SendingHalf, Silent};
+use tailback_tcp::{ReceiveOnly, Sender, SendingHalf};
 
 /// A sending half, with what it draws.
 pub(crate) trait Drawing: SendingHalf {
@@ -16,7 +16,7 @@ impl Drawing for Sender {
     type Draws = Draws;
 }
 
-impl Drawing for Silent {
+impl Drawing for ReceiveOnly {
     type Draws = NoDraws;
 }
 

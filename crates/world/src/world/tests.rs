@@ -159,7 +159,7 @@ fn a_watcher_is_called_after_a_number_of_events_too_however_long_the_run_is() {
     scenario.duration_ns = 1_000_000_000_000_000_000;
     let mut world = World::build(&scenario).unwrap();
     assert!(matches!(world.advance(&StopAtOnce), Err(RunError::Stopped { .. })));
-    assert_eq!(world.events.number(), EVENTS_BETWEEN_LOOKS);
+    assert_eq!(world.events.number(), EVENTS_BETWEEN_CHECKS);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use tailback_wifi::Arriving;
 
 /// The packets that wait for the interrupt of one radio.
 #[derive(Debug)]
-pub(crate) struct Moderation {
+pub(crate) struct InterruptMitigation {
     quiet: Span,
     longest: Span,
     held: VecDeque<Box<Packet>>,
@@ -30,10 +30,10 @@ pub(crate) struct Moderation {
     last: SimTime,
 }
 
-impl Moderation {
+impl InterruptMitigation {
     /// No packet waits; with a `quiet` of zero none will.
     pub(crate) fn new(quiet: Span, longest: Span) -> Self {
-        Moderation {
+        InterruptMitigation {
             quiet,
             longest,
             held: VecDeque::new(),
@@ -121,82 +121,82 @@ mod tests {
         SimTime::from_nanos(micros * 1_000)
     }
 
-    fn moderation() -> Moderation {
-        Moderation::new(Span::from_micros(500), Span::from_micros(2_000))
+    fn mitigation() -> InterruptMitigation {
+        InterruptMitigation::new(Span::from_micros(500), Span::from_micros(2_000))
     }
 
     fn packets(count: usize) -> impl ExactSizeIterator<Item = Box<Packet>> {
         (0..count).map(|_| Box::new(Packet::empty()))
     }
 
-    fn hold(moderation: &mut Moderation, at: u64) -> Option<SimTime> {
-        moderation.hold(packets(1), us(at), us(at))
+    fn hold(mitigation: &mut InterruptMitigation, at: u64) -> Option<SimTime> {
+        mitigation.hold(packets(1), us(at), us(at))
     }
 
-    fn released(moderation: &mut Moderation, at: u64) -> Result<usize, SimTime> {
-        moderation.release(None, us(at)).map(|packets| packets.len())
+    fn released(mitigation: &mut InterruptMitigation, at: u64) -> Result<usize, SimTime> {
+        mitigation.release(None, us(at)).map(|packets| packets.len())
     }
 
     #[test]
     fn the_interrupt_comes_when_no_packet_has_come_for_a_while() {
-        let mut moderation = moderation();
-        assert_eq!(hold(&mut moderation, 100), Some(us(600)));
-        assert_eq!(hold(&mut moderation, 400), None);
-        assert_eq!(released(&mut moderation, 600), Err(us(900)));
-        assert_eq!(released(&mut moderation, 900), Ok(2));
-        assert_eq!(hold(&mut moderation, 950), Some(us(1_450)));
+        let mut mitigation = mitigation();
+        assert_eq!(hold(&mut mitigation, 100), Some(us(600)));
+        assert_eq!(hold(&mut mitigation, 400), None);
+        assert_eq!(released(&mut mitigation, 600), Err(us(900)));
+        assert_eq!(released(&mut mitigation, 900), Ok(2));
+        assert_eq!(hold(&mut mitigation, 950), Some(us(1_450)));
     }
 
     #[test]
     fn a_stream_of_packets_delays_the_interrupt_only_so_long() {
-        let mut moderation = moderation();
-        let looked: Vec<_> = (0..6).filter_map(|i| hold(&mut moderation, 390 * i)).collect();
+        let mut mitigation = mitigation();
+        let looked: Vec<_> = (0..6).filter_map(|i| hold(&mut mitigation, 390 * i)).collect();
         assert_eq!(looked, [us(500)]);
-        assert_eq!(released(&mut moderation, 1_999), Err(us(2_000)));
-        assert_eq!(released(&mut moderation, 2_000), Ok(6));
+        assert_eq!(released(&mut mitigation, 1_999), Err(us(2_000)));
+        assert_eq!(released(&mut mitigation, 2_000), Ok(6));
     }
 
     /// Aggregates of 0.4 ms, 0.7 ms from end to end: the first MPDU of the next comes 0.35 ms after the last one.
     #[test]
     fn an_mpdu_of_a_ppdu_that_has_not_ended_begins_the_quiet_time_anew() {
-        let mut moderation = moderation();
-        assert_eq!(moderation.hold(packets(9), us(50), us(400)), Some(us(900)));
+        let mut mitigation = mitigation();
+        assert_eq!(mitigation.hold(packets(9), us(50), us(400)), Some(us(900)));
         let next = Arriving { first: us(750), until: us(1_100) };
-        assert_eq!(moderation.release(Some(next), us(900)).err(), Some(us(1_600)));
-        assert_eq!(moderation.hold(packets(9), us(750), us(1_100)), None);
+        assert_eq!(mitigation.release(Some(next), us(900)).err(), Some(us(1_600)));
+        assert_eq!(mitigation.hold(packets(9), us(750), us(1_100)), None);
         let next = Arriving { first: us(1_450), until: us(1_800) };
-        assert_eq!(moderation.release(Some(next), us(1_600)).err(), Some(us(2_050)), "the first at 50 us");
+        assert_eq!(mitigation.release(Some(next), us(1_600)).err(), Some(us(2_050)), "the first at 50 us");
     }
 
     #[test]
     fn a_ppdu_whose_first_mpdu_has_not_come_does_not_delay_the_interrupt() {
-        let mut moderation = moderation();
-        assert_eq!(hold(&mut moderation, 100), Some(us(600)));
+        let mut mitigation = mitigation();
+        assert_eq!(hold(&mut mitigation, 100), Some(us(600)));
         let later = Arriving { first: us(650), until: us(900) };
-        assert_eq!(moderation.release(Some(later), us(600)).map(|packets| packets.len()), Ok(1));
+        assert_eq!(mitigation.release(Some(later), us(600)).map(|packets| packets.len()), Ok(1));
     }
 
     #[test]
     fn packets_that_came_before_an_interrupt_within_their_ppdu_do_not_wait_for_the_next() {
-        let mut moderation = moderation();
-        assert_eq!(hold(&mut moderation, 0), Some(us(500)));
-        assert_eq!(hold(&mut moderation, 450), None);
+        let mut mitigation = mitigation();
+        assert_eq!(hold(&mut mitigation, 0), Some(us(500)));
+        assert_eq!(hold(&mut mitigation, 450), None);
         let arriving = Arriving { first: us(500), until: us(2_100) };
-        assert_eq!(released(&mut moderation, 500), Err(us(950)));
-        assert_eq!(moderation.release(Some(arriving), us(950)).err(), Some(us(2_000)));
-        assert_eq!(moderation.release(Some(arriving), us(2_000)).map(|packets| packets.len()), Ok(2));
+        assert_eq!(released(&mut mitigation, 500), Err(us(950)));
+        assert_eq!(mitigation.release(Some(arriving), us(950)).err(), Some(us(2_000)));
+        assert_eq!(mitigation.release(Some(arriving), us(2_000)).map(|packets| packets.len()), Ok(2));
         // Each 400 us: the interrupt of 2000 us has handed over all but the last one.
-        assert_eq!(moderation.hold(packets(5), us(500), us(2_100)), Some(us(2_600)));
-        assert_eq!(moderation.interrupted().len(), 4);
-        assert_eq!(released(&mut moderation, 2_600), Ok(1));
+        assert_eq!(mitigation.hold(packets(5), us(500), us(2_100)), Some(us(2_600)));
+        assert_eq!(mitigation.interrupted().len(), 4);
+        assert_eq!(released(&mut mitigation, 2_600), Ok(1));
     }
 
     #[test]
     fn a_long_ppdu_has_interrupts_within_it() {
-        let mut moderation = Moderation::new(Span::from_micros(250), Span::from_micros(700));
+        let mut mitigation = InterruptMitigation::new(Span::from_micros(250), Span::from_micros(700));
         // Each 100 us: at 700 us the first interrupt, for the first seven; the last four wait.
-        assert_eq!(moderation.hold(packets(11), us(0), us(1_000)), Some(us(1_250)));
-        assert_eq!(moderation.interrupted().len(), 7);
-        assert_eq!(released(&mut moderation, 1_250), Ok(4));
+        assert_eq!(mitigation.hold(packets(11), us(0), us(1_000)), Some(us(1_250)));
+        assert_eq!(mitigation.interrupted().len(), 7);
+        assert_eq!(released(&mut mitigation, 1_250), Ok(4));
     }
 }

@@ -25,7 +25,7 @@ pub(crate) enum ReceiveOffload {
 
 /// The packets that wait for the next interrupt of one NIC.
 #[derive(Debug)]
-pub(crate) struct Reception {
+pub(crate) struct Napi {
     interval: Span,
     offload: ReceiveOffload,
     #[expect(clippy::vec_box, reason = "packets travel in boxes")]
@@ -34,12 +34,12 @@ pub(crate) struct Reception {
     not_before: SimTime,
 }
 
-impl Reception {
-    /// The reception of a NIC; none if each packet is an interrupt and nothing is merged.
+impl Napi {
+    /// NAPI of a NIC; none if each packet is an interrupt and nothing is merged.
     pub(crate) fn new(interval: Span, offload: ReceiveOffload) -> Option<Self> {
         let plain = interval.is_zero() && offload == ReceiveOffload::Off;
-        let reception = Reception { interval, offload, waiting: Vec::new(), not_before: SimTime::ZERO };
-        (!plain).then_some(reception)
+        let napi = Napi { interval, offload, waiting: Vec::new(), not_before: SimTime::ZERO };
+        (!plain).then_some(napi)
     }
 
     /// Packets that wait.
@@ -127,44 +127,44 @@ mod tests {
         Box::new(Packet { from: SocketId(flow), payload: Payload::Tcp(segment), ..datagram(1500) })
     }
 
-    fn gro() -> Reception {
-        Reception::new(INTERVAL, ReceiveOffload::Gro).expect("it merges")
+    fn gro() -> Napi {
+        Napi::new(INTERVAL, ReceiveOffload::Gro).expect("it merges")
     }
 
     /// The flow and the number of segments of each packet received.
     fn received(packets: impl IntoIterator<Item = Box<Packet>>) -> Vec<(u32, u16)> {
-        let mut reception = gro();
+        let mut napi = gro();
         for packet in packets {
-            reception.hold(packet, us(0));
+            napi.hold(packet, us(0));
         }
-        let polled = reception.poll(HostId(1), us(0));
+        let polled = napi.poll(HostId(1), us(0));
         polled.received.iter().map(|packet| (packet.from.0, packet.segments)).collect()
     }
 
     #[test]
     fn the_first_packet_after_a_pause_interrupts_at_once_and_the_next_after_the_interval() {
-        let mut reception = gro();
-        assert_eq!(reception.hold(segment(0, 0), us(100)), Some(us(100)));
-        assert_eq!(reception.poll(HostId(1), us(100)).received.len(), 1);
-        assert_eq!(reception.hold(segment(0, 1), us(112)), Some(us(150)));
-        assert_eq!(reception.hold(segment(0, 2), us(124)), None);
-        assert_eq!(reception.packets(), 2);
-        assert_eq!(reception.poll(HostId(1), us(150)).received.len(), 1);
-        assert_eq!(reception.hold(segment(0, 3), us(300)), Some(us(300)));
+        let mut napi = gro();
+        assert_eq!(napi.hold(segment(0, 0), us(100)), Some(us(100)));
+        assert_eq!(napi.poll(HostId(1), us(100)).received.len(), 1);
+        assert_eq!(napi.hold(segment(0, 1), us(112)), Some(us(150)));
+        assert_eq!(napi.hold(segment(0, 2), us(124)), None);
+        assert_eq!(napi.packets(), 2);
+        assert_eq!(napi.poll(HostId(1), us(150)).received.len(), 1);
+        assert_eq!(napi.hold(segment(0, 3), us(300)), Some(us(300)));
     }
 
     #[test]
     fn a_nic_without_either_holds_nothing() {
-        assert!(Reception::new(Span::ZERO, ReceiveOffload::Off).is_none());
+        assert!(Napi::new(Span::ZERO, ReceiveOffload::Off).is_none());
     }
 
     #[test]
     fn without_gro_a_poll_passes_on_each_packet() {
-        let mut reception = Reception::new(INTERVAL, ReceiveOffload::Off).expect("it has an interval");
+        let mut napi = Napi::new(INTERVAL, ReceiveOffload::Off).expect("it has an interval");
         for number in 0..3 {
-            reception.hold(segment(0, number), us(0));
+            napi.hold(segment(0, number), us(0));
         }
-        assert_eq!(reception.poll(HostId(1), us(0)).received.len(), 3);
+        assert_eq!(napi.poll(HostId(1), us(0)).received.len(), 3);
     }
 
     #[test]

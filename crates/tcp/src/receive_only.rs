@@ -49,7 +49,7 @@ enum Fin {
 
 /// The sending half of a pure receiver.
 #[derive(Debug)]
-pub struct Silent {
+pub struct ReceiveOnly {
     now: SimTime,
     peer: PeerWindow,
     ecn: EcnState,
@@ -64,9 +64,9 @@ pub struct Silent {
     settings: Arc<Settings>,
 }
 
-impl Silent {
+impl ReceiveOnly {
     pub(crate) fn new(settings: Arc<Settings>, agreement: Agreement, needs_ecn: bool) -> Self {
-        Silent {
+        ReceiveOnly {
             now: SimTime::ZERO,
             peer: PeerWindow::new(&settings.stack),
             ecn: EcnState::new(settings.ecn, needs_ecn),
@@ -95,7 +95,7 @@ impl Silent {
     }
 }
 
-impl SendingHalf for Silent {
+impl SendingHalf for ReceiveOnly {
     #[inline(always)]
     fn now(&self) -> SimTime {
         self.now
@@ -534,7 +534,7 @@ mod tests {
         }
     }
 
-    fn silent(settings: &Arc<Settings>) -> Endpoint<Silent> {
+    fn silent(settings: &Arc<Settings>) -> Endpoint<ReceiveOnly> {
         Endpoint::pure_receiver(ReceiverConfig {
             socket: SocketId(1),
             peer: SocketId(0),
@@ -588,6 +588,6 @@ mod tests {
 
     #[test]
     fn a_pure_receiver_is_a_small_part_of_a_socket_that_could_write() {
-        assert!(size_of::<Endpoint<Silent>>() * 2 < size_of::<Endpoint<Sender>>());
+        assert!(size_of::<Endpoint<ReceiveOnly>>() * 2 < size_of::<Endpoint<Sender>>());
     }
 }
