@@ -80,6 +80,10 @@ class Column(Struct, frozen=True):
     """The name of the quantity on the axis of a figure, if it is not the title."""
     needless: float | None = None
     """If no run has more than this, a table of them leaves the column out."""
+    beside: str = ""
+    """The key of another number; if no run has that, a table of them leaves the column out."""
+    of: str = ""
+    """Of which flow, direction or device it is, if it is that of one of several: `the worst flow`."""
 
 
 def steps(path: str) -> list[str]:
@@ -140,6 +144,8 @@ class Heading(Struct, frozen=True):
     decimals: int | None = None
     needless: float | None = None
     """If no run has more than this, a table of them leaves the column out."""
+    beside: str = ""
+    """The key of another number; if no run has that, a table of them leaves the column out."""
 
 
 class Number(Struct, frozen=True):
@@ -199,6 +205,8 @@ class Metric(Struct, frozen=True):
     """The largest possible value."""
     rank: Rank = "detail"
     """What it is about, by which narrow tables choose."""
+    of: str = ""
+    """Of which flow, direction or device its numbers are, if there are several; tables say it."""
     sampling: Sampling = "none"
     """How it depends on `measure.interval`."""
 
@@ -224,7 +232,12 @@ class Metric(Struct, frozen=True):
         title = number.title if heading.title is None else heading.title
         unit = self.unit if heading.unit is None else heading.unit
         return replace(
-            self.quantity(number), title=title, unit=unit, decimals=heading.decimals, needless=heading.needless
+            self.quantity(number),
+            title=title,
+            unit=unit,
+            decimals=heading.decimals,
+            needless=heading.needless,
+            beside=heading.beside,
         )
 
     def quantity(self, number: Number) -> Column:
@@ -241,4 +254,4 @@ class Metric(Struct, frozen=True):
 
     def at(self, title: str, path: str) -> Column:
         """The number at this path of a summary, which belongs to this metric."""
-        return Column(title, self.unit, at(*steps(path)), None, self.better, self.least, self.most, path)
+        return Column(title, self.unit, at(*steps(path)), None, self.better, self.least, self.most, path, of=self.of)
