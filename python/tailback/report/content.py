@@ -166,10 +166,14 @@ def _by_configuration(results: Results, table: pd.DataFrame, columns: Sequence[s
     """The values of each configuration in their order; none of one that has not recorded them, and unknown ones in the
     gaps of a curve over time.
     """
-    found = layout.parted(table, list(results.axes))
-    parts = [found.get(tuple(axes.values()), table.iloc[:0]) for axes, _ in results.configurations]
-    parts = [gaps.broken(part) if "t" in columns else part for part in parts]
-    rows = [{column: [_number(value) for value in part[column]] for column in columns} for part in parts]
+    found = layout.rows_of(table, list(results.axes))
+    parts = [found.get(tuple(axes.values()), []) for axes, _ in results.configurations]
+    if "t" in columns:
+        broken = [gaps.broken(table.iloc[part]) for part in parts]
+        rows = [{column: [_number(value) for value in part[column].tolist()] for column in columns} for part in broken]
+    else:
+        numbers = {column: [_number(value) for value in table[column].tolist()] for column in columns}
+        rows = [{column: [numbers[column][row] for row in part] for column in columns} for part in parts]
     return {"title": str(table["panel"].iloc[0]), "unit": str(table["unit"].iloc[0]), "configurations": rows}
 
 

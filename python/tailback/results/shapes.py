@@ -43,7 +43,7 @@ def is_summary(summary: Mapping[str, Any]) -> bool:
         isinstance(warnings, list)
         and all(map(_is_warning, warnings))
         and all(_are_names(summary.get(key, [])) for key in NAMES)
-        and all(_has_form(key, value) for key, value in summary.items() if key not in OTHERS)
+        and all(key in OTHERS or _has_form(key, value) for key, value in summary.items())
     )
 
 
@@ -67,7 +67,7 @@ def _has_form(key: str, value: object) -> bool:
 
 
 def _has_numbers(value: object) -> bool:
-    return isinstance(value, dict) and set(map(type, value.values())) <= REAL
+    return isinstance(value, dict) and REAL.issuperset(map(type, value.values()))
 
 
 def _is_number(value: object) -> bool:

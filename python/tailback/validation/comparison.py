@@ -13,35 +13,42 @@ from tailback.analysis import Window, cwnd_samples, tcp_rtt_samples
 from tailback.analysis.differences import METRICS, Compared, SummaryPair, of_runs, paired_metrics
 from tailback.analysis.distances import SamplePair, distances
 from tailback.analysis.divergence import (
+    CONTEXT,
+    EVENTS,
     JUDGED,
     TIME,
     Threshold,
     Traces,
-    aligned,
-    around,
     default_threshold,
     events_between,
     firsts,
-    interval_before,
+    surroundings,
 )
 from tailback.analysis.effects import Finding, Run, findings
 from tailback.analysis.equivalence import undecided
 from tailback.analysis.matrix import deviations
 from tailback.analysis.metric import Summary
 from tailback.analysis.metrics import Samples, by_reason, counted, counted_at_radios, drops_by_counters
-from tailback.analysis.rows import records, with_axes
+from tailback.analysis.rows import by_configuration, records, with_axes
 from tailback.analysis.table import Columns
 from tailback.analysis.tolerances import NONE, Tolerance, judged, share_within
 from tailback.analysis.wording import overall
 from tailback.results import Pairing, RunFolder, RunPair
 from tailback.results.pairing import CANDIDATE, REFERENCE, Side
 from tailback.results.sampled import over_time
+from tailback.results.tables import frame
 
 DIVERGENCES = ("configuration", "repetition", "flow", "column", "place", "t", "reference", "candidate")
 
 EVENTS_SHOWN = 30
 """Maximum number of events per side at a divergence."""
 
+
+OfEach = Mapping[int, Sequence[Mapping[str, Any]]]
+"""Rows by configuration."""
+
+SHOWN = (TIME, "flow", *JUDGED, *CONTEXT)
+"""The columns of the samples around a divergence."""
 
 FOLDERS = "results"
 """What distinguishes the sides, if no axis does."""
@@ -80,6 +87,11 @@ class Comparison:
     """The configurations of which a side has one run repeated: all its repetitions have the same numbers. They count as
     one repetition, because equal runs say nothing about chance.
     """
+
+    @functools.cached_property
+    def rows(self) -> "Rows":
+        """The rows of the tables, by configuration."""
+        return Rows(*map(by_configuration, (self.judged, self.distances, self.divergences)))
 
     @functools.cached_property
     def deviations(self) -> pd.DataFrame:
@@ -152,6 +164,14 @@ class Comparison:
             there, here = (", ".join(values) for values in zip(*self.pairing.apart.values(), strict=True))
             return {REFERENCE: there, CANDIDATE: here}
         return {side: str(found.path) for side, found in sides.items()}
+
+
+class Rows(Struct, frozen=True):
+    """The rows of the tables of a comparison, by configuration; one without rows is absent."""
+
+    judged: OfEach
+    distances: OfEach
+    divergences: OfEach
 
 
 @dataclass(frozen=True)
@@ -295,13 +315,13 @@ def _at_radios(run: RunFolder, what: str, window: Window) -> dict[str, dict[str,
 def divergence(comparison: Comparison, configuration: int) -> Divergence | None:
     """The first divergence of the first repetition of a configuration; `None` if nothing diverges."""
     pair = comparison.pairing.of(configuration)[0]
-    table = comparison.divergences
-    found = table[(table["configuration"] == configuration) & (table["repetition"] == pair.repetition)]
-    if found.empty:
+    rows = comparison.rows.divergences.get(configuration, ())
+    found = [row for row in rows if row["repetition"] == pair.repetition]
+    if not found:
         return None
-    first = found.sort_values("t", kind="stable").iloc[0]
-    samples, flow, place = aligned(_traces(pair)), str(first["flow"]), int(first["place"])
-    between = interval_before(samples, flow, place)
+    first = min(found, key=lambda row: float(row["t"]))
+    flow, place = str(first["flow"]), int(first["place"])
+    near = surroundings(_traces(pair, None if _at_each_ack(pair) else SHOWN), flow, place)
     sides = {REFERENCE: pair.reference, CANDIDATE: pair.candidate}
     return Divergence(
         pair,
@@ -309,9 +329,9 @@ def divergence(comparison: Comparison, configuration: int) -> Divergence | None:
         str(first["column"]),
         place,
         float(first["t"]),
-        between,
-        rows=around(samples, flow, place),
-        events={side: _events(run, flow, between) for side, run in sides.items()},
+        near.between,
+        near.rows,
+        events={side: _events(run, flow, near.between) for side, run in sides.items()},
     )
 
 
@@ -339,4 +359,4 @@ def _at_each_ack(pair: RunPair) -> bool:
 def _events(run: RunFolder, flow: str, between: tuple[float, float]) -> pd.DataFrame:
     if not run.has("events"):
         return pd.DataFrame()
-    return events_between(run.events, flow, between).head(EVENTS_SHOWN)
+    return events_between(frame(run.columns("events", EVENTS)), flow, between).head(EVENTS_SHOWN)
