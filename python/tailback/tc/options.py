@@ -248,9 +248,10 @@ def _switched_off(word: str, table: Table) -> str:
 
 
 UNIT_WORDS = {
-    **{unit: f"100{unit}" for unit in ("ns", "us", "ms", "s", "nsec", "usec", "msec", "sec", "secs", "p", "b", "kb", "mb")},
-    **{unit: f"100{unit}" for unit in ("bit", "kbit", "mbit", "gbit", "bps", "kbps", "mbps", "gbps", "k", "m")},
-    "%": "1%", "packets": "100p", "pkt": "100p", "pkts": "100p", "bytes": "100b", "seconds": "1s", "milliseconds": "1ms",
+    **{unit: f"100{unit}" for unit in ("ns", "us", "ms", "s", "nsec", "usec", "msec", "sec", "secs", "p", "b", "kb")},
+    **{unit: f"100{unit}" for unit in ("mb", "bit", "kbit", "mbit", "gbit", "bps", "kbps", "mbps", "gbps", "k", "m")},
+    **dict.fromkeys(("packets", "pkt", "pkts"), "100p"), "%": "1%", "bytes": "100b", "seconds": "1s",
+    "milliseconds": "1ms",
 }  # fmt: skip
 """Units, with an example of each: `delay 100 ms` has a space too many."""
 

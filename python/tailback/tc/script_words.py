@@ -14,7 +14,11 @@ lsmod which shift source . { }
 IGNORED = frozenset(_NEUTRAL.split())
 """Commands that change nothing here."""
 
-CARRIERS = frozenset("docker podman kubectl nsenter ssh lxc lxc-attach chroot env nice time timeout mininet>".split())
+_CARRIERS = """
+docker podman kubectl nsenter ssh lxc lxc-attach chroot env nice time timeout mininet>
+"""
+
+CARRIERS = frozenset(_CARRIERS.split())
 """Programs that run a command elsewhere or otherwise, besides `ip netns exec`."""
 
 PROMPTS = frozenset(("RTNETLINK", "Error:", "Command"))

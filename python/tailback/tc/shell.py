@@ -1,9 +1,9 @@
 """Finds the commands of `tc` in pasted text: a line, a script, a batch file of `tc -b`, or what `tc show` printed.
 
 Nothing is executed. Of the shell's language, comments, quotes, variables with plain values, `\\` at the end of a line,
-redirections, here-documents of `tc -b`, `;`, `&&` and `||` are read, and the programs that run `tc` elsewhere (`ip netns
-exec`, `docker exec`). Commands that change nothing here (`echo`, `modprobe`, `tc qdisc show`) are
-left out; others, and the shell's `if`, `for` and functions, are refused with what to write instead.
+redirections, here-documents of `tc -b`, `;`, `&&` and `||` are read, and what runs `tc` elsewhere (`ip netns exec`,
+`docker exec`). Commands that change nothing here (`echo`, `modprobe`, `tc qdisc show`) are left out; others, and the
+shell's `if`, `for` and functions, are refused with what to write instead.
 """
 
 from __future__ import annotations
@@ -150,8 +150,9 @@ def _command(line: str, variables: dict[str, str]) -> Iterator[Command]:
     if _PRINTED.match(line):
         yield _printed(line)
         return
-    if line.split()[0] in SHELL:
-        raise WordError(f"`{shown(line)}` is a part of a program for the shell", SHELL[line.split()[0]])
+    first = line.split(maxsplit=1)[0]
+    if first in SHELL:
+        raise WordError(f"`{shown(line)}` is a part of a program for the shell", SHELL[first])
     # A child may follow a bar: that is our language and no pipe.
     own, bar, below = _replaced(line, variables, line).partition("|")
     words = _split(own, line)

@@ -26,7 +26,8 @@ TAKEN: dict[str, str] = {
     "qdisc codel 8002: root refcnt 2 limit 1000p target 5us ce_threshold 1ms interval 100ms ecn": (
         "codel limit 1000 target 5us ce_threshold 1ms interval 100ms ecn"
     ),
-    "qdisc pie 8002: root refcnt 2 limit 1000p target 15ms tupdate 16ms alpha 2 beta 20 ecn bytemode dq_rate_estimator": (
+    "qdisc pie 8002: root refcnt 2 limit 1000p target 15ms tupdate 16ms alpha 2 beta 20 ecn bytemode "
+    "dq_rate_estimator": (
         "pie limit 1000 target 15ms tupdate 16ms alpha 2 beta 20 ecn bytemode dq_rate_estimator"
     ),
     "qdisc tbf 8001: root refcnt 2 rate 1Gbit burst 125Kb peakrate 1200Mbit minburst 1514b limit 3000b ": (
@@ -40,7 +41,8 @@ TAKEN: dict[str, str] = {
         "cake bandwidth 18mbit besteffort triple-isolate nonat nowash no-ack-filter no-split-gso rtt 100ms ptm "
         "overhead 22 mpu 64"
     ),
-    "qdisc netem 8003: root refcnt 2 limit 1000 delay 100.0ms  10.0ms 25% loss 0.3% 25% duplicate 1% corrupt 0.1% ecn": (
+    "qdisc netem 8003: root refcnt 2 limit 1000 delay 100.0ms  10.0ms 25% loss 0.3% 25% duplicate 1% corrupt "
+    "0.1% ecn": (
         "netem limit 1000 delay 100ms 10ms 25% loss 0.3% 25% duplicate 1% corrupt 0.1% ecn"
     ),
     "qdisc sfq 8001: root refcnt 2 limit 127p quantum 1514b depth 127 flows 128 divisor 1024 ": (
@@ -56,7 +58,8 @@ TAKEN: dict[str, str] = {
     " Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0)\n backlog 0b 0p requeues 0\n  prob 0 delay 0us\n"
     "  pkts_in 0 overlimit 0 dropped 0 maxq 0 ecn_mark 0": "pie limit 1000 target 15ms tupdate 16ms alpha 2 beta 20",
     "qdisc cake 8001: dev eth0 root refcnt 2 bandwidth 20Mbit diffserv4 dual-srchost nat overhead 18 mpu 64 \n"
-    " Sent 1035 bytes 9 pkt (dropped 0, overlimits 4 requeues 0) \n memory used: 2Kb of 4Mb\n capacity estimate: 20Mbit\n"
+    " Sent 1035 bytes 9 pkt (dropped 0, overlimits 4 requeues 0) \n"
+    " memory used: 2Kb of 4Mb\n capacity estimate: 20Mbit\n"
     " min/max network layer size:           28 /    1500\n\n                   Bulk  Best Effort        Video\n"
     "  thresh       1250Kbit       20Mbit       10Mbit\n  quantum           300          610          305": (
         "cake bandwidth 20mbit diffserv4 dual-srchost nat overhead 18 mpu 64"
@@ -71,8 +74,8 @@ TAKEN: dict[str, str] = {
     "qdisc htb 1: root refcnt 2 r2q 10 default 0x10 direct_qlen 1000\n"
     "class htb 1:10 root prio 0 rate 10Mbit ceil 10Mbit burst 1600b cburst 1600b\n"
     "filter parent 1: protocol ip pref 10 flower chain 0 \n"
-    "filter parent 1: protocol ip pref 10 flower chain 0 handle 0x1 classid 1:10 \n  eth_type ipv4\n  ip_tos 0xb8/0xfc\n"
-    "  not_in_hw\n"
+    "filter parent 1: protocol ip pref 10 flower chain 0 handle 0x1 classid 1:10 \n  eth_type ipv4\n"
+    "  ip_tos 0xb8/0xfc\n  not_in_hw\n"
     "filter parent 1: protocol all pref 49152 matchall chain 0 handle 0x1 flowid 1:10 \n  not_in_hw (rule hit 3)": (
         "htb r2q 10 default 10 direct_qlen 1000; class 10 prio 0 rate 10mbit ceil 10mbit burst 1600b cburst 1600b\n"
         "filter dscp EF flowid 1:10; filter all flowid 1:10"
@@ -97,12 +100,15 @@ TAKEN: dict[str, str] = {
     "nsenter -t 123 -n tc qdisc add dev eth0 root netem delay 10ms": "netem delay 10ms",
     "mininet> h1 tc qdisc add dev h1-eth0 root netem delay 10ms": "netem delay 10ms",
     "tc -batch - <<EOT\nqdisc add dev eth0 root netem delay 5ms\nEOT": "netem delay 5ms",
-    "ip link set dev eth0 up\ntc qdisc add dev \"eth0\" root netem delay '100ms' >/dev/null 2>&1 &": "netem delay 100ms",
+    "ip link set dev eth0 up\ntc qdisc add dev \"eth0\" root netem delay '100ms' >/dev/null 2>&1 &": (
+        "netem delay 100ms"
+    ),
     # -- Mininet's TCLink
     "tc qdisc add dev s1-eth1 root handle 5:0 htb default 1\n"
     "tc class add dev s1-eth1 parent 5:0 classid 5:1 htb rate 10.000000Mbit burst 15k\n"
     "tc qdisc add dev s1-eth1 parent 5:1 handle 6: red limit 1000000 min 30000 max 35000 avpkt 1500 burst 20 "
-    "bandwidth 10.000000mbit probability 1 ecn\ntc qdisc add dev s1-eth1 parent 6: handle 10: netem delay 5ms limit 9": (
+    "bandwidth 10.000000mbit probability 1 ecn\ntc qdisc add dev s1-eth1 parent 6: handle 10: netem delay 5ms "
+    "limit 9": (
         "htb default 1; class 1 rate 10mbit burst 15k | red limit 1000000 min 30000 max 35000 avpkt 1500 burst 20 "
         "bandwidth 10mbit probability 1 ecn | netem delay 5ms limit 9"
     ),
@@ -131,8 +137,8 @@ TAKEN: dict[str, str] = {
         "filter all flowid 1:1"
     ),
     # -- the LARTC HOWTO
-    "tc qdisc add dev eth0 root handle 1: prio\ntc qdisc add dev eth0 parent 1:3 handle 30: tbf rate 20kbit buffer 1600 "
-    "limit 3000\ntc qdisc add dev eth0 parent 30:1 handle 31: netem  delay 200ms 10ms distribution normal": (
+    "tc qdisc add dev eth0 root handle 1: prio\ntc qdisc add dev eth0 parent 1:3 handle 30: tbf rate 20kbit buffer "
+    "1600 limit 3000\ntc qdisc add dev eth0 parent 30:1 handle 31: netem  delay 200ms 10ms distribution normal": (
         "prio; class 3 | tbf rate 20kbit burst 1600 limit 3000 | netem delay 200ms 10ms distribution normal"
     ),
 }  # fmt: skip
@@ -175,13 +181,15 @@ REFUSED: list[tuple[str, str, str]] = [
     # -- what is printed and cannot be read
     ("qdisc htb 1: root refcnt 2 [Unknown qdisc, optlen=48] ", "does not know the options of `htb`", "newer iproute2"),
     ("qdisc fq 0: root refcnt 2\nqdisc fq 0: dev eth1 root refcnt 2", "adds a second discipline", "remove one"),
-    ("class htb 1:10 parent 1:1 leaf 10: prio 0 rate 5Mbit ceil 5Mbit", "no discipline with the handle", "a line before"),
+    ("class htb 1:10 parent 1:1 leaf 10: prio 0 rate 5Mbit ceil 5Mbit",
+     "no discipline with the handle", "a line before"),
     ("class hfsc 1:1 parent 1: sc m1 0bit d 0us m2 1Mbit ", "no line adds a root", "`tc qdisc show dev eth0` prints"),
     ("tc -s -d qdisc show dev eth0", "no line adds a root", "`tc qdisc show dev eth0` prints"),
     ('[{"kind":"fq_codel","handle":"0:","root":true}]', "is JSON", "without -j"),
     ("RTNETLINK answers: File exists\ntc qdisc add dev eth0 root fq", "a command failed", "remove it"),
     # -- options
-    ("qdisc red 1: root limit 400Kb min 30Kb max 90Kb ecn qevent early_drop block 10", "is not an option", "use one of"),
+    ("qdisc red 1: root limit 400Kb min 30Kb max 90Kb ecn qevent early_drop block 10", "`qevent` is not an option",
+     "use one of"),
     ("qdisc htb 1: root refcnt 5 default 10 offload", "`offload` of `htb` is not modelled", "remove it"),
     ("qdisc cake 1: root bandwidth 10Mbit autorate-ingress", "is not modelled", "give the `bandwidth`"),
     ("tc qdisc add dev eth0 root netem delay 100 ms", "`ms` of `netem` stands alone", "behind its number: 100ms"),
@@ -198,7 +206,8 @@ REFUSED: list[tuple[str, str, str]] = [
     (f"{ROOT}tc class add dev eth0 parent 1: classid 1:21 htb rate $((9*220/10))kbit", "compute a value", "the result"),
     (f"{ROOT}tc class add dev eth0 parent 1: classid 1:21 htb rate $[9*220/10]kbit", "compute a value", "the result"),
     ("tc -force -batch file.tc", "reads another file", "paste the lines"),
-    ("modprobe ifb\nip link set dev ifb4eth0 up\ntc qdisc add dev ifb4eth0 root fq", "not a command of `tc`", "explain ifb"),
+    ("modprobe ifb\nip link set dev ifb4eth0 up\ntc qdisc add dev ifb4eth0 root fq",
+     "not a command of `tc`", "explain ifb"),
     ("tc qdisc add dev eth0 root fq; tc qdisc add dev eth1 root fq", "is about `eth1`", "its own key"),
     ("tc qdisc del dev eth0 root", "no line adds a root", "begin with it"),
     ("wondershaper eth0 1024 512", "`wondershaper` is not", "tbf rate"),
@@ -210,13 +219,15 @@ REFUSED: list[tuple[str, str, str]] = [
      "match ip protocol 1 0xff", "name the traffic"),
     (f"{ROOT}tc filter add dev eth0 parent 1: protocol ip u32 match ip dst 65.172.181.4/32 flowid 1:20",
      "match ip dst 65.172.181.4/32", "filter from client"),
-    (f"{ROOT}tc filter add dev eth0 parent 1: handle 1 flow hash keys src divisor 1024", "`flow`", "hashes of their own"),
+    (f"{ROOT}tc filter add dev eth0 parent 1: handle 1 flow hash keys src divisor 1024", "`flow`",
+     "hashes of their own"),
     (f"{ROOT}tc filter add dev eth0 parent 1: protocol ip u32 match ip src 0/0 police rate 8kbit burst 10k drop",
      "`police`", "explain policer"),
     (f"{ROOT}tc class add dev eth0 root handle 1:30 htb rate 1mbit", "names no class", "classid 1:10"),
     (f"{ROOT}tc class change dev eth0 parent 1: classid 1:20 htb rate 50%", "relative to the speed", "absolute"),
     (f"{PRINTED_ROOT}filter parent 1: protocol ip pref 1 fw chain 0 handle 0x1 classid 1:20 ", "`fw`", "no marks"),
-    (f"{PRINTED_ROOT}filter parent 1: protocol all pref 1 bpf chain 0 handle 0x1 flowid 1:20 x.o:[cls]", "`bpf`", "traffic"),
+    (f"{PRINTED_ROOT}filter parent 1: protocol all pref 1 bpf chain 0 handle 0x1 flowid 1:20 x.o:[cls]", "`bpf`",
+     "traffic"),
 ]  # fmt: skip
 
 
