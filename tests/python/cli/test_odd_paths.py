@@ -11,7 +11,7 @@ from command import in_process
 
 COMMANDS: dict[str, list[str]] = {
     **{name: [name, "PATH"] for name in ("check", "run", "plot", "report", "sensitivity", "pareto", "bundle", "rerun")},
-    **{name: [name, "PATH"] for name in ("validate", "drill", "reproduce")},
+    **{name: [name, "PATH"] for name in ("validate", "drill")},
     **{f"import {kind}": ["import", kind, "PATH", "--out", "OUT"] for kind in ("flent", "pcap", "teacup")},
     "recommend": ["recommend", "PATH"],
     "compare": ["compare", "PATH", "PATH"],
