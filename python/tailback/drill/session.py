@@ -80,7 +80,9 @@ def _run(file: Path, play: Player) -> Report:
     try:
         text = read_bounded(file, LARGEST).decode("utf-8")
     except (OSError, UnicodeDecodeError, FileRefused) as error:
-        raise WrongDrill(f"{file}: cannot read the script: {error}\n  hint: give the path of a .pkt file") from error
+        raise WrongDrill(
+            f"{file}: cannot read the script: {getattr(error, 'strerror', None) or error}\n  hint: give the path of a .pkt file"
+        ) from error
     return _played(text, file, play)
 
 
