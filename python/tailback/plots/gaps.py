@@ -33,8 +33,9 @@ def broken(rows: pd.DataFrame) -> pd.DataFrame:
     if not gap.any():
         return rows
     known = [column for column in rows if column != "t" and pd.api.types.is_float_dtype(rows[column])]
-    ends = rows.iloc[1:][gap]
-    unknown = ends.assign(t=ends["t"] - float(np.median(between)), **dict.fromkeys(known, np.nan))
+    unknown = rows.iloc[1:][gap].copy()
+    unknown["t"] -= float(np.median(between))
+    unknown[known] = np.nan
     # Stable, so that of equal times those before the gap remain before it.
     return pd.concat([rows, unknown]).sort_values("t", kind="stable", ignore_index=True)
 
