@@ -35,7 +35,8 @@ def broken(rows: pd.DataFrame) -> pd.DataFrame:
     known = [column for column in rows if column != "t" and pd.api.types.is_float_dtype(rows[column])]
     unknown = rows.iloc[1:][gap].copy()
     unknown["t"] -= float(np.median(between))
-    unknown[known] = np.nan
+    for column in known:
+        unknown[column] = np.nan
     # Stable, so that of equal times those before the gap remain before it.
     return pd.concat([rows, unknown]).sort_values("t", kind="stable", ignore_index=True)
 
