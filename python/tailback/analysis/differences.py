@@ -41,6 +41,7 @@ from tailback.analysis.equivalence import interval_of_means
 from tailback.analysis.metric import Column, Metric, Number, Read, Summary, Test
 from tailback.analysis.quantities import WrongBound
 from tailback.analysis.registry import View, numbers, of_key
+from tailback.analysis.rows import sides
 from tailback.analysis.table import frame
 
 if TYPE_CHECKING:
@@ -141,10 +142,9 @@ def paired_metrics(pairs: Iterable[SummaryPair], metrics: Mapping[str, Compared]
 
     A metric that is missing on both sides has no row; one that is missing on one side is not a number there.
     """
+    reads = [(key, metric.read) for key, metric in metrics.items()]
     rows = [
-        (pair.configuration, key, metric.read(pair.reference), metric.read(pair.candidate))
-        for pair in pairs
-        for key, metric in metrics.items()
+        (pair.configuration, key, read(pair.reference), read(pair.candidate)) for pair in pairs for key, read in reads
     ]
     columns = ["configuration", "metric", "reference", "candidate"]
     table = frame(rows, columns=columns).astype({"reference": np.float64, "candidate": np.float64})
@@ -153,7 +153,7 @@ def paired_metrics(pairs: Iterable[SummaryPair], metrics: Mapping[str, Compared]
 
 def differences(paired: "pd.DataFrame", metrics: Mapping[str, Compared] = METRICS) -> "pd.DataFrame":
     """One row per configuration and metric of `paired_metrics`: `title`, `unit`, the fields of `Difference`, `q`."""
-    groups = [_group(rows, metrics) for _, rows in paired.groupby(["configuration", "metric"], sort=False)]
+    groups = [_Group(place, key, metrics[key], *values) for (place, key), values in sides(paired).items()]
     p = _chances(groups)
     rows = [_row(group, p.get(place)) for place, group in enumerate(groups)]
     columns = ["configuration", "metric", "title", "unit", *Difference.__struct_fields__]
@@ -174,12 +174,6 @@ class _Group(Struct, frozen=True):
     def test(self) -> Test:
         """The test of its differences."""
         return self.compared.number.test or "permutation"
-
-
-def _group(rows: "pd.DataFrame", metrics: Mapping[str, Compared]) -> _Group:
-    sides = (rows[side].to_numpy(np.float64) for side in ("reference", "candidate"))
-    key = str(rows["metric"].iloc[0])
-    return _Group(int(rows["configuration"].iloc[0]), key, metrics[key], *sides)
 
 
 def difference(reference: Values, candidate: Values, by: Test = "permutation", p: float | None = None) -> Difference:

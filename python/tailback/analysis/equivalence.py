@@ -22,7 +22,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from tailback.analysis import student
-from tailback.analysis.rows import records
+from tailback.analysis.rows import records, sides
 from tailback.analysis.table import frame
 
 if TYPE_CHECKING:
@@ -103,16 +103,11 @@ def likenesses(paired: "pd.DataFrame", by: Mapping[str, Allowing]) -> "pd.DataFr
     tolerance of each metric.
     """
     rows = [
-        (*key, found.alike, found.ceiling)
-        for key, group in paired.groupby(["configuration", "metric"], sort=False)
-        for found in (_of_group(group, by),)
+        (place, metric, found.alike, found.ceiling)
+        for (place, metric), values in sides(paired).items()
+        for found in (likeness(*values, by[metric]),)
     ]
     return frame(rows, columns=["configuration", "metric", "alike", "ceiling"])
-
-
-def _of_group(group: "pd.DataFrame", by: Mapping[str, Allowing]) -> Likeness:
-    metric = str(group["metric"].iloc[0])
-    return likeness(group["reference"].to_numpy(np.float64), group["candidate"].to_numpy(np.float64), by[metric])
 
 
 def undecided(judged: "pd.DataFrame") -> set[int]:

@@ -4,9 +4,11 @@ to load than most of them take, and more room than all else that a comparison ne
 The random numbers are those of numpy's generator with a fixed seed, so the same values give the same numbers.
 """
 
+import functools
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +24,9 @@ SEED = 1
 
 BATCH = 200
 """Permutations at once: of fifty tests with ten values on each side, they need 2 MB."""
+
+KEPT = 4
+"""Draws that are kept, by their number of values: those of a comparison have few different numbers."""
 
 ROUNDING = 100 * float(np.finfo(np.float64).eps)
 """By how much, relative to the observed difference, two equal differences may differ for the order of their sums."""
@@ -50,18 +55,30 @@ def chances(reference: Values, candidate: Values) -> Values:
     return np.asarray(np.minimum(1.0, 2 * np.minimum(below, above) / total), dtype=np.float64)
 
 
-def _all(count: int, ours: int) -> Iterator[Places]:
+@functools.lru_cache(KEPT)
+def _all(count: int, ours: int) -> list[Places]:
     """All ways to choose `ours` of `count` places, each followed by the places that are left; in batches."""
     everything = frozenset(range(count))
     ways = ((*chosen, *sorted(everything - frozenset(chosen))) for chosen in itertools.combinations(range(count), ours))
-    while batch := list(itertools.islice(ways, BATCH)):
+    return list(_batches(ways))
+
+
+@functools.lru_cache(KEPT)
+def _random(count: int) -> list[Places]:
+    random = np.random.default_rng(SEED)
+    return list(_batches(random.permutation(count) for _ in range(RESAMPLES)))
+
+
+def _batches(rows: Iterable[Any]) -> Iterator[Places]:
+    rows = iter(rows)
+    while batch := list(itertools.islice(rows, BATCH)):
         yield np.array(batch, dtype=np.intp)
 
 
-def _random(count: int) -> Iterator[Places]:
-    random = np.random.default_rng(SEED)
-    for first in range(0, RESAMPLES, BATCH):
-        yield np.array([random.permutation(count) for _ in range(min(BATCH, RESAMPLES - first))], dtype=np.intp)
+@functools.lru_cache(KEPT)
+def _with_replacement(count: int) -> Places:
+    """The places of the values of each sample that is drawn of so many."""
+    return np.random.default_rng(SEED).integers(0, count, (RESAMPLES, count))
 
 
 def bootstrap_interval(values: Values, confidence: float) -> tuple[float, float]:
@@ -71,8 +88,7 @@ def bootstrap_interval(values: Values, confidence: float) -> tuple[float, float]
     n = len(values)
     t = student.quantile(n - 1, (1 - confidence) / 2)
     tail = math.erfc(math.sqrt(n / (n - 1)) * t / math.sqrt(2)) / 2
-    drawn = np.random.default_rng(SEED).integers(0, n, (RESAMPLES, n))
-    low, high = np.quantile(np.mean(values[drawn], axis=-1), [tail, 1 - tail]).tolist()
+    low, high = np.quantile(np.mean(np.take(values, _with_replacement(n)), axis=-1), [tail, 1 - tail]).tolist()
     return low, high
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from tailback import plain
 from tailback.cli.console import aside, counted, emit, form, line
 
@@ -33,7 +35,15 @@ def result(
 def document(content: Mapping[str, Any]) -> None:
     """Prints a JSON document to stdout; to one that is not UTF-8 with escapes, so that nothing is lost."""
     escaped = not (sys.stdout.encoding or "").lower().startswith("utf")
-    line(plain.visible_json(json.dumps(content, indent=2, ensure_ascii=escaped)))
+    line(_indented(plain.visible_json(json.dumps(content, ensure_ascii=escaped))))
+
+
+def _indented(document: str) -> str:
+    # Python's own writer takes ten times as long to indent as it takes to write.
+    try:
+        return msgspec.json.format(document, indent=2)
+    except msgspec.DecodeError:
+        return json.dumps(json.loads(document), indent=2)
 
 
 def file(text: str) -> None:

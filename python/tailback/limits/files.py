@@ -85,13 +85,28 @@ class Stream:
             yield piece
 
 
-def read_regular(path: Path, bytes_max: int) -> bytes:
+def read_regular(path: Path | str, bytes_max: int) -> bytes:
     """The content of the regular file `path`, which may be a symbolic link.
 
     Raises `FileRefused` if it is not a regular file or larger than `bytes_max`, `OSError` if it cannot be read.
     """
-    with open_regular(path, bytes_max) as stream:
-        return b"".join(stream.pieces())
+    # Of the thousands of files of a sweep, file objects would take longer than what is read from them.
+    descriptor, size = _opened(path, bytes_max)
+    try:
+        return b"".join(_pieces(descriptor, size, bytes_max))
+    finally:
+        os.close(descriptor)
+
+
+def _pieces(descriptor: int, size: int, bytes_max: int) -> Iterator[bytes]:
+    """The content of a file, in one piece if its size is right: files of /proc have none, and others may grow."""
+    length, left = size + 1, bytes_max
+    while piece := os.read(descriptor, length):
+        left -= len(piece)
+        if left < 0:
+            raise FileRefused(f"it has more than {bytes_max} bytes")
+        yield piece
+        length = PIECE
 
 
 def read_bounded(path: Path, bytes_max: int) -> bytes:
@@ -116,9 +131,8 @@ def seekable_regular(path: Path, bytes_max: int) -> Iterator[BinaryIO]:
         yield file
 
 
-def ends_of(path: Path, bytes_max: int, length: int) -> tuple[int, bytes, bytes]:
+def ends_of(path: Path | str, bytes_max: int, length: int) -> tuple[int, bytes, bytes]:
     """The size of a regular file and its first and last `length` bytes; raises as `read_regular`."""
-    # Of the thousands of files of a sweep, file objects would take longer than what is read from them.
     descriptor, size = _opened(path, bytes_max)
     try:
         first = os.read(descriptor, length)
@@ -152,10 +166,14 @@ def _regular(path: Path, bytes_max: int) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, file)
 
 
-def _opened(path: Path, bytes_max: int) -> tuple[int, int]:
+_TO_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""Without O_NONBLOCK, opening a FIFO would block."""
+
+
+def _opened(path: Path | str, bytes_max: int) -> tuple[int, int]:
     """The descriptor of a regular file, and its size."""
-    # Without O_NONBLOCK, opening a FIFO would block. `fstat` checks the opened file, which nobody can replace.
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    # `fstat` checks the opened file, which nobody can replace.
+    descriptor = os.open(path, _TO_READ)
     found = os.fstat(descriptor)
     if stat.S_ISREG(found.st_mode) and found.st_size <= bytes_max:
         return descriptor, found.st_size

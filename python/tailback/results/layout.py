@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tailback.limits import CAPTURE_MAX, DOCUMENT_MAX, TABLE_MAX, FileRefused, read_regular
 
 EXPERIMENT = "experiment.json"
@@ -42,7 +44,15 @@ def read_json(path: Path) -> dict[str, Any] | None:
 def decoded(content: bytes) -> dict[str, Any] | None:
     """The JSON object in `content`; `None` if it is not one."""
     try:
-        document = json.loads(content.decode("utf-8"))
+        document = _document(content)
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
+
+
+def _document(content: bytes) -> Any:
+    # In half the time; of what it refuses, Python's reader takes numbers without bounds and halves of characters.
+    try:
+        return msgspec.json.decode(content)
+    except msgspec.DecodeError:
+        return json.loads(content.decode("utf-8"))

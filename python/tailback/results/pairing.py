@@ -5,6 +5,7 @@ runs, and so does an axis with a single value that only one folder has. Runs are
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct
@@ -29,7 +30,7 @@ class RunPair(Struct, frozen=True):
     candidate: RunFolder
 
 
-class Pairing(Struct, frozen=True):
+class Pairing(Struct, frozen=True, dict=True):
     """The common runs of two results, and the others."""
 
     reference: Results
@@ -44,7 +45,14 @@ class Pairing(Struct, frozen=True):
 
     def of(self, configuration: int) -> list[RunPair]:
         """The repetitions of one configuration."""
-        return [pair for pair in self.pairs if pair.configuration == configuration]
+        return self._by_configuration.get(configuration, [])
+
+    @cached_property
+    def _by_configuration(self) -> dict[int, list[RunPair]]:
+        found: dict[int, list[RunPair]] = {}
+        for each in self.pairs:
+            found.setdefault(each.configuration, []).append(each)
+        return found
 
 
 def pair(reference: Results, candidate: Results) -> Pairing:

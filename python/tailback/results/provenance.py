@@ -18,8 +18,8 @@ ANALYSIS = ("analysis", "resolved", "qdiscs", "scenario/traffic", "sweep/work.py
 """The parts of the package that make a summary from the tables of a run."""
 
 AFTERWARDS = (
-    "conditions", "differences", "distances", "divergence", "effects", "equivalence", "matrix", "parts",
-    "sensitivity", "sentences", "tolerances", "tradeoffs",
+    "conditions", "differences", "distances", "divergence", "effects", "equivalence", "identical", "matrix", "parts",
+    "resampling", "rows", "sensitivity", "sentences", "tolerances", "tradeoffs",
 )  # fmt: skip
 """The modules of `analysis` that read summaries and have no part in them: another sentence under a table is no other
 number in it.

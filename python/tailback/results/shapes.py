@@ -41,7 +41,7 @@ def is_summary(summary: Mapping[str, Any]) -> bool:
         and all(map(_is_warning, warnings))
         and isinstance(silent, list)
         and all(isinstance(name, str) for name in silent)
-        and all(_has_form(key, value) for key, value in summary.items() if key not in OTHERS)
+        and all(key in OTHERS or _has_form(key, value) for key, value in summary.items())
     )
 
 
@@ -61,7 +61,7 @@ def _has_form(key: str, value: object) -> bool:
 
 
 def _has_numbers(value: object) -> bool:
-    return isinstance(value, dict) and set(map(type, value.values())) <= REAL
+    return isinstance(value, dict) and REAL.issuperset(map(type, value.values()))
 
 
 def _is_number(value: object) -> bool:

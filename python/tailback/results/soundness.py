@@ -6,6 +6,7 @@ run counts as complete and is not repeated.
 """
 
 import contextlib
+import os
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,11 +14,11 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from tailback.limits import FileRefused, ends_of
+from tailback.limits import FileRefused, ends_of, read_regular
 from tailback.results.errors import RunDamaged
 from tailback.results.forms import TableWrong
 from tailback.results.identity import digest
-from tailback.results.layout import MANIFEST, SUMMARY, TABLE, content_of, decoded, largest
+from tailback.results.layout import MANIFEST, SUMMARY, TABLE, decoded, largest
 from tailback.results.shapes import is_summary
 
 Depth: TypeAlias = Literal["sizes", "contents"]
@@ -100,9 +101,13 @@ _FACTS: Mapping[str, type | tuple[type, ...]] = {
 """The types of what the manifest says beside the identity of the run; old ones lack some of it."""
 
 
+_FOLDERS = frozenset(("", ".", ".."))
+_APART = frozenset(("\0", "/", os.sep))
+
+
 def _is_plain(name: str) -> bool:
     """Whether `name` is a plain file name, not a path."""
-    return Path(name).name == name
+    return name not in _FOLDERS and _APART.isdisjoint(name)
 
 
 def _files(manifest: Mapping[str, Any]) -> list[str]:
@@ -113,7 +118,7 @@ def _files(manifest: Mapping[str, Any]) -> list[str]:
 def _check_size(folder: Path, manifest: Mapping[str, Any], name: str) -> None:
     note = manifest.get("files", {}).get(name)
     try:
-        size, *ends = ends_of(folder / name, largest(name), len(MAGIC))
+        size, *ends = ends_of(f"{folder}/{name}", largest(name), len(MAGIC))
     except (OSError, FileRefused) as error:
         raise unreadable(folder, name, error) from error
     if note is not None and size != note["bytes"]:
@@ -132,7 +137,7 @@ def _object(folder: Path, name: str, found: bytes) -> dict[str, Any]:
 def content(folder: Path, name: str) -> bytes:
     """The content of a file of a run; raises `RunDamaged` if it cannot be read."""
     try:
-        return content_of(folder / name)
+        return read_regular(f"{folder}/{name}", largest(name))
     except (OSError, FileRefused) as error:
         raise unreadable(folder, name, error) from error
 

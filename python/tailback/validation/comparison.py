@@ -29,7 +29,7 @@ from tailback.analysis.equivalence import undecided
 from tailback.analysis.matrix import deviations
 from tailback.analysis.metric import Summary
 from tailback.analysis.metrics import Samples, by_reason, counted, counted_at_radios, drops_by_counters
-from tailback.analysis.rows import records, with_axes
+from tailback.analysis.rows import by_configuration, records, with_axes
 from tailback.analysis.table import Columns
 from tailback.analysis.tolerances import NONE, Tolerance, judged, share_within
 from tailback.analysis.wording import overall
@@ -42,6 +42,9 @@ DIVERGENCES = ("configuration", "repetition", "flow", "column", "place", "t", "r
 EVENTS_SHOWN = 30
 """Maximum number of events per side at a divergence."""
 
+
+OfEach = Mapping[int, Sequence[Mapping[str, Any]]]
+"""Rows by configuration."""
 
 FOLDERS = "results"
 """What distinguishes the sides, if no axis does."""
@@ -74,6 +77,11 @@ class Comparison:
     """The configurations of which a side has one run repeated: all its repetitions have the same numbers. They count as
     one repetition, because equal runs say nothing about chance.
     """
+
+    @functools.cached_property
+    def rows(self) -> "Rows":
+        """The rows of the tables, by configuration."""
+        return Rows(*map(by_configuration, (self.judged, self.distances, self.divergences)))
 
     @functools.cached_property
     def deviations(self) -> pd.DataFrame:
@@ -146,6 +154,14 @@ class Comparison:
             there, here = (", ".join(values) for values in zip(*self.pairing.apart.values(), strict=True))
             return {REFERENCE: there, CANDIDATE: here}
         return {side: str(found.path) for side, found in sides.items()}
+
+
+class Rows(Struct, frozen=True):
+    """The rows of the tables of a comparison, by configuration; one without rows is absent."""
+
+    judged: OfEach
+    distances: OfEach
+    divergences: OfEach
 
 
 @dataclass(frozen=True)
@@ -287,11 +303,11 @@ def _at_radios(run: RunFolder, what: str, window: Window) -> dict[str, dict[str,
 def divergence(comparison: Comparison, configuration: int) -> Divergence | None:
     """The first divergence of the first repetition of a configuration; `None` if nothing diverges."""
     pair = comparison.pairing.of(configuration)[0]
-    table = comparison.divergences
-    found = table[(table["configuration"] == configuration) & (table["repetition"] == pair.repetition)]
-    if found.empty:
+    rows = comparison.rows.divergences.get(configuration, ())
+    found = [row for row in rows if row["repetition"] == pair.repetition]
+    if not found:
         return None
-    first = found.sort_values("t", kind="stable").iloc[0]
+    first = min(found, key=lambda row: float(row["t"]))
     samples, flow, place = aligned(_traces(pair)), str(first["flow"]), int(first["place"])
     between = interval_before(samples, flow, place)
     sides = {REFERENCE: pair.reference, CANDIDATE: pair.candidate}

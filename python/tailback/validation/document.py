@@ -19,19 +19,21 @@ A validation adds `"left_out": [{"axes", "backend", "reason"}]` and `"failed": [
 
 import math
 from collections.abc import Mapping
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from tailback.analysis import sentences
-from tailback.analysis.rows import of_configuration, records
+from tailback.analysis.rows import records
 from tailback.analysis.tolerances import JUDGED, LIKENESS
 from tailback.results import Results
 from tailback.results.provenance import tailback_version
-from tailback.sweep import Outcome
 from tailback.validation.comparison import Comparison, Divergence, divergence
-from tailback.validation.session import Validated
 from tailback.validation.warned import entries
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tailback.sweep import Outcome
+    from tailback.validation.session import Validated
 
 METRIC = (
     "unit",
@@ -77,7 +79,7 @@ def document(comparison: Comparison, extent: sentences.Extent = "few") -> dict[s
     return {key: value for key, value in found.items() if value not in ({}, [])}
 
 
-def validation_document(done: Validated) -> dict[str, Any]:
+def validation_document(done: "Validated") -> dict[str, Any]:
     """The document of a validation; without configurations if no run is complete on both sides."""
     found = document(done.comparison) if done.comparison is not None else {"tailback": tailback_version()}
     extra = {
@@ -87,7 +89,7 @@ def validation_document(done: Validated) -> dict[str, Any]:
     return {**found, **{key: value for key, value in extra.items() if value}}
 
 
-def _failure(outcome: Outcome, backend: str) -> dict[str, Any]:
+def _failure(outcome: "Outcome", backend: str) -> dict[str, Any]:
     run = outcome.run
     return {"axes": dict(run.axes), "repetition": run.repetition, "backend": backend, "error": outcome.error}
 
@@ -103,14 +105,15 @@ def _side(results: Results) -> dict[str, Any]:
     return {"dir": str(results.path.resolve()), "backend": ", ".join(backends)}
 
 
-def _within(shares: pd.DataFrame) -> dict[str, Any]:
+def _within(shares: "pd.DataFrame") -> dict[str, Any]:
     rows = records(shares[shares["judged"] > 0])
     return {str(row["tolerance"]): known(row, (*JUDGED, "judged", *LIKENESS)) for row in rows}
 
 
 def _configuration(comparison: Comparison, place: int) -> dict[str, Any]:
+    rows = comparison.rows
     metrics, distances, divergences = (
-        of_configuration(table, place) for table in (comparison.judged, comparison.distances, comparison.divergences)
+        of_each.get(place, ()) for of_each in (rows.judged, rows.distances, rows.divergences)
     )
     first = divergence(comparison, place)
     found = {
@@ -145,7 +148,7 @@ def _divergence(first: Divergence) -> dict[str, Any]:
     return {**found, "events": events} if events else found
 
 
-def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+def _rows(table: "pd.DataFrame") -> list[dict[str, Any]]:
     columns = tuple(str(column) for column in table)
     return [known(row, columns) for row in records(table)]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tailback.analysis.rows import of_configuration, records
+from tailback.analysis.rows import records
 from tailback.plots import conformance, overlay, rendered
 from tailback.plots.errors import NotDrawable
 from tailback.results import RunFolder, RunPair
@@ -124,8 +124,9 @@ def _drawn(comparison: Comparison) -> set[int]:
 
 def _section(comparison: Comparison, place: int, figure: str | None) -> Section:
     pairing, first = comparison.pairing, divergence(comparison, place)
+    rows = comparison.rows
     metrics, distances, divergences = (
-        of_configuration(table, place) for table in (comparison.judged, comparison.distances, comparison.divergences)
+        of_each.get(place, ()) for of_each in (rows.judged, rows.distances, rows.divergences)
     )
     return Section(
         number=place + 1,
