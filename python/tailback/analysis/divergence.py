@@ -30,6 +30,12 @@ JUDGED = ("snd_cwnd", "snd_ssthresh", "unacked", "bytes_acked", "total_retrans")
 CONTEXT = ("rtt", "sacked", "lost", "retrans", "pacing_rate", "wmem_alloc", "ca_state")
 """Columns that are shown in addition."""
 
+EVENTS = ("t", "flow", "what", "where", "reason", "value")
+"""The columns of events that are shown, and that of their flow."""
+
+TEXTS = frozenset(("ca_state",))
+"""Those of the columns that are text."""
+
 ACK = "ack"
 """The name of the difference if a sample exists on one side only."""
 
@@ -170,6 +176,34 @@ def _sampled(table: Table, numbers: Mapping[str, int], interval_ns: int) -> _Sam
     return _Sampled(table, found, ordered[first])
 
 
+class Surroundings(Struct, frozen=True):
+    """What is around a divergence: `interval_before` and `around` of `aligned`."""
+
+    between: tuple[float, float]
+    rows: pd.DataFrame
+
+
+def surroundings(traces: Traces, flow: str, place: int) -> Surroundings:
+    """What is around the sample `place` of `flow`. Samples at intervals are joined there alone: a comparison of two
+    sweeps has a divergence in each of a hundred configurations.
+    """
+    if traces.sampling == "ack":
+        samples = aligned(traces)
+        return Surroundings(interval_before(samples, flow, place), around(samples, flow, place))
+    names, (reference, candidate) = _samples_of(traces)
+    common, left, right = np.intersect1d(reference.keys, candidate.keys, assume_unique=True, return_indices=True)
+    first, at, after = np.searchsorted(common, names.index(flow) * MOST_SAMPLES + np.array([0, place, MOST_SAMPLES]))
+    near = slice(max(first, at - ROWS_AROUND), min(after, at + ROWS_AROUND + 1))
+    sides = reference.table.where(reference.rows[left[near]]), candidate.table.where(candidate.rows[right[near]])
+    columns = {
+        of_side(column, side): table.words(column).plain() if column in TEXTS else table.numbers(column)
+        for column in (TIME, *JUDGED, *CONTEXT) if all(column in table for table in sides)
+        for side, table in zip(SIDES, sides, strict=True)
+    }  # fmt: skip
+    rows = pd.DataFrame({"place": common[near] % MOST_SAMPLES, **columns})
+    return Surroundings(interval_before(rows.assign(flow=flow).set_index(PLACE), flow, place), rows)
+
+
 def around(samples: pd.DataFrame, flow: str, place: int, rows: int = ROWS_AROUND) -> pd.DataFrame:
     """The samples of `flow` up to `rows` before and after `place`, with `place` as a column."""
     of_flow = _of_flow(samples, flow)
@@ -191,7 +225,7 @@ def events_between(events: pd.DataFrame, flow: str, between: tuple[float, float]
     t = nanoseconds(events)
     inside = events[(t > low) & (t <= high)]
     theirs = inside[inside["flow"] == flow] if "flow" in inside else inside
-    columns = [column for column in ("t", "what", "where", "reason", "value") if column in theirs]
+    columns = [column for column in EVENTS if column in theirs and column != "flow"]
     return theirs[columns].reset_index(drop=True)
 
 

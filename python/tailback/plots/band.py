@@ -9,14 +9,15 @@ each has a colour and a line style of its own, and the legend has the highest fi
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.analysis import Window, t_interval
+from tailback.analysis import Window
+from tailback.analysis.intervals import t_intervals
 from tailback.analysis.metrics import MICROSECONDS_PER_MS, Samples, total_bins
 from tailback.analysis.table import Table
 from tailback.analysis.window import NANOSECONDS
@@ -24,6 +25,7 @@ from tailback.plots import bins, capacity, labels, lines
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.plots.offered import one_of
+from tailback.plots.stacking import stacked
 from tailback.results import Results, RunFolder
 from tailback.results.sampled import over_time
 
@@ -111,25 +113,29 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and bin: axes, panel, unit, n (repetitions), t, mean, low, high, measured."""
     series = SERIES[QUEUE] if choice.metric == QUEUE else one_of(choice.metric or "goodput", SERIES, "bands")
     having = [(axes, [run for run in runs if run.has(series.table)]) for axes, runs in results.configurations]
-    parts = [_intervals(axes, runs, (series, choice)) for axes, runs in having if runs]
-    found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    found = stacked([_intervals(axes, runs, (series, choice)) for axes, runs in having if runs])
     if found.empty:
         raise lacking(results.path, f"{labels.within(series.title)} over time", series.need)
     return found
 
 
-def _intervals(axes: dict[str, str], runs: list[RunFolder], shown: tuple[Series, Choice]) -> pd.DataFrame:
+def _intervals(axes: dict[str, str], runs: list[RunFolder], shown: tuple[Series, Choice]) -> dict[str, Any]:
     series, choice = shown
     times, wide = _side_by_side([series.read(run, choice) for run in runs])
-    rows = [row[~np.isnan(row)] for row in wide]
-    limit = partial(capacity.bounded, most=series.most(runs))
-    ends = np.array([limit(t_interval(row, 0.0), float(row.mean())) for row in rows]).reshape(-1, 2)
+    known = ~np.isnan(wide)
+    counts = known.sum(axis=1)
+    means, ends = np.empty(len(times)), np.empty((len(times), 2))
+    for count in np.unique(counts):
+        some = counts == count
+        values = wide[some][known[some]].reshape(-1, count)
+        means[some] = values.mean(axis=1)
+        ends[some] = t_intervals(values.T, 0.0)
+    highest = capacity.bounded_each(ends[:, 1], means, series.most(runs))
     start, end = (edge / NANOSECONDS for edge in runs[0].window_ns)
-    return pd.DataFrame(
-        {**axes, "panel": series.title, "unit": series.unit, "n": [len(row) for row in rows], "t": times,
-         "mean": [float(row.mean()) for row in rows], "low": ends[:, 0], "high": ends[:, 1],
-         "measured": (times > start) & (times <= end)}
-    )  # fmt: skip
+    return {
+        **axes, "panel": series.title, "unit": series.unit, "n": counts, "t": times,
+        "mean": means, "low": ends[:, 0], "high": highest, "measured": (times > start) & (times <= end),
+    }  # fmt: skip
 
 
 def _side_by_side(repetitions: Sequence[Points]) -> tuple[Samples, Samples]:

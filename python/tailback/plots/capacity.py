@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tailback.analysis import capacity
+from tailback.analysis.table import Values
 from tailback.results import RunFolder
 
 
@@ -18,3 +21,8 @@ def bounded(ends: tuple[float, float], mean: float, most: float | None) -> tuple
     """An interval that ends at the largest possible value. What a link carries in one bin may be read in the next, so
     the mean of a bin may lie beyond; the interval contains it."""
     return ends if most is None else (ends[0], min(ends[1], max(most, mean)))
+
+
+def bounded_each(high: Values, means: Values, most: float | None) -> Values:
+    """The upper ends of many such intervals."""
+    return high if most is None else np.minimum(high, np.maximum(most, means))

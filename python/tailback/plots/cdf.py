@@ -6,7 +6,7 @@ axis of the line styles, or the only axis, has more than four values, each curve
 own, and the legend has the order of the medians.
 """
 
-from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from tailback.plots import candlestick, capacity, labels, lines, style
 from tailback.plots.errors import TO_RECORD, NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.plots.offered import one_of
+from tailback.plots.stacking import stacked
 from tailback.results import Results, RunFolder
 
 SHARES = (*range(0, 100), 99.5, 99.9, 100)
@@ -29,27 +30,26 @@ WIDE = 20.0
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and share: axes, panel, unit, n (repetitions), share, value, low, high."""
     panel = one_of(choice.metric or "rtt", candlestick.PANELS, "distributions")
-    parts = [part for axes, runs in results.configurations if len(part := _distribution(axes, runs, panel))]
+    parts = [part for axes, runs in results.configurations if (part := _distribution(axes, runs, panel))]
     if not parts:
         others = ", ".join(name for name, each in candlestick.PANELS.items() if each is not panel)
         raise NotDrawable(
             f"`{results.path}` has no {labels.within(panel.title)} in its measurement window\n"
             f"  hint: {TO_RECORD[panel.need]}; or choose another: --metric is one of {others}"
         )
-    return pd.concat(parts, ignore_index=True)
+    return stacked(parts)
 
 
-def _distribution(axes: dict[str, str], runs: list[RunFolder], panel: candlestick.Panel) -> pd.DataFrame:
+def _distribution(axes: dict[str, str], runs: list[RunFolder], panel: candlestick.Panel) -> dict[str, Any]:
+    """The rows of one configuration; empty if it has no samples."""
     samples = [found for run in runs if len(found := panel.samples(run))]
     if not samples:
-        return pd.DataFrame()
+        return {}
     quantiles = np.array([np.percentile(each, SHARES) for each in samples])
-    limit = partial(capacity.bounded, most=panel.most(runs))
-    means = quantiles.mean(axis=0)
-    ends = np.array([limit(each, float(mean)) for each, mean in zip(t_intervals(quantiles, 0.0), means, strict=True)])
-    columns = {"share": np.array(SHARES) / 100, "value": means, "low": ends[:, 0], "high": ends[:, 1]}
-    head = {**axes, "panel": panel.title, "unit": panel.unit, "n": len(samples)}
-    return pd.DataFrame({**head, **columns})
+    means, ends = quantiles.mean(axis=0), np.array(t_intervals(quantiles, 0.0))
+    highest = capacity.bounded_each(ends[:, 1], means, panel.most(runs))
+    columns = {"share": np.array(SHARES) / 100, "value": means, "low": ends[:, 0], "high": highest}
+    return {**axes, "panel": panel.title, "unit": panel.unit, "n": len(samples), **columns}
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:

@@ -306,6 +306,16 @@ def parted(part: pd.DataFrame, axes: Sequence[str | None]) -> dict[tuple[str | N
     return found
 
 
+def rows_of(table: pd.DataFrame, axes: Sequence[str]) -> dict[tuple[str, ...], list[int]]:
+    """The rows with each combination of values of these axes, as their places in the table."""
+    if not axes:
+        return {(): list(range(len(table)))}
+    found: dict[tuple[str, ...], list[int]] = {}
+    for row, values in enumerate(zip(*(table[axis].astype(str).tolist() for axis in axes), strict=True)):
+        found.setdefault(values, []).append(row)
+    return found
+
+
 def facets(table: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, pd.DataFrame]]:
     """The parts of `table` for each panel, with their titles."""
     if not columns:

@@ -153,9 +153,10 @@ def _quantiles(results: Results, name: str) -> dict[str, Any]:
 
 def _by_configuration(results: Results, table: pd.DataFrame, columns: Sequence[str]) -> dict[str, Any]:
     """The values of each configuration in their order; none of one that has not recorded them."""
-    found = layout.parted(table, list(results.axes))
-    parts = [found.get(tuple(axes.values()), table.iloc[:0]) for axes, _ in results.configurations]
-    rows = [{column: [_number(value) for value in part[column]] for column in columns} for part in parts]
+    found = layout.rows_of(table, list(results.axes))
+    parts = [found.get(tuple(axes.values()), []) for axes, _ in results.configurations]
+    numbers = {column: [_number(value) for value in table[column].tolist()] for column in columns}
+    rows = [{column: [numbers[column][row] for row in part] for column in columns} for part in parts]
     return {"title": str(table["panel"].iloc[0]), "unit": str(table["unit"].iloc[0]), "configurations": rows}
 
 

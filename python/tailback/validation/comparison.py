@@ -13,16 +13,16 @@ from tailback.analysis import Window, cwnd_samples, tcp_rtt_samples
 from tailback.analysis.differences import METRICS, Compared, SummaryPair, paired_metrics
 from tailback.analysis.distances import SamplePair, distances
 from tailback.analysis.divergence import (
+    CONTEXT,
+    EVENTS,
     JUDGED,
     TIME,
     Threshold,
     Traces,
-    aligned,
-    around,
     default_threshold,
     events_between,
     firsts,
-    interval_before,
+    surroundings,
 )
 from tailback.analysis.effects import Finding, Run, findings
 from tailback.analysis.equivalence import undecided
@@ -36,6 +36,7 @@ from tailback.analysis.wording import overall
 from tailback.results import Pairing, RunFolder, RunPair
 from tailback.results.pairing import CANDIDATE, REFERENCE, Side
 from tailback.results.sampled import over_time
+from tailback.results.tables import frame
 
 DIVERGENCES = ("configuration", "repetition", "flow", "column", "place", "t", "reference", "candidate")
 
@@ -45,6 +46,9 @@ EVENTS_SHOWN = 30
 
 OfEach = Mapping[int, Sequence[Mapping[str, Any]]]
 """Rows by configuration."""
+
+SHOWN = (TIME, "flow", *JUDGED, *CONTEXT)
+"""The columns of the samples around a divergence."""
 
 FOLDERS = "results"
 """What distinguishes the sides, if no axis does."""
@@ -308,8 +312,8 @@ def divergence(comparison: Comparison, configuration: int) -> Divergence | None:
     if not found:
         return None
     first = min(found, key=lambda row: float(row["t"]))
-    samples, flow, place = aligned(_traces(pair)), str(first["flow"]), int(first["place"])
-    between = interval_before(samples, flow, place)
+    flow, place = str(first["flow"]), int(first["place"])
+    near = surroundings(_traces(pair, None if _at_each_ack(pair) else SHOWN), flow, place)
     sides = {REFERENCE: pair.reference, CANDIDATE: pair.candidate}
     return Divergence(
         pair,
@@ -317,9 +321,9 @@ def divergence(comparison: Comparison, configuration: int) -> Divergence | None:
         str(first["column"]),
         place,
         float(first["t"]),
-        between,
-        rows=around(samples, flow, place),
-        events={side: _events(run, flow, between) for side, run in sides.items()},
+        near.between,
+        near.rows,
+        events={side: _events(run, flow, near.between) for side, run in sides.items()},
     )
 
 
@@ -347,4 +351,4 @@ def _at_each_ack(pair: RunPair) -> bool:
 def _events(run: RunFolder, flow: str, between: tuple[float, float]) -> pd.DataFrame:
     if not run.has("events"):
         return pd.DataFrame()
-    return events_between(run.events, flow, between).head(EVENTS_SHOWN)
+    return events_between(frame(run.columns("events", EVENTS)), flow, between).head(EVENTS_SHOWN)

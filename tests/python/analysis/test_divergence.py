@@ -82,6 +82,19 @@ def test_samples_at_intervals_are_compared_as_in_the_joined_table(seed: int) -> 
         firsts(traces(reference, candidate), threshold)
 
 
+def test_what_is_around_a_sample_is_read_without_the_joined_table() -> None:
+    late = trace("b", 30).assign(t=lambda table: table["t"] + 2e-6, ca_state="Open")
+    both = traces(
+        pd.concat([trace("a", 40), late.iloc[3:]]).assign(ca_state="Loss"),
+        pd.concat([late, trace("a").iloc[::2].assign(ca_state=None)]),
+    )
+    joined = aligned(both)
+    for flow, place in joined.index:
+        near = divergence.surroundings(both, flow, place)
+        assert near.between == interval_before(joined, flow, place)
+        pd.testing.assert_frame_equal(near.rows, around(joined, flow, place), check_dtype=False, check_exact=True)
+
+
 def test_equal_traces_do_not_diverge() -> None:
     assert firsts(traces(trace(), trace())) == []
     assert firsts(traces(trace(), trace(), "ack"), AT_EACH_ACK) == []
