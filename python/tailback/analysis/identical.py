@@ -39,17 +39,19 @@ class Identical(Struct, frozen=True):
 def identical(rows: Sequence[Row]) -> list[Identical]:
     """The values of each axis with the same results; runs of a configuration are paired in their order."""
     axes = list(dict.fromkeys(axis for place, _ in rows for axis in place))
-    return [found for axis in axes for found in _of_axis(axis, rows)]
+    written = [(place, _digits(summary)) for place, summary in rows]
+    return [found for axis in axes for found in _of_axis(axis, written)]
 
 
-def _of_axis(axis: str, rows: Sequence[Row]) -> Iterator[Identical]:
+def _of_axis(axis: str, rows: Sequence[tuple[Mapping[str, str], str]]) -> Iterator[Identical]:
     results: dict[str, dict[tuple[tuple[str, str], ...], list[str]]] = {}
-    for place, summary in rows:
+    for place, digits in rows:
         others = tuple((name, value) for name, value in place.items() if name != axis)
-        results.setdefault(place[axis], {}).setdefault(others, []).append(_digits(summary))
-    alike: dict[str, list[str]] = {}
+        results.setdefault(place[axis], {}).setdefault(others, []).append(digits)
+    alike: dict[tuple[tuple[tuple[tuple[str, str], ...], tuple[str, ...]], ...], list[str]] = {}
     for value, runs in results.items():
-        alike.setdefault(json.dumps(sorted(runs.items())), []).append(value)
+        of_all = tuple((others, tuple(digits)) for others, digits in sorted(runs.items()))
+        alike.setdefault(of_all, []).append(value)
     for values in alike.values():
         if len(values) > 1:
             yield Identical(axis, values, sum(map(len, results[values[0]].values())))

@@ -5,6 +5,8 @@ window and all repetitions. Whiskers are percentiles instead of 1.5 interquartil
 skewed and would give many outliers.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -22,24 +24,31 @@ SHARES = (5, 25, 50, 75, 95)
 
 def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: Look) -> None:
     centre, width = place
-    low, first, middle, third, high = (float(row[f"p{share}"]) for share in SHARES)
-    axes.vlines(centre, low, high, colors=look.colour, linewidth=0.8, zorder=1)
-    axes.hlines([low, high], centre - width / 4, centre + width / 4, colors=look.colour, linewidth=0.8, zorder=1)
+    first, third = float(row["p25"]), float(row["p75"])
     axes.add_patch(
         Rectangle(
             (centre - width / 2, first), width, third - first, facecolor=look.face, edgecolor=look.colour,
             hatch=look.hatch, linewidth=0.9, zorder=2,
         )
     )  # fmt: skip
-    axes.hlines(middle, centre - width / 2, centre + width / 2, colors=style.BLACK, linewidth=1.1, zorder=3)
-    sticks.marked(axes, (centre, middle), look)
+
+
+def _lines(axes: Axes, marks: Sequence[sticks.Mark]) -> None:
+    whiskers: dict[str, Any] = {"colors": [mark.look.colour for mark in marks], "linewidth": 0.8, "zorder": 1}
+    low, high = ([float(mark.row[share]) for mark in marks] for share in ("p5", "p95"))
+    axes.vlines([mark.place[0] for mark in marks], low, high, **whiskers)
+    half = [replace(mark, place=(mark.place[0], mark.place[1] / 2)) for mark in marks]
+    for share in ("p5", "p95"):
+        sticks.across(axes, half, share, whiskers)
+    sticks.across(axes, marks, "p50", {"colors": style.BLACK, "linewidth": 1.1, "zorder": 3})
+    sticks.all_marked(axes, marks, "p50")
 
 
 def _explained() -> tuple[Artist, ...]:
     return sticks.outlined("25th to 75th percentile"), sticks.median(), sticks.whisker("5th to 95th percentile")
 
 
-BOX = sticks.Painter(tuple(f"p{share}" for share in SHARES), _paint, explained=_explained)
+BOX = sticks.Painter(tuple(f"p{share}" for share in SHARES), _paint, explained=_explained, together=_lines)
 
 
 @worded

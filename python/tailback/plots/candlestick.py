@@ -130,23 +130,27 @@ def _row(axes: Mapping[str, str], runs: Sequence[RunFolder], wanted: tuple[Panel
 
 def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: Look) -> None:
     centre, width = place
-    low, middle, high = float(row[LOW]), float(row[MIDDLE]), float(row[HIGH])
+    low, high = float(row[LOW]), float(row[HIGH])
     axes.add_patch(
         Rectangle(
             (centre - width / 2, low), width, high - low, facecolor=look.face, edgecolor=look.colour,
             hatch=look.hatch, linewidth=0.9, zorder=2,
         )
     )  # fmt: skip
-    axes.hlines(middle, centre - width / 2, centre + width / 2, colors=style.BLACK, linewidth=1, zorder=3)
+
+
+def _medians(axes: Axes, marks: Sequence[sticks.Mark]) -> None:
+    sticks.across(axes, marks, MIDDLE, {"colors": style.BLACK, "linewidth": 1, "zorder": 3})
     # If the percentiles are equal, only the mark distinguishes configurations.
-    sticks.marked(axes, (centre, middle), replace(look, tells=look.marker))
+    shown = [replace(mark, look=replace(mark.look, tells=mark.look.marker)) for mark in marks]
+    sticks.all_marked(axes, shown, MIDDLE)
 
 
 def _explained() -> tuple[Artist, ...]:
     return sticks.outlined("10th to 90th percentile"), sticks.median()
 
 
-CANDLESTICK = sticks.Painter((LOW, MIDDLE, HIGH), _paint, explained=_explained)
+CANDLESTICK = sticks.Painter((LOW, MIDDLE, HIGH), _paint, explained=_explained, together=_medians)
 
 
 def on(axes: Axes, table: pd.DataFrame) -> None:

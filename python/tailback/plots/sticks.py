@@ -1,6 +1,6 @@
 """Figures with one mark per configuration: candlesticks, boxes, bars. A mark is at the position of its axis value."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +29,20 @@ class Painter:
     """Whether the scale begins at 0, as the length of a bar requires."""
     explained: Callable[[], Sequence[Artist]] = tuple
     """What its parts mean, for the legend."""
+    together: Callable[[Axes, Sequence["Mark"]], None] = lambda *_: None
+    """Draws what all marks of a panel have in a few artists: one for each mark takes most of the time of a figure with
+    hundreds of them.
+    """
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A row of the table where it is drawn."""
+
+    row: "pd.Series[Any]"
+    place: tuple[float, float]
+    """Its centre and its width."""
+    look: Look
 
 
 def median() -> Line2D:
@@ -54,6 +68,24 @@ def marked(axes: Axes, at: tuple[float, float], look: Look) -> None:
     """Draws the marker that tells the colour of a mark at its middle."""
     if look.tells:
         axes.plot(*at, marker=look.tells, markerfacecolor=look.face, zorder=4, **MARK)
+
+
+def across(axes: Axes, marks: Sequence[Mark], column: str, look: Mapping[str, Any]) -> None:
+    """Draws a bar over the width of each mark, at the heights that a column has."""
+    centres, widths = (np.array(each) for each in zip(*(mark.place for mark in marks), strict=True))
+    heights = [float(mark.row[column]) for mark in marks]
+    axes.hlines(heights, centres - widths / 2, centres + widths / 2, **look)
+
+
+def all_marked(axes: Axes, marks: Sequence[Mark], column: str) -> None:
+    """Draws the markers that tell the colours of marks, at the heights that a column has."""
+    heights: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for mark in marks:
+        heights.setdefault((mark.look.tells, mark.look.face), []).append((mark.place[0], float(mark.row[column])))
+    for (marker, face), points in heights.items():
+        if marker:
+            at = zip(*points, strict=True)
+            axes.plot(*at, linestyle="none", marker=marker, markerfacecolor=face, zorder=4, **MARK)
 
 
 def draw(table: pd.DataFrame, painter: Painter, choice: Choice = AUTOMATIC) -> Figure:
@@ -99,12 +131,17 @@ def on(axes: Axes, part: pd.DataFrame, painter: Painter, grid: tuple[Axes_, Role
     side_by_side = layout.looks(values, shown)
     width = STICK / len(side_by_side)
     found = layout.parted(part, (shown.x, shown.colour, shown.hatch))
+    marks: list[Mark] = []
     for (colour, hatch), look in side_by_side.items():
         for tick, value in enumerate(ticks):
             rows = found.get((value if shown.x else None, colour, hatch))
             if rows is not None:
                 centre = tick + (look.place - (len(side_by_side) - 1) / 2) * width
-                painter.paint(axes, rows.iloc[0], (centre, width * 0.84), look)
+                marks.append(Mark(rows.iloc[0], (centre, width * 0.84), look))
+    for mark in marks:
+        painter.paint(axes, mark.row, mark.place, mark.look)
+    if marks:
+        painter.together(axes, marks)
     along = labels.along(axes, ticks)
     axes.set_xlim(-0.5, len(ticks) - 0.5)
     for border in range(1, len(ticks)):
