@@ -1,6 +1,7 @@
-"""`make test` leaves out only empty documentation tests, and every test that waits uses `waiting`."""
+"""`make test` leaves out only tests that are empty, and every test that waits uses `waiting`."""
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,22 @@ def test_examples_in_the_documentation_of_crates_are_run() -> None:
     listed = re.search(r"^WITH_EXAMPLES := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert listed is not None
     assert set(re.findall(r"tailback-(\w+)", listed[1])) == found
+
+
+def untested(crate: Path) -> Iterator[Path]:
+    """The sources of the library and of the programs of a crate for which cargo makes no tests."""
+    described = tomllib.loads((crate / "Cargo.toml").read_text())
+    if not described.get("lib", {}).get("test", True):
+        yield from (file for file in (crate / "src").rglob("*.rs") if file.name != "main.rs")
+    for program in described.get("bin", []):
+        if not program.get("test", True):
+            yield crate / program["path"]
+
+
+def test_what_cargo_makes_no_tests_for_has_none() -> None:
+    files = [file for crate in (ROOT / "crates").iterdir() for file in untested(crate)]
+    assert {file.parents[1].name for file in files} >= {"agent", "air", "module", "python"}
+    assert [str(file) for file in files if "#[test]" in file.read_text() or "proptest!" in file.read_text()] == []
 
 
 def test_no_test_waits_for_a_length_of_time() -> None:
