@@ -14,11 +14,17 @@ from pathlib import Path
 
 MEMORY_KB = 2_000_000
 """Address space of each process; compiling a control of Linux takes 0.3 GB."""
-CPU_S = 120
+CPU_S = 60
 PATIENCE_S = 180.0
 """How long a compiler may take; the longest takes seconds, and minutes on a machine that is busy."""
 
-_LIMITED = 'ulimit -v "$0" && ulimit -t "$1" && shift && exec "$@"'
+_LIMITED = """
+(ulimit -v "$0") 2>/dev/null && ulimit -v "$0"
+(ulimit -t "$1") 2>/dev/null && ulimit -t "$1"
+shift
+exec "$@"
+"""
+"""Where a limit that is there is lower, it stays."""
 
 
 def compiling(

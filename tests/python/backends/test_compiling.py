@@ -1,6 +1,7 @@
 """Compilers of foreign modules are ended when they take too much."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,13 @@ def test_a_compiler_that_takes_all_memory_fails(monkeypatch: pytest.MonkeyPatch)
     done = compiler.compiling(["python3", "-c", "bytes(10**9)"], {})
     assert done.returncode != 0
     assert "MemoryError" in done.stderr
+
+
+def test_a_limit_that_is_lower_stays() -> None:
+    words = "from tailback.kernel.compiler import compiling; print(compiling(['sh', '-c', 'ulimit -t'], {}).stdout)"
+    script = f'{sys.executable} -c "{words}"'
+    done = subprocess.run(["sh", "-c", f"ulimit -t 60; {script}"], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["60"]
 
 
 def test_a_compiler_reads_nothing_from_the_terminal() -> None:

@@ -43,10 +43,8 @@ def test_a_number_in_quotes_is_told_to_be_text(place: str, text: str, path: str,
 @pytest.mark.parametrize("word", ["1", "2.5", "1 25%"])
 def test_a_jitter_needs_a_unit_as_the_delay_beside_it_does(word: str, refusal: Refusal) -> None:
     told = refusal(filled("link", f", jitter: '{word}'"))
-    assert (
-        f"links[0].jitter: `{word.split(maxsplit=1)[0]}` has no unit\n  hint: did you mean `{word.split(maxsplit=1)[0]}ms`"
-        in told
-    )
+    number = word.split(maxsplit=1)[0]
+    assert f"links[0].jitter: `{number}` has no unit\n  hint: did you mean `{number}ms`" in told
 
 
 @pytest.mark.parametrize(
