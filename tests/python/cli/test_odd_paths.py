@@ -49,3 +49,10 @@ def test_a_path_that_is_no_file_or_folder_is_refused_by_a_message(
     done = in_process(*words, status=2)
     assert not done.stdout
     assert "hint: " in done.stderr or "Error: " in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["flent", "pcap", "teacup"])
+def test_an_import_waits_for_no_fifo(kind: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    done = in_process("import", kind, tmp_path / "fifo", "--out", tmp_path / "out", status=2)
+    assert "it is not a regular file" in done.stderr
