@@ -1,6 +1,6 @@
 //! What is above a radio, if it is neither our model of mac80211 nor a qdisc: somebody who is asked for the next frame.
 //!
-//! The radio asks whenever there is space hardware_queue: first for the station to serve, then for its packets, one by one.
+//! The radio asks whenever there is space below: first for the station to serve, then for its packets, one by one.
 //! It keeps frames that must be sent again itself, as the driver of a card does. If the source has a rate control, the
 //! radio asks for the modes when an aggregate has its first frame, and says afterwards what became of it.
 //! [linux-6.12 net/mac80211/tx.c ieee80211_next_txq, ieee80211_tx_dequeue, ieee80211_return_txq]

@@ -381,7 +381,7 @@ mod tests {
         let (mut twins, mut draws, mut number) = (Twins::new(), random(1), 0);
         for flows in [1, 1, 3].into_iter().cycle().take(1_500) {
             let mut below = |limit: u32| draws.next_u32() % limit;
-            for _ in 0..hardware_queue(12) {
+            for _ in 0..below(12) {
                 number += 1;
                 twins.enqueue(below(2) as u16, number, below(flows), 40 + below(1_460));
             }

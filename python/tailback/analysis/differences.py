@@ -40,11 +40,7 @@ from tailback.analysis import resampling, student
 from tailback.analysis.equivalence import interval_of_means
 from tailback.analysis.metric import Column, Metric, Number, Read, Summary, Test
 from tailback.analysis.quantities import WrongBound
-<<<<<<< HEAD
 from tailback.analysis.registry import View, headline_of, numbers, of_key
-=======
-from tailback.analysis.registry import View, numbers, of_key
->>>>>>> refs/heads/tables
 from tailback.analysis.rows import sides
 from tailback.analysis.table import frame
 

@@ -131,7 +131,6 @@ def seekable_regular(path: Path, bytes_max: int) -> Iterator[BinaryIO]:
         yield file
 
 
-<<<<<<< HEAD
 def is_folder(path: Path) -> bool:
     """Whether there is a folder; of a name that is too long, or where nothing may be searched, there is none."""
     try:
@@ -148,8 +147,6 @@ def is_file(path: Path) -> bool:
         return False
 
 
-=======
->>>>>>> refs/heads/tables
 def ends_of(path: Path | str, bytes_max: int, length: int) -> tuple[int, bytes, bytes]:
     """The size of a regular file and its first and last `length` bytes; raises as `read_regular`."""
     descriptor, size = _opened(path, bytes_max)

@@ -32,17 +32,9 @@ def broken(rows: pd.DataFrame) -> pd.DataFrame:
     gap = between > max(LONGER * float(np.percentile(between, MOST)), SEEN * float(t[-1] - t[0]))
     if not gap.any():
         return rows
-<<<<<<< HEAD
-    known = [column for column in rows if column != "t" and pd.api.types.is_float_dtype(rows[column])]
-    unknown = rows.iloc[1:][gap].copy()
-    unknown["t"] -= float(np.median(between))
-    for column in known:
-        unknown[column] = np.nan
-=======
     known = [str(column) for column in rows if column != "t" and pd.api.types.is_float_dtype(rows[column])]
     ends = rows.iloc[1:][gap]
     unknown = ends.assign(t=ends["t"] - float(np.median(between)), **dict.fromkeys(known, np.nan))
->>>>>>> refs/heads/figures
     # Stable, so that of equal times those before the gap remain before it.
     return pd.concat([rows, unknown]).sort_values("t", kind="stable", ignore_index=True)
 

@@ -163,7 +163,6 @@ def _quantiles(results: Results, name: str) -> dict[str, Any]:
 
 
 def _by_configuration(results: Results, table: pd.DataFrame, columns: Sequence[str]) -> dict[str, Any]:
-<<<<<<< HEAD
     """The values of each configuration in their order; none of one that has not recorded them, and unknown ones in the
     gaps of a curve over time.
     """
@@ -175,13 +174,6 @@ def _by_configuration(results: Results, table: pd.DataFrame, columns: Sequence[s
     else:
         numbers = {column: [_number(value) for value in table[column].tolist()] for column in columns}
         rows = [{column: [numbers[column][row] for row in part] for column in columns} for part in parts]
-=======
-    """The values of each configuration in their order; none of one that has not recorded them."""
-    found = layout.rows_of(table, list(results.axes))
-    parts = [found.get(tuple(axes.values()), []) for axes, _ in results.configurations]
-    numbers = {column: [_number(value) for value in table[column].tolist()] for column in columns}
-    rows = [{column: [numbers[column][row] for row in part] for column in columns} for part in parts]
->>>>>>> refs/heads/tables
     return {"title": str(table["panel"].iloc[0]), "unit": str(table["unit"].iloc[0]), "configurations": rows}
 
 

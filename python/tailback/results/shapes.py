@@ -42,12 +42,7 @@ def is_summary(summary: Mapping[str, Any]) -> bool:
     return (
         isinstance(warnings, list)
         and all(map(_is_warning, warnings))
-<<<<<<< HEAD
         and all(_are_names(summary.get(key, [])) for key in NAMES)
-=======
-        and isinstance(silent, list)
-        and all(isinstance(name, str) for name in silent)
->>>>>>> refs/heads/tables
         and all(key in OTHERS or _has_form(key, value) for key, value in summary.items())
     )
 

@@ -97,7 +97,7 @@ fn a_socket_is_charged_for_the_segments_of_an_skb_as_soon_as_the_radio_has_segme
     }
     let segment = 2_408;
     // From 57 ms on there are short segments, too, at the ends of writes.
-    let hardware_queue: Vec<u64> = (50..57)
+    let below: Vec<u64> = (50..57)
         .map(|ms| {
             scenario.duration_ns = ms * 1_000_000;
             let mut world = ran(&scenario);
