@@ -40,7 +40,7 @@ from tailback.analysis import resampling, student
 from tailback.analysis.equivalence import interval_of_means
 from tailback.analysis.metric import Column, Metric, Number, Read, Summary, Test
 from tailback.analysis.quantities import WrongBound
-from tailback.analysis.registry import View, numbers, of_key
+from tailback.analysis.registry import View, headline_of, numbers, of_key
 from tailback.analysis.table import frame
 
 if TYPE_CHECKING:
@@ -81,6 +81,26 @@ METRICS: Mapping[str, Compared] = View(
     lambda: {number.key: Compared(metric, number) for metric, number in numbers() if number.test is not None}
 )
 """The numbers that comparisons use, by key, in the order of tables."""
+
+
+RESULTS = ("outcome", "network")
+"""The ranks of what runs are about (`choosing`)."""
+
+
+def of_runs(summaries: Iterable[Summary]) -> dict[str, Compared]:
+    """The numbers that comparisons use, by key, with the further results in the table of these runs: the delay of
+    datagrams, the quality of a video, the goodput of each of two directions.
+    """
+    shown = {column.key for column in headline_of(summaries)}
+    return {
+        number.key: METRICS.get(number.key) or _by_permutation(metric, number)
+        for metric, number in numbers()
+        if number.key in METRICS or (metric.rank in RESULTS and number.key in shown)
+    }
+
+
+def _by_permutation(metric: Metric, number: Number) -> Compared:
+    return Compared(metric, replace(number, test="permutation"))
 
 
 def of_columns(columns: Iterable[Column]) -> dict[str, Compared]:

@@ -13,8 +13,8 @@ from tailback.validation import Criteria
 
 def of_comparison(words: Sequence[str], threshold: str | None, columns: str | None) -> Criteria:
     """The criteria of `compare`: only metrics with a tolerance in `words` are judged. `columns` names the numbers."""
-    found = _criteria(words, threshold, NONE)
-    return found if columns is None else replace(found, metrics=of_columns(choosing.named(columns)))
+    metrics = None if columns is None else of_columns(choosing.named(columns))
+    return replace(_criteria(words, threshold, NONE), metrics=metrics)
 
 
 def of_validation(words: Sequence[str], threshold: str | None) -> Criteria:

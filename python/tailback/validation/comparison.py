@@ -1,7 +1,7 @@
 """Computes the tables of a comparison from paired runs."""
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import pandas as pd
 from msgspec import Struct
 
 from tailback.analysis import Window, cwnd_samples, tcp_rtt_samples
-from tailback.analysis.differences import METRICS, Compared, SummaryPair, paired_metrics
+from tailback.analysis.differences import METRICS, Compared, SummaryPair, of_runs, paired_metrics
 from tailback.analysis.distances import SamplePair, distances
 from tailback.analysis.divergence import (
     JUDGED,
@@ -54,8 +54,12 @@ class Criteria:
     tolerances: Mapping[str, Tolerance] = field(default_factory=lambda: NONE)
     threshold: Threshold | None = None
     """Threshold above which samples differ; by default it depends on the sampling (`analysis.divergence`)."""
-    metrics: Mapping[str, Compared] = field(default_factory=lambda: METRICS)
-    """The numbers that are compared, by key."""
+    metrics: Mapping[str, Compared] | None = field(default_factory=lambda: METRICS)
+    """The numbers that are compared, by key; `None`: with all results in the table of the runs."""
+
+    def of(self, summaries: Iterable[Summary]) -> Mapping[str, Compared]:
+        """The numbers that are compared of these runs."""
+        return of_runs(summaries) if self.metrics is None else self.metrics
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,8 @@ class Comparison:
 
     pairing: Pairing
     criteria: Criteria
+    metrics: Mapping[str, Compared]
+    """The numbers that are compared, by key."""
     judged: pd.DataFrame
     """A row per configuration and metric (`analysis.tolerances.judged`)."""
     distances: pd.DataFrame
@@ -92,7 +98,7 @@ class Comparison:
     @functools.cached_property
     def share_within(self) -> pd.DataFrame:
         """Numbers of cells within tolerance, by tolerance."""
-        return share_within(self.judged, self.criteria.metrics)
+        return share_within(self.judged, self.metrics)
 
     @property
     def differences(self) -> pd.DataFrame:
@@ -170,10 +176,12 @@ def compare(pairing: Pairing, criteria: Criteria) -> Comparison:
     pairs = [SummaryPair(pair.configuration, *_counted_alike(pair)) for pair in pairing.pairs]
     sampled = [_sampled(pair, criteria) for pair in pairing.pairs if _has_samples(pair)]
     alike = _alike(pairs)
+    metrics = criteria.of(summary for each in pairs for summary in (each.reference, each.candidate))
     return Comparison(
         pairing,
         criteria,
-        judged=judged(paired_metrics(_once(pairs, alike), criteria.metrics), criteria.tolerances, criteria.metrics),
+        metrics,
+        judged=judged(paired_metrics(_once(pairs, alike), metrics), criteria.tolerances, metrics),
         distances=distances(_pooled(sampled)),
         divergences=pd.DataFrame([row for each in sampled for row in each.divergences], columns=list(DIVERGENCES)),
         alike=alike,

@@ -1,6 +1,7 @@
 """Differences over repetitions: intervals, effect sizes, missing values."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ from tailback.analysis.differences import (
     differences,
     fewest,
     interval,
+    of_runs,
     paired_metrics,
 )
-from tailback.analysis.metric import Test
+from tailback.analysis.metric import Metric, Number, Test
+from tailback.analysis.registry import METRICS as REGISTRY
 
 SUMMARY = {
     "goodput_mbps": {"total": 9.5, "flows": {"upload": 9.5}},
@@ -217,3 +220,38 @@ def test_tests_that_are_made_together_have_the_p_of_each_alone(repetitions: int)
     for reference, candidate, p in zip(*sides, together, strict=True):
         method = stats.PermutationMethod(n_resamples=RESAMPLES, rng=np.random.default_rng(SEED))
         assert stats.mannwhitneyu(candidate, reference, method=method).pvalue == p
+
+
+@pytest.mark.parametrize("metric", [row for row in REGISTRY.values() if row.rank in ("outcome", "network")])
+def test_a_comparison_has_every_result_that_the_table_of_the_runs_has(metric: Metric) -> None:
+    """A camera's loss that rises from 0.05 to 4.5 % is no detail."""
+    summary = {**SUMMARY, **_with(metric)}
+    shown = [number.key for number in metric.numbers if number.heading and number.read(summary) is not None]
+    assert shown
+    assert set(shown) <= set(of_runs([summary]))
+    assert set(METRICS) <= set(of_runs([summary]))
+
+
+def _with(metric: Metric) -> dict[str, Any]:
+    """A summary with all numbers of a metric."""
+    samples = {"n": 5000, "p50": 1.0, "p90": 2.0, "p95": 3.0, "p99": 4.0}
+    shapes = (
+        {"x": samples} if metric.of_each else samples, 5.0, {"a": 1.0, "b": 2.0},
+        {"total": 1.0, "idle": 2.0, "up": 1.0, "down": 1.0},
+        {"x": {"bitrate_mbps": 1.0, "stalled_s": 1.0, "startup_s": 1.0, "switches": 1, "qoe": 1.0}},
+    )  # fmt: skip
+    found = [{str(metric.key): shape} for shape in shapes]
+    return max(found, key=lambda each: sum(_is_known(number, each) for number in metric.numbers))
+
+
+def _is_known(number: Number, summary: dict[str, Any]) -> bool:
+    try:
+        return number.read(summary) is not None
+    except (AttributeError, TypeError):
+        return False
+
+
+def test_a_comparison_of_two_directions_has_the_goodput_of_each() -> None:
+    one, both = {"goodput_mbps": {"total": 9.5}}, {"goodput_mbps": {"total": 9.5, "up": 9.0, "down": 0.5}}
+    assert [key for key in of_runs([one]) if key.startswith("goodput")] == ["goodput_mbps.total"]
+    assert {"goodput_mbps.up", "goodput_mbps.down"} < set(of_runs([both]))
