@@ -87,7 +87,7 @@ def _entry(finding: Finding, extent: Extent) -> dict[str, Any]:
     outcomes = (
         [outcome for family in finding.families for outcome in family.outcomes]
         if whole
-        else [family.largest for family in _said(finding)]
+        else [outcome for family in _said(finding) for outcome in _outcomes(family)]
     )
     return {
         "axis": finding.axis,
@@ -189,11 +189,59 @@ def _change(family: Family) -> str:
     ways = [[each for each in real if (each.difference > 0) == up] for up in (True, False)]
     ordered = sorted(filter(None, ways), key=lambda each: -each[-1].size)
     text = f"{outcome.judged.subject} {', and '.join(phrases.way(each, outcome) for each in ordered)}"
+    if (apart := _otherwise(family)) is not None:
+        joint = "and" if len(ordered) == 1 and _rises(real[-1]) == _rises(apart.effects[-1]) else "but"
+        return f"{text}, {joint} {apart.outcome.judged.statistic} {phrases.way(apart.effects, apart.outcome)}"
     others = [each.judged.statistic for each in family.outcomes if each is not outcome and each.stays]
     if outcome.judged.statistic in ("", "p50") or "p50" not in others:
         return text
     verb = "stays" if len(others) == 1 else "stay"
     return f"{text}, while {phrases.listed(others)} {verb} within {outcome.judged.tolerance.words}"
+
+
+class _Apart(Struct, frozen=True):
+    """What a statistic of a metric does where the one that is said does not change, or changes the other way."""
+
+    outcome: Outcome
+    effects: Sequence[Effect]
+    """Of one direction, the smallest first."""
+
+    @property
+    def size(self) -> float:
+        """The sum of its changes."""
+        return sum(each.size for each in self.effects)
+
+
+def _otherwise(family: Family) -> _Apart | None:
+    """What would be denied if only the largest change of a metric were said; `None` if that is little beside it."""
+    largest = family.largest.having("changes")
+    said = {(_placed(each), _rises(each)) for each in largest}
+    found = [
+        _Apart(outcome, apart)
+        for outcome in family.outcomes
+        for up in (True, False)
+        if (
+            apart := [
+                each for each in outcome.having("changes") if _rises(each) is up and (_placed(each), up) not in said
+            ]
+        )
+    ]
+    most = max(found, key=lambda each: each.size, default=None)
+    return most if most and most.effects[-1].size >= BESIDE * largest[-1].size else None
+
+
+def _placed(effect: Effect) -> tuple[tuple[str, str], ...]:
+    return tuple(effect.place.items())
+
+
+def _rises(effect: Effect) -> bool:
+    return effect.difference > 0
+
+
+def _outcomes(family: Family) -> list[Outcome]:
+    """The outcomes that a line says."""
+    apart = _otherwise(family)
+    return [family.largest, *([] if apart is None else [apart.outcome])]
 
 
 def _complete(finding: Finding) -> Statement:
@@ -207,7 +255,7 @@ def _complete(finding: Finding) -> Statement:
 def _details(family: Family) -> list[str]:
     """The statistic that changes most, the farthest tail that changes, and those that stay."""
     tail = next(each for each in reversed(family.outcomes) if each.size)
-    said = [each for each in family.outcomes if each is family.largest or each is tail]
+    said = [each for each in family.outcomes if each in (*_outcomes(family), tail)]
     staying = [each for each in family.outcomes if each.stays]
     parts = [_detail(each) for each in said]
     if staying:

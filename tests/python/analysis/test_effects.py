@@ -321,3 +321,32 @@ def test_what_users_see_is_said_although_something_else_changes_more(there: tupl
     (found,) = few(two(summary(there[0], 20), summary(there[1], 200)))
     assert "TCP RTT p50 rises from 20" in found
     assert said in found
+
+
+@pytest.mark.parametrize("extent", ["few", "all"])
+@pytest.mark.parametrize("metric", [row for row in METRICS.values() if row.sampled])
+def test_what_changes_in_another_case_or_the_other_way_is_said_too(metric: Any, extent: str) -> None:
+    """Requests over a cable uplink: BBR raises p99 behind PIE, and behind a FIFO all of p50 and p95 falls."""
+    both = ("tcp_rtt_up_ms", "tcp_rtt_down_ms")
+
+    def summary(p50: float, p99: float, factor: float) -> dict[str, Any]:
+        samples = sampled(p50=p50 * factor, p90=p50 * factor, p95=p50 * factor, p99=p99 * factor)
+        keys = both if metric.key in both else (str(metric.key),)
+        return {key: {"x": samples} if metric.of_each else samples for key in keys}
+
+    values = {
+        "fifo": {"cubic": (200.0, 290.0), "bbr": (60.0, 290.0)},
+        "pie": {"cubic": (40.0, 55.0), "bbr": (40.0, 380.0)},
+    }
+    runs = [
+        Run({"q": q, "cc": cc}, number, summary(*pair, 1 + 0.001 * number))
+        for q, each in values.items() for cc, pair in each.items() for number in range(5)
+    ]  # fmt: skip
+    found = [each for each in findings(runs) if each.axis == "cc" and each.size]
+    if not found:
+        return
+    (said,) = [each.text for each in statements(found, extent) if each.text.startswith("cc")]  # type: ignore[arg-type]
+    assert "p99 rises from 55.1 to 381" in said
+    assert "falls from 200 to 60.1" in said
+    shown = {effect["metric"][-3:] for each in document(found, extent) for effect in each["effects"]}  # type: ignore[arg-type]
+    assert len(shown) > 1
