@@ -1,5 +1,6 @@
-"""Which flows the numbers of sockets are of: TCP RTT and windows are sampled of the flows of `tcp` entries, and not of
-the connections of requests, pages and videos, which may be most of the traffic. Retransmissions are of all.
+"""Which flows the numbers of a table are of, if not of all: TCP RTT and windows are sampled of the flows of `tcp`
+entries, and not of the connections of requests, pages and videos, which may be most of the traffic. Retransmissions are
+of all. Jain's index leaves out flows that have a size.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,19 @@ OF_OTHERS = "exchanges"
 """The table of what the other connections have sent."""
 
 MOST_NAMED = 3
+
+
+def remarks(summaries: Iterable[Summary], columns: Sequence[Column]) -> list[str]:
+    """What is to be said below a table with these columns."""
+    runs = list(summaries)
+    return [text for text in (of_some(runs, columns), _without_sizes(runs, columns)) if text]
+
+
+def _without_sizes(summaries: Iterable[Summary], columns: Sequence[Column]) -> str:
+    """Whose flows Jain's index leaves out; empty if it is of all."""
+    titles = [column.title for column in columns if column.key == "jain"]
+    left = dict.fromkeys(name for summary in summaries for name in summary.get("jain_without", ()))
+    return f"{titles[0]} is of the flows without a size, not of {_named(list(left))}" if titles and left else ""
 
 
 def of_some(summaries: Iterable[Summary], columns: Sequence[Column]) -> str:

@@ -203,6 +203,10 @@ METRICS: dict[str, Metric] = by_name(
             rank="tcp",
         ),
         Metric(
+            "flows outside Jain's index", "jain_without", "", ("flows",), values.jain_without, "[rfc5166 §2.3]",
+            values.jain_without,
+        ),
+        Metric(
             "retransmits", "retransmits", "segments", ("tcp_info", "exchanges"), metrics.retransmits,
             "[linux-6.12 tcp.h struct tcp_info]", values.retransmits,
             (

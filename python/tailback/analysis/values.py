@@ -128,6 +128,15 @@ def jain_among(competing: Sequence[Sequence[str]], run: Measured) -> float | Non
     return metrics.rounded(min(known)) if known else None
 
 
+def jain_without(run: Measured) -> list[str] | None:
+    """The entries of `traffic` whose flows compete with those of Jain's index, and are left out of it because they have
+    a size: they end when it is sent, however the others share.
+    """
+    groups = [(group, _comparable(group, run)) for group in run.measure.competing]
+    left = (flow for group, kept in groups if kept for flow in group if flow in run.goodput and flow not in kept)
+    return list(dict.fromkeys(flow.partition(".")[0] for flow in left)) or None
+
+
 def _comparable(group: Sequence[str], run: Measured) -> list[str]:
     """The flows of a group of which an index says how they share: those without a size. If all have the same size, all
     that received data in the window. At least two, or none.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tailback.analysis import coverage
 from tailback.analysis.choosing import chosen
-from tailback.analysis.coverage import of_some
 from tailback.analysis.digits import significant
 from tailback.analysis.identical import identical
 from tailback.analysis.intervals import DIGITS
@@ -208,8 +208,8 @@ def _means_of(
 ) -> Sheet:
     shown = chosen((summary for _, summary in rows), columns, beside)
     made = of_configurations(means(rows, [each.column for each in shown]), shown, title)
-    partial = of_some((summary for _, summary in rows), [each.column for each in shown])
-    return replace(made, remarks=[*made.remarks, *filter(None, [partial])])
+    partial = coverage.remarks((summary for _, summary in rows), [each.column for each in shown])
+    return replace(made, remarks=[*made.remarks, *partial])
 
 
 def _parts(run: RunFolder, by: str) -> list[tuple[str, dict[str, Any]]]:

@@ -20,7 +20,7 @@ from tailback.analysis import Window, t_interval
 from tailback.analysis.metrics import MICROSECONDS_PER_MS, Samples, total_bins
 from tailback.analysis.table import Table
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, capacity, labels, lines
+from tailback.plots import bins, capacity, gaps, labels, lines
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.plots.offered import one_of
@@ -142,9 +142,10 @@ def _side_by_side(repetitions: Sequence[Points]) -> tuple[Samples, Samples]:
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+    rows = gaps.broken(rows)
     t = rows["t"].to_numpy()
     axes.fill_between(t, rows["low"].to_numpy(), rows["high"].to_numpy(), color=look.colour, alpha=0.2, linewidth=0)
-    axes.plot(t, rows["mean"].to_numpy(), **look.drawn, linewidth=1.1)
+    gaps.draw(axes, rows, "mean", **look.drawn, linewidth=1.1)
 
 
 @worded

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, kinds, layout, lines, many
+from tailback.plots import bins, gaps, kinds, layout, lines, many
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunFolder
@@ -64,8 +64,9 @@ def _cwnd_samples(run: RunFolder) -> pd.DataFrame:
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+    rows = gaps.broken(rows)
     many.band(axes, rows, look.colour)
-    axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), **look.drawn, linewidth=0.8)
+    gaps.draw(axes, rows, "value", **look.drawn, linewidth=0.8)
 
 
 @worded

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import style
+from tailback.plots import gaps, style
 from tailback.plots.errors import NotDrawable
 from tailback.results import RunFolder, RunPair
 
@@ -84,7 +84,7 @@ def _size(flows: int) -> tuple[float, float]:
 def _draw_panel(axes: Axes, part: pd.DataFrame, divergence: float | None) -> None:
     for side in SIDES:
         samples = part[part["side"] == side]
-        axes.plot(samples["t"].to_numpy(), samples["value"].to_numpy(), **LOOKS[side])
+        gaps.draw(axes, gaps.broken(samples), "value", **LOOKS[side])
     if divergence is not None:
         axes.axvline(divergence, color=style.PALETTE[1], linewidth=0.8, linestyle=":")
 

@@ -23,7 +23,7 @@ from matplotlib.patches import Patch
 
 from tailback.analysis.digits import significant
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import cwnd, kinds, labels, layout, lines, style
+from tailback.plots import cwnd, gaps, kinds, labels, layout, lines, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunFolder
@@ -106,7 +106,8 @@ def _backlogs(run: RunFolder, unit: str) -> pd.DataFrame:
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
-    axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), **look.drawn, linewidth=0.8)
+    rows = gaps.broken(rows)
+    gaps.draw(axes, rows, "value", **look.drawn, linewidth=0.8)
     if "most" in rows and rows["most"].notna().any():
         # A step holds for the interval that ends at its sample.
         axes.fill_between(

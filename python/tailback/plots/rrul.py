@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from tailback.plots import bins, labels, layout, many, style
+from tailback.plots import bins, gaps, labels, layout, many, style
 from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunFolder
@@ -138,8 +138,8 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
                 axes = grid[row, column]
                 for name, rows in part[part["panel"] == panel].groupby("series", sort=False):
                     mean: float = 1.2 if name == MEAN else 0.7
-                    many.band(axes, rows, looks[str(name)].colour)
-                    axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), **looks[str(name)].drawn, linewidth=mean)
+                    many.band(axes, curve := gaps.broken(rows), looks[str(name)].colour)
+                    gaps.draw(axes, curve, "value", **looks[str(name)].drawn, linewidth=mean)
                 axes.set_xlim(0, float(table["t"].max()))
         for row, panel in enumerate(panels):
             highest = float(many.tops(table)[table["panel"] == panel].max())

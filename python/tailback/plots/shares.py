@@ -21,7 +21,7 @@ from tailback.analysis import t_interval
 from tailback.analysis.parts import group_of
 from tailback.analysis.wifi import DOWN, UP
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, kinds, labels, layout, lines, many
+from tailback.plots import bins, gaps, kinds, labels, layout, lines, many
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunFolder
@@ -138,16 +138,16 @@ def _shares(head: dict[str, str], rows: pd.DataFrame) -> pd.DataFrame:
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     """A bin is a step that ends at its `t`."""
-    rows = bins.from_start(rows, bins.width_s(rows["t"]))
+    rows = gaps.broken(bins.from_start(rows, bins.width_s(rows["t"])))
     t = rows["t"].to_numpy()
     line: dict[str, Any] = {**look.drawn, "linewidth": 1.1, "drawstyle": "steps-pre"}
     if many.summarised(rows):
         many.band(axes, rows, look.colour, "pre")
-        axes.plot(t, rows[many.MIDDLE].to_numpy(), **line)
+        gaps.draw(axes, rows, many.MIDDLE, **line)
         return
     ends = (rows["low"].to_numpy(), rows["high"].to_numpy())
     axes.fill_between(t, *ends, step="pre", color=look.colour, alpha=0.2, linewidth=0)
-    axes.plot(t, rows["mean"].to_numpy(), **line)
+    gaps.draw(axes, rows, "mean", **line)
 
 
 @worded

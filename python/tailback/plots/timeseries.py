@@ -22,7 +22,7 @@ from matplotlib.patches import Patch
 from msgspec import Struct
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, kinds, labels, layout, many, style
+from tailback.plots import bins, gaps, kinds, labels, layout, many, style
 from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, worded
 from tailback.plots.offered import one_of
@@ -317,10 +317,11 @@ def _draw_panel(axes: Axes, part: pd.DataFrame, looks: Mapping[str, Look]) -> No
         series = rows.get(name)
         if series is not None:
             series = bins.from_start(series, bins.width_s(part["t"])) if drawstyle == "steps-pre" else series
+            series = series if look["linestyle"] == "none" else gaps.broken(series)
             many.band(axes, series, look["color"], "pre" if drawstyle == "steps-pre" else None)
             # A line through a single sample, as of a flow shorter than the interval, could not be seen.
             dot: Look = {"marker": ".", "markersize": 4} if len(series) == 1 else {}
-            axes.plot(series["t"].to_numpy(), series["value"].to_numpy(), **{**dot, **look, "drawstyle": drawstyle})
+            gaps.draw(axes, series, "value", **{**dot, **look, "drawstyle": drawstyle})
 
 
 def _shade_outside(axes: Axes, run: pd.DataFrame, last: float) -> None:

@@ -10,14 +10,14 @@ import pandas as pd
 from msgspec import to_builtins
 
 from tailback import scenario
-from tailback.analysis import effects, sentences
+from tailback.analysis import choosing, coverage, effects, sentences
 from tailback.analysis.cautions import over
 from tailback.analysis.identical import identical
 from tailback.analysis.metric import Column
-from tailback.analysis.registry import headline_of
+from tailback.analysis.registry import headline_of, of_key
 from tailback.analysis.repetitions import configurations
 from tailback.limits import FileRefused
-from tailback.plots import band, cdf, layout, style
+from tailback.plots import band, cdf, gaps, layout, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice
 from tailback.results import NotResults, Results, RunDamaged, RunFolder
@@ -59,6 +59,8 @@ def document(results: Results) -> dict[str, Any]:
         "twin": _twin(results),
         "tailback": tailback_version(),
         "axes": {axis: list(values) for axis, values in results.axes.items()},
+        "remarks": coverage.remarks((run.summary for run in results.runs), shown),
+        "about": _about(results, shown),
         "columns": [{"title": column.title, "unit": column.unit} for column in shown],
         "configurations": [_configuration(axes, runs, row) for (axes, runs), row in _paired(groups, table, shown)],
         "figures": {
@@ -73,6 +75,15 @@ def document(results: Results) -> dict[str, Any]:
         "warnings": [*source.warnings, *map(str, over([(run.axes, run.summary) for run in results.runs]))],
         "manifest": _manifest(results),
     }
+
+
+def _about(results: Results, shown: Sequence[Column]) -> str:
+    """The title of the number that is compared first: the latency that the runs are about, at its farthest percentile
+    in the table; else the first number.
+    """
+    latency = choosing.latency_of(run.summary for run in results.runs)
+    same = [column.title for column in shown if latency and of_key(column.key) is of_key(latency.key)]
+    return [*(column.title for column in shown[:1]), *same][-1] if shown else ""
 
 
 def _findings(results: Results) -> dict[str, Any]:
@@ -152,9 +163,12 @@ def _quantiles(results: Results, name: str) -> dict[str, Any]:
 
 
 def _by_configuration(results: Results, table: pd.DataFrame, columns: Sequence[str]) -> dict[str, Any]:
-    """The values of each configuration in their order; none of one that has not recorded them."""
+    """The values of each configuration in their order; none of one that has not recorded them, and unknown ones in the
+    gaps of a curve over time.
+    """
     found = layout.parted(table, list(results.axes))
     parts = [found.get(tuple(axes.values()), table.iloc[:0]) for axes, _ in results.configurations]
+    parts = [gaps.broken(part) if "t" in columns else part for part in parts]
     rows = [{column: [_number(value) for value in part[column]] for column in columns} for part in parts]
     return {"title": str(table["panel"].iloc[0]), "unit": str(table["unit"].iloc[0]), "configurations": rows}
 

@@ -6,8 +6,7 @@ const state = {
   wanted: Object.fromEntries(Object.entries(data.axes).map(([axis, values]) => [axis, new Set(values)])),
   muted: new Set(),
   sorted: { column: null, ascending: true },
-  // Links are full in most experiments; what differs is the delay.
-  metric: Math.max(0, data.columns.findIndex(({ title }) => title === "TCP RTT p50")),
+  metric: Math.max(0, data.columns.findIndex(({ title }) => title === data.about)),
   quantity: Object.keys(data.figures.distributions)[0],
 };
 const look = data.configurations.map((_, at) => ({

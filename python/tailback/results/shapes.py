@@ -29,20 +29,26 @@ STATISTICS = {"cwnd_segments": ("mean", "p50")}
 REAL = frozenset((int, float))
 """The types of numbers in JSON; `True` is none."""
 
-OTHERS = frozenset(("capture", "flows_without_data", "warnings"))
+NAMES = ("flows_without_data", "jain_without")
+"""Keys whose value is a list of names."""
+
+OTHERS = frozenset(("capture", "warnings", *NAMES))
 """Keys that no metric reads as numbers; all that are not named here have numbers by name."""
 
 
 def is_summary(summary: Mapping[str, Any]) -> bool:
     """Whether the values have the types of those that the analysis writes."""
-    warnings, silent = summary.get("warnings", []), summary.get("flows_without_data", [])
+    warnings = summary.get("warnings", [])
     return (
         isinstance(warnings, list)
         and all(map(_is_warning, warnings))
-        and isinstance(silent, list)
-        and all(isinstance(name, str) for name in silent)
+        and all(_are_names(summary.get(key, [])) for key in NAMES)
         and all(_has_form(key, value) for key, value in summary.items() if key not in OTHERS)
     )
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def _has_form(key: str, value: object) -> bool:

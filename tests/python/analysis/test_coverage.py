@@ -1,9 +1,13 @@
-"""The table says which flows the numbers of sockets are of, where they are not of all."""
+"""The table says which flows its numbers are of, where they are not of all."""
 
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+import tailback
 from tailback.analysis.choosing import chosen
-from tailback.analysis.coverage import of_some
+from tailback.analysis.coverage import of_some, remarks
 
 WINDOWS = {"p50": 1.0, "mean": 1.0}
 RTT = {"n": 9.0, "p50": 1.0, "p90": 2.0}
@@ -33,3 +37,29 @@ def test_nothing_is_said_where_all_flows_over_tcp_are_sampled_or_none_is() -> No
     assert said(summary(["upload.1"], ["upload.2"])) == ""
     assert said(summary(["upload"], ["camera", "call.there"], udp_loss={"camera": 0.0, "call.there": 0.0})) == ""
     assert said({"goodput_mbps": {"total": 1.0, "flows": {"fetch.1": 1.0}}, "request_ms": RTT}) == ""
+
+
+BACKUP = """\
+links: [{ends: [a, b], rate: 10mbit, delay: 5ms}]
+traffic: [{tcp: a -> b, name: backup, bytes: 2mb, start: 0.5s}, {tcp: a -> b, name: cross, flows: 2, jitter: 50ms}]
+duration: 8s
+measure: {warmup: 0s}
+"""
+
+
+def test_jains_index_names_the_flows_that_it_leaves_out_because_they_have_a_size(tmp_path: Path) -> None:
+    """Over the means of a window in which one flow was sent and gone, an index would say nothing about sharing."""
+    (tmp_path / "x.yaml").write_text(BACKUP)
+    (run,) = tailback.run(tmp_path / "x.yaml", out=tmp_path / "out").runs
+    shares = [run.summary["goodput_mbps"]["flows"][name] for name in ("cross.1", "cross.2")]
+    assert run.summary["jain"] == pytest.approx(sum(shares) ** 2 / (2 * sum(share**2 for share in shares)), rel=1e-4)
+    assert run.summary["jain_without"] == ["backup"]
+    columns = [each.column for each in chosen([run.summary])]
+    assert remarks([run.summary], columns) == ["Jain is of the flows without a size, not of backup"]
+
+
+def test_of_jains_index_nothing_is_said_where_it_is_of_all(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(BACKUP.replace("bytes: 2mb, ", ""))
+    (run,) = tailback.run(tmp_path / "x.yaml", out=tmp_path / "out").runs
+    assert "jain_without" not in run.summary
+    assert remarks([run.summary], [each.column for each in chosen([run.summary])]) == []
