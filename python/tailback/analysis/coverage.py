@@ -1,6 +1,6 @@
 """Which flows the numbers of a table are of, if not of all: TCP RTT and windows are sampled of the flows of `tcp`
 entries, and not of the connections of requests, pages and videos, which may be most of the traffic. Retransmissions are
-of all. Jain's index leaves out flows that have a size.
+of all. Jain's index leaves out flows that have a size. Loss and delay of datagrams are those of the worst flow.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ MOST_NAMED = 3
 def remarks(summaries: Iterable[Summary], columns: Sequence[Column]) -> list[str]:
     """What is to be said below a table with these columns."""
     runs = list(summaries)
-    return [text for text in (of_some(runs, columns), _without_sizes(runs, columns)) if text]
+    return [text for text in (of_some(runs, columns), _without_sizes(runs, columns), *_of_one(runs, columns)) if text]
 
 
 def _without_sizes(summaries: Iterable[Summary], columns: Sequence[Column]) -> str:
@@ -28,6 +28,16 @@ def _without_sizes(summaries: Iterable[Summary], columns: Sequence[Column]) -> s
     titles = [column.title for column in columns if column.key == "jain"]
     left = dict.fromkeys(name for summary in summaries for name in summary.get("jain_without", ()))
     return f"{titles[0]} is of the flows without a size, not of {_named(list(left))}" if titles and left else ""
+
+
+def _of_one(summaries: Sequence[Summary], columns: Sequence[Column]) -> list[str]:
+    """Which columns are of one of several flows, directions or devices, and of which."""
+    groups: dict[str, list[str]] = {}
+    for column in columns:
+        parts = (summary.get(column.key.partition(".")[0], {}) for summary in summaries)
+        if column.of and any(len(each) > 1 for each in parts):
+            groups.setdefault(column.of, []).append(column.title)
+    return [f"{_listed(titles)} {'is' if len(titles) == 1 else 'are'} of {of}" for of, titles in groups.items()]
 
 
 def of_some(summaries: Iterable[Summary], columns: Sequence[Column]) -> str:

@@ -80,6 +80,8 @@ class Column(Struct, frozen=True):
     """The name of the quantity on the axis of a figure, if it is not the title."""
     needless: float | None = None
     """If no run has more than this, a table of them leaves the column out."""
+    of: str = ""
+    """Of which flow, direction or device it is, if it is that of one of several: `the worst flow`."""
 
 
 def steps(path: str) -> list[str]:
@@ -199,6 +201,8 @@ class Metric(Struct, frozen=True):
     """The largest possible value."""
     rank: Rank = "detail"
     """What it is about, by which narrow tables choose."""
+    of: str = ""
+    """Of which flow, direction or device its numbers are, if there are several; tables say it."""
     sampling: Sampling = "none"
     """How it depends on `measure.interval`."""
 
@@ -241,4 +245,4 @@ class Metric(Struct, frozen=True):
 
     def at(self, title: str, path: str) -> Column:
         """The number at this path of a summary, which belongs to this metric."""
-        return Column(title, self.unit, at(*steps(path)), None, self.better, self.least, self.most, path)
+        return Column(title, self.unit, at(*steps(path)), None, self.better, self.least, self.most, path, of=self.of)

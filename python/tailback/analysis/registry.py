@@ -233,6 +233,7 @@ METRICS: dict[str, Metric] = by_name(
             "held", "held", "%", ("tcp_info",), sockets.held, "[linux-6.12 tcp.h struct tcp_info]", values.held,
             tuple(_held_by(cause, place) for place, cause in enumerate(HELD_BY, start=34)),
             most=100.0,
+            of="the flow held longest",
         ),
         Metric(
             "drops", "drops", "packets", ("events", "qdisc", "losses", "radios"), metrics.drops, "[rfc5166 §2.1]",
@@ -414,16 +415,19 @@ METRICS: dict[str, Metric] = by_name(
             "utilisation", "utilisation", "", ("qdisc",), queues.utilisation, "[iproute2]", values.utilisation,
             (Number("utilisation", "utilisation", _worst("utilisation", max), bounds=("utilisation",)),),
             better="high",
+            of="the busiest device",
         ),
         Metric(
             "sojourn time", "sojourn_ms", "ms", ("sojourns", "qdisc"), queues.sojourns, "[rfc8289 §4.2] [little1961]",
             values.sojourn, sampled=("sojourn time", "sojourn", "queue delay"), of_each=max, better="low",
+            of="the slowest queue",
         ),
         Metric(
             "UDP loss", "udp_loss", "", ("udp",), udp.udp_loss, "[rfc5166 §2.1, §2.2]", values.udp_loss,
             (Number("UDP loss", "udp_loss", _worst("udp_loss", max), heading=Heading(28), bounds=("udp loss",)),),
             better="low", most=1.0,
             rank="network",
+            of="the worst flow",
         ),
         Metric(
             "UDP one-way delay", "udp_delay_ms", "ms", ("delays", "datagrams", "udp"), udp.udp_delays,
@@ -435,26 +439,31 @@ METRICS: dict[str, Metric] = by_name(
             ),
             sampled=("udp one-way delay", "udp delay"), of_each=max, better="low",
             rank="network",
+            of="the worst flow",
         ),
         Metric(
             "media loss", "media_loss", "", ("datagrams",), media.losses, "[rfc5166 §2.1]", values.media_loss,
             (Number("media loss", "media_loss", _worst("media_loss", max), bounds=("media loss",)),),
             better="low", most=1.0,
+            of="the worst direction",
         ),
         Metric(
             "media delay", "media_delay_ms", "ms", ("datagrams",), media.delays, "[rfc5166 §2.2]", values.media_delay,
             sampled=("media delay",), of_each=max, better="low",
+            of="the worst direction",
         ),
         Metric(
             "media jitter", "media_jitter_ms", "ms", ("datagrams",), media.jitters, "[rfc3550 §6.4.1]",
             values.media_jitter,
             (Number("media jitter", "media_jitter_ms", _worst("media_jitter_ms", max), bounds=("media jitter",)),),
             better="low",
+            of="the worst direction",
         ),
         Metric(
             "frames not played", "not_played", "", ("datagrams",), media.unheard, "[ramjee1994 §3]", values.unheard,
             (Number("frames not played", "not_played", _worst("not_played", max), bounds=("not played",)),),
             better="low", most=1.0,
+            of="the worst direction",
         ),
         Metric(
             "mouth-to-ear delay", "mouth_to_ear_ms", "ms", ("datagrams",), media.mouth_to_ear, "[itu-g107 §3]",
@@ -465,11 +474,13 @@ METRICS: dict[str, Metric] = by_name(
                 ),
             ),
             better="low",
+            of="the worst direction",
         ),
         Metric(
             "rating", "rating", "", ("datagrams",), media.ratings, "[itu-g107]", values.rating,
             (Number("rating", "rating", _worst("rating", min), bounds=("rating",)),),
             better="high",
+            of="the worst direction",
         ),
         Metric(
             "MOS", "mos", "", ("datagrams",), media.opinions, "[itu-g107 Annex B]", values.opinion,
@@ -481,6 +492,7 @@ METRICS: dict[str, Metric] = by_name(
             ),
             word="mos", tolerance="3%", better="high", least=1.0, most=4.5,
             rank="outcome",
+            of="the worst direction",
         ),
         Metric(
             "convergence time", "convergence_s", "s", ("flows",), sharing.convergence_times,
@@ -489,6 +501,7 @@ METRICS: dict[str, Metric] = by_name(
                 Number("convergence time", "convergence_s", _worst("convergence_s", max), bounds=("convergence time",)),
             ),
             better="low", sampling="intervals",
+            of="the slowest flow",
         ),
         Metric(
             "steady from", "steady_from_s", "s", ("flows", "tcp_info"), warmup.steady_from,
