@@ -23,7 +23,14 @@ def of_configurations(rows: Sequence[Configuration], columns: Sequence[Chosen], 
         *keys(rows[0].axes),
         *[Field("runs")] * counts,
         *(
-            Field(each.column.title, unit=each.column.unit, spread=repeated, rank=each.rank, kept=each.kept)
+            Field(
+                each.column.title,
+                unit=each.column.unit,
+                spread=repeated,
+                rank=each.rank,
+                kept=each.kept,
+                family=each.column.key.partition(".")[0],
+            )
             for each in columns
         ),
     ]

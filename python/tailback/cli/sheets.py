@@ -31,6 +31,8 @@ class Field(Struct, frozen=True):
     """How much it matters: the lower, the more (`analysis.choosing`)."""
     kept: bool = True
     """Whether every table has it, however narrow."""
+    family: str = ""
+    """What it has in common with others, which stand in one part of a broken table where they fit: its metric."""
 
     @property
     def heading(self) -> str:

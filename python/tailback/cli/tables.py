@@ -170,18 +170,30 @@ class _Layout:
         return [_Page(keys, sorted(group), room) for group in groups], left
 
     def _groups(self, room: int, parts: int) -> tuple[list[list[int]], list[int]]:
-        """The columns of each part, those that matter most first; text comes last."""
-        names, texts = self._of("name"), self._of("text")
-        numbers = sorted(self._of("number"), key=lambda place: self._sheet.fields[place].rank)
+        """The columns of each part, those that matter most first, those of one metric together; text comes last."""
+        names, fields = self._of("name"), self._sheet.fields
         groups: list[list[int]] = [[*names]]
-        for done, place in enumerate([*numbers, *texts]):
-            if self._together([*groups[-1], place]) <= room or groups[-1] == names:
-                groups[-1].append(place)
-            elif len(groups) < parts or place in texts or self._sheet.fields[place].kept:
-                groups.append([*names, place])
+        blocks = [part for block in self._blocks() for part in self._fitting(block, room)]
+        for done, block in enumerate(blocks):
+            if self._together([*groups[-1], *block]) <= room or groups[-1] == names:
+                groups[-1] += block
+            elif len(groups) < parts or any(fields[place].kept or fields[place].role == "text" for place in block):
+                groups.append([*names, *block])
             else:
-                return groups, sorted(numbers[done:])
+                return groups, sorted(place for block in blocks[done:] for place in block)
         return groups, []
+
+    def _blocks(self) -> list[list[int]]:
+        """The columns of each metric, the metric that matters most first; each text is alone."""
+        families: dict[object, list[int]] = {}
+        for place in sorted(self._of("number"), key=lambda place: self._sheet.fields[place].rank):
+            families.setdefault(self._sheet.fields[place].family or place, []).append(place)
+        return [*families.values(), *([place] for place in self._of("text"))]
+
+    def _fitting(self, block: list[int], room: int) -> list[list[int]]:
+        """The block, or its columns one by one if it does not fit into a part."""
+        fits = self._together([*self._of("name"), *block]) <= room
+        return [block] if fits else [[place] for place in block]
 
     def _table(self, page: _Page, rows: Sequence[Sequence[Cell]], *, heading: bool = True) -> Table:
         # One of the spaces between columns is that of the box.

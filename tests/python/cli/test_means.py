@@ -1,13 +1,14 @@
 """The digits of means in tables, and the one form of the intervals of a column."""
 
 import pytest
+from rich.table import Table
 
 from tailback.analysis.bounds import bounds
-from tailback.analysis.choosing import Chosen
+from tailback.analysis.choosing import Chosen, chosen
 from tailback.analysis.metric import Column
-from tailback.analysis.repetitions import Configuration, Mean
+from tailback.analysis.repetitions import Configuration, Mean, means
 from tailback.analysis.tradeoffs import Number
-from tailback.cli import advised, sheets, sweeps, verdicts
+from tailback.cli import advised, sheets, sweeps, tables, verdicts
 from tailback.cli.means import of_configurations
 from tailback.sweep.expectations import Verdict
 
@@ -45,6 +46,26 @@ def test_the_intervals_of_a_column_have_one_form() -> None:
     texts, remark = column_of(even, alone)
     assert texts == ["3.00 ±1.00", "7.00"]
     assert remark == "means over repetitions, ± half their 95 % interval"
+
+
+@pytest.mark.parametrize("width", range(60, 200, 10))
+def test_the_percentiles_of_a_metric_stand_in_one_part_of_a_narrow_table(width: int) -> None:
+    """Requests beside a camera: p95 was below, in another part than p50 and p99."""
+    samples = {"n": 5000, "p50": 214.4, "p90": 240.0, "p95": 248.5, "p99": 367.5, "mean": 220.0}
+    summary = {
+        "goodput_mbps": {"total": 18.1, "up": 18.0, "down": 0.08, "flows": {}}, "request_ms": samples,
+        "udp_loss": {"camera": 0.0005}, "udp_delay_ms": {"camera": samples}, "ping_ms": samples, "tcp_rtt_ms": samples,
+        "jain": 0.9, "drops": {}, "retransmits": 12,
+    }  # fmt: skip
+    rows = [({"q": q}, summary) for q in ("tail drop", "FQ-CoDel") for _ in range(3)]
+    shown = chosen(each for _, each in rows)
+    sheet = sheets.written(of_configurations(means(rows, [each.column for each in shown]), shown, "a title"))
+    parts = [part for part in tables.laid_out(sheet, width) if isinstance(part, Table)]
+    assert len(parts) > 1 or width > 150
+    titles = [{" ".join(str(column.header).split()) for column in part.columns} for part in parts]
+    for family in ("request", "UDP delay", "ping", "TCP RTT"):
+        having = [[title for title in part if title.startswith(family)] for part in titles]
+        assert len([each for each in having if each]) <= 1 or width < 70, (family, having)
 
 
 def test_every_table_leaves_the_form_of_its_intervals_to_their_column() -> None:
