@@ -263,8 +263,20 @@ DOTTED = 0.16
 def pointed(
     found: Mapping[tuple[str | None, str | None], Look],
 ) -> dict[tuple[str | None, str | None], Look]:
-    """The same for figures of points, which have no line: a marker for each."""
-    return {each: replace(look, marker=style.MARKERS[look.place % len(style.MARKERS)]) for each, look in found.items()}
+    """The same for figures of points, which have no line: a marker for each; where markers repeat, another colour."""
+    used: set[tuple[str, str]] = set()
+    made = {}
+    for each, look in found.items():
+        colours = (look.colour, *(colour for colour in style.PALETTE if colour != look.colour))
+        markers = style.MARKERS[look.place % len(style.MARKERS) :] + style.MARKERS[: look.place % len(style.MARKERS)]
+        free = ((colour, marker) for colour in colours for marker in markers if (colour, marker) not in used)
+        pair = next(free, None)
+        if pair is None:
+            hint = "choose some with `--where AXIS=VALUE`, or make panels: --facet AXIS"
+            raise NotDrawable(f"{len(found)} kinds of points look alike\n  hint: {hint}")
+        used.add(pair)
+        made[each] = replace(look, colour=pair[0], marker=pair[1])
+    return made
 
 
 def distinct(

@@ -291,6 +291,6 @@ def _by_axes(values: Axes_, shown: Roles, panels: Panels) -> list[Artist]:
     for place, value in enumerate(values[shown.hatch] if shown.hatch else []):
         look: dict[str, Any] = {"linestyle": style.LINES[place % len(style.LINES)]}
         if panels.key == "marker":
-            look = {"linestyle": "none", "marker": style.MARKERS[place % len(style.MARKERS)], "markersize": 4}
+            look = {"linestyle": "none", "marker": style.MARKERS[place], "markersize": 4}
         handles.append(Line2D([], [], color=style.GREY, label=style.label(shown.hatch or "", value), **look))
     return handles

@@ -104,7 +104,8 @@ def _styles(table: pd.DataFrame, choice: Choice) -> Styles:
     marker = shown.hatch or next(iter(left), None)
     shown = layout.Roles(None, shown.colour, marker, ())
     looks = layout.looks(values, shown)
-    return shown, [axis for axis in left if axis != marker], layout.pointed(looks) if marker else looks
+    shades = not marker and shown.colour is not None and style.is_sequence(values[shown.colour])
+    return shown, [axis for axis in left if axis != marker], looks if shades else layout.pointed(looks)
 
 
 def on(axes: Axes, rows: pd.DataFrame, styles: Styles | None = None) -> None:
@@ -172,8 +173,8 @@ def _reach(rows: pd.DataFrame, name: str) -> tuple[float, float]:
 def _handles(table: pd.DataFrame, styles: Styles) -> list[Artist]:
     """The entries of the legend."""
     shown, _, looks = styles
-    handles = lines.pair_keys(table, shown, looks) if shown.hatch else []
-    if shown.colour and not shown.hatch:
+    handles = lines.pair_keys(table, shown, looks) if shown.colour or shown.hatch else []
+    if shown.colour and not shown.hatch and style.is_sequence(layout.axes_of(table)[shown.colour]):
         handles = lines.colour_keys(layout.axes_of(table), shown, "marker")
     if not table["pareto"].astype(bool).all():
         hollow: dict[str, Any] = {"marker": "o", "markersize": 3.5, "markerfacecolor": "white", "alpha": 0.6}

@@ -32,7 +32,7 @@ from tailback.plots import (
     style,
     timeseries,
 )
-from tailback.plots.errors import NotDrawable
+from tailback.plots.errors import TO_RECORD, NotDrawable
 from tailback.plots.frame import Frame
 from tailback.plots.layout import AUTOMATIC, Choice, with_words, worded
 from tailback.results import Results
@@ -79,7 +79,11 @@ WITH_PING = (candlestick.GOODPUT, candlestick.PING)
 def _samples(panels: Sequence[candlestick.Panel], shares: Sequence[int]) -> Callable[..., pd.DataFrame]:
     @worded
     def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-        return candlestick.percentiles(results, candlestick.chosen(choice, panels), shares)
+        table = candlestick.percentiles(results, candlestick.chosen(choice, panels), shares)
+        if choice.metric is None and candlestick.PING.title not in set(table["panel"]):
+            hint = f"{TO_RECORD['ping']}; or draw `candlestick`, which has the RTT of TCP"
+            raise NotDrawable(f"`{results.path}` has no ping in its measurement window\n  hint: {hint}")
+        return table
 
     return data
 
