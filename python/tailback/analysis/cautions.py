@@ -178,7 +178,8 @@ def _too_short(run: Measured) -> Iterator[Caution]:
     if short:
         bins, interval_ms = max(len(run.courses[name].inside) for name in short), run.measure.bin_ns / 1e6
         text = (
-            f"too short to tell whether {' and '.join(SERIES[name][0] for name in short)} is steady: the window has "
+            f"too short to tell whether {' and '.join(SERIES[name][0] for name in short)} "
+            f"{'is' if len(short) == 1 else 'are'} steady: the window has "
             f"{bins} sampling intervals, and {FEWEST_BINS} are needed"
         )
         longer_s = FEWEST_BINS * run.measure.bin_ns / NANOSECONDS

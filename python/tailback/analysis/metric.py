@@ -80,6 +80,8 @@ class Column(Struct, frozen=True):
     """The name of the quantity on the axis of a figure, if it is not the title."""
     needless: float | None = None
     """If no run has more than this, a table of them leaves the column out."""
+    beside: str = ""
+    """The key of another number; if no run has that, a table of them leaves the column out."""
     of: str = ""
     """Of which flow, direction or device it is, if it is that of one of several: `the worst flow`."""
 
@@ -142,6 +144,8 @@ class Heading(Struct, frozen=True):
     decimals: int | None = None
     needless: float | None = None
     """If no run has more than this, a table of them leaves the column out."""
+    beside: str = ""
+    """The key of another number; if no run has that, a table of them leaves the column out."""
 
 
 class Number(Struct, frozen=True):
@@ -228,7 +232,12 @@ class Metric(Struct, frozen=True):
         title = number.title if heading.title is None else heading.title
         unit = self.unit if heading.unit is None else heading.unit
         return replace(
-            self.quantity(number), title=title, unit=unit, decimals=heading.decimals, needless=heading.needless
+            self.quantity(number),
+            title=title,
+            unit=unit,
+            decimals=heading.decimals,
+            needless=heading.needless,
+            beside=heading.beside,
         )
 
     def quantity(self, number: Number) -> Column:

@@ -27,7 +27,7 @@ from tailback.analysis import (
     watching,
     wifi,
 )
-from tailback.analysis.metric import Column, Heading, Metric, Number, Read, Summary, of_each, tail
+from tailback.analysis.metric import Column, Heading, Metric, Number, Read, Summary, at, of_each, steps, tail
 from tailback.on_demand import by_name
 
 Row = TypeVar("Row")
@@ -333,7 +333,7 @@ METRICS: dict[str, Metric] = by_name(
             "RPM", "rpm", "", ("requests", "tcp_info"), responsiveness.rpm, "[responsiveness]", values.rpm,
             (
                 Number("RPM", "rpm.total", heading=Heading(17, decimals=0), test="permutation", bounds=("rpm",)),
-                Number("RPM idle", "rpm.idle", heading=Heading(18, decimals=0), bounds=("rpm idle",)),
+                Number("RPM idle", "rpm.idle", heading=Heading(18, decimals=0, beside="rpm.total"), bounds=("rpm idle",)),
             ),
             word="rpm", tolerance="10%", better="high", sampling="instants",
             rank="outcome",
@@ -575,8 +575,10 @@ def headline_of(summaries: Iterable[Summary]) -> tuple[Column, ...]:
 
 
 def _is_needless(column: Column, runs: Iterable[Summary]) -> bool:
-    needless = column.needless
-    return needless is not None and all((column.read(run) or 0.0) <= needless for run in runs)
+    known, needless = list(runs), column.needless
+    if column.beside and all(at(*steps(column.beside))(run) is None for run in known):
+        return True
+    return needless is not None and all((column.read(run) or 0.0) <= needless for run in known)
 
 
 def of_key(path: str) -> Metric | None:

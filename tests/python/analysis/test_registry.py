@@ -170,3 +170,11 @@ def test_a_table_has_marks_if_any_run_has_and_else_no_column() -> None:
     assert "marks" in titles(0, 3)
     assert "marks" not in titles(0, 0)
     assert "drops" in titles(0, 0)
+
+
+def test_a_table_has_no_round_trips_without_load_where_there_is_no_load() -> None:
+    """64 servers that answer at once are not idle."""
+    of_requests = {"goodput_mbps": {"total": 34.0}, "rpm": {"idle": 43875.0}}
+    titles = [column.title for column in registry.headline_of([of_requests])]
+    assert "RPM idle" not in titles
+    assert "RPM idle" in [column.title for column in registry.headline_of([{"rpm": {"idle": 4000.0, "total": 900.0}}])]
