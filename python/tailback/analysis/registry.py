@@ -333,7 +333,9 @@ METRICS: dict[str, Metric] = by_name(
             "RPM", "rpm", "", ("requests", "tcp_info"), responsiveness.rpm, "[responsiveness]", values.rpm,
             (
                 Number("RPM", "rpm.total", heading=Heading(17, decimals=0), test="permutation", bounds=("rpm",)),
-                Number("RPM idle", "rpm.idle", heading=Heading(18, decimals=0, beside="rpm.total"), bounds=("rpm idle",)),
+                Number(
+                    "RPM idle", "rpm.idle", heading=Heading(18, decimals=0, beside="rpm.total"), bounds=("rpm idle",)
+                ),
             ),
             word="rpm", tolerance="10%", better="high", sampling="instants",
             rank="outcome",

@@ -45,5 +45,5 @@ def draw(axes: Axes, rows: pd.DataFrame, column: str, **look: Any) -> None:
     axes.plot(t, values, **look)
     known = np.isfinite(values)
     alone = known & ~np.r_[False, known[:-1]] & ~np.r_[known[1:], False]
-    if alone.any():
+    if alone.any() and ("marker" not in look or "markevery" in look):
         axes.plot(t[alone], values[alone], color=look.get("color"), **ALONE)

@@ -1,6 +1,7 @@
 """Figures and tables of the parts of a run: queues, shares, both directions."""
 
 import struct
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -159,7 +160,7 @@ def rows(words: str, by: str) -> dict[str, list[str]]:
     """The cells of a table by its first column, and under `` its headings."""
     lines = words.partition(f"by {by}\n")[2].splitlines()
     cut = next(number for number, line in enumerate(lines) if "─" in line)
-    cells = [line.split() for line in lines[cut + 1 :] if line.strip()]
+    cells = [line.split() for line in takewhile(str.strip, lines[cut + 1 :])]
     return {"": " ".join(lines[:cut]).split(), **{each[0]: each[1:] for each in cells}}
 
 
