@@ -96,9 +96,9 @@ def _factor(match: re.Match[str], column: Column) -> float:
 
 
 def _possible(bound: Bound, written: str) -> Bound:
-    """The bound; refused if no value, or every value, is beyond it."""
+    """The bound; refused if no value meets it, or every one (`udp loss < 1`, which is all but 100 %)."""
     column = bound.column
-    if column.most is None or bound.value <= column.most:
+    if column.most is None or bound.value < column.most or (bound.value == column.most and bound.sign == ">="):
         return bound
     share = f"write a share in %: `{column.title} {bound.sign} {written}%`" if column.most == 1 else "write less"
     raise WrongBound(f"{column.title} is at most {column.most:g}, and the bound is {written}\n  hint: {share}")

@@ -416,7 +416,7 @@ METRICS: dict[str, Metric] = by_name(
         Metric(
             "utilisation", "utilisation", "", ("qdisc",), queues.utilisation, "[iproute2]", values.utilisation,
             (Number("utilisation", "utilisation", _worst("utilisation", max), bounds=("utilisation",)),),
-            better="high",
+            better="high", most=1.0,
             of="the busiest device",
         ),
         Metric(

@@ -310,7 +310,24 @@ def test_a_bound_on_a_time_or_a_rate_needs_its_unit(name: str) -> None:
     assert len(bounds(f"{name} > 0 and {name} >= 95% of best")) == 2
 
 
-@pytest.mark.parametrize("words", ["jain > 90", "udp loss < 5", "mos > 5"])
+@pytest.mark.parametrize("words", ["jain > 90", "udp loss < 5", "udp loss < 1", "mos > 5", "utilisation > 90"])
 def test_a_bound_beyond_all_values_is_refused(words: str) -> None:
     with pytest.raises(WrongBound, match="is at most"):
         bounds(words)
+
+
+@pytest.mark.parametrize("name", [name for name in names() if quantity(name).most is not None])
+def test_a_bound_that_every_value_or_none_meets_is_refused(name: str) -> None:
+    """A loss of less than 1 is meant to be 1 %."""
+    most = quantity(name).most
+    for sign in ("<", "<=", ">"):
+        with pytest.raises(WrongBound, match="is at most"):
+            bounds(f"{name} {sign} {most:g}")
+    assert len(bounds(f"{name} >= {most:g} and {name} < {0.9 * most:g}")) == 2  # type: ignore[operator]
+
+
+def test_every_share_has_a_largest_value() -> None:
+    """Quantities without a unit that are no counts: a bound of 90 on one of them is meant in %."""
+    counts = {"RPM", "RPM idle", "switches", "QoE", "unloaded", "unfinished", "events", "wall time in s", "rating"}
+    free = {quantity(name).title for name in names() if quantity(name).unit == "" and quantity(name).most is None}
+    assert {title for title in free if not title.startswith(("slowdown", "recoveries"))} <= counts
