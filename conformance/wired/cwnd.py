@@ -1,7 +1,7 @@
 """Draws cwnd of each control of the campaign, in the kernel and in the simulator: `docs/pictures/cwnd/CONTROL.svg`.
 
     python -m conformance.wired.cwnd                       draws the figures from `tests/data/wired/cwnd.parquet`
-    python -m conformance.wired.cwnd /work/shared/truth    makes that file from the campaign first
+    python -m conformance.wired.cwnd CAMPAIGN              makes that file from the campaign first
 
 Each figure has two runs of a control and two flows of each run: the kernel's lines are broad and light, the simulator's
 thin and dark.
@@ -24,6 +24,7 @@ from conformance.wired import golden
 from conformance.wired.campaign import read_tables
 from conformance.wired.experiment import Experiment
 from conformance.wired.simulate import simulated_tables
+from tailback.plots import style
 
 FILE = golden.FOLDER / "cwnd.parquet"
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures" / "cwnd"
@@ -93,9 +94,10 @@ def lay(axis: Axes, kernel: pd.DataFrame, simulator: pd.DataFrame, end_s: float)
     for side, (table, width) in enumerate(((kernel, 3.2), (simulator, 0.9))):
         for flow, samples in table[table["t"] < end_s].groupby("flow"):
             colour = COLOURS[int(str(flow))][side]
-            axis.plot(samples["t"], samples["snd_cwnd"], color=colour, linewidth=width)
+            line = style.LINES[int(str(flow)) if side else 0]
+            axis.plot(samples["t"], samples["snd_cwnd"], color=colour, linewidth=width, linestyle=line)
     axis.set_ylim(bottom=0)
-    axis.set_xlabel("time (s)")
+    axis.set_xlabel("Time (s)")
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ from conformance.wired.criteria import CAMPAIGN
 from conformance.wired.experiment import Experiment
 from conformance.wired.known import KNOWN_DIFFERENCES
 from conformance.wired.traces import SAMPLE_S, Pair, pair
+from tailback.plots import style
 
 SETTINGS = ("std", "x2", "x4", "x8", "x16", "x64", "no")
 BOTTLENECKS = ("L10M", "R10M", "L100M", "R100M", "LR1000M")
@@ -128,14 +129,20 @@ def draw_all(experiments: Sequence[Experiment]) -> Iterable[Path]:
 
 
 def draw(both: Pair, title: str, path: Path) -> None:
-    """Draws cwnd and RTT of each flow: the kernel's lines broad and light, the simulator's thin and dark."""
+    """Draws cwnd and RTT of each flow: the kernel's lines broad and light, the simulator's thin and dark. What a colour
+    says, a line style says as well.
+    """
     figure, axes = plt.subplots(2, 1, sharex=True, figsize=(7, 4), layout="constrained")
-    for table, colours, width in ((both.kernel, KERNEL_COLOURS, 3.0), (both.simulator, OWN_COLOURS, 0.8)):
+    for table, colours, width, styles in (
+        (both.kernel, KERNEL_COLOURS, 3.0, ("-",) * len(style.LINES)),
+        (both.simulator, OWN_COLOURS, 0.8, style.LINES),
+    ):
         for flow, samples in table.groupby(level="flow"):
             t = samples.index.get_level_values("sample").to_numpy() * SAMPLE_S
-            axes[0].plot(t, samples["snd_cwnd"], color=colours[int(str(flow))], linewidth=width)
-            axes[1].plot(t, samples["rtt"] / 1000, color=colours[int(str(flow))], linewidth=width)
-    label(axes, f"{title}\nkernel broad and light, simulator thin and dark, a colour per flow")
+            look = {"color": colours[int(str(flow))], "linewidth": width, "linestyle": styles[int(str(flow))]}
+            axes[0].plot(t, samples["snd_cwnd"], **look)
+            axes[1].plot(t, samples["rtt"] / 1000, **look)
+    label(axes, f"{title}\nKernel broad and light, simulator thin and dark; a colour and a line style per flow")
     # Without date and version, so that the same results give the same file.
     figure.savefig(path, dpi=80, metadata={"Software": None})
     plt.close(figure)
@@ -146,7 +153,7 @@ def label(axes: Sequence[Axes], title: str) -> None:
     for axis, name in zip(axes, ("cwnd (segments)", "TCP RTT (ms)"), strict=True):
         axis.set_ylabel(name)
         axis.set_ylim(bottom=0)
-    axes[-1].set_xlabel("time (s)")
+    axes[-1].set_xlabel("Time (s)")
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ def draw(pair: Pair, path: Path) -> None:
     for axis, label in zip(axes, ("cwnd (segments)", "TCP RTT (ms)", "throughput (Mbit/s)"), strict=True):
         axis.set_ylabel(label)
     axes[0].set_title(f"{pair.experiment.key}: kernel solid, simulator dashed, a colour per flow")
-    axes[-1].set_xlabel("time (s)")
+    axes[-1].set_xlabel("Time (s)")
     figure.savefig(path, dpi=110)
     plt.close(figure)
 
