@@ -64,7 +64,10 @@ def of_key(key: str) -> Quantity:
     least, most = (None, None) if metric is None else (metric.least, metric.most)
     head, *statistic = key.split(".")
     stem = head if metric is None else metric.stem
-    title = " ".join([stem.replace("_", " "), *statistic]) if label is None else label
+    name = stem.replace("_", " ")
+    if label is None and statistic[:1] in (["flows"], ["groups"]):
+        label = f"{name} of {'.'.join(statistic[1:])}"
+    title = " ".join([name, *statistic]) if label is None else label
     return Quantity(key, title, registry.unit_of(key), None, least, most)
 
 

@@ -11,7 +11,20 @@ from PIL import Image
 
 from fake_backend import FakeBackend, Nobody, grid
 from tailback.analysis import Window, t_interval, tcp_rtt_samples
-from tailback.plots import PLOTS, Choice, NotDrawable, Output, bar, box, candlestick, cdf, cwnd, draw_to, scatter
+from tailback.plots import (
+    PLOTS,
+    Choice,
+    NotDrawable,
+    Output,
+    bar,
+    box,
+    candlestick,
+    cdf,
+    cwnd,
+    draw_to,
+    quantity,
+    scatter,
+)  # fmt: skip
 from tailback.results import Results, claim, open_results
 from tailback.sweep import Sweep, run_all
 
@@ -134,3 +147,10 @@ def test_a_figure_keeps_the_line_that_draws_it(found: Results, tmp_path: Path) -
         assert picture.info["Description"] == line
     assert line in (tmp_path / "bar.svg").read_text()
     assert b"tailback plot results/x -p bar" in (tmp_path / "bar.pdf").read_bytes()
+
+
+def test_the_number_of_one_flow_or_group_is_called_by_its_name() -> None:
+    assert quantity.of_key("goodput_mbps.flows.upload.1").label == "Goodput of upload.1 (Mbit/s)"
+    assert quantity.of_key("goodput_mbps.groups.home").label == "Goodput of home (Mbit/s)"
+    assert quantity.of_key("retransmission_rate.flows.up").label == "Retransmission rate of up (%)"
+    assert quantity.of_key("pings_ms.near.p99").label == "Pings near p99 (ms)"
