@@ -38,6 +38,8 @@ class Configuration(Struct, frozen=True):
     labels: Mapping[str, str]
     keys: Keys
     tree: Node
+    unused: Mapping[str, Node] = {}
+    """The variables that it does not use."""
 
     def repeated(self, count: int) -> Configuration:
         """The configuration with this number of repetitions."""
@@ -190,7 +192,7 @@ class _Reading:
                 continue
             keys = self._keys(tree)
             if keys is not None:
-                yield Configuration(variant.labels, keys, tree)
+                yield Configuration(variant.labels, keys, tree, substitution.unused)
 
     def _keys(self, tree: Node) -> Keys | None:
         try:

@@ -114,6 +114,7 @@ def lint(experiment: Experiment) -> list[LintWarning]:
                 warning.code, warning.severity, where, path, warning.text, warning.remedy, warning.extent
             )
             found[said] = None
+    found |= dict.fromkeys(_without_effect(experiment))
     return sorted(found, key=lambda warning: (warning.where.file, warning.where.line or 0, warning.code))
 
 
@@ -256,6 +257,25 @@ def _written(tree: Node, registry: Registry) -> Iterator[_Warning]:
         driver = link.entries().get("driver")
         for each in () if driver is None else (driver.entries().values() or [driver]):
             yield from _bare_numbers(("links", place, "driver"), of_driver(str(each.value), registry.drivers))
+
+
+def _without_effect(experiment: Experiment) -> Iterator[LintWarning]:
+    """What no configuration uses: variables, and keys of TCP without a flow over TCP."""
+    first, *others = experiment.configurations
+    for name in (name for name in first.unused if all(name in other.unused for other in others)):
+        remedy = f"write ${{{name}}} where it is meant, or remove it"
+        where, text = first.unused[name].where, f"`{name}` is used nowhere"
+        yield LintWarning("without-effect", "warning", where, f"let.{name}", text, remedy)
+    given = [key for key in OF_TCP if key in first.tree.entries()]
+    if given and not any(_Case(each, experiment.registry).over_tcp for each in experiment.configurations):
+        for key in given:
+            remedy = "remove it, or add a flow over TCP to `traffic`"
+            where, text = nearest(first.tree, (key,)).where, "no flow of the file is over TCP"
+            yield LintWarning("without-effect", "warning", where, key, text, remedy)
+
+
+OF_TCP = ("cc", "tsq")
+"""Keys of the file that only flows over TCP have."""
 
 
 def _bare_numbers(loc: Loc, found: Iterable[BareNumber]) -> Iterator[_Warning]:

@@ -125,6 +125,10 @@ MEANINGS: Mapping[str, Meaning] = {
         "for flows that last.",
         "ending",
     ),
+    "without-effect": Meaning(
+        "A variable of `let` is used nowhere, or `cc` or `tsq` stands in a file without a flow over TCP: whatever "
+        "value it has, the runs are the same. Often it is a name that was written in another way elsewhere.",
+    ),
     "few-pings": Meaning(
         "With fewer than 100 pings in the measurement window, a 99th percentile is only the largest value. Ping "
         "more often or measure for longer.",

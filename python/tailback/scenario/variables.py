@@ -8,7 +8,7 @@ limited, because a few variables that repeat each other ten times would exhaust 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from msgspec.structs import replace
 
@@ -62,6 +62,11 @@ class Substitution:
     def names(self) -> Collection[str]:
         """The names of the variables."""
         return self._variables.keys()
+
+    @property
+    def unused(self) -> Mapping[str, Node]:
+        """The variables of which nothing that was replaced has the value."""
+        return {name: node for name, node in self._variables.items() if name not in self._values}
 
     def _declare(self, let: Node, known_keys: tuple[str, ...]) -> None:
         if not isinstance(let.value, dict):

@@ -63,6 +63,7 @@ PROVOKED: dict[str, dict[str, str]] = {
         "measure: {warmup: 5s}": "measure: {window: [6s, 15s]}",
     },
     "few-pings": {},
+    "without-effect": {"REST": "let: {buffer: 20}"},
     "slow-start-measured": {"REST": "#"},
     "repetitions-alike": {"KEYS": "start: 0s", "REST": "repeat: 3"},
     "large-skbs": {"NEAR": "rate: 10mbit", "REST": "offloads: on"},
@@ -142,3 +143,26 @@ def test_classes_that_take_all_packets_have_no_warning() -> None:
         for name, value in PLAIN.items():
             text = text.replace(name, value)
         assert "htb-unshaped" not in codes(text)
+
+
+@pytest.mark.parametrize("key", ["cc: bbr", "tsq: off"])
+@pytest.mark.parametrize("kind", ENTRIES)
+def test_what_only_tcp_has_is_without_effect_where_nothing_is_over_tcp(key: str, kind: str) -> None:
+    text = FILE.replace("ENTRY", ENTRIES[kind])
+    for name, value in {**PLAIN, "REST": key}.items():
+        text = text.replace(name, value)
+    assert ("without-effect" in codes(text)) == (kind not in KINDS["over tcp"])
+
+
+def test_a_variable_that_is_used_is_no_warning_however_it_is_used() -> None:
+    plain = FILE.replace("ENTRY", ENTRIES["tcp"])
+    for changes in (
+        {"BEHIND": "'${buffer}'", "REST": "let: {buffer: pfifo limit 300}"},
+        {"BEHIND": "'${inner}'", "REST": "let: {buffer: 300, inner: 'pfifo limit ${buffer}'}"},
+        {"BEHIND": "'${q}'", "REST": "let: {q: x, n: 300}\nvary: {q: ['pfifo limit ${n}', fq_codel]}"},
+        {"BEHIND": "'pfifo limit ${buffer}'", "REST": "let: {buffer: 300}\nvary: {buffer: [300, 400]}"},
+    ):
+        text = plain
+        for name, value in {**PLAIN, **changes}.items():
+            text = text.replace(name, value)
+        assert "without-effect" not in codes(text)
