@@ -32,7 +32,7 @@ def broken(rows: pd.DataFrame) -> pd.DataFrame:
     gap = between > max(LONGER * float(np.percentile(between, MOST)), SEEN * float(t[-1] - t[0]))
     if not gap.any():
         return rows
-    known = [column for column in rows if column != "t" and pd.api.types.is_float_dtype(rows[column])]
+    known = [str(column) for column in rows if column != "t" and pd.api.types.is_float_dtype(rows[column])]
     ends = rows.iloc[1:][gap]
     unknown = ends.assign(t=ends["t"] - float(np.median(between)), **dict.fromkeys(known, np.nan))
     # Stable, so that of equal times those before the gap remain before it.
