@@ -79,13 +79,14 @@ def across(axes: Axes, marks: Sequence[Mark], column: str, look: Mapping[str, An
 
 def all_marked(axes: Axes, marks: Sequence[Mark], column: str) -> None:
     """Draws the markers that tell the colours of marks, at the heights that a column has."""
-    heights: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    points: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
     for mark in marks:
-        heights.setdefault((mark.look.tells, mark.look.face), []).append((mark.place[0], float(mark.row[column])))
-    for (marker, face), points in heights.items():
+        kind = mark.look.tells, mark.look.face, mark.look.colour
+        points.setdefault(kind, []).append((mark.place[0], float(mark.row[column])))
+    for (marker, face, colour), places in points.items():
         if marker:
-            at = zip(*points, strict=True)
-            axes.plot(*at, linestyle="none", marker=marker, markerfacecolor=face, zorder=4, **MARK)
+            at = zip(*places, strict=True)
+            axes.plot(*at, linestyle="none", marker=marker, color=colour, markerfacecolor=face, zorder=4, **MARK)
 
 
 def draw(table: pd.DataFrame, painter: Painter, choice: Choice = AUTOMATIC) -> Figure:

@@ -149,6 +149,11 @@ def cut(figure: Figure) -> Iterator[str]:
                 yield f"an ellipse is cut at {max(axes.get_ylim()):g}, it goes up to {top:g}"
 
 
+def is_points(line: Line2D) -> bool:
+    """Whether a line is one point, or points that no line joins."""
+    return line.get_linestyle() == "None" or len(np.asarray(line.get_xdata())) == 1
+
+
 def grey(figure: Figure) -> Iterator[str]:
     """What only a colour tells apart, which is lost in grey print: entries of a legend, and lines and points of a
     panel. More entries than colours are shades, whose order is seen."""
@@ -172,7 +177,7 @@ def grey(figure: Figure) -> Iterator[str]:
         yield from (f"in grey, {colours} look alike" for colours in kinds_of.values() if len(colours) > 1)
         filled = {to_hex(each.get_edgecolor()) for each in axes.patches if isinstance(each, Rectangle)}
         filled = {colour for colour in filled if not is_grey(colour) and not is_shade(colour)}
-        points = {line.get_marker() for line in axes.lines if len(np.asarray(line.get_xdata())) == 1}
+        points = {line.get_marker() for line in axes.lines if is_points(line)}
         if (
             len(filled) > 1
             and len(points) < len(filled)
@@ -458,4 +463,4 @@ def test_bars_and_boxes_of_one_colour_have_no_marker(plot: str, controls: list[s
     head = {"panel": "TCP RTT", "unit": "ms", "n": 5}
     rows = [{"qdisc": qdisc, "cc": cc, **head, **numbers} for qdisc in ("pfifo", "pie") for cc in controls]
     drawn = PLOTS[plot].draw(pd.DataFrame(rows)).axes[0].lines
-    assert {line.get_marker() for line in drawn if len(np.asarray(line.get_xdata())) == 1} & set("oDs^") == markers
+    assert {line.get_marker() for line in drawn if is_points(line)} & set("oDs^") == markers
