@@ -43,22 +43,33 @@ _FLAGS = ("root", "not_in_hw", "in_hw", "skip_hw", "skip_sw", "key", "terminal")
 _CODE_POINT_MASK = 0xFC
 
 
+_PROTOCOLS = ("all", "ip", "ipv4", "ipv6", "0x0800", "0x86dd", "800", "86dd", "[2048]")
+"""Protocols that packets have here; a filter of another, such as arp, takes none."""
+
+
 class Place(Struct):
-    """Where a filter is attached, and its priority, 0 if it has none."""
+    """Where a filter is attached, its priority, 0 if it has none, and the protocol of its packets."""
 
     device: str = ""
     parent: tuple[int, int] | None = None
     priority: int = 0
+    protocol: str = "all"
 
 
 def classifier(words: Sequence[str], place: Place, line: str) -> Filter | None:
     """The filter of a command, or of what was printed; `None` for a printed line that only heads others."""
     found = _Words(place, line)
     # `tc filter show` names the hash table of a u32 filter, and stars the class that it has found.
-    rest = re.sub(r"\bht (divisor )?\S+", "", " ".join(words)).replace("*flowid", "flowid").split()
+    rest = (
+        re.sub(r"\bht (divisor )?\S+|\((?:rule hit|success)[^)]*\)", "", " ".join(words))
+        .replace("*flowid", "flowid")
+        .split()
+    )
     while rest:
         word = rest.pop(0)
         rest = found.take(word, rest)
+    if place.protocol not in _PROTOCOLS:
+        return None
     if found.kind in _WITHOUT:
         raise WordError(f"the classifier `{found.kind}` of `{shown(line)}` is not modelled", _WITHOUT[found.kind])
     if not found.number and not found.match:
@@ -81,6 +92,10 @@ class _Words:
         """Takes a word and its values; returns the words behind them."""
         if word in ("police", "action"):
             raise WordError(f"`{word}` in `{shown(self._line)}` is not modelled", _NO_ACTIONS)
+        if word == "match" and self.kind == "u32":
+            # What it compares may have the name of an option: match ip protocol 6 0xff.
+            self.match += [word, *rest[:2]]
+            return rest[2:]
         if word in ("flowid", "classid"):
             self.number = rest[0] if rest else ""
             return rest[1:]
@@ -105,6 +120,8 @@ def _note(place: Place, word: str, value: str) -> None:
         place.device = value
     elif word == "parent":
         place.parent = tc.place(value)
+    elif word == "protocol":
+        place.protocol = value.lower()
     elif word in ("prio", "pref", "priority"):
         place.priority = whole(value) or 0
 
@@ -128,7 +145,7 @@ def _u32(match: Sequence[str], line: str) -> tuple[str, int | None]:
     words = [word for word in match if word not in ("match", "ip", "ip6")]
     if words and words[0] in ("tos", "dsfield", "priority", "dsfield_ecn") and len(words) == 3:
         return _code_point(words[1], words[2], line)
-    if re.fullmatch(r"u(?:8|16|32) 0(?:x0+)? 0(?:x0+)?(?: at \d+)?", " ".join(words)):
+    if re.fullmatch(_EVERYTHING, " ".join(words)):
         return "all", None
     # As `tc filter show` prints it: value and mask of the first word of the header, whose second byte is the octet.
     printed = re.fullmatch(r"([0-9a-f]{8})/([0-9a-f]{8}) at 0", " ".join(words))
@@ -139,6 +156,10 @@ def _u32(match: Sequence[str], line: str) -> tuple[str, int | None]:
         if mask >> 24 == 0 and mask & 0xFFFF == 0:
             return _code_point(str(value >> 16), str(mask >> 16), line)
     raise _unread(match, line)
+
+
+_EVERYTHING = r"u(?:8|16|32) 0(?:x0+)? 0(?:x0+)?(?: at \d+)?|[a-z]\w* \w+ 0(?:x0+)?|(?:src|dst) [0-9a-f.:]+/0"
+"""A match whose mask is zero."""
 
 
 def _code_point(value: str, mask: str, line: str) -> tuple[str, int | None]:

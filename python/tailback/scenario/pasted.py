@@ -21,6 +21,7 @@ from tailback.scenario.stages import (
     check_depth,
     check_required,
     discipline_table,
+    options_before_bar,
     over,
     own_options,
     row_named,
@@ -35,7 +36,9 @@ from tailback.tc.units import shown
 _ROOT = -1
 """The place of the root, where a major number is expected."""
 
-_VALUES = {"dev": 1, "parent": 1, "handle": 1, "refcnt": 1, "ingress_block": 1, "egress_block": 1, "estimator": 2}
+_VALUES = {
+    "dev": 1, "parent": 1, "handle": 1, "refcnt": 1, "ingress_block": 1, "egress_block": 1, "estimator": 2, "est": 2,
+}  # fmt: skip
 _FLAGS = ("root", "offloaded", "invisible")
 
 _MISSING = "is missing"
@@ -106,7 +109,8 @@ class _Device:
     def tree(self) -> Algorithm:
         """The disciplines of the device."""
         if self._root is None:
-            raise WordError("no line adds a root discipline", "begin with it: tc qdisc add dev eth0 root fq_codel")
+            hint = "begin with it: tc qdisc add dev eth0 root fq_codel, or what `tc qdisc show dev eth0` prints"
+            raise WordError("no line adds a root discipline", hint)
         self._check_depth(self._root)
         made = self._built(self._root)
         return made if self._root.table is None else structs.replace(made, stab=self._root.table)
@@ -141,6 +145,11 @@ class _Device:
         if not kind:
             raise WordError(f"`{shown(command.line)}` names no discipline", "write it behind its place: root fq_codel")
         row = row_named(kind, self._rows, "queue discipline")
+        if "[Unknown" in words:
+            hint = f"print it with a newer iproute2, or write the options: {kind} limit 1000"
+            raise WordError(
+                f"the `tc` that printed `{shown(command.line)}` does not know the options of `{kind}`", hint
+            )
         own, below = _at_bar(words)
         table = head.table or _table_below(command)
         parent = (_ROOT, 0) if head.parent is None else head.parent
@@ -154,9 +163,9 @@ class _Device:
         self._put(made, before, command)
 
     def _put(self, made: _Discipline, before: _Discipline | None, command: Command) -> None:
-        if before is not None and command.action == "add":
+        if before is not None and command.action in ("add", PRINTED):
             place = "the root" if made.parent[0] == _ROOT else f"`parent {_written(made.parent)}`"
-            hint = "remove one of the two lines, or write `replace`"
+            hint = "remove one of the two lines" if made.printed else "remove one of the two lines, or write `replace`"
             raise WordError(f"`{shown(command.line)}` adds a second discipline to {place}", hint)
         if before is not None:
             self._forget(before)
@@ -197,13 +206,15 @@ class _Device:
             word = words.pop(0)
             if word in ("classid", "leaf") and words:
                 number = words.pop(0) if word == "classid" else (words.pop(0) and number)
-            elif word in ("root", "parent", "dev", "refcnt"):
+            elif word in ("root", "parent", "dev", "refcnt", "est", "estimator"):
                 words = self._head([word, *words], head, command)
             elif not kind:
                 kind = word
             else:
                 rest.append(word)
         self._check_device(head, command)
+        if not number:
+            raise WordError(f"`{shown(command.line)}` names no class", "write its number: classid 1:10")
         if command.action == PRINTED and kind not in self._with_classes():
             # `tc class show` prints the queues of fq_codel and others as classes.
             return
@@ -223,7 +234,8 @@ class _Device:
             return
         own, below = _at_bar(rest)
         table = discipline_table(owner.row, owner.row.classes or ())
-        options = tc.options(_as_printed(own, table) if command.action == PRINTED else own, table)
+        given = _as_printed(own, table) if command.action == PRINTED else own
+        options = options_before_bar(given, table, self._rows)
         if command.action == "change" and minor in owner.classes:
             options = owner.classes[minor].options | options
         if not qdiscs.of(kind).classes_by:
@@ -330,7 +342,7 @@ class _Device:
         words = _as_printed(each.words, table) if each.printed else each.words
         if not each.classes and not each.children and not each.filters:
             below = chain(each.below, self._rows) if each.below else None
-            return over(row, own_options(words, row, below), below, self._rows)
+            return over(row, own_options(words, row, below, self._rows), below, self._rows)
         options = tc.options(words, table)
         counted = qdiscs.of(row.name).classes_by
         if counted == "queues" and counted not in options:
@@ -349,7 +361,7 @@ class _Device:
         table = discipline_table(each.row, each.row.parameters)
         words = _as_printed(each.words, table) if each.printed else each.words
         try:
-            options = own_options(words, each.row, child)
+            options = own_options(words, each.row, child, self._rows)
         except WordError as error:
             raise _not_printed(error, each) from None
         return over(each.row, options, child, self._rows)
@@ -371,7 +383,7 @@ def _take(head: _Head, word: str, value: str) -> None:
     if word == "dev":
         head.device = value
     elif word == "parent":
-        head.parent = tc.place(value)
+        head.parent = (_ROOT, 0) if value == "root" else tc.place(value)
     elif word == "handle":
         head.major = tc.major(value)
 

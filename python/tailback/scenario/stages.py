@@ -24,6 +24,8 @@ _SHARES = "use `htb`, whose classes borrow what others leave, or `drr`, which sh
 
 _BANDS = "use `prio` for strict priority and `drr` for shares"
 
+_DOWN = "give the link a `schedule` with `state: down` and `up`"
+
 _AT_TIMES = "there is nothing like it: packets are sent in turn, not at times of a schedule"
 
 NOT_MODELLED: Mapping[str, str] = {
@@ -36,17 +38,20 @@ NOT_MODELLED: Mapping[str, str] = {
     "qfq": "use `drr`, which shares by quantum instead of weight",
     **dict.fromkeys(("ets", "multiq"), _BANDS),
     **dict.fromkeys(("taprio", "etf", "cbs"), _AT_TIMES),
+    **dict.fromkeys(("noop", "blackhole"), _DOWN),
+    **dict.fromkeys(("dsmark", "atm"), "Linux has it no more: give the traffic its `dscp`, and use `prio` or `drr`"),
     "mqprio": "use `mq queues N`, or `prio`",
     **dict.fromkeys(("gred", "sfb", "wred"), "use `red`, or `prio` with a `red` in each class"),
     "skbprio": "use `prio`, whose bands have limits of their own",
-    "teql": "there are no bundles of devices: give one link the rate of all",
-    "plug": "give the link a `schedule` with `state: down` and `up`",
+    **dict.fromkeys(("teql", "teql0", "teql1"), "there are no bundles of devices: give one link the rate of all"),
+    "plug": _DOWN,
     "wfq": "use `fq_codel` for fairness of flows, `drr` for shares of classes",
     **dict.fromkeys(("sqm", "cake_mq"), "use `cake bandwidth RATE`; `tailback explain sqm` says more"),
+    **dict.fromkeys(("config", "option", "uci"), "write what `tc qdisc show dev eth0` prints on the router"),
+    **dict.fromkeys(("ipfw", "dnctl", "pipe", "comcast"), "write it as tc does: netem delay 50ms rate 10mbit loss 1%"),
+    "wondershaper": "use `tbf rate 1mbit burst 16kb latency 50ms`, or paste the lines of `tc` of the script",
 }
 """What to do instead of disciplines that Linux has, or other tools' names for."""
-
-STAB_AT_ROOT = "give it to the first discipline of the device, whose lengths its children see, too"
 
 STAB_AT_ROOT = "give it to the first discipline of the device, whose lengths its children see, too"
 
@@ -83,14 +88,27 @@ def stage(words: list[str], rows: Sequence[Row], child: Algorithm | None) -> Alg
     if words[0] == KEYWORD:
         raise WordError("`stab` is below another discipline", STAB_AT_ROOT)
     row = row_named(words[0], rows, "queue discipline")
-    options = own_options(words[1:], row, child)
+    options = own_options(words[1:], row, child, rows)
     return over(row, options, child, rows)
 
 
-def own_options(words: Sequence[str], row: Row, child: Algorithm | None) -> dict[str, int]:
+def options_before_bar(words: Sequence[str], table: tc.Table, rows: Sequence[Row]) -> dict[str, int]:
+    """Reads options; where the name of a discipline stands among them, the bar before it was forgotten."""
+    try:
+        return tc.options(words, table)
+    except WordError as error:
+        below = next((row.name for row in rows if error.message.startswith(f"`{row.name}` is not an option")), None)
+        if below is None:
+            raise
+        raise WordError(
+            error.message, f"a discipline below another stands behind a bar: {table.kind} | {below}"
+        ) from None
+
+
+def own_options(words: Sequence[str], row: Row, child: Algorithm | None, rows: Sequence[Row]) -> dict[str, int]:
     """Reads the options of a discipline without classes."""
     table = discipline_table(row, row.parameters)
-    options = tc.options(words, table)
+    options = options_before_bar(words, table, rows)
     above = qdiscs.of(row.name).above_classes
     # `htb default 10` alone is a discipline whose classes are not made yet: it passes everything, as in a kernel.
     if child is None and above and set(options) <= set(above):

@@ -9,7 +9,15 @@ from msgspec import structs
 from tailback import qdiscs
 from tailback.scenario.algorithm import Algorithm, Class, Filter
 from tailback.scenario.size_tables import size_table
-from tailback.scenario.stages import DEEPEST, chain, check_required, copies, discipline_table, row_named
+from tailback.scenario.stages import (
+    DEEPEST,
+    chain,
+    check_required,
+    copies,
+    discipline_table,
+    options_before_bar,
+    row_named,
+)
 from tailback.tc import options as tc
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.rows import Row
@@ -40,7 +48,7 @@ def tree(lines: list[str], rows: Sequence[Row]) -> Algorithm:
     if row.classes is None:
         holders = ", ".join(other.name for other in rows if other.classes is not None) or "none"
         raise WordError(f"`{row.name}` has no classes", f"these have: {holders}")
-    options = tc.options(words[1:], discipline_table(row, row.parameters))
+    options = options_before_bar(words[1:], discipline_table(row, row.parameters), rows)
     classes: list[Class] = []
     filters: list[Filter] = []
     for line in lines[1:]:
@@ -88,7 +96,7 @@ def class_of(text: str, row: Row, rows: Sequence[Row]) -> Class:
     if not minor:
         raise WordError("a class has no number", f"write it after `class`, in hexadecimal: class 1:10 {' '.join(rest)}")
     table = discipline_table(row, row.classes or ())
-    options = tc.options(rest, table)
+    options = options_before_bar(rest, table, rows)
     check_required(table, options)
     return Class(minor, parent, options, chain(below, rows) if bar else None)
 

@@ -36,6 +36,8 @@ def discipline(text: object, rows: Sequence[Row]) -> Algorithm:
         return _series(text, rows)
     if not isinstance(text, str) or not text.strip():
         raise WordError(f"`{shown(text)}` is not a queue discipline", "write it as tc does: fq_codel limit 1000")
+    if text.lstrip()[:2] in ("[{", "[ "):
+        raise WordError(f"`{shown(text)}` is JSON", "paste what `tc qdisc show` prints without -j")
     if is_pasted(text):
         return pasted(commands(text), rows)
     lines = own_lines(text)

@@ -239,10 +239,21 @@ def _switched_off(word: str, table: Table) -> str:
     unknown = grammar.not_modelled.get(word)
     if unknown is not None:
         raise WordError(f"`{word}` of `{table.kind}` is not modelled", unknown)
+    if word.lower() in UNIT_WORDS:
+        what = f"`{shown(word)}` of `{table.kind}` stands alone"
+        raise WordError(what, f"write a unit directly behind its number: {UNIT_WORDS[word.lower()]}")
     known = [row.name for row in table.parameters if row.name not in grammar.without_keyword]
     known += [key for key in grammar.forms if key not in known]
     raise WordError(f"`{shown(word)}` is not an option of `{table.kind}`", nearest_hint(word, known))
 
+
+UNIT_WORDS = {
+    **{unit: f"100{unit}" for unit in ("ns", "us", "ms", "s", "nsec", "usec", "msec", "sec", "secs", "p", "b", "kb")},
+    **{unit: f"100{unit}" for unit in ("mb", "bit", "kbit", "mbit", "gbit", "bps", "kbps", "mbps", "gbps", "k", "m")},
+    **dict.fromkeys(("packets", "pkt", "pkts"), "100p"), "%": "1%", "bytes": "100b", "seconds": "1s",
+    "milliseconds": "1ms",
+}  # fmt: skip
+"""Units, with an example of each: `delay 100 ms` has a space too many."""
 
 # -- values
 

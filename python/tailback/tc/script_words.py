@@ -14,6 +14,16 @@ lsmod which shift source . { }
 IGNORED = frozenset(_NEUTRAL.split())
 """Commands that change nothing here."""
 
+_CARRIERS = """
+docker podman kubectl nsenter ssh lxc lxc-attach chroot env nice time timeout mininet>
+"""
+
+CARRIERS = frozenset(_CARRIERS.split())
+"""Programs that run a command elsewhere or otherwise, besides `ip netns exec`."""
+
+PROMPTS = frozenset(("RTNETLINK", "Error:", "Command"))
+"""How the errors of `tc` begin in the transcript of a terminal."""
+
 _PROGRAM = "nothing of a script is executed: write the commands of `tc` that it leads to, one on each line"
 
 _CONTROL_FLOW = """

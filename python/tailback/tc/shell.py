@@ -1,8 +1,9 @@
 """Finds the commands of `tc` in pasted text: a line, a script, a batch file of `tc -b`, or what `tc show` printed.
 
 Nothing is executed. Of the shell's language, comments, quotes, variables with plain values, `\\` at the end of a line,
-redirections, `;`, `&&` and `||` are read. Commands that change nothing here (`echo`, `modprobe`, `tc qdisc show`) are
-left out; others, and the shell's `if`, `for` and functions, are refused with what to write instead.
+redirections, here-documents of `tc -b`, `;`, `&&` and `||` are read, and what runs `tc` elsewhere (`ip netns exec`,
+`docker exec`). Commands that change nothing here (`echo`, `modprobe`, `tc qdisc show`) are left out; others, and the
+shell's `if`, `for` and functions, are refused with what to write instead.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ from typing import Literal
 from msgspec import Struct
 
 from tailback.tc.errors import WordError
-from tailback.tc.script_words import BACKGROUND, FOREIGN, IGNORED, SHELL
+from tailback.tc.script_words import BACKGROUND, CARRIERS, FOREIGN, IGNORED, PROMPTS, SHELL
 from tailback.tc.units import shown
 
 Verb = Literal["qdisc", "class", "filter"]
 VERBS: tuple[Verb, ...] = ("qdisc", "class", "filter")
 
-CHANGES = ("add", "replace", "change", "link", "del", "delete")
+CHANGES = ("add", "change", "replace", "link", "del", "delete")
 """What commands do to an object; all others show it."""
 _SHOWS = ("show", "list", "ls", "lst", "get", "help")
+_ACTIONS = (*CHANGES, *_SHOWS)
+"""In the order in which `tc` tries them: `tc qdisc a` adds."""
 
 PRINTED = "printed"
 """The action of a line that `tc show` printed."""
@@ -54,16 +57,22 @@ _USE = re.compile(r"\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))")
 
 def is_pasted(text: str) -> bool:
     """Whether text has a command of `tc qdisc`, or a line that it printed, beyond our own language."""
-    return any(
-        re.match(r"(?:deleted |added |replaced )?qdisc\s", line) or _is_tc_line(line)
-        for line in _without_prompts(text).splitlines()
-        for line in [line.strip()]
-    )
+    lines = [line.strip() for line in _without_prompts(text).splitlines()]
+    if any(re.match(r"(?:deleted |added |replaced )?qdisc\s", line) or _is_tc_line(line) for line in lines):
+        return True
+    # Classes and filters without their discipline; our own language begins with it.
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    return first.startswith("class ") or any(each.match(first) for each in (_PRINTED, _ANY_TC))
+
+
+_TC_LINE = re.compile(
+    r"(?:^|[\s;&|(])(?:[^\s'\"]*/)?(?:tc|\$\{?TC\}?)\s+(?:-\S+\s+)*(?:(?:q|qd|qdi|qdis|qdisc)\s+[a-z]|-b\w*(?:\s|$))"
+)
+_ANY_TC = re.compile(r"(?:sudo\s+)?(?:\S*/)?(?:tc|\$\{?TC\}?)\s")
 
 
 def _is_tc_line(line: str) -> bool:
-    found = re.search(r"(?:^|[;&|(]\s*|\bsudo\s+)(?:\S*/)?(?:tc|\$\{?TC\}?)\s+(?:-\S+\s+)*qdisc\b", line)
-    return found is not None and not line.startswith("#")
+    return _TC_LINE.search(line) is not None and not line.startswith("#")
 
 
 def assigned(text: str) -> set[str]:
@@ -95,9 +104,20 @@ def _without_prompts(text: str) -> str:
 
 
 def _lines(text: str) -> Iterator[str]:
+    end = ""
     for line in text.replace("\\\n", " ").splitlines():
-        if line.strip():
+        opened = _HERE.search(line)
+        if end and line.strip() == end:
+            end = ""
+        elif opened is not None and _BATCH.match(line.strip()):
+            # The lines below it are commands like all others.
+            end = opened[1]
+        elif line.strip():
             yield line
+
+
+_HERE = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?\s*$")
+_BATCH = re.compile(r"(?:sudo\s+)?(?:\S*/)?tc\s+(?:-\w+\s+)*-b\w*(?:\s|$)")
 
 
 _BELOW = re.compile(
@@ -130,16 +150,26 @@ def _command(line: str, variables: dict[str, str]) -> Iterator[Command]:
     if _PRINTED.match(line):
         yield _printed(line)
         return
+    first = line.split(maxsplit=1)[0]
+    if first in SHELL:
+        raise WordError(f"`{shown(line)}` is a part of a program for the shell", SHELL[first])
     # A child may follow a bar: that is our language and no pipe.
     own, bar, below = _replaced(line, variables, line).partition("|")
     words = _split(own, line)
-    words = words[1:] if words[:1] in (["sudo"], ["do"], ["then"]) and len(words) > 1 else words
+    words = _carried(words[1:] if words[:1] in (["sudo"], ["doas"]) and len(words) > 1 else words)
     if not words:
         return
     if words[0] in VERBS or _TC.fullmatch(words[0]):
         yield from _of_tc(words, f"{bar}{below}" if bar else "", line)
     else:
         _foreign(words, line)
+
+
+def _carried(words: list[str]) -> list[str]:
+    """The command of `tc` in one that runs it elsewhere: `ip netns exec NAME tc …`."""
+    place = next((place for place, word in enumerate(words) if _TC.fullmatch(word)), 0)
+    carried = place > 0 and (words[0] in CARRIERS or words[:2] in (["ip", "netns"], ["ip", "-n"], ["ip", "-netns"]))
+    return words[place:] if carried else words
 
 
 def _has_words_behind(value: str) -> bool:
@@ -159,22 +189,27 @@ def _verb(word: str) -> Verb:
 
 
 def _of_tc(words: list[str], below: str, line: str) -> Iterator[Command]:
-    if _TC.fullmatch(words[0]):
+    whole = _TC.fullmatch(words[0]) is not None
+    if whole:
         words = words[1:]
         while words and words[0].startswith("-"):
-            words = words[1:]
+            if words[0].startswith("-b"):
+                raise WordError(f"`{shown(line)}` reads another file", "paste the lines of that file in its place")
+            words = words[2:] if words[0] in ("-n", "-netns", "-cf", "-conf") else words[1:]
     words = _without_redirections(words)
-    verb = next((verb for verb in VERBS if words and verb.startswith(words[0]) and len(words[0]) > 1), None)
+    verb = next((verb for verb in VERBS if words and verb.startswith(words[0])), None)
     if verb is None:
         what = f"`{shown(line)}` is not a command of `tc` about a qdisc, class or filter"
         raise WordError(what, "remove it: only these are read")
-    if len(words) == 1 or words[1] in _SHOWS:
+    # `tc` takes the beginning of a word: `tc q a dev eth0`.
+    action = next((each for each in _ACTIONS if whole and each.startswith(words[1])), words[1]) if words[1:] else "show"
+    if action in _SHOWS:
         return
-    if words[1] not in CHANGES:
+    if action not in CHANGES:
         # Our own line: `class 10 rate 5mbit | fq_codel`, `filter flow upload flowid 10`.
         yield Command(verb, "own", (*words[1:], *below.split()), line)
         return
-    yield Command(verb, words[1], (*words[2:], *below.split()), line)
+    yield Command(verb, action, (*words[2:], *below.split()), line)
 
 
 def _without_redirections(words: Sequence[str]) -> list[str]:
@@ -203,7 +238,7 @@ def _unquoted(value: str) -> str:
 
 
 def _replaced(text: str, variables: dict[str, str], line: str) -> str:
-    if "$(" in text or "`" in text:
+    if "$(" in text or "$[" in text or "`" in text:
         hint = "write the result: nothing of a script is executed"
         raise WordError(f"`{shown(line)}` needs the shell to compute a value", hint)
 
@@ -226,14 +261,20 @@ def _foreign(words: Sequence[str], line: str) -> None:
     """Refuses a command that is not of `tc`, unless it changes nothing here."""
     if words[0] in IGNORED:
         return
-    if words[0] in SHELL:
-        raise WordError(f"`{shown(line)}` is a part of a program for the shell", SHELL[words[0]])
+    if words[0] in PROMPTS:
+        raise WordError(f"`{shown(line)}` says that a command failed", "remove it, and the command that failed")
+    if words[:2] == ["ip", "link"] and words[-1] == "up" and not any(word.startswith("ifb") for word in words):
+        return
     command = words[0].rpartition("/")[2]
     remedies = FOREIGN.get(command)
     if remedies is not None:
-        hint = next((hint for keys, hint in remedies.items() if set(keys.split()) & set(words)), None)
+        hint = next((hint for keys, hint in remedies.items() if _has(words, keys.split())), None)
         raise WordError(f"`{shown(line)}` is not a command of `tc`", hint or remedies[""])
     raise WordError(
         f"`{shown(line)}` is not a command of `tc`",
         "remove it, if no packet meets it; else write what it does in keys of the experiment",
     )
+
+
+def _has(words: Sequence[str], beginnings: Sequence[str]) -> bool:
+    return any(word.startswith(beginning) for word in words for beginning in beginnings)
