@@ -176,12 +176,18 @@ class _Reading:
         self.findings = list(wrong)
         self.variables: Collection[str] = ()
         """The variables of the configuration that is read."""
+        self.told: Collection[str] = ()
+        """The paths of values of it whose variables could not be replaced."""
 
     def configurations(self, variants: Iterable[Variant]) -> Iterator[Configuration]:
         for variant in variants:
             substitution = Substitution(variant.tree.entries().get("let"), tuple(Keys.model_fields))
             tree = substitution.apply(without(without(variant.tree, ("let",)), ("vary",)))
             self.findings.extend(substitution.findings)
+            self.told = {finding.path for finding in substitution.findings}
+            if any(finding.path.startswith("let") for finding in substitution.findings):
+                # What they stand for is unknown: whatever is wrong with it is no message of its own.
+                continue
             self.variables = substitution.names
             expansion = Expansion()
             tree = expansion.apply(tree)
@@ -220,7 +226,8 @@ class _Reading:
         return Keys.model_validate(plain(tree), context={"registry": self.registry, "folder": self.folder})
 
     def _note(self, wrong: Iterable[Problem], tree: Node) -> None:
-        self.findings.extend(findings.located(variables.braced(problem, self.variables), tree) for problem in wrong)
+        found = (findings.located(variables.braced(problem, self.variables), tree) for problem in wrong)
+        self.findings.extend(each for each in found if each.path not in self.told)
 
 
 def _asks_for(problem: Problem, removed: Collection[Loc]) -> bool:

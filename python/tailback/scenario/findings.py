@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 from pydantic import ValidationError
@@ -105,6 +106,24 @@ def _wrong_type(noun: str, hint: str) -> Callable[[ErrorDetails], tuple[str, str
     return describe
 
 
+def _no_scalar(noun: str, reads: Callable[[str], object], hint: str) -> Callable[[ErrorDetails], tuple[str, str]]:
+    """The error of a number or a switch, which may be right but for the quotes around it."""
+    plain = _wrong_type(noun, hint)
+
+    def describe(details: ErrorDetails) -> tuple[str, str]:
+        value = details["input"]
+        if isinstance(value, str):
+            with contextlib.suppress(ValueError, KeyError):
+                reads(value.strip())
+                key = _untagged(details["loc"])[-1]
+                return f"{quoted(value)} is text, and not {noun}", f"write it without quotes: {key}: {value.strip()}"
+        if isinstance(value, list):
+            return _listed(details["loc"], value) if value else ("is an empty list", hint)
+        return plain(details)
+
+    return describe
+
+
 def _out_of_range(details: ErrorDetails) -> tuple[str, str]:
     context = details.get("ctx", {})
     if "ge" in context:
@@ -150,13 +169,16 @@ def _not_a_mapping(details: ErrorDetails) -> tuple[str, str]:
 
 _MAPPING = _wrong_type("a mapping", "write it as `key: value` lines, or in braces: {key: value}")
 
+_SWITCH = {"true": True, "false": False}
+
 _DESCRIBE: dict[str, Callable[[ErrorDetails], tuple[str, str]]] = {
     "word": _word,
     "extra_forbidden": _unknown_key,
     "missing": _missing,
     "string_type": _wrong_type("text", "put it in quotes"),
-    "int_type": _wrong_type("a whole number", "write a whole number without a unit, such as 4"),
-    "bool_type": _wrong_type("true or false", "write true or false"),
+    "int_type": _no_scalar("a whole number", int, "write a whole number without a unit, such as 4"),
+    "float_type": _no_scalar("a number", float, "write a number without a unit, such as 0.5"),
+    "bool_type": _no_scalar("true or false", _SWITCH.__getitem__, "write true or false"),
     "list_type": _wrong_type("a list", "write it in brackets: [a, b], or as lines that begin with `- `"),
     "dict_type": _not_a_mapping,
     "model_type": _MAPPING,

@@ -134,7 +134,17 @@ class ReadBy(Struct, frozen=True):
         try:
             return self.read(word)
         except WordError as error:
-            raise custom(error) from None
+            raise custom(self._without_quotes(word) or error) from None
+
+    def _without_quotes(self, word: object) -> WordError | None:
+        """The error of a number in quotes, if it is right without them."""
+        if not isinstance(word, str) or not re.fullmatch(r"\s*[0-9]{1,18}\s*", word):
+            return None
+        try:
+            self.read(int(word))
+        except WordError:
+            return None
+        return WordError(f"`{shown(word)}` is text, and not a number", f"write it without quotes: {word.strip()}")
 
 
 def _read_discipline(word: object, info: ValidationInfo) -> Algorithm:

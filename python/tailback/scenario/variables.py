@@ -7,6 +7,7 @@ limited, because a few variables that repeat each other ten times would exhaust 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection
 
@@ -33,6 +34,13 @@ _UNBRACED = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
+class _Told(WordError):
+    """A value needs a variable that has none, which has been said where the variable is declared."""
+
+    def __init__(self) -> None:
+        super().__init__("", "")
+
+
 class Substitution:
     """Replaces variables in a tree and collects errors."""
 
@@ -41,8 +49,11 @@ class Substitution:
         self._variables: dict[str, Node] = {}
         self._values: dict[str, Node] = {}
         self._room = LONGEST_TOGETHER
+        self._told: set[str] = set()
+        """Variables without a value, of which a finding says so."""
         if let is not None:
             self._declare(let, known_keys)
+            self._check()
 
     def apply(self, node: Node, loc: Loc = ()) -> Node:
         """The tree with every `${name}` replaced."""
@@ -54,6 +65,8 @@ class Substitution:
             return node
         try:
             return self._replaced(node, ())
+        except _Told:
+            return replace(node, value=None, text="")
         except WordError as error:
             self.findings.append(Finding(node.where, show(loc), error.message, error.hint))
             return node
@@ -76,6 +89,14 @@ class Substitution:
                 self._note(value, path, "is not a single value", "a variable is one word or number")
             else:
                 self._variables[name] = value
+
+    def _check(self) -> None:
+        """Finds the value of each variable, also of one that is not used."""
+        for name in self._variables:
+            # One message for all of a long chain, whose later part is too long, too.
+            if not any("end of a chain" in finding.message for finding in self.findings):
+                with contextlib.suppress(_Told):
+                    self._value(name, ())
 
     def _note(self, node: Node, path: str, message: str, hint: str) -> None:
         self.findings.append(Finding(node.where, path, message, hint))
@@ -111,9 +132,10 @@ class Substitution:
     def _value(self, name: str, using: tuple[str, ...]) -> Node:
         if name in using:
             around = " -> ".join(map(shown, [*using[using.index(name) :], name]))
-            raise WordError(
-                f"the variable `{shown(name)}` refers to itself: {around}", "give one of them a value without variables"
-            )
+            what = f"the variable `{shown(name)}` refers to itself: {around}"
+            raise WordError(what, "give one of them a value without variables")
+        if name in self._told:
+            raise _Told
         if len(using) >= DEEPEST:
             raise WordError(
                 f"the variable `{shown(name)}` is the end of a chain of more than {DEEPEST} variables",
@@ -124,10 +146,20 @@ class Substitution:
             hint = nearest_hint(name, known) if known else f"declare it: let: {{{name}: ...}}"
             raise WordError(f"there is no variable `{shown(name)}`", hint)
         if name not in self._values:
-            variable = self._variables[name]
-            inner = isinstance(variable.value, str) and "${" in variable.value
-            self._values[name] = self._replaced(variable, (*using, name)) if inner else variable
+            self._values[name] = self._found(name, using)
         return self._values[name]
+
+    def _found(self, name: str, using: tuple[str, ...]) -> Node:
+        variable = self._variables[name]
+        if not isinstance(variable.value, str) or "${" not in variable.value:
+            return variable
+        try:
+            return self._replaced(variable, (*using, name))
+        except WordError as error:
+            self._told.add(name)
+            if not isinstance(error, _Told):
+                self._note(variable, f"let.{name}", error.message, error.hint)
+            raise _Told from None
 
 
 def braced(problem: Problem, names: Collection[str]) -> Problem:

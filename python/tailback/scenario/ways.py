@@ -115,6 +115,9 @@ def _impairment(word: object, key: str, rows: Sequence[Row]) -> Options:
     hint = f"write what follows `{'delay TIME' if key == 'jitter' else key}` of netem in tc: {_SAMPLES[key]}"
     if not isinstance(word, str) or not word.split() or "|" in word:
         raise WordError(message, hint)
+    if key == "jitter":
+        # Beside a delay that needs a unit, microseconds would be a surprise: `jitter: 1`.
+        units.time(word.split()[0])
     keyword = "delay 0us" if key == "jitter" else key
     found: dict[str, int] = dict(words.discipline(f"netem {keyword} {word}", rows).options)
     if key == "jitter":

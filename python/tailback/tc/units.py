@@ -13,6 +13,7 @@ the meaning that they have in `tc`. Fractions of a base unit are truncated.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -226,7 +227,10 @@ def shown(word: object) -> str:
     """A value for messages: in the syntax of YAML, and shortened if it is long."""
     if word is None or isinstance(word, bool):
         return str({None: "null", True: "true", False: "false"}[word])
-    text = str(word)
+    if isinstance(word, dict):
+        # Of a large mapping, its beginning is enough.
+        word = "{" + ", ".join(f"{key}: {shown(value)}" for key, value in itertools.islice(word.items(), 20)) + "}"
+    text = str(word) or "''"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
