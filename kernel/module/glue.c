@@ -230,13 +230,27 @@ int sprintf(char *text, const char *format, ...)
 
 static void warned(const char *format, ...);
 
+/* What a module may hold. More is a leak, of which a kernel would run out, too. */
+#define MOST_HELD (256UL << 20)
+
+static size_t held;
+
 /* Each block begins with its size, for krealloc. */
 static void *block_of(size_t size)
 {
-	size_t *block = host->allocate(size + 16);
+	static bool told;
+	size_t *block;
 
+	if (size > MOST_HELD - held) {
+		if (!told)
+			warned("kmalloc, %zu bytes beside %zu that it holds: no memory is left", size, held);
+		told = true;
+		return NULL;
+	}
+	block = host->allocate(size + 16);
 	if (!block)
 		return NULL;
+	held += size;
 	*block = size;
 	return (char *)block + 16;
 }
@@ -257,8 +271,12 @@ OURS void *our_kmalloc_of_cache(struct kmem_cache *s, gfp_t flags, size_t size)
 
 OURS void our_kfree(const void *memory)
 {
-	if (!ZERO_OR_NULL_PTR(memory))
-		host->release((char *)memory - 16);
+	size_t *block = (size_t *)((char *)memory - 16);
+
+	if (ZERO_OR_NULL_PTR(memory))
+		return;
+	held -= *block;
+	host->release(block);
 }
 
 OURS void *our_krealloc(const void *memory, size_t size)

@@ -7,7 +7,6 @@ file several times, with different parameters. The result is cached under the di
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from typing import Protocol
 from tailback.kernel import cache, checkout
 from tailback.kernel.build import BUILDER, compiler_name
 from tailback.kernel.cache import Kernel
+from tailback.kernel.compiler import compiling
 from tailback.kernel.headers import CONTROLS, Headers, find_headers_of
 from tailback.kernel.messages import ModuleRefused, Source, lacking, refused
 from tailback.kernel.scratch import scratch
@@ -162,14 +162,7 @@ def built(source: Source, name: str, kernel: Target) -> Path:
 
 
 def _make(kernel: Path, module: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["make", "-C", str(kernel), f"M={module}", "modules"],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        errors="replace",
-    )
+    return compiling(["make", "-C", str(kernel), f"M={module}", "modules"], environment)
 
 
 def refusal(source: Source, kernel: str, stderr: str) -> ModuleRefused:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailback.kernel import cache, checkout
+from tailback.kernel.compiler import compiling
 from tailback.kernel.errors import BuildFailed, KernelMissing
 from tailback.kernel.files import text_of
 from tailback.kernel.headers import Headers
@@ -129,10 +130,7 @@ class _Build:
         return [flag for pattern, flag in FEATURES.items() if pattern.search(declared)]
 
     def _gcc(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "LC_ALL": "C"}
-        return subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, errors="replace"
-        )
+        return compiling(command, {"LC_ALL": "C"}, self.folder)
 
     def _linked(self, objects: Sequence[Path]) -> str:
         command = ["gcc", *LINK, "-Wl,--version-script=shown.map", "-o", _library(self.source)]

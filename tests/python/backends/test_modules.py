@@ -331,6 +331,10 @@ def test_what_a_module_prints_beyond_what_a_manifest_has_is_in_a_file(tmp_path: 
             "{ static void *much; if (!much) { much = kmalloc(64 << 20, GFP_ATOMIC); if (!much) much = sk; } }",
             "warning at kmalloc, 67108864 bytes, which are more than KMALLOC_MAX_SIZE (4194304)",
         ),
+        (
+            "if (step) { step = 0; while (kmalloc(1 << 20, GFP_ATOMIC)) ; }",
+            "warning at kmalloc, 1048576 bytes beside 268435456 that it holds: no memory is left",
+        ),
     ],
 )
 def test_what_a_kernel_would_warn_of_marks_a_run(tmp_path: Path, avoid: str, warned: str) -> None:
