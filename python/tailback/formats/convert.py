@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tailback.formats import flent, pcap, summaries, teacup
 from tailback.formats.errors import NotReadable
-from tailback.limits import FileRefused, read_bounded, read_regular
+from tailback.limits import FileRefused, read_regular
 from tailback.results import Results
 from tailback.results.durable import make_folder, write_file
 from tailback.tc import units
@@ -54,7 +54,7 @@ def import_teacup(file: Path, folder: Path, *, delay_first: bool = False) -> tup
     imported as it stands.
     """
     try:
-        text = read_bounded(file, LARGEST_CONFIGURATION).decode("utf-8", "replace")
+        text = read_regular(file, LARGEST_CONFIGURATION).decode("utf-8", "replace")
     except OSError as error:
         raise NotReadable(f"`{file}` cannot be read: {error.strerror}\n  hint: check the name") from None
     except FileRefused as refused:

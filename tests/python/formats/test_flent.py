@@ -367,6 +367,22 @@ def file_of(folder: Path, document: Any, ending: str = ".flent") -> Path:
     return path
 
 
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
+@pytest.mark.parametrize("key", ["val", "t", "dur", "dropped", "backlog_bytes", "tcp_cwnd"])
+def test_a_number_that_no_float_holds_is_no_sample(version: int, key: str, tmp_path: Path) -> None:
+    rows = [{"t": 1.0 + place / 5, "val": 5.0, "dur": 0.2, "dropped": place} for place in range(4)]
+    raw = {name: [dict(row) for row in rows] for name in ("TCP upload", "Ping (ms) UDP BE", "qdisc_stats_r")}
+    for name in raw:
+        raw[name][2][key] = 10**400
+    path = file_of(tmp_path, {**FIRST, "version": version, "raw_values": raw})
+    try:
+        found = tailback.open(import_files("flent", [path], tmp_path / "out", {}))
+    except NotReadable:
+        return
+    for table in (found.runs[0].table(name) for name in found.runs[0].manifest["tables"]):
+        assert np.isfinite(table.select_dtypes("number").to_numpy(dtype=float, na_value=0)).all()
+
+
 @pytest.mark.parametrize("ending", [".flent", ".gz", ".bz2"])
 def test_the_first_version_is_read_from_its_grid(tmp_path: Path, ending: str) -> None:
     results_ = tailback.open(import_files("flent", [file_of(tmp_path, FIRST, ending)], tmp_path / "out", {}))

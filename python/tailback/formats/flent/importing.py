@@ -225,12 +225,18 @@ def _frames(found: FlentFile, reading: tuple[Mapping[str, str], float, float]) -
     return {name: table for name, table in kept.items() if len(table)}
 
 
+def _no_giant(value: object) -> object:
+    """The value, unless it is a whole number that no float holds."""
+    return None if isinstance(value, int) and abs(value) > LARGEST else value
+
+
 def _numbers(rows: Sequence[Row], keys: Sequence[str]) -> pd.DataFrame:
     """The rows that have a number for the first key; others of `keys` may be missing."""
     known = [
         row for row in rows if isinstance(row.get(keys[0]), int | float) and not isinstance(row.get(keys[0]), bool)
     ]
-    table = pd.DataFrame([{key: row.get(key) for key in ("t", *keys)} for row in known], columns=["t", *keys])
+    columns = ["t", *keys]
+    table = pd.DataFrame([{key: _no_giant(row.get(key)) for key in columns} for row in known], columns=columns)
     numbers: pd.DataFrame = table.apply(pd.to_numeric, errors="coerce").astype(np.float64)
     # Larger than any measurement; such numbers would overflow our units.
     return numbers.where(numbers.abs() < LARGEST).dropna(subset=["t", keys[0]])
