@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,25 @@ def _board() -> "Iterator[Audience]":
 
     with live.board() as watch:
         yield watch
+
+
+PATIENCE_S = 2.0
+"""How long a command may be silent."""
+
+
+@contextlib.contextmanager
+def reading(file: object) -> Iterator[None]:
+    """Says what is done, if reading an experiment takes longer than users wait: 100,000 entries take ten seconds."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    said = threading.Timer(PATIENCE_S, lambda: stderr().print(f"reading and checking {file}, which is large ..."))
+    said.daemon = True
+    said.start()
+    try:
+        yield
+    finally:
+        said.cancel()
 
 
 @contextlib.contextmanager

@@ -26,12 +26,13 @@ def check(
 ) -> None:
     """Check an experiment file for errors and likely mistakes, without running it."""
     from tailback import fitting, limits, scenario
-    from tailback.cli import failures, show
+    from tailback.cli import failures, progress, show
 
     if form.expand and form.as_json:
         failures.one_of({"--expand": True, "--json": True})
-    experiment = scenario.load(file, once(sets or ()))
-    found = scenario.lint(experiment)
+    with progress.reading(file):
+        experiment = scenario.load(file, once(sets or ()))
+        found = scenario.lint(experiment)
     if form.table is not None:
         show.found_in_file(found)
     elif not form.as_json:

@@ -93,11 +93,12 @@ class Shown(Printed, frozen=True):
 def run(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) -> None:
     """Run all configurations and repetitions of an experiment. Complete runs are not repeated."""
     from tailback import scenario
-    from tailback.cli import failures, show
+    from tailback.cli import failures, progress, show
 
     failures.not_both({"--bisect": shown.bisect, "--dry-run": shown.dry_run})
     # Read all files before running the first one, and before the slow import, so that errors are reported at once.
-    experiments = [scenario.load(file, changes.settings) for file in files]
+    with progress.reading(", ".join(map(str, files))):
+        experiments = [scenario.load(file, changes.settings) for file in files]
     backend = testbeds.backend_name(place.backend, place.testbed)
     if shown.columns is not None:
         from tailback.analysis import choosing
