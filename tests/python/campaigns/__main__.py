@@ -21,7 +21,6 @@ from campaigns.seeds import REPOSITORY
 from campaigns.targets import TARGETS
 
 WORK = REPOSITORY / "target" / "campaign"
-RUNS_FOR_ALL_KEYS = 2000
 KILLS_AT_ONCE = 10
 """After so many the campaign says how far it is."""
 
@@ -84,7 +83,7 @@ def _random(options: argparse.Namespace) -> int:
         checked.close()
     seconds = round(time.monotonic() - began)
     # Of fewer runs some rare key may be in none.
-    absent = tally.absent if options.runs >= RUNS_FOR_ALL_KEYS else []
+    absent = tally.absent if options.runs >= random_runs.RUNS_FOR_ALL_KEYS else []
     note(
         {"part": "random", "seed": options.seed, "runs": tally.runs, "refused": tally.refused,
          "unsuitable": sum(tally.unsuitable.values()), "seconds": seconds,

@@ -91,12 +91,19 @@ class Checked:
         self._process.wait()
 
 
+RUNS_FOR_ALL_KEYS = 2000
+"""Of so many runs, nearly all keys are in some: those that are in none are drawn for, in as many runs at most."""
+
+
 def campaign(runs: int, seed: int, place: Path, checked: Checked | None = None) -> Tally:
-    """Draws experiments in `place` until so many were run; the files of those that failed stay there."""
+    """Draws experiments in `place` until so many were run, and of many runs until each key was in one; the files of
+    those that failed stay there.
+    """
     for name, text in random_keys.FILES.items():
         (place / name).write_text(text)
     tally, number = Tally(), 0
-    while tally.runs < runs:
+    most = runs if runs < RUNS_FOR_ALL_KEYS else 2 * runs
+    while tally.runs < runs or (tally.runs < most and tally.absent):
         number += 1
         file = place / f"{seed}-{number}.yaml"
         before = len(tally.finds)
