@@ -19,8 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from tailback.kernel.scratch import scratch
-from tailback.limits import CAPTURE_MAX, FileRefused, open_regular, seekable_regular
+from tailback.limits import CAPTURE_MAX, FileRefused, is_folder, open_regular, seekable_regular
 from tailback.limits.files import PIECE
+from tailback.plain import shortened
 from tailback.results import NotResults
 from tailback.results.layout import largest, read_json
 
@@ -43,17 +44,17 @@ def opened(path: Path) -> Iterator[Path]:
 
     Raises `BundleWrong` for other files, and for archives that would write elsewhere or fill the disk.
     """
-    if path.is_dir():
+    if is_folder(path):
         yield path
         return
-    with _archive(path) as archive:
-        members = _members(path, archive)
-        with scratch("tailback-bundle-", Path(tempfile.gettempdir())) as place:
+    with scratch("tailback-bundle-", Path(tempfile.gettempdir())) as place:
+        # The archive is closed before its results are used, whose errors are none of the archive.
+        with _archive(path) as archive:
+            members = _members(path, archive)
             _check_room(path, members, place)
             for member in members:
                 _unpack(path, archive, member, place)
-            tops = {PurePosixPath(member.filename).parts[0] for member in members}
-            yield place / tops.pop()
+        yield place / PurePosixPath(members[0].filename).parts[0]
 
 
 def changed(folder: Path) -> list[str]:
@@ -98,6 +99,9 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
         raise BundleWrong(f"`{path}` is no bundle: {error}\n  hint: {hint}") from error
     except FileNotFoundError as error:
         raise BundleWrong(f"`{path}` does not exist\n  hint: give a bundle or a results folder") from error
+    except OSError as error:
+        hint = "give a bundle or a results folder"
+        raise BundleWrong(f"`{path}` is not opened: {error.strerror or error}\n  hint: {hint}") from error
 
 
 def _members(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
@@ -121,9 +125,11 @@ def _check_member(path: Path, member: zipfile.ZipInfo) -> None:
     kind = stat.S_IFMT(member.external_attr >> 16)
     plain = len(parts) > 1 and ".." not in parts and "/" not in parts and "\\" not in member.filename
     if not plain or kind not in (0, stat.S_IFREG) or any(":" in part for part in parts[:1]):
-        raise BundleWrong(f"`{path}` is not opened: it would write `{member.filename}`\n  hint: {_HINT}")
+        raise BundleWrong(f"`{path}` is not opened: it would write `{shortened(member.filename)}`\n  hint: {_HINT}")
     if member.file_size > largest(parts[-1]):
-        raise BundleWrong(f"`{path}` is not opened: `{member.filename}` has {member.file_size} bytes\n  hint: {_HINT}")
+        raise BundleWrong(
+            f"`{path}` is not opened: `{shortened(member.filename)}` has {member.file_size} bytes\n  hint: {_HINT}"
+        )
 
 
 def _check_room(path: Path, members: list[zipfile.ZipInfo], place: Path) -> None:
@@ -142,10 +148,14 @@ def _unpack(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo, place
             while piece := source.read(PIECE):
                 file.write(piece)
     except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-        raise BundleWrong(f"`{path}` is no bundle: it has `{member.filename}` twice\n  hint: {_HINT}") from error
+        raise BundleWrong(
+            f"`{path}` is no bundle: it has `{shortened(member.filename)}` twice\n  hint: {_HINT}"
+        ) from error
     except OSError as error:
         reason = error.strerror or str(error)
-        raise BundleWrong(f"`{path}` is not opened: `{member.filename}`: {reason}\n  hint: {_HINT}") from error
+        raise BundleWrong(
+            f"`{path}` is not opened: `{shortened(member.filename)}`: {reason}\n  hint: {_HINT}"
+        ) from error
     except RuntimeError as error:
         # `zipfile` says so of encrypted files.
         if isinstance(error, NotImplementedError):

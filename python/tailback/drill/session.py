@@ -80,7 +80,8 @@ def _run(file: Path, play: Player) -> Report:
     try:
         text = read_bounded(file, LARGEST).decode("utf-8")
     except (OSError, UnicodeDecodeError, FileRefused) as error:
-        raise WrongDrill(f"{file}: cannot read the script: {error}\n  hint: give the path of a .pkt file") from error
+        reason = getattr(error, "strerror", None) or error
+        raise WrongDrill(f"{file}: cannot read the script: {reason}\n  hint: give the path of a .pkt file") from error
     return _played(text, file, play)
 
 

@@ -116,6 +116,22 @@ def seekable_regular(path: Path, bytes_max: int) -> Iterator[BinaryIO]:
         yield file
 
 
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder; of a name that is too long, or where nothing may be searched, there is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a regular file, likewise."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def ends_of(path: Path, bytes_max: int, length: int) -> tuple[int, bytes, bytes]:
     """The size of a regular file and its first and last `length` bytes; raises as `read_regular`."""
     # Of the thousands of files of a sweep, file objects would take longer than what is read from them.

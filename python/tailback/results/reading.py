@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tailback import _core
+from tailback.limits import is_folder
 from tailback.resolved import Scenario, ScenarioUnreadable, of_json
 from tailback.results import soundness, store, tables
 from tailback.results.errors import NotResults, RunDamaged
@@ -327,7 +328,7 @@ def open_results(path: Path | str) -> Results:
         run = _open_run(path)
         return Results(path, run.manifest["title"], {axis: [value] for axis, value in run.axes.items()}, [run])
     head = store.read_head(path)
-    if head is None and not os.path.lexists(path / store.EXPERIMENT) and not (path / store.RUNS).is_dir():
+    if head is None and not os.path.lexists(path / store.EXPERIMENT) and not is_folder(path / store.RUNS):
         raise _no_results(path)
     names = [run["name"] for run in head["runs"]] if head is not None else _run_names(path)
     runs, damaged = _open_runs([path / store.RUNS / name for name in names])
@@ -345,8 +346,8 @@ def open_results(path: Path | str) -> Results:
 def _no_results(path: Path) -> NotResults:
     """What is there instead, and a folder of results inside, if there is one."""
     hint = "give a folder that `tailback run` has written"
-    if not path.is_dir():
-        if path.exists():
+    if not is_folder(path):
+        if os.path.lexists(path):
             return NotResults(f"`{path}` is a file, and no results\n  hint: {hint}")
         meant = _meant(path)
         return NotResults(f"`{path}` does not exist\n  hint: {f'did you mean `{meant}`?' if meant else hint}")

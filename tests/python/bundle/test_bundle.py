@@ -1,6 +1,7 @@
 """`tailback bundle` and `tailback rerun`."""
 
 import json
+import os
 import shutil
 import stat
 import zipfile
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 from command import in_process
+from tailback.bundle.contents import BundleWrong, opened
 from tailback.bundle.rerun import first_difference
 
 EXPERIMENT = """
@@ -171,6 +173,26 @@ def test_an_archive_that_is_no_bundle_is_refused(kind: str, tmp_path: Path) -> N
 def test_a_file_that_is_no_archive_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "x.zip").write_bytes(content)
     assert "no bundle" in in_process("rerun", tmp_path / "x.zip", status=2).stderr
+
+
+@pytest.mark.parametrize("kind", ["fifo", "loop", "nothing", "long", "below a file", "device"])
+def test_a_path_that_cannot_be_opened_is_refused(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "loop":
+        path.symlink_to(path)
+    elif kind == "below a file":
+        path.write_text("x")
+        path /= "y.zip"
+    path = {"long": tmp_path / ("x" * 300), "device": Path("/dev/zero")}.get(kind, path)
+    with pytest.raises(BundleWrong), opened(path):
+        pass
+
+
+def test_what_goes_wrong_with_the_results_is_not_blamed_on_the_archive(bundle: Path) -> None:
+    with pytest.raises(FileNotFoundError), opened(bundle):
+        raise FileNotFoundError
 
 
 def test_a_truncated_bundle_is_refused(bundle: Path) -> None:

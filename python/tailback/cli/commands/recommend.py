@@ -59,9 +59,10 @@ def recommend(
     """Find the best setting under bounds, for example the one with most goodput under a bound on latency."""
     from tailback import advice, scenario
     from tailback.cli import advised, opening, show
+    from tailback.limits import is_file
 
     file = scenario.file_of(source)
-    folder = _run(file, running) if file.is_file() else source
+    folder = _run(file, running) if is_file(file) else source
     found = opening.selected(Selection(folder, question.where))
     wish = advice.wish(question.best, question.maximise, question.minimise, found)
     answers = advice.recommend(found, question.bounds, wish, question.given or (), question.choose or ())
