@@ -284,6 +284,17 @@ def test_blocks_that_are_not_read_are_left_out(tmp_path: Path) -> None:
     assert packets(file).table["t_ns"].tolist() == [5000]
 
 
+@pytest.mark.parametrize("t_us", [2**64 - 1, 2**63 // 1000, 8 * 10**15])
+def test_a_time_that_nobody_lives_to_see_is_none(t_us: int, tmp_path: Path) -> None:
+    frame = tcp_frame(1, 10)
+    packet = struct.pack("<IIIII", 0, t_us >> 32, t_us & 0xFFFF_FFFF, len(frame), len(frame)) + frame
+    length = 12 + len(packet)
+    file = tmp_path / "x.pcapng"
+    file.write_bytes(SECTION + DEVICE + struct.pack("<II", 6, length) + packet + struct.pack("<I", length))
+    with pytest.raises(NotReadable, match="not between 1970 and 2200"):
+        packets(file)
+
+
 def test_a_capture_that_breaks_off_says_how_much_of_it_is_whole(tmp_path: Path) -> None:
     file = tmp_path / "x.pcap"
     file.write_bytes(WHOLE[:-1])

@@ -24,6 +24,8 @@ MAX_RECORDS = 10_000_000
 
 LONGEST_FRAME = 1 << 20
 MAX_INTERFACES = 10_000
+LATEST_NS = 230 * 31_557_600 * 10**9
+"""A later time is none: that of pcapng has 64 bits in any unit, which nanoseconds do not have."""
 
 PCAP = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),
@@ -205,4 +207,6 @@ def _enhanced(body: bytes, section: _Section) -> Frame:
         raise _Broken("it ends within a packet")
     link_type, _, units, offset = section.interfaces[interface]
     t_ns = ((high << 32) | low) * 10**9 // units + offset * 10**9
+    if not 0 <= t_ns <= LATEST_NS:
+        raise _Broken("the time of a packet is not between 1970 and 2200")
     return Frame(t_ns, link_type, body[20 : 20 + captured], length, section.before + interface)
