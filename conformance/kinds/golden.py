@@ -6,6 +6,7 @@ The figures are those of `tailback.analysis.differences.METRICS`, by their keys;
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -28,9 +29,14 @@ def measured(case: Case, seeds: int, request: sweep.Request) -> pd.DataFrame:
     """
     folder = (request.out or Path()) / case.file / re.sub(r"\W+", "_", case.name) / request.backend.replace(":", "-")
     done = sweep.run_experiment(experiment(case.file, {case.name: seeds}), replace(request, out=folder), sweep.Silent())
+    return figures(case.file, complete(done, case.file))
+
+
+def complete(done: sweep.SweepResult, what: str) -> list[RunFolder]:
+    """The complete runs of a sweep. Those that failed are named on standard error."""
     for failed in done.failed:
-        raise SystemExit(f"run {failed.run.name} failed: {failed.error}")
-    return figures(case.file, open_results(done.folder).runs)
+        print(f"{what}: the run {failed.run.name} failed: {failed.error}", file=sys.stderr, flush=True)
+    return list(open_results(done.folder).runs)
 
 
 def figures(file: str, runs: Iterable[RunFolder]) -> pd.DataFrame:

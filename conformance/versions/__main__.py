@@ -6,7 +6,9 @@
     python -m conformance.versions --build --measure DIR    # build the kernels that are not there, run the cells on
                                                             # each, and store the figures; complete runs in DIR are kept
 
-Exit status: 1 if a cell is off, else 0.
+A run that fails is named, and its cell is judged by the others.
+
+Exit status: 1 if a cell is off or has no figures of all of its runs, else 0.
 """
 
 from __future__ import annotations
@@ -43,7 +45,10 @@ def main() -> int:
     if options.write:
         command = "python -m conformance.versions --write"
         write_tables({"versions": report.summary(table, kernel)}, RESULTS / "versions.md", command)
-    return int(any(cell["outcome"] == "off" for cell in table.judged))
+    short = report.short(wanted, kernel)
+    for line in short:
+        print(f"{line}\n  hint: measure them: --measure DIR", file=sys.stderr)
+    return int(bool(short) or any(cell["outcome"] == "off" for cell in table.judged))
 
 
 def _parsed() -> argparse.Namespace:

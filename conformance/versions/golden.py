@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from conformance.kinds.golden import RUN, figures
+from conformance.kinds.golden import RUN, complete, figures
 from conformance.versions.versions import Version, experiment, only
 from tailback import sweep
-from tailback.results import open_results
 
 FILE = Path(__file__).resolve().parents[2] / "tests" / "data" / "versions" / "kernel.csv"
 COST = "cpu_s_per_s"
@@ -20,11 +19,11 @@ COST = "cpu_s_per_s"
 
 
 def measured(version: Version, cases: list[str], request: sweep.Request, stack: str) -> pd.DataFrame:
-    """The figures of cells on a backend; runs that are complete in the folder of the request are not repeated."""
+    """The figures of cells on a backend; runs that are complete in the folder of the request are not repeated. Those
+    that fail are named, and have no figures.
+    """
     done = sweep.run_experiment(only(experiment(version, stack), cases), request, sweep.Silent())
-    for failed in done.failed:
-        raise SystemExit(f"run {failed.run.name} failed: {failed.error}")
-    runs = open_results(done.folder).runs
+    runs = complete(done, version.name)
     costs = [run.manifest["cost"]["cpu_s"] / run.manifest["cost"]["sim_s"] for run in runs]
     return figures(version.name, runs).assign(**{COST: costs})
 

@@ -9,7 +9,7 @@ import pandas as pd
 from conformance.kinds.judge import Table, shares
 from conformance.page import rows
 from conformance.versions.golden import COST
-from conformance.versions.versions import VERSIONS, Version
+from conformance.versions.versions import VERSIONS, Version, runs_of
 from tailback.validation.words import percent
 
 HEADING = (
@@ -40,3 +40,18 @@ def named(words: Sequence[str]) -> list[Version]:
         known = ", ".join(f"'{version.name}'" for version in VERSIONS)
         raise SystemExit(f"there is no version {unknown[0]}\n  hint: use one of {known}")
     return [version for version in VERSIONS if not words or version.name in words]
+
+
+def short(versions: Sequence[Version], kernel: pd.DataFrame) -> list[str]:
+    """A line per version whose kernel lacks figures of some runs."""
+    lines = []
+    for version in versions:
+        mine = kernel[kernel["file"] == version.name]
+        wanted = runs_of(version)
+        missing = sorted(wanted - set(zip(mine["case"], mine["repetition"], strict=True)))
+        if missing:
+            names = ", ".join(f"`{case}` {repetition}" for case, repetition in missing[:3])
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            which = f"of {len(missing)} of {len(wanted)} runs"
+            lines.append(f"{version.name}: the kernel's figures {which} are missing: {names}{more}")
+    return lines

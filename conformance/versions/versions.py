@@ -74,3 +74,8 @@ def only(whole: Experiment, cases: Sequence[str]) -> Experiment:
 def cases(version: Version) -> list[Case]:
     """The cells of a version; the name of the version stands for their file."""
     return [Case(version.name, each.labels["case"]) for each in experiment(version, version.stack).configurations]
+
+
+def runs_of(version: Version) -> set[tuple[str, int]]:
+    """The runs of a version: cell and repetition."""
+    return {(run.axes["case"], run.repetition) for run in experiment(version, version.stack).runs()}

@@ -31,7 +31,7 @@ use tailback_tcp::{STACKS, Stack};
 pub struct Options {
     /// Tolerance of times in microseconds; `None`: that of the script, or 4000.
     pub tolerance_usecs: Option<u64>,
-    /// Name of the stack; `None`: the newest.
+    /// Name of the stack, or `NAME with FIELD of NAME`: with one field of another; `None`: the newest.
     pub stack: Option<String>,
 }
 
@@ -56,7 +56,15 @@ pub fn drill(text: &str, options: &Options) -> Result<Report, UnknownStack> {
 
 fn stack(name: Option<&str>) -> Result<Stack, UnknownStack> {
     let Some(name) = name else { return Ok(tailback_tcp::LINUX_6_12) };
-    let known = || STACKS.iter().map(|stack| stack.name).collect();
-    let found = STACKS.iter().find(|stack| stack.name == name).copied();
-    found.ok_or_else(|| UnknownStack { name: name.to_owned(), known: known() })
+    let Some((own, rest)) = name.split_once(" with ") else { return named(name) };
+    let Some((field, other)) = rest.split_once(" of ") else { return Err(unknown(name)) };
+    named(own)?.with(field, &named(other)?).ok_or_else(|| unknown(name))
+}
+
+fn named(name: &str) -> Result<Stack, UnknownStack> {
+    STACKS.iter().find(|stack| stack.name == name).copied().ok_or_else(|| unknown(name))
+}
+
+fn unknown(name: &str) -> UnknownStack {
+    UnknownStack { name: name.to_owned(), known: STACKS.iter().map(|stack| stack.name).collect() }
 }

@@ -23,7 +23,7 @@ fn word(value: &dyn Debug) -> String {
     }
 }
 
-/// Declares [`Stack`] and [`Stack::values`] from one list of fields.
+/// Declares [`Stack`], [`Stack::values`] and [`Stack::with`] from one list of fields.
 macro_rules! stack {
     ($($(#[$doc:meta])* $field:ident: $kind:ty,)*) => {
         /// One version of a stack.
@@ -38,6 +38,15 @@ macro_rules! stack {
             /// The values of all fields in which stacks differ; `references/stacks.toml` describes the fields.
             pub fn values(&self) -> Vec<(&'static str, String)> {
                 vec![$((stringify!($field), word(&self.$field)),)*]
+            }
+
+            /// This stack, but for one field, which is that of another; `None` if there is no such field.
+            pub fn with(mut self, field: &str, other: &Stack) -> Option<Stack> {
+                match field {
+                    $(stringify!($field) => self.$field = other.$field,)*
+                    _ => return None,
+                }
+                Some(self)
             }
         }
     };

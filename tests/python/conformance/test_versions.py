@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from conformance.kinds.golden import RUN
@@ -52,3 +54,21 @@ def test_the_figures_of_kernels_have_each_run_once_and_what_it_took() -> None:
     assert not kernel.duplicated(list(RUN)).any()
     assert (kernel[golden.COST] > 0).all()
     assert set(kernel["file"]) <= {version.name for version in VERSIONS}
+
+
+def test_a_cell_has_the_rate_of_its_name() -> None:
+    """A bottleneck that a cell does not override is that of all cells."""
+    for run in experiment(VERSIONS[0], VERSIONS[0].stack).runs():
+        named = re.search(r"(\d+) Mbit/s", run.axes["case"])
+        rates = {each.root.options["rate"] for each in run.scenario.qdiscs if each.root.kind == "htb"}
+        assert rates == {(int(named[1]) if named else 20) * 10**6}, run.axes["case"]
+
+
+def test_a_version_that_lacks_runs_says_which() -> None:
+    kernel, version = golden.read(), VERSIONS[0]
+    assert report.short([version], kernel) == []
+    others = (kernel["file"] != version.name) | (kernel["case"] != "cubic over pfifo")
+    lost = kernel[others | (kernel["repetition"] < 2)]
+    assert report.short([version], lost) == [
+        "5.10: the kernel's figures of 2 of 36 runs are missing: `cubic over pfifo` 2, `cubic over pfifo` 3"
+    ]

@@ -74,11 +74,13 @@ class Watch:
     duration_ns: int
     progress: Progress
     stall_s: float
-    """Wall time without progress after which the process counts as stuck."""
+    """Time without progress after which the process counts as stuck."""
     stalled: Callable[[float], str]
     """The message in that case; the argument is the progress in seconds of the run."""
     look: Callable[[int], None] = lambda _process: None
     """Called with the process ID at each check."""
+    clock: Callable[[], float] = time.monotonic
+    """The time that counts."""
 
 
 @contextlib.contextmanager
@@ -143,7 +145,7 @@ def shown(console: str) -> str:
 
 
 def _watch(process: subprocess.Popen[bytes], folder: Path, watch: Watch) -> tuple[int, Usage]:
-    moved, progress = time.monotonic(), watch.progress
+    moved, progress = watch.clock(), watch.progress
     while True:
         ended, status, usage = os.wait4(process.pid, os.WNOHANG)
         if ended:
@@ -154,8 +156,8 @@ def _watch(process: subprocess.Popen[bytes], folder: Path, watch: Watch) -> tupl
         watch.look(process.pid)
         fraction = _fraction(folder, watch.duration_ns)
         if fraction > progress.fraction:
-            progress.fraction, moved = fraction, time.monotonic()
-        elif time.monotonic() - moved > watch.stall_s:
+            progress.fraction, moved = fraction, watch.clock()
+        elif watch.clock() - moved > watch.stall_s:
             raise RunFailed(watch.stalled(progress.fraction * watch.duration_ns / 1e9))
         time.sleep(LOOK_S)
 

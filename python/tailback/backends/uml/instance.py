@@ -66,7 +66,7 @@ class Machine:
     kernel: Path
     agent: Path
     stall_s: float = 600.0
-    """Wall time without progress of virtual time after which an instance counts as stuck."""
+    """Time of its own (`own_time.py`) without progress of virtual time after which an instance counts as stuck."""
     processors: Processors = field(default_factory=Processors)
 
 
@@ -144,13 +144,13 @@ def _environment() -> dict[str, str]:
 def _run_guest(folder: Path, machine: Machine, processor: int, progress: Progress, order: Order) -> dict[str, float]:
     def stalled(passed_s: float) -> str:
         hint = "a process in the guest never becomes idle: try fewer flows, a lower rate or a shorter run"
-        still = f"virtual time has not moved for {machine.stall_s:g} s of wall time"
+        still = f"virtual time has not moved for {machine.stall_s:g} s of the guest's own time"
         return f"{still}, after {passed_s:.1f} s of the run\n  hint: {hint}"
 
     started = time.monotonic()
     command = process.Command(_command(machine, processor, order), _environment())
     lookout = Lookout.of(folder, order.owns, progress, order.duration_ns)
-    watch = process.Watch(order.duration_ns, progress, machine.stall_s, stalled, lookout.look)
+    watch = process.Watch(order.duration_ns, progress, machine.stall_s, stalled, lookout.look, lookout.clock)
     status, usage = process.run(command, folder, watch)
     _judge(folder, status, lookout)
     progress.fraction = 1.0

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import os
 import struct
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from tailback.backends.backend import RunFailed
 from tailback.backends.linux.own_modules import Own
 from tailback.backends.linux.process import Progress
 from tailback.backends.uml.console import Console
+from tailback.backends.uml.own_time import OwnTime, cpu_s_of
 
 STILL_S = 5.0
-"""Wall time without progress of virtual time after which the user is told."""
+"""Time of the instance (`own_time.py`) without progress of virtual time after which the user is told."""
 
 CALL_S = 3.0
 """CPU time of the instance after which a call of a module counts as one that does not return."""
@@ -35,8 +35,10 @@ class Lookout:
     console: Console
     progress: Progress
     duration_ns: int
+    clock: Callable[[], float]
+    """The time of the instance."""
     _fraction: float = 0.0
-    _moved: float = field(default_factory=time.monotonic)
+    _moved: float = 0.0
     _told: bool = False
     _call: tuple[bytes, int, float] | None = None
     """The call of a module that was in progress at the first look, its number, and the CPU time then."""
@@ -45,12 +47,12 @@ class Lookout:
     def of(cls, folder: Path, owns: Mapping[str, Own], progress: Progress, duration_ns: int) -> Lookout:
         """For the instance in `folder`; `owns` are the modules of the user by their names in the kernel."""
         files = {name: folder / f"{name}.ko" for name in owns}
-        return cls(Console(folder / "console", owns, files), progress, duration_ns)
+        return cls(Console(folder / "console", owns, files), progress, duration_ns, OwnTime(folder))
 
     def look(self, process: int) -> None:
         """Raises `RunFailed` if a module has failed or does not return; tells if virtual time stands still."""
         self.console.look()
-        now = time.monotonic()
+        now = self.clock()
         if self.progress.fraction > self._fraction or self.progress.fraction >= 1.0:
             self._fraction, self._moved, self._told, self._call = self.progress.fraction, now, False, None
             return
@@ -61,9 +63,9 @@ class Lookout:
             self._told = True
             self.progress.tell(self._still(now - self._moved))
 
-    def _still(self, wall_s: float) -> str:
+    def _still(self, had_s: float) -> str:
         at = f"at {self._fraction * self.duration_ns / 1e9:.1f} s of the run" if self._fraction else "before its start"
-        return f"virtual time has not moved for {wall_s:.0f} s of wall time, {at}"
+        return f"virtual time has not moved for {had_s:.0f} s of the guest's own time, {at}"
 
     def _look_at_call(self, process: int) -> None:
         for name, place in self.console.noted.items():
@@ -95,13 +97,3 @@ def _note_at(process: int, place: int) -> tuple[bytes, int] | None:
         return None
     call, count = NOTE.unpack(read)
     return call.partition(b"\0")[0], count
-
-
-def cpu_s_of(process: int) -> float:
-    """The CPU time of a process; 0 if it is gone."""
-    try:
-        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return 0.0
-    fields = text.rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
