@@ -1,0 +1,232 @@
+"""How the value of each field of a stack is known: scripts of conformance/drill on the kernels, and on their stacks.
+
+    python -m conformance.fields                    # which script tells which field; exit status 1 if a stack differs
+    python -m conformance.fields --measure          # runs all scripts on the kernels first, and keeps their verdicts
+    python -m conformance.fields --measure 6.1      # on one of them
+    python -m conformance.fields --write            # into references/stacks.toml and conformance/results/fields.md
+
+A script measures a field of a kernel if the kernel does what its stack does, and if the stack with any other value of this
+field does something else: it fails at another line, or not at all. What a SYN offers (MSS, window scale) is not compared,
+but where a script is about that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from conformance.page import RESULTS, ROOT, rows, write_tables
+from tailback import drill
+from tailback.scenario.stacks import Difference, differences, stacks
+
+SCRIPTS = ROOT / "conformance" / "drill"
+VERDICTS = ROOT / "tests" / "data" / "drill" / "fields.json"
+FILE = ROOT / "references" / "stacks.toml"
+PAGE = RESULTS / "fields.md"
+
+KERNELS: Mapping[str, str] = {
+    "linux-5.10.262": "linux-5.10",
+    "linux-6.1": "linux-6.1",
+    "linux-6.12": "stock",
+    "linux-7.3": "linux-7.3-wifi",
+}
+"""The measured stacks, each with the name of its kernel."""
+
+OFFER = re.compile(r"^(?P<segment>.*> (?:\[\w+\] )?S[EW.]*\s.*)<mss[^>]*>", re.MULTILINE)
+"""The options of a SYN that the TCP sends."""
+
+OTHERS: Mapping[str, str] = {
+    "red_timer": "a discipline, which packetdrill cannot see: `red adaptive` of `python -m conformance.kinds` on 6.12",
+    "airtime_queue_limit": "Wi-Fi",
+    "airtime_queue_limit_of_categories": "Wi-Fi",
+    "code_points": "Wi-Fi",
+    "codel_of_slow_stations": "Wi-Fi",
+    "wifi_small_queue": "Wi-Fi",
+    "txhash": "a hash, which IPv4 does not carry",
+    "counting_recovery": "a setting that Tailback refuses",
+}
+"""Fields that no script can tell, and why."""
+
+Verdicts = Mapping[str, Mapping[str, str]]
+"""By stack and script: `passed`, or what it ended with and the line."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a field: the scripts that tell its value, by stack."""
+
+    field: Difference
+    by: Mapping[str, Sequence[str]]
+
+
+def scripts() -> list[Path]:
+    """All scripts that may tell something."""
+    return sorted([*SCRIPTS.glob("*.pkt"), *SCRIPTS.glob("stacks/*.pkt")])
+
+
+def text_of(script: Path) -> str:
+    """A script without what SYNs offer; those of `stacks/` say what they mean."""
+    text = script.read_text(encoding="utf-8")
+    return text if script.parent.name == "stacks" else OFFER.sub(r"\g<segment><...>", text)
+
+
+def ended(report: drill.Report) -> str:
+    """How a script ended, in words that a kernel and the simulator share."""
+    return f"{report.verdict} at {report.findings[0].line}" if report.findings else report.verdict
+
+
+@cache
+def simulated(script: Path, stack: str) -> str:
+    """How a script ends on a stack of the simulator, or on one with a field of another."""
+    return ended(drill.run_text(text_of(script), script, drill.Settings(stack=stack)))
+
+
+def on_kernel(kernel: str, chosen: Sequence[Path]) -> dict[str, str]:
+    """How scripts end on a kernel."""
+    settings = drill.Settings(backend=f"uml:{kernel}")
+    return {name_of(script): ended(drill.run_text(text_of(script), script, settings)) for script in chosen}
+
+
+def name_of(script: Path) -> str:
+    return script.relative_to(ROOT).as_posix()
+
+
+def donors(field: Difference, stack: str) -> list[str]:
+    """For each other value of a field, a stack that has it."""
+    own = {each.name: each.values[field.key] for each in stacks()}
+    return list({value: name for name, value in own.items() if value != own[stack]}.values())
+
+
+def tells(script: Path, field: Difference, stack: str) -> bool:
+    """Whether the script ends otherwise with each other value of the field."""
+    mine = simulated(script, stack)
+    return all(simulated(script, f"{stack} with {field.key} of {other}") != mine for other in donors(field, stack))
+
+
+def agreeing(verdicts: Verdicts, stack: str) -> list[Path]:
+    """The scripts that end on the kernel as on its stack."""
+    found = verdicts.get(stack, {})
+    return [script for script in scripts() if found.get(name_of(script)) == simulated(script, stack)]
+
+
+def known(verdicts: Verdicts) -> list[Known]:
+    """What the scripts tell of each field."""
+    of_stack = {stack: agreeing(verdicts, stack) for stack in KERNELS}
+    return [
+        Known(
+            field,
+            {
+                stack: [name_of(script) for script in some if tells(script, field, stack)]
+                for stack, some in of_stack.items()
+            },
+        )
+        for field in differences()
+        if field.key not in OTHERS
+    ]
+
+
+def differing(verdicts: Verdicts) -> Iterator[tuple[str, str, str, str]]:
+    """Scripts that end on a kernel otherwise than on its stack: script, stack, and both ends."""
+    for stack, found in verdicts.items():
+        for script in scripts():
+            kernel, here = found.get(name_of(script), ""), simulated(script, stack)
+            if kernel and kernel != here:
+                yield name_of(script), stack, kernel, here
+
+
+def read_verdicts() -> dict[str, dict[str, str]]:
+    """The verdicts of the kernels."""
+    return json.loads(VERDICTS.read_text(encoding="utf-8")) if VERDICTS.exists() else {}
+
+
+def with_evidence(text: str, found: Sequence[Known]) -> str:
+    """`references/stacks.toml` with the scripts that were found; one that stands there and still tells is kept."""
+    for each in found:
+        head, mark, rest = text.partition(f"[differences.{each.field.key}]\n")
+        line = re.search(r"^evidence = .*$", rest, re.MULTILINE)
+        if not mark or line is None:
+            raise SystemExit(f"{FILE}: no evidence of {each.field.key}")
+        text = head + mark + rest[: line.start()] + evidence(each) + rest[line.end() :]
+    return text
+
+
+def evidence(each: Known) -> str:
+    """The line of one field."""
+    old = each.field.evidence
+    kept = {stack: run for stack, run in old.measured.items() if not run.startswith("conformance/drill/")}
+    new = {stack: chosen(some, old.measured.get(stack)) for stack, some in each.by.items() if some}
+    measured = {stack: run for stack in reversed(KERNELS) if (run := new.get(stack) or kept.get(stack))}
+    order = ["linux-7.3", "linux-6.12", "linux-6.1", "linux-5.10.262", "linux-5.10"]
+    wanted = {*KERNELS, "linux-5.10"} - measured.keys() - ({"linux-5.10.262"} if same_as_early(each.field) else set())
+    parts = []
+    if measured:
+        parts.append("measured = {" + ", ".join(f'"{stack}" = "{run}"' for stack, run in measured.items()) + "}")
+    parts.append("read = [" + ", ".join(f'"{stack}"' for stack in order if stack in wanted) + "]")
+    return "evidence = {" + ", ".join(parts) + "}"
+
+
+def same_as_early(field: Difference) -> bool:
+    """Whether both stacks of 5.10 have one value: what was read of the first then holds for the second."""
+    values = {each.name: each.values[field.key] for each in stacks()}
+    return values["linux-5.10"] == values["linux-5.10.262"]
+
+
+def chosen(some: Sequence[str], before: str | None) -> str:
+    """The script that is named: that of before, else one that is about stacks."""
+    return before if before in some else min(some, key=lambda name: ("/stacks/" not in name, name))
+
+
+def table(found: Sequence[Known], verdicts: Verdicts) -> list[str]:
+    """A row per field: the scripts, by kernel."""
+    there = [stack for stack in KERNELS if stack in verdicts]
+    body = [[f"`{each.field.key}`", *(_cell(each.by[stack]) for stack in there)] for each in found]
+    unseen = [[f"`{name}`", *(["–"] * len(there))] for name in OTHERS]
+    return rows(["field", *(stack.removeprefix("linux-") for stack in there)], [*body, *unseen])
+
+
+def _cell(some: Sequence[str]) -> str:
+    if not some:
+        return "read"
+    name = Path(chosen(some, None)).stem
+    return f"`{name}`" + (f" and {len(some) - 1} more" if len(some) > 1 else "")
+
+
+def counts(verdicts: Verdicts) -> list[str]:
+    """A row per kernel: how many scripts end as on its stack."""
+    body = []
+    for stack, kernel in KERNELS.items():
+        some = verdicts.get(stack, {})
+        body.append([f"`{stack}`", f"`uml:{kernel}`", str(len(some)), str(len(agreeing(verdicts, stack)))])
+    return rows(["stack", "kernel", "scripts", "end as on the kernel"], body)
+
+
+def main() -> int:
+    """Runs, prints and writes."""
+    parser = argparse.ArgumentParser(prog="python -m conformance.fields", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--measure", nargs="*", metavar="VERSION", help="run the scripts on all kernels, or on these")
+    parser.add_argument("--write", action="store_true", help="write references/stacks.toml and the table")
+    options = parser.parse_args()
+    verdicts = read_verdicts()
+    if options.measure is not None:
+        for stack, kernel in KERNELS.items():
+            if not options.measure or stack.removeprefix("linux-") in options.measure:
+                verdicts[stack] = on_kernel(kernel, scripts())
+                VERDICTS.write_text(json.dumps(verdicts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    found = known(verdicts)
+    wrong = list(differing(verdicts))
+    print("\n".join(table(found, verdicts)))
+    print("\n".join(f"DIFFERS {script} on {stack}: the kernel {there}, here {here}" for script, stack, there, here in wrong))
+    if options.write:
+        FILE.write_text(with_evidence(FILE.read_text(encoding="utf-8"), found), encoding="utf-8")
+        tables = {"fields": table(found, verdicts), "kernels": counts(verdicts)}
+        write_tables(tables, PAGE, "python -m conformance.fields --measure --write")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
