@@ -89,7 +89,7 @@ test-python: $(VENV)/.tools $(VENV)/.package ## the tests of the package, the ar
 	@scripts/timed.sh "Python tests" $(BIN)/python -m pytest --quiet --durations 30 --durations-min 1 \
 	    --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-campaign: campaign-tests campaign-kills campaign-random campaign-fuzz campaign-kernels ## in full what `make test` runs a part of; many hours
+campaign: campaign-tests campaign-kills campaign-random campaign-fuzz campaign-kernels campaign-pairs ## in full what `make test` runs a part of; many hours
 
 campaign-tests: $(VENV)/.tools $(VENV)/.package ## its part on a live kernel: the whole matrix
 	@scripts/timed.sh campaign $(BIN)/python -m pytest --quiet --durations 0 -m campaign
@@ -113,6 +113,13 @@ KERNELS :=
 campaign-kernels: $(VENV)/.tools $(VENV)/.package ## the stacks of other Linux versions beside their kernels, or of KERNELS=5.10
 	@scripts/timed.sh kernels nice -n 15 $(BIN)/python -m conformance.versions $(KERNELS) --build --write \
 	    --measure target/campaign/kernels
+	@scripts/timed.sh fields nice -n 15 $(BIN)/python -m conformance.fields --measure --write
+
+SEEDS := 1
+CASES := 24
+campaign-pairs: $(VENV)/.tools $(VENV)/.package ## CASES= pairs of socket options and of sysctls for each of SEEDS=, beside the kernel
+	@scripts/timed.sh pairs nice -n 15 $(BIN)/python -m conformance.pairs $(SEEDS) -n $(CASES) --write \
+	    --measure target/campaign/pairs
 
 RUNS := 1000000
 MINUTES := 30
@@ -221,7 +228,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-kernels campaign-fuzz campaign-mutants properties properties-rust properties-python golden notebook metrics docs licences man wheel release-check papers papers-search pictures bench profile clean help
+.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-kernels campaign-pairs campaign-fuzz campaign-mutants properties properties-rust properties-python golden notebook metrics docs licences man wheel release-check papers papers-search pictures bench profile clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 
