@@ -732,11 +732,14 @@ void tcp_enter_cwr(struct sock *sk)
 	container_of(tcp_sk(sk), struct flow, tp)->asks |= TAILBACK_ENTER_CWR;
 }
 
-/* Receivers and routes are the simulator's own. */
-void __tcp_send_ack(struct sock *sk, u32 rcv_nxt, u16 flags) { }
-void tcp_plb_update_state(const struct sock *sk, struct tcp_plb_state *plb, const int cong_ratio) { }
-void tcp_plb_check_rehash(struct sock *sk, struct tcp_plb_state *plb) { }
-void tcp_plb_update_state_upon_rto(struct sock *sk, struct tcp_plb_state *plb) { }
+/* Receivers and routes are the simulator's own. The names stand for one function whatever the headers declare: versions of
+ * Linux differ in what these take. */
+static void __used nothing(void) { }
+#define NOTHING(name) asm(".globl " #name "\n.set " #name ", nothing")
+NOTHING(__tcp_send_ack);
+NOTHING(tcp_plb_update_state);
+NOTHING(tcp_plb_check_rehash);
+NOTHING(tcp_plb_update_state_upon_rto);
 
 /* The network namespace: its counters count for nobody, its settings are the defaults. */
 

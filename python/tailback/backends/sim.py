@@ -53,7 +53,7 @@ class Sim:
 
             modules.check(scenario, found)
         try:
-            _core.check(to_text(scenario).decode(), *_control_arguments(controls))
+            _core.check(_text_of(scenario), *_control_arguments(controls))
         except ValueError as error:
             hint = "remove what the message names, or choose another backend"
             raise Unsuitable(f"the simulator cannot run this: {error}\n  hint: {hint}") from error
@@ -88,6 +88,11 @@ class Sim:
         return RunResult(found["tables"], found["cost"], found["captures"], notes, stats, files)
 
 
+def _text_of(scenario: Scenario) -> str:
+    """What the simulator reads. The kernel of a file is the one whose headers its modules are compiled with."""
+    return to_text(structs.replace(scenario, kernel=None)).decode()
+
+
 def _modules(scenario: Scenario) -> "Mapping[str, Module]":
     """The kernel modules of a scenario. Most have none, and do not wait for the import of what compiles them."""
     if all(source.language == "python" for source in scenario.controls):
@@ -101,8 +106,7 @@ def _simulate(
     scenario: Scenario, progress: _core.Progress, controls: OwnControls, made: "Mapping[str, Module]"
 ) -> Mapping[str, Any]:
     """What the simulator gives back; with kernel modules it runs in a process of its own."""
-    # The kernel of a file is the one whose headers its modules are compiled with.
-    text = to_text(structs.replace(scenario, kernel=None)).decode()
+    text = _text_of(scenario)
     if not made:
         return _core.run(text, progress, *_control_arguments(controls))
     from tailback.backends import modules

@@ -386,3 +386,15 @@ def test_a_file_may_name_the_kernel_whose_headers_its_module_is_compiled_with(tm
     asked = scenario_of(tmp_path, "{module: tcp_mine.c}\nkernel: stock")
     assert asked.kernel == "stock"
     assert run(asked).tables["tcp_info"].to_arrow().num_rows > 0
+
+
+@pytest.mark.parametrize("name", ["linux-5.10", "linux-6.1", "stock", "linux-7.3", "linux-7.3-wifi"])
+def test_a_module_is_checked_and_runs_with_the_headers_of_every_version(tmp_path: Path, name: str) -> None:
+    try:
+        kernel.find_headers(name)
+    except kernel.KernelMissing as missing:
+        pytest.skip(str(missing))
+    (tmp_path / "tcp_mine.c").write_text(reno("").replace("tcp_snd_cwnd(tp)", "tp->snd_cwnd"))
+    asked = scenario_of(tmp_path, f"{{module: tcp_mine.c}}\nkernel: {name}")
+    Sim().check(asked)
+    assert run(asked).tables["tcp_info"].to_arrow().num_rows > 0
