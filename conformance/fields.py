@@ -77,10 +77,10 @@ Verdicts = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a field: the scripts that tell its value, by stack."""
+    """What is known of a field: a script that tells its value, by stack."""
 
     field: Difference
-    by: Mapping[str, Sequence[str]]
+    by: Mapping[str, str]
 
 
 def scripts() -> list[Path]:
@@ -138,20 +138,30 @@ def agreeing(verdicts: Verdicts, stack: str) -> list[Path]:
     return [script for script in scripts() if found.get(name_of(script)) == simulated(script, stack)]
 
 
+def candidates(field: Difference) -> list[Path]:
+    """The scripts that may tell a field, the likeliest first: those that its evidence names, those of `stacks/`, and
+    those that the evidence of others names.
+    """
+    named = [ROOT / run for each in (field, *differences()) for run in each.evidence.measured.values()]
+    own = named[: len(field.evidence.measured)]
+    of_stacks = sorted(SCRIPTS.glob("stacks/*.pkt"))
+    return [each for each in dict.fromkeys([*own, *of_stacks, *named]) if each.suffix == ".pkt"]
+
+
 def known(verdicts: Verdicts) -> list[Known]:
-    """What the scripts tell of each field."""
-    of_stack = {stack: agreeing(verdicts, stack) for stack in KERNELS}
-    return [
-        Known(
-            field,
-            {
-                stack: [name_of(script) for script in some if tells(script, field, stack)]
-                for stack, some in of_stack.items()
-            },
-        )
-        for field in differences()
-        if field.key not in OTHERS
-    ]
+    """What the scripts tell of each field: the first one that does, by stack."""
+    of_stack = {stack: set(agreeing(verdicts, stack)) for stack in KERNELS}
+    found = []
+    for field in differences():
+        if field.key in OTHERS:
+            continue
+        some = candidates(field)
+        by = {
+            stack: next((name_of(each) for each in some if each in of_stack[stack] and tells(each, field, stack)), "")
+            for stack in KERNELS
+        }
+        found.append(Known(field, {stack: name for stack, name in by.items() if name}))
+    return found
 
 
 def differing(verdicts: Verdicts) -> Iterator[tuple[str, str, str, str]]:
@@ -183,8 +193,7 @@ def evidence(each: Known) -> str:
     """The line of one field."""
     old = each.field.evidence
     kept = {stack: run for stack, run in old.measured.items() if not run.startswith("conformance/drill/")}
-    new = {stack: chosen(some, old.measured.get(stack)) for stack, some in each.by.items() if some}
-    measured = {stack: run for stack in reversed(KERNELS) if (run := new.get(stack) or kept.get(stack))}
+    measured = {stack: run for stack in reversed(KERNELS) if (run := each.by.get(stack) or kept.get(stack))}
     order = ["linux-7.3", "linux-6.12", "linux-6.1", "linux-5.10.262", "linux-5.10"]
     wanted = {*KERNELS, "linux-5.10"} - measured.keys() - ({"linux-5.10.262"} if same_as_early(each.field) else set())
     parts = []
@@ -200,24 +209,16 @@ def same_as_early(field: Difference) -> bool:
     return values["linux-5.10"] == values["linux-5.10.262"]
 
 
-def chosen(some: Sequence[str], before: str | None) -> str:
-    """The script that is named: that of before, else one that is about stacks."""
-    return before if before in some else min(some, key=lambda name: ("/stacks/" not in name, name))
-
-
 def table(found: Sequence[Known], verdicts: Verdicts) -> list[str]:
     """A row per field: the scripts, by kernel."""
     there = [stack for stack in KERNELS if stack in verdicts]
-    body = [[f"`{each.field.key}`", *(_cell(each.by[stack]) for stack in there)] for each in found]
+    body = [[f"`{each.field.key}`", *(_cell(each.by.get(stack)) for stack in there)] for each in found]
     unseen = [[f"`{name}`", *(["–"] * len(there))] for name in OTHERS]
     return rows(["field", *(stack.removeprefix("linux-") for stack in there)], [*body, *unseen])
 
 
-def _cell(some: Sequence[str]) -> str:
-    if not some:
-        return "read"
-    name = Path(chosen(some, None)).stem
-    return f"`{name}`" + (f" and {len(some) - 1} more" if len(some) > 1 else "")
+def _cell(script: str | None) -> str:
+    return f"`{Path(script).stem}`" if script else "read"
 
 
 def counts(verdicts: Verdicts) -> list[str]:
