@@ -113,7 +113,7 @@ KERNELS :=
 campaign-kernels: $(VENV)/.tools $(VENV)/.package ## the stacks of other Linux versions beside their kernels, or of KERNELS=5.10
 	@scripts/timed.sh kernels nice -n 15 $(BIN)/python -m conformance.versions $(KERNELS) --build --write \
 	    --measure target/campaign/kernels
-	@scripts/timed.sh fields nice -n 15 $(BIN)/python -m conformance.fields --measure --write
+	@scripts/timed.sh fields nice -n 15 $(BIN)/python -m conformance.fields --measure --search --write
 
 SEEDS := 1
 CASES := 24
