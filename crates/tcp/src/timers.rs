@@ -337,7 +337,9 @@ impl Sender {
         }
         if self.stays_linear() {
             self.rtt.stay_linear(&self.settings);
-        } else if self.peer.snd_wnd == 0 && self.settings.stack.closed_window_backoff == ClosedWindowBackoff::Ignored {
+        } else if self.peer.snd_wnd == 0
+            && self.settings.stack.closed_window_backoff == ClosedWindowBackoff::Ignored
+        {
             self.rtt.double(&self.settings);
         } else {
             self.rtt.back_off(&self.settings);
