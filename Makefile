@@ -57,9 +57,8 @@ style: $(VENV)/.tools
 	@scripts/timed.sh "ruff check" $(BIN)/ruff check --quiet $(PYTHON_CODE)
 	@scripts/timed.sh "ruff format" $(BIN)/ruff format --quiet --check $(PYTHON_CODE)
 
-# Nothing is linked, so jemalloc is not compiled: any file stands for it.
 clippy: $(VENV)/.python
-	@JEMALLOC_OVERRIDE="$(CURDIR)/crates/python/src/memory.rs" scripts/timed.sh clippy scripts/component.sh clippy \
+	@scripts/timed.sh clippy scripts/component.sh clippy \
 	    cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
 	@scripts/timed.sh "core for WebAssembly" scripts/core.sh
 
@@ -114,7 +113,7 @@ KERNELS :=
 campaign-kernels: $(VENV)/.tools $(VENV)/.package ## the stacks of other Linux versions beside their kernels, or of KERNELS=5.10
 	@scripts/timed.sh kernels nice -n 15 $(BIN)/python -m conformance.versions $(KERNELS) --build --write \
 	    --measure target/campaign/kernels
-	@scripts/timed.sh fields nice -n 15 $(BIN)/python -m conformance.fields --measure --write
+	@scripts/timed.sh fields nice -n 15 $(BIN)/python -m conformance.fields --measure --search --write
 
 SEEDS := 1
 CASES := 24

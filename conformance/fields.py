@@ -1,9 +1,10 @@
 """How the value of each field of a stack is known: scripts of conformance/drill on the kernels, and on their stacks.
 
-    python -m conformance.fields                    # which script tells which field; exit status 1 if a stack differs
+    python -m conformance.fields                    # what tells each field; exit status 1 if a stack differs
     python -m conformance.fields --measure          # runs all scripts on the kernels first, and keeps their verdicts
     python -m conformance.fields --measure 6.1      # on one of them
-    python -m conformance.fields --write            # into references/stacks.toml and conformance/results/fields.md
+    python -m conformance.fields --search           # minutes: scripts that tell fields, into references/stacks.toml
+    python -m conformance.fields --write            # the tables of conformance/results/fields.md
 
 A script measures a field of a kernel if the kernel does what its stack does, and if the stack with any other value of
 this field does something else: it fails at another line, or not at all. What a SYN offers (MSS, window scale) is
@@ -209,25 +210,27 @@ def same_as_early(field: Difference) -> bool:
     return values["linux-5.10"] == values["linux-5.10.262"]
 
 
-def table(found: Sequence[Known], verdicts: Verdicts) -> list[str]:
-    """A row per field: the scripts, by kernel."""
-    there = [stack for stack in KERNELS if stack in verdicts]
-    body = [[f"`{each.field.key}`", *(_cell(each.by.get(stack)) for stack in there)] for each in found]
-    unseen = [[f"`{name}`", *(["–"] * len(there))] for name in OTHERS]
-    return rows(["field", *(stack.removeprefix("linux-") for stack in there)], [*body, *unseen])
+def table() -> list[str]:
+    """A row per field: how its value is known, by kernel."""
+    body = [[f"`{each.key}`", *(_cell(each, stack) for stack in KERNELS)] for each in differences()]
+    return rows(["field", *(stack.removeprefix("linux-") for stack in KERNELS)], body)
 
 
-def _cell(script: str | None) -> str:
-    return f"`{Path(script).stem}`" if script else "read"
+def _cell(field: Difference, stack: str) -> str:
+    if field.key in OTHERS:
+        return "–"
+    run = field.evidence.measured.get(stack)
+    return f"`{Path(run).stem}`" if run else "read"
 
 
 def counts(verdicts: Verdicts) -> list[str]:
     """A row per kernel: how many scripts end as on its stack."""
     body = []
     for stack, kernel in KERNELS.items():
-        some = verdicts.get(stack, {})
-        body.append([f"`{stack}`", f"`uml:{kernel}`", str(len(some)), str(len(agreeing(verdicts, stack)))])
-    return rows(["stack", "kernel", "scripts", "end as on the kernel"], body)
+        known = sum(of == stack for _, of in KNOWN)
+        number = len(verdicts.get(stack, {}))
+        body.append([f"`{stack}`", f"`uml:{kernel}`", str(number), str(number - known), str(known)])
+    return rows(["stack", "kernel", "scripts", "end as on the kernel", "known differences"], body)
 
 
 def explained() -> list[str]:
@@ -241,7 +244,8 @@ def main() -> int:
     """Runs, prints and writes."""
     parser = argparse.ArgumentParser(prog="python -m conformance.fields", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--measure", nargs="*", metavar="VERSION", help="run the scripts on all kernels, or on these")
-    parser.add_argument("--write", action="store_true", help="write references/stacks.toml and the table")
+    parser.add_argument("--search", action="store_true", help="look for scripts that tell fields, into stacks.toml")
+    parser.add_argument("--write", action="store_true", help="write the tables")
     options = parser.parse_args()
     verdicts = read_verdicts()
     if options.measure is not None:
@@ -249,15 +253,16 @@ def main() -> int:
             if not options.measure or stack.removeprefix("linux-") in options.measure:
                 verdicts[stack] = on_kernel(kernel, scripts())
                 VERDICTS.write_text(json.dumps(verdicts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    found = known(verdicts)
     wrong = list(differing(verdicts))
-    print("\n".join(table(found, verdicts)))
     for script, stack, there, here in wrong:
         print(f"DIFFERS {script} on {stack}: the kernel {there}, here {here}")
+    if options.search:
+        FILE.write_text(with_evidence(FILE.read_text(encoding="utf-8"), known(verdicts)), encoding="utf-8")
+        print("build the extension anew: it has the evidence")
+    print("\n".join(table()))
     if options.write:
-        FILE.write_text(with_evidence(FILE.read_text(encoding="utf-8"), found), encoding="utf-8")
-        tables = {"fields": table(found, verdicts), "kernels": counts(verdicts), "explained": explained()}
-        write_tables(tables, PAGE, "python -m conformance.fields --measure --write")
+        tables = {"fields": table(), "kernels": counts(verdicts), "explained": explained()}
+        write_tables(tables, PAGE, "python -m conformance.fields --write")
     return int(bool(wrong))
 
 

@@ -101,6 +101,11 @@ impl RttEstimator {
     /// One timeout more: RTO doubles.
     pub(crate) fn back_off(&mut self, settings: &Settings) {
         self.backoff += 1;
+        self.double(settings);
+    }
+
+    /// RTO doubles, which does not count as a timeout.
+    pub(crate) fn double(&mut self, settings: &Settings) {
         self.rto = (self.rto * 2).min(settings.rto_max);
     }
 

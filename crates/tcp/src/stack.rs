@@ -165,6 +165,8 @@ stack! {
     bare_fin: BareFin,
     /// A window that closes without other news.
     window_closing: WindowClosing,
+    /// A timeout of data that was sent before the peer closed its window.
+    closed_window_backoff: ClosedWindowBackoff,
     /// What autotuning counts as read.
     copied_bytes: CopiedBytes,
     /// A receiver's RTT sample above its estimate.

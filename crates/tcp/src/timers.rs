@@ -17,7 +17,7 @@ use crate::info::{HeldBy, Note};
 use crate::one_word::OneWord;
 use crate::rtt::{RTO_INITIAL, in_jiffies};
 use crate::sender::Sender;
-use crate::stack::LossProbe;
+use crate::stack::{ClosedWindowBackoff, LossProbe};
 use crate::state::gate::{Pass, Retransmit};
 use crate::state::timer::{Expired, TimerKind};
 
@@ -337,6 +337,10 @@ impl Sender {
         }
         if self.stays_linear() {
             self.rtt.stay_linear(&self.settings);
+        } else if self.peer.snd_wnd == 0
+            && self.settings.stack.closed_window_backoff == ClosedWindowBackoff::Ignored
+        {
+            self.rtt.double(&self.settings);
         } else {
             self.rtt.back_off(&self.settings);
         }

@@ -465,6 +465,15 @@ pub enum WindowGrowth {
     OutOfOrderSpan,
 }
 
+/// A timeout of data that was sent before the peer closed its window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClosedWindowBackoff {
+    /// It counts as a doubling of RTO. [linux-6.12 tcp_timer.c tcp_retransmit_timer]
+    Counted,
+    /// It doubles RTO, and does not count.
+    Ignored,
+}
+
 /// A segment that begins within the advertised window and ends beyond it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EndBeyondWindow {

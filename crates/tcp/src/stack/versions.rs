@@ -62,6 +62,7 @@ pub const LINUX_6_12: Stack = Stack {
     full_buffer: FullBuffer::ClosesWindow,
     bare_fin: BareFin::Taken,
     window_closing: WindowClosing::Taken,
+    closed_window_backoff: ClosedWindowBackoff::Counted,
     copied_bytes: CopiedBytes::ReadLessWaiting,
     larger_rtt: LargerRtt::Taken,
     window_growth: WindowGrowth::SixteenSegments,
@@ -117,6 +118,7 @@ pub const LINUX_6_1: Stack = Stack {
     tso_deferral: TsoDeferral::HalfRttAtMostOneMs,
     hystart_rounds: HyStartRounds::Always,
     syn_linear_timeouts: 0,
+    closed_window_backoff: ClosedWindowBackoff::Ignored,
     old_ack_stamp: OldAckStamp::Stored,
     embryonic_reset: EmbryonicReset::Challenged,
     pruning: Pruning::FromTheEnd,
@@ -150,7 +152,9 @@ pub const LINUX_5_10_262: Stack = Stack {
     cwnd_use: CwndUse::Limit,
     tso_deferral: TsoDeferral::HalfRttAtMostOneMs,
     hystart_rounds: HyStartRounds::FromLowWindow,
+    pushed_segment: PushedSegment::AckedWhenRead,
     pingpong_threshold: 1,
+    quick_ack_use: QuickAckUse::AcksOfData,
     ..LINUX_5_10
 };
 
