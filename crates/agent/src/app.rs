@@ -1,21 +1,22 @@
-//! The applications of a run: a file, an arm of `application` and a row of `TABLES` per kind of traffic. All calls block
-//! in threads of their own, since busy waiting would stop virtual time.
+//! The applications of a run, which are those of every backend ([`tailback_traffic`]): their sockets, the threads that
+//! call them, and what they have measured. All calls block in threads of their own, since busy waiting would stop virtual
+//! time.
 
-mod bulk;
-mod echo;
-mod fetch;
-mod page;
-mod ping;
-mod request;
+mod datagrams;
+mod measured;
 mod sent;
-mod udp;
-mod video;
+mod sockets;
+mod state;
+mod stream;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
+
+use tailback_traffic::{Connections, End, Head, Machine, Purpose};
 
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
@@ -23,55 +24,236 @@ use crate::job::{Conversation, Job};
 use crate::network::Network;
 use crate::sys;
 use crate::table::{Ordered, Row, Table};
-use crate::tcp_info::SocketTables;
+use crate::tcp_info::{Sample, SocketTables};
+
+use datagrams::Datagrams;
+use measured::TABLES;
+use sent::Sockets;
+use state::{Shared, Time};
+use stream::{Client, Server, Stream};
 
 const STACK: usize = 128 * 1024;
 
-/// The tables that applications fill, by kind of traffic.
-const TABLES: [&[TableKind]; 6] =
-    [bulk::TABLES, page::TABLES, ping::TABLES, request::TABLES, udp::TABLES, video::TABLES];
-
-/// The application of `conversation`, with its sockets open; `None` if neither end is on this machine.
-fn application(
-    conversation: &Conversation,
-    bins: usize,
-    network: &Network,
-) -> Result<Option<Box<dyn Application>>, Failure> {
-    Ok(match conversation {
-        Conversation::Tcp(flow) => Some(Box::new(bulk::RunningFlow::prepare(flow, bins, network)?)),
-        Conversation::Ping(ping) => {
-            ping::RunningPing::prepare(ping, network)?.map(|ping| Box::new(ping) as Box<dyn Application>)
-        }
-        Conversation::Echo(echo) => Some(Box::new(echo::RunningEcho::prepare(echo, network)?)),
-        Conversation::Page(page) => Some(Box::new(page::RunningPage::prepare(page, bins, network)?)),
-        Conversation::Request(requests) => {
-            Some(Box::new(request::RunningRequests::prepare(requests, bins, network)?))
-        }
-        Conversation::Udp(flow) => Some(Box::new(udp::RunningDatagrams::prepare(flow, bins, network)?)),
-        Conversation::Video(video) => Some(Box::new(video::RunningVideo::prepare(video, bins, network)?)),
-    })
+/// A conversation in progress, as far as its ends are on this machine.
+struct Running {
+    conversation: Arc<Conversation>,
+    shared: Arc<Shared>,
+    sockets: Opened,
+    /// The ends that are here.
+    ends: Vec<End>,
+    time: Option<Time>,
 }
 
-/// A conversation, as far as its ends are on this machine.
-pub trait Application: Send {
+/// The sockets of a conversation that are on this machine.
+enum Opened {
+    Tcp(Tcp),
+    Datagrams(Datagrams),
+}
+
+/// The TCP sockets of a conversation.
+struct Tcp {
+    /// Until the start.
+    client: Option<Client>,
+    server: Option<Server>,
+    sampled: Sampled,
+}
+
+/// The sockets of TCP that are sampled.
+enum Sampled {
+    /// The sender and the receiver of bulk data.
+    Bulk {
+        sender: Option<Arc<OwnedFd>>,
+        receiver: Arc<Mutex<Option<Arc<OwnedFd>>>>,
+        /// Whether the sample after the end of the sender has been taken.
+        ended: AtomicBool,
+        /// It sends a number of bytes.
+        has_bytes: bool,
+    },
+    /// The client's and the server's of requests.
+    Requests([Sockets; 2]),
+}
+
+impl Running {
+    /// Opens the sockets that are here; `None` if neither end is.
+    fn prepare(
+        conversation: &Conversation,
+        duration_ns: u64,
+        bins: usize,
+        network: &Network,
+    ) -> Result<Option<Self>, Failure> {
+        let mut conversation = conversation.clone();
+        conversation.traffic.stop_by(duration_ns);
+        let name = conversation.name();
+        conversation.traffic.check().map_err(|refused| {
+            Failure::new(format!("{name}: {}: {}; {}", refused.key, refused.problem, refused.remedy))
+        })?;
+        let (is_client, is_server) = (network.has(conversation.from()), network.has(conversation.to()));
+        if !is_client && !is_server {
+            return Ok(None);
+        }
+        let connections = conversation.traffic.carrier().sockets();
+        let servers = (0..if is_server { connections } else { 0 }).map(End::Server);
+        let ends = is_client.then_some(End::Client).into_iter().chain(servers).collect();
+        let machine = Machine::of(&conversation.traffic);
+        let (sockets, outlet) = match conversation.connections() {
+            Some(connections) => (Opened::Tcp(Tcp::prepare(&conversation, &connections, network)?), None),
+            None => {
+                let datagrams = Datagrams::prepare(&conversation, network)?;
+                let outlet = datagrams.outlet();
+                (Opened::Datagrams(datagrams), outlet)
+            }
+        };
+        let shared = Arc::new(Shared::new(machine, connections, outlet, bins));
+        Ok(Some(Self { conversation: Arc::new(conversation), shared, sockets, ends, time: None }))
+    }
+
     /// Starts its threads, which wait for their time.
-    fn start(&mut self, clock: Clock, interval_ns: u64) -> Result<(), Failure>;
+    fn start(&mut self, time: Time, duration_ns: u64) -> Result<(), Failure> {
+        self.time = Some(time);
+        let (conversation, shared) = (self.conversation.clone(), self.shared.clone());
+        match &mut self.sockets {
+            Opened::Datagrams(datagrams) => datagrams.start(&conversation, &shared, time),
+            Opened::Tcp(tcp) => {
+                let closes_ns = conversation.traffic.closes_ns().filter(|&at_ns| at_ns <= duration_ns);
+                let stream = Stream { conversation, shared, time };
+                let server = tcp.server.take().map_or(Ok(()), |server| server.start(&stream));
+                server.and_then(|()| {
+                    tcp.client.take().map_or(Ok(()), |client| client.start(&stream, closes_ns))
+                })
+            }
+        }
+    }
 
     /// The first error of its threads.
     fn failure(&self) -> Option<Failure> {
-        None
+        let measured = locked(&self.shared.measured);
+        let failure = measured.failure.as_ref()?;
+        Some(Failure::new(format!("{}: {failure}", self.conversation.name())))
     }
 
     /// Samples its sockets at `t_ns`.
-    fn sample(&self, _t_ns: u64, _tables: &mut SocketTables) -> Result<(), Failure> {
-        Ok(())
+    fn sample(&self, t_ns: u64, tables: &mut SocketTables) -> Result<(), Failure> {
+        match &self.sockets {
+            Opened::Tcp(tcp) => tcp.sampled.sample(&self.conversation, t_ns, tables),
+            Opened::Datagrams(_) => Ok(()),
+        }
     }
 
     /// Adds what it has measured so far.
-    fn live(&self, live: &mut Live);
+    fn live(&self, live: &mut Live) {
+        let name = self.conversation.name();
+        let bytes = locked(&self.shared.measured).bytes();
+        if bytes > 0 || self.counts_here() {
+            live.bytes.insert(name.to_owned(), bytes);
+        }
+        let round_trip = self.shared.of_machine(Machine::round_trip);
+        live.rtt_ns.extend(round_trip.map(|span| (name.to_owned(), span.as_nanos())));
+    }
+
+    /// The end that reads from a connection is here.
+    fn counts_here(&self) -> bool {
+        let is_here = |connections: Connections| match connections.purpose {
+            Purpose::Bulk { .. } => self.ends.contains(&End::Server(0)),
+            Purpose::Requests { .. } => self.ends.contains(&End::Client),
+        };
+        self.conversation.connections().is_some_and(is_here)
+    }
 
     /// Adds its rows at the end of the run.
-    fn measured(&self, interval_ns: u64, tables: &mut Tables) -> Result<(), Failure>;
+    fn measured(&self, interval_ns: u64, tables: &mut Tables) -> Result<(), Failure> {
+        let name = self.conversation.name();
+        let at_the_end = self.time.map(|time| self.shared.rows_at_the_end(&self.ends, time));
+        let measured = locked(&self.shared.measured);
+        measured.write_bins(name, interval_ns, tables);
+        for (at, row) in measured.rows.iter().chain(at_the_end.iter().flatten()) {
+            measured::write(name, *at, row, tables);
+        }
+        let Opened::Tcp(Tcp { sampled: Sampled::Bulk { sender, has_bytes, .. }, .. }) = &self.sockets else {
+            return Ok(());
+        };
+        if let Some(sender) = sender {
+            measured::write_segments(name, sample_of(sender, name)?.data_segments(), tables);
+        }
+        if *has_bytes {
+            measured.write_completion(name, tables);
+        }
+        Ok(())
+    }
+}
+
+impl Tcp {
+    fn prepare(
+        conversation: &Conversation,
+        connections: &Connections,
+        network: &Network,
+    ) -> Result<Self, Failure> {
+        let name = conversation.name();
+        if let Purpose::Requests { size, head: Head::Size } = connections.purpose
+            && size < stream::HEAD as u64
+        {
+            return Err(Failure::new(format!("{name}: requests have at least {} bytes", stream::HEAD)));
+        }
+        let here = if network.has(conversation.from()) { connections.count } else { 0 };
+        let clients = (0..here).map(|_| sockets::open_client(conversation, connections, network));
+        let clients = clients.collect::<Result<Vec<_>, _>>()?;
+        let is_server = network.has(conversation.to());
+        let listener =
+            is_server.then(|| sockets::open_server(conversation, connections, network)).transpose()?;
+        let ends = ["client", "server"].map(Sockets::of);
+        let clients: Vec<_> = clients.into_iter().map(|socket| ends[0].add(socket)).collect();
+        let receiver = Arc::default();
+        let server = listener.map(|listener| Server::of(listener, ends[1].clone(), Arc::clone(&receiver)));
+        let sampled = match connections.purpose {
+            Purpose::Bulk { bytes } => {
+                let (sender, has_bytes) = (clients.first().cloned(), bytes.is_some());
+                Sampled::Bulk { sender, receiver, ended: AtomicBool::default(), has_bytes }
+            }
+            Purpose::Requests { .. } => Sampled::Requests(ends),
+        };
+        let client = (!clients.is_empty()).then(|| Client::of(clients, connections)).transpose();
+        Ok(Self { client: client.doing(format!("preparing {name}"))?, server, sampled })
+    }
+}
+
+impl Sampled {
+    fn sample(
+        &self,
+        conversation: &Conversation,
+        t_ns: u64,
+        tables: &mut SocketTables,
+    ) -> Result<(), Failure> {
+        let name = conversation.name();
+        let (sender, receiver, ended) = match self {
+            Sampled::Requests(ends) => return ends.iter().try_for_each(|end| end.sample(t_ns, name, tables)),
+            Sampled::Bulk { sender, receiver, ended, .. } => (sender, receiver, ended),
+        };
+        if conversation.traffic.start_ns() >= t_ns {
+            return Ok(());
+        }
+        if let Some(sender) = sender.as_ref().filter(|_| !ended.load(Ordering::Relaxed)) {
+            let sample = sample_of(sender, name)?;
+            if is_due(&sample, ended) {
+                sample.row(t_ns, name, &mut tables.senders);
+            }
+        }
+        let receiver = locked(receiver).clone();
+        if let (Some(table), Some(socket)) = (&mut tables.receivers, receiver) {
+            let sample = Sample::of(&socket).doing(format!("reading TCP_INFO of the receiver of {name}"))?;
+            sample.receiver_row(t_ns, name, table);
+        }
+        Ok(())
+    }
+}
+
+/// True while a flow sends, and once more at the first sample after its end, which has its final counters. A flow may begin
+/// and end between two samples.
+fn is_due(sample: &Sample, ended: &AtomicBool) -> bool {
+    sample.is_sending() || (sample.data_segments() > 0 && !ended.swap(true, Ordering::Relaxed))
+}
+
+/// `TCP_INFO` of a socket.
+fn sample_of(socket: &OwnedFd, name: &str) -> Result<Sample, Failure> {
+    Sample::of(socket).doing(format!("reading TCP_INFO of {name}"))
 }
 
 /// What is shown while a run is in progress, by the name of the conversation.
@@ -96,8 +278,7 @@ pub struct Tables(Vec<Ordered>);
 
 impl Tables {
     fn empty() -> Self {
-        let kinds = TABLES.iter().copied().flatten();
-        Self(kinds.map(|kind| Ordered::new(kind.name, kind.columns)).collect())
+        Self(TABLES.iter().map(|kind| Ordered::new(kind.name, kind.columns)).collect())
     }
 
     /// Begins a row of `kind`, which is sorted by `t_ns`.
@@ -114,7 +295,8 @@ impl Tables {
 
 /// The applications of a run, in the order of the job.
 pub struct Traffic {
-    applications: Vec<Box<dyn Application>>,
+    conversations: Vec<Running>,
+    duration_ns: u64,
 }
 
 impl Traffic {
@@ -122,50 +304,41 @@ impl Traffic {
     pub fn prepare(job: &Job, network: &Network) -> Result<Self, Failure> {
         sys::allow_many_files().doing("raising the limit of open files")?;
         let bins = usize::try_from(job.duration_ns.div_ceil(job.interval_ns)).unwrap_or(usize::MAX);
-        let applications = job.traffic.iter().map(|conversation| application(conversation, bins, network));
-        Ok(Self { applications: applications.filter_map(Result::transpose).collect::<Result<_, _>>()? })
+        let conversations =
+            job.traffic.iter().map(|each| Running::prepare(each, job.duration_ns, bins, network));
+        let conversations = conversations.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        Ok(Self { conversations, duration_ns: job.duration_ns })
     }
 
     /// Starts all applications.
     pub fn start(&mut self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
-        self.applications.iter_mut().try_for_each(|application| application.start(clock, interval_ns))
+        let time = Time { clock, interval_ns };
+        self.conversations.iter_mut().try_for_each(|each| each.start(time, self.duration_ns))
     }
 
     /// The first error of an application.
     pub fn failure(&self) -> Option<Failure> {
-        self.applications.iter().find_map(|application| application.failure())
+        self.conversations.iter().find_map(Running::failure)
     }
 
     /// Samples all sockets at `t_ns`.
     pub fn sample(&self, t_ns: u64, tables: &mut SocketTables) -> Result<(), Failure> {
-        self.applications.iter().try_for_each(|application| application.sample(t_ns, tables))
+        self.conversations.iter().try_for_each(|each| each.sample(t_ns, tables))
     }
 
     /// What the applications have measured so far.
     pub fn live(&self) -> Live {
         let mut live = Live::default();
-        self.applications.iter().for_each(|application| application.live(&mut live));
+        self.conversations.iter().for_each(|each| each.live(&mut live));
         live
     }
 
     /// What the applications have measured, as tables.
     pub fn measured(&self, interval_ns: u64) -> Result<Vec<Table>, Failure> {
         let mut tables = Tables::empty();
-        self.applications
-            .iter()
-            .try_for_each(|application| application.measured(interval_ns, &mut tables))?;
+        self.conversations.iter().try_for_each(|each| each.measured(interval_ns, &mut tables))?;
         Ok(tables.0.into_iter().map(Ordered::finish).collect())
     }
-}
-
-/// Bytes of the token of a run in each datagram.
-const TOKEN: usize = 8;
-
-/// The first half of a token of a run; zeros behind a short one.
-fn half(token: &str) -> [u8; TOKEN] {
-    let mut half = [0; TOKEN];
-    half.iter_mut().zip(token.bytes()).for_each(|(place, byte)| *place = byte);
-    half
 }
 
 /// The code point is the upper six bits of the byte; the lower two are ECN's.
@@ -184,26 +357,4 @@ fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::net::{Ipv4Addr, SocketAddrV4};
-    use std::sync::atomic::{AtomicU8, Ordering};
-
-    use super::*;
-
-    /// At each of those addresses.
-    pub const PORT: u16 = 15_201;
-
-    /// An address of this machine that no other test uses. A free port of a shared address may be taken by others
-    /// before it is used.
-    pub fn own_address() -> Ipv4Addr {
-        static GIVEN: AtomicU8 = AtomicU8::new(1);
-        let [.., high, low] = std::process::id().to_be_bytes();
-        Ipv4Addr::new(127, high, low, GIVEN.fetch_add(1, Ordering::Relaxed))
-    }
-
-    #[test]
-    fn tests_have_addresses_of_their_own() {
-        let sockets = [(); 3].map(|()| sys::bound(0, SocketAddrV4::new(own_address(), PORT)));
-        assert!(sockets.iter().all(Result::is_ok));
-    }
-}
+mod tests;

@@ -3,10 +3,10 @@
 //! Written by `python/tailback/backends/linux/job.py`; an unknown key is an error, so that the two always agree.
 //! Times are in ns from the start of the run.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use serde::Deserialize;
-use tailback_video::Rule;
+use tailback_traffic::{Carrier, Connections, Traffic};
 
 use crate::netlink::Marks;
 
@@ -47,24 +47,60 @@ pub struct Job {
     pub air: Option<String>,
 }
 
-/// One conversation, by the application that runs it.
+/// One conversation: what the scenario says of it, and where it is.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Conversation {
-    /// Bulk data over TCP.
-    Tcp(Flow),
-    /// Datagrams at a rate.
-    Udp(Datagrams),
-    /// A series of echo requests of ICMP.
-    Ping(Ping),
-    /// A series of datagrams that are sent back.
-    Echo(Echo),
-    /// Requests and answers over one TCP connection.
-    Request(Requests),
-    /// A web page.
-    Page(Page),
-    /// A video in segments.
-    Video(Video),
+#[serde(deny_unknown_fields)]
+pub struct Conversation {
+    /// As in the scenario.
+    pub traffic: Traffic,
+    /// Address of the second host.
+    pub address: IpAddr,
+    /// Port of its server; the identifier of echo requests of ICMP.
+    pub port: u16,
+    /// The name under which the kernel knows its congestion control, if that is not the one in the scenario.
+    #[serde(default)]
+    pub congestion_control: Option<String>,
+    /// Initial `sk_pacing_shift` of its sockets; null leaves the kernel's.
+    #[serde(default)]
+    pub pacing_shift: Option<u32>,
+    /// The token of the run, with which its connections and its datagrams begin; none where nobody else can send.
+    #[serde(default)]
+    pub token: Option<String>,
+}
+
+impl Conversation {
+    /// Its name in tables.
+    pub fn name(&self) -> &str {
+        self.traffic.name()
+    }
+
+    /// The host that begins.
+    pub fn from(&self) -> usize {
+        usize::from(self.traffic.ends()[0])
+    }
+
+    /// The host that answers.
+    pub fn to(&self) -> usize {
+        usize::from(self.traffic.ends()[1])
+    }
+
+    /// Its code point, if it is marked.
+    pub fn dscp(&self) -> Option<u8> {
+        Some(self.traffic.dscp()).filter(|&dscp| dscp > 0)
+    }
+
+    /// Its TCP connections, if it has any.
+    pub fn connections(&self) -> Option<Connections<'_>> {
+        match self.traffic.carrier() {
+            Carrier::Tcp(connections) => Some(connections),
+            Carrier::Datagrams { .. } | Carrier::Echo { .. } => None,
+        }
+    }
+
+    /// The name under which the kernel knows the congestion control of its connections.
+    pub fn control<'a>(&'a self, connections: &Connections<'a>) -> &'a str {
+        self.congestion_control.as_deref().unwrap_or(&connections.cc.name)
+    }
 }
 
 /// One step of building the network.
@@ -240,356 +276,6 @@ pub struct Interface {
     pub arrivals: String,
 }
 
-/// One TCP flow of bulk data.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Flow {
-    /// The name of the flow in tables.
-    pub name: String,
-    /// The host that sends.
-    pub from: usize,
-    /// The host that receives.
-    pub to: usize,
-    /// Address of the receiver.
-    pub address: IpAddr,
-    /// Port of the receiver.
-    pub port: u16,
-    /// When it connects.
-    pub start_ns: u64,
-    /// When it closes, at the latest.
-    pub stop_ns: Option<u64>,
-    /// Maximum number of bytes that it sends.
-    pub bytes: Option<u64>,
-    /// Congestion control of the sender.
-    pub congestion_control: String,
-    /// Initial `sk_pacing_shift` of the sending socket; null leaves the kernel's.
-    pub pacing_shift: Option<u32>,
-    /// `SO_MAX_PACING_RATE` of the sender.
-    pub max_pacing_rate_bps: Option<u64>,
-    /// `SO_SNDBUF` of the sender.
-    pub sndbuf: Option<i32>,
-    /// `SO_RCVBUF` of the receiver.
-    pub rcvbuf: Option<i32>,
-    /// `SO_RCVLOWAT` of the receiver.
-    pub rcvlowat: i32,
-    /// `TCP_NOTSENT_LOWAT` of the sender.
-    pub notsent_lowat: Option<i32>,
-    /// `TCP_MAXSEG` of the sender.
-    pub mss: Option<i32>,
-    /// Differentiated services code point of both ends.
-    #[serde(default)]
-    pub dscp: Option<u8>,
-    /// The token that the sender sends first, and without which the receiver closes a connection.
-    #[serde(default)]
-    pub token: Option<String>,
-}
-
-/// Datagrams at a fixed rate.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Datagrams {
-    /// The name of the flow of datagrams in tables.
-    pub name: String,
-    /// The host that sends.
-    pub from: usize,
-    /// The host that receives.
-    pub to: usize,
-    /// Address of the receiver.
-    pub address: Ipv4Addr,
-    /// Port of the receiver.
-    pub port: u16,
-    /// The first datagram.
-    pub start_ns: u64,
-    /// No datagram at or after this.
-    pub stop_ns: u64,
-    /// Bits of data per second.
-    pub rate_bps: u64,
-    /// Bytes of data of each.
-    pub size: usize,
-    /// `SO_SNDBUF` of the sender.
-    pub sndbuf: Option<i32>,
-    /// Differentiated services code point.
-    #[serde(default)]
-    pub dscp: Option<u8>,
-    /// The token at the start of each; none where nobody else can send.
-    #[serde(default)]
-    pub token: Option<String>,
-    /// What the receiver records.
-    #[serde(default)]
-    pub record: Recorded,
-}
-
-/// What is recorded about datagrams that arrive.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Recorded {
-    /// Counts per bin, and the delays, those that are alike together.
-    #[default]
-    Counts,
-    /// Counts per bin, and the arrival and delay of each.
-    Each,
-}
-
-/// Echo requests at a fixed interval.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Ping {
-    /// The name of the ping in tables.
-    pub name: String,
-    /// The host that sends requests.
-    pub from: usize,
-    /// The address that answers.
-    pub address: Ipv4Addr,
-    /// The identifier of its requests.
-    #[serde(rename = "port")]
-    pub identifier: u16,
-    /// First request.
-    pub start_ns: u64,
-    /// No request at or after this.
-    pub stop_ns: u64,
-    /// From one request to the next.
-    pub interval_ns: u64,
-    /// ICMP bytes, header included.
-    pub size: usize,
-    /// Differentiated services code point.
-    #[serde(default)]
-    pub dscp: Option<u8>,
-}
-
-/// Datagrams at a fixed interval, which the other end sends back.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Echo {
-    /// The name of the exchange in tables.
-    pub name: String,
-    /// The host that sends requests.
-    pub from: usize,
-    /// The host that answers.
-    pub to: usize,
-    /// Address of the server.
-    pub address: Ipv4Addr,
-    /// Port of the server.
-    pub port: u16,
-    /// First request.
-    pub start_ns: u64,
-    /// No request at or after this.
-    pub stop_ns: u64,
-    /// From one request to the next.
-    pub interval_ns: u64,
-    /// UDP bytes, header included.
-    pub size: usize,
-    /// Differentiated services code point of requests and answers.
-    #[serde(default)]
-    pub dscp: Option<u8>,
-    /// The token at the start of each; none where nobody else can send.
-    #[serde(default)]
-    pub token: Option<String>,
-}
-
-/// Requests over one TCP connection, each of which is answered before the next.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Requests {
-    /// The name of the exchange in tables.
-    pub name: String,
-    /// The client.
-    pub from: usize,
-    /// The server.
-    pub to: usize,
-    /// Address of the server.
-    pub address: IpAddr,
-    /// Port of the server.
-    pub port: u16,
-    /// When the client connects.
-    pub start_ns: u64,
-    /// No request at or after this.
-    pub stop_ns: u64,
-    /// Bytes of a request.
-    pub size: u64,
-    /// Bytes of the answers, which are taken in turn.
-    pub answers: Vec<u64>,
-    /// From the end of an answer to the next request; taken in turn.
-    pub pauses_ns: Vec<u64>,
-    /// Requests after which the client closes; null = only at the stop.
-    pub count: Option<usize>,
-    /// Congestion control of both ends.
-    pub congestion_control: String,
-    /// As for a flow, at both ends.
-    pub pacing_shift: Option<u32>,
-    /// Differentiated services code point of both ends.
-    #[serde(default)]
-    pub dscp: Option<u8>,
-    /// The token that the client sends first.
-    #[serde(default)]
-    pub token: Option<String>,
-}
-
-impl Requests {
-    /// The TCP connection that carries the requests.
-    pub fn connection(&self) -> Flow {
-        Flow {
-            start_ns: self.start_ns,
-            congestion_control: self.congestion_control.clone(),
-            pacing_shift: self.pacing_shift,
-            dscp: self.dscp,
-            token: self.token.clone(),
-            ..Flow::bare(&self.name, [self.from, self.to], (self.address, self.port))
-        }
-    }
-}
-
-/// A web page that is loaded once.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Page {
-    /// The name of the page in tables.
-    pub name: String,
-    /// The browser.
-    pub from: usize,
-    /// The server.
-    pub to: usize,
-    /// Address of the server.
-    pub address: IpAddr,
-    /// Port of the server.
-    pub port: u16,
-    /// When the first object is wanted.
-    pub start_ns: u64,
-    /// Bytes of a request.
-    pub size: usize,
-    /// The objects of the page.
-    pub objects: Vec<PageObject>,
-    /// Connections at most.
-    pub connections: usize,
-    /// Objects of a connection at a time.
-    pub multiplexing: Multiplexing,
-    /// Congestion control of both ends.
-    pub congestion_control: String,
-    /// As for a flow, at both ends.
-    pub pacing_shift: Option<u32>,
-    /// Differentiated services code point of both ends.
-    #[serde(default)]
-    pub dscp: Option<u8>,
-    /// The token that the browser sends first on each connection.
-    #[serde(default)]
-    pub token: Option<String>,
-}
-
-/// An object of a page.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PageObject {
-    /// Bytes of its response.
-    pub bytes: u64,
-    /// The object that names it; null for the first.
-    pub after: Option<usize>,
-}
-
-/// How many objects a connection carries at a time.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Multiplexing {
-    /// One, as in HTTP/1.1.
-    One,
-    /// All that are known, as in HTTP/2.
-    All,
-}
-
-impl Page {
-    /// One of its connections.
-    pub fn connection(&self) -> Flow {
-        Flow {
-            start_ns: self.start_ns,
-            congestion_control: self.congestion_control.clone(),
-            pacing_shift: self.pacing_shift,
-            dscp: self.dscp,
-            token: self.token.clone(),
-            ..Flow::bare(&self.name, [self.from, self.to], (self.address, self.port))
-        }
-    }
-}
-
-/// A video that is played once.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Video {
-    /// The name of the video in tables.
-    pub name: String,
-    /// The player.
-    pub from: usize,
-    /// The server.
-    pub to: usize,
-    /// Address of the server.
-    pub address: IpAddr,
-    /// Port of the server.
-    pub port: u16,
-    /// When the player connects.
-    pub start_ns: u64,
-    /// No request at or after this.
-    pub stop_ns: u64,
-    /// Bytes of a request.
-    pub size: usize,
-    /// Bitrates, growing.
-    pub ladder_bps: Vec<u64>,
-    /// Length of a segment.
-    pub segment_ns: u64,
-    /// Largest buffer.
-    pub buffer_ns: u64,
-    /// Buffer with which playing begins.
-    pub startup_ns: u64,
-    /// How the player chooses a bitrate.
-    pub rule: Rule,
-    /// Congestion control of both ends.
-    pub congestion_control: String,
-    /// As for a flow, at both ends.
-    pub pacing_shift: Option<u32>,
-    /// Differentiated services code point of both ends.
-    #[serde(default)]
-    pub dscp: Option<u8>,
-    /// The token that the player sends first.
-    #[serde(default)]
-    pub token: Option<String>,
-}
-
-impl Video {
-    /// The TCP connection that carries the video.
-    pub fn connection(&self) -> Flow {
-        Flow {
-            start_ns: self.start_ns,
-            congestion_control: self.congestion_control.clone(),
-            pacing_shift: self.pacing_shift,
-            dscp: self.dscp,
-            token: self.token.clone(),
-            ..Flow::bare(&self.name, [self.from, self.to], (self.address, self.port))
-        }
-    }
-}
-
-impl Flow {
-    /// A connection between two hosts, to this address and port, without any option.
-    fn bare(name: &str, [from, to]: [usize; 2], (address, port): (IpAddr, u16)) -> Self {
-        Flow {
-            name: name.to_owned(),
-            from,
-            to,
-            address,
-            port,
-            start_ns: 0,
-            stop_ns: None,
-            bytes: None,
-            congestion_control: String::new(),
-            pacing_shift: None,
-            max_pacing_rate_bps: None,
-            sndbuf: None,
-            rcvbuf: None,
-            rcvlowat: 1,
-            notsent_lowat: None,
-            mss: None,
-            dscp: None,
-            token: None,
-        }
-    }
-}
-
 impl Job {
     /// Reads a job.
     pub fn from_json(json: &str) -> Result<Self, serde_json::Error> {
@@ -612,17 +298,18 @@ mod tests {
                   {"kind": "run", "host": null, "argv": ["/sbin/ip"]},
                   {"kind": "segment", "host": 1, "device": "l0"},
                   {"kind": "load", "path": "tb0_mine.ko", "parameters": "beta=512"}],
-        "traffic": [{"kind": "tcp", "name": "f", "from": 0, "to": 1, "address": "10.0.0.2", "port": 5001, "start_ns": 0,
-                   "stop_ns": null, "bytes": 10, "congestion_control": "cubic", "pacing_shift": null,
-                   "max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1,
-                   "notsent_lowat": null, "mss": null}]}"#;
+        "traffic": [{"address": "10.0.0.2", "port": 5001, "traffic": {
+            "kind": "tcp", "name": "f", "from": 0, "to": 1, "start_ns": 0, "stop_ns": null, "bytes": 10,
+            "cc": {"name": "cubic", "options": {}}, "tsq": {"kind": "time", "shift": 10}, "socket": {
+                "max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1, "notsent_lowat": null,
+                "mss": null}}}]}"#;
 
     #[test]
     fn a_job_is_read() {
         let job = Job::from_json(JOB).unwrap();
-        assert!(
-            matches!(&job.traffic[0], Conversation::Tcp(flow) if flow.address == IpAddr::from([10, 0, 0, 2]))
-        );
+        let flow = &job.traffic[0];
+        assert_eq!((flow.name(), flow.to(), flow.address), ("f", 1, IpAddr::from([10, 0, 0, 2])));
+        assert_eq!(flow.connections().map(|connections| flow.control(&connections)), Some("cubic"));
         assert!(matches!(&job.setup[0], Step::Write { host: Some(0), .. }));
         assert!(matches!(&job.setup[2], Step::Segment { host: 1, device } if device == "l0"));
         assert!(job.loads_modules());

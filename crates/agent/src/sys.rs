@@ -353,6 +353,66 @@ pub fn wait_for_room(socket: &OwnedFd) {
     unsafe { libc::poll(&mut wanted, 1, -1) };
 }
 
+/// Waits until one of these descriptors can be read; which of them can.
+pub fn wait_for_any<const N: usize>(of: [Option<&OwnedFd>; N]) -> io::Result<[bool; N]> {
+    // A negative descriptor is left out. [poll(2)]
+    let mut wanted = of.map(|each| libc::pollfd {
+        fd: each.map_or(-1, AsRawFd::as_raw_fd),
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    // SAFETY: an array of its length.
+    match checked(unsafe { libc::poll(wanted.as_mut_ptr(), N as libc::nfds_t, -1) }) {
+        Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+        _ => Ok(wanted.map(|each| each.revents != 0)),
+    }
+}
+
+/// A descriptor by which one thread wakes another. [eventfd(2)]
+pub fn event() -> io::Result<OwnedFd> {
+    // SAFETY: no pointers.
+    let descriptor = checked(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
+    // SAFETY: just opened, with no other owner.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Wakes the thread that waits for an [`event`].
+pub fn signal(event: &OwnedFd) {
+    let one = 1_u64;
+    // SAFETY: eight bytes. It fails only if the thread was woken already.
+    unsafe { libc::write(event.as_raw_fd(), (&raw const one).cast(), size_of::<u64>()) };
+}
+
+/// The thread was woken by an [`event`]: it waits for the next.
+pub fn take_signal(event: &OwnedFd) {
+    let mut count = 0_u64;
+    // SAFETY: eight bytes.
+    unsafe { libc::read(event.as_raw_fd(), (&raw mut count).cast(), size_of::<u64>()) };
+}
+
+/// A descriptor that can be read at a time. [timerfd_create(2)]
+pub fn timer() -> io::Result<OwnedFd> {
+    let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
+    // SAFETY: no pointers.
+    let descriptor = checked(unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) })?;
+    // SAFETY: just opened, with no other owner.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Sets a [`timer`] to when CLOCK_MONOTONIC shows `at_ns`; a time that is past is now.
+pub fn set_timer(timer: &OwnedFd, at_ns: u64) -> io::Result<()> {
+    // Zero would turn it off.
+    let at_ns = at_ns.max(1);
+    let (seconds, rest) = (at_ns / NANOSECONDS, at_ns % NANOSECONDS);
+    let at = libc::timespec { tv_sec: seconds.cast_signed(), tv_nsec: rest.cast_signed() };
+    let once = libc::itimerspec { it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 }, it_value: at };
+    // SAFETY: an itimerspec that is read only; the old one is not asked for.
+    checked(unsafe {
+        libc::timerfd_settime(timer.as_raw_fd(), libc::TFD_TIMER_ABSTIME, &once, ptr::null_mut())
+    })
+    .map(drop)
+}
+
 /// `recv(2)`, blocking.
 pub fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
     // SAFETY: `buffer` has the given length.

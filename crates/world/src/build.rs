@@ -7,19 +7,18 @@ mod link;
 mod radio;
 mod routes;
 mod sysctl;
-mod topology;
+mod traffic;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tailback_engine::Streams;
-use tailback_packet::{DropReason, HostId, SocketId};
+use tailback_packet::{DropReason, HostId};
 use tailback_qdisc::Bypassed;
 use tailback_record::{Record, Wifi};
 use tailback_tcp::Settings;
 use tailback_units::{SimTime, Span};
 
-use crate::app::{Numbered, Place, TrafficPath, tos};
 use crate::check::check;
 use crate::context::Context;
 use crate::device::{Device, Segmentation, Way};
@@ -27,23 +26,19 @@ use crate::event_count::EventCount;
 use crate::journal::Journal;
 use crate::nic::Nic;
 use crate::route::Routes;
-use crate::scenario::{Cell, Link, Offloads, Scenario};
-use crate::socket::{SEND_BUFFER, Socket, Sockets, Transport, UdpSocket};
+use crate::scenario::{Cell, Link, Offloads, Scenario, TrafficPath};
+use crate::socket::Sockets;
 use crate::sojourns::{Slot, Sojourns};
-use crate::syscalls::Conversation;
 use crate::timers::Timers;
+use crate::topology::{LinkEnd, RADIO_MTU, Topology};
 use crate::wire::Wire;
 use crate::world::{EVENTS_BETWEEN_LOOKS, World};
-use crate::{BuildError, ConversationId, DeviceId, Event, OwnControls, TimerId};
+use crate::{BuildError, DeviceId, Event, OwnControls};
 
-use connection::SharedBlueprint;
+use connection::{Connection, SharedBlueprint};
 use disciplines::{Bare, Unattached};
-use topology::{LinkEnd, RADIO_MTU};
 
-pub(crate) use crate::connection::ServerRole;
-pub(crate) use connection::Connection;
 pub use radio::{Air, Sources};
-pub(crate) use topology::Topology;
 
 /// Number of progress reports to the watcher in a run.
 const PROGRESS_STEPS: u64 = 100;
@@ -66,14 +61,6 @@ impl World {
     }
 }
 
-/// The options of a UDP socket.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DatagramOptions {
-    pub(crate) dscp: u8,
-    /// The argument of `SO_SNDBUF`.
-    pub(crate) sndbuf: Option<u64>,
-}
-
 /// The name of a device in tables, which also names its random stream.
 struct Names {
     shown: String,
@@ -81,7 +68,7 @@ struct Names {
 }
 
 /// A world under construction.
-pub(crate) struct Builder<'a> {
+struct Builder<'a> {
     scenario: &'a Scenario,
     own: &'a dyn OwnControls,
     topology: Topology,
@@ -261,78 +248,8 @@ impl<'a> Builder<'a> {
         format!("{} -> {towards}", self.host_name(host))
     }
 
-    fn add_conversation(&mut self, numbered: &Numbered) -> Result<(), BuildError> {
-        let count =
-            u32::try_from(self.world.conversations.len()).expect("fewer than four billion conversations");
-        let place = Place {
-            conversation: ConversationId(count),
-            first_socket: numbered.first_socket,
-            path: TrafficPath(numbered.index),
-        };
-        let journal = &mut self.world.context.journal;
-        let name = journal.record.names.give(numbered.traffic.name());
-        journal.sockets.extend(numbered.sockets().map(|_| name));
-        let planned = self.world.next_planned();
-        let application = numbered.traffic.build(&place, self)?;
-        if application.held().is_some() {
-            self.world.growing.push(place.conversation);
-        }
-        let planned = planned..self.world.next_planned();
-        if planned.is_empty() {
-            self.world.present.push(place.conversation);
-        }
-        let first_pair = place.sockets();
-        self.world.conversations.push(Conversation {
-            name,
-            first_pair,
-            application: Some(application),
-            planned,
-        });
-        Ok(())
-    }
-
-    /// Sets `timer` of an application to expire at `at`.
-    pub(crate) fn set_timer(&mut self, conversation: ConversationId, at: SimTime, timer: TimerId) {
-        self.world.context.wake_at(at, Event::Application(conversation, timer));
-    }
-
-    /// Adds the two stateless sockets of an echo.
-    pub(crate) fn add_echo_sockets(&mut self, place: &Place) {
-        for id in place.sockets() {
-            self.push_socket(id, place, Transport::Stateless);
-        }
-    }
-
-    /// Adds a UDP socket that sends and its peer that only receives.
-    pub(crate) fn add_datagram_sockets(
-        &mut self,
-        place: &Place,
-        ends: [u16; 2],
-        options: DatagramOptions,
-    ) -> Result<(), BuildError> {
-        let device = self.first_hop(ends[0], ends[1], place.path)?;
-        let [socket, peer] = place.sockets();
-        let sender = UdpSocket {
-            socket,
-            host: HostId(ends[0]),
-            peer_host: HostId(ends[1]),
-            device,
-            tos: tos(options.dscp),
-            send_buffer: options.sndbuf.map_or(SEND_BUFFER, |asked| 2 * asked),
-            unsent: 0,
-            blocked: false,
-        };
-        self.push_socket(socket, place, Transport::Udp(Box::new(sender)));
-        self.push_socket(peer, place, Transport::Stateless);
-        Ok(())
-    }
-
-    fn push_socket(&mut self, id: SocketId, place: &Place, transport: Transport) {
-        self.world.sockets.push(id, Socket { conversation: place.conversation, transport });
-    }
-
     /// Refuses hosts that do not reach each other.
-    pub(crate) fn check_path(&mut self, ends: [u16; 2], path: TrafficPath) -> Result<(), BuildError> {
+    fn check_path(&mut self, ends: [u16; 2], path: TrafficPath) -> Result<(), BuildError> {
         if self.connected != Some(ends) {
             let [from, to] = ends;
             self.first_hop(from, to, path)?;
@@ -342,17 +259,17 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    pub(crate) fn host_name(&self, host: u16) -> &str {
+    fn host_name(&self, host: u16) -> &str {
         &self.scenario.hosts[usize::from(host)].name
     }
 
     /// True if a packet needs time from one host to the other and back.
-    pub(crate) fn round_trip_takes_time(&self, [from, to]: [u16; 2]) -> bool {
+    fn round_trip_takes_time(&self, [from, to]: [u16; 2]) -> bool {
         let device = |end| &self.world.devices[self.topology.device(end).index()];
         self.way(from, to).chain(self.way(to, from)).any(|end| device(end).takes_time())
     }
 
-    pub(crate) fn first_hop(&self, from: u16, to: u16, path: TrafficPath) -> Result<DeviceId, BuildError> {
+    fn first_hop(&self, from: u16, to: u16, path: TrafficPath) -> Result<DeviceId, BuildError> {
         let hosts = &self.scenario.hosts;
         let names = || (&hosts[usize::from(from)].name, &hosts[usize::from(to)].name);
         let first = self.routes.next(HostId(from), HostId(to)).ok_or_else(|| {
@@ -368,7 +285,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The longest packet that fits all links on the way: what path MTU discovery finds.
-    pub(crate) fn path_mtu(&self, from: u16, to: u16) -> u32 {
+    fn path_mtu(&self, from: u16, to: u16) -> u32 {
         let mtus = self.way(from, to).map(|end| self.topology.mtu(end));
         mtus.min().expect("a way has a link")
     }
@@ -395,6 +312,11 @@ impl<'a> Builder<'a> {
         }
         self.world
     }
+}
+
+/// The type-of-service octet of a code point.
+fn tos(dscp: u8) -> u8 {
+    dscp << 2
 }
 
 fn journal(scenario: &Scenario) -> Journal {

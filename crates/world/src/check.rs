@@ -2,20 +2,14 @@
 
 use std::fmt::Display;
 
+use tailback_traffic::Traffic;
+
 use crate::BuildError;
-use crate::app::TrafficPath;
-use crate::build::Topology;
-use crate::scenario::{
-    AttachedQdisc, Cell, Change, Link, Scenario, SmallQueue, SocketOptions, Trace, Traffic,
-};
+use crate::scenario::{AttachedQdisc, Cell, Change, Link, Scenario, Trace, TrafficPath};
+use crate::topology::Topology;
 
 /// Shortest MTU of IPv4. [rfc791 §3.2]
 const MIN_MTU: u32 = 68;
-/// Range of `TCP_MAXSEG`. [linux-6.12 tcp.h TCP_MIN_MSS, MAX_TCP_WINDOW]
-const MIN_MSS: u32 = 88;
-const MAX_MSS: u32 = 32_767;
-/// Largest size of a socket option, in bytes.
-pub(crate) const MAX_OPTION: u64 = 1 << 30;
 /// Longest IPv4 packet.
 const MAX_MTU: u32 = 65_535;
 /// Values of DSCP. [rfc2474 §3]
@@ -154,47 +148,12 @@ fn check_qdiscs(scenario: &Scenario, topology: &Topology) -> Checked {
 }
 
 fn check_traffic(traffic: &Traffic, scenario: &Scenario, path: TrafficPath) -> Checked {
-    let kind = traffic.kind();
-    two_hosts(kind.ends(), scenario, path)?;
-    let code_point = kind.dscp() < CODE_POINTS;
+    two_hosts(traffic.ends(), scenario, path)?;
+    let code_point = traffic.dscp() < CODE_POINTS;
     ensure(code_point, format_args!("{path}.dscp"), "not a code point", "write 0 to 63")?;
-    kind.check(path)
-}
-
-/// Checks the socket options of a TCP connection.
-pub(crate) fn check_connection(tsq: SmallQueue, socket: &SocketOptions, path: TrafficPath) -> Checked {
-    check_socket(socket, path)?;
-    match tsq {
-        SmallQueue::Time { shift, time_ns } | SmallQueue::Check { shift, time_ns } => {
-            let (named, bits) = (format_args!("{path}.tsq.shift"), format_args!("{shift} bits"));
-            ensure(shift < 32, named, bits, "write 0 to 31")?;
-            positive(time_ns.unwrap_or(1), format_args!("{path}.tsq.time_ns"))
-        }
-        SmallQueue::Bytes { bytes } => positive(bytes, format_args!("{path}.tsq.bytes")),
-        SmallQueue::Packets { packets } => positive(u64::from(packets), format_args!("{path}.tsq.packets")),
-        SmallQueue::Off => Ok(()),
-    }
-}
-
-fn check_socket(socket: &SocketOptions, path: TrafficPath) -> Checked {
-    let sizes = [
-        ("sndbuf", socket.sndbuf),
-        ("rcvbuf", socket.rcvbuf),
-        ("rcvlowat", Some(socket.rcvlowat)),
-        ("notsent_lowat", socket.notsent_lowat),
-    ];
-    for (name, value) in sizes {
-        let fits = value.is_none_or(|value| (1..=MAX_OPTION).contains(&value));
-        ensure(fits, format_args!("{path}.socket.{name}"), "not a size of a socket", "write 1 to 1 GiB")?;
-    }
-    positive(socket.max_pacing_rate_bps.unwrap_or(1), format_args!("{path}.socket.max_pacing_rate_bps"))?;
-    let segment = socket.mss.is_none_or(|mss| (MIN_MSS..=MAX_MSS).contains(&mss));
-    ensure(
-        segment,
-        format_args!("{path}.socket.mss"),
-        "not a segment size",
-        format_args!("write {MIN_MSS} to {MAX_MSS}"),
-    )
+    traffic.check().map_err(|refused| {
+        BuildError::new(format_args!("{path}.{}", refused.key), refused.problem, refused.remedy)
+    })
 }
 
 fn two_hosts(ends: [u16; 2], scenario: &Scenario, path: impl Display) -> Checked {
@@ -205,16 +164,11 @@ fn two_hosts(ends: [u16; 2], scenario: &Scenario, path: impl Display) -> Checked
     ensure(ends[0] != ends[1], path, "the same host twice", "write two different hosts")
 }
 
-pub(crate) fn positive(value: u64, path: impl Display) -> Checked {
+fn positive(value: u64, path: impl Display) -> Checked {
     ensure(value > 0, path, "it is 0", "write a number above 0")
 }
 
 /// An error unless `holds`. Paths and texts are formatted only for the error: most values of a scenario are right.
-pub(crate) fn ensure(
-    holds: bool,
-    path: impl Display,
-    problem: impl Display,
-    remedy: impl Display,
-) -> Checked {
+fn ensure(holds: bool, path: impl Display, problem: impl Display, remedy: impl Display) -> Checked {
     if holds { Ok(()) } else { Err(BuildError::new(path, problem, remedy)) }
 }

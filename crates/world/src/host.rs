@@ -2,6 +2,7 @@
 
 use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId, conversation_hash};
 use tailback_tcp::{Sender, Silent, ToSend};
+use tailback_traffic::{Arrived, Event};
 
 use crate::DeviceId;
 use crate::context::Context;
@@ -165,11 +166,13 @@ impl World {
         match packet.payload {
             Payload::Damaged | Payload::Tcp(_) => {}
             Payload::EchoRequest { seq } => self.answer_request(*packet, seq),
-            Payload::EchoReply { .. } | Payload::Datagram { .. } => {
-                let conversation = self.sockets.conversation(packet.to);
-                self.call(conversation, |application, calls| application.datagram(&packet, calls));
-            }
+            Payload::EchoReply { seq } => self.arrived(&packet, Arrived::Answer(seq)),
+            Payload::Datagram { sent, .. } => self.arrived(&packet, Arrived::Data(sent)),
         }
+    }
+
+    fn arrived(&mut self, packet: &Packet, datagram: Arrived) {
+        self.call(packet.to, |called| called.on(Event::Arrived(datagram)));
     }
 
     /// The checksum is wrong. [linux-6.12 tcp_v4_rcv csum_error]

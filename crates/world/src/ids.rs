@@ -24,11 +24,13 @@ impl DeviceId {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub(crate) struct ConversationId(pub(crate) u32);
 
-/// Which timer of an application expires; each application numbers its own.
+/// Which timer of an application expires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TimerId(pub(crate) u16);
 
 impl TimerId {
     /// The application starts.
     pub(crate) const START: TimerId = TimerId(0);
+    /// Its own timer, or that it is to close.
+    pub(crate) const OWN: TimerId = TimerId(1);
 }

@@ -1,4 +1,4 @@
-//! Hosts, links and applications: builds a world from a resolved scenario and runs it.
+//! Hosts, links and sockets: builds a world from a resolved scenario and runs it.
 //!
 //! ```text
 //! Scenario::from_json → World::build → World::run → Outcome { tables, cost }
@@ -10,7 +10,6 @@
 //! instant.
 
 mod air;
-mod app;
 mod bql;
 mod build;
 mod capture;
@@ -20,6 +19,7 @@ mod completions;
 mod connection;
 mod conservation;
 mod context;
+mod conversation;
 mod device;
 mod error;
 mod event;
@@ -49,8 +49,8 @@ mod socket;
 mod sojourns;
 mod stacks;
 mod syscalls;
-mod tagged;
 mod timers;
+mod topology;
 mod transport;
 mod wire;
 mod world;
@@ -83,9 +83,15 @@ pub fn run_with(scenario: Scenario, own: &dyn OwnControls, watch: &dyn Watch) ->
 
 /// Memory that a row of each table takes while a world runs.
 pub fn row_bytes() -> [(&'static str, usize); tailback_record::Record::TABLES] {
-    let requested = size_of::<(tailback_units::SimTime, Option<tailback_units::Span>)>();
     // A ping keeps its requests beside their rows until all are answered.
     tailback_record::Record::row_bytes().map(|(table, bytes)| {
-        (table, if table == tailback_record::Ping::NAME { bytes + requested } else { bytes })
+        (
+            table,
+            if table == tailback_record::Ping::NAME {
+                bytes + tailback_traffic::Ping::REQUEST
+            } else {
+                bytes
+            },
+        )
     })
 }

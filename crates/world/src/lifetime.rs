@@ -11,8 +11,10 @@
 //! [linux-6.12 tcp_minisocks.c tcp_time_wait]; here nothing can arrive any more.
 
 use tailback_packet::SocketId;
+use tailback_traffic::Machine;
 
 use crate::ConversationId;
+use crate::conversation::Sampled;
 use crate::socket::{Drawing, TcpSocket, Transport, for_tcp};
 use crate::world::World;
 
@@ -34,6 +36,18 @@ impl World {
         self.present.push(id);
     }
 
+    /// Sets the options of the sockets of a conversation that starts.
+    pub(crate) fn set_options(&mut self, id: ConversationId) {
+        let conversation = &self.conversations[id.0 as usize];
+        if !matches!(&conversation.sampled, Sampled::Requests(requests) if requests.no_delay) {
+            return;
+        }
+        let (first, sockets) = (conversation.first_pair[0].0, 2 * self.pairs(id));
+        for socket in (first..first + sockets).map(SocketId) {
+            self.sockets.tcp(socket).endpoint.set_no_delay(self.context.now);
+        }
+    }
+
     /// Frees the applications that are over and their sockets, if nothing of them is left.
     pub(crate) fn free_ended(&mut self) {
         let mut present = std::mem::take(&mut self.present);
@@ -43,14 +57,16 @@ impl World {
 
     /// True if the conversation was over, and is freed now.
     fn freed(&mut self, id: ConversationId) -> bool {
-        let application = &mut self.conversations[id.0 as usize].application;
-        let Some(sockets) = application.as_ref().and_then(|application| application.over()) else {
+        let conversation = &self.conversations[id.0 as usize];
+        let is_recorded = conversation.read == conversation.recorded;
+        if !(is_recorded && conversation.machine.as_ref().is_some_and(Machine::is_over)) {
             return false;
-        };
+        }
+        let sockets = conversation.first_pair;
         if !sockets.iter().all(|&socket| self.is_quiet(socket)) {
             return false;
         }
-        self.conversations[id.0 as usize].application = None;
+        self.conversations[id.0 as usize].machine = None;
         for socket in sockets {
             self.sockets.get_mut(socket).transport = Transport::Ended;
         }

@@ -2,9 +2,7 @@
 
 use serde::Deserialize;
 use tailback_cc::Control;
-
-/// The parameters of a control, in JSON.
-pub type ParametersOfControl = serde_json::Map<String, serde_json::Value>;
+use tailback_traffic::ParametersOfControl;
 
 /// A congestion control that the user wrote.
 #[derive(Clone, Debug, Deserialize)]

@@ -2,14 +2,16 @@
 
 use tailback_packet::SocketId;
 use tailback_qdisc::visit;
-use tailback_record::{QdiscRow, SojournsRow, TcpInfoRow};
+use tailback_record::{ExchangesRow, FlowsRow, QdiscRow, SojournsRow, TcpInfoRow, UdpRow};
 use tailback_tcp::HeldBy;
+use tailback_traffic::Machine;
 use tailback_units::{Bytes, Rate, Segs, Span};
 
-use crate::Event;
+use crate::conversation::{Counts, Sampled};
 use crate::journal::ca_state_name;
 use crate::prefetch::prefetch_sampled;
 use crate::world::World;
+use crate::{ConversationId, Event};
 
 /// A conversation is sampled after so many others when its sockets are prefetched.
 const SAMPLED_SOON: usize = 2;
@@ -26,7 +28,7 @@ impl World {
     pub(crate) fn sample_last(&mut self) {
         self.record_interval();
         for conversation in std::mem::take(&mut self.present) {
-            self.call(conversation, |application, calls| application.ended(calls));
+            self.call_at_the_end(conversation);
         }
     }
 
@@ -45,10 +47,76 @@ impl World {
             if let Some(soon) = self.present.get(place + SAMPLED_SOON) {
                 prefetch_sampled(&mut self.sockets, self.conversations[soon.0 as usize].first_pair);
             }
-            self.call(self.present[place], |application, calls| application.sample(calls));
+            self.record_conversation(self.present[place]);
         }
         for device in 0..self.devices.len() {
             self.record_disciplines(device);
+        }
+    }
+
+    /// What a conversation has measured in the interval, and what is read of its sockets.
+    fn record_conversation(&mut self, id: ConversationId) {
+        let conversation = &self.conversations[id.0 as usize];
+        let (is_sender, [sender, receiver]) =
+            (matches!(conversation.sampled, Sampled::Sender), conversation.first_pair);
+        if is_sender {
+            let read = self.sockets.count_read(receiver);
+            self.conversations[id.0 as usize].read += read;
+        }
+        self.record_read(id);
+        if is_sender && self.conversations[id.0 as usize].machine.as_ref().is_some_and(Machine::is_active) {
+            self.record_tcp_info(sender);
+        }
+        match &mut self.conversations[id.0 as usize].sampled {
+            Sampled::Datagrams(counts) => {
+                let counts = std::mem::take(&mut **counts);
+                self.record_datagrams(id, &counts);
+            }
+            Sampled::Requests(_) => self.record_exchanged(id),
+            Sampled::Sender | Sampled::Nothing => {}
+        }
+    }
+
+    /// The bytes that were read since the last row.
+    fn record_read(&mut self, id: ConversationId) {
+        let conversation = &mut self.conversations[id.0 as usize];
+        let bytes = conversation.read - std::mem::replace(&mut conversation.recorded, conversation.read);
+        if bytes > Bytes::ZERO {
+            let row = FlowsRow { t: self.context.now, flow: conversation.name, bytes };
+            self.context.journal.record.flows.push(row);
+        }
+    }
+
+    fn record_datagrams(&mut self, id: ConversationId, counts: &Counts) {
+        let &Counts { sent, received, longest, .. } = counts;
+        if sent + received > 0 {
+            let (t, flow) = (self.context.now, self.conversations[id.0 as usize].name);
+            let delay_ms = counts.mean_delay();
+            let longest_ms = delay_ms.map(|_| longest);
+            let rows = self.context.journal.record.udp.get_or_insert_default();
+            rows.push(UdpRow { t, flow, sent, received, delay_ms, longest_ms });
+        }
+    }
+
+    /// What both ends have sent on all connections, each if it has sent anything since its last row. Connections that
+    /// live shorter than an interval so have their row at its end.
+    fn record_exchanged(&mut self, id: ConversationId) {
+        let (t, pairs) = (self.context.now, self.pairs(id));
+        for (end, name) in ["client", "server"].into_iter().enumerate() {
+            let first = self.conversations[id.0 as usize].first_pair[end].0;
+            let mut sent = [0, 0];
+            for socket in (0..pairs).map(|pair| SocketId(first + 2 * pair)) {
+                let info = self.sockets.tcp(socket).endpoint.tcp_info(t);
+                sent = [sent[0] + info.data_segs_out, sent[1] + info.total_retrans];
+            }
+            let conversation = &mut self.conversations[id.0 as usize];
+            let Sampled::Requests(requests) = &mut conversation.sampled else { return };
+            if std::mem::replace(&mut requests.sent[end], sent) != sent {
+                let [data_segs_out, total_retrans] = sent;
+                let row =
+                    ExchangesRow { t, flow: conversation.name, end: name, data_segs_out, total_retrans };
+                self.context.journal.record.exchanges.get_or_insert_default().push(row);
+            }
         }
     }
 

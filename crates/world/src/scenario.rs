@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer};
-use tailback_packet::IpVersion;
+use tailback_packet::{HostId, SocketId};
+pub use tailback_traffic::{
+    CongestionControl, EchoProtocol, InternetProtocol, ParametersOfControl, SmallQueue, SocketOptions,
+    Traffic,
+};
 
 use crate::BuildError;
-pub use crate::app::{
-    EchoProtocol, PageTraffic, PingTraffic, RequestTraffic, TcpTraffic, Traffic, UdpTraffic, VideoTraffic,
-};
-pub use crate::own_controls::{ControlSource, ParametersOfControl};
-use crate::tagged::read_by_kind;
+pub use crate::own_controls::ControlSource;
 
 /// One run.
 #[derive(Clone, Debug, Deserialize)]
@@ -422,90 +422,6 @@ pub enum FitsSpec {
     All,
 }
 
-/// Version of IP, by its number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
-#[serde(try_from = "u8")]
-pub struct InternetProtocol(pub IpVersion);
-
-impl TryFrom<u8> for InternetProtocol {
-    type Error = String;
-
-    fn try_from(number: u8) -> Result<Self, String> {
-        match number {
-            4 => Ok(InternetProtocol(IpVersion::V4)),
-            6 => Ok(InternetProtocol(IpVersion::V6)),
-            other => Err(format!("there is no IP version {other}")),
-        }
-    }
-}
-
-/// Socket options of a flow: `rcvbuf` and `rcvlowat` are the receiver's, the others the sender's.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SocketOptions {
-    /// `SO_MAX_PACING_RATE`.
-    pub max_pacing_rate_bps: Option<u64>,
-    /// The argument of `SO_SNDBUF`.
-    pub sndbuf: Option<u64>,
-    /// The argument of `SO_RCVBUF`.
-    pub rcvbuf: Option<u64>,
-    /// `SO_RCVLOWAT`.
-    pub rcvlowat: u64,
-    /// `TCP_NOTSENT_LOWAT`.
-    pub notsent_lowat: Option<u64>,
-    /// `TCP_MAXSEG`.
-    pub mss: Option<u32>,
-}
-
-/// A congestion control by name.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CongestionControl {
-    /// The name as in `net.ipv4.tcp_congestion_control`, or that of one of the scenario's `controls`.
-    pub name: String,
-    /// Module parameters.
-    pub options: BTreeMap<String, u64>,
-    /// Parameters of a control that the user wrote; absent if it has none.
-    #[serde(default)]
-    pub parameters: ParametersOfControl,
-}
-
-/// Limit of a socket's data below TCP.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
-#[serde(remote = "Self", rename_all = "lowercase", deny_unknown_fields)]
-pub enum SmallQueue {
-    /// 2^(10 − shift) ms of the pacing rate.
-    Time {
-        /// `sk_pacing_shift`.
-        shift: u32,
-        /// The time of the check, where no shift gives it.
-        #[serde(default)]
-        time_ns: Option<u64>,
-    },
-    /// As `Time`, in the check of the small queue alone.
-    Check {
-        /// The shift there.
-        shift: u32,
-        /// The time there, where no shift gives it.
-        #[serde(default)]
-        time_ns: Option<u64>,
-    },
-    /// No limit beyond a second of the pacing rate.
-    Off,
-    /// This many bytes.
-    Bytes {
-        /// Bytes of truesize.
-        bytes: u64,
-    },
-    /// This many packets.
-    Packets {
-        /// Packets.
-        packets: u32,
-    },
-}
-
-read_by_kind!(SmallQueue);
-
 /// What is recorded.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -532,7 +448,48 @@ pub enum TcpInfoRows {
     Ack,
 }
 
+/// The path of a conversation in the scenario, `traffic[3]`; text only for an error.
+#[derive(Clone, Copy)]
+pub(crate) struct TrafficPath(pub(crate) usize);
+
+impl fmt::Display for TrafficPath {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        write!(formatter, "traffic[{}]", self.0)
+    }
+}
+
+/// A conversation of a scenario with the numbers it gets.
+pub(crate) struct Numbered<'a> {
+    pub(crate) traffic: &'a Traffic,
+    pub(crate) path: TrafficPath,
+    pub(crate) first_socket: u32,
+}
+
+impl Numbered<'_> {
+    /// Each socket with the host it is on. They come in pairs: one of the first host, then one of the second.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = (SocketId, HostId)> + use<> {
+        let (ends, first) = (self.traffic.ends(), self.first_socket);
+        let pairs = 0..self.traffic.carrier().sockets();
+        pairs.flat_map(move |pair| {
+            [0, 1].map(|end| (SocketId(first + 2 * pair + end), HostId(ends[end as usize])))
+        })
+    }
+}
+
 impl Scenario {
+    /// The traffic in the order in which its sockets are numbered: kind by kind.
+    pub(crate) fn conversations(&self) -> impl Iterator<Item = Numbered<'_>> {
+        let of_kind = |word: &'static &'static str| {
+            self.traffic.iter().enumerate().filter(move |(_, traffic)| traffic.word() == *word)
+        };
+        let mut next = 0;
+        Traffic::KINDS.iter().flat_map(of_kind).map(move |(index, traffic)| {
+            let first_socket = next;
+            next += 2 * traffic.carrier().sockets();
+            Numbered { traffic, path: TrafficPath(index), first_socket }
+        })
+    }
+
     /// Reads a scenario; the error names the path of the key.
     pub fn from_json(json: &str) -> Result<Self, BuildError> {
         Scenario::deserialize(&mut serde_json::Deserializer::from_str(json))
@@ -584,7 +541,7 @@ mod tests {
     #[test]
     fn the_scenario_of_the_contract_is_read() {
         let scenario = Scenario::from_json(&example::contract()).unwrap();
-        assert_eq!(scenario.traffic[0].kind().name(), "upload.1");
+        assert_eq!(scenario.traffic[0].name(), "upload.1");
         assert_eq!(scenario.qdiscs[0].root.child.as_ref().unwrap().kind, "pfifo_fast");
         assert_eq!(scenario.hosts[0].sysctl["net.ipv4.tcp_pacing_ca_ratio"], SysctlValue::Number(120));
     }

@@ -1,6 +1,7 @@
 //! Sockets on their hosts: the conversation of each, and its state on the host.
 
 mod draws;
+mod echo;
 mod udp;
 
 use tailback_engine::Alarm;
@@ -12,6 +13,7 @@ use crate::timers::Place;
 use crate::{ConversationId, DeviceId};
 
 pub(crate) use draws::{Drawing, NoDraws};
+pub(crate) use echo::EchoSocket;
 pub(crate) use udp::{SEND_BUFFER, UdpSocket};
 
 /// One end of a conversation.
@@ -27,7 +29,9 @@ pub(crate) enum Transport {
     /// Of TCP, and only receives.
     Receiver(Box<TcpSocket<Silent>>),
     Udp(Box<UdpSocket>),
-    /// None: it only receives, or its packets are not charged to a socket (echo requests).
+    /// Sends echo requests.
+    Echo(Box<EchoSocket>),
+    /// None: it only receives.
     Stateless,
     /// A socket of TCP that is made when its application starts.
     Planned,
@@ -164,6 +168,15 @@ impl Sockets {
     #[inline(always)]
     pub(crate) fn place(&self, id: SocketId) -> (HostId, DeviceId) {
         for_tcp!(&self.0[id.0 as usize].transport, socket => (socket.host, socket.device), not_of_kind(id, "TCP"))
+    }
+
+    /// What was read in the place of the application of `id` since the last call.
+    pub(crate) fn count_read(&mut self, id: SocketId) -> Bytes {
+        for_tcp!(
+            &mut self.0[id.0 as usize].transport,
+            socket => std::mem::take(&mut socket.uncounted),
+            not_of_kind(id, "TCP")
+        )
     }
 
     /// What was read in the place of the application of `id`, and is not counted yet.

@@ -1,173 +1,276 @@
-//! The system calls of applications.
+//! The system calls of applications, by the sockets of the world.
 
-use std::ops::Range;
+use std::collections::VecDeque;
 
-use tailback_packet::{Packet, Payload, SocketId};
-use tailback_record::{Name, Record};
-use tailback_units::{Bytes, SimTime};
+use tailback_packet::{Payload, SocketId};
+use tailback_record::{DatagramsRow, DelaysRow, Name, ObjectsRow, PingRow, Record, RequestsRow, VideoRow};
+use tailback_traffic::{Calls, Datagram, End, Event, Machine, Row, Sent, Socket};
+use tailback_units::{Bytes, DelayCell, SimTime, Span};
 
-use crate::app::Application;
+use crate::conversation::Sampled;
 use crate::socket::{Transport, for_tcp, not_of_kind};
 use crate::world::World;
-use crate::{ConversationId, Event, TimerId};
+use crate::{ConversationId, TimerId};
 
-/// A conversation: its application, and its name in tables.
-pub(crate) struct Conversation {
-    pub(crate) name: Name,
-    /// Its sockets; the first two if it has more.
-    pub(crate) first_pair: [SocketId; 2],
-    /// `None` while it is being called, and after it is over.
-    pub(crate) application: Option<Box<dyn Application>>,
-    /// Connections whose sockets are made when it starts, by their place in [`World::planned`].
-    pub(crate) planned: Range<u32>,
+/// An application that is called.
+pub(crate) struct Called<'a> {
+    machine: &'a mut Machine,
+    end: End,
+    socket: Socket,
+    calls: Syscalls<'a>,
+}
+
+impl Called<'_> {
+    /// Something has happened at the socket.
+    #[inline]
+    pub(crate) fn on(&mut self, event: Event) {
+        self.machine.on(self.end, event, self.socket, &mut self.calls);
+    }
 }
 
 /// The calls of one application.
 pub(crate) struct Syscalls<'a> {
     world: &'a mut World,
     conversation: ConversationId,
-}
-
-/// The result of `send()`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
-    /// Bytes that the socket took.
-    pub(crate) taken: u64,
-    /// The call blocks with the rest; `writable` follows.
-    pub(crate) blocked: bool,
+    /// The first socket of the application: the others of its end follow in steps of two.
+    first: SocketId,
 }
 
 impl World {
-    /// Calls the application of `conversation`.
-    pub(crate) fn call(
-        &mut self,
-        conversation: ConversationId,
-        call: impl FnOnce(&mut dyn Application, &mut Syscalls),
-    ) {
+    /// Calls the application that `id` is a socket of.
+    pub(crate) fn call(&mut self, id: SocketId, call: impl FnOnce(&mut Called)) {
+        let conversation = self.sockets.conversation(id);
         let place = conversation.0 as usize;
-        let mut application =
-            self.conversations[place].application.take().expect("an application is not called from within");
-        call(application.as_mut(), &mut Syscalls { world: self, conversation });
-        self.conversations[place].application = Some(application);
+        let (end, socket, first) = self.conversations[place].place(id);
+        let mut machine =
+            self.conversations[place].machine.take().expect("an application is not called from within");
+        let calls = Syscalls { world: self, conversation, first };
+        call(&mut Called { machine: &mut machine, end, socket, calls });
+        self.conversations[place].machine = Some(machine);
+    }
+
+    /// The run has ended: each application of a conversation records what it has not recorded yet.
+    pub(crate) fn call_at_the_end(&mut self, conversation: ConversationId) {
+        let first = self.conversations[conversation.0 as usize].first_pair[0];
+        let pairs = self.pairs(conversation);
+        let servers = (0..pairs).map(|pair| SocketId(first.0 + 2 * pair + 1));
+        for id in [first].into_iter().chain(servers) {
+            self.call(id, |called| called.on(Event::Ended));
+        }
+    }
+
+    /// Pairs of sockets of a conversation.
+    pub(crate) fn pairs(&self, conversation: ConversationId) -> u32 {
+        match &self.conversations[conversation.0 as usize].sampled {
+            Sampled::Requests(requests) => requests.heads.len() as u32,
+            _ => 1,
+        }
     }
 }
 
 impl Syscalls<'_> {
-    pub(crate) fn now(&self) -> SimTime {
-        self.world.context.now
+    fn id(&self, socket: Socket) -> SocketId {
+        SocketId(self.first.0 + 2 * socket.0)
     }
 
     /// The name of the conversation in tables.
-    pub(crate) fn name(&self) -> Name {
+    fn name(&self) -> Name {
         self.world.conversations[self.conversation.0 as usize].name
     }
 
-    /// Sets `timer` of this application to `at`.
-    pub(crate) fn set_timer(&mut self, at: SimTime, timer: TimerId) {
-        self.world.context.wake_at(at, Event::Application(self.conversation, timer));
+    /// The tables.
+    fn tables(&mut self) -> &mut Record {
+        &mut self.world.context.journal.record
     }
 
-    /// `connect()`: the SYN leaves.
-    pub(crate) fn connect(&mut self, socket: SocketId) {
-        self.world.return_credits_to(socket);
-        self.world.drain(socket);
+    /// A row of the table `events` about the first socket.
+    fn note(&mut self, what: &'static str) {
+        let (now, (host, _)) = (self.world.context.now, self.world.sockets.place(self.first));
+        self.world.context.journal.flow_row(now, what, host, self.first, None);
     }
 
-    /// `TCP_NODELAY`: short messages do not wait for acknowledgements.
-    pub(crate) fn set_no_delay(&mut self, socket: SocketId) {
-        self.world.sockets.tcp(socket).endpoint.set_no_delay(self.world.context.now);
+    fn sampled(&mut self) -> &mut Sampled {
+        &mut self.world.conversations[self.conversation.0 as usize].sampled
     }
 
-    /// `read()` of all available data.
-    pub(crate) fn read(&mut self, socket: SocketId) -> Bytes {
-        let now = self.world.context.now;
-        let transport = &mut self.world.sockets.get_mut(socket).transport;
+    /// The heads of requests on a connection.
+    fn heads(&mut self, socket: Socket) -> &mut VecDeque<u64> {
+        let first = self.world.conversations[self.conversation.0 as usize].first_pair[0];
+        let connection = (self.id(socket).0 - first.0) / 2;
+        match self.sampled() {
+            Sampled::Requests(requests) => &mut requests.heads[connection as usize],
+            _ => not_of_kind(first, "requests"),
+        }
+    }
+}
+
+impl Calls for Syscalls<'_> {
+    fn now(&self) -> SimTime {
+        self.world.context.now
+    }
+
+    fn set_timer(&mut self, at: SimTime) {
+        self.world.context.wake_at(at, crate::Event::Application(self.conversation, TimerId::OWN));
+    }
+
+    /// The SYN leaves.
+    fn connect(&mut self, socket: Socket) {
+        let id = self.id(socket);
+        self.world.return_credits_to(id);
+        self.world.drain(id);
+    }
+
+    fn read(&mut self, socket: Socket) -> Bytes {
+        let (id, now) = (self.id(socket), self.world.context.now);
+        let transport = &mut self.world.sockets.get_mut(id).transport;
         let (bytes, sends) = for_tcp!(
             transport,
             reads => (reads.read(now), reads.endpoint.wants_to_send()),
-            not_of_kind(socket, "TCP")
+            not_of_kind(id, "TCP")
         );
         // Reading changes neither timers nor what the socket waits for: without an ACK nothing follows from it.
         if sends {
-            self.world.return_credits_to(socket);
-            self.world.drain(socket);
+            self.world.return_credits_to(id);
+            self.world.drain(id);
         }
         bytes
     }
 
-    /// What was read in the place of this application since the last call.
-    pub(crate) fn count_read(&mut self, socket: SocketId) -> Bytes {
-        for_tcp!(
-            &mut self.world.sockets.get_mut(socket).transport,
-            reads => std::mem::take(&mut reads.uncounted),
-            not_of_kind(socket, "TCP")
-        )
-    }
-
-    /// `send()` of `bytes` on a TCP socket.
-    ///
     /// As in every call by which a socket acts, what has left by now is credited first: a timer may have caused the call,
     /// or the packet of another socket.
-    pub(crate) fn send(&mut self, socket: SocketId, bytes: u64) -> Sent {
-        self.world.return_credits_to(socket);
+    fn send(&mut self, socket: Socket, bytes: u64) -> Sent {
+        let id = self.id(socket);
+        self.world.return_credits_to(id);
         let mut taken = 0;
         loop {
             let now = self.world.context.now;
-            let endpoint = &mut self.world.sockets.tcp(socket).endpoint;
+            let endpoint = &mut self.world.sockets.tcp(id).endpoint;
             taken += endpoint.write(bytes - taken, now);
             let may_go_on = taken < bytes && endpoint.stopped_by_unsent();
-            self.world.drain(socket);
-            if !may_go_on || !self.world.sockets.tcp(socket).endpoint.can_go_on() {
+            self.world.drain(id);
+            if !may_go_on || !self.world.sockets.tcp(id).endpoint.can_go_on() {
                 break;
             }
         }
-        let blocked = taken < bytes && self.world.sockets.tcp(socket).endpoint.write_blocked();
+        let blocked = taken < bytes && self.world.sockets.tcp(id).endpoint.write_blocked();
         Sent { taken, blocked }
     }
 
-    /// `close()` of a TCP socket.
-    pub(crate) fn close(&mut self, socket: SocketId) {
-        self.world.return_credits_to(socket);
-        self.world.sockets.tcp(socket).endpoint.close(self.world.context.now);
-        self.world.drain(socket);
+    fn tell(&mut self, socket: Socket, number: u64) {
+        self.heads(socket).push_back(number);
     }
 
-    /// A UDP socket has room for a datagram. If not, `writable` follows.
-    pub(crate) fn has_room(&mut self, socket: SocketId) -> bool {
-        self.world.has_room(socket)
+    fn told(&mut self, socket: Socket) -> Option<u64> {
+        self.heads(socket).pop_front()
     }
 
-    /// `send()` of a datagram with `size` bytes of data on a UDP socket that has room.
-    pub(crate) fn send_datagram(&mut self, socket: SocketId, size: u32, payload: Payload) {
-        let datagram = self.world.sockets.udp(socket).datagram(size, payload, self.world.context.now);
-        self.transmit(datagram);
+    fn close(&mut self, socket: Socket) {
+        let id = self.id(socket);
+        self.world.return_credits_to(id);
+        self.world.sockets.tcp(id).endpoint.close(self.world.context.now);
+        self.world.drain(id);
     }
 
-    /// A packet that is charged to no socket leaves its host.
-    pub(crate) fn transmit(&mut self, packet: Packet) {
+    fn send_datagram(&mut self, datagram: Datagram, next: Option<SimTime>) -> bool {
+        let Datagram { number: seq, size } = datagram;
+        let (id, now) = (self.first, self.world.context.now);
+        let is_echo = matches!(self.world.sockets.get_mut(id).transport, Transport::Echo(_));
+        if !is_echo && !self.world.has_room(id) {
+            return false;
+        }
+        if let Some(next) = next {
+            self.set_timer(next);
+        }
+        let packet = match &mut self.world.sockets.get_mut(id).transport {
+            Transport::Echo(socket) => socket.request(seq, size, now),
+            Transport::Udp(socket) => socket.datagram(size, Payload::Datagram { seq, sent: now }, now),
+            _ => not_of_kind(id, "datagram"),
+        };
         self.world.originate(Box::new(packet));
+        true
     }
 
-    /// A row of the table `events` about `socket`.
-    pub(crate) fn note(&mut self, what: &'static str, socket: SocketId) {
-        let (now, (host, _)) = (self.world.context.now, self.world.sockets.place(socket));
-        self.world.context.journal.flow_row(now, what, host, socket, None);
+    fn begin(&mut self) {
+        self.note("flow_start");
     }
 
-    /// A row of the table `tcp_info`: `socket` as it is now.
-    pub(crate) fn record_tcp_info(&mut self, socket: SocketId) {
-        self.world.record_tcp_info(socket);
+    fn complete(&mut self) {
+        self.world.record_tcp_info(self.first);
+        self.note("flow_end");
     }
 
-    /// Segments with data that a TCP socket has sent, and how many it has retransmitted: `tcpi_data_segs_out` and
-    /// `tcpi_total_retrans`.
-    pub(crate) fn segments_sent(&mut self, socket: SocketId) -> [u64; 2] {
-        let info = self.world.sockets.tcp(socket).endpoint.tcp_info(self.world.context.now);
-        [info.data_segs_out, info.total_retrans]
+    fn count_read(&mut self, bytes: Bytes) {
+        self.world.conversations[self.conversation.0 as usize].read += bytes;
     }
 
-    /// The tables.
-    pub(crate) fn record(&mut self) -> &mut Record {
-        &mut self.world.context.journal.record
+    fn count_sent(&mut self) {
+        if let Sampled::Datagrams(counts) = self.sampled() {
+            counts.sent += 1;
+        }
+    }
+
+    fn count_arrived(&mut self, bytes: Bytes, delay_ns: i64) {
+        self.count_read(bytes);
+        let delay = span(delay_ns);
+        if let Sampled::Datagrams(counts) = self.sampled() {
+            counts.received += 1;
+            counts.delays += delay;
+            counts.longest = counts.longest.max(delay);
+        }
+    }
+
+    fn record(&mut self, row: Row) {
+        let (now, name) = (self.world.context.now, self.name());
+        push(row, now, name, self.tables());
+    }
+}
+
+/// A delay between hosts, which share their clock here.
+fn span(delay_ns: i64) -> Span {
+    Span::from_nanos(delay_ns.unsigned_abs())
+}
+
+/// A row of the conversation `name` at its end of the tables.
+fn push(row: Row, now: SimTime, name: Name, tables: &mut Record) {
+    match row {
+        Row::Request { asked: t, number: seq, bytes, latency: latency_ms } => {
+            let row = RequestsRow { t, flow: name, seq, bytes, latency_ms };
+            tables.requests.get_or_insert_default().push(row);
+        }
+        Row::Object { start: t, number: object, bytes, loaded: loaded_ms } => {
+            let row = ObjectsRow { t, page: name, object, bytes, loaded_ms };
+            tables.objects.get_or_insert_default().push(row);
+        }
+        Row::Segment { number, asked, bitrate, bytes, buffer, fetched, waited } => {
+            tables.video.get_or_insert_default().push(VideoRow {
+                t: asked,
+                video: name,
+                segment: number,
+                bitrate,
+                bytes,
+                buffer_ms: buffer,
+                fetch_ms: fetched,
+                waited_ms: waited,
+            });
+        }
+        Row::Echo { number, sent: t, round_trip: rtt_ms } => {
+            tables.ping.push(PingRow { t, ping: name, seq: number.into(), rtt_ms });
+        }
+        Row::Datagram(delay_ns) => {
+            let row = DatagramsRow { t: now, flow: name, delay_ms: span(delay_ns) };
+            tables.datagrams.get_or_insert_default().push(row);
+        }
+        Row::Delays(cell) => tables.delays.get_or_insert_default().push(delays_row(&cell, name)),
+    }
+}
+
+fn delays_row(cell: &DelayCell, flow: Name) -> DelaysRow {
+    DelaysRow {
+        t: cell.last,
+        flow,
+        packets: cell.count,
+        delay_ms: cell.mean_ns() / 1e6,
+        shortest_ms: span(cell.shortest_ns),
+        longest_ms: span(cell.longest_ns),
     }
 }

@@ -7,6 +7,7 @@ use tailback_engine::Fired;
 use tailback_packet::{Packet, Payload, SocketId};
 use tailback_qdisc::Enqueued;
 use tailback_tcp::{Next, Sender, Silent, Transmitted, Wakeup, Written};
+use tailback_traffic::Event as AppEvent;
 use tailback_units::SimTime;
 
 use crate::context::Context;
@@ -254,7 +255,7 @@ impl World {
                     }
                 }
                 Transport::Ended => {}
-                Transport::Receiver(_) | Transport::Stateless | Transport::Planned => {
+                Transport::Receiver(_) | Transport::Echo(_) | Transport::Stateless | Transport::Planned => {
                     debug_assert!(false, "nothing is charged to socket {}", id.0);
                 }
             }
@@ -363,15 +364,15 @@ impl World {
     /// Runs the application of a socket: it reads, writes, or is notified that all data was acknowledged.
     pub(crate) fn run_application(&mut self, id: SocketId) {
         let woken = self.take_woken(id);
-        self.call(self.sockets.conversation(id), |application, calls| {
+        self.call(id, |called| {
             if woken.readable {
-                application.readable(id, calls);
+                called.on(AppEvent::Readable);
             }
             if woken.writable {
-                application.writable(id, calls);
+                called.on(AppEvent::Writable);
             }
             if woken.finished {
-                application.finished(id, calls);
+                called.on(AppEvent::Finished);
             }
         });
     }

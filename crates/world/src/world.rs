@@ -14,11 +14,13 @@ use std::collections::VecDeque;
 
 use tailback_engine::Streams;
 use tailback_packet::{Packet, SocketId};
+use tailback_traffic::Event as AppEvent;
 use tailback_units::{Bytes, SimTime, Span};
 
 use crate::channel::RadioChannel;
 use crate::connection::Planned;
 use crate::context::Context;
+use crate::conversation::Conversation;
 use crate::device::Device;
 use crate::event::Received;
 use crate::event_count::EventCount;
@@ -27,7 +29,6 @@ use crate::scenario::TcpInfoRows;
 use crate::schedule::Change;
 use crate::socket::Sockets;
 use crate::sojourns::Slot;
-use crate::syscalls::Conversation;
 use crate::timers::Timers;
 use crate::{ConversationId, Cost, DeviceId, Event, Ledger, RunError, TimerId};
 
@@ -196,7 +197,7 @@ impl World {
         let Context { journal, captures, ledger, .. } = &self.context;
         let inside = ledger.created.saturating_sub(ledger.delivered + ledger.dropped);
         let packets = inside * size_of::<Packet>() as u64;
-        let held = |id: &ConversationId| self.conversations[id.0 as usize].application.as_ref()?.held();
+        let held = |id: &ConversationId| self.conversations[id.0 as usize].machine.as_ref()?.held();
         let applications: usize = self.growing.iter().filter_map(held).sum();
         Bytes((journal.record.held() + captures.held() + applications) as u64 + packets)
     }
@@ -368,16 +369,16 @@ impl World {
     }
 
     fn application_timer(&mut self, conversation: ConversationId, timer: TimerId) {
-        if timer == TimerId::START {
+        let event = if timer == TimerId::START { AppEvent::Started } else { AppEvent::Timer };
+        if event == AppEvent::Started {
             self.open(conversation);
-        } else if self.conversations[conversation.0 as usize].application.is_none() {
+            self.set_options(conversation);
+        } else if self.conversations[conversation.0 as usize].machine.is_none() {
             // It is over: a time to stop comes too late.
             return;
         }
-        self.call(conversation, |application, calls| match timer {
-            TimerId::START => application.started(calls),
-            timer => application.timer(timer, calls),
-        });
+        let [client, _] = self.conversations[conversation.0 as usize].first_pair;
+        self.call(client, |called| called.on(event));
     }
 
     fn finish(mut self) -> Outcome {
@@ -395,6 +396,8 @@ impl World {
     }
 }
 
+#[cfg(test)]
+mod kind_tests;
 #[cfg(test)]
 mod past_tests;
 #[cfg(test)]

@@ -53,7 +53,7 @@ def _carried() -> Path:
 
 def _folder() -> Path:
     """The cache folder for the agent of these sources."""
-    roots = [checkout.part(f"crates/{crate}") for crate in ("agent", "script", "pcapng", "video", "units")]
+    roots = [checkout.part(f"crates/{crate}") for crate in ("agent", "script", "pcapng", "traffic", "units")]
     sources = [file for root in roots for file in (*sorted(root.rglob("*.rs")), root / "Cargo.toml")]
     files = [*sources, checkout.ROOT / "Cargo.lock"]
     digest = checkout.digest((str(file.relative_to(checkout.ROOT)), file.read_bytes()) for file in files)

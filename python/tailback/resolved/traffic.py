@@ -1,14 +1,13 @@
 """Traffic of a resolved scenario: one entry per flow, a class and a member of `Flow` per kind.
 
-A class also has the facts that backends need: which application of the agent runs it on a kernel, its entry in the
-agent's job, and which of its features only the simulator supports.
+A class also has the facts that backends need: what carries it, and which of its features only the simulator supports. The
+keys and the applications of each kind are in `crates/traffic`, for the simulator and for kernels.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 from msgspec import field
-from msgspec.structs import asdict
 
 from tailback.resolved.fields import Options, Part, no_options, written
 from tailback.resolved.pages import PageObject
@@ -17,8 +16,8 @@ Protocol: TypeAlias = Literal["icmp", "udp"]
 
 ICMP: Protocol = "icmp"
 
-Application: TypeAlias = Literal["tcp", "udp", "ping", "echo", "request", "page", "video"]
-"""The applications of the agent (`crates/agent/src/job.rs`)."""
+Transport: TypeAlias = Literal["tcp", "udp", "icmp"]
+"""What carries traffic."""
 
 Refusal: TypeAlias = tuple[str, str]
 """A feature that is not supported, and the remedy."""
@@ -78,7 +77,7 @@ class Tcp(Entry, frozen=True, kw_only=True, tag="tcp"):
     """Bulk data over one connection; `stop_ns` is `None` if it ends after `bytes`."""
 
     kind: ClassVar[str] = "tcp"
-    run_by: ClassVar[Application | None] = "tcp"
+    transport: ClassVar[Transport] = "tcp"
 
     name: str
     source: int = field(name="from")
@@ -91,16 +90,6 @@ class Tcp(Entry, frozen=True, kw_only=True, tag="tcp"):
     socket: SocketOptions = written(SocketOptions())
     ip: int = 4
     dscp: int = 0
-
-    def job(self, duration_ns: int) -> dict[str, Any]:
-        """The entry in the agent's job, besides name, ends and start."""
-        return {
-            "stop_ns": None if self.stop_ns is None or self.stop_ns > duration_ns else self.stop_ns,
-            "bytes": self.bytes,
-            "congestion_control": self.cc.name,
-            "pacing_shift": None,
-            **asdict(self.socket),
-        }
 
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""
@@ -120,7 +109,7 @@ class Udp(Entry, frozen=True, kw_only=True, tag="udp"):
     """Datagrams with `size` bytes of data, sent at `rate_bps`."""
 
     kind: ClassVar[str] = "udp"
-    run_by: ClassVar[Application | None] = "udp"
+    transport: ClassVar[Transport] = "udp"
 
     name: str
     source: int = field(name="from")
@@ -137,16 +126,6 @@ class Udp(Entry, frozen=True, kw_only=True, tag="udp"):
     def gap_ns(self) -> int:
         """The time between two datagrams."""
         return max(1, self.size * 8_000_000_000 // self.rate_bps)
-
-    def job(self, duration_ns: int) -> dict[str, Any]:
-        """The entry in the agent's job, besides name, ends and start."""
-        return {
-            "record": "counts" if self.media is None else "each",
-            "rate_bps": self.rate_bps,
-            "size": self.size,
-            "sndbuf": self.sndbuf,
-            "stop_ns": min(self.stop_ns, duration_ns),
-        }
 
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""
@@ -171,13 +150,9 @@ class Ping(Entry, frozen=True, kw_only=True, tag="ping"):
     dscp: int = 0
 
     @property
-    def run_by(self) -> Application | None:
+    def transport(self) -> Transport:
         """ICMP is answered by the kernel, UDP by a server."""
-        return "ping" if self.protocol == ICMP else "echo"
-
-    def job(self, duration_ns: int) -> dict[str, Any]:
-        """The entry in the agent's job, besides name, ends and start."""
-        return {"stop_ns": min(self.stop_ns, duration_ns), "interval_ns": self.interval_ns, "size": self.size}
+        return self.protocol
 
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""
@@ -192,7 +167,7 @@ class Request(Entry, frozen=True, kw_only=True, tag="request"):
     """
 
     kind: ClassVar[str] = "request"
-    run_by: ClassVar[Application | None] = "request"
+    transport: ClassVar[Transport] = "tcp"
 
     name: str
     source: int = field(name="from")
@@ -209,18 +184,6 @@ class Request(Entry, frozen=True, kw_only=True, tag="request"):
     socket: SocketOptions = written(SocketOptions())
     dscp: int = 0
 
-    def job(self, duration_ns: int) -> dict[str, Any]:
-        """The entry in the agent's job, besides name, ends and start."""
-        return {
-            "stop_ns": min(self.stop_ns, duration_ns),
-            "size": self.size,
-            "answers": list(self.answers),
-            "pauses_ns": list(self.pauses_ns),
-            "count": self.count,
-            "congestion_control": self.cc.name,
-            "pacing_shift": None,
-        }
-
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""
         yield from ()
@@ -236,7 +199,7 @@ class Page(Entry, frozen=True, kw_only=True, tag="page"):
     """A web page that is loaded once, over at most `connections`."""
 
     kind: ClassVar[str] = "page"
-    run_by: ClassVar[Application | None] = "page"
+    transport: ClassVar[Transport] = "tcp"
 
     name: str
     source: int = field(name="from")
@@ -251,18 +214,6 @@ class Page(Entry, frozen=True, kw_only=True, tag="page"):
     socket: SocketOptions = written(SocketOptions())
     dscp: int = 0
 
-    def job(self, duration_ns: int) -> dict[str, Any]:
-        """The entry in the agent's job, besides name, ends and start."""
-        del duration_ns  # It has no stop.
-        return {
-            "size": self.size,
-            "objects": [asdict(each) for each in self.objects],
-            "connections": self.connections,
-            "multiplexing": self.multiplexing,
-            "congestion_control": self.cc.name,
-            "pacing_shift": None,
-        }
-
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""
         yield from _too_short(self)
@@ -272,7 +223,7 @@ class Video(Entry, frozen=True, kw_only=True, tag="video"):
     """A video in segments, and the rule by which its player chooses bitrates."""
 
     kind: ClassVar[str] = "video"
-    run_by: ClassVar[Application | None] = "video"
+    transport: ClassVar[Transport] = "tcp"
 
     name: str
     source: int = field(name="from")
@@ -289,20 +240,6 @@ class Video(Entry, frozen=True, kw_only=True, tag="video"):
     tsq: SmallQueue
     socket: SocketOptions = written(SocketOptions())
     dscp: int = 0
-
-    def job(self, duration_ns: int) -> dict[str, Any]:
-        """The entry in the agent's job, besides name, ends and start."""
-        return {
-            "stop_ns": min(self.stop_ns, duration_ns),
-            "size": self.size,
-            "ladder_bps": list(self.ladder_bps),
-            "segment_ns": self.segment_ns,
-            "buffer_ns": self.buffer_ns,
-            "startup_ns": self.startup_ns,
-            "rule": self.rule,
-            "congestion_control": self.cc.name,
-            "pacing_shift": None,
-        }
 
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""

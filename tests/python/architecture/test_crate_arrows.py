@@ -19,18 +19,18 @@ BELOW: dict[str, set[str]] = {
     "record": {"units"},
     "table": {"units", "record"},
     "pcapng": set(),
-    "video": {"units"},
+    "traffic": {"units"},
     "cc": {"units", "packet"},
     "qdisc": {"units", "packet"},
     "wifi": {"units", "packet", "qdisc"},
     "tcp": {"units", "packet", "cc"},
     "script": set(),
     "drill": {"units", "packet", "cc", "tcp", "script"},
-    "world": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "record", "pcapng", "video"},
+    "world": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "record", "pcapng", "traffic"},
     "air": {"units", "packet", "qdisc", "wifi", "world", "record", "table"},
     "python": {"units", "packet", "cc", "qdisc", "wifi", "drill", "module", "world", "air", "table"},
     "module": {"units", "cc"},
-    "agent": {"units", "script", "pcapng", "video"},
+    "agent": {"units", "script", "pcapng", "traffic"},
     "bench": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "record", "world"},
 }
 """What each crate may depend on, in its tests and benches too."""
@@ -38,7 +38,7 @@ BELOW: dict[str, set[str]] = {
 OF_TESTS = {"properties"}
 """What the tests of any crate may depend on, and nothing else may."""
 
-MACHINES = ("packet", "cc", "qdisc", "wifi", "tcp", "script", "drill", "video")
+MACHINES = ("packet", "cc", "qdisc", "wifi", "tcp", "script", "drill", "traffic")
 """The crates that take the time and random draws as arguments."""
 
 FORBIDDEN_METHODS = {

@@ -12,12 +12,6 @@ from graphs import circles_of
 CRATES = Path(__file__).parents[3] / "crates"
 
 CIRCLES: dict[str, dict[frozenset[str], str]] = {
-    "world": {
-        frozenset({"app", "build", "check", "scenario", "syscalls", "world"}): (
-            "A kind of traffic is one file of `app`: what the scenario says of it, its checks, how its sockets are "
-            "built, and the system calls by which it acts on the world that calls it."
-        ),
-    },
     "module": {
         frozenset({"control", "file"}): (
             "A file begins a first flow to learn what its control asks for, and a flow calls the functions of its file."

@@ -69,7 +69,7 @@ def test_only_its_own_package_knows_an_algorithm_by_name(kind: str) -> None:
 TOYS = {
     "cc": ("toy.rs", "registry.rs", "lib.rs"),
     "qdisc": ("toy.rs", "registry.rs", "lib.rs"),
-    "world": ("app/toy.rs", "app.rs"),
+    "traffic": ("toy.rs", "lib.rs"),
 }
 
 
@@ -86,5 +86,5 @@ def test_a_toy_needs_its_file_a_row_and_a_mod_line_and_no_more(crate: str) -> No
     assert sorted(line.strip() for file in others for line in known[file]) == [TOY_ROWS[crate], "mod toy;"]
 
 
-TOY_ROWS = {"cc": "crate::toy::ROW,", "qdisc": "crate::toy::ROW,", "world": "Toy(toy::ToyTraffic),"}
+TOY_ROWS = {"cc": "crate::toy::ROW,", "qdisc": "crate::toy::ROW,", "traffic": "Toy(toy::ToyTraffic),"}
 """In the registries."""

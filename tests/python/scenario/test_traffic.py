@@ -24,7 +24,7 @@ from tailback.formats.flent.names import named
 from tailback.resolved import Scenario, of_json, to_json
 from tailback.resolved import traffic as resolved_traffic
 from tailback.resolved.fields import written
-from tailback.resolved.traffic import Application, Entry, Refusal
+from tailback.resolved.traffic import Entry, Refusal, Transport
 from tailback.scenario import ScenarioError, loads, schema, traffic
 from tailback.scenario.network import Problem
 from tailback.scenario.size import parts
@@ -44,7 +44,7 @@ class ResolvedSensor(Entry, frozen=True, kw_only=True, tag="sensor"):
     """A sensor of the resolved scenario."""
 
     kind: ClassVar[str] = "sensor"
-    run_by: ClassVar[Application | None] = "udp"
+    transport: ClassVar[Transport] = "udp"
 
     name: str
     source: int = field(name="from")
@@ -53,10 +53,6 @@ class ResolvedSensor(Entry, frozen=True, kw_only=True, tag="sensor"):
     stop_ns: int
     frame_ns: int
     dscp: int = written(0)
-
-    def job(self, duration_ns: int) -> dict[str, Any]:
-        """A frame of G.711 at a regular interval."""
-        return {"rate_bps": 172 * 8 * SECOND // self.frame_ns, "size": 172, "stop_ns": min(self.stop_ns, duration_ns)}
 
     def refused(self) -> Iterator[Refusal]:
         """The agent sends at most one frame per millisecond."""
@@ -171,33 +167,18 @@ def scenario_of(frame: str) -> Scenario:
 @pytest.mark.usefixtures("sensor")
 def test_the_agents_of_a_testbed_are_notified() -> None:
     layout = Layout(scenario_of("20ms"), testbed.loads(TESTBED), {})
-    told = next(told for told in plan.job_of(layout, "token")["traffic"] if told["name"] == "sensor")
+    told = next(told for told in plan.job_of(layout, "token")["traffic"] if told["traffic"]["name"] == "sensor")
     assert told == {
-        "kind": "udp", "name": "sensor", "from": 0, "to": 1, "start_ns": 0, "stop_ns": 10 * SECOND, "rate_bps": 68_800,
-        "size": 172, "address": "10.0.1.2", "dscp": None, "port": FIRST_PORT, "token": "token",
+        "traffic": to_json(layout.scenario)["traffic"][0], "address": "10.0.1.2", "port": FIRST_PORT, "token": "token",
     }  # fmt: skip
 
 
 @pytest.mark.usefixtures("sensor")
-def test_a_kernel_runs_it_by_an_application_of_the_agent() -> None:
+def test_a_kernel_is_told_of_it_what_the_scenario_says() -> None:
     scenario = scenario_of("20ms")
     assert list(suitable.findings(scenario)) == []
-    assert [(told["kind"], told["name"]) for told in job_of(scenario)["traffic"]] == [
-        ("udp", "sensor"),
-        ("tcp", "upload"),
-    ]
+    assert [told["traffic"] for told in job_of(scenario)["traffic"]] == to_json(scenario)["traffic"]
     assert list(on_testbed.written(scenario, testbed.loads(TESTBED))) == []
-
-
-@pytest.mark.usefixtures("sensor")
-def test_a_kind_that_no_application_of_the_agent_runs_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ResolvedSensor, "run_by", None)
-    scenario = scenario_of("20ms")
-    assert (
-        "the traffic `sensor` is of the kind `sensor`",
-        "use one of tcp, udp, ping, request, page, video",
-    ) in suitable.findings(scenario)
-    assert [told["name"] for told in job_of(scenario)["traffic"]] == ["upload"]
 
 
 @pytest.mark.usefixtures("sensor")
@@ -237,12 +218,12 @@ def test_without_its_row_it_is_refused_by_name() -> None:
         traffic.of("sensor")
 
 
-def test_python_and_the_simulator_have_the_same_kinds() -> None:
+def test_python_and_the_crate_have_the_same_kinds() -> None:
     """One file and one row each on both sides; a kind whose flows are of another kind has only those of Python."""
-    application = (ROOT / "crates" / "world" / "src" / "app.rs").read_text(encoding="utf-8")
-    table = application.split("\nkinds! {\n")[1].split("\n}\n")[0].split("#[cfg(test)]")[0]
-    simulated = [line.strip().split("(")[0].lower() for line in table.splitlines() if line.strip()[:1].isupper()]
+    rows_of_crate = (ROOT / "crates" / "traffic" / "src" / "lib.rs").read_text(encoding="utf-8")
+    table = rows_of_crate.split("\nkinds! {\n")[1].split("\n}\n")[0].split("#[cfg(feature")[0]
+    known = [line.strip().split("(")[0].lower() for line in table.splitlines() if line.strip()[:1].isupper()]
     rows = traffic.KINDS.values()
-    assert sorted(simulated) == sorted(row.kind for row in rows if row.opens_as is None)
+    assert sorted(known) == sorted(row.kind for row in rows if row.opens_as is None)
     assert [row.kind for row in rows] == list(traffic.KINDS)
-    assert {row.opens_as for row in rows} <= {None, *simulated}
+    assert {row.opens_as for row in rows} <= {None, *known}

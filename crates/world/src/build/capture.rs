@@ -6,9 +6,9 @@ use tailback_tcp::Offers;
 
 use super::radio;
 use super::sysctl::settings;
-use super::topology::Topology;
 use crate::capture::{CapturedSocket, Captures};
 use crate::scenario::{Scenario, SysctlValue};
+use crate::topology::Topology;
 use crate::{BuildError, DeviceId};
 
 /// `net.ipv4.tcp_rmem[2]`. [linux-6.12 tcp.c tcp_init]

@@ -7,32 +7,32 @@ use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_tcp::{Settings, SmallQueueLimit, SocketOptions};
 use tailback_units::{Parameters, Rate, SimTime, Span};
 
-use super::Builder;
-use crate::app::{Place, TrafficPath, tos};
+use super::traffic::Place;
+use super::{Builder, tos};
 use crate::connection::{Blueprint, End, Planned, Recipe, Sending, ServerRole, Side};
 use crate::error::parameter_error;
-use crate::scenario::{CongestionControl, ControlSource, InternetProtocol, SmallQueue};
+use crate::scenario::{CongestionControl, ControlSource, InternetProtocol, SmallQueue, TrafficPath};
 use crate::socket::Transport;
 use crate::{BuildError, OwnControl, OwnControls, scenario};
 
 /// A TCP connection that is to be made.
-pub(crate) struct Connection<'a> {
+pub(super) struct Connection<'a> {
     /// The socket that connects and the one that listens.
-    pub(crate) sockets: [SocketId; 2],
+    pub(super) sockets: [SocketId; 2],
     /// Their hosts.
-    pub(crate) ends: [u16; 2],
-    pub(crate) name: &'a str,
+    pub(super) ends: [u16; 2],
+    pub(super) name: &'a str,
     /// When it connects.
-    pub(crate) start: SimTime,
+    pub(super) start: SimTime,
     /// What the server's application does.
-    pub(crate) server: ServerRole,
+    pub(super) server: ServerRole,
     /// Congestion control of the ends that send data.
-    pub(crate) cc: &'a CongestionControl,
+    pub(super) cc: &'a CongestionControl,
     /// Limit of the small queues.
-    pub(crate) tsq: SmallQueue,
-    pub(crate) options: &'a scenario::SocketOptions,
-    pub(crate) dscp: u8,
-    pub(crate) ip: InternetProtocol,
+    pub(super) tsq: SmallQueue,
+    pub(super) options: &'a scenario::SocketOptions,
+    pub(super) dscp: u8,
+    pub(super) ip: InternetProtocol,
 }
 
 /// A blueprint with what it was made from: connections that have it in common follow each other.
@@ -57,7 +57,7 @@ impl SharedBlueprint {
 impl Builder<'_> {
     /// Adds both sockets of `connection`: they are made when its application starts, except with a control that the
     /// user wrote.
-    pub(crate) fn add_connection(
+    pub(super) fn add_connection(
         &mut self,
         connection: &Connection,
         place: &Place,
@@ -130,7 +130,7 @@ impl Builder<'_> {
         let end = End {
             host: HostId(host),
             device,
-            settings: self.settings_for(host, mtu, connection.ip.0),
+            settings: self.settings_for(host, mtu, ip_version(connection.ip)),
             options: socket_options(connection.options, side),
             needs_ecn: chosen.needs_ecn,
         };
@@ -225,6 +225,13 @@ fn find_control(name: &str, path: TrafficPath) -> Result<&'static tailback_cc::R
         let problem = format!("no congestion control `{name}`");
         BuildError::new(format!("{path}.cc.name"), problem, format!("write one of: {known}"))
     })
+}
+
+fn ip_version(ip: InternetProtocol) -> IpVersion {
+    match ip {
+        InternetProtocol::V4 => IpVersion::V4,
+        InternetProtocol::V6 => IpVersion::V6,
+    }
 }
 
 /// Each end has its own; the other's are those of a plain socket.

@@ -7,10 +7,11 @@ use tailback_qdisc::{
 use tailback_tcp::{RedTimer, STACKS};
 use tailback_units::{Parameters, Rate};
 
-use super::topology::Topology;
-use crate::app::Kind;
 use crate::error::parameter_error;
-use crate::scenario::{AttachedQdisc, ClassSpec, FilterSpec, FitsSpec, Host, LinkLayer, QdiscSpec, Scenario};
+use crate::scenario::{
+    AttachedQdisc, ClassSpec, FilterSpec, FitsSpec, Host, LinkLayer, QdiscSpec, Scenario, Traffic,
+};
+use crate::topology::Topology;
 use crate::{BuildError, DeviceId};
 
 /// `txqueuelen` of every device. [linux-6.12 DEFAULT_TX_QUEUE_LEN]
@@ -159,7 +160,7 @@ fn filter_of(scenario: &Scenario, spec: &FilterSpec) -> Filter {
     let conversations = scenario.conversations();
     let fits = match &spec.fits {
         FitsSpec::Traffic(name) => {
-            let named = |traffic: &dyn Kind| traffic.name() == name || is_one_of(traffic.name(), name);
+            let named = |traffic: &Traffic| traffic.name() == name || is_one_of(traffic.name(), name);
             let sockets = conversations.filter(|conversation| named(conversation.traffic));
             Fits::Sockets(sockets.flat_map(|conversation| conversation.sockets()).map(|(id, _)| id).collect())
         }

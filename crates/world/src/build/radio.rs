@@ -13,7 +13,6 @@ use tailback_wifi::{
 };
 
 use super::disciplines::Unattached;
-use super::topology::{LinkEnd, Topology};
 use crate::BuildError;
 use crate::channel::{Interface, RadioChannel};
 use crate::completions::Completions;
@@ -23,6 +22,7 @@ use crate::radio::Radio;
 use crate::route::Routes;
 use crate::scenario::{self, Scenario};
 use crate::stacks::Mac80211;
+use crate::topology::{LinkEnd, Topology};
 
 /// Between two beacons.
 const BEACON_INTERVAL_US: u64 = 102_400;

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 use tailback_packet::HostId;
 
-use super::topology::LinkEnd;
 use crate::route::Routes;
 use crate::scenario::{Link, RouteSpec};
+use crate::topology::LinkEnd;
 
 /// Shortest ways over `links`, but for those `given`.
 pub(super) fn routes(hosts: usize, links: &[Link], given: &[RouteSpec]) -> Routes<LinkEnd> {

@@ -1,8 +1,7 @@
 //! A radio is one device, whatever the number of its stations.
 
-use super::tests::{application, ran};
+use super::tests::{datagrams, ran};
 use super::*;
-use crate::app::Udp;
 use crate::example::cell;
 
 /// The access point's device: the first after the two of the wire.
@@ -39,7 +38,7 @@ fn two_stations_share_one_pfifo_fast_and_neither_is_favoured_by_its_number() {
     let kinds = world.devices.iter().map(|device| device.root.as_ref().map(|root| root.kind()));
     assert_eq!(kinds.collect::<Vec<_>>(), [Some("pfifo_fast"); 5]);
     assert!(world.devices[ACCESS_POINT].drops.iter().sum::<u64>() > 1000, "the one queue overflows");
-    let received = [0, 1].map(|flow| application::<Udp>(&world, flow).interval.received as f64);
+    let received = [0, 1].map(|flow| datagrams(&world, flow).received as f64);
     let share = received[0] / (received[0] + received[1]);
     assert!((0.4..0.6).contains(&share), "{received:?}");
 }

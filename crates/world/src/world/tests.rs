@@ -3,11 +3,12 @@
 use proptest::prelude::*;
 use tailback_properties::cases;
 use tailback_qdisc::{Dequeued, Root};
+use tailback_traffic::Machine;
 use tailback_units::{SimTime, Span};
 
 use super::*;
 use crate::Scenario;
-use crate::app::{Application, Bulk, Phase, Ping, Udp};
+use crate::conversation::{Counts, Sampled};
 use crate::device::Way;
 use crate::example::{chain, contract};
 use crate::socket::Transport;
@@ -32,18 +33,17 @@ fn ran_in_one_interval(mut scenario: Scenario) -> World {
     ran(&scenario)
 }
 
-/// The application of a conversation, by its number.
-pub(super) fn application<A: Application>(world: &World, number: usize) -> &A {
-    let application: &dyn std::any::Any = world.conversations[number].application.as_deref().unwrap();
-    application.downcast_ref().expect("it is of this kind")
+pub(super) fn round_trips(world: &World, ping: usize) -> Vec<Option<u64>> {
+    let Some(Machine::Ping(ends)) = &world.conversations[ping].machine else { panic!("it is no ping") };
+    ends.client().requests().iter().map(|(_, round_trip)| round_trip.map(Span::as_nanos)).collect()
 }
 
-pub(super) fn round_trips(world: &World, ping: usize) -> Vec<Option<u64>> {
-    application::<Ping>(world, ping)
-        .requests
-        .iter()
-        .map(|(_, round_trip)| round_trip.map(Span::as_nanos))
-        .collect()
+/// What a flow of datagrams has counted since its last row.
+pub(super) fn datagrams(world: &World, flow: usize) -> Counts {
+    let Sampled::Datagrams(counts) = &world.conversations[flow].sampled else {
+        panic!("it has no datagrams")
+    };
+    **counts
 }
 
 #[test]
@@ -243,8 +243,8 @@ pub(super) const TCP_200_KB: &str = r#"{"kind": "tcp", "name": "upload", "from":
     "socket": {"max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1, "notsent_lowat": null, "mss": null}}"#;
 
 pub(super) fn bytes_read(world: &World, flow: usize) -> u64 {
-    let bulk = application::<Bulk>(world, flow);
-    (bulk.read + world.sockets.uncounted(bulk.receiver())).get()
+    let Conversation { read, first_pair: [_, receiver], .. } = world.conversations[flow];
+    (read + world.sockets.uncounted(receiver)).get()
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn data_that_is_read_in_place_of_the_application_gives_the_same_tables() {
 fn a_transfer_of_200_kb_arrives_whole_and_ends() {
     let world = ran_in_one_interval(chain(TCP_200_KB));
     assert_eq!(bytes_read(&world, 0), 200_000);
-    assert_eq!(application::<Bulk>(&world, 0).phase, Phase::Finished);
+    assert!(world.conversations[0].machine.as_ref().unwrap().is_over());
     assert_eq!(world.ledger().inside, 0, "{:?}", world.ledger());
 }
 
@@ -287,7 +287,7 @@ fn a_flow_has_sockets_while_it_is_in_progress_only() {
         there.push([SocketId(0), SocketId(1)].map(is_there));
     }
     assert_eq!(there, [[false; 2], [true; 2], [false; 2]]);
-    assert!(world.conversations[0].application.is_none() && world.present.is_empty());
+    assert!(world.conversations[0].machine.is_none() && world.present.is_empty());
     world.end = end;
     world.advance(&()).unwrap();
     assert!(world.ledger().balances());
@@ -397,13 +397,14 @@ const FLOOD: &str = r#"{"kind": "udp", "name": "udp", "from": 0, "to": 2, "start
 
 #[test]
 fn udp_above_the_rate_of_a_local_bottleneck_is_held_back_by_its_send_buffer() {
-    let mut world = ran(&chain(FLOOD));
-    let udp = application::<Udp>(&world, 0);
+    let mut scenario = chain(FLOOD);
+    scenario.record.interval_ns = 10_000_000_000;
+    let mut world = ran(&scenario);
+    let sent = datagrams(&world, 0).sent;
     // 10 Mbit/s carry 812.7 frames of 1538 bytes per second; 212,992 bytes hold 93 datagrams of 2304.
     assert_eq!(world.devices[0].drops.iter().sum::<u64>(), 0);
-    assert!((812..=906).contains(&udp.sent), "{}", udp.sent);
-    let id = udp.socket;
-    let socket = world.sockets.udp(id);
+    assert!((812..=906).contains(&sent), "{sent}");
+    let socket = world.sockets.udp(SocketId(0));
     assert!(socket.unsent <= socket.send_buffer + 2_304, "{}", socket.unsent);
 }
 
@@ -411,7 +412,7 @@ fn udp_above_the_rate_of_a_local_bottleneck_is_held_back_by_its_send_buffer() {
 fn udp_below_the_rate_arrives_after_delay_and_serialization() {
     let mut scenario = chain(&FLOOD.replace("20000000,", "5000000,"));
     scenario.record.interval_ns = 10_000_000_000;
-    let counts = application::<Udp>(&ran(&scenario), 0).interval;
+    let counts = datagrams(&ran(&scenario), 0);
     assert_eq!((counts.sent, counts.received), (425, 425));
     let one_way = Span::from_nanos(1_230_400 + 1_000_000 + 123_040 + 2_000_000);
     assert_eq!((counts.mean_delay(), counts.longest), (Some(one_way), one_way));

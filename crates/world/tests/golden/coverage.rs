@@ -64,7 +64,8 @@ fn a_golden_run_has_each_driver_on_the_air() {
 
 #[test]
 fn a_golden_run_has_each_kind_of_traffic() {
-    let rows = Traffic::KINDS.iter().map(|kind| kind.to_lowercase());
+    // Without the example of CONTRIBUTING.md, which only tests have.
+    let rows = Traffic::KINDS.iter().map(|kind| kind.to_lowercase()).filter(|kind| kind != "toy");
     assert_all_run("kinds of traffic", rows, &words(&["traffic"], "kind"));
 }
 

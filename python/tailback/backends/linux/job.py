@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import to_builtins
+
 from tailback import qdiscs
 from tailback.backends.linux import captures, disciplines, radios
 from tailback.backends.linux.hops import (
@@ -39,10 +41,6 @@ from tailback.backends.linux.own_modules import registered
 from tailback.backends.linux.sockets import with_sockets
 from tailback.backends.linux.steps import IP, Json, run, write
 from tailback.resolved import Connection, Flow, Scenario, Tcp
-from tailback.resolved.traffic import Application
-
-BETWEEN_SOCKETS: tuple[Application, ...] = ("tcp", "udp", "echo", "request", "page", "video")
-"""Applications with a socket at both ends; the kernel answers echo requests of ICMP."""
 
 EVERY_HOST = {
     "net/ipv4/ip_forward": "1",
@@ -190,20 +188,9 @@ def _target(hops: Sequence[Hop], flow: Flow) -> str:
 
 
 def conversation(entry: Flow, port: int, scenario: Scenario) -> Json:
-    """The entry of a flow in the agent's job, without its address."""
-    between = {"to": entry.target} if entry.run_by in BETWEEN_SOCKETS else {}
+    """The entry of a flow in the agent's job, without its address: what the scenario says of it, and where it is."""
     control = {"congestion_control": registered(scenario, entry.cc)} if isinstance(entry, Connection) else {}
-    return {
-        "kind": entry.run_by,
-        "name": entry.name,
-        "from": entry.source,
-        **between,
-        "port": port,
-        "dscp": entry.dscp or None,
-        "start_ns": entry.start_ns,
-        **entry.job(scenario.duration_ns),
-        **control,
-    }
+    return {"traffic": to_builtins(entry), "port": port, **control}
 
 
 def _device(scenario: Scenario, hop: Hop) -> Json:

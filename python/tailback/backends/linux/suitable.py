@@ -13,7 +13,7 @@ from tailback.backends.linux.disciplines import hidden_of, is_shaper, root_of
 from tailback.backends.linux.hops import V6, families_of, hops_of
 from tailback.backends.linux.links import device_name, lowest_rate, states
 from tailback.backends.linux.steps import PROGRAMS
-from tailback.resolved import FLOWS, MILLISECOND_SHIFT, Scenario, SmallQueue, shaped_rate
+from tailback.resolved import MILLISECOND_SHIFT, Scenario, SmallQueue, shaped_rate
 
 LEAST_MTU_OF_V6 = 1280
 
@@ -156,10 +156,7 @@ def _side_by_side(scenario: Scenario) -> Iterator[Finding]:
 
 
 def _traffic(scenario: Scenario) -> Iterator[Finding]:
-    known = ", ".join(flow.kind for flow in FLOWS if flow.run_by is not None)
     for entry in scenario.flows:
-        if entry.run_by is None:
-            yield NotAsked(f"the traffic `{entry.name}` is of the kind `{entry.kind}`"), f"use one of {known}"
         yield from ((NotAsked(what), remedy) for what, remedy in entry.refused())
     if len(scenario.connections) > MOST_CONNECTIONS:
         what = f"{len(scenario.connections):,} TCP connections in one run, and the agent opens {MOST_CONNECTIONS:,}"

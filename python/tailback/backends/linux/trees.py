@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias
 from tailback import qdiscs
 from tailback.qdiscs import words_of
 from tailback.resolved import Fits, Qdisc
+from tailback.resolved.traffic import Transport
 
 Command: TypeAlias = list[str]
 
@@ -27,8 +28,6 @@ PROTOCOLS = {4: "ip", 6: "ipv6"}
 
 IDENTIFIER_AT = 24
 """Offset of the identifier of an echo request: an IP header without options, and four bytes of ICMP. [rfc792]"""
-
-Transport: TypeAlias = Literal["tcp", "udp", "icmp"]
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def job_of(layout: Layout, token: str) -> dict[str, Any]:
         "traffic": [
             job.conversation(entry, socket.port, scenario) | _on_testbed(layout, entry, token)
             for entry, socket in sockets.with_sockets(scenario)
-            if tcp_too or entry.run_by != "tcp"
+            if tcp_too or not isinstance(entry, Tcp)
         ],
     }
 
@@ -113,7 +113,7 @@ def _on_testbed(layout: Layout, entry: Flow, token: str) -> dict[str, Any]:
     """Additional entries of a flow on a testbed: a token, because others might connect."""
     return {
         "address": str(layout.target(entry.source, entry.target)),
-        **({"token": token} if entry.run_by in job.BETWEEN_SOCKETS else {}),
+        **({"token": token} if entry.transport != "icmp" else {}),
         **({"pacing_shift": _pacing_shift(entry)} if isinstance(entry, Connection) else {}),
     }
 
@@ -270,7 +270,7 @@ def _small_queues(layout: Layout) -> Iterator[Step]:
             yield Step(host, "TCP Small Queues", path=f"{SMALL_QUEUE}/small_queue_{name}", value=str(value))
         shifts = {_pacing_shift(flow) for flow in flows} - {None}
         if shifts:
-            # The agent sets it per flow (`crates/agent/src/app/bulk.rs`); this step makes sure that it is restored.
+            # The agent sets it per flow (`crates/agent/src/app/sockets.rs`); this step makes sure that it is restored.
             yield Step(host, "TCP Small Queues", path=PACING_SHIFT, value=str(STOCK_SHIFT))
         written = {
             f"/sys/module/tcp_{flow.cc.name}/parameters/{name}": value

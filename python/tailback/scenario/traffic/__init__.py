@@ -1,7 +1,7 @@
 """The kinds of traffic, one file and one name in `registry.py` each.
 
 A kind defines its keys in the experiment file, its entry in the resolved scenario, its checks, and an estimate of its
-rows. Its application in the simulator is one file in `crates/world/src/app`.
+rows. Its applications, of every backend, are one file in `crates/traffic`.
 """
 
 from tailback.scenario.traffic.kind import File, Flow, Kind

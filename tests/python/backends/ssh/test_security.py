@@ -198,7 +198,7 @@ def test_a_machine_without_input_restores_itself(lab: Lab) -> None:
 
 
 def test_the_agent_listens_at_the_test_address_only(ssh: Ssh, lab: Lab, facts: Mapping[str, Facts]) -> None:
-    """`crates/agent/src/app/bulk.rs` tests that a receiver accepts only the token of the run."""
+    """`crates/agent/src/app/sockets.rs` tests that a receiver accepts only the token of the run."""
     given = resolved("duration=2s", text=SMALL)
     job = dict(plan_of(Layout(given, ssh.testbed, facts), "geheim").job)
     job["traffic"] = [told for told in job["traffic"] if told["kind"] != "ping"]

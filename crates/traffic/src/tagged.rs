@@ -15,13 +15,13 @@ use serde::{Deserialize, Deserializer};
 const KIND: &str = "kind";
 
 /// An enum whose variant is in the key `kind`.
-pub(crate) trait Tagged: Sized {
+pub trait Tagged: Sized {
     /// Reads it as an enum of serde. Of a type with `serde(remote = "Self")` it is `Self::deserialize`.
     fn variant<'de, D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error>;
 }
 
 /// Reads an object by its key `kind`.
-pub(crate) fn by_kind<'de, D: Deserializer<'de>, T: Tagged>(reader: D) -> Result<T, D::Error> {
+pub fn by_kind<'de, D: Deserializer<'de>, T: Tagged>(reader: D) -> Result<T, D::Error> {
     reader.deserialize_map(ByKind(PhantomData))
 }
 

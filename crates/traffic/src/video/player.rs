@@ -1,18 +1,17 @@
-//! The player of a video in segments (DASH) as a state machine, for the simulator and the agent.
+//! The player of a video in segments (DASH).
 //!
 //! ```text
 //! buffer    grows by the length of a segment when its last byte was read; shrinks with time while the video plays
 //! play      from when the buffer has `startup`; stops when it is empty (a stall), and goes on from `startup` again
 //! next      asked for as soon as the buffer has room for a segment, on the rung that the rule chooses
 //! ```
-//! Segments of a rung have bitrate · length / 8 bytes. Rules: rate ([`rate`]), BOLA ([`bola`]), hybrid ([`hybrid`]).
-
-mod bola;
-mod hybrid;
-mod rate;
+//! Segments of a rung have bitrate · length / 8 bytes. Rules: rate ([`rate`](super::rate)), BOLA ([`bola`](super::bola)), hybrid
+//! ([`hybrid`](super::hybrid)).
 
 use serde::Deserialize;
 use tailback_units::{Bytes, Rate, SimTime, Span};
+
+use super::{bola, hybrid, rate};
 
 const SECOND: f64 = 1e9;
 
@@ -94,7 +93,7 @@ pub struct Segment {
 }
 
 /// A player: the buffer, whether the video plays, and the segment that it waits for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Player {
     video: Video,
     buffer: Span,

@@ -1,0 +1,97 @@
+//! A conversation of a run: its applications, and what is measured of it in an interval.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use tailback_packet::SocketId;
+use tailback_record::Name;
+use tailback_traffic::{Carrier, Connections, End, Machine, Purpose, Socket, Traffic};
+use tailback_units::{Bytes, Span};
+
+/// A conversation: its applications, and its name in tables.
+pub(crate) struct Conversation {
+    pub(crate) name: Name,
+    /// Its sockets; the first two if it has more.
+    pub(crate) first_pair: [SocketId; 2],
+    /// `None` while it is being called, and after it is over.
+    pub(crate) machine: Option<Machine>,
+    /// Connections whose sockets are made when it starts, by their place in
+    /// [`World::planned`](crate::world::World::planned).
+    pub(crate) planned: Range<u32>,
+    /// Bytes that its applications have read, but for those read in their place and not counted yet.
+    pub(crate) read: Bytes,
+    /// Of these, the bytes in rows of the table.
+    pub(crate) recorded: Bytes,
+    pub(crate) sampled: Sampled,
+}
+
+/// What is measured of the sockets of a conversation, besides the bytes that were read.
+pub(crate) enum Sampled {
+    /// Nothing.
+    Nothing,
+    /// `TCP_INFO` of the sender.
+    Sender,
+    /// What both ends of all connections have sent.
+    Requests(Box<Requests>),
+    /// Datagrams and their delays.
+    Datagrams(Box<Counts>),
+}
+
+impl Sampled {
+    pub(crate) fn of(traffic: &Traffic) -> Self {
+        match traffic.carrier() {
+            Carrier::Tcp(Connections { purpose: Purpose::Bulk { .. }, .. }) => Sampled::Sender,
+            Carrier::Tcp(connections) => Sampled::Requests(Box::new(Requests::over(&connections))),
+            Carrier::Datagrams { .. } => Sampled::Datagrams(Box::default()),
+            Carrier::Echo { .. } => Sampled::Nothing,
+        }
+    }
+}
+
+/// The connections of a conversation of requests and answers.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    /// By connection, the numbers that requests on their way begin with: simulated bytes have no content.
+    pub(crate) heads: Vec<VecDeque<u64>>,
+    /// Both ends set `TCP_NODELAY`.
+    pub(crate) no_delay: bool,
+    /// Segments with data that the client and the server have sent, and of these retransmitted, at their last rows.
+    pub(crate) sent: [[u64; 2]; 2],
+}
+
+impl Requests {
+    fn over(connections: &Connections) -> Self {
+        let heads = (0..connections.count).map(|_| VecDeque::new()).collect();
+        Requests { heads, no_delay: connections.no_delay(), sent: [[0; 2]; 2] }
+    }
+}
+
+/// Counts of datagrams in one interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
+    /// Sum and greatest of the one-way delays.
+    pub(crate) delays: Span,
+    pub(crate) longest: Span,
+}
+
+impl Counts {
+    /// Mean one-way delay of the datagrams that arrived.
+    pub(crate) fn mean_delay(&self) -> Option<Span> {
+        (self.received > 0).then(|| self.delays / self.received)
+    }
+}
+
+impl Conversation {
+    /// Whose socket `id` is, which number it has there, and which is the first socket of that application.
+    #[inline]
+    pub(crate) fn place(&self, id: SocketId) -> (End, Socket, SocketId) {
+        let first = self.first_pair[0];
+        let number = id.0 - first.0;
+        match number % 2 {
+            0 => (End::Client, Socket(number / 2), first),
+            _ => (End::Server(number / 2), Socket::FIRST, id),
+        }
+    }
+}
