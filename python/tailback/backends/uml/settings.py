@@ -21,7 +21,7 @@ def job_of(scenario: Scenario) -> Json:
     """The job for the agent in a guest."""
     plain = job.job_of(scenario)
     shifts = {entry.name: {"pacing_shift": _pacing_shift(entry.tsq)} for entry in scenario.connections}
-    traffic = [entry | shifts.get(entry["name"], {}) for entry in plain["traffic"]]
+    traffic = [entry | shifts.get(entry["traffic"]["name"], {}) for entry in plain["traffic"]]
     return plain | {"setup": [*loads(scenario, FOLDER), *plain["setup"], *_tcp(scenario)], "traffic": traffic}
 
 

@@ -201,7 +201,7 @@ def test_the_agent_listens_at_the_test_address_only(ssh: Ssh, lab: Lab, facts: M
     """`crates/agent/src/app/sockets.rs` tests that a receiver accepts only the token of the run."""
     given = resolved("duration=2s", text=SMALL)
     job = dict(plan_of(Layout(given, ssh.testbed, facts), "geheim").job)
-    job["traffic"] = [told for told in job["traffic"] if told["kind"] != "ping"]
+    job["traffic"] = [told for told in job["traffic"] if told["traffic"]["kind"] != "ping"]
     names = given.host_names
     with run.sessions({"h4": ssh.testbed.machines["h4"]}, ssh.testbed, local_agent(build_agent())) as opened:
         before = set(lab.within("h4", "ss", "-lntuH").split())
