@@ -4,6 +4,7 @@
 
 mod datagrams;
 mod measured;
+mod outlet;
 mod sent;
 mod sockets;
 mod state;

@@ -17,7 +17,7 @@ mod page;
 mod ping;
 mod request;
 mod tagged;
-#[cfg(feature = "toy")]
+#[cfg(any(test, feature = "example"))]
 mod toy;
 mod udp;
 mod video;
@@ -226,6 +226,6 @@ kinds! {
     /// A video in segments.
     Video(VideoTraffic),
     /// The example of CONTRIBUTING.md.
-    #[cfg(feature = "toy")]
+    #[cfg(any(test, feature = "example"))]
     Toy(toy::ToyTraffic),
 }

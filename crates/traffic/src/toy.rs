@@ -86,3 +86,26 @@ impl Counter {
         self.arrived
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Traffic;
+
+    fn read(datagrams: u32) -> Traffic {
+        let keys = r#""name": "burst", "from": 0, "to": 2, "start_ns": 1000000, "dscp": 46"#;
+        serde_json::from_str(&format!(r#"{{"kind": "toy", {keys}, "datagrams": {datagrams}}}"#)).unwrap()
+    }
+
+    #[test]
+    fn it_is_read_by_its_kind() {
+        let traffic = read(7);
+        assert_eq!((traffic.name(), traffic.ends(), traffic.dscp()), ("burst", [0, 2], 46));
+        assert_eq!((traffic.start_ns(), traffic.carrier().sockets()), (1_000_000, 1));
+    }
+
+    #[test]
+    fn an_invalid_value_is_refused_by_its_key() {
+        assert!(read(1).check().is_ok());
+        assert_eq!(read(0).check().unwrap_err().key, "datagrams");
+    }
+}

@@ -1,7 +1,7 @@
 """Traffic of a resolved scenario: one entry per flow, a class and a member of `Flow` per kind.
 
-A class also has the facts that backends need: what carries it, and which of its features only the simulator supports. The
-keys and the applications of each kind are in `crates/traffic`, for the simulator and for kernels.
+A class also has the facts that backends need: what carries it, and which of its features only the simulator supports.
+The keys and the applications of each kind are in `crates/traffic`, for the simulator and for kernels.
 """
 
 from collections.abc import Iterator, Mapping

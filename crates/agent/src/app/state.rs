@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use tailback_traffic::{Calls, Datagram, End, Event, Machine, Row, Sent, Socket};
 use tailback_units::{Bytes, SimTime};
 
-use super::datagrams::Outlet;
 use super::locked;
 use super::measured::Measured;
+use super::outlet::Outlet;
 use crate::clock::Clock;
 
 /// What an application has asked for at a TCP socket and is not done yet.

@@ -60,12 +60,12 @@ def test_hosts_that_are_not_neighbours_have_routes_both_ways(scenario: Make) -> 
     job = job_of(of_json(scenario()))
     assert "/sbin/ip route add 10.0.1.0/24 via 10.0.0.2" in commands(job, 0)
     assert "/sbin/ip route add 10.0.0.0/24 via 10.0.1.1" in commands(job, 2)
-    assert [flow["address"] for flow in job["traffic"] if flow["kind"] == "tcp"] == ["10.0.1.2", "10.0.1.2"]
+    assert [flow["address"] for flow in job["traffic"] if flow["traffic"]["kind"] == "tcp"] == ["10.0.1.2", "10.0.1.2"]
 
 
 def test_every_flow_has_a_port_of_its_own(scenario: Make) -> None:
     traffic = job_of(of_json(scenario()))["traffic"]
-    assert [flow["port"] for flow in traffic if flow["kind"] == "tcp"] == [5001, 5002]
+    assert [flow["port"] for flow in traffic if flow["traffic"]["kind"] == "tcp"] == [5001, 5002]
 
 
 def test_ports_are_those_of_the_transport_and_code_points_are_in_the_job(scenario: Make) -> None:
@@ -73,12 +73,12 @@ def test_ports_are_those_of_the_transport_and_code_points_are_in_the_job(scenari
     echo = {"kind": "ping", "name": "echo", "interval_ns": 10**8, "size": 64, "protocol": "udp", "dscp": 8, **ends}
     udp = {"kind": "udp", "name": "udp", "rate_bps": 10**6, "size": 100, "sndbuf": None, "dscp": 46, **ends}
     traffic = job_of(of_json(scenario(traffic=[echo, *scenario()["traffic"], udp])))["traffic"]
-    assert [(flow["kind"], flow["name"], flow["port"], flow["dscp"]) for flow in traffic] == [
-        ("echo", "echo", 5001, 8),
-        ("tcp", "upload.1", 5001, None),
-        ("tcp", "upload.2", 5002, None),
-        ("ping", "ping", 5001, None),
-        ("udp", "udp", 5002, 46),
+    assert [(told["traffic"]["name"], told["port"], told["traffic"].get("dscp")) for told in traffic] == [
+        ("echo", 5001, 8),
+        ("upload.1", 5001, None),
+        ("upload.2", 5002, None),
+        ("ping", 5001, None),
+        ("udp", 5002, 46),
     ]
 
 
