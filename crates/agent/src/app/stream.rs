@@ -20,7 +20,7 @@ use tailback_units::SimTime;
 
 use super::sent::Sockets;
 use super::sockets::{Accepting, connect, set_no_delay};
-use super::state::{Happened, Shared, Time};
+use super::state::{Happened, Orders, Shared, Time};
 use super::{locked, spawn};
 use crate::failure::Failure;
 use crate::job::Conversation;
@@ -162,7 +162,7 @@ impl<'a> Thread<'a> {
     fn serve_orders(&self) -> io::Result<()> {
         let socket = Socket(self.number as u32);
         loop {
-            let todo = self.stream.shared.orders(End::Client, socket, |orders| Todo::take(orders));
+            let todo = self.stream.shared.orders(End::Client, socket, Todo::take);
             match todo {
                 Todo::Connect => {
                     connect(&self.stream.conversation, self.socket())?;
@@ -239,7 +239,7 @@ enum Todo {
 }
 
 impl Todo {
-    fn take(orders: &mut super::state::Orders) -> Self {
+    fn take(orders: &mut Orders) -> Self {
         if std::mem::take(&mut orders.connect) {
             return Todo::Connect;
         }
@@ -343,7 +343,7 @@ impl Serving {
     fn serve(&self) -> io::Result<()> {
         let mut heads = Heads::of(self.framing);
         loop {
-            let todo = self.stream.shared.orders(self.end(), Socket::FIRST, |orders| Todo::take(orders));
+            let todo = self.stream.shared.orders(self.end(), Socket::FIRST, Todo::take);
             match todo {
                 Todo::Send { bytes, heads } => {
                     send(&self.socket, bytes, &heads, self.framing)?;
