@@ -48,7 +48,7 @@ BELOW: dict[str, set[str]] = {
     },
     "duels": {"scenario", "tc", "results", "analysis", "plots"},
     "papers": {"scenario", "backends", "results", "analysis", "sweep", "plots", "formats"},
-    "bundle": {"limits", "kernel", "backends", "fitting", "results", "sweep"},
+    "bundle": {"limits", "plain", "kernel", "backends", "fitting", "results", "sweep"},
     "validation": {"qdiscs", "scenario", "backends", "results", "analysis", "sweep", "plots"},
     "api": {"limits", "scenario", "results", "analysis", "sweep", "advice", "plots", "report", "validation", "drill"},
     "cli": {

@@ -79,7 +79,7 @@ def test_models_of_loss_are_those_of_netem() -> None:
         ("loss: 1", "`1` is not the loss of a link"),
         ("loss: 1% delay 5ms", "`1% delay 5ms` is not the loss of a link"),
         ("loss: 101%", "`101%` is not a percentage"),
-        ("jitter: soon", "`soon` is not an option of `netem`"),
+        ("jitter: soon", "`soon` is not a time"),
         ("ring: 0", "`0` is not the size of a ring"),
         ("bql: [on, maybe]", "`maybe` is neither on nor off"),
         ("trace: up.trace", "links[0].trace: the trace `up.trace` cannot be read: No such file or directory"),
