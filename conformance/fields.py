@@ -194,7 +194,7 @@ def evidence(each: Known) -> str:
     """The line of one field."""
     old = each.field.evidence
     kept = {stack: run for stack, run in old.measured.items() if not run.startswith("conformance/drill/")}
-    measured = {stack: run for stack in reversed(KERNELS) if (run := each.by.get(stack) or kept.get(stack))}
+    measured = {stack: run for stack in reversed(list(KERNELS)) if (run := each.by.get(stack) or kept.get(stack))}
     order = ["linux-7.3", "linux-6.12", "linux-6.1", "linux-5.10.262", "linux-5.10"]
     wanted = {*KERNELS, "linux-5.10"} - measured.keys() - ({"linux-5.10.262"} if same_as_early(each.field) else set())
     parts = []

@@ -8,7 +8,6 @@ from conformance import fields
 from conformance.fields import (
     KERNELS,
     OTHERS,
-    ROOT,
     SCRIPTS,
     agreeing,
     differing,
@@ -17,6 +16,7 @@ from conformance.fields import (
     simulated,
     tells,
 )
+from conformance.page import ROOT
 from tailback.drill import WrongDrill
 from tailback.scenario.stacks import differences
 

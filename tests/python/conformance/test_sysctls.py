@@ -63,7 +63,7 @@ def test_experiments_and_the_simulator_have_the_same_sysctls() -> None:
 
 @pytest.mark.parametrize("row", SYSCTLS, ids=lambda row: row.name)
 def test_the_simulator_takes_the_least_the_largest_and_the_usual_value(row: Sysctl) -> None:
-    least, largest = [row.min] * row.count, [row.max] * row.count
+    least, largest = [row.least] * row.count, [row.most] * row.count
     for values in (least, largest, [int(word) for word in row.default.split()]):
         # Only RACK detects losses in the simulator.
         numbers = [number | 1 for number in values] if row.name == "net.ipv4.tcp_recovery" else values

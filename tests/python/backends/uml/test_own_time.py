@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tailback.backends.backend import RunFailed
 from tailback.backends.linux import process
 from tailback.backends.uml import own_time
 from tailback.backends.uml.own_time import OwnTime, Used, had, used_by
@@ -51,12 +52,12 @@ def test_the_processes_of_a_run_are_those_that_work_in_its_folder(tmp_path: Path
 
 
 def test_a_process_that_gets_nowhere_is_judged_by_the_clock_of_its_backend(tmp_path: Path) -> None:
-    (clock, stalled) = iter([0.0, 0.0, 0.0, 9.0]), process.RunFailed("stuck")
+    (clock, stalled) = iter([0.0, 0.0, 0.0, 9.0]), RunFailed("stuck")
 
     def words(_passed_s: float) -> str:
         return str(stalled)
 
     watch = process.Watch(10**9, process.Progress(), 5.0, words, clock=lambda: next(clock))
-    with pytest.raises(process.RunFailed, match="stuck"):
+    with pytest.raises(RunFailed, match="stuck"):
         process.run(process.Command(["sleep", "1000"], {}), tmp_path, watch)
     assert list(clock) == []
