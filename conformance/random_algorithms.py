@@ -165,6 +165,6 @@ def sysctls(draw: Draw) -> dict[str, Any]:
 def _value(draw: Draw, row: Any) -> Any:
     if row.count > 1:
         return sorted(log_uniform(draw, 4_096, 4_000_000) for _ in range(row.count))
-    if row.max - row.min < 10:
-        return draw.source.randint(row.min, row.max)
-    return draw.one((row.min, log_uniform(draw, row.min, row.max), log_uniform(draw, row.min, row.max)))
+    if row.most - row.least < 10:
+        return draw.source.randint(row.least, row.most)
+    return draw.one((row.least, log_uniform(draw, row.least, row.most), log_uniform(draw, row.least, row.most)))

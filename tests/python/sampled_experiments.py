@@ -40,6 +40,7 @@ traffic:
   - {{request: client -> server, answer: 20kb, every: 500ms}}
   - {{page: client -> server, every: 10s}}
   - {{video: client -> server}}
+  - {{tcp: client -> server, name: file, bytes: 400kb, start: 8s}}
   - {{tcp: client -> nowhere, name: dead}}
 duration: 30s
 measure: {{warmup: 5s, {measure}}}

@@ -177,6 +177,13 @@ pub trait Application {
         true
     }
 
+    /// How many bytes it takes from `socket` at a time, where a program reads; `None`: all there are. The simulator reads all
+    /// that have come at one time.
+    fn most_to_read(&self, socket: Socket) -> Option<u64> {
+        let _ = socket;
+        None
+    }
+
     /// It does nothing any more and has recorded everything.
     fn is_over(&self) -> bool {
         false

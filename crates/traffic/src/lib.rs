@@ -194,6 +194,11 @@ macro_rules! kinds {
                 match self { $($(#[cfg($when)])? Machine::$kind(ends) => ends.client.is_active(),)* }
             }
 
+            /// How many bytes the client takes from `socket` at a time, where a program reads; `None`: all there are.
+            pub fn most_to_read(&self, socket: Socket) -> Option<u64> {
+                match self { $($(#[cfg($when)])? Machine::$kind(ends) => ends.client.most_to_read(socket),)* }
+            }
+
             /// The client does nothing any more and has recorded everything.
             pub fn is_over(&self) -> bool {
                 match self { $($(#[cfg($when)])? Machine::$kind(ends) => ends.client.is_over(),)* }

@@ -167,6 +167,11 @@ impl Application for Browser {
             _ => {}
         }
     }
+
+    /// What is left of the first object that it waits for.
+    fn most_to_read(&self, socket: Socket) -> Option<u64> {
+        self.connections[socket.0 as usize].awaited.front().map(|&(_, left)| left)
+    }
 }
 
 impl Browser {

@@ -28,7 +28,7 @@ STATUS = {
     "tailback.results.errors.NotResults": 2,
     "tailback.results.errors.NotComparable": 2,
     "tailback.plots.errors.NotDrawable": 2,
-    "tailback.validation.every.NoRegistry": 2,
+    "tailback.validation.whole_axes.NoRegistry": 2,
     "tailback.validation.session.WrongValidation": 2,
     "tailback.analysis.tolerances.WrongTolerance": 2,
     "tailback.analysis.quantities.WrongBound": 2,

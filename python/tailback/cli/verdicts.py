@@ -16,7 +16,7 @@ from tailback.cli.console import MAX_NAMED, counted, stderr
 from tailback.cli.sheets import Cell, Field, Interval, Sheet
 from tailback.results.pairing import CANDIDATE, REFERENCE
 from tailback.validation import Comparison, LeftOut, Twin, Validated, divergence, warned
-from tailback.validation.twin import Distance
+from tailback.validation.twins import Distance
 from tailback.validation.words import number, percent
 
 MAX_CELLS_SHOWN = 60

@@ -140,7 +140,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a regular file, likewise."""
+    """Whether there is a regular file; of such a name there is none, either."""
     try:
         return path.is_file()
     except OSError:

@@ -49,6 +49,8 @@ class Substitution:
         self._variables: dict[str, Node] = {}
         self._values: dict[str, Node] = {}
         self._room = LONGEST_TOGETHER
+        self._named: set[str] = set()
+        """Variables that values name."""
         self._told: set[str] = set()
         """Variables without a value, of which a finding says so."""
         if let is not None:
@@ -63,6 +65,7 @@ class Substitution:
             return replace(node, value=[self.apply(child, (*loc, index)) for index, child in enumerate(node.value)])
         if not isinstance(node.value, str) or "${" not in node.value:
             return node
+        self._named.update(_USE.findall(node.value))
         try:
             return self._replaced(node, ())
         except _Told:
@@ -78,8 +81,14 @@ class Substitution:
 
     @property
     def unused(self) -> Mapping[str, Node]:
-        """The variables of which nothing that was replaced has the value."""
-        return {name: node for name, node in self._variables.items() if name not in self._values}
+        """The variables that no replaced value names, also not by way of other variables."""
+        used: set[str] = set()
+        named = self._named
+        while named:
+            used |= named
+            texts = (str(self._variables[name].value) for name in named & self._variables.keys())
+            named = {name for text in texts for name in _USE.findall(text)} - used
+        return {name: node for name, node in self._variables.items() if name not in used}
 
     def _declare(self, let: Node, known_keys: tuple[str, ...]) -> None:
         if not isinstance(let.value, dict):

@@ -12,9 +12,9 @@ from tailback.validation.comparison import Comparison, Criteria, Divergence, com
 from tailback.validation.document import document, validation_document
 
 if TYPE_CHECKING:
-    from tailback.validation.every import AXES, NoRegistry, every
     from tailback.validation.session import MOST, LeftOut, Request, Validated, WrongValidation, validate
-    from tailback.validation.twin import Twin, twin, twin_backend
+    from tailback.validation.twins import Twin, twin, twin_backend
+    from tailback.validation.whole_axes import AXES, NoRegistry, every
 
 __all__ = [
     "AXES",
@@ -43,9 +43,9 @@ __all__ = [
 
 
 _RUNNING = {
-    "every": ("AXES", "NoRegistry", "every"),
+    "whole_axes": ("AXES", "NoRegistry", "every"),
     "session": ("MOST", "LeftOut", "Request", "Validated", "WrongValidation", "validate"),
-    "twin": ("Twin", "twin", "twin_backend"),
+    "twins": ("Twin", "twin", "twin_backend"),
 }
 """What runs experiments, by module: a comparison of results needs no reader of experiment files."""
 

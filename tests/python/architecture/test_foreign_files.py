@@ -52,6 +52,7 @@ ALLOWED: dict[str, str] = {
     "backends/uml/instance.py:_judge": GUEST,
     "backends/uml/console.py:look": GUEST,
     "backends/uml/lookout.py": KERNEL,
+    "backends/uml/own_time.py:_state_and_cpu_s": KERNEL,
     "backends/uml/scripts.py:play": GUEST,
     "backends/uml/state.py:_text": GUEST,
     "bundle/contents.py:_archive": "an archive that `tailback.limits` opened",

@@ -12,7 +12,7 @@ from tailback import backends
 from tailback.analysis.tolerances import FIDELITY
 from tailback.backends.sim import Sim
 from tailback.kernel import KernelMissing
-from tailback.validation.twin import agreement
+from tailback.validation.twins import agreement
 from twin_backend import STAND_INS, Slower, Twin
 
 CONTROL = ["--set", "cc=reno", "--set", "repeat=2"]

@@ -66,7 +66,7 @@ def test_a_stack_with_a_field_of_another_differs_in_that_field_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["linux-6.12 with nothing of linux-6.1", "linux-6.12 with last_fin", "linux-6.12 with last_fin of x"]
+    "rest", ["linux-6.12 with nothing of linux-6.1", "linux-6.12 with last_fin", "linux-6.12 with last_fin of x"]
 )
 def test_a_field_or_stack_that_there_is_not_is_refused(rest: str) -> None:
     with pytest.raises(WrongDrill, match="is not a stack here; there are"):

@@ -166,7 +166,7 @@ def axes(count: int) -> str:
 
 
 def variables(count: int) -> str:
-    chained = "".join(f"  v{each + 1}: ${{v{each} + 1}}\n" for each in range(count))
+    chained = "".join(f"  v{each + 1}: ${{v{each}}}\n" for each in range(count))
     return entries(1) + f"let:\n  v0: 1\n{chained}"
 
 

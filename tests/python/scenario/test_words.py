@@ -143,7 +143,7 @@ def test_a_wrong_mapping_of_a_control_is_refused_with_the_remedy(
     [
         ("fq_codle", "`fq_codle` is not a queue discipline", "did you mean `fq_codel`?"),
         ("xyz", "`xyz` is not a queue discipline", "use one of: pfifo, bfifo, pfifo_fast, fq_codel, htb"),
-        ("", "`` is not a queue discipline", "write it as tc does: fq_codel limit 1000"),
+        ("", "`''` is not a queue discipline", "write it as tc does: fq_codel limit 1000"),
         (5, "`5` is not a queue discipline", "write it as tc does: fq_codel limit 1000"),
         ("pfifo | fq_codel", "`pfifo` cannot have a child", "these can: htb"),
         (

@@ -1,6 +1,7 @@
 //! The applications of a conversation and what they have asked for: threads tell them what has happened, and do what they
 //! ask for, outside of the lock.
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
@@ -69,8 +70,29 @@ impl Time {
     }
 }
 
+/// When something happened. In virtual time a look at the clock takes time, so that what nobody asks for is not looked up.
+pub enum When {
+    /// At this time.
+    At(SimTime),
+    /// What the clock shows when somebody asks first.
+    Asked(Clock, OnceCell<SimTime>),
+}
+
+impl When {
+    /// Now, if somebody asks.
+    pub fn now(clock: Clock) -> Self {
+        When::Asked(clock, OnceCell::new())
+    }
+
+    fn get(&self) -> SimTime {
+        match self {
+            When::At(at) => *at,
+            When::Asked(clock, at) => *at.get_or_init(|| SimTime::from_nanos(clock.now_ns())),
+        }
+    }
+}
+
 /// Something that has happened at a socket.
-#[derive(Clone, Copy)]
 pub struct Happened {
     /// Whose socket.
     pub end: End,
@@ -79,7 +101,7 @@ pub struct Happened {
     /// What.
     pub event: Event,
     /// When.
-    pub at: SimTime,
+    pub when: When,
     /// Bytes that were read.
     pub read: u64,
 }
@@ -87,7 +109,7 @@ pub struct Happened {
 impl Happened {
     /// An event without data.
     pub fn at(at: SimTime, end: End, socket: Socket, event: Event) -> Self {
-        Self { end, socket, event, at, read: 0 }
+        Self { end, socket, event, when: When::At(at), read: 0 }
     }
 }
 
@@ -104,10 +126,11 @@ impl Shared {
         let mut state = locked(&self.state);
         let State { machine, orders, timer, outlet, is_blocked } = &mut *state;
         let mut measured = locked(&self.measured);
-        let orders = &mut orders[usize::from(happened.end != End::Client)];
+        let Happened { end, event, socket, .. } = happened;
+        let orders = &mut orders[usize::from(end != End::Client)];
         let mut calls =
             Syscalls { happened, interval_ns, orders, timer, outlet, is_blocked, measured: &mut measured };
-        machine.on(happened.end, happened.event, happened.socket, &mut calls);
+        machine.on(end, event, socket, &mut calls);
     }
 
     /// The rows that the applications of these ends add at the end of the run, of which this may not be the last.
@@ -192,13 +215,13 @@ impl Syscalls<'_> {
     }
 
     fn bin(&self) -> usize {
-        usize::try_from(self.happened.at.as_nanos() / self.interval_ns).unwrap_or(usize::MAX)
+        usize::try_from(self.happened.when.get().as_nanos() / self.interval_ns).unwrap_or(usize::MAX)
     }
 }
 
 impl Calls for Syscalls<'_> {
     fn now(&self) -> SimTime {
-        self.happened.at
+        self.happened.when.get()
     }
 
     fn set_timer(&mut self, at: SimTime) {
@@ -234,7 +257,7 @@ impl Calls for Syscalls<'_> {
 
     fn send_datagram(&mut self, datagram: Datagram, next: Option<SimTime>) -> bool {
         let Some(outlet) = self.outlet else { return false };
-        if !outlet.send(datagram, self.happened.at) {
+        if !outlet.send(datagram, self.happened.when.get()) {
             *self.is_blocked = true;
             return false;
         }
@@ -243,11 +266,11 @@ impl Calls for Syscalls<'_> {
     }
 
     fn begin(&mut self) {
-        self.measured.begun = Some(self.happened.at);
+        self.measured.begun = Some(self.happened.when.get());
     }
 
     fn complete(&mut self) {
-        self.measured.completed = Some(self.happened.at);
+        self.measured.completed = Some(self.happened.when.get());
     }
 
     fn count_read(&mut self, bytes: Bytes) {
@@ -266,7 +289,7 @@ impl Calls for Syscalls<'_> {
     }
 
     fn record(&mut self, row: Row) {
-        self.measured.rows.push((self.happened.at, row));
+        self.measured.rows.push((self.happened.when.get(), row));
     }
 }
 
