@@ -63,7 +63,6 @@ KNOWN: Mapping[tuple[str, str], str] = {
         "deferral-one-millisecond",
         "linux-5.10.262",
     ): "calls take no time at all in this guest: an ACK is not late by a µs",
-    ("window-shrinks", "linux-5.10.262"): "the kernel lacks the sysctl of the script, which the simulator has",
     (
         "stacks/large-scale",
         "linux-7.3",

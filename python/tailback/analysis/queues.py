@@ -79,7 +79,7 @@ def utilisation(qdisc: Columns, rates_bps: Mapping[str, float], window: Window) 
     of the rates of its link and its shapers.
 
     `tc` counts the Ethernet header but neither checksum, preamble nor gap: a link full of 1514-byte frames has 0.984, a
-    shaper 1.
+    shaper 1. In a short window it can be above 1, since the ring takes packets that the wire has not sent yet.
     """
     sent = counted(qdisc, "sent_bytes", window)
     return {
