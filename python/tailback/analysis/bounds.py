@@ -100,5 +100,7 @@ def _possible(bound: Bound, written: str) -> Bound:
     column = bound.column
     if column.most is None or bound.value < column.most or (bound.value == column.most and bound.sign == ">="):
         return bound
-    share = f"write a share in %: `{column.title} {bound.sign} {written}%`" if column.most == 1 else "write less"
+    # A scale that begins above 0, as that of MOS, is no share.
+    is_share = column.unit == "" and not column.least
+    share = f"write a share in %: `{column.title} {bound.sign} {written}%`" if is_share else "write less"
     raise WrongBound(f"{column.title} is at most {column.most:g}, and the bound is {written}\n  hint: {share}")

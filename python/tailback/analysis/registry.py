@@ -416,7 +416,7 @@ METRICS: dict[str, Metric] = by_name(
         Metric(
             "utilisation", "utilisation", "", ("qdisc",), queues.utilisation, "[iproute2]", values.utilisation,
             (Number("utilisation", "utilisation", _worst("utilisation", max), bounds=("utilisation",)),),
-            # In a short window the ring can take more than the wire sends.
+            # The ring adds to 1 what it holds; a bound beyond 2 is a percentage.
             better="high", most=2.0, of="the busiest device",
         ),
         Metric(

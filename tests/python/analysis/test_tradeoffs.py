@@ -311,9 +311,10 @@ def test_a_bound_on_a_time_or_a_rate_needs_its_unit(name: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["jain > 90", "udp loss < 5", "udp loss < 1", "mos > 5", "utilisation > 90"])
-def test_a_bound_beyond_all_values_is_refused(words: str) -> None:
-    with pytest.raises(WrongBound, match="is at most"):
+def test_a_bound_beyond_all_values_is_refused_and_of_a_share_meant_in_percent(words: str) -> None:
+    with pytest.raises(WrongBound, match="is at most") as refused:
         bounds(words)
+    assert ("write a share in %" in str(refused.value)) is not words.startswith("mos")
 
 
 @pytest.mark.parametrize("name", [name for name in names() if quantity(name).most is not None])

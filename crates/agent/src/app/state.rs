@@ -1,7 +1,6 @@
 //! The applications of a conversation and what they have asked for: threads tell them what has happened, and do what they
 //! ask for, outside of the lock.
 
-use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
@@ -70,29 +69,27 @@ impl Time {
     }
 }
 
-/// When something happened. In virtual time a look at the clock takes time, so that what nobody asks for is not looked up.
+/// When something happened.
+#[derive(Clone, Copy)]
 pub enum When {
     /// At this time.
     At(SimTime),
-    /// What the clock shows when somebody asks first.
-    Asked(Clock, OnceCell<SimTime>),
+    /// What the clock shows whenever the application asks. Only then does somebody look at it, since in virtual time each
+    /// look takes 256 ns.
+    Now(Clock),
 }
 
 impl When {
-    /// Now, if somebody asks.
-    pub fn now(clock: Clock) -> Self {
-        When::Asked(clock, OnceCell::new())
-    }
-
-    fn get(&self) -> SimTime {
+    fn get(self) -> SimTime {
         match self {
-            When::At(at) => *at,
-            When::Asked(clock, at) => *at.get_or_init(|| SimTime::from_nanos(clock.now_ns())),
+            When::At(at) => at,
+            When::Now(clock) => SimTime::from_nanos(clock.now_ns()),
         }
     }
 }
 
 /// Something that has happened at a socket.
+#[derive(Clone, Copy)]
 pub struct Happened {
     /// Whose socket.
     pub end: End,

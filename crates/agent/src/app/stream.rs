@@ -147,7 +147,7 @@ impl<'a> Thread<'a> {
 
     fn tell(&self, event: Event, read: usize) {
         let socket = Socket(self.number as u32);
-        let when = When::now(self.stream.time.clock);
+        let when = When::Now(self.stream.time.clock);
         let happened = Happened { end: End::Client, socket, event, when, read: read as u64 };
         self.stream.shared.tell(happened, self.stream.time.interval_ns);
         for (number, wake) in
@@ -180,12 +180,7 @@ impl<'a> Thread<'a> {
                 }
                 Todo::Nothing => match self.wait()? {
                     Found::Read(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                    Found::Read(bytes) => {
-                        // In virtual time a look at the clock takes 256 ns, and a reader wakes up at once. By a second look
-                        // it reads together what came in less time than a processor needs to wake it.
-                        self.stream.time.now();
-                        self.tell(Event::Readable, bytes);
-                    }
+                    Found::Read(bytes) => self.tell(Event::Readable, bytes),
                     Found::Timer => self.tell(Event::Timer, 0),
                     Found::Asked => {}
                 },
@@ -381,7 +376,7 @@ impl Serving {
     }
 
     fn tell(&self, event: Event, read: usize) {
-        let when = When::now(self.stream.time.clock);
+        let when = When::Now(self.stream.time.clock);
         let happened = Happened { end: self.end(), socket: Socket::FIRST, event, when, read: read as u64 };
         self.stream.shared.tell(happened, self.stream.time.interval_ns);
     }
