@@ -86,11 +86,14 @@ impl Client {
             spawn(move || Thread::new(&client, &stream, number).run())?;
         }
         let (Some(closes_ns), stream) = (closes_ns, stream.clone()) else { return Ok(()) };
-        spawn(move || {
-            stream.time.clock.sleep_until(closes_ns);
-            client.stopped.store(true, Ordering::Relaxed);
-            client.sockets.iter().for_each(|socket| sys::shut_down_sending(socket));
-        })
+        spawn(move || client.stop_at(&stream, closes_ns))
+    }
+
+    /// Ends what is sent at this time of the run.
+    fn stop_at(&self, stream: &Stream, closes_ns: u64) {
+        stream.time.clock.sleep_until(closes_ns);
+        self.stopped.store(true, Ordering::Relaxed);
+        self.sockets.iter().for_each(|socket| sys::shut_down_sending(socket));
     }
 }
 
