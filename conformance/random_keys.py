@@ -207,6 +207,9 @@ _TRAFFIC: Mapping[str, Rule] = {
     "think": _of("0s", "5ms", "exponential 20ms"),
     "every": _of("20ms", "60ms", "200ms"),
     "interval": _of("5ms", "20ms", "100ms"),
+    "write": _of("100b", "1kb", "64kb"),
+    "on": _of("20ms", "100ms"),
+    "off": _of("10ms", "100ms"),
     "ladder": _of(["100kbit", "500kbit", "1mbit"]),
     "segment": _of("50ms", "100ms"),
     "buffer": _of("300ms", "1s"),
@@ -330,6 +333,10 @@ def entry(draw: Draw, place: Place) -> dict[str, Any]:
             found.setdefault("size", "10kb")
         elif "tcp" in found:
             found.pop("size", None)
+        if ("on" in found) != ("off" in found):
+            found |= {"on": "50ms", "off": "20ms"}
+        if "write" in found and not {"rate", "on"} & set(found):
+            found["rate"] = "1mbit"
         if "request" in found and "every" in found:
             found = {key: value for key, value in found.items() if key not in ("connections", "think")}
         if "preset" in found and found["preset"] != "udp_flood":

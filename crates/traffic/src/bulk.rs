@@ -1,9 +1,10 @@
 //! An application that sends as much as the socket accepts, with blocking `send()` calls of 128 KiB, and one that reads it.
 //!
-//! It stops after a number of bytes or at a time, whichever comes first, even within a blocked `send()`. Then it closes
+//! With a [`Source`] it sends only what there is by then. It stops after a number of bytes or at a time, whichever comes first, even within a blocked `send()`. Then it closes
 //! the socket.
 
 use serde::Deserialize;
+use tailback_units::SimTime;
 
 use crate::Kind;
 use crate::calls::{Application, Calls, Event, Socket};
@@ -11,8 +12,9 @@ use crate::check::{Checked, check_connection, in_order};
 use crate::connection::{
     Carrier, CongestionControl, Connections, InternetProtocol, Purpose, SmallQueue, SocketOptions,
 };
+use crate::source::{Due, Source};
 
-/// Bytes of one `send()`.
+/// Bytes of one `send()` of an application that always has data.
 const MESSAGE: u64 = 131_072;
 
 /// One TCP connection that carries bulk data.
@@ -31,6 +33,9 @@ pub struct TcpTraffic {
     pub stop_ns: Option<u64>,
     /// How much it sends.
     pub bytes: Option<u64>,
+    /// When it has data; always, unless given.
+    #[serde(default)]
+    pub writes: Option<Source>,
     /// Congestion control of the sender.
     pub cc: CongestionControl,
     /// Limit of the sender's small queue.
@@ -51,6 +56,7 @@ impl Kind for TcpTraffic {
 
     fn check(&self) -> Checked {
         self.stop_ns.map_or(Ok(()), |stop_ns| in_order(self.start_ns, stop_ns))?;
+        self.writes.map_or(Ok(()), Source::check)?;
         check_connection(self.tsq, &self.socket)
     }
 
@@ -65,7 +71,14 @@ impl Kind for TcpTraffic {
     }
 
     fn client(&self) -> Sender {
-        Sender { phase: Phase::Waiting, message: 0, later: self.bytes }
+        Sender {
+            phase: Phase::Waiting,
+            stop: self.stop_ns.map_or(SimTime::NEVER, SimTime::from_nanos),
+            due: self.writes.map(Due::of),
+            size: self.writes.map_or(MESSAGE, |source| source.message),
+            message: 0,
+            later: self.bytes,
+        }
     }
 
     fn server(&self) -> Receiver {
@@ -90,6 +103,11 @@ enum Phase {
 #[derive(Clone, Copy, Debug)]
 pub struct Sender {
     phase: Phase,
+    stop: SimTime,
+    /// When its messages are due; none if they always are.
+    due: Option<Due>,
+    /// Bytes of a message.
+    size: u64,
     /// Bytes of the present `send()` that the socket has not accepted.
     message: u64,
     /// Bytes of later messages; `None` = no end.
@@ -106,7 +124,8 @@ impl Application for Sender {
                 calls.connect(Socket::FIRST);
             }
             Event::Writable => self.write(calls),
-            Event::Timer if self.phase == Phase::Sending => self.close(calls),
+            Event::Timer if self.phase == Phase::Sending && calls.now() >= self.stop => self.close(calls),
+            Event::Timer => self.write(calls),
             Event::Finished => {
                 self.phase = Phase::Finished;
                 calls.complete();
@@ -128,6 +147,9 @@ impl Sender {
     /// Blocking `send()`s, until one blocks.
     fn write<C: Calls>(&mut self, calls: &mut C) {
         while self.phase == Phase::Sending {
+            if let Some(due) = self.next_due(calls) {
+                return calls.set_timer(due.min(self.stop));
+            }
             let Some(wanted) = self.wants() else { return self.close(calls) };
             let sent = calls.send(Socket::FIRST, wanted);
             self.message -= sent.taken;
@@ -142,10 +164,18 @@ impl Sender {
         calls.close(Socket::FIRST);
     }
 
+    /// When the next message is due, if that is later than now. It counts as sent from then on.
+    fn next_due<C: Calls>(&mut self, calls: &C) -> Option<SimTime> {
+        if self.message > 0 || self.later == Some(0) {
+            return None;
+        }
+        self.due.as_mut()?.later_than(calls.now())
+    }
+
     /// Bytes of the next `send()`; `None` when everything is sent.
     fn wants(&mut self) -> Option<u64> {
         if self.message == 0 {
-            self.message = self.later.map_or(MESSAGE, |later| later.min(MESSAGE));
+            self.message = self.later.map_or(self.size, |later| later.min(self.size));
             self.later = self.later.map(|later| later - self.message);
         }
         (self.message > 0).then_some(self.message)
@@ -171,7 +201,14 @@ mod tests {
     use super::*;
 
     fn sender(bytes: Option<u64>) -> Sender {
-        Sender { phase: Phase::Waiting, message: 0, later: bytes }
+        Sender {
+            phase: Phase::Waiting,
+            stop: SimTime::NEVER,
+            due: None,
+            size: MESSAGE,
+            message: 0,
+            later: bytes,
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod exchange;
 mod page;
 mod ping;
 mod request;
+mod source;
 mod tagged;
 #[cfg(any(test, feature = "example"))]
 mod toy;
@@ -34,6 +35,7 @@ pub use connection::{
 pub use page::PageTraffic;
 pub use ping::{Ping, PingTraffic};
 pub use request::RequestTraffic;
+pub use source::Source;
 pub use udp::UdpTraffic;
 pub use video::{Player, VideoTraffic};
 

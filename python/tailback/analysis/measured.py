@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from tailback.analysis import media, metrics, responsiveness, sharing, sockets, steadiness, warmup, watching, wifi
 from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import Window
+from tailback.resolved import Writes
 
 
 class Measure(Struct, frozen=True):
@@ -27,6 +28,8 @@ class Measure(Struct, frozen=True):
     """TCP flows that end after a number of bytes."""
     sizes_bytes: Mapping[str, int] = field(default_factory=dict)
     """The bytes of each of these."""
+    writes: Mapping[str, Writes] = field(default_factory=dict)
+    """TCP flows whose application has no data at times: when it has."""
     least_s: Mapping[str, float] = field(default_factory=dict)
     """The shortest completion time that the path allows each of these, in s."""
     rates_bps: Mapping[str, float] = field(default_factory=dict)

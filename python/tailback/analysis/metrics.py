@@ -203,9 +203,9 @@ def jain_index(shares: Sequence[float]) -> float | None:
     everything) to 1 (all are equal), no unit. Flows compete if their data shares what may be their bottleneck: a
     direction of a link to which they can bring more than its rate, or the channel of a Wi-Fi cell; directly, or by way
     of other flows. An upload and a download over a full-duplex link do not. With several groups of competing flows, a
-    summary has the lowest of their indexes. Flows with a size count only if all flows of a group have the same one;
-    `jain_without` has the entries of the others, and the table after a run names them. `None` if no two flows remain
-    that compete, or none of them delivered data.
+    summary has the lowest of their indexes. Flows with a size, or whose application has no data at times, count only if
+    all flows of a group are alike; `jain_without` has the entries of the others, and the table after a run names
+    them. `None` if no two flows remain that compete, or none of them delivered data.
     """
     squares = sum(share * share for share in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else None

@@ -102,6 +102,7 @@ def measured(scenario: Scenario, tables: Mapping[str, Columns], window: Window, 
         groups,
         sized_flows=tuple(sizes),
         sizes_bytes=sizes,
+        writes={flow.name: flow.writes for flow in scenario.tcp if flow.writes is not None},
         tcp_info=scenario.record.tcp_info,
     )
     return Measured({name: Table.of(table) for name, table in tables.items()}, {}, measure)

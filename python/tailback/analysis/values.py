@@ -130,7 +130,7 @@ def jain_among(competing: Sequence[Sequence[str]], run: Measured) -> float | Non
 
 def jain_without(run: Measured) -> list[str] | None:
     """The entries of `traffic` whose flows compete with those of Jain's index, and are left out of it because they have
-    a size: they end when it is sent, however the others share.
+    a size, or an application without data at times: what they get depends on that, however the others share.
     """
     groups = [(group, _comparable(group, run)) for group in run.measure.competing]
     left = (flow for group, kept in groups if kept for flow in group if flow in run.goodput and flow not in kept)
@@ -138,13 +138,13 @@ def jain_without(run: Measured) -> list[str] | None:
 
 
 def _comparable(group: Sequence[str], run: Measured) -> list[str]:
-    """The flows of a group of which an index says how they share: those without a size. If all have the same size, all
-    that received data in the window. At least two, or none.
+    """The flows of a group of which an index says how they share: those that always have data. If all have one
+    size and applications alike, all that received data in the window. At least two, or none.
     """
-    sizes = run.measure.sizes_bytes
+    sizes, writes = run.measure.sizes_bytes, run.measure.writes
     measured = [flow for flow in group if flow in run.goodput]
-    found = [flow for flow in measured if flow not in sizes]
-    if not found and len({sizes[flow] for flow in measured}) == 1:
+    found = [flow for flow in measured if flow not in sizes and flow not in writes]
+    if not found and len({(sizes.get(flow), writes.get(flow)) for flow in measured}) == 1:
         found = [flow for flow in measured if run.goodput[flow] > 0]
     return found if len(found) > 1 else []
 

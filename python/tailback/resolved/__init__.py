@@ -33,6 +33,7 @@ from tailback.resolved.traffic import (
     Udp,
     Video,
     VideoRule,
+    Writes,
 )
 from tailback.resolved.wifi import Cell, Driver, Edca, Mode, Station
 
@@ -81,6 +82,7 @@ __all__ = [
     "Udp",
     "Video",
     "VideoRule",
+    "Writes",
     "capacity_bps",
     "changes",
     "competing",

@@ -69,6 +69,17 @@ class SocketOptions(Part, frozen=True, kw_only=True, omit_defaults=False):
     mss: int | None = None
 
 
+class Writes(Part, frozen=True, kw_only=True):
+    """When a sender of bulk data has data: messages of `message` bytes at `rate_bps` (`None`: as many as the socket
+    takes) while it is on. It is on for `on_ns` (`None`: always), then off for `off_ns`, again and again.
+    """
+
+    message: int
+    rate_bps: int | None = None
+    on_ns: int | None = None
+    off_ns: int = 0
+
+
 class Entry(Part, frozen=True, tag_field="kind"):
     """An entry whose `tag`, the key `kind` in JSON, is the `kind` of its class."""
 
@@ -90,6 +101,8 @@ class Tcp(Entry, frozen=True, kw_only=True, tag="tcp"):
     socket: SocketOptions = written(SocketOptions())
     ip: int = 4
     dscp: int = 0
+    writes: Writes | None = None
+    """When it has data; `None`: always."""
 
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""

@@ -109,6 +109,7 @@ def measure_of(run: RunPlan) -> Measure:
         competing=competing(scenario, run.window_ns),
         sized_flows=tuple(flow.name for flow in scenario.tcp if flow.bytes is not None),
         sizes_bytes={flow.name: flow.bytes for flow in scenario.tcp if flow.bytes is not None},
+        writes={flow.name: flow.writes for flow in scenario.tcp if flow.writes is not None},
         streams={flow.name: stream for flow in scenario.flows if (stream := _stream(flow)) is not None},
         least_s=_least_s(scenario),
         probes=_probes(scenario),

@@ -125,6 +125,18 @@ fn a_flow_with_a_number_of_bytes_arrives_whole_and_is_complete() {
 }
 
 #[test]
+fn a_flow_whose_application_pauses_arrives_whole_and_no_sooner_than_it_has_data() {
+    let writes = r#""writes": {"message": 1000, "rate_bps": 8000000, "on_ns": 2000000, "off_ns": 5000000}"#;
+    let flow = conversation(&format!(r#""kind": "tcp", "stop_ns": null, "bytes": 10000, {writes}, {TCP}"#));
+    let run = Run::of(&flow);
+    let rows = run.wait_for("completions", |rows| complete(rows) == 1);
+    assert_eq!(sum(&run.rows("flows"), 2), 10_000);
+    // Two messages in each cycle of 7 ms: the tenth is due in the fifth.
+    let taken_ns: u64 = rows[0].last().unwrap().parse().unwrap();
+    assert!(taken_ns >= 29_000_000, "{taken_ns}");
+}
+
+#[test]
 fn a_flow_that_stops_before_it_is_connected_has_not_failed() {
     // A listener whose queue is full ignores SYNs.
     let address = own_address();

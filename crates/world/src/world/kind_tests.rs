@@ -59,6 +59,40 @@ fn an_object_that_none_before_it_names_is_refused_with_its_path() {
     assert_eq!(refused.path, "traffic[0].objects");
 }
 
+fn bulk(writes: &str) -> String {
+    format!(
+        r#"{{"kind": "tcp", "name": "bulk", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 1900000000, "bytes": null,
+            "writes": {writes}, "cc": {{"name": "cubic", "options": {{}}}}, "tsq": {{"kind": "time", "shift": 10}},
+            "socket": {{"max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1,
+            "notsent_lowat": null, "mss": null}}}}"#
+    )
+}
+
+/// Bytes that the server has read.
+fn read(traffic: &str) -> u64 {
+    ran(&chain(traffic)).conversations[0].read.get()
+}
+
+#[test]
+fn an_application_with_a_rate_sends_what_it_has_until_its_stop_and_its_last_message_is_not_cut() {
+    // The first message is sent after a handshake of 6.3 ms.
+    assert_eq!(read(&bulk(r#"{"message": 1000, "rate_bps": 800000}"#)), 190_000);
+    let pauses = r#"{"message": 1000, "rate_bps": 800000, "on_ns": 100000000, "off_ns": 400000000}"#;
+    assert_eq!(read(&bulk(pauses)), 40_000);
+}
+
+#[test]
+fn an_application_that_never_has_data_is_refused_with_its_path() {
+    for (writes, path) in [
+        (r#"{"message": 0}"#, "message"),
+        (r#"{"message": 1, "off_ns": 1}"#, "off_ns"),
+        (r#"{"message": 1, "on_ns": 0, "off_ns": 1}"#, "on_ns"),
+    ] {
+        let refused = World::build(&chain(&bulk(writes))).err().unwrap();
+        assert_eq!(refused.path, format!("traffic[0].writes.{path}"));
+    }
+}
+
 fn requests(size: u64, answer: u64, pause_ns: u64) -> String {
     format!(
         r#"{{"kind": "request", "name": "page", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 2000000000,

@@ -28,6 +28,8 @@ def findings(scenario: Scenario) -> Iterator[tuple[str, str]]:
     if scenario.record.interval_ns < MIN_INTERVAL_NS:
         yield "iperf3 reports at most once per 100ms", "measure: {interval: 100ms}, or `engine: agent`"
     for flow in scenario.tcp:
+        if flow.writes is not None and flow.writes.on_ns is not None:
+            yield f"iperf3 does not pause, and `{flow.name}` has `on` and `off`", "remove them, or `engine: agent`"
         for option in ("sndbuf", "rcvbuf", "rcvlowat", "notsent_lowat"):
             if getattr(flow.socket, option) != getattr(SocketOptions(), option):
                 yield f"iperf3 cannot set `{option}` of `{flow.name}` alone", "remove it, or `engine: agent`"
@@ -113,6 +115,8 @@ def _options(layout: Layout, flow: Tcp) -> Iterator[str]:
     else:
         # iperf3 exchanges results after this time, which may take longer over a full queue.
         yield from ("-t", str(max(round((end_ns - flow.start_ns) / SECOND_NS), 1)))
+    if flow.writes is not None and flow.writes.rate_bps is not None:
+        yield from ("-b", str(flow.writes.rate_bps), "-l", str(flow.writes.message))
     if flow.socket.mss is not None:
         yield from ("-M", str(flow.socket.mss))
     if flow.socket.max_pacing_rate_bps is not None:

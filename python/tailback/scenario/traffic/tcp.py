@@ -80,6 +80,15 @@ class Tcp(Section):
     bytes: Size | None = Field(
         None, description="Bytes that each connection sends; it ends when they are acknowledged."
     )
+    rate: PositiveRate | None = Field(
+        None, description="Rate at which the application has data to send; default: as much as the socket takes."
+    )
+    write: Size | None = Field(
+        None,
+        description="Bytes of each send() with `rate` or `on`; default: what `rate` gives in 10 ms, at most 128 KiB.",
+    )
+    on: Time | None = Field(None, description="The application has data for this time, then none for `off`, in turn.")
+    off: Time | None = Field(None, description="How long the application has no data after each `on`.")
     size: Sizes | None = Field(
         None,
         description="With `arrivals`: bytes that each connection sends, one number or a distribution.",
@@ -107,6 +116,7 @@ class Bulk(Flow, frozen=True, kw_only=True):
     tsq: resolved.SmallQueue
     socket: SocketOptions
     ip: int
+    writes: resolved.Writes | None = None
     size: arrivals.Sizes | None = None
     arrivals: arrivals.Arrivals | None = None
 
@@ -137,6 +147,12 @@ class Bulk(Flow, frozen=True, kw_only=True):
 MAX_ARRIVALS = 100_000
 """Connections of one entry, as for `flows`."""
 
+MESSAGE = 131_072
+"""Bytes of a `send()` of bulk data. [iperf3 3.12 -l]"""
+
+WRITES_NS = 10_000_000
+"""The time whose data an application with a rate writes at once."""
+
 PLAIN_SOCKET = SocketOptions(rcvlowat=defaults.RCVLOWAT)
 """The options of a socket with all defaults."""
 
@@ -159,9 +175,19 @@ def _flow(entry: Tcp, loc: Loc, file: File) -> Bulk:
         socket=_socket(entry),
         dscp=entry.dscp,
         ip=entry.ip,
+        writes=_writes(entry),
         size=entry.size,
         arrivals=_loading(entry, file),
     )
+
+
+def _writes(entry: Tcp) -> resolved.Writes | None:
+    """When the application has data, if that is not always."""
+    if entry.rate is None and entry.write is None and entry.on is None and entry.off is None:
+        return None
+    due = MESSAGE if entry.rate is None else entry.rate * WRITES_NS // (8 * arrivals.SECOND_NS)
+    message = max(1, min(due, MESSAGE)) if entry.write is None else entry.write
+    return resolved.Writes(message=message, rate_bps=entry.rate, on_ns=entry.on, off_ns=entry.off or 0)
 
 
 def _loading(entry: Tcp, file: File) -> arrivals.Arrivals | None:
@@ -193,18 +219,34 @@ def _resolved(flow: Bulk, at: Resolved) -> resolved.Tcp:
         name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns, bytes=flow.bytes,
         cc=flow.cc.control,
         tsq=flow.tsq, socket=flow.socket,
-        ip=flow.ip, dscp=flow.dscp,
+        ip=flow.ip, dscp=flow.dscp, writes=flow.writes,
     )  # fmt: skip
 
 
 def _problems(flow: Bulk, _most: int) -> Iterator[Problem]:
     if flow.bytes == 0:
         yield Problem((*flow.loc, "bytes"), "`0` bytes leave nothing to send", "give a size, such as 10mb")
+    if flow.writes is not None:
+        yield from _writing(flow, flow.writes)
     if flow.arrivals is not None:
         yield from _arriving(flow, flow.arrivals)
     elif flow.size is not None:
         hint = "add `arrivals: poisson 20/s`, or write `bytes` for one transfer"
         yield Problem((*flow.loc, "size"), "`size` is that of connections that arrive", hint)
+
+
+def _writing(flow: Bulk, writes: resolved.Writes) -> Iterator[Problem]:
+    if writes.message == 0:
+        yield Problem((*flow.loc, "write"), "a `write` of 0 bytes sends nothing", "give a size, such as 1kb")
+    if writes.on_ns == 0:
+        yield Problem((*flow.loc, "on"), "an application that is never on sends nothing", "give a time, such as 1s")
+    if writes.on_ns is None and writes.off_ns:
+        yield Problem((*flow.loc, "off"), "`off` follows the time for which the application has data", "add `on: 1s`")
+    if writes.on_ns is not None and not writes.off_ns:
+        yield Problem((*flow.loc, "on"), "without `off` the application always has data", "add `off: 1s`")
+    if writes.on_ns is None and writes.rate_bps is None and not writes.off_ns:
+        hint = "add `rate: 5mbit`, or `on: 1s` and `off: 1s`"
+        yield Problem((*flow.loc, "write"), "`write` is the size of what a source with a rate or pauses sends", hint)
 
 
 def _arriving(flow: Bulk, every: arrivals.Arrivals) -> Iterator[Problem]:
