@@ -1,6 +1,6 @@
 """licences.py: prints the licences of all that an installed Tailback stands on, as Markdown (`make licences`).
 
-Python: what `pip install tailback[plot]` installs, by its metadata in this environment. Rust: what is compiled into the
+Python: what `pip install tailback[all]` installs, by its metadata in this environment. Rust: what is compiled into the
 wheel, by `cargo metadata`. Ends with status 1 if a licence is none of those that a work under MIT or Apache-2.0 may
 stand on.
 """
@@ -48,7 +48,7 @@ def main() -> int:
     rust = sorted(set(_rust()))
     print("# Licences of what Tailback stands on\n\n`make licences` writes this page.\n")
     for title, rows in (
-        ("Python packages that `pip install 'tailback[plot]'` installs", python),
+        ("Python packages that `pip install 'tailback[all]'` installs", python),
         ("Crates in the wheel", rust),
     ):
         print(f"## {title}\n\n| package | version | licence |\n|---|---|---|")
@@ -67,7 +67,9 @@ def allowed(licence: str) -> bool:
 def _python() -> Iterator[tuple[str, str, str]]:
     """Name, version and licence of each Python package, with all that it requires."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    words = [*project["dependencies"], *project["optional-dependencies"]["plot"]]
+    extras = project["optional-dependencies"]
+    (every,) = map(Requirement, extras["all"])
+    words = [*project["dependencies"], *(word for extra in every.extras for word in extras[extra])]
     left, seen = [Requirement(word) for word in words], set[str]()
     while left:
         requirement = left.pop()
@@ -79,6 +81,7 @@ def _python() -> Iterator[tuple[str, str, str]]:
         try:
             found = distribution(requirement.name)
         except PackageNotFoundError:
+            yield name, "?", "unknown: not installed"
             continue
         yield name, found.version, _licence(found)
         left += [Requirement(word) for word in found.requires or ()]

@@ -13,15 +13,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const TARGET: &str = "x86_64-unknown-linux-gnu";
+/// For which machines a wheel carries the agent: user-mode kernels are built for no others.
+const WITH_AGENT: [&str; 2] = ["x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl"];
 
 /// Where this names a static agent, a wheel of any profile carries that one: the tests make a wheel of what is compiled.
 const BUILT: &str = "TAILBACK_AGENT";
 
-/// The crates that a run goes through: not the agent, which other kernels run, nor the packetdrill scripts.
-const ENGINE: [&str; 13] = [
-    "cc", "engine", "module", "packet", "pcapng", "python", "qdisc", "record", "table", "tcp", "units",
-    "wifi", "world",
+/// The crates that a run goes through: not the agent, which other kernels run, nor the packetdrill scripts. A test
+/// compares them with what this crate depends on (tests/python/architecture).
+const ENGINE: [&str; 15] = [
+    "air", "cc", "engine", "module", "packet", "pcapng", "python", "qdisc", "record", "table", "tcp",
+    "traffic", "units", "wifi", "world",
 ];
 
 /// What kernel modules are compiled with.
@@ -45,7 +47,7 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-env-changed={BUILT}");
     match variable(BUILT) {
         agent if !agent.is_empty() => fs::copy(agent, origin.join("tailback-agent")).map(|_| ()),
-        _ if is_for_a_wheel(&origin) && variable("TARGET") == TARGET => add_agent(&root, &origin),
+        _ if is_for_a_wheel(&origin) && has_agent("TARGET") && has_agent("HOST") => add_agent(&root, &origin),
         _ => Ok(()),
     }
 }
@@ -75,20 +77,24 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// In a target folder of its own, for cargo holds the lock of this one.
+fn has_agent(kind: &str) -> bool {
+    WITH_AGENT.contains(&variable(kind).as_str())
+}
+
+/// In a target folder of its own, for cargo holds the lock of this one. Linked by the compiler of this machine, also
+/// where zig links the extension: zig links glibc only dynamically, and a guest has no libraries.
 fn add_agent(root: &Path, origin: &Path) -> io::Result<()> {
     let folder = PathBuf::from(variable("OUT_DIR")).join("agent");
-    let built = Command::new(variable("CARGO"))
-        .args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--release",
-            "--package",
-            "tailback-agent",
-            "--target",
-            TARGET,
-        ])
+    let host = variable("HOST");
+    let mut cargo = Command::new(variable("CARGO"));
+    for (name, value) in env::vars_os() {
+        if value.to_string_lossy().contains("cargo-zigbuild") && name != "PATH" {
+            cargo.env_remove(name);
+        }
+    }
+    let built = cargo
+        .args(["build", "--quiet", "--locked", "--release", "--package", "tailback-agent"])
+        .args(["--target", &host])
         .args(["--config", "profile.release.debug=false", "--config", "profile.release.strip=true"])
         .current_dir(root)
         .env("CARGO_TARGET_DIR", &folder)
@@ -96,7 +102,7 @@ fn add_agent(root: &Path, origin: &Path) -> io::Result<()> {
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .status()?;
     if built.success() {
-        fs::copy(folder.join(TARGET).join("release/tailback-agent"), origin.join("tailback-agent"))?;
+        fs::copy(folder.join(host).join("release/tailback-agent"), origin.join("tailback-agent"))?;
     } else {
         println!(
             "cargo::warning=the agent of `--backend uml` could not be built as a static program: left out"

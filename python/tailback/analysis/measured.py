@@ -114,20 +114,25 @@ class Measured(Struct, dict=True):
         }
 
     @cached_property
+    def _events(self) -> Columns | None:
+        """Start and end of the flows with a size; `None` if there are none."""
+        return sharing.flow_events(self.tables) if self.measure.sized_flows else None
+
+    @cached_property
     def goodput(self) -> dict[str, float]:
         """Goodput of every flow over the window in Mbit/s; 0 for a flow that received nothing."""
         if "flows" not in self.tables:
             return {}
-        seen = metrics.goodput(self.tables["flows"], self.window, self.measure.bin_ns)
+        sized = sharing.spans(self._events, self.measure.sized_flows) if self._events is not None else None
+        seen = metrics.goodput(self.tables["flows"], self.window, self.measure.bin_ns, sized)
         return {flow: seen.get(flow, 0.0) for flow in self.measure.flows}
 
     @cached_property
     def own_goodput(self) -> dict[str, float]:
         """As `goodput`, but that of a flow with a size over the time for which it was active in the window."""
-        events = sharing.flow_events(self.tables) if self.measure.sized_flows else None
-        if events is None:
+        if self._events is None:
             return self.goodput
-        active = sharing.active_seconds(events, self.measure.sized_flows, self.window)
+        active = sharing.active_seconds(self._events, self.measure.sized_flows, self.window)
         return {
             flow: mbps * self.window.seconds / active.get(flow, self.window.seconds)
             for flow, mbps in self.goodput.items()

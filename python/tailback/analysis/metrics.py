@@ -36,17 +36,38 @@ DECIMALS = 6
 Samples = npt.NDArray[np.float64]
 
 
-def goodput(flows: Columns, window: Window, bin_ns: int) -> dict[str, float]:
+def goodput(flows: Columns, window: Window, bin_ns: int, lives: Mapping[str, Window] | None = None) -> dict[str, float]:
     """Goodput of each flow that delivered data in the window: bytes that the receiving application read, divided by
-    the length of the window, in Mbit/s. A bin that lies partly in the window counts in proportion. In `flows`, the
-    bytes of a flow with a size are divided by the time for which it was active in the window, from `connect()` to the
-    acknowledgement of its last byte; in `total`, `up` and `down`, by the length of the window, as those of all others.
-    These sums are what the links carried, and are therefore less than the sum of `flows` if a flow ended.
+    the length of the window, in Mbit/s. A bin that lies partly in the window counts in proportion; of a flow with a
+    size, its time in the bin does. In `flows`, the bytes of a flow with a size are divided by the time for which it was
+    active in the window, from `connect()` to the acknowledgement of its last byte; in `total`, `up` and `down`, by the
+    length of the window, as those of all others. These sums are what the links carried, and are therefore less than the
+    sum of `flows` if a flow ended.
     """
     table = Table.of(flows)
-    received = table.numbers("bytes") * window.share_of_bins(table, bin_ns)
+    shares = window.share_of_bins(table, bin_ns)
+    if lives and ((shares > 0) & (shares < 1)).any():
+        shares = _shares_of_lives(table, window, bin_ns, lives)
+    received = table.numbers("bytes") * shares
     totals = grouped(table.words("flow")).sums(received)
     return {flow: bytes_ * BITS / MEGA / window.seconds for flow, bytes_ in totals.items()}
+
+
+def _shares_of_lives(table: Table, window: Window, bin_ns: int, lives: Mapping[str, Window]) -> Samples:
+    """The fraction of each row's bin that lies in the window; of a flow in `lives`, of the part of the bin in which it
+    lived.
+    """
+    words = table.words("flow")
+    # The last place is that of rows without a name.
+    of = [*(lives.get(name) for name in words.known), None]
+    first = np.array([0 if life is None else life.start_ns for life in of])[words.codes]
+    last = np.array([np.iinfo(np.int64).max if life is None else life.end_ns for life in of])[words.codes]
+    ends = table.t_ns
+    begun, ended = np.maximum(ends - bin_ns, first), np.minimum(ends, last)
+    inside = np.minimum(ended, window.end_ns) - np.maximum(begun, window.start_ns)
+    lived = ended - begun
+    plain = window.share_of_bins(table, bin_ns)
+    return np.where(lived > 0, np.clip(inside, 0, None) / np.maximum(lived, 1), plain)
 
 
 def throughput_bins(flows: Columns, window: Window, width_ns: int) -> "pd.DataFrame":

@@ -7,9 +7,10 @@ Sources: sojourn time as CoDel measures it [rfc8289 §4.2], or by Little's law [
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from tailback.analysis.groups import grouped
-from tailback.analysis.metrics import BITS, Alike, Samples, counted
+from tailback.analysis.metrics import BITS, Alike, Samples
 from tailback.analysis.table import Columns, Table
 from tailback.analysis.window import NANOSECONDS, Window, until
 
@@ -79,9 +80,22 @@ def utilisation(qdisc: Columns, rates_bps: Mapping[str, float], window: Window) 
     of the rates of its link and its shapers.
 
     `tc` counts the Ethernet header but neither checksum, preamble nor gap: a link full of 1514-byte frames has 0.984, a
-    shaper 1. In a short window it can be above 1, since the ring takes packets that the wire has not sent yet.
+    shaper 1. In a short window it can be above 1, since the ring takes packets that the wire has not sent yet. A
+    sampling interval that lies partly in the window counts in proportion.
     """
-    sent = counted(qdisc, "sent_bytes", window)
-    return {
-        device: sent[device] * BITS / (rate * window.seconds) for device, rate in rates_bps.items() if device in sent
-    }
+    table = Table.of(qdisc)
+    roots = table.where(table.numbers("depth") == 0)
+    devices = grouped(roots.words("device"))
+    at, sent = devices.split(roots.t_ns), devices.split(np.nan_to_num(roots.numbers("sent_bytes")))
+    found = {name: _bytes_per_ns(at[name], sent[name], window) for name in devices.names if name in rates_bps}
+    return {name: each * NANOSECONDS * BITS / rates_bps[name] for name, each in found.items() if each > 0}
+
+
+def _bytes_per_ns(at: npt.NDArray[np.int64], sent: Samples, window: Window) -> float:
+    """The mean rate of a counter in the window, or in what the samples cover of it."""
+    # Several disciplines may have the same depth.
+    times, place = np.unique(at, return_inverse=True)
+    totals = np.concatenate([[0.0], np.bincount(place, sent)])
+    edges = np.minimum([window.start_ns, window.end_ns], times[-1]).astype(np.float64)
+    begun, ended = np.interp(edges, np.concatenate([[0], times]).astype(np.float64), totals)
+    return float(ended - begun) / (edges[1] - edges[0]) if edges[1] > edges[0] else 0.0

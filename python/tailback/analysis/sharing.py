@@ -24,6 +24,8 @@ FAIR = 0.9
 HOLD_S = 5.0
 """Time for which the index must stay at or above it."""
 
+FOREVER_NS = 1 << 62
+
 WIDTH_S = WIDTH_NS / NANOSECONDS
 """Width of a sliding window."""
 
@@ -138,6 +140,14 @@ def active_seconds(events: Columns, sized: Collection[str], window: Window) -> d
     first, last = window.start_ns / NANOSECONDS, window.end_ns / NANOSECONDS
     found = {flow: min(ends.get(flow, last), last) - max(start, first) for flow, start in starts.items()}
     return {flow: seconds for flow, seconds in found.items() if seconds > 0}
+
+
+def spans(events: Columns, sized: Collection[str]) -> dict[str, Window]:
+    """From when to when each flow with `bytes` was active: to the end of time if it did not complete."""
+    started, ended = _ends(events, sized)
+    starts = grouped(started.words("flow")).minima(started.t_ns.astype(np.float64))
+    ends = grouped(ended.words("flow")).maxima(ended.t_ns.astype(np.float64))
+    return {flow: Window(int(start), int(ends.get(flow, FOREVER_NS))) for flow, start in starts.items()}
 
 
 def lives(tables: Mapping[str, Columns], flows: Collection[str]) -> dict[str, Window]:

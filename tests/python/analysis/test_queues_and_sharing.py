@@ -83,6 +83,14 @@ def test_the_sojourn_time_follows_from_littles_law() -> None:
     assert utilisation(table, {"a -> b": 20_000_000, "b -> a": 1}, Window(SECOND, 2 * SECOND)) == {"a -> b": 0.5}
 
 
+@pytest.mark.parametrize("edges", [(0.5, 2.5), (0.3, 1.1), (1.2, 1.8), (1.5, 9.0), (0.0, 3.0)])
+def test_utilisation_does_not_depend_on_where_the_window_cuts_a_sampling_interval(edges: tuple[float, float]) -> None:
+    rows = [(t, "a -> b", 0, 1_250_000 * t) for t in range(1, 4)]
+    table = pd.DataFrame(rows, columns=["t", "device", "depth", "sent_bytes"])
+    window = Window(*(round(edge * SECOND) for edge in edges))
+    assert utilisation(table, {"a -> b": 20_000_000}, window)["a -> b"] == pytest.approx(0.5)
+
+
 def test_a_device_that_never_held_anything_has_no_sojourn_time() -> None:
     rows = [(t / 10, "a -> b", 0, 0, 100 * t) for t in range(21)]
     table = pd.DataFrame(rows, columns=["t", "device", "depth", "backlog_bytes", "sent_bytes"])

@@ -35,6 +35,12 @@ AT_AN_EDGE = 1e-3
 LASTS_S = {"wired": 25.0, "responsiveness": 15.0, "cell": 10.0}
 """Length of the measurement windows."""
 
+CUT = {"wired": "[5.345s, 28.9s]", "responsiveness": "[10.345s, 18.9s]", "cell": "[2.345s, 11.9s]"}
+"""Windows whose edges lie between two samples."""
+
+BRIEF = {"short", "page", "request", "probe"}
+"""Flows that are shorter than an interval: what one of them read on which side of an edge is not known."""
+
 Path = tuple[str, ...]
 
 
@@ -148,6 +154,25 @@ def assert_within(dense: Mapping[str, float], coarse: Mapping[str, float], off: 
         high = values[min(len(values) - 1, int(np.searchsorted(shares, share + 100 * off)))]
         assert low - AT_AN_EDGE <= coarse[f"p{share}"] <= high + AT_AN_EDGE, f"{name} p{share}"
     assert abs(coarse["mean"] - dense["mean"]) <= off * (dense["max"] - dense["min"]) + AT_AN_EDGE, name
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+@pytest.mark.parametrize("coarser", ["interval: 37ms", "interval: 700ms", "interval: 1s"])
+def test_a_window_whose_edges_lie_between_two_samples_has_the_same_numbers(experiment: str, coarser: str) -> None:
+    dense, coarse = (summary(experiment, f"{each}, window: {CUT[experiment]}") for each in (DENSE, coarser))
+    for row in metrics(sampling="none"):
+        found, wanted = (dict(numbers(each.get(str(row.key), {}))) for each in (coarse, dense))
+        known = {path for path in found.keys() & wanted.keys() if not BRIEF & {part.partition(".")[0] for part in path}}
+        off = [path for path in known if not _is_near(found[path], wanted[path], row)]
+        assert {path: (found[path], wanted[path]) for path in off} == {}, row.name
+
+
+def _is_near(value: Any, expected: Any, row: Metric) -> bool:
+    """Whether two values differ by no more than what happens in two of some hundred intervals; counts are whole."""
+    if isinstance(expected, str):
+        return bool(value == expected)
+    least = 2 if isinstance(expected, int) else 1.0 if row.unit == "%" else 0.006
+    return bool(value == pytest.approx(expected, rel=0.01, abs=least))
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)

@@ -38,6 +38,9 @@ BELOW: dict[str, set[str]] = {
 OF_TESTS = {"properties"}
 """What the tests of any crate may depend on, and nothing else may."""
 
+PACKETDRILL = {"drill", "script"}
+"""Crates of the extension through which no run goes."""
+
 MACHINES = ("packet", "cc", "qdisc", "wifi", "tcp", "script", "drill", "traffic")
 """The crates that take the time and random draws as arguments."""
 
@@ -77,6 +80,24 @@ def test_a_crate_depends_only_on_what_lies_below(crate: str, crates: dict[str, A
     names = [dependency["name"] for dependency in crates[crate]["dependencies"]]
     ours = {name.removeprefix("tailback-") for name in names if name.startswith("tailback-")}
     assert ours - OF_TESTS <= BELOW[crate]
+
+
+def test_the_engine_version_covers_every_crate_that_a_run_goes_through() -> None:
+    command = [
+        "cargo",
+        "tree",
+        "--offline",
+        "--package=tailback-python",
+        "--edges=normal",
+        "--prefix=none",
+        "--format={p}",
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    found = {
+        line.split()[0].removeprefix("tailback-") for line in done.stdout.splitlines() if line.startswith("tailback-")
+    }
+    (listed,) = re.findall(r"const ENGINE: .*?= \[(.*?)\];", (ROOT / "crates/python/build.rs").read_text(), re.DOTALL)
+    assert set(re.findall(r'"(\w+)"', listed)) == found - PACKETDRILL
 
 
 def test_the_simulator_by_itself_stands_on_a_short_list() -> None:

@@ -24,6 +24,12 @@ def test_every_package_is_listed_and_its_licence_allows_its_use(kind: str) -> No
     assert {row[0] for row in rows} - listed() == set(), "make licences"
 
 
+def test_the_packages_of_every_extra_of_users_are_among_them() -> None:
+    assert {"numpy", "matplotlib", "polars", "pyarrow", "distributed", "dask"} <= {
+        row[0] for row in SCRIPT["_python"]()
+    }
+
+
 @pytest.mark.parametrize(
     ("licence", "may"),
     [
