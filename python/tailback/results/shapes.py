@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, ValidationError, convert
 
+from tailback.resolved.fields import Nanoseconds
+
 NUMBERS = frozenset(
     ("flows_unfinished", "jain", "marks", "pages_unloaded", "power_mbps_per_ms", "retransmits")
 )  # fmt: skip
@@ -47,7 +49,7 @@ class _Host(Struct, frozen=True):
 
 
 class _Measure(Struct, frozen=True):
-    window_ns: tuple[int, int]
+    window_ns: tuple[Nanoseconds, Nanoseconds]
     directions: dict[str, str] = {}
 
 
