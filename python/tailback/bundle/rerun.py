@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from tailback.backends import backend_for, open_backend
+from tailback.backends import Backend, Unsuitable, backend_for, open_backend
 from tailback.bundle.contents import INDEX, BundleWrong, changed
-from tailback.fitting import within
+from tailback.fitting import too_many_flows, within
 from tailback.kernel.scratch import scratch
 from tailback.limits import trust
 from tailback.results import ExperimentPlan, Results, RunFolder, RunPlan, claim, provenance, soundness
@@ -88,7 +88,9 @@ def rerun(found: Results, how: How, watch: Watch) -> Again:
     names = {run.backend for run in found.runs}
     if len(names) != 1:
         raise BundleWrong(f"`{found.path}` has runs of {', '.join(sorted(names))}\n  hint: select those of one backend")
+    _check_machines(found, *names)
     backend = within(open_backend(names.pop()), how.jobs)
+    _check_scenarios(found, backend, how.jobs)
     plans = [_plan(run, backend_for(backend, run.scenario).fingerprint) for run in found.runs]
     plan = ExperimentPlan(found.title, _source(found), (), backend.name, plans)
     with _place(how.out) as folder, claim(folder, plan) as store:
@@ -116,6 +118,24 @@ def _check_code(found: Results) -> None:
         names = ", ".join(f"`{name}`" for name in sorted(controls))
         hint = "it is in `controls` of each manifest; if you trust it: --trust"
         raise BundleWrong(f"`{found.path}` would execute code that it contains: {names}\n  hint: {hint}")
+
+
+def _check_machines(found: Results, backend: str) -> None:
+    """A testbed file names machines, and programs of ssh that reach them: it is the user's, or it is not opened."""
+    if backend.partition(":")[0] == "ssh" and not trust.is_given():
+        hint = "if that is a testbed of yours: --trust"
+        raise BundleWrong(f"`{found.path}` would run on the machines of `{backend}`\n  hint: {hint}")
+
+
+def _check_scenarios(found: Results, backend: Backend, jobs: int) -> None:
+    """Refuses scenarios that Tailback does not write, which the backend cannot run, or which need too much memory."""
+    for run in found.runs:
+        try:
+            backend_for(backend, run.scenario).check(run.scenario)
+        except Unsuitable as error:
+            raise BundleWrong(f"the run `{run.name}` of `{found.path}`: {error}") from error
+        if (why := too_many_flows(run.scenario, jobs)) is not None:
+            raise BundleWrong(f"the run `{run.name}` of `{found.path}`: {why}")
 
 
 def _source(found: Results) -> str:

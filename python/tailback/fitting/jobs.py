@@ -5,7 +5,9 @@ import os
 from tailback import _core
 from tailback.backends import Backend, Clock
 from tailback.fitting.memory import room
+from tailback.resolved import Scenario
 from tailback.scenario import Experiment, refuse_larger, size_of
+from tailback.scenario.size import FLOW_BYTES, memory_word
 
 
 def runs_at_once(experiment: Experiment, backend: Backend, wanted: int | None = None) -> int:
@@ -19,6 +21,15 @@ def runs_at_once(experiment: Experiment, backend: Backend, wanted: int | None = 
         jobs = max(1, min(side_by_side(backend), room(1) // max(largest, 1)))
     refuse_larger(experiment, room(jobs), row_bytes)
     return jobs
+
+
+def too_many_flows(scenario: Scenario, jobs: int) -> str | None:
+    """Why the flows of a scenario that no experiment file made do not fit into memory; None if they do."""
+    count, limit = len(scenario.traffic), room(jobs)
+    if FLOW_BYTES * count <= limit:
+        return None
+    needed = f"{count:,} flows need {memory_word(FLOW_BYTES * count)} of memory"
+    return f"{needed}, but a run may use {memory_word(limit)} here\n  hint: run fewer at a time: --jobs 1"
 
 
 def side_by_side(backend: Backend) -> int:

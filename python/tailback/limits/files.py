@@ -151,9 +151,7 @@ def ends_of(path: Path | str, bytes_max: int, length: int) -> tuple[int, bytes, 
     """The size of a regular file and its first and last `length` bytes; raises as `read_regular`."""
     descriptor, size = _opened(path, bytes_max)
     try:
-        first = os.read(descriptor, length)
-        os.lseek(descriptor, max(0, size - length), os.SEEK_SET)
-        return size, first, os.read(descriptor, length)
+        return size, os.pread(descriptor, length, 0), os.pread(descriptor, length, max(0, size - length))
     finally:
         os.close(descriptor)
 

@@ -6,6 +6,7 @@ means of a panel span decades, because most bars would be too short to see; this
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +28,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     return quantity.means(results, quantity.chosen(results, choice, wanted))
 
 
-def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: Look) -> None:
+def _paint(axes: Axes, row: Mapping[str, Any], place: tuple[float, float], look: Look) -> None:
     centre, width = place
     mean, low, high = (float(row[column]) for column in ("mean", "low", "high"))
     axes.bar(
@@ -37,7 +38,7 @@ def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: 
     _whiskers(axes, (centre, mean), (low, high))
 
 
-def _dot(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: Look) -> None:
+def _dot(axes: Axes, row: Mapping[str, Any], place: tuple[float, float], look: Look) -> None:
     mean, low, high = (float(row[column]) for column in ("mean", "low", "high"))
     axes.plot(
         place[0], mean, marker=look.marker, markersize=4.5, markerfacecolor=look.face, markeredgecolor=look.colour,

@@ -5,7 +5,7 @@ window and all repetitions. Whiskers are percentiles instead of 1.5 interquartil
 skewed and would give many outliers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,10 +22,10 @@ from tailback.results import Results
 SHARES = (5, 25, 50, 75, 95)
 
 
-def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: Look) -> None:
+def _paint(axes: Axes, row: Mapping[str, Any], place: tuple[float, float], look: Look) -> None:
     centre, width = place
     first, third = float(row["p25"]), float(row["p75"])
-    axes.add_patch(
+    axes.add_artist(
         Rectangle(
             (centre - width / 2, first), width, third - first, facecolor=look.face, edgecolor=look.colour,
             hatch=look.hatch, linewidth=0.9, zorder=2,

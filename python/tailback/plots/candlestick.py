@@ -54,7 +54,7 @@ def _goodput(run: RunFolder, way: str | None = None) -> Samples:
     if not run.has("flows"):
         return NOTHING
     start, end = run.window_ns
-    width = BIN_NS if end - start >= FEWEST_BINS * BIN_NS else run.scenario.record.interval_ns
+    width = BIN_NS if end - start >= FEWEST_BINS * BIN_NS else run.record.interval_ns
     flows = Table.of(run.columns("flows", ("t", "flow", "bytes")))
     if way is not None:
         directions = run.manifest["measure"]["directions"]
@@ -128,10 +128,10 @@ def _row(axes: Mapping[str, str], runs: Sequence[RunFolder], wanted: tuple[Panel
     return {**axes, "panel": panel.title, "unit": panel.unit, "n": len(samples), **found}
 
 
-def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: Look) -> None:
+def _paint(axes: Axes, row: Mapping[str, Any], place: tuple[float, float], look: Look) -> None:
     centre, width = place
     low, high = float(row[LOW]), float(row[HIGH])
-    axes.add_patch(
+    axes.add_artist(
         Rectangle(
             (centre - width / 2, low), width, high - low, facecolor=look.face, edgecolor=look.colour,
             hatch=look.hatch, linewidth=0.9, zorder=2,

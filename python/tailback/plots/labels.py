@@ -5,6 +5,7 @@ The room is estimated from the width of the figure and the number of its columns
 the figure is drawn.
 """
 
+import functools
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -83,8 +84,9 @@ def of_table(table: pd.DataFrame) -> str:
     return quantity(str(table["panel"].iloc[0]), str(table["unit"].iloc[0]))
 
 
+@functools.lru_cache(maxsize=10_000)
 def width(text: str, size: float) -> float:
-    """The width of the widest line of a text in points."""
+    """The width of the widest line of a text in points. Panels side by side have the same labels."""
     font = FontProperties(family=style.STYLE["font.sans-serif"], size=size)
     return max(float(text_to_path.get_text_width_height_descent(line, font, False)[0]) for line in text.split("\n"))
 

@@ -1,13 +1,15 @@
 """The registry of plots by name, and a function that writes one to a file."""
 
+import contextlib
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from tailback import plain
@@ -184,6 +186,24 @@ def rendered(figure: Figure, suffix: str, command: str = "") -> bytes:
     """`figure` as the bytes of a file that ends in `suffix` (`.svg`); the same figure gives the same bytes."""
     sink = io.BytesIO()
     described = {SAYS[suffix]: command} if command else {}
-    with mpl.rc_context(style.STYLE):
+    with mpl.rc_context(style.STYLE), _arranged(figure, suffix):
         figure.savefig(sink, format=suffix[1:], dpi=figure.dpi, metadata={**FORMATS[suffix], **described})
     return sink.getvalue()
+
+
+@contextlib.contextmanager
+def _arranged(figure: Figure, suffix: str) -> Iterator[None]:
+    """Within it, the panels of a PNG have their places. Otherwise matplotlib draws the whole figure twice, the first
+    time to have them arranged. Other formats measure text in their own way, so that it has to arrange their panels.
+    """
+    engine = figure.get_layout_engine()
+    if suffix != ".png" or engine is None:
+        yield
+        return
+    FigureCanvasAgg(figure)
+    engine.execute(figure)
+    figure.set_layout_engine(None)
+    try:
+        yield
+    finally:
+        figure.set_layout_engine(engine)

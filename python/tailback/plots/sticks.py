@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -23,7 +23,7 @@ class Painter:
 
     columns: tuple[str, ...]
     """The range of values that the scale must contain."""
-    paint: Callable[[Axes, "pd.Series[Any]", tuple[float, float], Look], None]
+    paint: Callable[[Axes, Mapping[str, Any], tuple[float, float], Look], None]
     """Draws a row on these axes, at this centre and with this width."""
     from_zero: bool = False
     """Whether the scale begins at 0, as the length of a bar requires."""
@@ -39,7 +39,7 @@ class Painter:
 class Mark:
     """A row of the table where it is drawn."""
 
-    row: "pd.Series[Any]"
+    row: Mapping[str, Any]
     place: tuple[float, float]
     """Its centre and its width."""
     look: Look
@@ -131,14 +131,17 @@ def on(axes: Axes, part: pd.DataFrame, painter: Painter, grid: tuple[Axes_, Role
     ticks = values[shown.x] if shown.x else [""]
     side_by_side = layout.looks(values, shown)
     width = STICK / len(side_by_side)
-    found = layout.parted(part, (shown.x, shown.colour, shown.hatch))
+    rows = cast(list[Mapping[str, Any]], part.to_dict("records"))
+    named = [axis for axis in (shown.x, shown.colour, shown.hatch) if axis is not None]
+    found = {key: rows[places[0]] for key, places in layout.rows_of(part, named).items()}
     marks: list[Mark] = []
     for (colour, hatch), look in side_by_side.items():
         for tick, value in enumerate(ticks):
-            rows = found.get((value if shown.x else None, colour, hatch))
-            if rows is not None:
+            at = {shown.x: value, shown.colour: colour, shown.hatch: hatch}
+            row = found.get(tuple(str(at[axis]) for axis in named))
+            if row is not None:
                 centre = tick + (look.place - (len(side_by_side) - 1) / 2) * width
-                marks.append(Mark(rows.iloc[0], (centre, width * 0.84), look))
+                marks.append(Mark(row, (centre, width * 0.84), look))
     for mark in marks:
         painter.paint(axes, mark.row, mark.place, mark.look)
     if marks:
@@ -152,14 +155,13 @@ def on(axes: Axes, part: pd.DataFrame, painter: Painter, grid: tuple[Axes_, Role
 
 
 def _finish_row(row: Sequence[Axes], rows: pd.DataFrame, painter: Painter) -> None:
-    """Scale and label of one panel; its columns share them."""
+    """Scale and label of one panel; its columns share them, so that setting those of the first sets all."""
     values = rows[list(painter.columns)].to_numpy(dtype=np.float64)
     values = values[np.isfinite(values)]
-    for axes in row:
-        if painter.from_zero:
-            axes.set_ylim(0, max(float(values.max(initial=0.0)) * 1.08, 1e-9))
-        else:
-            style.scale(axes, values, float(values.max(initial=0.0)))
+    if painter.from_zero:
+        row[0].set_ylim(0, max(float(values.max(initial=0.0)) * 1.08, 1e-9))
+    else:
+        style.scale(row[0], values, float(values.max(initial=0.0)))
     row[0].set_ylabel(labels.of_table(rows))
 
 

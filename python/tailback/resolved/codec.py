@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from tailback.resolved import links, traffic
+from tailback.resolved import links, references, traffic
 from tailback.resolved.scenario import Scenario
 from tailback.resolved.wifi import AIR
 
@@ -69,11 +69,14 @@ def _without_default(entry: traffic.Traffic) -> traffic.Traffic:
 def of_json(document: Mapping[str, Any]) -> Scenario:
     """The scenario in a JSON document; raises `ScenarioUnreadable`."""
     try:
-        if isinstance(document, Mapping) and "hosts" in document:
-            return msgspec.convert(_in_full(document), _of_known_kinds())
-        return msgspec.convert(document, Scenario[traffic.Observed])
+        if not (isinstance(document, Mapping) and "hosts" in document):
+            return msgspec.convert(document, Scenario[traffic.Observed])
+        scenario = msgspec.convert(_in_full(document), _of_known_kinds())
     except msgspec.ValidationError as error:
         raise ScenarioUnreadable(str(error)) from error
+    if (what := references.wrong(scenario)) is not None:
+        raise ScenarioUnreadable(what)
+    return scenario
 
 
 def _in_full(document: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -6,14 +6,17 @@ default is `written`.
 """
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 T = TypeVar("T")
 
 Options: TypeAlias = Mapping[str, int]
 """Options by name, in base units."""
+
+Nanoseconds: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+"""A time that arrays of whole numbers hold, too."""
 
 
 class Part(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from typing_extensions import TypeVar
 
 from tailback.resolved.devices import Device
-from tailback.resolved.fields import Part, no_options, written
+from tailback.resolved.fields import Nanoseconds, Part, no_options, written
 from tailback.resolved.links import Link, Route, Trace
 from tailback.resolved.qdiscs import AttachedQdisc, Qdisc
 from tailback.resolved.traffic import Connection, Control, Flow, Observed, Ping, Tcp, Traffic, Udp
@@ -40,7 +40,7 @@ class Host(Part, frozen=True, kw_only=True):
 class Record(Part, frozen=True, kw_only=True):
     """What a run records."""
 
-    interval_ns: int
+    interval_ns: Nanoseconds
     tcp_info: Literal["interval", "ack"]
     events: bool
     pcap: tuple[int, ...] = ()
@@ -66,7 +66,7 @@ class Scenario(Part, Generic[Entry_co], frozen=True, kw_only=True, dict=True):
 
     title: str
     seed: int
-    duration_ns: int
+    duration_ns: Nanoseconds
     hosts: tuple[Host, ...] = ()
     links: tuple[Link, ...] = written(())
     traces: tuple[Trace, ...] = ()

@@ -28,9 +28,12 @@ def content_of(path: Path) -> bytes:
     return read_regular(path, largest(path.name))
 
 
+_LARGEST = {TABLE: TABLE_MAX, CAPTURE: CAPTURE_MAX}
+
+
 def largest(name: str) -> int:
     """The maximum size in bytes of the file with this name."""
-    return {TABLE: TABLE_MAX, CAPTURE: CAPTURE_MAX}.get("." + name.rpartition(".")[2], DOCUMENT_MAX)
+    return _LARGEST.get(name[name.rfind(".") :], DOCUMENT_MAX)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

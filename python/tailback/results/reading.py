@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+import msgspec
+
 from tailback import _core
 from tailback.limits import is_folder
-from tailback.resolved import Scenario, ScenarioUnreadable, of_json
+from tailback.resolved import Record, Scenario, ScenarioUnreadable, of_json
 from tailback.results import soundness, store, tables
 from tailback.results.errors import NotResults, RunDamaged
 from tailback.results.provenance import analysis_digest
@@ -129,6 +131,14 @@ class RunFolder(Tables):
             hint = f"read it with Tailback {by}, which wrote it, or run the experiment again"
             raise NotResults(f"the scenario of `{self.path}` cannot be read: {error}\n  hint: {hint}") from error
 
+    @functools.cached_property
+    def record(self) -> Record:
+        """What it recorded; of thousands of runs, reading the other parts of their scenarios takes longer."""
+        try:
+            return msgspec.convert(self.manifest["scenario"].get("record"), Record)
+        except msgspec.ValidationError:
+            return self.scenario.record
+
     @property
     def window_ns(self) -> tuple[int, int]:
         """The measurement window: start and end in ns since the start of the run."""
@@ -137,7 +147,7 @@ class RunFolder(Tables):
 
     def has(self, table: str) -> bool:
         """Whether the run has this table."""
-        return os.path.lexists(self.path / f"{table}{tables.SUFFIX}")
+        return os.path.lexists(f"{self.path}/{table}{tables.SUFFIX}")
 
     def table(self, name: str) -> "pd.DataFrame":
         """The table `name` of `docs/contracts.md`; raises `NotResults` if the run does not have it."""
@@ -162,12 +172,12 @@ class RunFolder(Tables):
         return {}
 
     def _read(self, name: str, read: Callable[[str, bytes], T]) -> T:
-        path = self.path / f"{name}{tables.SUFFIX}"
-        if not os.path.lexists(path):
+        file = f"{name}{tables.SUFFIX}"
+        if not self.has(name):
             there = ", ".join(sorted(f"`{file.stem}`" for file in self.path.glob(f"*{tables.SUFFIX}")))
             raise NotResults(f"`{self.path}` has no table `{name}`\n  hint: it has {there}")
-        content = self._content(path.name)
-        with soundness.table_of(self.path, path.name):
+        content = self._content(file)
+        with soundness.table_of(self.path, file):
             return read(name, content)
 
     def _content(self, name: str) -> bytes:

@@ -12,7 +12,7 @@ def over_time(run: RunFolder) -> Table:
     """The RTT (µs) and cwnd of the sending sockets at the ends of intervals. With `measure.tcp_info: ack` the table
     also has a sample for each ACK, of which most arrive while flows are fast: a mean of all would be one over packets.
     """
-    record, sampled = run.scenario.record, run.columns("tcp_info", COLUMNS)
+    record, sampled = run.record, run.columns("tcp_info", COLUMNS)
     if record.tcp_info != "ack":
         return Table.of(sampled)
     tables: dict[str, Columns] = {"tcp_info": sampled}

@@ -19,7 +19,7 @@ from tailback.results.errors import RunDamaged
 from tailback.results.forms import TableWrong
 from tailback.results.identity import digest
 from tailback.results.layout import MANIFEST, SUMMARY, TABLE, decoded, largest
-from tailback.results.shapes import is_summary
+from tailback.results.shapes import is_manifest, is_summary
 
 Depth: TypeAlias = Literal["sizes", "contents"]
 """What to check of files that are not JSON."""
@@ -72,33 +72,11 @@ def check_content(folder: Path, manifest: Mapping[str, Any], name: str, found: b
 
 def _wrong_manifest(manifest: Mapping[str, Any]) -> str | None:
     """The error of a manifest, None if it is valid. Raises exceptions such as `KeyError` for other JSON documents."""
-    texts = (manifest["name"], manifest["title"], manifest["backend"], manifest["fingerprint"], manifest["identity"])
-    window = manifest["measure"]["window_ns"]
-    whole = (manifest["repetition"], manifest["seed"], *window)
-    parts = {key: manifest[key] for key in ("scenario", "measure", "axes", "backend", "fingerprint")}
-    formed = (
-        all(isinstance(text, str) for text in (*texts, *manifest["axes"], *manifest["axes"].values()))
-        and all(isinstance(number, int) for number in whole)
-        and len(window) == 2
-        and isinstance(manifest["scenario"], dict)
-        and all(isinstance(note["rows"], int) for note in manifest["tables"].values())
-        and all(_is_plain(name) for name in manifest["tables"])
-        and all(_is_plain(name) and note["bytes"] >= 0 for name, note in manifest.get("files", {}).items())
-        and all(isinstance(manifest[key], kind) for key, kind in _FACTS.items() if key in manifest)
-        and all(isinstance(manifest["host"][key], str) for key in ("name", "machine") if "host" in manifest)
-        and all(isinstance(number, int | float) for number in manifest.get("cost", {}).values())
-        and all(isinstance(way, str) for way in manifest["measure"].get("directions", {}).values())
-    )
-    if not formed:
+    names = (*manifest["tables"], *manifest.get("files", {}))
+    if not is_manifest(manifest) or not all(map(_is_plain, names)):
         return "lacks keys that every run has"
+    parts = {key: manifest[key] for key in ("scenario", "measure", "axes", "backend", "fingerprint")}
     return None if digest(parts) == manifest["identity"] else "does not match its own identity"
-
-
-_FACTS: Mapping[str, type | tuple[type, ...]] = {
-    "tailback": str, "analysis": str, "versions": dict, "host": dict, "kernel": str, "started": str, "cost": dict,
-    "duration_s": (int, float), "measure": dict,
-}  # fmt: skip
-"""The types of what the manifest says beside the identity of the run; old ones lack some of it."""
 
 
 _FOLDERS = frozenset(("", ".", ".."))

@@ -140,6 +140,8 @@ def _presets_apart(entries: Sequence[Section], made: Made) -> dict[int, str]:
 def _kinds_apart(entries: Sequence[Section], made: Made) -> dict[int, str]:
     """Names for entries without one, by index, that would have those of others: `upload.1`, `upload.2`."""
     clashing = [index for index in _clashing(entries, made) if not isinstance(entries[index], Preset)]
+    if not clashing:
+        return {}
     named = {index: _base(made[index][0].names) for index in clashing}
     others = Index([Claims.of(of_entry) for index, of_entry in enumerate(made) if index not in named])
     # Where another entry has NAME.1, NAME.2, ... without end no number is left: the check refuses that.
@@ -175,8 +177,10 @@ def _numbered_apart(bases: Mapping[int, str], taken: Callable[[int, str], bool] 
 
 def _clashing(entries: Sequence[Section], made: Made) -> list[int]:
     """The entries without a name that have a name of another entry."""
-    clashing = Index([Claims.of(of_entry) for of_entry in made]).clashing()
-    return [index for index in clashing if "name" not in entries[index].model_fields_set]
+    unnamed = {index for index, entry in enumerate(entries) if "name" not in entry.model_fields_set}
+    if not unnamed:
+        return []
+    return [index for index in Index([Claims.of(of_entry) for of_entry in made]).clashing() if index in unnamed]
 
 
 def _base(names: Sequence[str]) -> str:

@@ -162,9 +162,12 @@ class _Conversion:
         return Node(_scalar(text, tag.removeprefix(TAG)), where, text)
 
     def _text(self, source: YamlNode, loc: Loc) -> str:
+        value = str(source.value)
+        if value.isascii() and value.isprintable():
+            return value
         # Escapes in the form of JSON may write one character as a surrogate pair.
         try:
-            text = str(source.value).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+            text = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
             control = has_control(text)
             if control is not None:
                 self._note(self._where(source), loc, f"contains the control character {control}", "remove it")
