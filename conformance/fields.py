@@ -67,7 +67,6 @@ KNOWN: Mapping[tuple[str, str], str] = {
         "stacks/large-scale",
         "linux-7.3",
     ): "the guest has 2 GB of memory, by which a kernel bounds `net.ipv4.tcp_rmem[2]`",
-    ("small-queue", "linux-7.3"): "not explained: below `fq` the next pair is handed down some ms later than on 6.12",
 }
 """Scripts that end on a kernel otherwise than on its stack, and why, as far as we know."""
 

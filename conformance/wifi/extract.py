@@ -1,6 +1,6 @@
 """Makes the golden table from the kernel's Wi-Fi campaign.
 
-python -m conformance.wifi.extract /work/shared/truth tests/data/wifi/runs.csv
+python -m conformance.wifi.extract CAMPAIGN tests/data/wifi/runs.csv
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ numbers are made relative (SYN = 0), windows are unscaled, timestamps of the TCP
 first one of their direction, `t_us` counts from the first SYN. Direction: `out` leaves the client, the sender of
 that SYN, whichever host captured.
 
-    python -m conformance.wired.capture /work/shared/truth/pcap/RUN/c0.pcap.gz --packets 400 > RUN.csv
+    python -m conformance.wired.capture c0.pcap.gz --packets 400 > RUN.csv
 
 Known deviation: a frame that the capture cut (96 B here) keeps only the options that fit; TCP headers fit whole.
 """

@@ -1,6 +1,6 @@
 """Makes the golden table from the kernel campaign.
 
-    python -m conformance.wired.extract /work/shared/truth tests/data/wired
+    python -m conformance.wired.extract CAMPAIGN tests/data/wired
 
 Each wired run has a row, if its twin has the shapers in the output of `tc`; `TRACED` runs also have their `TCP_INFO`.
 """
