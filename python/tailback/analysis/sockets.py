@@ -7,7 +7,8 @@ Sources: `tcp_info` as in [linux-6.12 tcp.h struct tcp_info]; segments and retra
 and `tcpEStatsPerfSegsRetrans` [rfc4898].
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -148,6 +149,30 @@ def _held(
             shares = {cause: PERCENT * time / lasted_us for cause, time in split.items()}
             found[flow] = {cause: share for cause, share in shares.items() if share >= LEAST}
     return found
+
+
+def held_in_bins(tcp_info: Columns, width_ns: int) -> Iterator[tuple[str, int, dict[str, float]]]:
+    """What held each TCP flow back over time: for each flow and bin, the end of the bin (ns) and the shares in % by
+    cause, as `held` has them over the window. A bin in which a flow has no sample of its own is left out.
+    """
+    table = Table.of(tcp_info)
+    columns = next((each for each in (tuple(HELD.values()), BY_KERNEL) if all(name in table for name in each)), None)
+    if columns is None:
+        return
+    names = grouped(table.words("flow"))
+    at = names.split(table.t_ns)
+    counted = [names.split(table.numbers(column)) for column in columns]
+    for flow in names.names:
+        ends = at[flow]
+        edges = width_ns * np.arange(1, -(-int(ends[-1]) // width_ns) + 1)
+        lasts = np.unique(np.searchsorted(ends, edges, side="right") - 1)
+        lasts = lasts[lasts >= 0]
+        for first, last in pairwise(lasts.tolist()):
+            lasted_us = float(ends[last] - ends[first]) / NS_PER_US
+            spent = [float(each[flow][last] - each[flow][first]) for each in counted]
+            split = _by_clock(spent, lasted_us) if columns == BY_KERNEL else _by_cause(spent, lasted_us)
+            end = -(-int(ends[last]) // width_ns) * width_ns
+            yield flow, end, {cause: PERCENT * time / lasted_us for cause, time in split.items()}
 
 
 def _by_cause(spent: Sequence[float], lasted: float) -> dict[str, float]:

@@ -23,6 +23,7 @@ from tailback.plots import (
     cwnd,
     fct,
     heatmap,
+    held,
     names,
     pareto,
     queue,
@@ -113,6 +114,7 @@ _DRAWN: tuple[Plot, ...] = (
     _plot("shares", shares.data, shares.draw, free_y=True),
     _plot("rrul", rrul.data, rrul.draw),
     _plot("cwnd", cwnd.data, cwnd.draw, free_y=True),
+    _plot("held", held.data, held.draw),
     _plot("timeseries", timeseries.data, timeseries.draw),
 )
 
