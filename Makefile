@@ -208,6 +208,7 @@ pictures: demo $(VENV)/.tools ## draw the pictures of README.md and the document
 	$(BIN)/tailback duel cubic bbr reno --out results/make-duel
 	cp results/make-duel/plots/duel.png docs/pictures/duel.png
 	$(BIN)/python scripts/screenshot.py $(FIG5)/report.html docs/pictures/report.png R10M L100M R100M LR1000M
+	$(BIN)/python scripts/lab_pictures.py docs/pictures
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/python/jobs.py
 
 bench: $(VENV)/.package ## instructions and time per segment of whole runs, then benchmarks of the parts

@@ -11,7 +11,7 @@ for (const name of [...sources, "package-lock.json"]) digest.update(readFileSync
 const banner = `/* Built from web/ of the repository, sources ${digest.digest("hex")} */`;
 
 await build({
-  entryPoints: ["src/lab.ts", "src/lab.css"],
+  entryPoints: ["src/lab.ts", "src/standalone.ts", "src/lab.css"],
   bundle: true, minify: true, format: "iife", target: "es2022", charset: "utf8", legalComments: "eof",
   banner: { js: banner, css: banner }, outdir: target, logLevel: "warning",
 });

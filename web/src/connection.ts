@@ -21,6 +21,10 @@ export class Connection {
     this.send({ type: "check", wanted });
   }
 
+  axis(wanted: Wanted): void {
+    this.send({ type: "axis", wanted });
+  }
+
   stop(): void {
     this.send({ type: "stop" });
   }

@@ -1,11 +1,23 @@
 // The experiment as text: CodeMirror with YAML, the server's findings beside their lines, and completion from the schema.
 import { autocompletion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import { yaml } from "@codemirror/lang-yaml";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { Annotation, type ChangeSet } from "@codemirror/state";
+import { tags } from "@lezer/highlight";
 import { EditorView, basicSetup } from "codemirror";
 import { type Schema, offered, pathAt } from "./schema.ts";
 import type { Finding } from "./protocol.ts";
+
+/** With the colours of the page, which are those of the light or the dark scheme. */
+const COLOURED = syntaxHighlighting(
+  HighlightStyle.define([
+    { tag: [tags.definition(tags.propertyName), tags.propertyName], color: "var(--link)" },
+    { tag: [tags.comment, tags.lineComment], color: "var(--remark)" },
+    { tag: [tags.string, tags.attributeValue], color: "var(--good)" },
+    { tag: [tags.invalid], color: "var(--error)" },
+  ]),
+);
 
 const BY_KNOB = Annotation.define<boolean>();
 
@@ -20,9 +32,10 @@ export class Editor {
       extensions: [
         basicSetup,
         yaml(),
+        COLOURED,
         lintGutter(),
         autocompletion({ override: [(context) => this.complete(context)] }),
-        EditorView.contentAttributes.of({ "aria-label": "the experiment file, YAML; Escape then Tab leaves it" }),
+        EditorView.contentAttributes.of({ tabindex: "0", "aria-label": "the experiment file, YAML; Escape then Tab leaves it" }),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
           edited(update.transactions.some((each) => each.annotation(BY_KNOB) === true), update.changes);

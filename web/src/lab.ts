@@ -2,8 +2,10 @@
 import { COLOURS, Charts, type Drawn } from "./charts.ts";
 import { Connection } from "./connection.ts";
 import { Editor } from "./editor.ts";
+import { strips } from "./held.ts";
 import { Knobs } from "./knobs.ts";
 import type { Answer, Finding, Knob, Picture, Setting } from "./protocol.ts";
+import { csv, download, standalone } from "./saving.ts";
 import type { Schema } from "./schema.ts";
 import { fill } from "./table.ts";
 import { packed, unpacked } from "./view.ts";
@@ -106,6 +108,9 @@ class Lab {
         return this.pictured(answer.picture, answer.cached === true);
       case "others":
         return this.note([...this.findings, ...answer.findings]);
+      case "axis":
+        download(this.file, answer.text, "application/yaml");
+        return this.ended("Saved with an axis `setting`: `tailback run` runs all of them");
       case "refused":
         this.note(answer.findings);
         return this.ended(this.filling ? "A pinned setting can no longer be read" : `The file has ${count(answer.findings.length, "error")}`);
@@ -152,16 +157,23 @@ class Lab {
     }
   }
 
-  private draw(): void {
-    const pins = this.pins.filter((pin) => pin.picture);
-    const drawn: Drawn[] = pins.map((pin, at) => ({
+  /** The settings that are drawn, the present one last. */
+  private get drawn(): Drawn[] {
+    const drawn: Drawn[] = this.pins.filter((pin) => pin.picture).map((pin, at) => ({
       name: pin.name || `pinned ${at + 1}`,
       colour: COLOURS[at + 1]!,
       picture: pin.picture!,
     }));
     if (this.picture) drawn.push({ name: "now", colour: COLOURS[0]!, picture: this.picture });
+    return drawn;
+  }
+
+  private draw(): void {
+    const pins = this.pins.filter((pin) => pin.picture);
+    const drawn = this.drawn;
     if (!drawn.length) return;
     this.charts.draw(drawn);
+    strips(element("held"), this.picture?.held ?? null, this.picture?.duration ?? 1);
     fill(element("table"), drawn);
     list("cautions", this.picture?.warnings.map((text) => item(text)) ?? []);
     list("settings", drawn.map((each, at) => this.chip(each, pins[at])));
@@ -234,25 +246,23 @@ class Lab {
         say("The address now holds the whole view: copy it from the browser's bar");
       }
     };
-    element("save").onclick = () => download(this.file, this.editor.text, "application/yaml");
-    element("data").onclick = () => download(this.file.replace(/\.ya?ml$/, "") + ".csv", csv(this.picture), "text/csv");
+    element<HTMLSelectElement>("save").onchange = () => void this.save();
   }
-}
 
-function csv(picture: Picture | null): string {
-  const curves = Object.entries(picture?.curves ?? {});
-  const times = [...new Set(curves.flatMap(([, curve]) => curve.t))].sort((a, b) => a - b);
-  const head = ["t_s", ...curves.map(([, curve]) => `"${curve.title} (${curve.unit})"`)].join();
-  const at = curves.map(([, curve]) => new Map(curve.t.map((t, place) => [t, curve.mean[place]])));
-  return [head, ...times.map((t) => [t, ...at.map((each) => each.get(t) ?? "")].join())].join("\n") + "\n";
-}
-
-function download(name: string, text: string, type: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
+  private async save(): Promise<void> {
+    const select = element<HTMLSelectElement>("save");
+    const kind = select.value;
+    select.value = "";
+    const stem = this.file.replace(/\.ya?ml$/, "");
+    if (kind === "file") download(this.file, this.editor.text, "application/yaml");
+    if (kind === "axis") {
+      const pinned = this.pins.map((pin, at) => ({ name: `pinned ${at + 1}`, ...pin.setting }));
+      const settings = [...pinned, { name: "now", ...this.setting }].map(({ name, text, choices }) => ({ name, text, choices }));
+      this.connection.axis({ id: this.asked, ...this.setting, settings });
+    }
+    if (kind === "data" && this.picture) download(`${stem}.csv`, csv(this.picture), "text/csv");
+    if (kind === "page" && this.picture) download(`${stem}.html`, await standalone(this.drawn, this.editor.text), "text/html");
+  }
 }
 
 function element<T extends HTMLElement = HTMLElement>(id: string): T {

@@ -5,6 +5,7 @@ export interface Wanted {
   text: string;
   choices: Record<string, string>;
   repeat: number;
+  settings?: { name: string; text: string; choices: Record<string, string> }[];
 }
 
 export interface Knob {
@@ -50,12 +51,19 @@ export interface Row {
   high: number | null;
 }
 
+/** What holds each sender: by flow and cause the shares of each bin in %. */
+export interface Held {
+  width: number;
+  flows: Record<string, { t: number[]; shares: Record<string, number[]> }>;
+}
+
 export interface Picture {
   title: string;
   seeds: number[];
   duration: number;
   window: [number, number];
   curves: Record<string, Curve>;
+  held: Held | null;
   table: Row[];
   warnings: string[];
 }
@@ -66,6 +74,7 @@ export type Answer =
   | { type: "progress"; id: number; done: number; total: number; fraction: number }
   | { type: "picture"; id: number; picture: Picture; cached?: boolean }
   | { type: "failed" | "stopped"; id: number; message?: string }
+  | { type: "axis"; id: number; text: string }
   | { type: "wrong"; message: string };
 
 /** What a page shows: enough to make it again. */

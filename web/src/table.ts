@@ -6,7 +6,7 @@ import { digits } from "./words.ts";
 export function fill(table: HTMLTableElement, drawn: Drawn[]): void {
   const titles = [...new Set(drawn.flatMap((each) => each.picture.table.map((row) => row.title)))];
   const head = document.createElement("tr");
-  head.append(cell("th", "", "col"), ...drawn.map((each) => coloured(cell("th", each.name, "col"), each.colour)));
+  head.append(cell("td", ""), ...drawn.map((each) => coloured(cell("th", each.name, "col"), each.colour)));
   const rows = titles.map((title) => {
     const row = document.createElement("tr");
     const found = drawn.map((each) => each.picture.table.find((one) => one.title === title));

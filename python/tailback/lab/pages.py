@@ -30,6 +30,7 @@ MOST_KEPT = 64 << 20
 TYPES = {
     "index.html": "text/html; charset=utf-8",
     "lab.js": "text/javascript; charset=utf-8",
+    "standalone.js": "text/javascript; charset=utf-8",
     "lab.css": "text/css; charset=utf-8",
 }
 """The files of the page."""

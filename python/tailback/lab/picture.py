@@ -13,7 +13,9 @@ from msgspec import Struct
 from tailback.analysis import choosing, configurations
 from tailback.analysis.cautions import over
 from tailback.analysis.intervals import t_intervals
+from tailback.analysis.sockets import HELD, held_in_bins
 from tailback.analysis.table import Table
+from tailback.analysis.window import NANOSECONDS
 from tailback.results import Results, RunFolder, curves
 from tailback.results.sampled import over_time
 
@@ -58,10 +60,11 @@ def picture(results: Results) -> dict[str, Any]:
     return {
         "title": results.title,
         "seeds": [run.seed for run in runs],
-        "duration": scenario.duration_ns / 1e9,
-        "window": [edge / 1e9 for edge in runs[0].window_ns],
-        "bin": width / 1e9,
+        "duration": scenario.duration_ns / NANOSECONDS,
+        "window": [edge / NANOSECONDS for edge in runs[0].window_ns],
+        "bin": width / NANOSECONDS,
         "curves": drawn,
+        "held": _held(runs[0], width),
         "table": _rows(runs),
         "warnings": [str(each) for each in over([({}, summary) for summary in summaries])],
     }
@@ -109,6 +112,22 @@ def _of_flows(each: Drawn, run: RunFolder, bins: tuple[npt.NDArray[np.float64], 
         on[places[places < len(times)]] = values[places < len(times)] * each.factor
         found[name] = numbers(on)
     return found
+
+
+def _held(run: RunFolder, width: int) -> dict[str, Any] | None:
+    """What holds each sender of the first repetition, if they are few: shares of each bin in % by cause."""
+    wanted = ("t", "flow", *HELD.values())
+    found = held_in_bins(run.columns("tcp_info", wanted), width) if run.has("tcp_info") else {}
+    if not 0 < len(found) <= MOST_FLOWS:
+        return None
+    flows = {
+        flow: {
+            "t": (each.ends_ns / NANOSECONDS).tolist(),
+            "shares": {cause: shares.round(1).tolist() for cause, shares in each.shares.items() if shares.any()},
+        }
+        for flow, each in found.items()
+    }
+    return {"width": width / NANOSECONDS, "flows": flows}
 
 
 def _rows(runs: Sequence[RunFolder]) -> list[dict[str, Any]]:

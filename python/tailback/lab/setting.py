@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from tailback import limits, scenario
 from tailback.fitting import code_in
+from tailback.lab.axis import Named, YAMLError, with_axis
 from tailback.lab.knobs import Knob, knobs
 from tailback.resolved import to_text
 from tailback.scenario import axes as grids
@@ -41,6 +42,8 @@ class Wanted(Struct, frozen=True):
     text: str
     choices: Mapping[str, str] = {}
     repeat: int = 1
+    settings: Sequence[Named] = ()
+    """All settings of the page, for an axis of them."""
 
 
 class Refused(Exception):
@@ -104,6 +107,17 @@ def others(wanted: Wanted, place: Place) -> list[dict[str, Any]]:
     except Refused as refused:
         return list(refused.findings)
     return []
+
+
+def axis(wanted: Wanted, place: Place) -> str:
+    """The file with an axis of all settings of the page; raises `Refused`."""
+    with limits.confined.to(place.folder), _findings():
+        try:
+            text = with_axis(wanted.settings)
+        except YAMLError as error:
+            raise Refused([_finding(None, "", f"is not YAML: {error}", "correct it first")]) from error
+        scenario.loads(text, file=str(place.folder / place.name))
+    return text
 
 
 def _fixed(labels: Mapping[str, Sequence[str]], choices: Mapping[str, str]) -> Iterator[str]:

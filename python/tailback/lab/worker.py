@@ -51,9 +51,18 @@ class Worker:
             if message["type"] == "show":
                 self.stopped.clear()
                 self._show(msgspec.convert(message["wanted"], setting.Wanted))
-            elif message["type"] == "check":
-                wanted = msgspec.convert(message["wanted"], setting.Wanted)
+            else:
+                self._answer(message["type"], msgspec.convert(message["wanted"], setting.Wanted))
+
+    def _answer(self, kind: str, wanted: setting.Wanted) -> None:
+        """What needs no run: the errors of configurations that are not shown, and an axis of all settings."""
+        try:
+            if kind == "axis":
+                self.say("axis", wanted, text=setting.axis(wanted, self._place))
+            else:
                 self.say("others", wanted, findings=setting.others(wanted, self._place))
+        except setting.Refused as refused:
+            self.say("refused", wanted, findings=refused.findings)
 
     def say(self, kind: str, wanted: setting.Wanted, **what: Any) -> None:
         """Sends an answer to this setting."""

@@ -59,8 +59,12 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
 
 def _shares(run: RunFolder, choice: Choice) -> pd.DataFrame:
     found = held_in_bins(run.columns("tcp_info", COLUMNS), bins.width_ns(run, choice))
-    rows = [(flow, end / NANOSECONDS, cause, share) for flow, end, each in found for cause, share in each.items()]
-    table = pd.DataFrame(rows, columns=[FLOW, "t", CAUSE, "value"])
+    parts = [
+        pd.DataFrame({FLOW: flow, "t": each.ends_ns / NANOSECONDS, CAUSE: cause, "value": shares})
+        for flow, each in found.items()
+        for cause, shares in each.shares.items()
+    ]
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({FLOW: [], "t": [], CAUSE: [], "value": []})
     count = table[FLOW].nunique()
     if count > MAX_STRIPS:
         means = table.groupby(["t", CAUSE], sort=False)["value"].mean().reset_index()

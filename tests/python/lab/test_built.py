@@ -14,7 +14,7 @@ def test_the_page_is_that_of_its_sources() -> None:
     digest = hashlib.sha256()
     for file in [*sorted((WEB / "src").iterdir()), WEB / "package-lock.json"]:
         digest.update(file.read_bytes())
-    for name in ("lab.js", "lab.css"):
+    for name in ("lab.js", "standalone.js", "lab.css"):
         told = re.search(r"sources ([0-9a-f]{64})", (PAGE / name).read_text(encoding="utf-8"))
         assert told, name
         assert told[1] == digest.hexdigest(), "make web"

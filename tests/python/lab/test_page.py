@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
+import tailback
 from lab.serving import TEXT, Served, served
 from waiting import GENEROUS_S, until
 
@@ -131,6 +133,38 @@ def test_an_error_stands_beside_its_line_and_completion_knows_the_keys(browser: 
         assert "measure" in page.inner_text(".cm-tooltip-autocomplete")
 
 
+def test_a_strip_says_what_holds_each_sender(browser: Browser, lab: Served) -> None:
+    with opened(browser, lab.address) as page:
+        told = page.locator("figure[data-quantity=held] [role=img]").get_attribute("aria-label") or ""
+        assert re.search(r"upload\.1: .*cwnd \d+ %", told)
+
+
+def test_what_was_found_is_saved_as_an_axis_and_as_a_page_without_a_server(
+    browser: Browser, lab: Served, tmp_path: Path
+) -> None:
+    with opened(browser, lab.address) as page:
+        page.click("#pin")
+        pictured(page, lambda: page.get_by_label("buffer").select_option("100"))
+        knob = page.get_by_label("router – server: delay in words")
+        knob.fill("20ms")
+        pictured(page, lambda: page.keyboard.press("Enter"))
+        with page.expect_download() as file:
+            page.select_option("#save", "axis")
+        found = tailback.load(file.value.path().rename(tmp_path / "found.yaml"))
+        assert found.axes == {"setting": ["pinned 1", "now"]}
+        delays = [run.scenario.links[1].delay_ns[0] for run in found.runs()]
+        assert delays == [5_000_000, 20_000_000]
+        with page.expect_download() as saved:
+            page.select_option("#save", "page")
+        numbers, place = page.inner_text("#table"), saved.value.path().rename(tmp_path / "saved.html")
+    alone = browser.new_context(offline=True).new_page()
+    alone.goto(place.as_uri())
+    alone.wait_for_selector("body[data-ready=true]")
+    assert alone.inner_text("#table") == numbers
+    assert alone.locator("canvas").count() >= 6
+    alone.context.close()
+
+
 def test_two_browsers_have_settings_of_their_own(browser: Browser, lab: Served) -> None:
     with opened(browser, lab.address) as one, opened(browser, lab.address) as two:
         pictured(one, lambda: one.get_by_label("buffer").select_option("100"))
@@ -186,9 +220,10 @@ def test_a_phone_shows_everything_in_one_column(browser: Browser, lab: Served) -
         assert tall["y"] > knobs["y"] + knobs["height"]
 
 
-def test_dark_and_light_pages_differ(browser: Browser, lab: Served) -> None:
-    colours = []
-    for scheme in ("dark", "light"):
-        with opened(browser, lab.address, color_scheme=scheme) as page:
-            colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-    assert colours == ["rgb(20, 24, 29)", "rgb(255, 255, 255)"]
+@pytest.mark.parametrize(("scheme", "paper"), [("dark", "rgb(20, 24, 29)"), ("light", "rgb(255, 255, 255)")])
+def test_dark_and_light_pages_have_no_violation_of_axe(browser: Browser, lab: Served, scheme: str, paper: str) -> None:
+    with opened(browser, lab.address, color_scheme=scheme) as page:
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == paper
+        page.click("#pin")
+        found = Axe().run(page).response["violations"]
+        assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in found] == []
