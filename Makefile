@@ -178,6 +178,9 @@ docs: $(VENV)/.tools $(VENV)/.package ## build the documentation into site/, wit
 	$(BIN)/zensical build --strict --config-file build/documentation/mkdocs.yml
 	@rm -rf site && mv build/documentation/site site
 
+web: ## build the page of `tailback lab` anew from web/; needs npm
+	cd web && npm ci --ignore-scripts && npm run check && npm run build
+
 licences: $(VENV)/.package ## write LICENCES.md anew: what Tailback stands on, and under which licences
 	$(BIN)/python scripts/licences.py > LICENCES.md
 
@@ -205,6 +208,7 @@ pictures: demo $(VENV)/.tools ## draw the pictures of README.md and the document
 	$(BIN)/tailback duel cubic bbr reno --out results/make-duel
 	cp results/make-duel/plots/duel.png docs/pictures/duel.png
 	$(BIN)/python scripts/screenshot.py $(FIG5)/report.html docs/pictures/report.png R10M L100M R100M LR1000M
+	$(BIN)/python scripts/lab_pictures.py docs/pictures
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/python/jobs.py
 
 bench: $(VENV)/.package ## instructions and time per segment of whole runs, then benchmarks of the parts
@@ -229,7 +233,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-kernels campaign-pairs campaign-fuzz campaign-mutants properties properties-rust properties-python golden notebook metrics docs licences man wheel release-check papers papers-search pictures bench profile clean help
+.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-kernels campaign-pairs campaign-fuzz campaign-mutants properties properties-rust properties-python golden notebook metrics docs licences man web wheel release-check papers papers-search pictures bench profile clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 

@@ -1,8 +1,8 @@
 """licences.py: prints the licences of all that an installed Tailback stands on, as Markdown (`make licences`).
 
 Python: what `pip install tailback[all]` installs, by its metadata in this environment. Rust: what is compiled into the
-wheel, by `cargo metadata`. Ends with status 1 if a licence is none of those that a work under MIT or Apache-2.0 may
-stand on.
+wheel, by `cargo metadata`. The page of the lab: what is bundled into it, by its lock file. Ends with status 1 if a licence
+is none of those that a work under MIT or Apache-2.0 may stand on.
 """
 
 import json
@@ -46,14 +46,16 @@ def main() -> int:
     """Prints the tables."""
     python = sorted(_python())
     rust = sorted(set(_rust()))
+    page = sorted(_page())
     print("# Licences of what Tailback stands on\n\n`make licences` writes this page.\n")
     for title, rows in (
         ("Python packages that `pip install 'tailback[all]'` installs", python),
         ("Crates in the wheel", rust),
+        ("Packages in the page of `tailback lab`", page),
     ):
         print(f"## {title}\n\n| package | version | licence |\n|---|---|---|")
         print("".join(f"| {name} | {version} | {licence} |\n" for name, version, licence in rows))
-    wrong = [f"{name}: {licence}" for name, _, licence in [*python, *rust] if not allowed(licence)]
+    wrong = [f"{name}: {licence}" for name, _, licence in [*python, *rust, *page] if not allowed(licence)]
     print("\n".join(wrong), file=sys.stderr)
     return 1 if wrong else 0
 
@@ -95,6 +97,14 @@ def _licence(found: Distribution) -> str:
     named = [CLASSIFIED[kind] for kind in kinds if kind in CLASSIFIED]
     text = str(metadata.get("License", "")).strip().partition("\n")[0]
     return " AND ".join(dict.fromkeys(named)) or WORDS.get(text, text) or "unknown"
+
+
+def _page() -> Iterator[tuple[str, str, str]]:
+    """Name, version and licence of each npm package that is bundled into the page of the lab."""
+    locked = json.loads((ROOT / "web" / "package-lock.json").read_text("utf-8"))["packages"]
+    for folder, each in locked.items():
+        if folder and not each.get("dev"):
+            yield folder.rpartition("node_modules/")[2], each["version"], each.get("license", "unknown")
 
 
 def _rust() -> Iterator[tuple[str, str, str]]:

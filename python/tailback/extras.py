@@ -19,6 +19,9 @@ EXTRAS: Mapping[str, Extra] = {
     "polars": Extra("polars", "polars frames"),
     "pyarrow": Extra("arrow", "Arrow tables"),
     "distributed": Extra("cluster", "clusters"),
+    "starlette": Extra("lab", "labs"),
+    "uvicorn": Extra("lab", "labs"),
+    "websockets": Extra("lab", "labs"),
 }
 """The libraries that are optional."""
 

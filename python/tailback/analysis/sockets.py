@@ -150,6 +150,45 @@ def _held(
     return found
 
 
+class HeldInBins(Struct, frozen=True):
+    """What held a flow back over time."""
+
+    ends_ns: npt.NDArray[np.int64]
+    """The ends of the bins."""
+    shares: Mapping[str, npt.NDArray[np.float64]]
+    """The share of each cause in each bin, in %."""
+
+
+def held_in_bins(tcp_info: Columns, width_ns: int) -> dict[str, HeldInBins]:
+    """What held each TCP flow back over time: the shares by cause in each bin, as `held` has them over the window.
+    Left out are bins in which a flow has no sample, and its first.
+    """
+    table = Table.of(tcp_info)
+    columns = next((each for each in (tuple(HELD.values()), BY_KERNEL) if all(name in table for name in each)), None)
+    if columns is None:
+        return {}
+    names = grouped(table.words("flow"))
+    at = names.split(table.t_ns)
+    counted = [names.split(table.numbers(column)) for column in columns]
+    return {flow: _in_bins(at[flow], [each[flow] for each in counted], width_ns) for flow in names.names}
+
+
+def _in_bins(at: npt.NDArray[np.int64], counters: Sequence[npt.NDArray[np.float64]], width_ns: int) -> HeldInBins:
+    bins = -(-at // width_ns)
+    lasts = np.flatnonzero(np.append(np.diff(bins) > 0, True))
+    lasted = np.diff(at[lasts]) / NS_PER_US
+    spent = [np.diff(each[lasts]) for each in counters]
+    if len(counters) == len(BY_KERNEL):
+        busy, by_window, by_buffer = spent
+        rest = {NETWORK: np.maximum(0.0, busy - by_window - by_buffer), "no_data": np.maximum(0.0, lasted - busy)}
+        split = {"receive_window": by_window, "send_buffer": by_buffer, **rest}
+    else:
+        other = lasted - np.sum(spent, axis=0)
+        split = {**dict(zip(HELD, spent, strict=True)), OTHER: np.maximum(0.0, other)}
+        split["no_data"] = split["no_data"] + np.minimum(0.0, other)
+    return HeldInBins(bins[lasts][1:] * width_ns, {cause: PERCENT * each / lasted for cause, each in split.items()})
+
+
 def _by_cause(spent: Sequence[float], lasted: float) -> dict[str, float]:
     times = dict(zip(HELD, spent, strict=True))
     # Before it began, it had no data either.

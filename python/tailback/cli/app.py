@@ -74,6 +74,7 @@ COMMANDS = {
     "drill": "drill.drill",
     "duel": "duel.duel",
     "check": "check.check",
+    "lab": "lab.lab",
     "plot": "plot.plot",
     "report": "report.report",
     "compare": "compare.compare",

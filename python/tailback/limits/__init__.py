@@ -1,6 +1,6 @@
 """Limits for untrusted input: sizes of files, and time and memory of evaluated code."""
 
-from tailback.limits import trust
+from tailback.limits import confined, trust
 from tailback.limits.arithmetic import WEIGHT_MAX, WORK_MAX, Allowance, OperationRefused
 from tailback.limits.expressions import Expressions
 from tailback.limits.files import (
@@ -40,6 +40,7 @@ __all__ = [
     "FileRefused",
     "OperationRefused",
     "Stream",
+    "confined",
     "ends_of",
     "is_file",
     "is_folder",

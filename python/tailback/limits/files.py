@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
+from tailback.limits import confined
+
 PIECE = 1 << 20
 
 DOCUMENT_MAX = 200_000_000
@@ -186,8 +188,11 @@ _TO_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 
 
 def _opened(path: Path | str, bytes_max: int) -> tuple[int, int]:
     """The descriptor of a regular file, and its size."""
+    allowed = confined.place(path)
+    if allowed is None:
+        raise FileRefused("it is outside the folder of the experiment")
     # `fstat` checks the opened file, which nobody can replace.
-    descriptor = os.open(path, _TO_READ)
+    descriptor = os.open(allowed, _TO_READ)
     found = os.fstat(descriptor)
     if stat.S_ISREG(found.st_mode) and found.st_size <= bytes_max:
         return descriptor, found.st_size

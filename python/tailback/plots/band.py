@@ -16,18 +16,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.analysis import Window
 from tailback.analysis.intervals import t_intervals
-from tailback.analysis.metrics import MICROSECONDS_PER_MS, Samples, total_bins
-from tailback.analysis.table import Table
 from tailback.analysis.window import NANOSECONDS
 from tailback.plots import bins, capacity, gaps, labels, lines
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.plots.offered import one_of
 from tailback.plots.stacking import stacked
-from tailback.results import Results, RunFolder
-from tailback.results.sampled import over_time
+from tailback.results import Results, RunFolder, curves
 
 OVERSHOOT = 2.0
 """Upper limit of an axis for samples before the measurement window, relative to the largest measured value."""
@@ -38,50 +34,7 @@ BAND = 1.5
 QUEUE = "queue"
 """The name of the longest queue, which is no metric of a summary."""
 
-Points = tuple[Samples, Samples]
-"""Times (s, ends of bins) in order, and the value of each."""
-
-Read = Callable[[RunFolder, Choice], Points]
-
-
-def _goodput(run: RunFolder, choice: Choice) -> Points:
-    flows = run.columns("flows", ("t", "flow", "bytes"))
-    return total_bins(flows, Window(0, run.scenario.duration_ns), bins.width_ns(run, choice))
-
-
-def _ping(run: RunFolder, choice: Choice) -> Points:
-    return _mean(run, choice, Table.of(run.columns("ping", ("t", "rtt_ms"))), "rtt_ms")
-
-
-def _rtt(run: RunFolder, choice: Choice) -> Points:
-    samples = over_time(run)
-    ends, means = _mean(run, choice, samples.where(samples.numbers("rtt") > 0), "rtt")
-    return ends, means / MICROSECONDS_PER_MS
-
-
-def _cwnd(run: RunFolder, choice: Choice) -> Points:
-    return _mean(run, choice, over_time(run), "snd_cwnd")
-
-
-def _queue(run: RunFolder, choice: Choice) -> Points:
-    """The longest queue at each sample."""
-    samples = Table.of(run.columns("qdisc", ("t", "depth", "backlog_packets")))
-    roots = samples.where(samples.numbers("depth") == 0)
-    times, places = np.unique(roots.numbers("t"), return_inverse=True)
-    longest = np.full(len(times), -np.inf)
-    np.maximum.at(longest, places, np.nan_to_num(roots.numbers("backlog_packets"), nan=-np.inf))
-    return _mean(run, choice, Table.of({"t": times, "longest": longest}), "longest")
-
-
-def _mean(run: RunFolder, choice: Choice, samples: Table, column: str) -> Points:
-    """The mean over all flows or pings and samples in each bin."""
-    values = samples.numbers(column)
-    known = np.isfinite(values)
-    width = bins.width_ns(run, choice) / NANOSECONDS
-    ends = np.maximum(np.ceil(samples.numbers("t")[known] / width - 1e-9), 1)
-    found, places = np.unique(ends, return_inverse=True)
-    sums, counts = np.bincount(places, values[known]), np.bincount(places)
-    return found * width, sums / counts
+Read = Callable[[RunFolder, int], curves.Points]
 
 
 @dataclass(frozen=True)
@@ -100,11 +53,11 @@ class Series:
 
 
 SERIES: dict[str, Series] = {
-    "goodput": Series("Goodput", "Mbit/s", "flows", _goodput, "goodput", capacity.most_mbps),
-    "ping": Series("Ping", "ms", "ping", _ping, "ping"),
-    "rtt": Series("TCP RTT", "ms", "tcp_info", _rtt, "tcp"),
-    "cwnd": Series("cwnd", "segments", "tcp_info", _cwnd, "tcp"),
-    "queue": Series("Longest queue", "packets", "qdisc", _queue, "queue"),
+    "goodput": Series("Goodput", "Mbit/s", "flows", curves.goodput, "goodput", capacity.most_mbps),
+    "ping": Series("Ping", "ms", "ping", curves.ping, "ping"),
+    "rtt": Series("TCP RTT", "ms", "tcp_info", curves.rtt, "tcp"),
+    "cwnd": Series("cwnd", "segments", "tcp_info", curves.cwnd, "tcp"),
+    "queue": Series("Longest queue", "packets", "qdisc", curves.queue, "queue"),
 }
 
 
@@ -121,7 +74,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
 
 def _intervals(axes: dict[str, str], runs: list[RunFolder], shown: tuple[Series, Choice]) -> dict[str, Any]:
     series, choice = shown
-    times, wide = _side_by_side([series.read(run, choice) for run in runs])
+    times, wide = curves.side_by_side([series.read(run, bins.width_ns(run, choice)) for run in runs])
     known = ~np.isnan(wide)
     counts = known.sum(axis=1)
     means, ends = np.empty(len(times)), np.empty((len(times), 2))
@@ -136,15 +89,6 @@ def _intervals(axes: dict[str, str], runs: list[RunFolder], shown: tuple[Series,
         **axes, "panel": series.title, "unit": series.unit, "n": counts, "t": times,
         "mean": means, "low": ends[:, 0], "high": highest, "measured": (times > start) & (times <= end),
     }  # fmt: skip
-
-
-def _side_by_side(repetitions: Sequence[Points]) -> tuple[Samples, Samples]:
-    """All times, and for each a row with the values of the repetitions, NaN where one has none."""
-    times = np.unique(np.concatenate([ends for ends, _ in repetitions]))
-    wide = np.full((len(times), len(repetitions)), np.nan)
-    for column, (ends, values) in enumerate(repetitions):
-        wide[np.searchsorted(times, ends), column] = values
-    return times, wide
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:

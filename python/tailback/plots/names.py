@@ -38,5 +38,6 @@ PLOTS: dict[str, Offered] = {
     "shares": Offered("share of each group of flows in the goodput over time"),
     "rrul": Offered("download, upload and ping over time, as Flent draws RRUL"),
     "cwnd": Offered("congestion windows over time, one panel per configuration"),
+    "held": Offered("what holds each sender over time: cwnd, pacing, small queue, receive window, ..."),
     "timeseries": Offered("RTT, cwnd and goodput over time, one column per run; --metric rtt, cwnd, goodput", TRACES),
 }

@@ -25,6 +25,7 @@ from tailback.plots import (
     cwnd,
     fct,
     heatmap,
+    held,
     names,
     pareto,
     queue,
@@ -115,6 +116,7 @@ _DRAWN: tuple[Plot, ...] = (
     _plot("shares", shares.data, shares.draw, free_y=True),
     _plot("rrul", rrul.data, rrul.draw),
     _plot("cwnd", cwnd.data, cwnd.draw, free_y=True),
+    _plot("held", held.data, held.draw),
     _plot("timeseries", timeseries.data, timeseries.draw),
 )
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import yaml
 
 Node: TypeAlias = Any
-"""A node of PyYAML, with the attributes `id`, `tag`, `value` and `start_mark`."""
+"""A node of PyYAML, with the attributes `id`, `tag`, `value` and `start_mark`; a scalar has an `end_mark`, too."""
 
 Loader: TypeAlias = Any
 """A parser of PyYAML: that of libyaml, or that in Python."""
@@ -112,10 +112,10 @@ def _node_of_event(event: Any) -> Node:
     if isinstance(event, yaml.ScalarEvent):
         plain = event.implicit[0] or event.tag == "!"
         known = tag or (_tag_of(event.value) if plain else f"{TAG}str")
-        return yaml.ScalarNode(known, event.value, event.start_mark)
+        return yaml.ScalarNode(known, event.value, event.start_mark, event.end_mark)
     if isinstance(event, yaml.SequenceStartEvent):
         return yaml.SequenceNode(tag or f"{TAG}seq", [], event.start_mark)
-    return yaml.MappingNode(tag or f"{TAG}map", [], event.start_mark)
+    return yaml.MappingNode(tag or f"{TAG}map", [], event.start_mark, flow_style=event.flow_style)
 
 
 _TYPED = re.compile(

@@ -37,7 +37,7 @@ EXPERIMENTS = {
     "video": "a video over Wi-Fi while four neighbours download: rate, BOLA or hybrid",
     "load": "flows of a search cluster at 30 to 90 % load: completion times with CUBIC, BBR and DCTCP",
     "parking-lot": "a long flow over three hops, each with a cross flow",
-    "lab": "for teaching: how large should a buffer be? With five questions",
+    "lab": "for `tailback lab`, to teach: how large should a buffer be? With five questions",
 }
 """What each experiment is about; its template in this folder is called after it."""
 

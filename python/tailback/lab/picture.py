@@ -1,0 +1,160 @@
+"""What the page draws of one setting: curves over time, and the row of the table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from tailback.analysis import choosing, configurations
+from tailback.analysis.cautions import over
+from tailback.analysis.intervals import t_intervals
+from tailback.analysis.sockets import HELD, held_in_bins
+from tailback.analysis.table import Table
+from tailback.analysis.window import NANOSECONDS
+from tailback.results import Results, RunFolder, curves
+from tailback.results.sampled import over_time
+
+MOST_BINS = 240
+"""Points of a curve: more are not seen on a screen."""
+
+MOST_FLOWS = 8
+"""Flows that have a curve each; of more, only what they do together is drawn."""
+
+DIGITS = 5
+
+
+class Drawn(Struct, frozen=True):
+    """A quantity over time."""
+
+    title: str
+    unit: str
+    table: str
+    read: Callable[[RunFolder, int], curves.Points]
+    column: str | None = None
+    """The column of `tcp_info` that is drawn for each flow, too."""
+    factor: float = 1.0
+
+
+DRAWN: Mapping[str, Drawn] = {
+    "goodput": Drawn("Goodput", "Mbit/s", "flows", curves.goodput),
+    "rtt": Drawn("TCP RTT", "ms", "tcp_info", curves.rtt, "rtt", 1e-3),
+    "ping": Drawn("Ping", "ms", "ping", curves.ping),
+    "cwnd": Drawn("cwnd", "segments", "tcp_info", curves.cwnd, "snd_cwnd"),
+    "queue": Drawn("Longest queue", "packets", "qdisc", curves.queue),
+    "drops": Drawn("Drops", "packets per bin", "qdisc", curves.drops),
+}
+
+
+def picture(results: Results) -> dict[str, Any]:
+    """The document of one setting with all its repetitions."""
+    runs = list(results.runs)
+    scenario = runs[0].scenario
+    width = _width_ns(scenario.duration_ns, scenario.record.interval_ns)
+    drawn = {name: found for name, each in DRAWN.items() if (found := _curve(each, runs, width)) is not None}
+    summaries = [run.summary for run in runs]
+    return {
+        "title": results.title,
+        "seeds": [run.seed for run in runs],
+        "duration": scenario.duration_ns / NANOSECONDS,
+        "window": [edge / NANOSECONDS for edge in runs[0].window_ns],
+        "bin": width / NANOSECONDS,
+        "curves": drawn,
+        "held": _held(runs[0], width),
+        "table": _rows(runs),
+        "warnings": [str(each) for each in over([({}, summary) for summary in summaries])],
+    }
+
+
+def _width_ns(duration_ns: int, interval_ns: int) -> int:
+    return interval_ns * max(1, math.ceil(duration_ns / interval_ns / MOST_BINS))
+
+
+def _curve(each: Drawn, runs: Sequence[RunFolder], width: int) -> dict[str, Any] | None:
+    having = [run for run in runs if run.has(each.table)]
+    if not having:
+        return None
+    times, wide = curves.side_by_side([each.read(run, width) for run in having])
+    if not len(times) or not np.isfinite(wide).any():
+        return None
+    known = ~np.isnan(wide)
+    means = np.where(known.any(axis=1), np.nansum(wide, axis=1) / np.maximum(known.sum(axis=1), 1), np.nan)
+    found: dict[str, Any] = {"title": each.title, "unit": each.unit, "t": numbers(times), "mean": numbers(means)}
+    if len(having) > 1:
+        complete = known.all(axis=1)
+        ends = np.full((len(times), 2), np.nan)
+        if complete.any():
+            ends[complete] = t_intervals(wide[complete].T, 0.0)
+        found |= {"low": numbers(ends[:, 0]), "high": numbers(ends[:, 1])}
+    if each.column is not None:
+        found["flows"] = _of_flows(each, having[0], (times, width))
+    return found
+
+
+def _of_flows(each: Drawn, run: RunFolder, bins: tuple[npt.NDArray[np.float64], int]) -> dict[str, Any]:
+    """The curve of each flow of the first repetition, if they are few."""
+    times, width = bins
+    samples = over_time(run)
+    words = samples.words("flow")
+    names = words.present()
+    if not 1 < len(names) <= MOST_FLOWS:
+        return {}
+    found = {}
+    for name in names:
+        its = samples.where(words.among([name]))
+        at, values = curves.mean(Table.of(its), str(each.column), width)
+        on = np.full(len(times), np.nan)
+        places = np.searchsorted(times, at)
+        on[places[places < len(times)]] = values[places < len(times)] * each.factor
+        found[name] = numbers(on)
+    return found
+
+
+def _held(run: RunFolder, width: int) -> dict[str, Any] | None:
+    """What holds each sender of the first repetition, if they are few: shares of each bin in % by cause."""
+    wanted = ("t", "flow", *HELD.values())
+    found = held_in_bins(run.columns("tcp_info", wanted), width) if run.has("tcp_info") else {}
+    if not 0 < len(found) <= MOST_FLOWS:
+        return None
+    flows = {
+        flow: {
+            "t": (each.ends_ns / NANOSECONDS).tolist(),
+            "shares": {cause: shares.round(1).tolist() for cause, shares in each.shares.items() if shares.any()},
+        }
+        for flow, each in found.items()
+    }
+    return {"width": width / NANOSECONDS, "flows": flows}
+
+
+def _rows(runs: Sequence[RunFolder]) -> list[dict[str, Any]]:
+    """The numbers of the table, with the ends of their 95 % intervals if there are repetitions."""
+    summaries = [run.summary for run in runs]
+    columns = [each.column for each in choosing.chosen(summaries)]
+    frame = configurations([({}, summary) for summary in summaries], columns)
+    row = frame.iloc[0]
+    return [
+        {
+            "title": column.title,
+            "unit": column.unit,
+            "better": column.better,
+            "mean": number(row[column.title]),
+            "low": number(row[f"{column.title} low"]),
+            "high": number(row[f"{column.title} high"]),
+        }
+        for column in columns
+        if number(row[column.title]) is not None
+    ]
+
+
+def numbers(values: npt.NDArray[np.float64]) -> list[float | None]:
+    """Numbers for JSON."""
+    return [number(value) for value in values.tolist()]
+
+
+def number(value: float) -> float | None:
+    """A number for JSON, rounded; `None` for NaN and infinity."""
+    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None

@@ -1,0 +1,126 @@
+"""The process that simulates for one page: reads settings from its input, and answers with what it found.
+
+It answers a setting that it has read with `read` (knobs, findings, key), and waits for `go` or `skip`, because the
+server may know the picture. A newer setting or `stop` ends the runs of the one before.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from tailback import sweep
+from tailback.backends import Unsuitable
+from tailback.lab import frames, setting
+from tailback.lab.picture import picture
+from tailback.limits import trust
+from tailback.scenario import ScenarioError
+
+
+class Stopped(Exception):
+    """The page no longer waits for this setting."""
+
+
+class Worker:
+    """Answers the requests of one page, one after another."""
+
+    def __init__(self, requests: BinaryIO, answers: BinaryIO, place: setting.Place) -> None:
+        self._answers, self._place = answers, place
+        self._queue: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self.stopped = threading.Event()
+        threading.Thread(target=self._listen, args=(requests,), daemon=True).start()
+
+    def _listen(self, requests: BinaryIO) -> None:
+        while (message := frames.read(requests)) is not None:
+            if message["type"] == "stop":
+                self.stopped.set()
+            else:
+                self._queue.put(message)
+        self._queue.put(None)
+        self.stopped.set()
+
+    def serve(self) -> None:
+        """Until the input ends."""
+        while (message := self._queue.get()) is not None:
+            if message["type"] == "show":
+                self.stopped.clear()
+                self._show(msgspec.convert(message["wanted"], setting.Wanted))
+            else:
+                self._answer(message["type"], msgspec.convert(message["wanted"], setting.Wanted))
+
+    def _answer(self, kind: str, wanted: setting.Wanted) -> None:
+        """What needs no run: the errors of configurations that are not shown, and an axis of all settings."""
+        try:
+            if kind == "axis":
+                self.say("axis", wanted, text=setting.axis(wanted, self._place))
+            else:
+                self.say("others", wanted, findings=setting.others(wanted, self._place))
+        except setting.Refused as refused:
+            self.say("refused", wanted, findings=refused.findings)
+
+    def say(self, kind: str, wanted: setting.Wanted, **what: Any) -> None:
+        """Sends an answer to this setting."""
+        self._answers.write(frames.pack({"type": kind, "id": wanted.id, **what}))
+        self._answers.flush()
+
+    def _show(self, wanted: setting.Wanted) -> None:
+        try:
+            found = setting.read(wanted, self._place)
+        except setting.Refused as refused:
+            self.say("refused", wanted, findings=refused.findings)
+            return
+        knobs = msgspec.to_builtins(found.knobs)
+        self.say("read", wanted, knobs=knobs, findings=found.findings, key=found.key, title=found.experiment.title)
+        answer = self._queue.get()
+        if answer is not None and answer["type"] == "go":
+            self._simulate(wanted, found)
+
+    def _simulate(self, wanted: setting.Wanted, found: setting.Setting) -> None:
+        try:
+            outcomes, results = sweep.simulate(found.experiment, None, _Watch(self, wanted))
+        except Stopped:
+            self.say("stopped", wanted)
+            return
+        except (ScenarioError, Unsuitable) as error:
+            self.say("failed", wanted, message=str(error))
+            return
+        wrong = [str(outcome.error) for outcome in outcomes if outcome.status != "ok"]
+        if wrong:
+            self.say("failed", wanted, message=wrong[0])
+        else:
+            self.say("picture", wanted, key=found.key, picture=picture(results))
+
+
+class _Watch:
+    """Tells the page how far the runs are, and ends them when nobody waits for them."""
+
+    def __init__(self, worker: Worker, wanted: setting.Wanted) -> None:
+        self._worker, self._wanted = worker, wanted
+
+    def update(self, done: int, total: int, fraction: float) -> None:
+        if self._worker.stopped.is_set():
+            raise Stopped
+        if done < total:
+            self._worker.say("progress", self._wanted, done=done, total=total, fraction=fraction)
+
+
+def main(folder: str, name: str, trusted: str) -> None:
+    """Serves until the input ends. What code of the user prints goes to the terminal, and not between the messages."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    place = setting.Place(Path(folder), name, trusted == "trust")
+    with trust.trusting(place.trust):
+        Worker(sys.stdin.buffer, answers, place).serve()
+    answers.flush()
+    # The thread that reads the input may hold its lock, for which a usual end would wait.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

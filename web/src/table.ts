@@ -1,0 +1,62 @@
+// The table: a row for each number, a column for each setting, and how far each is from the first pinned one.
+import type { Drawn } from "./charts.ts";
+import type { Row } from "./protocol.ts";
+import { digits } from "./words.ts";
+
+export function fill(table: HTMLTableElement, drawn: Drawn[]): void {
+  const titles = [...new Set(drawn.flatMap((each) => each.picture.table.map((row) => row.title)))];
+  const head = document.createElement("tr");
+  head.append(cell("td", ""), ...drawn.map((each) => coloured(cell("th", each.name, "col"), each.colour)));
+  const rows = titles.map((title) => {
+    const row = document.createElement("tr");
+    const found = drawn.map((each) => each.picture.table.find((one) => one.title === title));
+    const unit = found.find(Boolean)?.unit ?? "";
+    row.append(cell("th", unit ? `${title} (${unit})` : title, "row"));
+    found.forEach((each, place) => row.append(number(each, place ? found[0] : undefined)));
+    return row;
+  });
+  const caption = document.createElement("caption");
+  caption.textContent = drawn.length > 1
+    ? `Means in the measurement window, and the difference from ${drawn[0]!.name}`
+    : "Means in the measurement window; pin a setting to compare with it";
+  const [top, body] = [document.createElement("thead"), document.createElement("tbody")];
+  top.append(head);
+  body.append(...rows);
+  table.replaceChildren(caption, top, body);
+}
+
+function number(row: Row | undefined, pinned: Row | undefined): HTMLElement {
+  if (row?.mean === null || row === undefined) return cell("td", "–");
+  const half = row.low !== null && row.high !== null ? ` ± ${digits((row.high - row.low) / 2)}` : "";
+  const found = cell("td", `${digits(row.mean)}${half}`);
+  if (pinned?.mean !== null && pinned !== undefined) {
+    const far = document.createElement("span");
+    const [words, better] = difference(row, pinned);
+    far.textContent = words;
+    far.className = better;
+    found.append(" ", far);
+  }
+  return found;
+}
+
+/** How far a number is from the pinned one, and whether that is better. */
+export function difference(row: Row, pinned: Row): [string, "better" | "worse" | "same"] {
+  const far = row.mean! - pinned.mean!;
+  if (far === 0) return ["=", "same"];
+  const sign = far > 0 ? "+" : "−";
+  const words = pinned.mean ? `${sign}${digits((100 * Math.abs(far)) / Math.abs(pinned.mean))} %` : `${sign}${digits(Math.abs(far))}`;
+  if (row.better === null) return [words, "same"];
+  return [words, (row.better === "high") === far > 0 ? "better" : "worse"];
+}
+
+function cell(kind: "td" | "th", text: string, scope = ""): HTMLElement {
+  const found = document.createElement(kind);
+  found.textContent = text;
+  if (scope) found.setAttribute("scope", scope);
+  return found;
+}
+
+function coloured(found: HTMLElement, colour: string): HTMLElement {
+  found.style.borderBottom = `3px solid ${colour}`;
+  return found;
+}
