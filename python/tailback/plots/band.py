@@ -26,7 +26,7 @@ from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.plots.offered import one_of
 from tailback.plots.stacking import stacked
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 from tailback.results.sampled import over_time
 
 OVERSHOOT = 2.0
@@ -41,29 +41,29 @@ QUEUE = "queue"
 Points = tuple[Samples, Samples]
 """Times (s, ends of bins) in order, and the value of each."""
 
-Read = Callable[[RunFolder, Choice], Points]
+Read = Callable[[RunResult, Choice], Points]
 
 
-def _goodput(run: RunFolder, choice: Choice) -> Points:
+def _goodput(run: RunResult, choice: Choice) -> Points:
     flows = run.columns("flows", ("t", "flow", "bytes"))
     return total_bins(flows, Window(0, run.scenario.duration_ns), bins.width_ns(run, choice))
 
 
-def _ping(run: RunFolder, choice: Choice) -> Points:
+def _ping(run: RunResult, choice: Choice) -> Points:
     return _mean(run, choice, Table.of(run.columns("ping", ("t", "rtt_ms"))), "rtt_ms")
 
 
-def _rtt(run: RunFolder, choice: Choice) -> Points:
+def _rtt(run: RunResult, choice: Choice) -> Points:
     samples = over_time(run)
     ends, means = _mean(run, choice, samples.where(samples.numbers("rtt") > 0), "rtt")
     return ends, means / MICROSECONDS_PER_MS
 
 
-def _cwnd(run: RunFolder, choice: Choice) -> Points:
+def _cwnd(run: RunResult, choice: Choice) -> Points:
     return _mean(run, choice, over_time(run), "snd_cwnd")
 
 
-def _queue(run: RunFolder, choice: Choice) -> Points:
+def _queue(run: RunResult, choice: Choice) -> Points:
     """The longest queue at each sample."""
     samples = Table.of(run.columns("qdisc", ("t", "depth", "backlog_packets")))
     roots = samples.where(samples.numbers("depth") == 0)
@@ -73,7 +73,7 @@ def _queue(run: RunFolder, choice: Choice) -> Points:
     return _mean(run, choice, Table.of({"t": times, "longest": longest}), "longest")
 
 
-def _mean(run: RunFolder, choice: Choice, samples: Table, column: str) -> Points:
+def _mean(run: RunResult, choice: Choice, samples: Table, column: str) -> Points:
     """The mean over all flows or pings and samples in each bin."""
     values = samples.numbers(column)
     known = np.isfinite(values)
@@ -95,7 +95,7 @@ class Series:
     read: Read
     need: str
     """What an experiment needs to record it (`errors.TO_RECORD`)."""
-    most: Callable[[Sequence[RunFolder]], float | None] = lambda _: None
+    most: Callable[[Sequence[RunResult]], float | None] = lambda _: None
     """The largest possible value."""
 
 
@@ -119,7 +119,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     return found
 
 
-def _intervals(axes: dict[str, str], runs: list[RunFolder], shown: tuple[Series, Choice]) -> dict[str, Any]:
+def _intervals(axes: dict[str, str], runs: list[RunResult], shown: tuple[Series, Choice]) -> dict[str, Any]:
     series, choice = shown
     times, wide = _side_by_side([series.read(run, choice) for run in runs])
     known = ~np.isnan(wide)
