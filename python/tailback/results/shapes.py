@@ -1,72 +1,57 @@
 """The types of the values in `summary.json`, which anybody may have written.
 
-Readers take a number for a number. What the analysis writes under each key is in `docs/metrics.md`.
+Readers take a number for a number. What the analysis writes under each key is in `docs/metrics.md`, and its form in the
+row of the metric. A key that no metric has may be that of a later version, and has any form.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-NUMBERS = frozenset(
-    ("flows_unfinished", "jain", "marks", "pages_unloaded", "power_mbps_per_ms", "retransmits")
-)  # fmt: skip
-"""Keys whose value is one number."""
-
-OF_EACH = frozenset(
-    ("ampdu_mpdus", "cwnd_by_ack_segments", "cwnd_segments", "drops", "flow_completion_by_size_s", "held", "marks_by",
-     "media_delay_ms", "pings_ms", "sojourn_ms", "udp_delay_ms", "video", "window_thirds")
-)  # fmt: skip
-"""Keys whose value has, for each of several names, numbers by name."""
-
-MIXED = {"goodput_mbps": ("flows", "groups", "shares"), "retransmission_rate": ("flows",), "slowdown": None}
-"""Keys whose value has numbers by name, and under some names (`None`: any) numbers by name."""
-
-WORDS = frozenset(("steadiness",))
-"""Keys whose value has words by name."""
-
-STATISTICS = {"cwnd_segments": ("mean", "p50")}
-"""What is never missing in each part of a value."""
+if TYPE_CHECKING:
+    from tailback.analysis.metric import Metric
 
 REAL = frozenset((int, float))
 """The types of numbers in JSON; `True` is none."""
-
-NAMES = ("flows_without_data", "jain_without")
-"""Keys whose value is a list of names."""
-
-OTHERS = frozenset(("capture", "warnings", *NAMES))
-"""Keys that no metric reads as numbers; all that are not named here have numbers by name."""
 
 
 def is_summary(summary: Mapping[str, Any]) -> bool:
     """Whether the values have the types of those that the analysis writes."""
     warnings = summary.get("warnings", [])
+    metrics = _metrics()
     return (
         isinstance(warnings, list)
         and all(map(_is_warning, warnings))
-        and all(_are_names(summary.get(key, [])) for key in NAMES)
-        and all(key in OTHERS or _has_form(key, value) for key, value in summary.items())
+        and all(key not in metrics or has_form(metrics[key], value) for key, value in summary.items())
     )
 
 
-def _are_names(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+def _metrics() -> "Mapping[str, Metric]":
+    # Imported here: whoever only lists results reads no summary.
+    from tailback.analysis.registry import METRICS
+
+    return {metric.key: metric for metric in METRICS.values() if metric.key is not None}
 
 
-def _has_form(key: str, value: object) -> bool:
-    if key in NUMBERS or not isinstance(value, dict):
-        return key in NUMBERS and _is_number(value)
-    if key in WORDS:
-        return all(isinstance(each, str) for each in value.values())
-    if key in OF_EACH:
-        needed = STATISTICS.get(key, ())
-        return all(_has_numbers(each) and all(name in each for name in needed) for each in value.values())
-    if key in MIXED:
-        inner = MIXED[key]
-        apart = {name for name in value if isinstance(value[name], dict) and (inner is None or name in inner)}
-        return all(_has_numbers(each) if name in apart else _is_number(each) for name, each in value.items())
-    return _has_numbers(value)
+def has_form(metric: "Metric", value: object) -> bool:
+    """Whether a value under the key of a metric has the form that its row says."""
+    if metric.form == "number":
+        return _is_number(value)
+    if metric.form == "names":
+        return isinstance(value, list) and all(isinstance(name, str) for name in value)
+    return isinstance(value, dict) and all(_is_part(metric, name, each) for name, each in value.items())
 
 
-def _has_numbers(value: object) -> bool:
+def _is_part(metric: "Metric", name: str, value: object) -> bool:
+    """Whether a value may stand under this name in that of a metric."""
+    if metric.form == "words":
+        return isinstance(value, str)
+    if metric.form == "of each":
+        return _has_numbers(value) and all(name in value for name in metric.needed)
+    apart = metric.form == "mixed" and isinstance(value, dict) and (metric.apart is None or name in metric.apart)
+    return _has_numbers(value) if apart else _is_number(value)
+
+
+def _has_numbers(value: object) -> TypeGuard[dict[str, float]]:
     return isinstance(value, dict) and REAL.issuperset(map(type, value.values()))
 
 
