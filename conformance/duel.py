@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 import tailback
 from conformance.page import RESULTS, write_tables
-from tailback.results import RunFolder
+from tailback.results import RunResult
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPERIMENT = ROOT / "experiments" / "cc" / "duel.yaml"
@@ -38,7 +38,7 @@ class Figures:
     retransmits: int
 
 
-def figures(run: RunFolder) -> Figures:
+def figures(run: RunResult) -> Figures:
     """The figures of a run."""
     goodput = run.summary["goodput_mbps"]["flows"]
     info = run.table("tcp_info")
@@ -57,7 +57,7 @@ def row(control: str, alone: Figures, duel: Figures) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def rows(runs: Iterable[RunFolder]) -> dict[str, list[str]]:
+def rows(runs: Iterable[RunResult]) -> dict[str, list[str]]:
     """The rows of each path's table, in the order of the experiment."""
     found: dict[tuple[str, str], dict[str, Figures]] = {}
     for run in runs:

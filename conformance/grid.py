@@ -14,7 +14,7 @@ import pandas as pd
 from conformance.judge import Figures, Run
 from tailback import scenario
 from tailback.analysis.differences import METRICS
-from tailback.results import RunFolder
+from tailback.results import RunResult
 from tailback.scenario import Experiment
 from tailback.validation import every, summary_by_counters
 
@@ -87,12 +87,12 @@ class Grid:
         """The cell with these labels."""
         return Place(part, self.axes, tuple(labels[axis] for axis in self.axes))
 
-    def rows(self, part: str, runs: Iterable[RunFolder]) -> pd.DataFrame:
+    def rows(self, part: str, runs: Iterable[RunResult]) -> pd.DataFrame:
         """A row per run; drops are those of the counters of disciplines, which kernel and simulator both have."""
         columns = ["part", *self.axes, "repetition", *self.figures]
         return pd.DataFrame([self._row(part, run) for run in runs], columns=columns)
 
-    def _row(self, part: str, run: RunFolder) -> dict[str, object]:
+    def _row(self, part: str, run: RunResult) -> dict[str, object]:
         summary = summary_by_counters(run)
         place = {"part": part, **run.axes, "repetition": run.repetition}
         return {**place, **{key: _figure(summary, key) for key in self.figures}}

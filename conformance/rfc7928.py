@@ -14,7 +14,7 @@ import pandas as pd
 
 from conformance.page import RESULTS, rows, write_tables
 from tailback.analysis.repetitions import configurations
-from tailback.results import Results, RunFolder, open_results
+from tailback.results import Results, RunResult, open_results
 
 PAGE = RESULTS / "rfc7928.md"
 TITLE = "RFC 7928 "
@@ -60,19 +60,19 @@ def _row(row: pd.Series, axes: Sequence[str], shares: Sequence[str]) -> list[str
     return [*places, figures[0], *shares, *figures[1:]]
 
 
-def _kinds(runs: Sequence[RunFolder]) -> list[str]:
+def _kinds(runs: Sequence[RunResult]) -> list[str]:
     names = {name.split(".")[0] for run in runs for name in run.summary["goodput_mbps"]["flows"]}
     kinds = sorted(name for name in names if not name.startswith(SHORT))
     return kinds if 1 < len(kinds) <= FEW else []
 
 
-def _shares(runs: Sequence[RunFolder], row: pd.Series, axes: Sequence[str], kinds: Sequence[str]) -> list[str]:
+def _shares(runs: Sequence[RunResult], row: pd.Series, axes: Sequence[str], kinds: Sequence[str]) -> list[str]:
     """Goodput of each kind of flow, mean over repetitions."""
     mine = [run for run in runs if all(str(row[axis]) == run.axes[axis] for axis in axes)]
     return [f"{sum(_of(run, kind) for run in mine) / len(mine):.1f}" for kind in kinds]
 
 
-def _of(run: RunFolder, kind: str) -> float:
+def _of(run: RunResult, kind: str) -> float:
     flows = run.summary["goodput_mbps"]["flows"]
     return sum(float(value) for name, value in flows.items() if name.split(".")[0] == kind)
 

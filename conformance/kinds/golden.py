@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from conformance.kinds.kinds import Case, experiment
 from tailback import sweep
 from tailback.analysis.differences import METRICS
-from tailback.results import RunFolder, open_results
+from tailback.results import RunResult, open_results
 from tailback.validation import summary_by_counters
 
 FILE = Path(__file__).resolve().parents[2] / "tests" / "data" / "kinds" / "kernel.csv"
@@ -32,19 +32,19 @@ def measured(case: Case, seeds: int, request: sweep.Request) -> pd.DataFrame:
     return figures(case.file, complete(done, case.file))
 
 
-def complete(done: sweep.SweepResult, what: str) -> list[RunFolder]:
+def complete(done: sweep.SweepResult, what: str) -> list[RunResult]:
     """The complete runs of a sweep. Those that failed are named on standard error."""
     for failed in done.failed:
         print(f"{what}: the run {failed.run.name} failed: {failed.error}", file=sys.stderr, flush=True)
     return list(open_results(done.folder).runs)
 
 
-def figures(file: str, runs: Iterable[RunFolder]) -> pd.DataFrame:
+def figures(file: str, runs: Iterable[RunResult]) -> pd.DataFrame:
     """A row per run; drops and marks are those of the counters of disciplines, which kernel and simulator both have."""
     return pd.DataFrame([_row(file, run) for run in runs], columns=[*RUN, *METRICS])
 
 
-def _row(file: str, run: RunFolder) -> dict[str, object]:
+def _row(file: str, run: RunResult) -> dict[str, object]:
     summary = summary_by_counters(run) if run.has("qdisc") else run.summary
     place = {"file": file, "case": run.axes["case"], "repetition": run.repetition}
     return {**place, **{key: metric.read(summary) for key, metric in METRICS.items()}}

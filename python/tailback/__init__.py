@@ -39,13 +39,14 @@ if TYPE_CHECKING:
         validate,
         write_report,
     )
-    from tailback.results import Results, RunFolder, combined
+    from tailback.results import Results, RunFolder, RunResult, combined
     from tailback.scenario import Experiment, ScenarioError
 
 __all__ = [
     "Experiment",
     "Results",
     "RunFolder",
+    "RunResult",
     "RunsFailed",
     "ScenarioError",
     "cautions",
@@ -84,6 +85,7 @@ _MODULES = {
     "RunsFailed": "tailback.api",
     "Results": "tailback.results",
     "RunFolder": "tailback.results",
+    "RunResult": "tailback.results",
     "Experiment": "tailback.scenario",
     "ScenarioError": "tailback.scenario",
 }

@@ -24,7 +24,7 @@ from tailback import plots, scenario
 from tailback.analysis.intervals import t_interval
 from tailback.analysis.rows import records
 from tailback.plots import heatmap, labels, style
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 from tailback.results.provenance import tailback_version
 from tailback.scenario import CoreRegistry, Experiment, own_controls
 from tailback.tc import units
@@ -185,7 +185,7 @@ def document(results: Results, title: str) -> dict[str, Any]:
     return {"tailback": tailback_version(), "title": title, "dir": str(results.path), "duels": rows}
 
 
-def _share(run: RunFolder) -> tuple[float, float]:
+def _share(run: RunResult) -> tuple[float, float]:
     flows = run.summary["goodput_mbps"]["flows"]
     total = flows["one"] + flows["two"]
     return (flows["one"] / total if total else math.nan), total

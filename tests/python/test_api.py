@@ -203,6 +203,9 @@ def test_a_simulation_in_memory_has_the_tables_and_summaries_of_a_run_and_touche
         pd.testing.assert_frame_equal(found.table(name), ran.table(name))
         assert found.runs[0].units(name) == ran.runs[0].units(name)
     assert found.runs[0].qdiscs == ran.runs[0].qdiscs
+    kinds = [isinstance(run, tailback.RunFolder) for run in (*found.runs, *ran.runs)]
+    assert kinds == [False, False, False, False, True, True, True, True], "a run in memory has no folder"
+    assert all(isinstance(run, tailback.RunResult) and not run.captures for run in (*found.runs, *ran.runs))
     summaries = [{**run.summary, "cost": None} for run in (*found.runs, *ran.runs)]
     assert summaries[:4] == summaries[4:]
     assert set(tailback.compare(found, ran).differences["verdict"]) <= {

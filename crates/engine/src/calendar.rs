@@ -169,13 +169,11 @@ impl<E: Copy> Calendar<E> {
     }
 
     /// The event to which the time has passed.
-    #[inline(always)]
     pub fn present(&self) -> Option<E> {
         self.front.first().map(|entry| entry.event)
     }
 
     /// Instead of taking the event to which the time has passed: it happens again at `at`, as if it was taken and scheduled.
-    #[inline(always)]
     pub fn repeat(&mut self, at: SimTime) {
         debug_assert!(self.front.first().is_some_and(|entry| entry.at == self.now && at >= self.now));
         if at >= self.horizon { self.repeat_late(at) } else { self.front.move_first(at) }
@@ -190,7 +188,6 @@ impl<E: Copy> Calendar<E> {
     }
 
     /// Takes the event to which the time has passed.
-    #[inline(always)]
     pub fn take(&mut self) -> Option<E> {
         debug_assert!(self.front.first().is_some_and(|entry| entry.at == self.now), "time has passed to it");
         self.front.entries.pop().map(|entry| entry.event)
@@ -198,7 +195,6 @@ impl<E: Copy> Calendar<E> {
 
     /// Gets events up to `last` from the wheels, if there are any, while the front is empty.
     #[cold]
-    #[inline(never)]
     fn fill_front(&mut self, last: SimTime) -> bool {
         // Turning no further than the bucket of `last` keeps later events out of the front: they would slow down
         // whatever is scheduled before them.
@@ -413,7 +409,6 @@ impl<E: Copy> Front<E> {
     }
 
     /// The first event happens at `at`, after all that are not later.
-    #[inline(always)]
     fn move_first(&mut self, at: SimTime) {
         match self.entries.as_mut_slice() {
             [.., second, _] if second.at <= at => self.move_behind_second(at),

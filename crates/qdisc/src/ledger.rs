@@ -138,7 +138,6 @@ impl Ledger {
 
     /// Counts packets that a child has dropped or cut into segments.
     #[cold]
-    #[inline(never)]
     pub fn drop_all(&mut self, dropped: &[(Box<Packet>, DropReason)]) {
         for (packet, reason) in dropped {
             match reason {

@@ -167,7 +167,6 @@ impl PfifoFast {
     }
 
     /// The next packet.
-    #[inline(always)]
     pub fn take(&mut self) -> Option<Box<Packet>> {
         let packet = self.bands.iter_mut().find_map(|band| band.pop(self.slots))?;
         self.ledger.leave(&packet);
@@ -175,7 +174,6 @@ impl PfifoFast {
         Some(packet)
     }
 
-    #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.ledger.is_empty()
     }

@@ -64,7 +64,6 @@ impl Root {
     }
 
     /// Packets are queued.
-    #[inline(always)]
     pub fn has_backlog(&self) -> bool {
         match self {
             Root::Default(root) => !root.is_empty(),

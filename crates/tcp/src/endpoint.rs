@@ -18,7 +18,7 @@ use tailback_cc::PacingStatus;
 use tailback_packet::{Segment, redrawn_hash};
 use tailback_units::SimTime;
 
-pub use self::arriving::ToSend;
+pub use self::arriving::{Taken, ToSend};
 use self::handshake::Handshake;
 pub use self::resets::Reset;
 pub use self::sending::Next;

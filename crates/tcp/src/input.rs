@@ -202,13 +202,11 @@ impl Sender {
     }
 
     /// Nothing is to be sent, and no loss probe is out.
-    #[inline(always)]
     pub(crate) fn is_silent(&self) -> bool {
         !self.has_unsent() && self.tlp.high_seq.is_none()
     }
 
     /// As [`Sender::take_predicted`] while the sender is silent.
-    #[inline(always)]
     pub(crate) fn take_window_of_data(&mut self, segment: &Segment) {
         self.echoed = segment.tsecr;
         self.timer.peer_answered();
@@ -380,7 +378,6 @@ impl Sender {
         true
     }
 
-    #[inline(always)]
     fn tell_control_of_acked(&mut self, packets: u32, sample: &SampleInProgress) {
         self.refresh_flow();
         let in_flight = u64::from(self.mss()) * self.flow.delivered.saturating_sub(sample.prior_delivered);
@@ -465,7 +462,6 @@ impl Sender {
 }
 
 /// The segment repeats the ACK of `una`, without blocks.
-#[inline(always)]
 pub(crate) fn acknowledges_nothing(segment: &Segment, una: u64) -> bool {
     segment.flags.contains(SegmentFlags::ACK) && segment.ack == una && segment.sack.is_empty()
 }

@@ -65,7 +65,7 @@ pub use config::{
 };
 #[cfg(feature = "fuzzing")]
 pub use endpoint::operations::fuzz;
-pub use endpoint::{Endpoint, Next, Reset, ToSend, Wakeup};
+pub use endpoint::{Endpoint, Next, Reset, Taken, ToSend, Wakeup};
 pub use info::{HeldBy, HeldTimes, Note, TcpInfo};
 pub use metrics::SavedMetrics;
 pub use receive_only::ReceiveOnly;

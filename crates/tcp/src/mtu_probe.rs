@@ -120,7 +120,6 @@ impl Sender {
 
     /// Whether to send a probe now; not while this side has SACK blocks to report, since options of varying length
     /// would change the size of the probe. [linux-6.12 tcp_output.c tcp_mtu_probe]
-    #[inline(always)]
     pub(crate) fn mtu_step(&mut self) -> MtuStep {
         if self.path.search.is_some() { self.mtu_step_of_search() } else { MtuStep::None }
     }

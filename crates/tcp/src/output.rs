@@ -370,14 +370,12 @@ impl Sender {
 
     /// A segment of new data that is sent now arms the retransmission timer: it is the only one in flight, or takes the
     /// place of a loss probe.
-    #[inline(always)]
     fn arms_timer_when_sent(&self) -> bool {
         let restarts = self.scoreboard.is_empty() || self.armed_for(TimerKind::LossProbe);
         restarts && !self.ends_with_loss_probe()
     }
 
     /// A record of a segment that was just sent; one past its last sequence number.
-    #[inline(always)]
     fn record_sent(&mut self, seq: u64, length: u32, tags: Tags, stamp: &Stamp) -> u64 {
         self.scoreboard.send(SentSegment::new((seq, length), tags, self.below.transmitted, stamp))
     }
@@ -395,7 +393,6 @@ impl Sender {
     }
 
     /// Ends the loop; may return the retransmission of a loss probe.
-    #[inline(always)]
     fn end_pass(&mut self, pass: Pass) -> Option<Outgoing> {
         let cwnd_limited = self.gate.work.progress.cwnd_limited || self.in_flight() >= self.window.cwnd.0;
         self.end_limited_pass(pass, cwnd_limited)

@@ -155,12 +155,10 @@ impl OlderSkbs {
 
 impl ReceiveQueue {
     /// The newest is the only one, or there is none.
-    #[inline(always)]
     fn has_no_older(&self) -> bool {
         self.older.as_ref().is_none_or(|older| older.skbs.is_empty())
     }
 
-    #[inline(always)]
     fn front_mut(&mut self) -> Option<&mut Skb> {
         match &mut self.older {
             Some(older) if !older.skbs.is_empty() => older.skbs.get_mut(older.first),
@@ -168,7 +166,6 @@ impl ReceiveQueue {
         }
     }
 
-    #[inline(always)]
     fn push_back(&mut self, skb: Skb) {
         if self.newest.is_some() {
             self.push_newest_to_older();
@@ -182,13 +179,11 @@ impl ReceiveQueue {
     }
 
     /// Frees the only one, if there is one.
-    #[inline(always)]
     fn take_only(&mut self) -> Option<Skb> {
         if self.has_no_older() { self.newest.take() } else { None }
     }
 
     /// Frees the first one, which is there.
-    #[inline(always)]
     fn pop_front(&mut self) {
         match &mut self.older {
             Some(older) if !older.skbs.is_empty() => older.pop_front(),
@@ -219,7 +214,6 @@ impl Reassembly {
         self.queue(skb);
     }
 
-    #[inline(always)]
     fn queue(&mut self, skb: Skb) {
         let saved = self.ready.newest.as_mut().and_then(|newest| saved_by_merging(newest, skb));
         match saved {
@@ -229,7 +223,6 @@ impl Reassembly {
     }
 
     /// Reads all there is, if that is a single skb.
-    #[inline(always)]
     pub(crate) fn take_only(&mut self) -> Option<u32> {
         let skb = self.ready.take_only()?;
         self.truesize -= skb.truesize();

@@ -96,57 +96,46 @@ impl ReceiveOnly {
 }
 
 impl SendingHalf for ReceiveOnly {
-    #[inline(always)]
     fn now(&self) -> SimTime {
         self.now
     }
 
-    #[inline(always)]
     fn set_now(&mut self, now: SimTime) {
         self.now = now;
     }
 
-    #[inline(always)]
     fn snd_una(&self) -> u64 {
         FIRST + u64::from(self.fin == Fin::Acknowledged)
     }
 
-    #[inline(always)]
     fn echoed(&self) -> Timestamp {
         Timestamp::NONE
     }
 
-    #[inline(always)]
     fn snd_nxt(&self) -> u64 {
         FIRST + u64::from(!matches!(self.fin, Fin::NotAsked | Fin::Due(0)))
     }
 
-    #[inline(always)]
     fn peer(&self) -> &PeerWindow {
         &self.peer
     }
 
-    #[inline(always)]
     fn peer_mut(&mut self) -> &mut PeerWindow {
         &mut self.peer
     }
 
-    #[inline(always)]
     fn ecn(&self) -> &EcnState {
         &self.ecn
     }
 
-    #[inline(always)]
     fn ecn_mut(&mut self) -> &mut EcnState {
         &mut self.ecn
     }
 
-    #[inline(always)]
     fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    #[inline(always)]
     fn agreement(&self) -> &Agreement {
         &self.agreement
     }
@@ -155,17 +144,14 @@ impl SendingHalf for ReceiveOnly {
         self.agreement = agreement;
     }
 
-    #[inline(always)]
     fn srtt_us8(&self) -> u32 {
         self.srtt_us8
     }
 
-    #[inline(always)]
     fn rto(&self) -> Span {
         Span::from_micros(u64::from(self.rto_us))
     }
 
-    #[inline(always)]
     fn takes_shortcuts(&self) -> bool {
         true
     }
@@ -196,27 +182,22 @@ impl SendingHalf for ReceiveOnly {
         unreachable!("a pure receiver waits for a SYN")
     }
 
-    #[inline(always)]
     fn is_aborted(&self) -> bool {
         false
     }
 
-    #[inline(always)]
     fn is_predicted(&self, segment: &Segment) -> bool {
         acknowledges_nothing(segment, self.snd_una())
     }
 
-    #[inline(always)]
     fn is_silent(&self) -> bool {
         true
     }
 
-    #[inline(always)]
     fn take_predicted(&mut self, segment: &Segment) {
         self.take_window_of_data(segment);
     }
 
-    #[inline(always)]
     fn take_window_of_data(&mut self, segment: &Segment) {
         self.peer.take((segment.seq, segment.window), false);
     }
@@ -233,23 +214,18 @@ impl SendingHalf for ReceiveOnly {
         }
     }
 
-    #[inline(always)]
     fn after_segment(&mut self) {}
 
-    #[inline(always)]
     fn check_space(&mut self) {}
 
-    #[inline(always)]
     fn is_writable(&self) -> bool {
         false
     }
 
-    #[inline(always)]
     fn take_writable(&mut self) -> bool {
         false
     }
 
-    #[inline(always)]
     fn is_busy_with_application(&self) -> bool {
         false
     }
@@ -262,32 +238,26 @@ impl SendingHalf for ReceiveOnly {
         matches!(self.fin, Fin::NotAsked | Fin::Acknowledged)
     }
 
-    #[inline(always)]
     fn has_notes(&self) -> bool {
         false
     }
 
-    #[inline(always)]
     fn has_pass(&self) -> bool {
         false
     }
 
-    #[inline(always)]
     fn has_work(&self) -> bool {
         false
     }
 
-    #[inline(always)]
     fn next_data(&mut self, _: &Receiver) -> Option<Outgoing> {
         None
     }
 
-    #[inline(always)]
     fn pauses(&self) -> bool {
         false
     }
 
-    #[inline(always)]
     fn fin_due(&self) -> bool {
         matches!(self.fin, Fin::Due(_))
     }
@@ -301,25 +271,20 @@ impl SendingHalf for ReceiveOnly {
         self.timer = expiry(self.now, self.patience(sent), rounding).ticks(self.settings.jiffy) as u32;
     }
 
-    #[inline(always)]
     fn probe_due(&self) -> bool {
         false
     }
 
     fn probe_written(&mut self) {}
 
-    #[inline(always)]
     fn after_handing_over(&mut self, _: Transmitted) {}
 
-    #[inline(always)]
     fn refresh_route(&mut self) {}
 
-    #[inline(always)]
     fn awaits_credit(&self) -> bool {
         false
     }
 
-    #[inline(always)]
     fn deadline(&self) -> Deadline {
         if self.timer == 0 {
             return Deadline::NONE;
@@ -494,10 +459,10 @@ mod tests {
             segment.tsval = Timestamp::at(timestamp(self.now - age));
             (segment.length, segment.ack, segment.window, segment.flags) = (length, ack, window, flags);
             let truesize = 960 + length;
-            if read_at_once && let Some(sends) = self.endpoint.take_to_read(&segment, truesize, self.now) {
+            if read_at_once && let Some(taken) = self.endpoint.take_to_read(&segment, truesize, self.now) {
                 self.log.push(Seen::ReadAtOnce);
-                self.write_if_only_ack(sends);
-                self.endpoint.read_taken(length, self.now);
+                self.write_if_only_ack(taken.sends());
+                self.endpoint.read_taken(taken, self.now);
             } else {
                 self.take(&segment, ecn);
             }

@@ -152,7 +152,6 @@ impl Receiver {
     }
 
     /// Notes the timestamp of a segment that [`Receiver::is_in_turn`].
-    #[inline(always)]
     pub(crate) fn note_timestamp_in_turn(&mut self, segment: &Segment) {
         debug_assert!(self.is_in_turn(segment), "its timestamp is not older");
         if segment.seq <= self.window.last_update() {
@@ -167,9 +166,7 @@ impl Receiver {
     /// Receives a segment with data or FIN. `truesize`: memory of its buffer. [linux-6.12 tcp_input.c tcp_data_queue]
     #[inline(never)]
     pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, mark: Mark<'_>, now: SimTime) {
-        self.forget_ack();
-        self.window.rtt_by_timestamp(segment, self.rcv_nxt, now);
-        let truesize = self.truesize_of(segment, truesize);
+        let truesize = self.begin_data(segment, truesize, now);
         let end = segment.end();
         if end <= self.rcv_nxt && segment.seq < self.rcv_nxt {
             return self.duplicate(segment.seq, end);
@@ -197,14 +194,12 @@ impl Receiver {
 
     /// True for a segment that begins where the next data will, and is not older than the timestamp to echo, while no
     /// compressed ACK waits.
-    #[inline(always)]
     pub(crate) fn is_in_turn(&self, segment: &Segment) -> bool {
         segment.seq == self.rcv_nxt && segment.tsval >= self.ts_recent && !self.compression.latest.is_set()
     }
 
     /// True if `segment`, which has data and [`Receiver::is_in_turn`], brings the next bytes in order, while no other data
     /// waits, and no FIN.
-    #[inline(always)]
     pub(crate) fn is_next(&self, segment: &Segment) -> bool {
         debug_assert!(segment.length > 0 && self.is_in_turn(segment));
         self.data.in_order()
@@ -216,15 +211,9 @@ impl Receiver {
     /// The steps of [`Receiver::take_data`] that such a segment needs, in the same order.
     #[inline(always)]
     pub(crate) fn take_next(&mut self, segment: &Segment, truesize: u32, mark: Mark<'_>, now: SimTime) {
-        self.forget_ack();
-        self.window.rtt_by_timestamp(segment, self.rcv_nxt, now);
-        let truesize = self.truesize_of(segment, truesize);
+        let truesize = self.begin_data(segment, truesize, now);
         self.rcv_nxt += u64::from(segment.length);
-        self.data.push(self.skb_of(segment, segment.length, truesize));
-        self.charge();
-        self.data_arrived(segment, truesize, now);
-        self.react_to_mark(mark.take());
-        self.grow_window(segment, truesize);
+        self.queue_in_order(segment, segment.length, truesize, mark, now);
         self.readable |= self.should_wake_reader();
     }
 
@@ -241,13 +230,13 @@ impl Receiver {
             && self.accounts_for_buffers
     }
 
-    /// The steps of [`Receiver::take_next`] for such a segment, except that it is not put into the queue: it is to be read
-    /// ([`Receiver::read_taken`]), unless it turns out that something else comes first ([`Receiver::leave_taken`]).
+    /// The steps of [`Receiver::take_next`] for such a segment, except that it is not put into the queue and carries no mark:
+    /// it is to be read ([`Receiver::read_taken`]), unless it turns out that something else comes first
+    /// ([`Receiver::leave_taken`]).
     #[inline(always)]
     pub(crate) fn take_to_read(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
-        self.forget_ack();
-        self.window.rtt_by_timestamp(segment, self.rcv_nxt, now);
-        debug_assert_eq!(truesize, self.truesize_of(segment, truesize));
+        let charged = self.begin_data(segment, truesize, now);
+        debug_assert_eq!(truesize, charged, "it accounts for buffers");
         self.rcv_nxt += u64::from(segment.length);
         self.window.rmem_alloc = u64::from(truesize.max(segment.length));
         self.data_arrived(segment, truesize, now);
@@ -256,7 +245,6 @@ impl Receiver {
     }
 
     /// The application reads all of the segment that was taken to be read: as [`Receiver::read`].
-    #[inline(always)]
     pub(crate) fn read_taken(&mut self, bytes: u32, now: SimTime) {
         debug_assert!(!self.readable && self.data.truesize == 0);
         self.forget_ack();
@@ -298,11 +286,7 @@ impl Receiver {
             self.sacks.clear();
         }
         if segment.length > known {
-            self.data.push(self.skb_of(segment, segment.length - known, truesize));
-            self.charge();
-            self.data_arrived(segment, truesize, now);
-            self.react_to_mark(mark.take());
-            self.grow_window(segment, truesize);
+            self.queue_in_order(segment, segment.length - known, truesize, mark, now);
         }
         if !self.data.in_order() {
             self.join_ranges();
@@ -310,6 +294,24 @@ impl Receiver {
         if fresh > 0 {
             self.readable |= self.should_wake_reader();
         }
+    }
+
+    /// What any segment of data begins with; returns the memory that it is charged with.
+    #[inline]
+    fn begin_data(&mut self, segment: &Segment, truesize: u32, now: SimTime) -> u32 {
+        self.forget_ack();
+        self.window.rtt_by_timestamp(segment, self.rcv_nxt, now);
+        self.truesize_of(segment, truesize)
+    }
+
+    /// Puts the last `fresh` bytes of `segment`, which are the next in order, into the queue.
+    #[inline]
+    fn queue_in_order(&mut self, segment: &Segment, fresh: u32, truesize: u32, mark: Mark<'_>, now: SimTime) {
+        self.data.push(self.skb_of(segment, fresh, truesize));
+        self.charge();
+        self.data_arrived(segment, truesize, now);
+        self.react_to_mark(mark.take());
+        self.grow_window(segment, truesize);
     }
 
     /// True if the application is to be woken: enough data, the end of the stream, or no room for more.
@@ -336,7 +338,6 @@ impl Receiver {
     }
 
     /// The window's slow start by an in-order segment, which is its last step.
-    #[inline(always)]
     fn grow_window(&mut self, segment: &Segment, truesize: u32) {
         if segment.length >= 128 && self.window.grow(segment.length, truesize, Counted::WithoutHead) {
             self.ack.quick |= 1;
@@ -418,7 +419,6 @@ impl Receiver {
 
     /// The window to advertise now. Ends quick ACKs if the buffer is more than half full.
     /// [linux-6.12 tcp_output.c __tcp_select_window]
-    #[inline(always)]
     fn select_window(&mut self) -> u64 {
         match self.window.known_candidate() {
             Some(window) => window,
@@ -450,7 +450,6 @@ impl Receiver {
     }
 
     /// As [`Receiver::received`] while nothing is held.
-    #[inline(always)]
     fn received_in_order(&self) -> Received {
         debug_assert_eq!(self.data.late_end(), 0);
         Received { in_order: self.rcv_nxt, late: 0 }
@@ -546,7 +545,6 @@ impl Receiver {
     }
 
     /// As [`Receiver::acknowledge`], inlined where nearly all ACKs without data are written.
-    #[inline(always)]
     pub(crate) fn acknowledge_inlined(&mut self) -> (u64, SackBlocks) {
         if self.repeats_last_ack { self.acknowledge() } else { self.acknowledge_anew_inlined() }
     }

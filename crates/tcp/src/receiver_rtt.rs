@@ -32,14 +32,12 @@ impl ReceiverRtt {
     }
 
     /// The estimate in µs times eight; 0: there is none yet.
-    #[inline(always)]
     pub(crate) fn us8(&self) -> u32 {
         self.us8
     }
 
     /// An echo that the segment before had, perhaps one without data, is no sample for the next.
     /// [linux-6.12 tcp_input.c tcp_rcv_established]
-    #[inline(always)]
     pub(crate) fn know_echo(&mut self, echo: Timestamp) {
         self.last_echo = echo;
     }

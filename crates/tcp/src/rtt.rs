@@ -92,7 +92,6 @@ impl RttEstimator {
     }
 
     /// RTO without doublings.
-    #[inline(always)]
     fn computed(&self, settings: &Settings) -> Span {
         let rto = self.srtt() + Span::from_micros(u64::from(self.rttvar_us));
         in_jiffies(rto, settings.jiffy).min(settings.rto_max)

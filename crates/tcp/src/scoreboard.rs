@@ -166,7 +166,6 @@ impl Scoreboard {
     }
 
     /// A segment that is an skb of its own was sent for the first time.
-    #[inline(always)]
     pub(crate) fn send_alone(&mut self, segment: SentSegment) {
         self.payload += u64::from(segment.length);
         self.queue.push_alone(segment);

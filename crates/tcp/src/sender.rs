@@ -192,7 +192,6 @@ impl Sender {
 
     /// Only windows, pacing and the small queue decide what new data is sent, and that in full segments as long as there is
     /// enough: there are no trains, no ends of records or of the data, no other route and no search for an MTU.
-    #[inline(always)]
     pub(crate) fn sends_routinely(&mut self) -> bool {
         if !self.routine {
             self.routine = self.finds_routine();
@@ -209,7 +208,6 @@ impl Sender {
     }
 
     /// A packet was sent: looks up an outdated route again.
-    #[inline(always)]
     pub(crate) fn refresh_route(&mut self) {
         if self.path.refresh_route() {
             self.routine = false;

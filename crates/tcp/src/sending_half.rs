@@ -167,57 +167,46 @@ pub trait SendingHalf: Sized + Debug {
 }
 
 impl SendingHalf for Sender {
-    #[inline(always)]
     fn now(&self) -> SimTime {
         self.flow.now
     }
 
-    #[inline(always)]
     fn set_now(&mut self, now: SimTime) {
         self.flow.now = now;
     }
 
-    #[inline(always)]
     fn snd_una(&self) -> u64 {
         self.flow.snd_una
     }
 
-    #[inline(always)]
     fn echoed(&self) -> Timestamp {
         self.echoed
     }
 
-    #[inline(always)]
     fn snd_nxt(&self) -> u64 {
         self.flow.snd_nxt
     }
 
-    #[inline(always)]
     fn peer(&self) -> &PeerWindow {
         &self.peer
     }
 
-    #[inline(always)]
     fn peer_mut(&mut self) -> &mut PeerWindow {
         &mut self.peer
     }
 
-    #[inline(always)]
     fn ecn(&self) -> &EcnState {
         &self.ecn
     }
 
-    #[inline(always)]
     fn ecn_mut(&mut self) -> &mut EcnState {
         &mut self.ecn
     }
 
-    #[inline(always)]
     fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    #[inline(always)]
     fn agreement(&self) -> &Agreement {
         &self.agreement
     }
@@ -232,17 +221,14 @@ impl SendingHalf for Sender {
         });
     }
 
-    #[inline(always)]
     fn srtt_us8(&self) -> u32 {
         self.flow.srtt_us8
     }
 
-    #[inline(always)]
     fn rto(&self) -> Span {
         self.rtt.rto()
     }
 
-    #[inline(always)]
     fn takes_shortcuts(&self) -> bool {
         Sender::takes_shortcuts(self)
     }
@@ -309,57 +295,46 @@ impl SendingHalf for Sender {
         Sender::abort(self);
     }
 
-    #[inline(always)]
     fn is_aborted(&self) -> bool {
         self.aborted
     }
 
-    #[inline(always)]
     fn is_predicted(&self, segment: &Segment) -> bool {
         Sender::is_predicted(self, segment)
     }
 
-    #[inline(always)]
     fn is_silent(&self) -> bool {
         Sender::is_silent(self)
     }
 
-    #[inline(always)]
     fn take_predicted(&mut self, segment: &Segment) {
         Sender::take_predicted(self, segment);
     }
 
-    #[inline(always)]
     fn take_window_of_data(&mut self, segment: &Segment) {
         Sender::take_window_of_data(self, segment);
     }
 
-    #[inline(always)]
     fn take_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
         Sender::take_ack(self, ack, draws);
     }
 
-    #[inline(always)]
     fn after_segment(&mut self) {
         Sender::after_segment(self);
     }
 
-    #[inline(always)]
     fn check_space(&mut self) {
         Sender::check_space(self);
     }
 
-    #[inline(always)]
     fn is_writable(&self) -> bool {
         self.buffer.writable
     }
 
-    #[inline(always)]
     fn take_writable(&mut self) -> bool {
         std::mem::take(&mut self.buffer.writable)
     }
 
-    #[inline(always)]
     fn is_busy_with_application(&self) -> bool {
         self.buffer.writable | self.buffer.app_blocked | self.aborted || self.has_pass()
     }
@@ -377,17 +352,14 @@ impl SendingHalf for Sender {
         self.scoreboard.packets_out() == 0 && !self.has_unsent()
     }
 
-    #[inline(always)]
     fn has_notes(&self) -> bool {
         !self.notes.is_empty()
     }
 
-    #[inline(always)]
     fn has_pass(&self) -> bool {
         self.gate.work.pass.is_some()
     }
 
-    #[inline(always)]
     fn has_work(&self) -> bool {
         self.gate.work.has_work()
     }
@@ -403,12 +375,10 @@ impl SendingHalf for Sender {
         self.next()
     }
 
-    #[inline(always)]
     fn pauses(&self) -> bool {
         Sender::pauses(self)
     }
 
-    #[inline(always)]
     fn fin_due(&self) -> bool {
         false
     }
@@ -417,7 +387,6 @@ impl SendingHalf for Sender {
         unreachable!("its FIN is among the data")
     }
 
-    #[inline(always)]
     fn probe_due(&self) -> bool {
         self.timer.probe_due
     }
@@ -438,17 +407,14 @@ impl SendingHalf for Sender {
         }
     }
 
-    #[inline(always)]
     fn refresh_route(&mut self) {
         Sender::refresh_route(self);
     }
 
-    #[inline(always)]
     fn awaits_credit(&self) -> bool {
         self.below.throttled
     }
 
-    #[inline(always)]
     fn deadline(&self) -> Deadline {
         self.timer.expires().or(self.gate.pacing_timer)
     }

@@ -63,7 +63,6 @@ impl Sender {
     }
 
     /// `tcp_limit_output_bytes` bounds sockets that are not paced, before Linux 5.0 all.
-    #[inline(always)]
     fn capped_by_bytes(&self, limit: u64) -> u64 {
         let all = self.settings.stack.output_limit.holds_paced();
         let capped = all || self.flow.pacing_status == PacingStatus::None;

@@ -126,7 +126,6 @@ impl Sender {
 
     /// True if the transmit loop, which has just sent something, will arm a loss probe at its end, so that no other
     /// timer needs to be computed now.
-    #[inline(always)]
     pub(crate) fn ends_with_loss_probe(&self) -> bool {
         let schedules = self.gate.work.pass.is_some_and(|pass| pass != Pass::LossProbe);
         schedules && self.allows_loss_probe()

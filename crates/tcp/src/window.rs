@@ -150,7 +150,6 @@ impl Sender {
     }
 
     /// The buffer for so many segments.
-    #[inline(always)]
     fn wanted_sndbuf(&self, segments: u32) -> u64 {
         let mss = u64::from(self.mss_clamp().max(self.mss()));
         let per_mss = (mss + SNDBUF_HEADERS).next_power_of_two() + SK_BUFF;
@@ -269,7 +268,6 @@ impl Sender {
 impl Sender {
     /// Updates the clocks after a run of the transmit loop that left data to send or to be acknowledged;
     /// `held_by_window`: the window of the peer holds it. [linux-6.12 tcp_output.c tcp_write_xmit]
-    #[inline(always)]
     pub(crate) fn update_clocks(&mut self, held_by_window: bool) {
         let remains = self.clocks.is_only_busy() && !held_by_window && self.scoreboard.packets_out() > 0;
         if !remains {

@@ -28,7 +28,6 @@ pub struct Histogram {
 
 impl Histogram {
     /// Counts `times` lengths.
-    #[inline(always)]
     pub fn count(&mut self, length: Span, times: u32) {
         let cell = cell_of(length);
         match self.counts.get_mut(cell) {
@@ -38,7 +37,6 @@ impl Histogram {
     }
 
     #[cold]
-    #[inline(never)]
     fn grow(&mut self, cell: usize, times: u32) {
         self.counts.resize(cell + 1, 0);
         self.counts[cell] = times;
@@ -60,7 +58,6 @@ impl Histogram {
 
 /// The number of the cell of a length. A floating-point number has its highest bit in its exponent and those below in its
 /// fraction; lengths of less than 104 days are converted exactly.
-#[inline(always)]
 fn cell_of(length: Span) -> usize {
     let number = (length.as_nanos() | 1) as i64 as f64;
     ((number.to_bits() >> (FRACTION - BITS)) - FIRST) as usize

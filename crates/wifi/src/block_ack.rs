@@ -259,7 +259,6 @@ impl Recipient {
     }
 }
 
-#[inline(always)]
 fn pass(frame: Mpdu, up: &mut PacketBoxes) {
     up.push(frame.packet);
     if !frame.more.is_empty() {

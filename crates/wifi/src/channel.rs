@@ -11,12 +11,18 @@
 //! Within a TXOP the next PPDU of the same category follows if it and its response end in time. Deviation: if it gets
 //! no response, the radio contends again (the standard allows it to continue after PIFS).
 
+mod access;
+mod outcome;
+
 use rand_core::Rng;
-use tailback_packet::{DropReason, Packet, SocketId};
-use tailback_qdisc::{Context as QdiscContext, Effects, Mark};
+use tailback_packet::{DropReason, Packet};
+use tailback_qdisc::{Context as QdiscContext, Effects};
 use tailback_units::{SimTime, Span};
 
-use crate::aggregate::{Aggregate, ClosedBy, first_mpdu};
+use self::outcome::row_of;
+pub use self::outcome::{Arrived, Arriving, Outcome, Output, Ppdu};
+use crate::StationId;
+use crate::aggregate::first_mpdu;
 use crate::contend::{AccessCategory, Attempt};
 use crate::frame::Mpdu;
 use crate::listeners::Listeners;
@@ -25,7 +31,6 @@ use crate::medium::{CTS, Exchange, FAST_CONTROL, Hearing, Pauses, Phase, RTS, Se
 use crate::phy::Band;
 use crate::station::{CATEGORIES, Station};
 use crate::status::Status;
-use crate::{PacketBoxes, StationId};
 
 /// The category of beacons, after the access categories.
 const BEACON: usize = CATEGORIES;
@@ -37,92 +42,6 @@ pub struct ChannelSettings {
     pub band: Band,
     /// Which radios hear each other.
     pub hearing: Hearing,
-}
-
-/// An output of the channel.
-#[derive(Debug)]
-pub enum Outcome {
-    /// So many packets for the host of a radio: the next of [`Output::received`].
-    Received(StationId, u32, Arrived),
-    /// Credit for a socket on the host of a radio.
-    Credit(StationId, SocketId, u32),
-    /// The driver of a radio accepts packets again.
-    Accepts(StationId),
-    /// A PPDU was on the air.
-    Sent(Ppdu),
-    /// A radio dropped a packet.
-    Dropped(StationId, Box<Packet>, DropReason),
-    /// The queues of a radio marked a packet.
-    Marked(StationId, Mark),
-}
-
-/// When the packets of an [`Outcome::Received`] arrived.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Arrived {
-    /// At once: reordering held them, or the radio does not need to know more.
-    Now,
-    /// One after the other with a PPDU that ends now; the first of its MPDUs was over at this time.
-    Since(SimTime),
-}
-
-/// A PPDU on its way to a radio.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Arriving {
-    /// When its first MPDU is over.
-    pub first: SimTime,
-    /// When it ends.
-    pub until: SimTime,
-}
-
-/// The outputs of the channel, in order.
-#[derive(Debug, Default)]
-pub struct Output {
-    /// What happened.
-    pub outcomes: Vec<Outcome>,
-    /// The packets of all [`Outcome::Received`].
-    pub received: PacketBoxes,
-}
-
-impl Output {
-    /// The packets received since `before` were in the list are for a radio.
-    #[inline]
-    fn received_by(&mut self, station: StationId, before: usize, arrived: Arrived) {
-        let packets = self.received.len() - before;
-        if packets > 0 {
-            self.outcomes.push(Outcome::Received(station, packets as u32, arrived));
-        }
-    }
-}
-
-/// A PPDU, as the `wifi` table shows it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ppdu {
-    /// When it began.
-    pub began: SimTime,
-    /// The sender.
-    pub from: StationId,
-    /// The receiver.
-    pub to: StationId,
-    /// MPDUs in it.
-    pub mpdus: u32,
-    /// MPDUs that arrived.
-    pub received: u32,
-    /// Bytes of the IP packets in it.
-    pub ip_bytes: u32,
-    /// Bytes of the PSDU.
-    pub psdu_bytes: u32,
-    /// How long it lasted.
-    pub duration: Span,
-    /// Number of its earlier transmissions.
-    pub tries: u32,
-    /// Radios that its receiver heard at the same time, this one included; 0 without a collision.
-    pub colliders: u32,
-    /// Time since it was at the head of its hardware queue and its radio contended for the medium.
-    pub access_delay: Span,
-    /// Packets queued in the host.
-    pub queued: u32,
-    /// Why it is not longer.
-    pub closed_by: ClosedBy,
 }
 
 /// What the channel may use in a call.
@@ -284,47 +203,6 @@ impl Channel {
         &self.stations[station.index()]
     }
 
-    /// A radio may have got something to send.
-    #[inline]
-    fn contend(&mut self, index: usize, category: usize, context: &mut Context<'_>) {
-        if self.stations[index].is_to_contend(category) {
-            self.begin_to_contend(index, category, context);
-        }
-    }
-
-    #[inline(never)]
-    fn begin_to_contend(&mut self, index: usize, category: usize, context: &mut Context<'_>) {
-        let station = &mut self.stations[index];
-        self.listeners.wake(index, station);
-        let busy = station.sense.is_busy();
-        station.contenders.wait(category, context.now, busy, context.draws[index].as_mut());
-        if !busy && let Some(access) = station.contenders.access_of(category) {
-            self.access = self.access.min(access);
-        }
-    }
-
-    /// One radio, or several at once, have won the medium.
-    fn win(&mut self, context: &mut Context<'_>) {
-        let now = context.now;
-        while let Some(index) = self.listeners.next_due(now) {
-            self.listeners.wake(index, &mut self.stations[index]);
-        }
-        let mut winners = std::mem::take(&mut self.winners);
-        for index in self.listeners.awake() {
-            let station = &mut self.stations[index];
-            if !station.sense.is_busy() && station.access() == now {
-                station.sending = won_by(station, now, context.draws[index].as_mut());
-                winners.extend(station.sending.map(|category| Sender { station: index, category }));
-            }
-        }
-        for &sender in &winners {
-            self.begin(sender, now, now, context);
-        }
-        winners.clear();
-        self.winners = winners;
-        self.find_access();
-    }
-
     /// A radio that has won the medium sends, from `at` on.
     fn begin(&mut self, sender: Sender, at: SimTime, won: SimTime, context: &mut Context<'_>) {
         let Some(mut exchange) = self.exchange(sender, at, won) else {
@@ -425,63 +303,88 @@ impl Channel {
         self.unanswered(exchange, context);
     }
 
-    /// Ends a PPDU without collision: the receiver gets the MPDUs that were not lost.
+    /// Ends a PPDU without collision: the receiver gets the MPDUs that were not lost, and responds if there is one.
     fn sent(&mut self, mut exchange: Box<Exchange>, context: &mut Context<'_>) {
         let Sender { station, category } = exchange.sender;
-        let from = StationId(station as u16);
+        let (from, band) = (StationId(station as u16), self.settings.band);
         let Some(aggregate) = self.stations[station].head(category) else { return };
         let (to, mode, response) = (aggregate.to, aggregate.mode(), aggregate.response());
         let mut row = row_of(aggregate, from, &exchange);
-        let mut frames = std::mem::take(&mut aggregate.frames);
-        let (mut lost, arrived) = (std::mem::take(&mut self.lost), self.output.received.len());
-        let first = frames.first().map_or(0, |frame| frame.bytes);
-        let losses = self.stations[station].loss(to);
-        // Nearly all MPDUs of a PPDU are equally long.
-        let (mut length, mut loss) = (0, 0);
-        let status = &mut exchange.status;
-        let recipient = self.stations[to.index()].recipient(category, from);
-        if losses == Loss::NONE && recipient.expects(&frames) {
-            status.acknowledge_all(&frames);
-            recipient.take_all(frames.drain(..), &mut status.credits, &mut self.output.received);
-        } else {
-            for mut frame in frames.drain(..) {
-                if frame.bytes != length {
-                    (length, loss) = (frame.bytes, losses.of(&mode, frame.bytes));
-                }
-                if loss > 0 && context.draws[station].next_u32() < loss {
-                    lost.push(frame);
-                    continue;
-                }
-                frame.uncharge(&mut status.credits);
-                status.acknowledge(&frame);
-                if let Some(late) = recipient.take(frame, context.now, &mut self.output.received) {
-                    let packets = std::iter::once(late.packet).chain(late.more);
-                    let dropped = |packet| Outcome::Dropped(from, packet, DropReason::ReorderTimeout);
-                    self.output.outcomes.extend(packets.map(dropped));
-                }
-            }
-        }
-        if let Some(due) = recipient.overdue_at() {
-            self.reordering = self.reordering.min(due);
-        }
-        row.received = status.frames();
-        if let Some(aggregate) = self.stations[station].head(category) {
-            (aggregate.frames, self.lost) = (lost, frames);
-        }
-        self.stations[to.index()].charge_received(category, from, row.duration, context.now);
+        let first = aggregate.frames.first().map_or(0, |frame| frame.bytes);
+        let before = self.output.received.len();
+        self.receive(&mut exchange, to, context);
+        row.received = exchange.status.frames();
+        let receiver = &mut self.stations[to.index()];
+        receiver.charge_received(category, from, row.duration, context.now);
         self.output.outcomes.push(Outcome::Sent(row));
-        let since = match self.stations[to.index()].mitigates() {
-            true => {
-                Arrived::Since(row.began + first_mpdu(&mode, first, self.settings.band).min(row.duration))
-            }
+        let arrived = match receiver.mitigates() {
+            true => Arrived::Since(row.began + first_mpdu(&mode, first, band).min(row.duration)),
             false => Arrived::Now,
         };
-        self.output.received_by(to, arrived, since);
+        self.output.received_by(to, before, arrived);
         if row.received == 0 {
             return self.unanswered(exchange, context);
         }
-        exchange.response = self.settings.band.legacy_frame(response, mode.response_bits());
+        exchange.response = band.legacy_frame(response, mode.response_bits());
         self.pause(exchange, Phase::BeforeResponse, context);
+    }
+
+    /// Radio `to` takes the MPDUs of a PPDU, one by one unless all of them arrive in order; its sender keeps those that were
+    /// lost.
+    fn receive(&mut self, exchange: &mut Exchange, to: StationId, context: &mut Context<'_>) {
+        let Sender { station, category } = exchange.sender;
+        let Some(aggregate) = self.stations[station].head(category) else { return };
+        let mut frames = std::mem::take(&mut aggregate.frames);
+        let losses = self.stations[station].loss(to);
+        let recipient = self.stations[to.index()].recipient(category, StationId(station as u16));
+        if losses == Loss::NONE && recipient.expects(&frames) {
+            exchange.status.acknowledge_all(&frames);
+            let Status { credits, .. } = &mut exchange.status;
+            recipient.take_all(frames.drain(..), credits, &mut self.output.received);
+        } else {
+            self.receive_each(&mut frames, exchange, to, context);
+        }
+        let recipient = self.stations[to.index()].recipient(category, StationId(station as u16));
+        if let Some(due) = recipient.overdue_at() {
+            self.reordering = self.reordering.min(due);
+        }
+        if let Some(aggregate) = self.stations[station].head(category) {
+            aggregate.frames = std::mem::replace(&mut self.lost, frames);
+        }
+    }
+
+    /// As [`Channel::receive`], one MPDU after the other. Those lost are in `lost` then.
+    fn receive_each(
+        &mut self,
+        frames: &mut Vec<Mpdu>,
+        exchange: &mut Exchange,
+        to: StationId,
+        context: &mut Context<'_>,
+    ) {
+        let Sender { station, category } = exchange.sender;
+        let (from, losses) = (StationId(station as u16), self.stations[station].loss(to));
+        let Some(mode) = self.stations[station].head(category).map(|aggregate| aggregate.mode()) else {
+            return;
+        };
+        let recipient = self.stations[to.index()].recipient(category, from);
+        // Nearly all MPDUs of a PPDU are equally long.
+        let (mut length, mut loss) = (0, 0);
+        for mut frame in frames.drain(..) {
+            if frame.bytes != length {
+                (length, loss) = (frame.bytes, losses.of(&mode, frame.bytes));
+            }
+            if loss > 0 && context.draws[station].next_u32() < loss {
+                self.lost.push(frame);
+                continue;
+            }
+            frame.uncharge(&mut exchange.status.credits);
+            exchange.status.acknowledge(&frame);
+            if let Some(late) = recipient.take(frame, context.now, &mut self.output.received) {
+                let packets = std::iter::once(late.packet).chain(late.more);
+                let dropped = |packet| Outcome::Dropped(from, packet, DropReason::ReorderTimeout);
+                self.output.outcomes.extend(packets.map(dropped));
+            }
+        }
     }
 
     /// The response has ended.
@@ -616,41 +519,6 @@ impl Channel {
         self.find_access();
     }
 
-    fn find_access(&mut self) {
-        self.access = SimTime::NEVER;
-        if self.settings.hearing.is_mutual() {
-            if self.listeners.is_busy() {
-                return;
-            }
-            self.access = self.listeners.access();
-        }
-        for index in self.listeners.awake() {
-            let station = &self.stations[index];
-            if !station.sense.is_busy() {
-                self.access = self.access.min(station.access());
-            }
-        }
-    }
-
-    /// Lets due beacons contend.
-    fn due_beacons(&mut self, context: &mut Context<'_>) {
-        for (index, station) in self.stations.iter_mut().enumerate() {
-            self.listeners.wake(index, station);
-            let busy = station.sense.is_busy();
-            if let Some(beacon) = station.beacon.as_mut().filter(|beacon| beacon.due == context.now) {
-                beacon.contender.wait(context.now, busy, context.draws[index].as_mut());
-                beacon.next();
-            }
-        }
-        self.find_beacon();
-        self.find_access();
-    }
-
-    fn find_beacon(&mut self) {
-        let due = self.stations.iter().filter_map(|station| station.beacon.as_ref()).map(|beacon| beacon.due);
-        self.beacon = due.min().unwrap_or(SimTime::NEVER);
-    }
-
     /// Releases frames from reorder buffers whose time-out has expired.
     fn release_overdue(&mut self, now: SimTime) {
         self.reordering = SimTime::NEVER;
@@ -660,42 +528,5 @@ impl Channel {
             self.reordering = self.reordering.min(next);
             self.output.received_by(StationId(index as u16), before, Arrived::Now);
         }
-    }
-}
-
-/// Of the categories of a station that won the medium at once, the most urgent; the others behave as after a collision.
-fn won_by(station: &mut Station, now: SimTime, draws: &mut (dyn Rng + Send)) -> Option<usize> {
-    let beacon = station.beacon.as_ref().is_some_and(|beacon| beacon.contender.access() == Some(now));
-    let mut won = beacon.then_some(BEACON);
-    for category in station.contenders.due(now) {
-        match won {
-            None => won = Some(category),
-            Some(_) => station.contenders.exchanged(category, Attempt::Failed, Some(now), draws),
-        }
-    }
-    won
-}
-
-/// Records a PPDU, or its RTS without a CTS, at its end.
-fn row_of(aggregate: &Aggregate, from: StationId, exchange: &Exchange) -> Ppdu {
-    let duration = match exchange.phase {
-        Phase::Announcing => exchange.until.since(exchange.won),
-        _ => aggregate.duration,
-    };
-    let began = exchange.until - duration;
-    Ppdu {
-        began,
-        from,
-        to: aggregate.to,
-        mpdus: aggregate.frames.len() as u32,
-        received: 0,
-        ip_bytes: aggregate.ip_bytes,
-        psdu_bytes: aggregate.bytes,
-        duration,
-        tries: aggregate.failures,
-        colliders: 0,
-        access_delay: began.since(aggregate.at_head),
-        queued: aggregate.left_behind,
-        closed_by: aggregate.closed_by,
     }
 }

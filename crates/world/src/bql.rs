@@ -12,6 +12,15 @@
 //!              once a second: limit -= least slack
 //! ```
 //!
+//! Most rounds need less than that. Four shortcuts leave what the formulas leave (`a_round_is_what_the_formulas_say`):
+//!
+//! - A frame alone in the ring, below the limit, is neither `starved` nor `busy`: it is not even counted (`is_calm_with`).
+//! - One or two frames that leave together an empty ring behind are neither, too: the counts, of which only differences
+//!   matter, are set equal (`complete_few`).
+//! - A round like the one before on a busy link observes the same slack: only the counts go on (`repeating`).
+//! - In any other round one comparison finds `busy`: what is left of the round before was in the ring all the time, so
+//!   that it was never empty (`complete_anew`).
+//!
 //! Source: [linux-5.10 lib/dynamic_queue_limits.c dql_completed]. Deviations: none known; the upper clamp of
 //! 1.8 GB is left out since no ring holds that much.
 

@@ -120,7 +120,6 @@ impl Planned {
         [client, server]
     }
 
-    #[inline(always)]
     fn sending_socket(&self, endpoint: Endpoint, side: Side, sending: &Sending, draws: Draws) -> Transport {
         let mut socket = self.socket(endpoint, side, draws);
         if sending.paced_below {

@@ -5,7 +5,6 @@ use crate::world::World;
 impl World {
     /// A run whose packets are not accounted for gives no results: it fails, as with every invariant of the simulator.
     #[cold]
-    #[inline(never)]
     pub(crate) fn refuse_leaks(&mut self) {
         if let Err(leak) = self.check_conservation() {
             panic!("packets are not accounted for: {leak}; please report this with the experiment");

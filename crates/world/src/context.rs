@@ -132,7 +132,6 @@ impl Context {
     }
 
     /// Keeps the box of a packet that is no longer needed, to use it again.
-    #[inline(always)]
     pub(crate) fn keep_box(&mut self, packet: Box<Packet>) {
         self.boxes.push(packet);
     }

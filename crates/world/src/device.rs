@@ -151,14 +151,12 @@ impl Device {
     }
 
     /// A single segment, which was not marked here, on its way straight into a ring that has room.
-    #[inline(always)]
     fn goes_into_ring(&self, packet: &Packet) -> bool {
         self.way == Way::IntoRing && packet.segments == 1 && packet.ecn != Ecn::Ce && !self.is_ring_full()
     }
 
     /// The steps of [`Device::transmit_otherwise`] that a single segment needs whose way is into the ring, in the same
     /// order.
-    #[inline(always)]
     fn put_into_ring(&mut self, mut packet: Box<Packet>, context: &mut Context) {
         packet.enqueued = context.now;
         self.enter_ring(packet, context);
@@ -217,7 +215,6 @@ impl Device {
         outcome
     }
 
-    #[inline(always)]
     fn enqueue_only(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
         let Some(root) = &mut self.root else { return Enqueued::Queued };
         let outcome = root.enqueue(packet, context.now, &mut context.effects, &mut self.draws);
@@ -241,7 +238,6 @@ impl Device {
     /// Enqueues the segments of a packet before any of them leaves. The outcome is the worst of theirs, but the packet
     /// counts as dropped only if all of them were. [linux-6.12 sch_cake.c cake_enqueue, sch_tbf.c tbf_segment]
     #[cold]
-    #[inline(never)]
     fn enqueue_segments(&mut self, train: Packet, context: &mut Context) -> Enqueued {
         let mut outcomes = Vec::new();
         for segment in self.segments_of(train, context) {
@@ -267,7 +263,6 @@ impl Device {
     }
 
     /// After a packet was enqueued: packets leave, or wait for room in the ring.
-    #[inline(always)]
     fn go_on(&mut self, context: &mut Context) {
         if self.is_stopped(context) {
             self.await_room(context);
@@ -277,7 +272,6 @@ impl Device {
     }
 
     /// What a discipline has dropped is accounted for, and the copies that it made are enqueued.
-    #[inline(always)]
     fn process_effects(&mut self, context: &mut Context) {
         if context.effects.copies.len() | context.effects.dropped.len() != 0 {
             self.process_all_effects(context);
@@ -285,7 +279,6 @@ impl Device {
     }
 
     #[cold]
-    #[inline(never)]
     fn process_all_effects(&mut self, context: &mut Context) {
         self.enqueue_copies(context);
         self.account_for_dropped(context);
@@ -458,7 +451,6 @@ impl Device {
 
     /// The NIC takes no further packet, or there is none. It always takes one while the ring is empty, also if the packet
     /// before, which was alone, has not left yet.
-    #[inline(always)]
     fn is_ring_full(&self) -> bool {
         let in_ring = self.wire.in_ring();
         self.nic.as_ref().is_none_or(|nic| in_ring > 0 && !nic.accepts(in_ring))
@@ -496,7 +488,6 @@ impl Device {
 }
 
 /// There is a NIC, which takes no further packet.
-#[inline(always)]
 fn is_busy(nic: &Option<Nic>, wire: &Wire) -> bool {
     let in_ring = wire.in_ring();
     nic.as_ref().is_some_and(|nic| in_ring > 0 && !nic.accepts(in_ring))

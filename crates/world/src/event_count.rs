@@ -18,7 +18,6 @@ impl EventCount {
     }
 
     /// An event happens. True if something is to be looked at before.
-    #[inline(always)]
     pub(crate) fn count(&mut self) -> bool {
         self.left -= 1;
         self.left == 0

@@ -1,7 +1,7 @@
 //! What a host does with packets: forwards them, passes them to sockets, answers echo requests.
 
 use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId, conversation_hash};
-use tailback_tcp::{ReceiveOnly, Sender, ToSend};
+use tailback_tcp::{ReceiveOnly, Sender, Taken, ToSend};
 use tailback_traffic::{Arrived, Event};
 
 use crate::DeviceId;
@@ -11,7 +11,7 @@ use crate::event::Received;
 use crate::kind::Kind;
 use crate::prefetch::prefetch_next;
 use crate::socket::Sockets;
-use crate::transport::{BesideSockets, transmit_ack};
+use crate::transport::transmit_ack;
 use crate::world::World;
 
 /// TX completions of what has left by now, before something arrives: usually of a burst of one socket. If nothing follows
@@ -51,7 +51,6 @@ impl World {
     }
 
     /// A packet reached `host`. [linux-6.12 ip_rcv]
-    #[inline(always)]
     pub(crate) fn receive(&mut self, host: HostId, packet: Box<Packet>) {
         match packet.destination == host {
             true => self.deliver(host, packet),
@@ -72,29 +71,38 @@ impl World {
         self.deliver_to::<Sender>(packet);
     }
 
-    /// A segment for a socket that only receives: usually data that is read next, which takes fewer steps than
-    /// [`World::deliver_to`].
+    /// A segment for a socket that only receives: usually data that its application reads next, and does nothing with but
+    /// count it. Then the segment goes into no queue, nobody is woken, and no turn is awaited:
+    ///
+    /// ```text
+    /// nothing waits, and it is the usual segment?  no ─> every step: deliver_to
+    ///   yes ─ take_to_read ─ send its ACK, if one is due
+    ///           has the ACK caused anything?       no ─> read_taken
+    ///             yes ─ read_in_its_turn: it is read after that, or queued (leave_taken)
+    /// ```
+    ///
+    /// What was taken is a [`Taken`], which is read or left once. Only the ACK can come between, because nothing waited
+    /// before; what it causes is known only after it was sent. `data_read_in_one_step_leaves_the_state_of_arriving_waking_and_reading` compares
+    /// the short way with every step.
     #[inline(always)]
     fn deliver_to_receiver(&mut self, packet: Box<Packet>) {
         let Payload::Tcp(segment) = &packet.payload else { return };
+        let (to, now, alone) = (packet.to, self.context.now, self.is_at_rest());
         // Looked up once: this is done for each segment.
-        let World { sockets, devices, context, small_queues, runnable, reader, timers, .. } = self;
-        let (to, now, bytes) = (packet.to, context.now, segment.length);
+        let (sockets, beside) = self.split();
         let socket = sockets.receiver(to);
-        let owed = context.effects.credits.len() | context.segmented.len();
-        let waiting = owed | context.backlog.len() | small_queues.len() | runnable.len();
-        let usual = socket.only_counts && waiting == 0 && reader.is_none();
+        let usual = socket.only_counts && alone;
         let taken = if usual { socket.endpoint.take_to_read(segment, packet.truesize, now) } else { None };
-        let Some(sends) = taken else { return self.deliver_to_receiver_otherwise(packet) };
-        context.keep_box(packet);
-        if sends == ToSend::Ack {
-            transmit_ack(socket, devices, context);
-            if context.owes_sockets() || !context.backlog.is_empty() {
-                return self.read_in_its_turn(to, bytes);
+        let Some(taken) = taken else { return self.deliver_to_receiver_otherwise(packet) };
+        beside.context.keep_box(packet);
+        if taken.sends() == ToSend::Ack {
+            transmit_ack(socket, beside.devices, beside.context);
+            if beside.context.owes_sockets() || !beside.context.backlog.is_empty() {
+                return self.read_in_its_turn(to, taken);
             }
         }
-        BesideSockets { context, devices, reader, runnable, timers }.handle_alarm(socket, to);
-        socket.read_taken(bytes, now);
+        beside.handle_alarm(socket, to);
+        socket.read_taken(taken, now);
         if socket.endpoint.owes_ack() {
             self.drain_receiver(to);
         }
@@ -124,10 +132,7 @@ impl World {
         match sends {
             ToSend::Anything => S::send(self, to),
             ToSend::Ack => self.send_ack::<S>(to),
-            ToSend::Nothing => {
-                let World { context, devices, reader, runnable, timers, .. } = self;
-                BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, to);
-            }
+            ToSend::Nothing => self.handle_wakeups::<S>(to),
         }
         S::acknowledged(self, to);
         // Often the data is to be read next: as in `World::settle`.
@@ -138,19 +143,19 @@ impl World {
         }
     }
 
-    /// As at the end of [`World::deliver_to_receiver`] if something may come before the application that was to read at
-    /// once: it then waits until it is its turn.
+    /// As at the end of [`World::deliver_to_receiver`] if the ACK has caused something that may come before the application
+    /// that was to read at once: it then waits until it is its turn.
     #[cold]
-    #[inline(never)]
-    fn read_in_its_turn(&mut self, to: SocketId, bytes: u32) {
+    fn read_in_its_turn(&mut self, to: SocketId, taken: Taken) {
         self.return_credits();
         self.handle_wakeups::<ReceiveOnly>(to);
+        let waits = !self.is_settled();
         let socket = self.sockets.receiver(to);
-        if self.context.backlog.len() | self.small_queues.len() | self.runnable.len() > 0 {
-            socket.endpoint.leave_taken(bytes);
+        if waits {
+            socket.endpoint.leave_taken(taken);
             return self.handle_wakeups::<ReceiveOnly>(to);
         }
-        socket.read_taken(bytes, self.context.now);
+        socket.read_taken(taken, self.context.now);
         if socket.endpoint.owes_ack() {
             self.drain_receiver(to);
         }
@@ -182,7 +187,6 @@ impl World {
         self.context.journal.packet_discarded(self.context.now, host, &packet, DropReason::Corrupted);
     }
 
-    #[inline(always)]
     fn forward(&mut self, host: HostId, packet: Box<Packet>) {
         let device = self.towards(host, packet.destination);
         self.devices[device.index()].forward(packet, &mut self.context);

@@ -24,12 +24,10 @@ pub(crate) trait Kind: Drawing {
 }
 
 impl Kind for Sender {
-    #[inline(always)]
     fn find(sockets: &mut Sockets, id: SocketId) -> &mut TcpSocket {
         sockets.tcp(id)
     }
 
-    #[inline(always)]
     fn send(world: &mut World, id: SocketId) {
         world.send_inlined(id);
     }
@@ -41,7 +39,6 @@ impl Kind for Sender {
         }
     }
 
-    #[inline(always)]
     fn acknowledged(world: &mut World, id: SocketId) {
         if world.tcp_info_rows == TcpInfoRows::Ack && world.sockets.tcp(id).sends {
             world.record_tcp_info(id);
@@ -50,7 +47,6 @@ impl Kind for Sender {
 }
 
 impl Kind for ReceiveOnly {
-    #[inline(always)]
     fn find(sockets: &mut Sockets, id: SocketId) -> &mut TcpSocket<ReceiveOnly> {
         sockets.receiver(id)
     }
@@ -61,9 +57,7 @@ impl Kind for ReceiveOnly {
         world.handle_wakeups::<ReceiveOnly>(id);
     }
 
-    #[inline(always)]
     fn record_notes(_: &mut TcpSocket<ReceiveOnly>, _: SocketId, _: &mut Context) {}
 
-    #[inline(always)]
     fn acknowledged(_: &mut World, _: SocketId) {}
 }

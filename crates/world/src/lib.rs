@@ -52,6 +52,7 @@ mod syscalls;
 mod timers;
 mod topology;
 mod transport;
+mod turn;
 mod wire;
 mod world;
 

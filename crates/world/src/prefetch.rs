@@ -29,7 +29,6 @@ use crate::wire::Wire;
 const FEW: usize = 256;
 
 /// A packet has left `wire`, whose other end is at `peer`.
-#[inline(always)]
 pub(crate) fn prefetch_next(wire: &Wire, peer: HostId, sockets: &mut Sockets) {
     if sockets.count() > FEW {
         prefetch_packets_and_socket(wire, peer, sockets);
@@ -51,7 +50,6 @@ fn prefetch_packets_and_socket(wire: &Wire, peer: HostId, sockets: &mut Sockets)
     }
 }
 
-#[inline(always)]
 fn prefetch_socket(sockets: &mut Sockets, id: SocketId) {
     for_tcp!(&sockets.get_mut(id).transport, socket => prefetch(&**socket), {});
 }

@@ -6,7 +6,7 @@ mod udp;
 
 use tailback_engine::Alarm;
 use tailback_packet::{HostId, SocketId};
-use tailback_tcp::{Endpoint, ReceiveOnly, Sender, Wakeup};
+use tailback_tcp::{Endpoint, ReceiveOnly, Sender, Taken, Wakeup};
 use tailback_units::{Bytes, SimTime};
 
 use crate::timers::Place;
@@ -68,12 +68,11 @@ pub(crate) struct TcpSocket<S: Drawing = Sender> {
 }
 
 impl<S: Drawing> TcpSocket<S> {
-    /// Reads the bytes that [`Endpoint::take_to_read`] took, in the place of an application that only counts them.
-    #[inline(always)]
-    pub(crate) fn read_taken(&mut self, bytes: u32, now: SimTime) {
-        self.endpoint.read_taken(bytes, now);
+    /// Reads what [`Endpoint::take_to_read`] took, in the place of an application that only counts it.
+    pub(crate) fn read_taken(&mut self, taken: Taken, now: SimTime) {
         debug_assert!(self.only_counts, "its application would count them");
-        self.uncounted += Bytes(u64::from(bytes));
+        self.uncounted += Bytes(u64::from(taken.bytes()));
+        self.endpoint.read_taken(taken, now);
     }
 
     /// `read()` of all available data.
@@ -141,7 +140,6 @@ impl Sockets {
     }
 
     /// A socket that is known to be one of TCP that may send data.
-    #[inline(always)]
     pub(crate) fn tcp(&mut self, id: SocketId) -> &mut TcpSocket {
         match &mut self.0[id.0 as usize].transport {
             Transport::Tcp(socket) => socket,
@@ -150,7 +148,6 @@ impl Sockets {
     }
 
     /// A socket that is known to be one of TCP that only receives.
-    #[inline(always)]
     pub(crate) fn receiver(&mut self, id: SocketId) -> &mut TcpSocket<ReceiveOnly> {
         match &mut self.0[id.0 as usize].transport {
             Transport::Receiver(socket) => socket,
@@ -159,13 +156,11 @@ impl Sockets {
     }
 
     /// It is one of TCP that only receives.
-    #[inline(always)]
     pub(crate) fn is_receiver(&self, id: SocketId) -> bool {
         matches!(self.0[id.0 as usize].transport, Transport::Receiver(_))
     }
 
     /// The host and the device of a socket that is known to be one of TCP.
-    #[inline(always)]
     pub(crate) fn place(&self, id: SocketId) -> (HostId, DeviceId) {
         for_tcp!(&self.0[id.0 as usize].transport, socket => (socket.host, socket.device), not_of_kind(id, "TCP"))
     }

@@ -26,7 +26,6 @@ pub(crate) struct Sojourns {
 
 impl Sojourns {
     /// A packet leaves.
-    #[inline(always)]
     pub(crate) fn count(&mut self, packet: &Packet, now: SimTime) {
         let stay = Span::from_nanos(now.as_nanos() - packet.enqueued.as_nanos());
         self.stayed.count(stay, u32::from(packet.segments));

@@ -13,7 +13,7 @@ use tailback_units::SimTime;
 use crate::context::Context;
 use crate::device::Device;
 use crate::kind::Kind;
-use crate::socket::{TcpSocket, Transport, for_tcp, not_of_kind};
+use crate::socket::{Sockets, TcpSocket, Transport, for_tcp, not_of_kind};
 use crate::timers::Timers;
 use crate::world::World;
 use crate::{DeviceId, Event};
@@ -21,7 +21,7 @@ use crate::{DeviceId, Event};
 /// Data arrived, and nothing else.
 const READABLE: Wakeup = Wakeup { readable: true, writable: false, finished: false };
 
-/// What a socket may ask something of, while it is borrowed itself.
+/// The world without its sockets: what a socket may ask something of, while it is borrowed itself ([`World::split`]).
 pub(crate) struct BesideSockets<'a> {
     pub(crate) context: &'a mut Context,
     pub(crate) devices: &'a mut [Device],
@@ -51,7 +51,6 @@ impl BesideSockets<'_> {
     }
 
     /// Sets the alarm of a receiving socket after data was taken to be read at once: nobody is to be woken.
-    #[inline(always)]
     pub(crate) fn handle_alarm(self, socket: &mut TcpSocket<ReceiveOnly>, id: SocketId) {
         let BesideSockets { context, timers, .. } = self;
         debug_assert!(!socket.endpoint.has_pending_events(), "there is nothing else");
@@ -60,7 +59,6 @@ impl BesideSockets<'_> {
 }
 
 /// Sets the alarm of a socket to its next deadline.
-#[inline(always)]
 fn arm<S: Kind>(socket: &mut TcpSocket<S>, id: SocketId, timers: &mut Timers, context: &mut Context) {
     let deadline = socket.endpoint.next_deadline();
     timers.arm(&mut socket.timer, deadline);
@@ -70,6 +68,13 @@ fn arm<S: Kind>(socket: &mut TcpSocket<S>, id: SocketId, timers: &mut Timers, co
 }
 
 impl World {
+    /// The sockets, and what is beside them.
+    #[inline]
+    pub(crate) fn split(&mut self) -> (&mut Sockets, BesideSockets<'_>) {
+        let World { sockets, context, devices, reader, runnable, timers, .. } = self;
+        (sockets, BesideSockets { context, devices, reader, runnable, timers })
+    }
+
     /// Returns to a socket, before it acts, the credits of all packets that have left its host. [linux-6.12 tcp_wfree]
     #[inline]
     pub(crate) fn return_credits_to(&mut self, id: SocketId) {
@@ -148,9 +153,7 @@ impl World {
             };
             debug_assert_eq!(more, socket.endpoint.wants_to_send());
             if !more {
-                let World { context, devices, reader, runnable, timers, .. } = self;
-                return BesideSockets { context, devices, reader, runnable, timers }
-                    .handle_wakeups(socket, id);
+                break;
             }
             if socket.endpoint.pauses() {
                 self.pause(id);
@@ -194,7 +197,7 @@ impl World {
 
     /// Passes the time until a paced socket sends its next segment, if that is the next event of all: it needs none then.
     fn pass_pause(&mut self, id: SocketId) -> bool {
-        let may_pass = self.is_settled() && !self.context.owes_sockets() && !self.events.checks_soon();
+        let may_pass = self.is_at_rest() && !self.events.checks_soon();
         let socket = self.sockets.tcp(id);
         let until = socket.endpoint.paused_until().filter(|&at| may_pass && at < self.end);
         let Some(at) = until.filter(|&at| self.context.calendar.pass_to(at)) else { return false };
@@ -208,22 +211,20 @@ impl World {
     /// As [`World::send`] if an ACK is all that the socket sends ([`tailback_tcp::ToSend::Ack`]).
     #[inline(never)]
     pub(crate) fn send_ack<S: Kind>(&mut self, id: SocketId) {
-        let World { sockets, devices, context, reader, runnable, timers, .. } = self;
+        let (sockets, beside) = self.split();
         let socket = S::find(sockets, id);
-        transmit_ack(socket, devices, context);
-        if context.owes_sockets() {
+        transmit_ack(socket, beside.devices, beside.context);
+        if beside.context.owes_sockets() {
             self.return_all_credits();
             return self.handle_wakeups::<S>(id);
         }
-        BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, id);
+        beside.handle_wakeups(socket, id);
     }
 
     /// Handles the requests of a socket ([`BesideSockets::handle_wakeups`]).
-    #[inline(always)]
     pub(crate) fn handle_wakeups<S: Kind>(&mut self, id: SocketId) {
-        let socket = S::find(&mut self.sockets, id);
-        let World { context, devices, reader, runnable, timers, .. } = self;
-        BesideSockets { context, devices, reader, runnable, timers }.handle_wakeups(socket, id);
+        let (sockets, beside) = self.split();
+        beside.handle_wakeups(S::find(sockets, id), id);
     }
 
     /// Charges sockets for packets that were segmented, and returns the credits of packets that left their host;
@@ -330,17 +331,6 @@ impl World {
         }
         self.drain(id);
         self.sockets.tcp(id).endpoint.end_paced_burst();
-    }
-
-    /// Nothing precedes the socket that is to be read.
-    #[inline]
-    pub(crate) fn is_turn_of_reader(&self) -> bool {
-        let context = &self.context;
-        let before = context.effects.credits.len()
-            | context.segmented.len()
-            | context.backlog.len()
-            | self.small_queues.len();
-        before == 0
     }
 
     /// As [`World::read_and_count`], which is inlined where nearly all data is read.

@@ -30,6 +30,7 @@ use crate::schedule::Change;
 use crate::socket::Sockets;
 use crate::sojourns::Slot;
 use crate::timers::Timers;
+use crate::turn::Turn;
 use crate::{ConversationId, Cost, DeviceId, Event, Ledger, RunError, TimerId};
 
 /// Whether a run continues.
@@ -163,7 +164,6 @@ impl World {
     /// Before an event: timers that are due expire, unless it is one of them; the run stops if it stands still or the
     /// watcher stops it.
     #[cold]
-    #[inline(never)]
     fn check_between_events(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
         self.check_standstill()?;
         let number = self.events.number();
@@ -289,7 +289,6 @@ impl World {
     }
 
     /// Processes everything that is caused at this time.
-    #[inline(always)]
     fn settle(&mut self) {
         if !self.is_settled() {
             self.settle_some();
@@ -303,26 +302,13 @@ impl World {
             self.return_all_credits();
         }
         if let Some(socket) = self.reader
-            && self.context.backlog.is_empty()
-            && self.small_queues.is_empty()
+            && !self.something_precedes(Turn::Reader)
         {
             self.read_in_turn(socket);
         }
         if !self.is_settled() {
             self.settle_all();
         }
-    }
-
-    /// Nothing is left to be processed at this time.
-    #[inline(always)]
-    pub(crate) fn is_settled(&self) -> bool {
-        // One condition instead of five: nearly always all of them hold.
-        let waiting = self.context.effects.credits.len()
-            | self.context.backlog.len()
-            | self.small_queues.len()
-            | self.runnable.len()
-            | usize::from(self.reader.is_some());
-        waiting == 0
     }
 
     #[inline(never)]
@@ -342,7 +328,7 @@ impl World {
             } else if let Some(socket) = self.runnable.pop_front() {
                 self.run_application(socket);
             }
-            if self.is_settled() && !self.context.owes_sockets() {
+            if self.is_at_rest() {
                 return;
             }
         }

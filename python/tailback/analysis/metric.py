@@ -36,6 +36,17 @@ Sampling = Literal["none", "instants", "intervals", "process"]
     process     of the program, not of the network
 """
 
+Form = Literal["by name", "number", "of each", "mixed", "words", "names"]
+"""What a metric writes into `summary.json`:
+
+    by name     numbers by name
+    number      one number
+    of each     for each of several names, numbers by name
+    mixed       numbers by name, and under some names (`Metric.apart`) numbers by name
+    words       words by name
+    names       a list of names
+"""
+
 SAMPLING: Mapping[Sampling, str] = {
     "instants": "Sampled at the end of each `measure.interval`: with n samples of a flow, percentile p lies between "
     "the percentiles p ± 136/√n of the value over time (with a probability of 95 % if samples are independent), and a "
@@ -209,6 +220,12 @@ class Metric(Struct, frozen=True):
     """Of which flow, direction or device its numbers are, if there are several; tables say it."""
     sampling: Sampling = "none"
     """How it depends on `measure.interval`."""
+    form: Form = "by name"
+    """What stands under its key."""
+    needed: tuple[str, ...] = ()
+    """The numbers of each part that are never missing."""
+    apart: tuple[str, ...] | None = ()
+    """If its form is mixed, the names under which numbers by name stand; `None`: any."""
 
     @property
     def definition(self) -> str:

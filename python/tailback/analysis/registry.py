@@ -141,6 +141,7 @@ METRICS: dict[str, Metric] = by_name(
             ),
             word="goodput", tolerance="3%", better="high",
             rank="network",
+            form="mixed", apart=("flows", "groups", "shares"),
         ),
         Metric(
             "ping", "ping_ms", "ms", ("ping",), metrics.ping_samples, "[iputils ping]", values.ping,
@@ -186,10 +187,12 @@ METRICS: dict[str, Metric] = by_name(
                 Number("cwnd mean", "cwnd_segments.mean", _cwnd_mean, test="permutation"),
             ),
             word="cwnd", sampling="instants",
+            form="of each", needed=("mean", "p50"),
         ),
         Metric(
             "congestion window by ACK", "cwnd_by_ack_segments", "segments", ("tcp_info",), values.cwnd_by_ack,
             "[linux-6.12 tcp.h struct tcp_info]", values.cwnd_by_ack,
+            form="of each",
         ),
         Metric(
             "Jain's index", "jain", "", ("flows",), metrics.jain_index, "[jain1984] [rfc5166 §2.3]", values.jain,
@@ -201,10 +204,12 @@ METRICS: dict[str, Metric] = by_name(
             ),
             word="jain", better="high", most=1.0,
             rank="tcp",
+            form="number",
         ),
         Metric(
             "flows outside Jain's index", "jain_without", "", ("flows",), values.jain_without, "[rfc5166 §2.3]",
             values.jain_without,
+            form="names",
         ),
         Metric(
             "retransmits", "retransmits", "segments", ("tcp_info", "exchanges"), metrics.retransmits,
@@ -216,6 +221,7 @@ METRICS: dict[str, Metric] = by_name(
                 ),
             ),
             word="retransmits", tolerance="25% over 50", better="low",
+            form="number",
         ),
         Metric(
             "retransmission rate", "retransmission_rate", "%", ("tcp_info", "exchanges"), sockets.retransmission_rates,
@@ -228,12 +234,14 @@ METRICS: dict[str, Metric] = by_name(
                 ),
             ),
             word="retransmission", better="low", most=100.0,
+            form="mixed", apart=("flows",),
         ),
         Metric(
             "held", "held", "%", ("tcp_info",), sockets.held, "[linux-6.12 tcp.h struct tcp_info]", values.held,
             tuple(_held_by(cause, place) for place, cause in enumerate(HELD_BY, start=34)),
             most=100.0,
             of="the flow held longest",
+            form="of each",
         ),
         Metric(
             "drops", "drops", "packets", ("events", "qdisc", "losses", "radios"), metrics.drops, "[rfc5166 §2.1]",
@@ -245,6 +253,7 @@ METRICS: dict[str, Metric] = by_name(
                 ),
             ),
             word="drops", tolerance="25% over 50", better="low",
+            form="of each",
         ),
         Metric(
             "marks", "marks", "packets", ("events", "qdisc", "radios"), metrics.marks, "[rfc3168 §5]", values.marks,
@@ -255,10 +264,12 @@ METRICS: dict[str, Metric] = by_name(
                 ),
             ),
             word="marks",
+            form="number",
         ),
         Metric(
             "MPDUs per PPDU", "ampdu_mpdus", "MPDUs", ("wifi",), wifi.ampdu_samples, "[ieee80211-2016 §9.7]",
             values.ampdu,
+            form="of each",
         ),
         Metric(
             "airtime share", "airtime_share", "", ("wifi",), wifi.airtime_share, "[ieee80211-2016 §9.7]",
@@ -273,7 +284,8 @@ METRICS: dict[str, Metric] = by_name(
             better="low", sampling="process",
         ),
         Metric(
-            "ping by name", "pings_ms", "ms", ("ping",), metrics.ping_samples_by_name, "[iputils ping]", values.pings
+            "ping by name", "pings_ms", "ms", ("ping",), metrics.ping_samples_by_name, "[iputils ping]", values.pings,
+            form="of each",
         ),
         Metric(
             "pacing rate", "pacing_rate_mbps", "Mbit/s", ("tcp_info",), rates.pacing_rate_samples,
@@ -289,11 +301,13 @@ METRICS: dict[str, Metric] = by_name(
             "power", "power_mbps_per_ms", "Mbit/s per ms", ("flows", "tcp_info"), rates.power, "[kleinrock1979]",
             values.power, (Number("power", "power_mbps_per_ms", bounds=("power",)),), better="high",
             sampling="instants",
+            form="number",
         ),
         Metric(
             "marks by discipline", "marks_by", "packets", ("events", "qdisc", "radios"), metrics.marks_by_discipline,
             "[rfc3168 §5]",
             values.marks_by,
+            form="of each",
         ),
         Metric(
             "recoveries", "recoveries", "", ("events",), metrics.recoveries, "[rfc6298 §5] [rfc8985 §7]",
@@ -317,6 +331,7 @@ METRICS: dict[str, Metric] = by_name(
         Metric(
             "flow completion time by size", "flow_completion_by_size_s", "s", ("events", "completions"),
             sharing.completion_by_size, "[rfc5166 §2.2]", values.flow_completion_by_size, better="low",
+            form="of each",
         ),
         Metric(
             "request latency", "request_ms", "ms", ("requests",), sharing.request_latencies, "[rfc5166 §2.2]",
@@ -366,6 +381,7 @@ METRICS: dict[str, Metric] = by_name(
             ),
             better="low",
             rank="outcome",
+            form="number",
         ),
         Metric(
             "video", "video", "", ("video",), watching.watched, "[yin2015]", values.video,
@@ -385,6 +401,7 @@ METRICS: dict[str, Metric] = by_name(
             ),
             least=None,
             rank="outcome",
+            form="of each",
         ),
         Metric(
             "segment fetch time", "fetch_ms", "ms", ("video",), watching.fetch_times, "[yin2015]", values.segment_fetch,
@@ -403,6 +420,7 @@ METRICS: dict[str, Metric] = by_name(
                 Number("slowdown p99", "slowdown.p99", bounds=("slowdown p99",)),
             ),
             better="low",
+            form="mixed", apart=None,
         ),
         Metric(
             "unfinished flows", "flows_unfinished", "", ("events", "completions"), sharing.unfinished, "[rfc5166 §2.2]",
@@ -412,6 +430,7 @@ METRICS: dict[str, Metric] = by_name(
             ),
             better="low",
             rank="outcome",
+            form="number",
         ),
         Metric(
             "utilisation", "utilisation", "", ("qdisc",), queues.utilisation, "[iproute2]", values.utilisation,
@@ -423,6 +442,7 @@ METRICS: dict[str, Metric] = by_name(
             "sojourn time", "sojourn_ms", "ms", ("sojourns", "qdisc"), queues.sojourns, "[rfc8289 §4.2] [little1961]",
             values.sojourn, sampled=("sojourn time", "sojourn", "queue delay"), of_each=max, better="low",
             of="the slowest queue",
+            form="of each",
         ),
         Metric(
             "UDP loss", "udp_loss", "", ("udp",), udp.udp_loss, "[rfc5166 §2.1, §2.2]", values.udp_loss,
@@ -442,6 +462,7 @@ METRICS: dict[str, Metric] = by_name(
             sampled=("udp one-way delay", "udp delay"), of_each=max, better="low",
             rank="network",
             of="the worst flow",
+            form="of each",
         ),
         Metric(
             "media loss", "media_loss", "", ("datagrams",), media.losses, "[rfc5166 §2.1]", values.media_loss,
@@ -453,6 +474,7 @@ METRICS: dict[str, Metric] = by_name(
             "media delay", "media_delay_ms", "ms", ("datagrams",), media.delays, "[rfc5166 §2.2]", values.media_delay,
             sampled=("media delay",), of_each=max, better="low",
             of="the worst direction",
+            form="of each",
         ),
         Metric(
             "media jitter", "media_jitter_ms", "ms", ("datagrams",), media.jitters, "[rfc3550 §6.4.1]",
@@ -516,10 +538,12 @@ METRICS: dict[str, Metric] = by_name(
         Metric(
             "steadiness", "steadiness", "", ("flows", "tcp_info"), steadiness.states,
             "[vonneumann1941] [young1941] [fishman1997]", values.steadiness_of, sampling="intervals",
+            form="words",
         ),
         Metric(
             "means of thirds of the window", "window_thirds", "", ("flows", "tcp_info"), steadiness.thirds,
             "[hoad2010 §3]", values.window_thirds, sampling="intervals",
+            form="of each",
         ),
         Metric(
             "drift bias", "drift_bias", "", ("flows", "tcp_info"), steadiness.biases, "[fishman1997]",
@@ -532,6 +556,7 @@ METRICS: dict[str, Metric] = by_name(
         Metric(
             "flows without data", "flows_without_data", "", ("flows",), metrics.without_data, "[rfc5166 §2.1]",
             values.flows_without_data,
+            form="names",
         ),
         Metric(
             "passive RTT", "passive_rtt_ms", "ms", ("passive_rtt",), passive.passive_rtt, "[zander2013]",

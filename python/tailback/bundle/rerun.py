@@ -15,7 +15,7 @@ from tailback.bundle.contents import INDEX, BundleWrong, changed
 from tailback.fitting import too_many_flows, within
 from tailback.kernel.scratch import scratch
 from tailback.limits import trust
-from tailback.results import ExperimentPlan, Results, RunFolder, RunPlan, claim, provenance, soundness
+from tailback.results import ExperimentPlan, Results, RunPlan, RunResult, claim, provenance, soundness
 from tailback.results.layout import SOURCE, TABLE, content_of
 from tailback.sweep import Outcome, Sweep, Watch, run_all
 
@@ -145,7 +145,7 @@ def _source(found: Results) -> str:
         return ""
 
 
-def _plan(run: RunFolder, fingerprint: str) -> RunPlan:
+def _plan(run: RunResult, fingerprint: str) -> RunPlan:
     measure = run.manifest["measure"]
     return RunPlan(
         name=run.name,
@@ -169,7 +169,7 @@ def _place(out: Path | None) -> Iterator[Path]:
         yield folder / "results"
 
 
-def _verdicts(before: RunFolder, outcome: Outcome) -> Iterator[TableVerdict]:
+def _verdicts(before: RunResult, outcome: Outcome) -> Iterator[TableVerdict]:
     """A verdict for each table of a run."""
     if outcome.folder is None:
         yield TableVerdict(before.name, "", "failed", outcome.error or "")
@@ -184,7 +184,7 @@ def _verdicts(before: RunFolder, outcome: Outcome) -> Iterator[TableVerdict]:
             yield _verdict(before, outcome.folder, table)
 
 
-def _verdict(before: RunFolder, folder: Path, table: str) -> TableVerdict:
+def _verdict(before: RunResult, folder: Path, table: str) -> TableVerdict:
     name = f"{table}{TABLE}"
     if soundness.content(before.path, name) == soundness.content(folder, name):
         return TableVerdict(before.name, table, "equal")

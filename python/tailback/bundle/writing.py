@@ -14,7 +14,7 @@ from typing import Any
 
 from tailback.bundle.contents import FORMAT, INDEX, README
 from tailback.limits import FileRefused, open_regular
-from tailback.results import Results, ResultsUnwritable, RunFolder
+from tailback.results import Results, ResultsUnwritable, RunResult
 from tailback.results.layout import ASIDE, FAILURES, MANIFEST, RUNS, TABLE, largest
 
 TIME = (2000, 1, 1, 0, 0, 0)
@@ -118,7 +118,7 @@ def _index(found: Results, digests: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _run(run: RunFolder, digests: Mapping[str, str]) -> dict[str, Any]:
+def _run(run: RunResult, digests: Mapping[str, str]) -> dict[str, Any]:
     return {
         "name": run.name,
         "axes": run.axes,

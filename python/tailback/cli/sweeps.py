@@ -28,7 +28,7 @@ from tailback.results.layout import ASIDE
 from tailback.sweep import warned
 
 if TYPE_CHECKING:
-    from tailback.results import Results, RunFolder
+    from tailback.results import Results, RunResult
     from tailback.sweep import Preview, SweepResult, Verdict
 
 
@@ -212,7 +212,7 @@ def _means_of(
     return replace(made, remarks=[*made.remarks, *partial])
 
 
-def _parts(run: RunFolder, by: str) -> list[tuple[str, dict[str, Any]]]:
+def _parts(run: RunResult, by: str) -> list[tuple[str, dict[str, Any]]]:
     from tailback.analysis.parts import TABLES, measured, members, summary_of
 
     flows = list(run.summary.get("goodput_mbps", {}).get("flows", {}))

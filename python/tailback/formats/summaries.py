@@ -9,7 +9,8 @@ import math
 from typing import Any
 
 from tailback.results import Results
-from tailback.results.reading import REPETITION, flatten
+from tailback.results.reading import flatten
+from tailback.results.run import REPETITION
 
 
 def csv_of(results: Results) -> str:

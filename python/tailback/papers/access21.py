@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from tailback.papers.measuring import compared, drops, goodput_mbps, held_by, ping_ms, places, ratio, values
 from tailback.papers.sample import Evaluator, Sample
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 
 OFF, ONE_MS = "off", "1ms"
 QUEUE_PACKETS, FRAME_BITS, BASE_RTT_MS = 1000, 1514 * 8, 1.0
@@ -17,22 +17,22 @@ QUEUE_PACKETS, FRAME_BITS, BASE_RTT_MS = 1000, 1514 * 8, 1.0
 RATE_BITS_PER_MS = 100_000.0
 
 
-def by_repetition(results: Results) -> dict[int, RunFolder]:
+def by_repetition(results: Results) -> dict[int, RunResult]:
     """The runs of a single configuration, by repetition."""
     return {run.repetition: run for run in results.runs}
 
 
-def pairs(one: Results, other: Results) -> list[tuple[RunFolder, RunFolder]]:
+def pairs(one: Results, other: Results) -> list[tuple[RunResult, RunResult]]:
     """Pairs of runs with the same repetition."""
     first, second = by_repetition(one), by_repetition(other)
     return [(first[number], second[number]) for number in sorted(first.keys() & second.keys())]
 
 
-def median_ping_ms(run: RunFolder) -> float:
+def median_ping_ms(run: RunResult) -> float:
     return float(run.summary["ping_ms"]["p50"])
 
 
-def tcp_rtt_ms(run: RunFolder, percentile: str) -> float:
+def tcp_rtt_ms(run: RunResult, percentile: str) -> float:
     return float(run.summary["tcp_rtt_ms"][percentile])
 
 
@@ -108,7 +108,7 @@ def probe_rtt_intervals(results: Results) -> Iterator[Sample]:
     yield Sample("longest interval", "bbr", [max(found) for found in intervals])
 
 
-def probe_rtt_intervals_s(run: RunFolder) -> list[float]:
+def probe_rtt_intervals_s(run: RunResult) -> list[float]:
     """Seconds between entries of the same flow into PROBE_RTT."""
     entries = run.events[(run.events["what"] == "cc_state") & (run.events["reason"] == "probe_rtt")]
     return [

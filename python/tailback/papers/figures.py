@@ -30,37 +30,37 @@ from tailback.papers.drawing import (
 )
 from tailback.papers.measuring import Place, goodput_down_mbps, goodput_up_mbps, mpdus_up
 from tailback.plots import Choice, style
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 
 UP_AND_DOWN = {"up": goodput_up_mbps, "down": goodput_down_mbps}
 PACKET_MB = 1.2e-2
 """Bits of a packet of 1500 B, in millions."""
 
 
-def first_run(results: Results, place: Place) -> RunFolder:
+def first_run(results: Results, place: Place) -> RunResult:
     """The first repetition of a configuration, because time series of repetitions have no meaningful average."""
     return results.select(**place).runs[0]
 
 
-def throughput(run: RunFolder) -> list[Line]:
+def throughput(run: RunResult) -> list[Line]:
     """Throughput in windows of 2 s every 0.5 s."""
     span = Window(0, run.scenario.duration_ns)
     table = sliding_throughput(run.flows, span, run.scenario.record.interval_ns)
     return lines_of(table[table["mbps"] > 0], "mbps")
 
 
-def cwnd_kb(run: RunFolder) -> list[Line]:
+def cwnd_kb(run: RunResult) -> list[Line]:
     """Congestion windows in kB."""
     info = run.tcp_info
     return lines_of(info.assign(kb=info["snd_cwnd"] * teacup14.SEGMENT_KB), "kb")
 
 
-def passive(run: RunFolder) -> list[Line]:
+def passive(run: RunResult) -> list[Line]:
     """The passive RTT from captures at both ends, of every tenth packet."""
     return lines_of(teacup14.passive_rtt(run).iloc[::10], "rtt_ms", ".")
 
 
-ROWS: Mapping[str, Callable[[RunFolder], list[Line]]] = {
+ROWS: Mapping[str, Callable[[RunResult], list[Line]]] = {
     "Throughput (Mbit/s)": throughput,
     "cwnd (kB)": cwnd_kb,
     "Passive RTT (ms)": passive,
@@ -69,7 +69,7 @@ SENT, WINDOW, PASSIVE = ROWS
 
 
 def panels_of_runs(
-    rows: Sequence[str], columns: Sequence[tuple[str, RunFolder]], span_s: tuple[float, float]
+    rows: Sequence[str], columns: Sequence[tuple[str, RunResult]], span_s: tuple[float, float]
 ) -> Figure:
     """Quantities of staggered flows over time: a row for each, a column for each run."""
     found = [(row, [ROWS[row](run) for _, run in columns]) for row in rows]
@@ -135,11 +135,11 @@ def cwnd_by_pacing(results: Results) -> Figure:
     return panels_over_time([("cwnd (segments)", lines)], [f"TSQ {tsq}" for tsq in columns], (0, 40))
 
 
-def _firsts(results: Results) -> list[RunFolder]:
+def _firsts(results: Results) -> list[RunResult]:
     return [run for run in results.runs if run.repetition == 1]
 
 
-def _cwnd_line(run: RunFolder) -> list[Line]:
+def _cwnd_line(run: RunResult) -> list[Line]:
     info = run.tcp_info
     return [Line(f"{run.axes['cc']} {run.axes['pacing']}", info["t"], info["snd_cwnd"])]
 
@@ -156,14 +156,14 @@ def rates_and_rtt(results: Results) -> Figure:
     return panels_over_time(rows, titles, (0, 40))
 
 
-def _total_line(run: RunFolder) -> Line:
+def _total_line(run: RunResult) -> Line:
     sums = run.flows.groupby("t", as_index=False)["bytes"].sum()
     bins = (sums["t"] // 1).astype(int)
     rate = sums.groupby(bins)["bytes"].sum() * 8 / 1e6
     return Line(run.axes["cc"], rate.index + 0.5, rate.to_numpy())
 
 
-def _rtt_line(run: RunFolder) -> Line:
+def _rtt_line(run: RunResult) -> Line:
     info = run.tcp_info[run.tcp_info["rtt"] > 0]
     mean = info.groupby("t")["rtt"].mean() / 1e3
     return Line(run.axes["cc"], mean.index, mean.to_numpy())

@@ -11,51 +11,51 @@ from typing import TypeAlias
 import numpy as np
 
 from tailback.papers.sample import Sample
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 
 CLIENT = "client"
 """The host that uploads, in experiments of three nodes."""
 
 SIMULATOR = "sim"
 
-Reader: TypeAlias = Callable[[RunFolder], float]
+Reader: TypeAlias = Callable[[RunResult], float]
 """Reads one number of a run; raises `KeyError` if the run does not have it."""
 
 Place: TypeAlias = Mapping[str, str]
 """Values of some axes."""
 
 
-def goodput_mbps(run: RunFolder) -> float:
+def goodput_mbps(run: RunResult) -> float:
     """Total goodput."""
     return float(run.summary["goodput_mbps"]["total"])
 
 
-def goodput_up_mbps(run: RunFolder) -> float:
+def goodput_up_mbps(run: RunResult) -> float:
     """Goodput of all uploads."""
     return float(run.summary["goodput_mbps"]["up"])
 
 
-def goodput_down_mbps(run: RunFolder) -> float:
+def goodput_down_mbps(run: RunResult) -> float:
     """Goodput of all downloads."""
     return float(run.summary["goodput_mbps"]["down"])
 
 
-def down_over_up(run: RunFolder) -> float:
+def down_over_up(run: RunResult) -> float:
     """Goodput of the downloads divided by that of the uploads."""
     return goodput_down_mbps(run) / goodput_up_mbps(run)
 
 
-def ping_ms(run: RunFolder) -> float:
+def ping_ms(run: RunResult) -> float:
     """Median ping."""
     return float(run.summary["ping_ms"]["p50"])
 
 
-def tcp_rtt_ms(run: RunFolder) -> float:
+def tcp_rtt_ms(run: RunResult) -> float:
     """Median TCP RTT of all flows."""
     return float(run.summary["tcp_rtt_ms"]["p50"])
 
 
-def mpdus_up(run: RunFolder) -> float:
+def mpdus_up(run: RunResult) -> float:
     """Mean size of the aggregates of stations."""
     return float(run.summary["ampdu_mpdus"]["up"]["mean"])
 
@@ -66,7 +66,7 @@ def held_by(cause: str) -> Reader:
     A kernel does not report the small queue: then it is not a number.
     """
 
-    def read(run: RunFolder) -> float:
+    def read(run: RunResult) -> float:
         unknown = cause == "small_queue" and run.manifest.get("backend", SIMULATOR) != SIMULATOR
         if unknown or "held" not in run.summary:
             return math.nan
@@ -76,17 +76,17 @@ def held_by(cause: str) -> Reader:
     return read
 
 
-def drops(run: RunFolder) -> float:
+def drops(run: RunResult) -> float:
     """Packets dropped anywhere."""
     return float((run.events["what"] == "drop").sum())
 
 
-def longest_queue(run: RunFolder) -> float:
+def longest_queue(run: RunResult) -> float:
     """The most packets that were in a queue discipline at once, of all devices."""
     return float(run.qdisc["max_backlog_packets"].max())
 
 
-def by_repetition(results: Results, place: Place) -> dict[int, RunFolder]:
+def by_repetition(results: Results, place: Place) -> dict[int, RunResult]:
     """The runs of a configuration, by repetition."""
     return {run.repetition: run for run in results.select(**place).runs}
 
@@ -97,19 +97,19 @@ def values(results: Results, place: Place, reader: Reader) -> list[float]:
 
 
 def compared(
-    results: Results, places: tuple[Place, Place], how: Callable[[RunFolder, RunFolder], float]
+    results: Results, places: tuple[Place, Place], how: Callable[[RunResult, RunResult], float]
 ) -> list[float]:
     """Compares two configurations, repetition by repetition."""
     one, other = (by_repetition(results, place) for place in places)
     return [how(one[number], other[number]) for number in sorted(one.keys() & other.keys())]
 
 
-def ratio(reader: Reader) -> Callable[[RunFolder, RunFolder], float]:
+def ratio(reader: Reader) -> Callable[[RunResult, RunResult], float]:
     """A comparison by the ratio of the first to the second."""
     return lambda one, other: reader(one) / reader(other)
 
 
-def difference(reader: Reader) -> Callable[[RunFolder, RunFolder], float]:
+def difference(reader: Reader) -> Callable[[RunResult, RunResult], float]:
     """A comparison by the difference, first minus second."""
     return lambda one, other: reader(one) - reader(other)
 

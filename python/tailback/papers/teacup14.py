@@ -26,7 +26,7 @@ from tailback.papers.measuring import (
     values,
 )
 from tailback.papers.sample import Evaluator, Sample
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 
 STARTS_S = (0.0, 20.0, 40.0)
 SETTLING_S = 2.0
@@ -42,7 +42,7 @@ def place(aqm: str, rtt: str = "20ms", limit: str = "180p") -> Place:
     return {"rtt": rtt, "aqm": aqm, "limit": limit}
 
 
-def passive_rtt(run: RunFolder) -> pd.DataFrame:
+def passive_rtt(run: RunResult) -> pd.DataFrame:
     """Passive RTT of each flow with captures at both ends: `t` (s), `flow`, `rtt_ms`."""
     names = run.scenario.host_names
     flows = [(flow.name, names[flow.source], names[flow.target]) for flow in run.scenario.flows]
@@ -60,12 +60,12 @@ def _between(folder: Path, flows: tuple[tuple[str, str, str], ...]) -> pd.DataFr
     return pd.concat(parts, ignore_index=True)
 
 
-def rtt_samples(run: RunFolder) -> Samples:
+def rtt_samples(run: RunResult) -> Samples:
     """Passive RTTs of all flows in ms."""
     return passive_rtt(run)["rtt_ms"].to_numpy(dtype=np.float64)
 
 
-def settled_rtt_ms(run: RunFolder, share: float) -> float:
+def settled_rtt_ms(run: RunResult, share: float) -> float:
     """A percentile of passive RTT, without the seconds after the start of each flow."""
     table = passive_rtt(run)
     starting = np.any([table["t"].between(start, start + SETTLING_S) for start in STARTS_S], axis=0)
@@ -79,7 +79,7 @@ def fifo_cycle(results: Results) -> Iterator[Sample]:
     yield Sample("packets that the full queue drops", "pfifo", [drops(run) for run in runs])
 
 
-def inner_rtt(run: RunFolder) -> Samples:
+def inner_rtt(run: RunResult) -> Samples:
     """Passive RTTs from 10 to 90 s."""
     table = passive_rtt(run)
     return table.loc[table["t"].between(10, 90), "rtt_ms"].to_numpy(dtype=np.float64)
@@ -95,17 +95,17 @@ def beyond_base(*aqms: str) -> Evaluator:
     return measured
 
 
-def beyond_base_ms(run: RunFolder) -> float:
+def beyond_base_ms(run: RunResult) -> float:
     """The 95th percentile of settled passive RTT without the base RTT."""
     return settled_rtt_ms(run, 95) - BASE_RTT_MS
 
 
-def jain_while_all_run(run: RunFolder) -> float:
+def jain_while_all_run(run: RunResult) -> float:
     """Median of Jain's index while all three flows run."""
     return median_jain(run, (44, 60))
 
 
-def median_jain(run: RunFolder, span_s: tuple[int, int]) -> float:
+def median_jain(run: RunResult, span_s: tuple[int, int]) -> float:
     """Median of Jain's index over windows of 2 s between these seconds."""
     table = jain_over_time(run.flows, Window(span_s[0] * BILLION, span_s[1] * BILLION), BIN_NS)
     return float(table["jain"].median())
@@ -124,7 +124,7 @@ def same_with_more_room(newreno: Results, cubic: Results) -> Iterator[Sample]:
             yield Sample("RTT ratio", case, compared(results, pair, ratio(tcp_rtt_ms)))
 
 
-def first_flow_mbps(run: RunFolder, span_s: tuple[int, int]) -> float:
+def first_flow_mbps(run: RunResult, span_s: tuple[int, int]) -> float:
     """Goodput of flow 1 between these seconds."""
     return goodput(run.flows, Window(span_s[0] * BILLION, span_s[1] * BILLION), BIN_NS)["flow1"]
 
@@ -138,13 +138,13 @@ def slow_over_long_path(results: Results) -> Iterator[Sample]:
         yield Sample("packets that the AQM drops by 20 s", aqm, early)
 
 
-def first_cwnd(run: RunFolder) -> pd.DataFrame:
+def first_cwnd(run: RunResult) -> pd.DataFrame:
     """Samples of flow 1: `t` (s), `kb`, `ca_state`."""
     info = run.tcp_info[run.tcp_info["flow"] == "flow1"]
     return pd.DataFrame({"t": info["t"], "kb": info["snd_cwnd"] * SEGMENT_KB, "ca_state": info["ca_state"]})
 
 
-def first_cut(run: RunFolder) -> tuple[float, float]:
+def first_cut(run: RunResult) -> tuple[float, float]:
     """The largest cwnd of flow 1 before its first loss, and its cwnd after recovery, in kB."""
     samples = first_cwnd(run)
     calm = samples["ca_state"].isin(["open", "disorder", "cwr"]).to_numpy()
@@ -176,20 +176,20 @@ def held_by_receiver(results: Results) -> Iterator[Sample]:
     yield Sample("held by the receive window", "flow 1", values(results, at, held_by_window_share))
 
 
-def held_by_window_share(run: RunFolder) -> float:
+def held_by_window_share(run: RunResult) -> float:
     """Which share of the time from 2 to 20 s, in %, the receive window held flow 1."""
     info = run.tcp_info[(run.tcp_info["flow"] == "flow1") & run.tcp_info["t"].between(2, 20)]
     held, t = info["held_rwnd"].to_numpy(dtype=np.float64), info["t"].to_numpy(dtype=np.float64)
     return float(100 * (held[-1] - held[0]) / 1e6 / (t[-1] - t[0]))
 
 
-def standing_cwnd_kb(run: RunFolder) -> float:
+def standing_cwnd_kb(run: RunResult) -> float:
     """Median cwnd of flow 1 from 2 to 20 s."""
     samples = first_cwnd(run)
     return float(samples.loc[samples["t"].between(2, 20), "kb"].median())
 
 
-def drops_between(run: RunFolder, span_s: tuple[float, float]) -> float:
+def drops_between(run: RunResult, span_s: tuple[float, float]) -> float:
     """Packets dropped on all devices between these seconds."""
     events = run.events
     return float(((events["what"] == "drop") & events["t"].between(*span_s)).sum())

@@ -33,7 +33,7 @@ from tailback.papers.measuring import (
     values,
 )
 from tailback.papers.sample import Evaluator, Sample
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 
 STANDARD = "1ms"
 SLOW, FAST = "bbr bbr2 nv cubic", "yeah reno highspeed"
@@ -78,7 +78,7 @@ def of_their_own(results: Results) -> Iterator[Sample]:
     yield from each("cwnd at a given threshold", results, places("cc", FAST, tsq=STANDARD), at_given_threshold)
 
 
-def at_given_threshold(run: RunFolder) -> float:
+def at_given_threshold(run: RunResult) -> float:
     """Which share of the time, in %, cwnd stood at the slow-start threshold with which the connection began."""
     given = {host.name: host.ssthresh for host in run.scenario.hosts}.get(CLIENT)
     start, end = (edge / 1e9 for edge in run.window_ns)
@@ -207,7 +207,7 @@ def standing_windows(results: Results) -> Iterator[Sample]:
     yield Sample("cwnd after slow start, CUBIC : Reno", "TSQ 1ms", compared(results, pair, ratio(slow_start_exit_cwnd)))
 
 
-def longest_standstill_s(run: RunFolder) -> float:
+def longest_standstill_s(run: RunResult) -> float:
     """The longest time in s during which cwnd did not change."""
     start, end = (edge / 1e9 for edge in run.window_ns)
     samples = run.tcp_info[(run.tcp_info["t"] >= start) & (run.tcp_info["t"] < end)]
@@ -216,7 +216,7 @@ def longest_standstill_s(run: RunFolder) -> float:
     return float(max(t[later] - t[earlier] for earlier, later in pairwise(changes)))
 
 
-def slow_start_exit_cwnd(run: RunFolder) -> float:
+def slow_start_exit_cwnd(run: RunResult) -> float:
     """cwnd in segments when ssthresh was first set; the largest one if it never was."""
     samples = run.tcp_info
     known = samples[samples["snd_ssthresh"].notna()]
@@ -269,7 +269,7 @@ def fairer_with_more(results: Results) -> Iterator[Sample]:
             yield Sample("gap of bbr minus that of another", name, compared(results, pair, difference(gap_mbps)))
 
 
-def gap_mbps(run: RunFolder) -> float:
+def gap_mbps(run: RunResult) -> float:
     """The difference in goodput between the directions."""
     return abs(goodput_down_mbps(run) - goodput_up_mbps(run))
 

@@ -22,7 +22,7 @@ from tailback.analysis.wifi import DOWN, UP, Pair, ampdu_samples
 from tailback.plots import bar, kinds, labels, layout, lines, quantity, scatter, style
 from tailback.plots.errors import TO_RECORD, NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 
 STATION = "station"
 """The axis of the table of `airtime` beside those of the results."""
@@ -49,13 +49,13 @@ def _way(results: Results, choice: Choice) -> str:
     return way
 
 
-def pairs_of(run: RunFolder) -> list[Pair]:
+def pairs_of(run: RunResult) -> list[Pair]:
     """Pairs of access point and station of a run."""
     names = run.scenario.host_names
     return [(names[access_point], names[station]) for access_point, station in run.scenario.radios]
 
 
-def _size_shares(axes: dict[str, str], runs: list[RunFolder], way: str) -> pd.DataFrame | None:
+def _size_shares(axes: dict[str, str], runs: list[RunResult], way: str) -> pd.DataFrame | None:
     samples = [found for run in runs if run.has("wifi") and len(found := _sizes(run, way))]
     if not samples:
         return None
@@ -67,7 +67,7 @@ def _size_shares(axes: dict[str, str], runs: list[RunFolder], way: str) -> pd.Da
     return pd.DataFrame({**head, **columns})
 
 
-def _sizes(run: RunFolder, way: str) -> Samples:
+def _sizes(run: RunResult, way: str) -> Samples:
     found = ampdu_samples(run.table("wifi"), pairs_of(run), Window(*run.window_ns))
     return found.get(way, np.array([], dtype=np.float64))
 

@@ -26,7 +26,7 @@ from tailback.plots import kinds, labels, style
 from tailback.plots.aggregates import pairs_of
 from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, worded
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 
 SPAN_MS = 20.0
 MAX_PANELS = 12
@@ -71,7 +71,7 @@ def _station(ppdus: pd.DataFrame, stations: Collection[str]) -> "pd.Series[str]"
     return ppdus["ppdu.from"].where(ppdus["ppdu.from"].isin(list(stations)), ppdus["ppdu.to"])
 
 
-def _ppdus(run: RunFolder, span: float) -> pd.DataFrame:
+def _ppdus(run: RunResult, span: float) -> pd.DataFrame:
     wifi = run.table("wifi")
     middle = sum(run.window_ns) / 2 / NANOSECONDS
     end = wifi["t"] + wifi["duration_us"] / 1e6

@@ -23,7 +23,7 @@ from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.plots.offered import one_of
 from tailback.plots.stacking import stacked
-from tailback.results import Results, RunFolder, curves
+from tailback.results import Results, RunResult, curves
 
 OVERSHOOT = 2.0
 """Upper limit of an axis for samples before the measurement window, relative to the largest measured value."""
@@ -34,7 +34,7 @@ BAND = 1.5
 QUEUE = "queue"
 """The name of the longest queue, which is no metric of a summary."""
 
-Read = Callable[[RunFolder, int], curves.Points]
+Read = Callable[[RunResult, int], curves.Points]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Series:
     read: Read
     need: str
     """What an experiment needs to record it (`errors.TO_RECORD`)."""
-    most: Callable[[Sequence[RunFolder]], float | None] = lambda _: None
+    most: Callable[[Sequence[RunResult]], float | None] = lambda _: None
     """The largest possible value."""
 
 
@@ -72,7 +72,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     return found
 
 
-def _intervals(axes: dict[str, str], runs: list[RunFolder], shown: tuple[Series, Choice]) -> dict[str, Any]:
+def _intervals(axes: dict[str, str], runs: list[RunResult], shown: tuple[Series, Choice]) -> dict[str, Any]:
     series, choice = shown
     times, wide = curves.side_by_side([series.read(run, bins.width_ns(run, choice)) for run in runs])
     known = ~np.isnan(wide)

@@ -9,10 +9,10 @@ from tailback.analysis import Window, bin_width_ns, throughput_bins
 from tailback.analysis.table import Table
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice
-from tailback.results import RunFolder
+from tailback.results import RunResult
 
 
-def width_ns(run: RunFolder, choice: Choice) -> int:
+def width_ns(run: RunResult, choice: Choice) -> int:
     """The width of bins: that of `choice` in whole sampling intervals, else 1 s or a twentieth of a short run."""
     interval = run.scenario.record.interval_ns
     if choice.bin_ns is None:
@@ -40,12 +40,12 @@ def from_start(series: pd.DataFrame, width: float) -> pd.DataFrame:
     return pd.concat([first.assign(t=first["t"] - width), series])
 
 
-def received(run: RunFolder, flows: Collection[str] | None = None) -> Table:
+def received(run: RunResult, flows: Collection[str] | None = None) -> Table:
     """What each flow has received, or each of these."""
     table = Table.of(run.flows)
     return table if flows is None else table.where(table.words("flow").among(flows))
 
 
-def goodput(run: RunFolder, choice: Choice, flows: Collection[str] | None = None) -> pd.DataFrame:
+def goodput(run: RunResult, choice: Choice, flows: Collection[str] | None = None) -> pd.DataFrame:
     """Goodput of each flow, or of these, in bins over the whole run: t (s, end of the bin), flow, mbps."""
     return throughput_bins(received(run, flows), Window(0, run.scenario.duration_ns), width_ns(run, choice))

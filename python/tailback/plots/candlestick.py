@@ -24,7 +24,7 @@ from tailback.plots import capacity, labels, sticks, style
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.plots.offered import one_of
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 from tailback.results.sampled import over_time
 
 BIN_NS = 1_000_000_000
@@ -42,14 +42,14 @@ class Panel:
 
     title: str
     unit: str
-    samples: Callable[[RunFolder], Samples]
+    samples: Callable[[RunResult], Samples]
     need: str
     """What an experiment needs to record it (`errors.TO_RECORD`)."""
-    most: Callable[[Sequence[RunFolder]], float | None] = lambda _: None
+    most: Callable[[Sequence[RunResult]], float | None] = lambda _: None
     """The largest possible value."""
 
 
-def _goodput(run: RunFolder, way: str | None = None) -> Samples:
+def _goodput(run: RunResult, way: str | None = None) -> Samples:
     """The goodput of all flows in each bin, or of those in one direction."""
     if not run.has("flows"):
         return NOTHING
@@ -63,13 +63,13 @@ def _goodput(run: RunFolder, way: str | None = None) -> Samples:
     return mbps
 
 
-def _tcp_rtt(run: RunFolder) -> Samples:
+def _tcp_rtt(run: RunResult) -> Samples:
     if not run.has("tcp_info"):
         return NOTHING
     return tcp_rtt_samples(over_time(run), Window(*run.window_ns))
 
 
-def _ping(run: RunFolder) -> Samples:
+def _ping(run: RunResult) -> Samples:
     if not run.has("ping"):
         return NOTHING
     return ping_samples(run.columns("ping", ("t", "rtt_ms")), Window(*run.window_ns))
@@ -118,7 +118,7 @@ def percentiles(results: Results, panels: Sequence[Panel], shares: Sequence[int]
     return pd.DataFrame(found)
 
 
-def _row(axes: Mapping[str, str], runs: Sequence[RunFolder], wanted: tuple[Panel, Sequence[int]]) -> dict[str, Any]:
+def _row(axes: Mapping[str, str], runs: Sequence[RunResult], wanted: tuple[Panel, Sequence[int]]) -> dict[str, Any]:
     """The percentiles of one configuration; empty if it has no samples."""
     panel, shares = wanted
     samples = np.concatenate([panel.samples(run) for run in runs])

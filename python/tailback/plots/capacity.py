@@ -6,10 +6,10 @@ import numpy as np
 
 from tailback.analysis import capacity
 from tailback.analysis.table import Values
-from tailback.results import RunFolder
+from tailback.results import RunResult
 
 
-def most_mbps(runs: Sequence[RunFolder], way: str | None = None) -> float | None:
+def most_mbps(runs: Sequence[RunResult], way: str | None = None) -> float | None:
     """The largest goodput in Mbit/s of all flows of a run, or of those in one direction; `None` if it is not known
     (`analysis.capacity`)."""
     found = [capacity.most_mbps(run.scenario, run.manifest["measure"]["directions"], way) for run in runs]

@@ -19,7 +19,7 @@ from tailback.plots.errors import TO_RECORD, NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.plots.offered import one_of
 from tailback.plots.stacking import stacked
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 
 SHARES = (*range(0, 100), 99.5, 99.9, 100)
 WIDE = 20.0
@@ -40,7 +40,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     return stacked(parts)
 
 
-def _distribution(axes: dict[str, str], runs: list[RunFolder], panel: candlestick.Panel) -> dict[str, Any]:
+def _distribution(axes: dict[str, str], runs: list[RunResult], panel: candlestick.Panel) -> dict[str, Any]:
     """The rows of one configuration; empty if it has no samples."""
     samples = [found for run in runs if len(found := panel.samples(run))]
     if not samples:

@@ -15,7 +15,7 @@ from tailback.analysis.window import NANOSECONDS
 from tailback.plots import bins, gaps, kinds, layout, lines, many
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 from tailback.results.sampled import over_time
 
 FLOW = "flow"
@@ -41,12 +41,12 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _has_windows(run: RunFolder) -> bool:
+def _has_windows(run: RunResult) -> bool:
     """Whether the run has windows, which imported results may not have."""
     return run.has("tcp_info") and bool(run.tcp_info["snd_cwnd"].notna().any())
 
 
-def _of_many(run: RunFolder, series: many.Series, choice: Choice) -> pd.DataFrame:
+def _of_many(run: RunResult, series: many.Series, choice: Choice) -> pd.DataFrame:
     cells = many.means(over_time(run), ("flow", "snd_cwnd"), bins.width_ns(run, choice))
     found = many.over_flows(cells, series)
     start, end = (edge / NANOSECONDS for edge in run.window_ns)
@@ -55,7 +55,7 @@ def _of_many(run: RunFolder, series: many.Series, choice: Choice) -> pd.DataFram
     return pd.DataFrame({**head, **found.drop(columns="series"), "measured": measured})
 
 
-def _cwnd_samples(run: RunFolder) -> pd.DataFrame:
+def _cwnd_samples(run: RunResult) -> pd.DataFrame:
     info = run.tcp_info
     start, end = (edge / NANOSECONDS for edge in run.window_ns)
     measured = (info["t"] >= start) & (info["t"] < end)

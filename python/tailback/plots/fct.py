@@ -23,7 +23,7 @@ from tailback.analysis.window import Window
 from tailback.plots import lines, style
 from tailback.plots.errors import TO_RECORD, NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 
 GROUP = "group"
 """The axis of the groups of flows: the `group` of an entry of `traffic`, else the entry."""
@@ -61,7 +61,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     return found if named else found.drop(columns=GROUP)
 
 
-def _completion_rows(run: RunFolder) -> pd.DataFrame:
+def _completion_rows(run: RunResult) -> pd.DataFrame:
     sizes = {flow.name: flow.bytes for flow in run.scenario.tcp if flow.bytes is not None}
     events = flow_events({name: run.table(name) for name in ("events", "completions") if run.has(name)})
     times = {} if events is None else completion_times(events, sizes, Window(*run.window_ns))

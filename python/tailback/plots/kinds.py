@@ -15,7 +15,7 @@ from tailback.analysis.parts import group_of
 from tailback.analysis.stations import traits_of_traffic
 from tailback.plots import style
 from tailback.plots.layout import Look, of_place
-from tailback.results import RunFolder
+from tailback.results import RunResult
 
 COLUMN = "kind"
 """The column of a table with the kind of each line, where lines are coloured by kind."""
@@ -27,7 +27,7 @@ REST = "And "
 """How the label of a kind begins that sums up what matters less; it is grey."""
 
 
-def of_flows(run: RunFolder, flows: Collection[str]) -> dict[str, str]:
+def of_flows(run: RunResult, flows: Collection[str]) -> dict[str, str]:
     """The kind of each flow or ping: its group, and what distinguishes its station."""
     measure, traits = run.manifest["measure"], traits_of_traffic(run.scenario)
     groups = {flow: group_of(flow, measure) for flow in flows}

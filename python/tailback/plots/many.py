@@ -22,7 +22,7 @@ from tailback.analysis.table import Columns, Places, Table, Values
 from tailback.analysis.window import NANOSECONDS
 from tailback.plots import bins, kinds, style
 from tailback.plots.layout import Choice
-from tailback.results import RunFolder
+from tailback.results import RunResult
 
 MOST_LINES = 20
 """The number of lines up to which each is drawn. More cover each other, for there are eight colours; and from here on,
@@ -68,7 +68,7 @@ class Cells(Struct, frozen=True):
 
 
 def lines_of(
-    runs: Sequence[tuple[RunFolder, Sequence[str]]], kind: str = "flows", most: int = MOST_LINES
+    runs: Sequence[tuple[RunResult, Sequence[str]]], kind: str = "flows", most: int = MOST_LINES
 ) -> list[Series] | None:
     """For each run with its flows, the line to which each flow belongs; None if there are few enough to draw each."""
     if max((len(flows) for _, flows in runs), default=0) <= most:
@@ -82,7 +82,7 @@ def lines_of(
     return [{flow: labels[group] or flow for flow, group in each.items()} for each in found]
 
 
-def _way(flow: str, run: RunFolder) -> str:
+def _way(flow: str, run: RunResult) -> str:
     return str(run.manifest["measure"]["directions"].get(flow, "across"))
 
 
@@ -119,7 +119,7 @@ def means(samples: Columns, columns: tuple[str, str], width_ns: int) -> Cells:
     return Cells(flows, cells // count, cells % count, values, width_ns / NANOSECONDS)
 
 
-def goodput(run: RunFolder, choice: Choice, flows: Collection[str] | None = None) -> Cells:
+def goodput(run: RunResult, choice: Choice, flows: Collection[str] | None = None) -> Cells:
     """The goodput of each flow (Mbit/s), or of these, in each bin from its first byte to its last."""
     width_ns = bins.width_ns(run, choice)
     table = bins.received(run, flows)

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from tailback.analysis.window import NANOSECONDS
 from tailback.plots import gaps, style
 from tailback.plots.errors import NotDrawable
-from tailback.results import RunFolder, RunPair
+from tailback.results import RunPair, RunResult
 
 MAX_FLOWS = 4
 """Maximum number of columns; more would be too narrow."""
@@ -42,7 +42,7 @@ def data(pair: RunPair) -> pd.DataFrame:
     return table[table["flow"].isin(flows)].reset_index(drop=True)
 
 
-def _of_run(run: RunFolder, side: str) -> pd.DataFrame:
+def _of_run(run: RunResult, side: str) -> pd.DataFrame:
     if not run.has("tcp_info"):
         return pd.DataFrame(columns=list(COLUMNS))
     info = run.tcp_info

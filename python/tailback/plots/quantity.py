@@ -12,7 +12,7 @@ from tailback.analysis.metric import Metric, Read, Summary
 from tailback.plots import capacity, labels
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 from tailback.results.reading import flatten
 
 
@@ -186,7 +186,7 @@ def means(results: Results, quantities: Sequence[Quantity]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _most(quantity: Quantity, runs: Sequence[RunFolder]) -> float | None:
+def _most(quantity: Quantity, runs: Sequence[RunResult]) -> float | None:
     """What the links allow of a goodput; `None` for other quantities."""
     head, _, way = quantity.key.partition(".")
     if head != "goodput_mbps" or way not in ("total", "up", "down"):

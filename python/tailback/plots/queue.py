@@ -26,7 +26,7 @@ from tailback.analysis.window import NANOSECONDS
 from tailback.plots import cwnd, gaps, kinds, labels, layout, lines, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 
 DEVICE = "device"
 
@@ -67,7 +67,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     return table.drop(columns="packets").reset_index(drop=True)
 
 
-def _nothing(results: Results, runs: Sequence[RunFolder]) -> str:
+def _nothing(results: Results, runs: Sequence[RunResult]) -> str:
     """Why there is no queue to draw."""
     dropped = sum(_dropped(run) for run in runs)
     if not dropped:
@@ -84,13 +84,13 @@ def _nothing(results: Results, runs: Sequence[RunFolder]) -> str:
     )
 
 
-def _dropped(run: RunFolder) -> float:
+def _dropped(run: RunResult) -> float:
     """Packets that the root disciplines dropped in the whole run."""
     roots = run.qdisc[run.qdisc["depth"] == 0] if run.has("qdisc") else pd.DataFrame({DEVICE: [], "dropped": []})
     return float(roots.groupby(DEVICE)["dropped"].max().sum())
 
 
-def _backlogs(run: RunFolder, unit: str) -> pd.DataFrame:
+def _backlogs(run: RunResult, unit: str) -> pd.DataFrame:
     roots = run.qdisc[run.qdisc["depth"] == 0]
     start, end = (edge / NANOSECONDS for edge in run.window_ns)
     column, factor = UNITS[unit]

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from tailback.plots import bins, gaps, labels, layout, many, style
 from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 
 DOWNLOAD, UPLOAD, PING = "Download", "Upload", "Ping"
 UNITS = {DOWNLOAD: "Mbit/s", UPLOAD: "Mbit/s", PING: "ms"}
@@ -49,25 +49,25 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _towards(run: RunFolder, way: str) -> list[str]:
+def _towards(run: RunResult, way: str) -> list[str]:
     """The flows in this direction that have received something."""
     directions = run.manifest["measure"]["directions"]
     flows = run.flows["flow"].unique() if run.has("flows") else ()
     return [flow for flow in flows if directions.get(flow) == way]
 
 
-def _pings(run: RunFolder) -> list[str]:
+def _pings(run: RunResult) -> list[str]:
     return list(run.ping.loc[run.ping["rtt_ms"].notna(), "ping"].unique()) if run.has("ping") else []
 
 
-READ: Mapping[str, tuple[Callable[[RunFolder], list[str]], str]] = {
+READ: Mapping[str, tuple[Callable[[RunResult], list[str]], str]] = {
     **{panel: (partial(_towards, way=way), "flows") for way, panel in WAYS.items()},
     PING: (_pings, "pings"),
 }
 """What is drawn in each row, and its name in the plural."""
 
 
-def _panel_series(run: RunFolder, choice: Choice, lines: Mapping[str, many.Series]) -> list[pd.DataFrame]:
+def _panel_series(run: RunResult, choice: Choice, lines: Mapping[str, many.Series]) -> list[pd.DataFrame]:
     found = []
     if run.has("flows") and not run.flows.empty:
         for way, panel in WAYS.items():
@@ -85,14 +85,14 @@ def _panel_series(run: RunFolder, choice: Choice, lines: Mapping[str, many.Serie
     return found
 
 
-def _over(run: RunFolder, panel: str, cells: many.Cells, lines: many.Series) -> list[pd.DataFrame]:
+def _over(run: RunResult, panel: str, cells: many.Cells, lines: many.Series) -> list[pd.DataFrame]:
     """The medians and bands of many flows or pings."""
     found = many.over_flows(cells, lines)
     head = {**run.axes, "panel": panel, "unit": UNITS[panel]}
     return [pd.DataFrame({**head, **{column: found[column] for column in ("series", "t", many.MIDDLE, *many.BESIDE)}})]
 
 
-def _series(run: RunFolder, panel: str, rows: pd.DataFrame) -> list[pd.DataFrame]:
+def _series(run: RunResult, panel: str, rows: pd.DataFrame) -> list[pd.DataFrame]:
     if rows.empty:
         return []
     short = _short(list(rows["series"].unique()))

@@ -24,7 +24,7 @@ from tailback.analysis.window import NANOSECONDS
 from tailback.plots import bins, gaps, kinds, labels, layout, lines, many
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 
 GROUP, WAY = "flows", "direction"
 PANEL = "Share of goodput"
@@ -58,7 +58,7 @@ def _labels(results: Results, parts: Sequence[pd.DataFrame]) -> list[kinds.Kinds
     return kinds.labelled(found, "flows")
 
 
-def _table(runs: list[RunFolder], choice: Choice) -> pd.DataFrame:
+def _table(runs: list[RunResult], choice: Choice) -> pd.DataFrame:
     """The goodput of each flow in each bin: flow, group, direction, repetition, t, mbps."""
     each = [_bins(run, choice).assign(repetition=run.repetition) for run in runs if run.has("flows")]
     return pd.concat(each or [_NONE])
@@ -82,7 +82,7 @@ def _sharing(table: pd.DataFrame) -> list[Sharing]:
 _NONE = pd.DataFrame({"flow": [], "t": [], "mbps": [], GROUP: [], WAY: [], "repetition": []})
 
 
-def _bins(run: RunFolder, choice: Choice) -> pd.DataFrame:
+def _bins(run: RunResult, choice: Choice) -> pd.DataFrame:
     if run.flows.empty:
         return _NONE
     measure = run.manifest["measure"]
@@ -95,7 +95,7 @@ def _bins(run: RunFolder, choice: Choice) -> pd.DataFrame:
     return table.assign(**{WAY: table["flow"].map(ways), GROUP: table["flow"].map(groups)})
 
 
-def _goodput(run: RunFolder, choice: Choice) -> pd.DataFrame:
+def _goodput(run: RunResult, choice: Choice) -> pd.DataFrame:
     """The goodput of each flow in each bin: t (s), flow, mbps; of many flows, only in those in which it is active."""
     if run.flows["flow"].nunique() <= many.MOST_LINES:
         return bins.goodput(run, choice)

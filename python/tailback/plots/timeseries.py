@@ -26,7 +26,7 @@ from tailback.plots import bins, gaps, kinds, labels, layout, many, style
 from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, worded
 from tailback.plots.offered import one_of
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 from tailback.results.sampled import over_time
 
 MAX_RUNS = 8
@@ -96,9 +96,9 @@ def _in_common(table: pd.DataFrame, tables: Sequence[pd.DataFrame]) -> pd.DataFr
     return table[table["panel"].isin(shared)].reset_index(drop=True) if shared else table
 
 
-def _one_of_each(runs: Sequence[RunFolder]) -> list[RunFolder]:
+def _one_of_each(runs: Sequence[RunResult]) -> list[RunResult]:
     """The first repetition of each configuration."""
-    first: dict[tuple[tuple[str, str], ...], RunFolder] = {}
+    first: dict[tuple[tuple[str, str], ...], RunResult] = {}
     for run in runs:
         first.setdefault(tuple(run.axes.items()), run)
     return list(first.values())
@@ -107,21 +107,21 @@ def _one_of_each(runs: Sequence[RunFolder]) -> list[RunFolder]:
 class Read(Struct, frozen=True):
     """What is read of a run."""
 
-    run: RunFolder
+    run: RunResult
     choice: Choice
     flows: many.Series | None
     """The line of each of many flows; None if each flow is a line."""
     pings: many.Series | None
 
 
-def _flows(run: RunFolder) -> list[str]:
+def _flows(run: RunResult) -> list[str]:
     """The flows that have sent or received something."""
     tables = [run.tcp_info] if run.has("tcp_info") else []
     tables += [run.flows] if run.has("flows") else []
     return list(dict.fromkeys(flow for table in tables for flow in table["flow"].unique()))
 
 
-def _pings(run: RunFolder) -> list[str]:
+def _pings(run: RunResult) -> list[str]:
     return list(run.ping.loc[run.ping["rtt_ms"].notna(), "ping"].unique()) if run.has("ping") else []
 
 
@@ -207,7 +207,7 @@ def _goodput(read: Read) -> list[pd.DataFrame]:
     return parts
 
 
-def _ways(run: RunFolder, flows: Iterable[str]) -> npt.NDArray[np.object_]:
+def _ways(run: RunResult, flows: Iterable[str]) -> npt.NDArray[np.object_]:
     """The total that each flow belongs to: one for each direction, because different directions share no link."""
     directions = run.manifest["measure"]["directions"]
     ways = [directions.get(flow, "across") for flow in flows]

@@ -20,7 +20,7 @@ from tailback.limits import FileRefused
 from tailback.plots import band, cdf, gaps, layout, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice
-from tailback.results import NotResults, Results, RunDamaged, RunFolder
+from tailback.results import NotResults, Results, RunDamaged, RunResult
 from tailback.results.layout import EXPERIMENT, SOURCE, content_of, read_json
 from tailback.results.provenance import tailback_version
 
@@ -114,8 +114,8 @@ def _twin(results: Results) -> str:
 
 
 def _paired(
-    groups: Sequence[tuple[dict[str, str], list[RunFolder]]], table: pd.DataFrame, shown: Sequence[Column]
-) -> Iterable[tuple[tuple[dict[str, str], list[RunFolder]], list[list[float | None]]]]:
+    groups: Sequence[tuple[dict[str, str], list[RunResult]]], table: pd.DataFrame, shown: Sequence[Column]
+) -> Iterable[tuple[tuple[dict[str, str], list[RunResult]], list[list[float | None]]]]:
     """Each configuration with its cells: mean and ends of the 95 % interval."""
     for group, (_, row) in zip(groups, table.iterrows(), strict=True):
         names = [(column.title, f"{column.title} low", f"{column.title} high") for column in shown]
@@ -123,7 +123,7 @@ def _paired(
 
 
 def _configuration(
-    axes: Mapping[str, str], runs: Sequence[RunFolder], cells: Sequence[Sequence[float | None]]
+    axes: Mapping[str, str], runs: Sequence[RunResult], cells: Sequence[Sequence[float | None]]
 ) -> dict[str, Any]:
     return {
         "axes": dict(axes),
@@ -134,7 +134,7 @@ def _configuration(
     }
 
 
-def _latest_steady(runs: Sequence[RunFolder]) -> float | None:
+def _latest_steady(runs: Sequence[RunResult]) -> float | None:
     found = [at for run in runs for at in run.summary.get("steady_from_s", {}).values()]
     return max(found, default=None)
 

@@ -26,8 +26,10 @@ from tailback.results.reusable import ReusableRuns, neighbours, reusable_runs
 from tailback.results.store import ExperimentPlan, Store, claim, default_folder
 
 if TYPE_CHECKING:
+    from tailback.results.folder import RunFolder
     from tailback.results.pairing import Pairing, RunPair, pair
-    from tailback.results.reading import Results, RunFolder, combined, open_results
+    from tailback.results.reading import Results, combined, open_results
+    from tailback.results.run import RunResult
 
 __all__ = [
     "ExperimentPlan",
@@ -42,6 +44,7 @@ __all__ = [
     "RunFolder",
     "RunPair",
     "RunPlan",
+    "RunResult",
     "Store",
     "claim",
     "combined",
@@ -58,8 +61,9 @@ __all__ = [
 _MODULES = {
     "Pairing": "pairing",
     "Results": "reading",
-    "RunFolder": "reading",
+    "RunFolder": "folder",
     "RunPair": "pairing",
+    "RunResult": "run",
     "combined": "reading",
     "open_results": "reading",
     "pair": "pairing",

@@ -12,37 +12,37 @@ from tailback.analysis import Window
 from tailback.analysis.metrics import MICROSECONDS_PER_MS, Samples, total_bins
 from tailback.analysis.table import Table
 from tailback.analysis.window import NANOSECONDS
-from tailback.results.reading import RunFolder
+from tailback.results.run import RunResult
 from tailback.results.sampled import over_time
 
 Points: TypeAlias = tuple[Samples, Samples]
 """Times (s, ends of bins) in order, and the value of each."""
 
 
-def goodput(run: RunFolder, width_ns: int) -> Points:
+def goodput(run: RunResult, width_ns: int) -> Points:
     """Of all flows together, in Mbit/s."""
     flows = run.columns("flows", ("t", "flow", "bytes"))
     return total_bins(flows, Window(0, run.scenario.duration_ns), width_ns)
 
 
-def ping(run: RunFolder, width_ns: int) -> Points:
+def ping(run: RunResult, width_ns: int) -> Points:
     """The mean in ms."""
     return mean(Table.of(run.columns("ping", ("t", "rtt_ms"))), "rtt_ms", width_ns)
 
 
-def rtt(run: RunFolder, width_ns: int) -> Points:
+def rtt(run: RunResult, width_ns: int) -> Points:
     """The mean in ms over the flows."""
     samples = over_time(run)
     ends, means = mean(samples.where(samples.numbers("rtt") > 0), "rtt", width_ns)
     return ends, means / MICROSECONDS_PER_MS
 
 
-def cwnd(run: RunFolder, width_ns: int) -> Points:
+def cwnd(run: RunResult, width_ns: int) -> Points:
     """The mean in segments over the flows."""
     return mean(over_time(run), "snd_cwnd", width_ns)
 
 
-def queue(run: RunFolder, width_ns: int) -> Points:
+def queue(run: RunResult, width_ns: int) -> Points:
     """The longest of all root disciplines at each sample, in packets; the mean over the samples of a bin."""
     roots = _roots(run, "backlog_packets")
     times, places = np.unique(roots.numbers("t"), return_inverse=True)
@@ -51,7 +51,7 @@ def queue(run: RunFolder, width_ns: int) -> Points:
     return mean(Table.of({"t": times, "longest": longest}), "longest", width_ns)
 
 
-def drops(run: RunFolder, width_ns: int) -> Points:
+def drops(run: RunResult, width_ns: int) -> Points:
     """Packets that all root disciplines together dropped in each bin."""
     roots = _roots(run, "dropped")
     ends = _ends(roots, width_ns)
@@ -89,6 +89,6 @@ def _ends(samples: Table, width_ns: int) -> Samples:
     return ends
 
 
-def _roots(run: RunFolder, column: str) -> Table:
+def _roots(run: RunResult, column: str) -> Table:
     samples = Table.of(run.columns("qdisc", ("t", "device", "depth", column)))
     return samples.where(samples.numbers("depth") == 0)

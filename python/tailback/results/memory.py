@@ -16,15 +16,16 @@ from tailback.resolved import Scenario
 from tailback.results import tables
 from tailback.results.errors import NotResults
 from tailback.results.identity import RunPlan
-from tailback.results.reading import Results, RunFolder
+from tailback.results.reading import Results
+from tailback.results.run import RunResult
 from tailback.results.store import ExperimentPlan, Finished, Status, manifest_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
-class RunInMemory(RunFolder):
+@dataclass(frozen=True, repr=False)
+class RunInMemory(RunResult):
     """One complete run that is nowhere on disk; `path` is a name for messages."""
 
     finished: Finished = field(kw_only=True)

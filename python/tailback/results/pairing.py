@@ -11,7 +11,8 @@ from typing import Literal
 from msgspec import Struct
 
 from tailback.results.errors import NotComparable
-from tailback.results.reading import Results, RunFolder
+from tailback.results.reading import Results
+from tailback.results.run import RunResult
 
 Side = Literal["reference", "candidate"]
 Key = tuple[tuple[str, ...], int]
@@ -26,8 +27,8 @@ class RunPair(Struct, frozen=True):
     configuration: int
     """Index of its configuration in `Pairing.configurations`."""
     repetition: int
-    reference: RunFolder
-    candidate: RunFolder
+    reference: RunResult
+    candidate: RunResult
 
 
 class Pairing(Struct, frozen=True, dict=True):
@@ -40,7 +41,7 @@ class Pairing(Struct, frozen=True, dict=True):
     pairs: Sequence[RunPair]
     apart: Mapping[str, tuple[str, str]]
     """Axes that distinguish the folders: the values in reference and candidate, empty if a folder lacks the axis."""
-    unpaired: Mapping[Side, Sequence[RunFolder]]
+    unpaired: Mapping[Side, Sequence[RunResult]]
     """Runs that only one side has, by side."""
 
     def of(self, configuration: int) -> list[RunPair]:
@@ -106,7 +107,7 @@ def _one_sided(axis: str, has: Results) -> NotComparable:
     )
 
 
-def _keyed(results: Results, axes: Sequence[str]) -> dict[Key, RunFolder]:
+def _keyed(results: Results, axes: Sequence[str]) -> dict[Key, RunResult]:
     return {(tuple(run.axes[axis] for axis in axes), run.repetition): run for run in results.runs}
 
 

@@ -3,34 +3,25 @@
 import dataclasses
 import difflib
 import functools
-import json
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import msgspec
-
-from tailback import _core
 from tailback.limits import is_folder
-from tailback.resolved import Record, Scenario, ScenarioUnreadable, of_json
 from tailback.results import soundness, store, tables
 from tailback.results.errors import NotResults, RunDamaged
+from tailback.results.folder import RunFolder
 from tailback.results.provenance import analysis_digest
+from tailback.results.run import REPETITION, RunResult, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars
 
-T = TypeVar("T")
-
 Wanted: TypeAlias = str | float | Sequence[str | float]
 """A value of an axis, or several of which any will do."""
-
-REPETITION = "repetition"
-"""Column with the number of the repetition, in addition to the axes."""
 
 RESULTS = "results"
 """The folder in which `tailback run` makes those of experiments, unless `--out` names another."""
@@ -38,179 +29,8 @@ RESULTS = "results"
 MAX_SHOWN = 8
 """Maximum number of values of an axis in the line that stands for results."""
 
-
-KEPT_BYTES = 16_000
-"""The largest file whose columns are kept in memory, so that those of a thousand runs fit there."""
-
 SAME = 0.8
 """Similarity of two names from which one may be a slip of the other."""
-
-
-class Tables(ABC):
-    """The tables of a run, or of all runs of an experiment."""
-
-    @abstractmethod
-    def table(self, name: str) -> "pd.DataFrame":
-        """The table `name` of `docs/contracts.md`."""
-
-    @functools.cached_property
-    def flows(self) -> "pd.DataFrame":
-        """Bytes read by the receiving applications, by flow and bin."""
-        return self.table("flows")
-
-    @functools.cached_property
-    def tcp_info(self) -> "pd.DataFrame":
-        """Samples of the sending sockets, as shown by `ss -ti`."""
-        return self.table("tcp_info")
-
-    @functools.cached_property
-    def ping(self) -> "pd.DataFrame":
-        """One row per echo request."""
-        return self.table("ping")
-
-    @functools.cached_property
-    def qdisc(self) -> "pd.DataFrame":
-        """Samples of the counters of queue disciplines, as in `tc -s qdisc`."""
-        return self.table("qdisc")
-
-    @functools.cached_property
-    def events(self) -> "pd.DataFrame":
-        """Drops, marks and changes of state."""
-        return self.table("events")
-
-
-@dataclass(frozen=True)
-class RunFolder(Tables):
-    """One complete run on disk."""
-
-    path: Path
-    manifest: Mapping[str, Any]
-    summary: Mapping[str, Any]
-
-    def __repr__(self) -> str:
-        axes = "".join(f", {axis}: {value}" for axis, value in self.axes.items())
-        return f"<RunFolder {self.path}: repetition {self.repetition}{axes}>"
-
-    @property
-    def name(self) -> str:
-        """The name of its folder."""
-        return self.path.name
-
-    @property
-    def axes(self) -> dict[str, str]:
-        """Label by axis."""
-        return dict(self.manifest["axes"])
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """Label by axis, including the repetition."""
-        return {**self.axes, REPETITION: str(self.repetition)}
-
-    @property
-    def repetition(self) -> int:
-        """The number of the repetition, starting at 1."""
-        return int(self.manifest["repetition"])
-
-    @property
-    def seed(self) -> int:
-        """The seed of its random streams."""
-        return int(self.manifest["seed"])
-
-    @property
-    def backend(self) -> str:
-        """The backend that ran it."""
-        return str(self.manifest["backend"])
-
-    @functools.cached_property
-    def scenario(self) -> Scenario:
-        """The resolved scenario; raises `NotResults` if it was written by an incompatible version."""
-        try:
-            return of_json(self.manifest["scenario"])
-        except ScenarioUnreadable as error:
-            by = self.manifest.get("tailback", "another version")
-            hint = f"read it with Tailback {by}, which wrote it, or run the experiment again"
-            raise NotResults(f"the scenario of `{self.path}` cannot be read: {error}\n  hint: {hint}") from error
-
-    @functools.cached_property
-    def record(self) -> Record:
-        """What it recorded; of thousands of runs, reading the other parts of their scenarios takes longer."""
-        try:
-            return msgspec.convert(self.manifest["scenario"].get("record"), Record)
-        except msgspec.ValidationError:
-            return self.scenario.record
-
-    @property
-    def window_ns(self) -> tuple[int, int]:
-        """The measurement window: start and end in ns since the start of the run."""
-        start, end = self.manifest["measure"]["window_ns"]
-        return int(start), int(end)
-
-    def has(self, table: str) -> bool:
-        """Whether the run has this table."""
-        return os.path.lexists(f"{self.path}/{table}{tables.SUFFIX}")
-
-    def table(self, name: str) -> "pd.DataFrame":
-        """The table `name` of `docs/contracts.md`; raises `NotResults` if the run does not have it."""
-        return self._read(name, tables.from_parquet)
-
-    def columns(self, name: str, wanted: Sequence[str]) -> _core.Table:
-        """As `table`, those of the columns `wanted` that it has, without pandas; for many runs at a time. Those of a
-        small file are kept: a report reads them for several figures.
-        """
-        key = (name, *wanted)
-        if key not in self._kept:
-            found, size = self._read(
-                name, lambda name, content: (tables.columns_from_parquet(name, content, wanted), len(content))
-            )
-            if size > KEPT_BYTES:
-                return found
-            self._kept[key] = found
-        return self._kept[key]
-
-    @functools.cached_property
-    def _kept(self) -> dict[tuple[str, ...], _core.Table]:
-        return {}
-
-    def _read(self, name: str, read: Callable[[str, bytes], T]) -> T:
-        file = f"{name}{tables.SUFFIX}"
-        if not self.has(name):
-            there = ", ".join(sorted(f"`{file.stem}`" for file in self.path.glob(f"*{tables.SUFFIX}")))
-            raise NotResults(f"`{self.path}` has no table `{name}`\n  hint: it has {there}")
-        content = self._content(file)
-        with soundness.table_of(self.path, file):
-            return read(name, content)
-
-    def _content(self, name: str) -> bytes:
-        """The content of a file; raises `RunDamaged` if it has changed since it was written."""
-        content = soundness.content(self.path, name)
-        soundness.check_content(self.path, self.manifest, name, content)
-        return content
-
-    def polars(self, name: str) -> "polars.DataFrame":
-        """The table `name` as a polars frame."""
-        return tables.to_polars(self.table(name))
-
-    @property
-    def qdiscs(self) -> list[dict[str, Any]]:
-        """The disciplines at the end, as in `tc -s -j qdisc show`; empty in old results."""
-        if not os.path.lexists(self.path / store.QDISCS):
-            return []
-        try:
-            found: list[dict[str, Any]] = json.loads(self._content(store.QDISCS))
-        except (ValueError, RecursionError) as error:
-            raise RunDamaged(self.path, f"`{store.QDISCS}` is not JSON") from error
-        if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-            raise RunDamaged(self.path, f"`{store.QDISCS}` is no list of disciplines")
-        return found
-
-    @property
-    def captures(self) -> dict[str, Path]:
-        """The pcapng files of the run, by host."""
-        return {file.stem: file for file in sorted(self.path.glob(f"*{store.CAPTURE}"))}
-
-    def units(self, name: str) -> dict[str, str]:
-        """The units of the table `name`, by column."""
-        return self._read(name, lambda _, content: tables.units(content))
 
 
 @dataclass(frozen=True)
@@ -220,7 +40,7 @@ class Results(Tables):
     path: Path
     title: str
     axes: Mapping[str, Sequence[str]]
-    runs: Sequence[RunFolder]
+    runs: Sequence[RunResult]
     damaged: Sequence[RunDamaged] = ()
     """Damaged runs, which were left out."""
 
@@ -243,9 +63,9 @@ class Results(Tables):
         )
 
     @property
-    def configurations(self) -> list[tuple[dict[str, str], list[RunFolder]]]:
+    def configurations(self) -> list[tuple[dict[str, str], list[RunResult]]]:
         """The axes and the repetitions of each configuration."""
-        groups: dict[tuple[tuple[str, str], ...], list[RunFolder]] = {}
+        groups: dict[tuple[tuple[str, str], ...], list[RunResult]] = {}
         for run in self.runs:
             groups.setdefault(tuple(run.axes.items()), []).append(run)
         return [(dict(axes), runs) for axes, runs in groups.items()]
@@ -316,7 +136,7 @@ class Results(Tables):
         runs = [effects.Run(run.axes, run.repetition, run.summary) for run in self.runs]
         return [each.text for each in sentences.statements(effects.findings(runs))]
 
-    def _labelled(self, run: RunFolder, frame: "pd.DataFrame") -> "pd.DataFrame":
+    def _labelled(self, run: RunResult, frame: "pd.DataFrame") -> "pd.DataFrame":
         labels: dict[str, str | int] = {**run.axes, REPETITION: run.repetition}
         for place, (column, value) in enumerate(labels.items()):
             # If a column of the table has the name of an axis (`flow`), the axis gets a prefix.
@@ -404,7 +224,7 @@ def _open_runs(folders: Sequence[Path]) -> tuple[list[RunFolder], list[RunDamage
     return runs, damaged
 
 
-def _axes(runs: Sequence[RunFolder]) -> dict[str, list[str]]:
+def _axes(runs: Sequence[RunResult]) -> dict[str, list[str]]:
     """The axes in the manifests of runs, if `experiment.json` is missing."""
     values: dict[str, dict[str, None]] = {}
     for run in runs:

@@ -2,13 +2,13 @@
 
 from tailback.analysis.sockets import at_intervals
 from tailback.analysis.table import Columns, Table
-from tailback.results.reading import RunFolder
+from tailback.results.run import RunResult
 
 COLUMNS = ("t", "flow", "rtt", "snd_cwnd")
 """What is read: all readers ask for the same, so that the columns of a file are checked once."""
 
 
-def over_time(run: RunFolder) -> Table:
+def over_time(run: RunResult) -> Table:
     """The RTT (µs) and cwnd of the sending sockets at the ends of intervals. With `measure.tcp_info: ack` the table
     also has a sample for each ACK, of which most arrive while flows are fast: a mean of all would be one over packets.
     """

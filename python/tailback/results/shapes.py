@@ -1,38 +1,19 @@
 """The types of the values in `manifest.json` and `summary.json`, which anybody may have written.
 
-Readers take a number for a number. What the analysis writes under each key is in `docs/metrics.md`. A type of msgspec
-is checked in a tenth of the time that Python needs, and a sweep has thousands of these files.
+Readers take a number for a number. What the analysis writes under each key is in `docs/metrics.md`, and its form in the
+row of the metric. A key that no metric has may be that of a later version, and has any form. A type of msgspec is
+checked in a tenth of the time that Python needs, and a sweep has thousands of these files.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct, ValidationError, convert
 
 from tailback.resolved.fields import Nanoseconds
 
-NUMBERS = frozenset(
-    ("flows_unfinished", "jain", "marks", "pages_unloaded", "power_mbps_per_ms", "retransmits")
-)  # fmt: skip
-"""Keys whose value is one number."""
-
-OF_EACH = frozenset(
-    ("ampdu_mpdus", "cwnd_by_ack_segments", "cwnd_segments", "drops", "flow_completion_by_size_s", "held", "marks_by",
-     "media_delay_ms", "pings_ms", "sojourn_ms", "udp_delay_ms", "video", "window_thirds")
-)  # fmt: skip
-"""Keys whose value has, for each of several names, numbers by name."""
-
-MIXED = {"goodput_mbps": ("flows", "groups", "shares"), "retransmission_rate": ("flows",), "slowdown": None}
-"""Keys whose value has numbers by name, and under some names (`None`: any) numbers by name."""
-
-WORDS = frozenset(("steadiness",))
-"""Keys whose value has words by name."""
-
-STATISTICS = {"cwnd_segments": ("mean", "p50")}
-"""What is never missing in each part of a value."""
-
-NAMES = ("flows_without_data", "jain_without")
-"""Keys whose value is a list of names."""
+if TYPE_CHECKING:
+    from tailback.analysis.metric import Form, Metric
 
 
 class _Size(Struct, frozen=True):
@@ -89,18 +70,15 @@ class _Warning(Struct, frozen=True, forbid_unknown_fields=True):
     count: Any = None
 
 
-_Numbers = dict[str, float]
-_Mixed = dict[str, float | _Numbers]
-_TYPES: Mapping[str, Any] = {
-    "warnings": list[_Warning],
-    "capture": Any,
-    **dict.fromkeys(NAMES, list[str]),
-    **dict.fromkeys(NUMBERS, float),
-    **dict.fromkeys(WORDS, dict[str, str]),
-    **dict.fromkeys(OF_EACH, dict[str, _Numbers]),
-    **dict.fromkeys(MIXED, _Mixed),
+Numbers = dict[str, float]
+TYPES: "Mapping[Form, Any]" = {
+    "by name": Numbers,
+    "number": float,
+    "of each": dict[str, Numbers],
+    "mixed": dict[str, float | Numbers],
+    "words": dict[str, str],
+    "names": list[str],
 }
-"""The types of the values in a summary; all that are not named here have numbers by name."""
 
 
 def is_manifest(manifest: Mapping[str, Any]) -> bool:
@@ -110,7 +88,27 @@ def is_manifest(manifest: Mapping[str, Any]) -> bool:
 
 def is_summary(summary: Mapping[str, Any]) -> bool:
     """Whether the values have the types of those that the analysis writes."""
-    return all(_is(value, _TYPES.get(key, _Numbers)) and _has_all(key, value) for key, value in summary.items())
+    metrics = _metrics()
+    return _is(summary.get("warnings", []), list[_Warning]) and all(
+        key not in metrics or has_form(metrics[key], value) for key, value in summary.items()
+    )
+
+
+def _metrics() -> "Mapping[str, Metric]":
+    # Imported here: whoever only lists results reads no summary.
+    from tailback.analysis.registry import METRICS
+
+    return {metric.key: metric for metric in METRICS.values() if metric.key is not None}
+
+
+def has_form(metric: "Metric", value: Any) -> bool:
+    """Whether a value under the key of a metric has the form that its row says."""
+    if not _is(value, TYPES[metric.form]):
+        return False
+    if metric.form == "of each":
+        return all(name in each for each in value.values() for name in metric.needed)
+    apart = metric.apart if metric.form == "mixed" else None
+    return apart is None or all(name in apart for name, each in value.items() if isinstance(each, dict))
 
 
 def _is(value: object, of: Any) -> bool:
@@ -119,11 +117,3 @@ def _is(value: object, of: Any) -> bool:
     except (ValidationError, OverflowError):
         return False
     return True
-
-
-def _has_all(key: str, value: Any) -> bool:
-    """Whether a value of the right type has the statistics that it must have, and numbers by name only where it may."""
-    needed, inner = STATISTICS.get(key), MIXED.get(key)
-    if needed is not None:
-        return all(name in each for each in value.values() for name in needed)
-    return inner is None or all(name in inner for name, each in value.items() if isinstance(each, dict))

@@ -33,7 +33,7 @@ from tailback.analysis.rows import by_configuration, records, with_axes
 from tailback.analysis.table import Columns
 from tailback.analysis.tolerances import NONE, Tolerance, judged, share_within
 from tailback.analysis.wording import overall
-from tailback.results import Pairing, RunFolder, RunPair
+from tailback.results import Pairing, RunPair, RunResult
 from tailback.results.pairing import CANDIDATE, REFERENCE, Side
 from tailback.results.sampled import over_time
 from tailback.results.tables import frame
@@ -257,7 +257,7 @@ def _sampled(pair: RunPair, criteria: Criteria) -> _Sampled:
     )
 
 
-def _over_time(run: RunFolder, traced: Columns) -> Columns:
+def _over_time(run: RunResult, traced: Columns) -> Columns:
     """The samples at the ends of intervals: distributions are over time, whatever else was sampled at ACKs."""
     return over_time(run) if run.scenario.record.tcp_info == "ack" else traced
 
@@ -287,7 +287,7 @@ def _counted_alike(pair: RunPair) -> tuple[Summary, Summary]:
     return summary_by_counters(pair.reference), summary_by_counters(pair.candidate)
 
 
-def summary_by_counters(run: RunFolder) -> dict[str, Any]:
+def summary_by_counters(run: RunResult) -> dict[str, Any]:
     """The summary of `run`, with those drops and marks that a kernel counts: of the disciplines (`qdisc`), and above
     radios without one.
     """
@@ -301,7 +301,7 @@ def summary_by_counters(run: RunFolder) -> dict[str, Any]:
     }
 
 
-def _at_radios(run: RunFolder, what: str, window: Window) -> dict[str, dict[str, int]]:
+def _at_radios(run: RunResult, what: str, window: Window) -> dict[str, dict[str, int]]:
     """Drops or marks (`what`) above radios without a discipline, by device and reason."""
     if run.has("radios"):
         return counted_at_radios(run.table("radios"), what, window)
@@ -335,7 +335,7 @@ def divergence(comparison: Comparison, configuration: int) -> Divergence | None:
     )
 
 
-def _runs(pair: RunPair) -> tuple[RunFolder, RunFolder]:
+def _runs(pair: RunPair) -> tuple[RunResult, RunResult]:
     return pair.reference, pair.candidate
 
 
@@ -356,7 +356,7 @@ def _at_each_ack(pair: RunPair) -> bool:
     return all(run.scenario.record.tcp_info == "ack" for run in _runs(pair))
 
 
-def _events(run: RunFolder, flow: str, between: tuple[float, float]) -> pd.DataFrame:
+def _events(run: RunResult, flow: str, between: tuple[float, float]) -> pd.DataFrame:
     if not run.has("events"):
         return pd.DataFrame()
     return events_between(frame(run.columns("events", EVENTS)), flow, between).head(EVENTS_SHOWN)

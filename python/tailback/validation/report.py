@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from tailback.analysis.rows import records
 from tailback.plots import conformance, overlay, rendered
 from tailback.plots.errors import NotDrawable
-from tailback.results import RunFolder, RunPair
+from tailback.results import RunPair, RunResult
 from tailback.results.pairing import CANDIDATE, REFERENCE, Side
 from tailback.results.provenance import tailback_version
 from tailback.results.reading import Results
@@ -143,7 +143,7 @@ def _section(comparison: Comparison, place: int, figure: str | None) -> Section:
 
 
 def _silent(pair: RunPair) -> list[Side]:
-    sides: dict[Side, RunFolder] = {REFERENCE: pair.reference, CANDIDATE: pair.candidate}
+    sides: dict[Side, RunResult] = {REFERENCE: pair.reference, CANDIDATE: pair.candidate}
     return [side for side, run in sides.items() if not run.has("events")]
 
 

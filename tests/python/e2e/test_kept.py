@@ -14,7 +14,7 @@ import pytest
 import tailback
 from command import in_process
 from tailback.bundle.rerun import How, rerun
-from tailback.results import Results, RunFolder, open_results
+from tailback.results import Results, RunResult, open_results
 from tailback.sweep import Silent
 
 KEPT = sorted((Path(__file__).parents[2] / "kept").glob("*/*.yaml"))
@@ -36,7 +36,7 @@ def now(kept: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Re
     return tailback.run(kept[0], out=tmp_path_factory.mktemp("now") / "out")
 
 
-def pairs(before: Results, now: Results) -> Iterator[tuple[RunFolder, RunFolder]]:
+def pairs(before: Results, now: Results) -> Iterator[tuple[RunResult, RunResult]]:
     assert [run.axes for run in before.runs] == [run.axes for run in now.runs]
     yield from zip(before.runs, now.runs, strict=True)
 

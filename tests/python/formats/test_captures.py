@@ -20,7 +20,7 @@ from properties import cases
 from tailback.analysis import passive
 from tailback.formats import NotReadable, import_files
 from tailback.formats.pcap import packets
-from tailback.results import RunFolder
+from tailback.results import RunResult
 from waiting import GENEROUS_S
 
 TSHARK, CAPINFOS = shutil.which("tshark"), shutil.which("capinfos")
@@ -43,7 +43,7 @@ measure: {warmup: 1s, pcap: [client, router, server]}
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     """Two uploads that lose packets, a download, pings; captured at each host."""
     folder = tmp_path_factory.mktemp("captures")
     (folder / "x.yaml").write_text(EXPERIMENT)
@@ -63,7 +63,7 @@ def frames(file: Path, display_filter: str) -> int:
 
 
 @pytest.mark.parametrize("host", ["client", "router", "server"])
-def test_tshark_finds_no_malformed_packet_and_no_wrong_checksum(run: RunFolder, host: str) -> None:
+def test_tshark_finds_no_malformed_packet_and_no_wrong_checksum(run: RunResult, host: str) -> None:
     file = run.captures[host]
     wrong = "_ws.malformed || _ws.expert.severity == error || ip.checksum.status == bad || icmp.checksum.status == bad"
     assert frames(file, wrong) == 0
@@ -73,7 +73,7 @@ def test_tshark_finds_no_malformed_packet_and_no_wrong_checksum(run: RunFolder, 
     assert "Errors" not in said(TSHARK, "-r", file, "-q", "-z", "expert")
 
 
-def test_tsharks_analysis_counts_the_retransmissions_that_we_count(run: RunFolder) -> None:
+def test_tsharks_analysis_counts_the_retransmissions_that_we_count(run: RunResult) -> None:
     sent_again = "tcp.analysis.retransmission || tcp.analysis.out_of_order"
     counted = int(run.tcp_info.groupby("flow")["total_retrans"].max().filter(like="upload").sum())
     assert counted > 5
@@ -83,7 +83,7 @@ def test_tsharks_analysis_counts_the_retransmissions_that_we_count(run: RunFolde
     assert frames(run.captures["client"], "tcp.analysis.zero_window || tcp.analysis.ack_lost_segment") == 0
 
 
-def test_both_ends_of_a_connection_close(run: RunFolder) -> None:
+def test_both_ends_of_a_connection_close(run: RunResult) -> None:
     """The page is over: FIN of the server, FIN of the client with its ACK, and the last ACK, as in a kernel's run."""
     file = run.captures["client"]
     closing = said(TSHARK, "-r", file, "-Y", "tcp.flags.fin == 1", "-T", "fields", "-e", "ip.src").split()
@@ -92,7 +92,7 @@ def test_both_ends_of_a_connection_close(run: RunFolder) -> None:
     assert frames(file, "ip.src == 10.0.0.3 && tcp.ack == 2 && tcp.len == 0") == 1
 
 
-def test_capinfos_agrees_on_counts_lengths_and_resolution(run: RunFolder) -> None:
+def test_capinfos_agrees_on_counts_lengths_and_resolution(run: RunResult) -> None:
     fields = said(CAPINFOS, "-M", "-T", "-r", run.captures["client"]).split("\t")
     table = packets(run.captures["client"])
     assert table.left_out == 0
@@ -104,21 +104,21 @@ def test_capinfos_agrees_on_counts_lengths_and_resolution(run: RunFolder) -> Non
     assert data == pytest.approx(int((headers + table.table["payload"]).sum()), rel=0.001)
 
 
-def test_a_router_has_an_interface_per_device_and_sees_each_packet_twice(run: RunFolder) -> None:
+def test_a_router_has_an_interface_per_device_and_sees_each_packet_twice(run: RunResult) -> None:
     names = said(TSHARK, "-r", run.captures["router"], "-T", "fields", "-e", "frame.interface_name").split("\n")
     assert set(filter(None, names)) == {"router -> client", "router -> server"}
     there = frames(run.captures["router"], "icmp.type == 8")
     assert there == pytest.approx(2 * frames(run.captures["client"], "icmp.type == 8"), abs=4)
 
 
-def test_options_are_those_of_linux(run: RunFolder) -> None:
+def test_options_are_those_of_linux(run: RunResult) -> None:
     text = said(TSHARK, "-r", run.captures["client"], "-Y", "tcp.flags.syn == 1", "-V")
     for option in ("Maximum segment size: 1460 bytes", "SACK permitted", "Timestamps", "Window scale: 7"):
         assert option in text
     assert frames(run.captures["client"], "tcp.options.sack.count >= 1") > 0
 
 
-def test_captures_give_the_numbers_of_the_run(run: RunFolder, tmp_path: Path) -> None:
+def test_captures_give_the_numbers_of_the_run(run: RunResult, tmp_path: Path) -> None:
     files = [run.captures["client"], run.captures["server"]]
     back = tailback.open(import_files("pcap", files, tmp_path / "back", {"from": "captures"})).runs[0]
     # Ethernet, 10 ms of wire each way, and the queue.
@@ -134,7 +134,7 @@ def test_captures_give_the_numbers_of_the_run(run: RunFolder, tmp_path: Path) ->
     assert back.units("passive_rtt")["rtt_ms"] == "ms"
 
 
-def test_passive_rtt_does_not_need_clocks_that_agree(run: RunFolder) -> None:
+def test_passive_rtt_does_not_need_clocks_that_agree(run: RunResult) -> None:
     here, there = (packets(run.captures[host]).table for host in ("client", "server"))
     first = passive.passive_rtt(here, there)
     shifted = passive.passive_rtt(here, there.assign(t_ns=there["t_ns"] + 3_600_000_000_000))
@@ -148,7 +148,7 @@ def test_sequence_numbers_go_on_past_their_wrap() -> None:
     ]  # fmt: skip
 
 
-def test_a_run_with_captures_has_the_same_tables_as_one_without(tmp_path: Path, run: RunFolder) -> None:
+def test_a_run_with_captures_has_the_same_tables_as_one_without(tmp_path: Path, run: RunResult) -> None:
     (tmp_path / "x.yaml").write_text(EXPERIMENT.replace(", pcap: [client, router, server]", ""))
     plain = tailback.run(tmp_path / "x.yaml", out=tmp_path / "out").runs[0]
     assert plain.captures == {}
@@ -303,7 +303,7 @@ def test_a_capture_that_breaks_off_says_how_much_of_it_is_whole(tmp_path: Path) 
 
 
 @pytest.fixture(scope="module")
-def ours(run: RunFolder) -> bytes:
+def ours(run: RunResult) -> bytes:
     return run.captures["client"].read_bytes()[:4000]
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from tailback.papers import Claim, Paper, Row
 from tailback.papers.scorecard import Status
 from tailback.papers.search import Search, Tried, candidates
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunFolder, RunResult
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def wireless(axes: dict[str, str], goodput: float, ping: float, repetition: int 
     )
 
 
-def results(*runs: RunFolder) -> Results:
+def results(*runs: RunResult) -> Results:
     """These runs as one experiment."""
     axes: dict[str, list[str]] = {}
     for one in runs:

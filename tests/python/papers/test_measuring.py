@@ -16,7 +16,7 @@ from tailback.papers.measuring import compared, goodput_mbps, held_by, places, r
 from tailback.papers.scorecard import Row
 from tailback.papers.teacup14 import first_cut, median_jain
 from tailback.papers.ton22 import longest_standstill_s, slow_start_exit_cwnd
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 
 
 def scored(claim: str, *found: Results) -> Row:
@@ -72,7 +72,7 @@ def test_many_cases_are_summarised_by_minimum_and_maximum() -> None:
     assert scored("wlan18-f3-sat", found).measured == "goodput 90 … 97 Mbit/s in 8 cases"
 
 
-def cwnd_run(samples: Sequence[tuple[float, float, float | None]]) -> RunFolder:
+def cwnd_run(samples: Sequence[tuple[float, float, float | None]]) -> RunResult:
     return run({}, {}, tcp_info=pd.DataFrame(samples, columns=["t", "snd_cwnd", "snd_ssthresh"]))
 
 

@@ -7,7 +7,7 @@ from typing import cast
 import pandas as pd
 
 from tailback import scenario, sweep
-from tailback.results import RunFolder, open_results
+from tailback.results import RunResult, open_results
 from tailback.validation import summary_by_counters
 
 CELL = """\
@@ -50,5 +50,5 @@ def test_drops_and_marks_that_a_kernel_counts_above_a_radio_are_compared() -> No
     run = SimpleNamespace(
         has=tables.__contains__, table=tables.__getitem__, qdisc=qdisc, summary={}, window_ns=(0, 1_000_000_000)
     )
-    found = summary_by_counters(cast(RunFolder, run))
+    found = summary_by_counters(cast(RunResult, run))
     assert found == {"drops": {"router -> air": {"aqm": 7}}, "marks": 2}

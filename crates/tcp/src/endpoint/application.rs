@@ -163,7 +163,6 @@ impl<S: SendingHalf> Endpoint<S> {
     /// The application has read everything, the peer has closed, and so does the application: its FIN carries the ACK.
     /// One that still sends only acknowledges.
     #[cold]
-    #[inline(never)]
     pub fn close_at_end(&mut self) {
         if self.closed {
             return;

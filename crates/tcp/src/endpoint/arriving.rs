@@ -21,6 +21,29 @@ pub enum ToSend {
     Anything,
 }
 
+/// Data that [`Endpoint::take_to_read`] took, and that is in no queue until it is read or left: whoever has it owes one
+/// [`Endpoint::read_taken`] or [`Endpoint::leave_taken`], which take it.
+#[must_use = "the data is read or left"]
+#[derive(Debug)]
+pub struct Taken {
+    bytes: u32,
+    sends: ToSend,
+}
+
+impl Taken {
+    /// How much data.
+    #[inline]
+    pub fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// What is to be sent before the application is looked at: an ACK or nothing.
+    #[inline]
+    pub fn sends(&self) -> ToSend {
+        self.sends
+    }
+}
+
 impl<S: SendingHalf> Endpoint<S> {
     /// A segment arrived. `truesize` is what its buffer is charged with at the receiver.
     #[inline]
@@ -159,7 +182,6 @@ impl<S: SendingHalf> Endpoint<S> {
 
     /// Before data is taken by a side that has sent some: the receiver samples an RTT from an echo only once, and ACKs of
     /// what was sent have echoes, too. The handshake's do not count.
-    #[inline(always)]
     fn know_echo(&mut self) {
         if self.sender.snd_una() > 1 {
             self.receiver.window.know_echo(self.sender.echoed());
@@ -168,7 +190,6 @@ impl<S: SendingHalf> Endpoint<S> {
 
     /// True for data that follows what was received, in a segment that says nothing else: nearly all data that a pure
     /// receiver gets. [linux-6.12 tcp_input.c tcp_rcv_established, header prediction]
-    #[inline(always)]
     fn is_predicted_data(&self, segment: &Segment) -> bool {
         self.is_usual_data(segment) && self.receiver.is_next(segment) && self.sender.takes_shortcuts()
     }
@@ -207,12 +228,11 @@ impl<S: SendingHalf> Endpoint<S> {
         to_send
     }
 
-    /// As [`Endpoint::take`] for data that the application, which only counts it, reads at once. Send what there is to send;
-    /// then [`Endpoint::read_taken`] is all of [`Endpoint::wakeup`] and [`Endpoint::read`], or, if something else comes
-    /// before the application, [`Endpoint::leave_taken`] undoes that. `None`, and nothing is done, if this is not the usual
-    /// segment of data, or there is more to wake the application for.
+    /// As [`Endpoint::take`] for data that the application, which only counts it, reads at once. `None`, and nothing is done,
+    /// if this is not the usual segment of data, or there is more to wake the application for. Send what there is to send
+    /// ([`Taken::sends`]), then say what the application does with the data, which is in no queue meanwhile.
     #[inline(always)]
-    pub fn take_to_read(&mut self, segment: &Segment, truesize: u32, now: SimTime) -> Option<ToSend> {
+    pub fn take_to_read(&mut self, segment: &Segment, truesize: u32, now: SimTime) -> Option<Taken> {
         let usual = self.state == State::Established
             && self.is_usual_data(segment)
             && self.receiver.can_be_read_at_once(segment)
@@ -228,19 +248,20 @@ impl<S: SendingHalf> Endpoint<S> {
         self.receiver.take_to_read(segment, truesize, now);
         self.receiver.decide_ack(now);
         debug_assert!(self.has_nothing_but_an_ack());
-        Some(if self.receiver.ack_due { ToSend::Ack } else { ToSend::Nothing })
+        let sends = if self.receiver.ack_due { ToSend::Ack } else { ToSend::Nothing };
+        Some(Taken { bytes: segment.length, sends })
     }
 
-    /// The application reads the `bytes` of the segment that [`Endpoint::take_to_read`] took.
-    #[inline(always)]
-    pub fn read_taken(&mut self, bytes: u32, now: SimTime) {
-        self.receiver.read_taken(bytes, now);
+    /// The application reads what was taken: all of [`Endpoint::wakeup`] and [`Endpoint::read`].
+    #[inline]
+    pub fn read_taken(&mut self, taken: Taken, now: SimTime) {
+        self.receiver.read_taken(taken.bytes, now);
     }
 
-    /// The application does not read the `bytes` of the segment that [`Endpoint::take_to_read`] took now: it is woken as for any other.
+    /// Something else comes before the application: what was taken is queued, and it is woken as for any other data.
     #[cold]
-    pub fn leave_taken(&mut self, bytes: u32) {
-        self.receiver.leave_taken(bytes);
+    pub fn leave_taken(&mut self, taken: Taken) {
+        self.receiver.leave_taken(taken.bytes);
     }
 
     /// A segment that is older than others by `age` is taken all the same if it is a duplicate ACK that does not change

@@ -480,15 +480,16 @@ impl Model {
         }
         let truesize = 960 + data.length;
         let taken = self.endpoint.take_to_read(&data, truesize, self.now);
+        let was_taken = taken.is_some();
         match taken {
-            Some(sends) => {
-                if sends == ToSend::Ack {
+            Some(taken) => {
+                if taken.sends() == ToSend::Ack {
                     self.endpoint.write_only_ack(&mut Packet::empty());
                 }
                 if arriving.waits {
-                    self.endpoint.leave_taken(data.length);
+                    self.endpoint.leave_taken(taken);
                 } else {
-                    self.endpoint.read_taken(data.length, self.now);
+                    self.endpoint.read_taken(taken, self.now);
                     self.read_bytes += u64::from(data.length);
                 }
             }
@@ -500,7 +501,7 @@ impl Model {
         }
         self.drain();
         self.go_to(self.now + arriving.then);
-        taken.is_some()
+        was_taken
     }
 
     /// A reader of everything that arrives.

@@ -22,7 +22,6 @@ impl<S: SendingHalf> Endpoint<S> {
 
     /// Both ends have closed the connection: only then, and only once, does it save its metrics. [linux-5.4 tcp_minisocks.c tcp_time_wait]
     #[cold]
-    #[inline(never)]
     pub(super) fn save_metrics(&mut self) {
         let settings = self.sender.settings();
         let Some(saved) = &settings.saved_metrics else { return };

@@ -163,7 +163,6 @@ impl<S: SendingHalf> Endpoint<S> {
 }
 
 /// Replaces a segment field by field; that its SACK blocks may have to be freed would otherwise make a copy of all of them.
-#[inline(always)]
 fn overwrite(before: &mut Segment, segment: Segment) {
     let Segment { seq, length, ack, window, flags, mss, tsval, tsecr, sack } = segment;
     (before.seq, before.length, before.ack, before.window) = (seq, length, ack, window);

@@ -171,7 +171,6 @@ impl Endpoint {
     }
 
     /// Data is the next to be sent, if there is some.
-    #[inline(always)]
     fn sends_only_data(&self) -> bool {
         let others = self.handshake.due | self.sender.aborted | self.outbox.is_some();
         self.state == State::Established && !others
@@ -189,7 +188,6 @@ impl Endpoint {
     }
 
     /// The device has accepted a segment of a burst. True if there is more to send.
-    #[inline(always)]
     pub fn sent_of_burst(&mut self) -> bool {
         self.sender.refresh_route();
         self.sender.sent_of_burst() || self.wants_to_send()

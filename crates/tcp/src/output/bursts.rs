@@ -1,6 +1,22 @@
 //! Bursts: the full segments that an ACK clocks out. They would all pass the same send checks, so these are done once, and
 //! each segment is only checked against the small queue, written and recorded. A paced flow may send a burst too: each of
 //! its segments waits for its departure time, which its host passes if nothing else happens until then.
+//!
+//! A pass ends in one of these ways; all but the first come to `end_limited_pass`, which does what follows a pass:
+//!
+//! ```text
+//! begin_pass ─┬─ Otherwise                          the loop of output.rs goes on, without a burst
+//!             ├─ Ended ── end_if_small_queue_holds  the first segment is held by the small queue,
+//!             │           end_if_held_at_once       or by pacing or cwnd
+//!             └─ Burst ── sent_of_burst, for each segment; after the last of them
+//!                         ├─ end_full               cwnd is full, which was known when the burst was counted
+//!                         └─ end_burst              otherwise: end_if_refused looks, or the loop goes on
+//! ```
+//!
+//! Of a paced burst ([`Endpoint::begin_paced_burst`](crate::Endpoint::begin_paced_burst)) the host does all that a pacing
+//! timer would, in this order for each segment: it sends the segment; asks whether the burst `pauses`; and if so either
+//! moves the clock to the departure time, if that is its next event, or ends the burst (`end_paced_burst`), which arms the
+//! timer. Otherwise every segment of a paced flow would be an alarm of its own.
 
 use tailback_cc::PacingStatus;
 use tailback_units::SimTime;
@@ -84,7 +100,6 @@ impl Sender {
     }
 
     /// Nothing must be looked at for each segment, except for pacing and the small queue, if the flow sends routinely.
-    #[inline(always)]
     fn may_begin_burst(&self, pass: Pass) -> bool {
         if pass != Pass::Normal {
             return false;

@@ -11,13 +11,11 @@ use crate::stack::{CopiedBytes, ReceiveRatio, WindowGrowth};
 
 impl ReceiveWindow {
     /// An echo that the segment before had, perhaps one without data, is no sample for the next.
-    #[inline(always)]
     pub(crate) fn know_echo(&mut self, echo: Timestamp) {
         self.rtt.know_echo(echo);
     }
 
     /// Measures the RTT by the timestamp that a segment echoes.
-    #[inline(always)]
     pub(crate) fn rtt_by_timestamp(&mut self, segment: &Segment, rcv_nxt: u64, now: SimTime) {
         if self.rtt.by_timestamp(segment, self.rcv_mss, rcv_nxt != self.copied_seq, now) {
             self.renew_round();
@@ -25,7 +23,6 @@ impl ReceiveWindow {
     }
 
     /// Measures the RTT by the time that one window takes.
-    #[inline(always)]
     pub(crate) fn rtt_by_window(&mut self, rcv_nxt: u64, now: SimTime) {
         if self.rtt.by_window(rcv_nxt, self.rcv_wnd, now) {
             self.renew_round();
@@ -40,14 +37,12 @@ impl ReceiveWindow {
     }
 
     /// The round trip began at another time, or takes another time. In whole microseconds it may be over one earlier.
-    #[inline(always)]
     pub(super) fn renew_round(&mut self) {
         let round_trip = Span::from_micros(u64::from(self.rtt.us8() >> 3).saturating_sub(1));
         self.space.until = if self.rtt.us8() == 0 { SimTime::NEVER } else { self.space.time + round_trip };
     }
 
     /// Dynamic right-sizing, once per round trip. [linux-6.12 tcp_input.c tcp_rcv_space_adjust]
-    #[inline(always)]
     fn adjust_space(&mut self, received: Received, now: SimTime) {
         if now < self.space.until {
             debug_assert!(!self.round_is_over(now));

@@ -140,7 +140,6 @@ impl Receiver {
 
     /// Data is sent: if data of the peer arrived within `ato`, the connection is interactive.
     /// [linux-6.12 tcp_output.c tcp_event_data_sent]
-    #[inline(always)]
     pub(crate) fn answered(&mut self, now: SimTime) {
         if !self.ack.ato.is_zero() && !self.ack.pingpong {
             self.count_answer(now);
@@ -245,7 +244,6 @@ impl Receiver {
     }
 
     /// The window to advertise is at least as large as the last one.
-    #[inline(always)]
     fn window_has_not_shrunk(&mut self) -> bool {
         self.select_window() >= self.window.rcv_wnd()
     }

@@ -255,7 +255,6 @@ impl Gate {
     }
 
     /// New data is refused.
-    #[inline(always)]
     pub(crate) fn hold(&mut self, reason: HeldBy, now: SimTime) {
         if reason != self.held_by {
             self.hold_otherwise(reason, now);

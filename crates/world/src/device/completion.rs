@@ -28,7 +28,6 @@ impl Device {
     /// The byte limit counts the one or two packets of a ring far from full as completed, as on every link that is faster
     /// than what it carries; false and nothing if there are more, or not all have left by `last`, or the limit learns from
     /// them.
-    #[inline(always)]
     fn complete_few(&mut self, last: SimTime) -> bool {
         let in_ring = self.wire.in_ring();
         let all_left = in_ring <= 2 && self.wire.all_left(last);

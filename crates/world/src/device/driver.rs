@@ -15,11 +15,12 @@ use tailback_units::{Rate, SimTime};
 
 use super::{Device, Segmentation};
 use crate::context::Context;
+use crate::nic::Nic;
+use crate::wire::Wire;
 use crate::{DeviceId, Event};
 
 impl Device {
     /// [linux-6.12 dev.c dev_hard_start_xmit]
-    #[inline(always)]
     pub(super) fn hand_to_driver(&mut self, packet: Box<Packet>, context: &mut Context) {
         if packet.segments != 1 && self.segmentation == Segmentation::BelowQdisc {
             return self.xmit_segments(*packet, context);
@@ -65,8 +66,12 @@ impl Device {
         }
     }
 
-    /// A packet enters the ring of a NIC with a rate. Most packets, but not those that their sender is charged for, find it
-    /// empty and have left when the next one comes: their completion does nothing, so they are not counted in the ring.
+    /// A packet enters the ring of a NIC with a rate.
+    ///
+    /// Most packets find the ring empty and have left when the next one comes. If nobody is charged for such a packet, its
+    /// completion does nothing: it counts as completed as soon as it enters, and nothing is done when it leaves. That is a
+    /// guess about the next packet. If one comes earlier, the guess was wrong, and [`return_to_ring`] puts the packet where
+    /// it belongs before anything looks at the ring.
     #[inline(always)]
     pub(super) fn enter_ring(&mut self, packet: Box<Packet>, context: &mut Context) {
         let Some(nic) = &mut self.nic else { return };
@@ -79,9 +84,7 @@ impl Device {
             }
             return;
         }
-        if self.wire.in_ring() == 0 && nic.is_busy(now) {
-            self.wire.uncomplete_last(nic.count_alone());
-        }
+        return_to_ring(&mut self.wire, nic, now);
         let departure = nic.take(&packet, now);
         self.leave_at(departure, packet, context);
     }
@@ -142,9 +145,7 @@ impl Device {
     pub(crate) fn change_rate(&mut self, rate: Rate, context: &mut Context) {
         self.process_completions(context);
         let Some(nic) = &mut self.nic else { return };
-        if self.wire.in_ring() == 0 && nic.is_busy(context.now) {
-            self.wire.uncomplete_last(nic.count_alone());
-        }
+        return_to_ring(&mut self.wire, nic, context.now);
         let leaving = (self.wire.in_ring() > 0).then_some(self.wire.next_departure);
         nic.change_rate(rate, leaving);
         self.wire.reschedule(|packet| nic.occupy(packet, context.now));
@@ -155,5 +156,13 @@ impl Device {
         if self.awaiting_credit > 0 {
             self.await_credit(context);
         }
+    }
+}
+
+/// If the last packet counts as completed but is still on the wire, it is in the ring again: another one joins it there.
+#[inline]
+fn return_to_ring(wire: &mut Wire, nic: &mut Nic, now: SimTime) {
+    if wire.in_ring() == 0 && nic.is_busy(now) {
+        wire.uncomplete_last(nic.count_alone());
     }
 }

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tailback.results import RunFolder
+from tailback.results import RunResult
 
 MEASURES = ("airtime_tx", "airtime_rx", "avg_aggr_size")
 
@@ -26,7 +26,7 @@ class Air:
     counted: pd.DataFrame
 
 
-def airs(run: RunFolder, step: float) -> list[Air]:
+def airs(run: RunResult, step: float) -> list[Air]:
     """Wi-Fi statistics of each access point in intervals of `step` seconds; 0 where nothing was sent."""
     if not run.has("wifi"):
         return []
@@ -37,7 +37,7 @@ def airs(run: RunFolder, step: float) -> list[Air]:
     ]
 
 
-def _air(run: RunFolder, access_point: str, stations: tuple[str, ...], step: float) -> Air:
+def _air(run: RunResult, access_point: str, stations: tuple[str, ...], step: float) -> Air:
     ppdus = run.table("wifi")
     bins = round(run.scenario.duration_ns / 1e9 / step)
     places = np.minimum((ppdus["t"].to_numpy(np.float64) / step).astype(int), bins - 1)

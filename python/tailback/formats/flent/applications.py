@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tailback.resolved import Udp
-from tailback.results import RunFolder
+from tailback.results import RunResult
 
 CALL = "VoIP"
 PAGES = "HTTP latency"
@@ -23,7 +23,7 @@ Frames: TypeAlias = dict[str, pd.DataFrame]
 """Rows by series: a column `t` in s of the run, `val`, and more of the samples that are not of an interval."""
 
 
-def call(run: RunFolder, name: str) -> pd.DataFrame:
+def call(run: RunResult, name: str) -> pd.DataFrame:
     """The datagrams of the stream `name` that arrived, in the order of their arrival."""
     (stream,) = (flow for flow in run.scenario.traffic if flow.name == name and isinstance(flow, Udp))
     table = run.table("datagrams")
@@ -33,7 +33,7 @@ def call(run: RunFolder, name: str) -> pd.DataFrame:
     return pd.DataFrame({"t": rows["t"], "val": rows["delay_ms"], "seq": numbers, "size": stream.size})
 
 
-def per_interval(run: RunFolder, name: str, step: float) -> Frames:
+def per_interval(run: RunResult, name: str, step: float) -> Frames:
     """The series of the stream `name` that have a value per interval; delay and jitter where something arrived."""
     (stream,) = (flow for flow in run.scenario.traffic if flow.name == name and isinstance(flow, Udp))
     arrived = call(run, name)
@@ -58,7 +58,7 @@ def per_interval(run: RunFolder, name: str, step: float) -> Frames:
     }
 
 
-def pages(run: RunFolder) -> pd.DataFrame:
+def pages(run: RunResult) -> pd.DataFrame:
     """The load time of each page that was loaded to the end, when it was."""
     objects = run.table("objects")
     loaded = objects.groupby("page", observed=True, sort=False).agg(

@@ -26,7 +26,7 @@ from tailback.formats.flent.air import MEASURES, Air, airs
 from tailback.formats.flent.names import TESTS, WITHOUT_IDLE, Named, carries_data, named
 from tailback.formats.flent.reader import MAX_VALUES, FlentFile
 from tailback.resolved import Observed, Page, Tcp, Traffic
-from tailback.results import RunFolder
+from tailback.results import RunResult
 from tailback.results.provenance import tailback_version
 
 __all__ = ["TESTS", "export", "file_name"]
@@ -62,7 +62,7 @@ PER_INTERVAL = {"dropped": "dropped", "marked": "ecn_mark"}
 Rows = list[dict[str, Any]]
 
 
-def file_name(run: RunFolder, experiment: str, test: str) -> str:
+def file_name(run: RunResult, experiment: str, test: str) -> str:
     """The name of a file, such as `tcp_nup-demo-cubic-off-01.flent.gz`; Flent groups files that differ only in the
     number.
     """
@@ -77,7 +77,7 @@ def _word(axis: str, value: str) -> str:
     return plain if re.fullmatch(r"(?!.*(?:^|_)\d+(?:_|$)).+", plain) else re.sub(r"[^A-Za-z0-9]", "", axis + plain)
 
 
-def export(run: RunFolder, experiment: str, test: str | None = None) -> tuple[str, FlentFile]:
+def export(run: RunResult, experiment: str, test: str | None = None) -> tuple[str, FlentFile]:
     """The name and content of the file for `run`; raises `NotExportable` if Flent has no such test."""
     directions = run.manifest["measure"]["directions"]
     words = named(run.scenario.traffic, directions, test)
@@ -104,7 +104,7 @@ def export(run: RunFolder, experiment: str, test: str | None = None) -> tuple[st
 class _Clock:
     """Converts times to Flent's: x = 0 is five seconds before the load."""
 
-    def __init__(self, run: RunFolder, words: Named) -> None:
+    def __init__(self, run: RunResult, words: Named) -> None:
         traffic = run.scenario.traffic
         load = [flow for flow in traffic if flow.name in words.series and carries_data(flow)] or traffic
         end = run.scenario.duration_ns
@@ -153,12 +153,12 @@ def _plain(values: Values) -> list[int | float | None]:
     return [None if not here else int(value) if integer else value for value, integer, here in numbers]
 
 
-def _table(run: RunFolder, name: str, columns: Sequence[str]) -> Table:
+def _table(run: RunResult, name: str, columns: Sequence[str]) -> Table:
     """These columns of a table of the run, without a frame of pandas: a sweep has thousands of tables."""
     return Table.of(run.columns(name, columns))
 
 
-def _flows(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
+def _flows(run: RunResult, words: Named, clock: _Clock) -> dict[str, Rows]:
     """The throughput and socket rows of each flow."""
     parts = []
     if run.has("flows"):
@@ -220,7 +220,7 @@ def _sockets(tcp_info: Table, words: Named) -> _OfFlows:
     return _OfFlows(theirs.numbers("t"), [str(flow) for flow in theirs.words("flow").plain()], values)
 
 
-def _pings(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
+def _pings(run: RunResult, words: Named, clock: _Clock) -> dict[str, Rows]:
     """The replies, at the time of their arrival; lost ones are missing in `seq`."""
     if not run.has("ping"):
         return {}
@@ -242,7 +242,7 @@ def _in_turn(table: Table, by: str) -> Iterator[tuple[str, Table]]:
             yield words.known[code], table.where(words.codes == code)
 
 
-def _samples(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
+def _samples(run: RunResult, words: Named, clock: _Clock) -> dict[str, Rows]:
     """The datagrams of a call, and the pages."""
     found = {}
     if words.call is not None and run.has("datagrams"):
@@ -252,7 +252,7 @@ def _samples(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
     return found
 
 
-def _voice(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
+def _voice(run: RunResult, words: Named, clock: _Clock) -> dict[str, Rows]:
     """What Flent shows of a call per interval."""
     if words.call is None or not run.has("datagrams"):
         return {}
@@ -260,7 +260,7 @@ def _voice(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
     return {series: clock.stamped(rows) for series, rows in frames.items()}
 
 
-def _queues(run: RunFolder, clock: _Clock) -> dict[str, Rows]:
+def _queues(run: RunResult, clock: _Clock) -> dict[str, Rows]:
     """Counters of the root discipline of each device."""
     if not run.has("qdisc"):
         return {}
@@ -353,7 +353,7 @@ def _radios(found: Sequence[Air]) -> list[tuple[str, str]]:
     return [(parameter, ",".join(values)) for parameter, values in named_so.items() if values]
 
 
-def _metadata(run: RunFolder, words: Named, made: tuple[_Clock, str, Sequence[tuple[str, str]]]) -> dict[str, Any]:
+def _metadata(run: RunResult, words: Named, made: tuple[_Clock, str, Sequence[tuple[str, str]]]) -> dict[str, Any]:
     clock, name, beside = made
     known = run.scenario.hosts
     hosts = run.scenario.host_names or ["client", "server"]
@@ -392,7 +392,7 @@ def _control(flow: Traffic) -> str | None:
     return flow.cc.name if isinstance(flow, Tcp | Observed) and flow.cc is not None else None
 
 
-def _series_meta(run: RunFolder, words: Named) -> dict[str, Any]:
+def _series_meta(run: RunResult, words: Named) -> dict[str, Any]:
     controls = {flow.name: _control(flow) for flow in run.scenario.traffic}
     goodput: Mapping[str, float] = run.summary.get("goodput_mbps", {}).get("flows", {})
     found: dict[str, Any] = {}
