@@ -8,7 +8,7 @@ The kernel's verdicts are written to `tests/data/drill/STACK.json`, the table to
 no IPv6: a script is expected to pass over IPv6 if the kernel passes it over IPv4.
 
 Exit status: 1 if the simulator does not pass a script that the kernel passes, but for those that need what is not
-modelled: accurate ECN, fast open, MPTCP.
+modelled: fast open, MPTCP.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ PAGE = RESULTS / "suite.md"
 IPV6 = "--ip_version=ipv6\n--mtu=1520\n"
 """What the kernel's runner gives packetdrill for IPv6. [linux-7.3 the runner of its packetdrill selftests]"""
 OUT_OF_SCOPE: Mapping[str, re.Pattern[str]] = {
-    "accurate ECN": re.compile(r"accecn|tcp_ecn=[345]|ECN\d|e[01]b\s", re.IGNORECASE),
     "fast open": re.compile(r"fastopen|FASTOPEN|\bFO\b|FOEXP|TFO_"),
     "MPTCP": re.compile(r"mp(_capable|_join|tcp)", re.IGNORECASE),
 }

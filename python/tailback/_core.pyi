@@ -326,7 +326,7 @@ def stacks() -> list[Stack]:
 @type_check_only
 class Sysctl(TypedDict):
     """A sysctl of a host: `count` numbers from `least` to `most`. `since`: the Linux that introduced it; `None` if all
-    stacks have it."""
+    stacks have it. `newer`: the least of the values that a later Linux introduced, and which."""
 
     name: str
     unit: str
@@ -336,6 +336,7 @@ class Sysctl(TypedDict):
     most: int
     count: int
     since: tuple[int, int] | None
+    newer: tuple[int, tuple[int, int]] | None
 
 def sysctls() -> list[Sysctl]:
     """The sysctls there are."""

@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use tailback_packet::{Ecn, HostId, IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
+use tailback_packet::{
+    AccEcnOption, Ecn, FieldOrder, HostId, IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId,
+};
 use tailback_script::player;
 use tailback_tcp::{Agreement, Endpoint, EndpointConfig, Offers, SmallQueueLimit};
 use tailback_units::SimTime;
@@ -132,6 +134,7 @@ pub(crate) struct Departed {
     pub(crate) tsval: Option<SimTime>,
     pub(crate) tsecr: Option<SimTime>,
     pub(crate) sack: Vec<SackBlock>,
+    pub(crate) accecn: Option<AccEcnOption>,
     pub(crate) mss: u16,
     pub(crate) ecn: Ecn,
 }
@@ -330,12 +333,17 @@ impl Connection {
             let (start, end) = (offset(start, self.origin.local)?, offset(end, self.origin.local)?);
             Ok(SackBlock { start, end })
         };
-        let listed = listed(spec).iter().find_map(|option| match option {
+        let sacks = listed(spec).iter().find_map(|option| match option {
             TcpOption::Sack(blocks) if self.agreement.sack => Some(blocks),
             _ => None,
         });
-        let blocks = listed.into_iter().flatten().map(block).collect::<Result<Vec<_>, _>>()?;
-        Ok(SackBlocks::new(blocks))
+        let blocks = sacks.into_iter().flatten().map(block).collect::<Result<Vec<_>, _>>()?;
+        let count = blocks.len();
+        let sacks = SackBlocks::new(blocks);
+        Ok(match listed(spec).iter().find_map(accecn_of) {
+            Some(option) => sacks.with_accecn(count, option),
+            None => sacks,
+        })
     }
 
     fn timestamp(&self, spec: &SegmentSpec) -> Result<Option<(SimTime, SimTime)>, NotInjectable> {
@@ -385,9 +393,16 @@ fn machine_flags(flags: Flags) -> SegmentFlags {
         (Flags::ACK, SegmentFlags::ACK),
         (Flags::ECE, SegmentFlags::ECE),
         (Flags::CWR, SegmentFlags::CWR),
+        (Flags::AE, SegmentFlags::AE),
     ];
     let set = pairs.iter().filter(|(script, _)| flags.has(*script));
     set.fold(SegmentFlags::NONE, |all, (_, flag)| all.with(*flag))
+}
+
+/// The option of accurate ECN, if this is one.
+fn accecn_of(option: &TcpOption) -> Option<AccEcnOption> {
+    let TcpOption::AccEcn { kind, fields } = option else { return None };
+    FieldOrder::of_kind(*kind).map(|order| AccEcnOption::new(order, fields))
 }
 
 fn listed(spec: &SegmentSpec) -> &[TcpOption] {
@@ -395,6 +410,19 @@ fn listed(spec: &SegmentSpec) -> &[TcpOption] {
         OptionsSpec::Exactly(options) => options,
         OptionsSpec::Unchecked => &[],
     }
+}
+
+fn nops(count: u32) -> impl Iterator<Item = TcpOption> {
+    (0..count).map(|_| TcpOption::Nop)
+}
+
+/// Adds the option of accurate ECN, and padding. Returns how much of the padding, `next` bytes, of what follows is left.
+fn add_accecn(options: &mut Vec<TcpOption>, option: Option<AccEcnOption>, next: u32) -> u32 {
+    let Some(option) = option else { return next };
+    let (after, left) = option.padding(next);
+    options.push(TcpOption::AccEcn { kind: option.order().kind(), fields: option.fields().to_vec() });
+    options.extend(nops(after));
+    left
 }
 
 /// Machine to script.
@@ -445,12 +473,17 @@ impl Connection {
         match (agreed.timestamps, agreed.sack) {
             (true, true) => options.extend([TcpOption::SackPermitted, self.stamp(departed)]),
             (true, false) => options.extend([TcpOption::Nop, TcpOption::Nop, self.stamp(departed)]),
-            (false, true) => options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::SackPermitted]),
-            (false, false) => {}
+            (false, _) => {}
+        }
+        let sack_alone = agreed.sack && !agreed.timestamps;
+        let scaling = u32::from(agreed.window_scaling);
+        let next = add_accecn(&mut options, departed.accecn, if sack_alone { 2 } else { scaling });
+        if sack_alone {
+            options.extend(nops(next).chain([TcpOption::SackPermitted]));
         }
         if agreed.window_scaling {
             let scale = TcpOption::WindowScale(self.endpoint.window_scale() as u8);
-            options.extend([TcpOption::Nop, scale]);
+            options.extend(nops(if sack_alone { 1 } else { next }).chain([scale]));
         }
         options
     }
@@ -460,10 +493,12 @@ impl Connection {
         if departed.tsval.is_some() {
             options.extend([TcpOption::Nop, TcpOption::Nop, self.stamp(departed)]);
         }
-        if !departed.sack.is_empty() {
+        let has_blocks = !departed.sack.is_empty();
+        let next = add_accecn(&mut options, departed.accecn, if has_blocks { 2 } else { 0 });
+        if has_blocks {
             let wire = |at: u64| self.origin.remote.wrapping_add(at as u32);
             let blocks = departed.sack.iter().map(|block| (wire(block.start), wire(block.end))).collect();
-            options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::Sack(blocks)]);
+            options.extend(nops(next).chain([TcpOption::Sack(blocks)]));
         }
         options
     }

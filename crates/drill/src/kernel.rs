@@ -91,6 +91,13 @@ impl Kernel {
         }
     }
 
+    /// Open sockets follow `tcp_ecn_option`.
+    pub(crate) fn apply_ecn_option(&mut self) {
+        for connection in &mut self.connections {
+            connection.endpoint.set_ecn_option(self.host.tcp.ecn_option);
+        }
+    }
+
     /// The conversation that a script's segments belong to: the newest.
     pub(crate) fn current(&self) -> Option<usize> {
         self.connections.len().checked_sub(1)
@@ -288,11 +295,9 @@ impl Kernel {
                 }
                 connection.stamping.sent(segment.seq, end, self.now);
             }
-            let cut = if self.host.segmentation_offload || packet.segments == 1 {
-                vec![packet]
-            } else {
-                packet.into_segments()
-            };
+            // A TUN device does not cut buffers with ACE. [linux-7.3 tun.c TUN_USER_FEATURES]
+            let cuts = self.host.segmentation_offload && !connection.endpoint.uses_accurate_ecn();
+            let cut = if cuts || packet.segments == 1 { vec![packet] } else { packet.into_segments() };
             self.wire.extend(cut.iter().filter_map(|packet| {
                 let Payload::Tcp(segment) = &packet.payload else { return None };
                 Some(Left {
@@ -319,6 +324,7 @@ impl Kernel {
             tsval: stamps.map(|(val, _)| val),
             tsecr: stamps.map(|(_, echo)| echo),
             sack: Vec::new(),
+            accecn: None,
             mss: 0,
             ecn: Ecn::NotEct,
         };
@@ -337,6 +343,7 @@ fn departed(segment: &Segment, ecn: Ecn) -> Departed {
         tsval: segment.tsval.time(),
         tsecr: segment.tsecr.time(),
         sack: segment.sack.as_slice().to_vec(),
+        accecn: segment.sack.accecn(),
         mss: segment.mss,
         ecn,
     }

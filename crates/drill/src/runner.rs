@@ -6,7 +6,7 @@ use tailback_cc::CaState;
 use tailback_packet::IpVersion;
 use tailback_script::player::{self, Left, Returned, TcpUnderTest, Watch, play};
 use tailback_script::{Head, Report};
-use tailback_tcp::{Settings, Stack};
+use tailback_tcp::{EcnInfo, Settings, Stack};
 use tailback_units::{Rate, Span};
 
 use crate::connection::{Departed, NotInjectable, Phase};
@@ -113,6 +113,7 @@ impl TcpUnderTest for Machines {
     fn execute(&mut self, command: &str) -> Result<i64, String> {
         let slept = shell::execute(command, &mut self.kernel.host)?;
         self.kernel.apply_mtu_change();
+        self.kernel.apply_ecn_option();
         Ok(slept.as_micros() as i64)
     }
 
@@ -168,7 +169,7 @@ impl Machines {
         let timestamp = if agreed.timestamps { TIMESTAMP_OPTION } else { 0 };
         let scale = if agreed.window_scaling { connection.endpoint.window_scale() } else { 0 };
         let rate = |rate: Rate| if rate.is_unlimited() { u64::MAX } else { rate.bytes_per_sec() };
-        vec![
+        let mut variables = vec![
             ("SK_MEMINFO_RCVBUF", connection.endpoint.receive_buffer()),
             ("SK_MEMINFO_SNDBUF", self.kernel.sndbuf(index)),
             ("tcpi_state", state_number(connection)),
@@ -218,8 +219,28 @@ impl Machines {
             ("tcpi_last_data_sent", info.last_data_sent.as_millis()),
             ("tcpi_last_data_recv", info.last_data_recv.as_millis()),
             ("tcpi_reord_seen", u64::from(info.reord_seen)),
-        ]
+        ];
+        variables.extend(connection.endpoint.ecn_info().iter().flat_map(ecn_variables));
+        variables
     }
+}
+
+/// Accurate ECN in `tcp_info`. [linux-7.3 tcp.h struct tcp_info]
+fn ecn_variables(info: &EcnInfo) -> [(&'static str, u64); 10] {
+    let [delivered_e1, delivered_ce, delivered_e0] = info.delivered.map(u64::from);
+    let [received_e1, received_ce, received_e0] = info.received.map(u64::from);
+    [
+        ("tcpi_received_ce", u64::from(info.received_ce)),
+        ("tcpi_delivered_e1_bytes", delivered_e1),
+        ("tcpi_delivered_e0_bytes", delivered_e0),
+        ("tcpi_delivered_ce_bytes", delivered_ce),
+        ("tcpi_received_e1_bytes", received_e1),
+        ("tcpi_received_e0_bytes", received_e0),
+        ("tcpi_received_ce_bytes", received_ce),
+        ("tcpi_ecn_mode", info.mode as u64),
+        ("tcpi_accecn_opt_seen", info.option_seen as u64),
+        ("tcpi_accecn_fail_mode", u64::from(info.failures.bits())),
+    ]
 }
 
 fn ca_number(state: CaState) -> u64 {

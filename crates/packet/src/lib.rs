@@ -4,12 +4,14 @@
 //! Sequence numbers are 64-bit stream offsets (no wrap-around); the wire form is made only by the writers
 //! that need it.
 
+mod accecn;
 mod flow_hash;
 mod merging;
 mod queue_length;
 mod segment;
 mod segmentation;
 
+pub use accecn::{AccEcnOption, FieldOrder};
 pub use flow_hash::{conversation_hash, redrawn_hash};
 pub use merging::Merged;
 pub use queue_length::QueueLength;

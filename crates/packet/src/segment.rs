@@ -5,9 +5,11 @@ use std::fmt::{self, Debug, Formatter};
 
 use tailback_units::SimTime;
 
+use crate::AccEcnOption;
+
 /// TCP header flags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct SegmentFlags(u8);
+pub struct SegmentFlags(u16);
 
 impl SegmentFlags {
     /// No flag.
@@ -26,6 +28,10 @@ impl SegmentFlags {
     pub const ECE: SegmentFlags = SegmentFlags(0x40);
     /// Congestion window reduced.
     pub const CWR: SegmentFlags = SegmentFlags(0x80);
+    /// Accurate ECN. [rfc9768 §3.1]
+    pub const AE: SegmentFlags = SegmentFlags(0x100);
+    /// The field ACE of a segment without SYN, while accurate ECN is in use: AE, CWR and ECE are a number.
+    pub const ACE: SegmentFlags = SegmentFlags(0x1c0);
 
     /// True if every flag of `other` is set.
     pub const fn contains(self, other: SegmentFlags) -> bool {
@@ -42,9 +48,19 @@ impl SegmentFlags {
         SegmentFlags(self.0 & !other.0)
     }
 
-    /// The octet on the wire.
-    pub const fn bits(self) -> u8 {
+    /// The flags on the wire: the low octet, and AE in the octet before it.
+    pub const fn bits(self) -> u16 {
         self.0
+    }
+
+    /// The flags of which ACE is the low three bits of `number`. [rfc9768 §3.2.2]
+    pub const fn of_ace(number: u32) -> SegmentFlags {
+        SegmentFlags((number as u16 & 7) << 6)
+    }
+
+    /// ACE as a number: AE is its highest bit, ECE its lowest. [rfc9768 §3.2.2]
+    pub const fn ace(self) -> u32 {
+        (self.0 as u32 >> 6) & 7
     }
 }
 
@@ -60,13 +76,13 @@ pub struct SackBlock {
 /// Maximum number of SACK blocks in an option: four, or three with timestamps. [rfc2018 §3]
 pub const SACK_BLOCKS_MAX: usize = 4;
 
-/// SACK blocks; boxed, since most segments carry none, so that a packet stays small.
+/// SACK blocks, and the option of accurate ECN; boxed, since most segments carry neither, so that a packet stays small.
 #[derive(Clone, Debug, Default)]
 pub struct SackBlocks(Option<Box<Held>>);
 
 impl PartialEq for SackBlocks {
     fn eq(&self, other: &Self) -> bool {
-        self.as_slice() == other.as_slice()
+        self.as_slice() == other.as_slice() && self.accecn() == other.accecn()
     }
 }
 
@@ -76,6 +92,7 @@ impl Eq for SackBlocks {}
 struct Held {
     blocks: [SackBlock; SACK_BLOCKS_MAX],
     count: usize,
+    accecn: Option<AccEcnOption>,
 }
 
 /// Boxes that a thread keeps at most; as many are on their way in a large run.
@@ -98,7 +115,7 @@ impl Held {
     /// Keeps a box, to use it again.
     #[inline(never)]
     fn keep(mut held: Box<Held>) {
-        held.count = 0;
+        (held.count, held.accecn) = (0, None);
         // At the end of the thread there is no list.
         let _ = SPARE.try_with(|spare| {
             let mut spare = spare.borrow_mut();
@@ -151,7 +168,27 @@ impl SackBlocks {
 
     /// True if there is no block.
     pub fn is_empty(&self) -> bool {
+        self.as_slice().is_empty()
+    }
+
+    /// True if there is neither a block nor the option of accurate ECN.
+    #[inline]
+    pub fn is_none(&self) -> bool {
         self.0.is_none()
+    }
+
+    /// The option of accurate ECN.
+    pub fn accecn(&self) -> Option<AccEcnOption> {
+        self.0.as_ref().and_then(|held| held.accecn)
+    }
+
+    /// The first `count` of these blocks, and the option of accurate ECN.
+    #[must_use]
+    pub fn with_accecn(mut self, count: usize, option: AccEcnOption) -> Self {
+        let held = self.0.get_or_insert_with(Held::empty);
+        held.count = held.count.min(count);
+        held.accecn = Some(option);
+        self
     }
 }
 
@@ -231,7 +268,7 @@ pub struct Segment {
     pub tsval: Timestamp,
     /// Timestamp echo reply.
     pub tsecr: Timestamp,
-    /// SACK blocks.
+    /// SACK blocks, and the option of accurate ECN.
     pub sack: SackBlocks,
 }
 

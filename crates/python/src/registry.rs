@@ -72,6 +72,7 @@ pub fn sysctls(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         dict.set_item("most", row.most)?;
         dict.set_item("count", row.count)?;
         dict.set_item("since", row.since)?;
+        dict.set_item("newer", row.newer)?;
         Ok(dict)
     };
     tailback_world::SYSCTLS.iter().map(row).collect()

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::script::{EcnSpec, Flags, OptionsSpec, SegmentSpec, TcpOption};
+use crate::script::{EcnSpec, Flags, OptionsSpec, SegmentSpec, TcpOption, counter_names};
 
 impl fmt::Display for Flags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,6 +25,11 @@ impl fmt::Display for TcpOption {
                 blocks.iter().try_for_each(|(start, end)| write!(f, " {start}:{end}"))
             }
             TcpOption::Timestamp { val, ecr } => write!(f, "TS val {val} ecr {ecr}"),
+            TcpOption::AccEcn { kind, fields } => {
+                f.write_str("ECN")?;
+                let names = counter_names(*kind).into_iter().flatten();
+                names.zip(fields).try_for_each(|(name, field)| write!(f, " {name} {field}"))
+            }
             TcpOption::Nop => f.write_str("nop"),
             TcpOption::Eol => f.write_str("eol"),
             TcpOption::Unknown { kind, length } => write!(f, "kind {kind} length {length}"),

@@ -278,7 +278,7 @@ const TIME_MAX: i64 = 1_000_000_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::{Flags, SegmentSpec, TcpOption, Value};
+    use crate::script::{Flags, OptionsSpec, SegmentSpec, TcpOption, Value};
 
     fn only(text: &str) -> Event {
         let script = parse(text).expect("it is well formed");
@@ -355,12 +355,42 @@ mod tests {
     }
 
     #[test]
-    fn the_ace_counter_of_accurate_ecn_is_reported_as_unsupported() {
-        for flags in ["P5.", "5.", ".5", "SEWA", "S3", "F.7"] {
-            let script = parse(&format!("0 > {flags} 1:1(0) ack 1")).expect("it is packetdrill's");
-            assert_eq!((script.unsupported.len(), script.events.len()), (1, 0), "{flags}");
+    fn ace_is_three_flags_or_their_number() {
+        let ack = Flags::ACK;
+        let rows = [
+            ("P5.", ack.with(Flags::PSH).with(Flags::AE).with(Flags::ECE)),
+            (".6", ack.with(Flags::AE).with(Flags::CWR)),
+            ("F.7", ack.with(Flags::FIN).with(Flags::of_ace(7))),
+            ("SEWA", Flags::SYN.with(Flags::of_ace(7))),
+            ("S3", Flags::SYN.with(Flags::CWR).with(Flags::ECE)),
+            (".0", ack),
+        ];
+        for (written, flags) in rows {
+            assert_eq!(segment(&format!("0 > {written} 1:1(0) ack 1")).flags, flags, "{written}");
         }
-        assert!(parse("0 > P8. 1:1(0) ack 1").is_err(), "it has three bits");
+        for wrong in ["P8.", "E5.", "EW.2", ".75", "P .5"] {
+            assert!(parse(&format!("0 > {wrong} 1:1(0) ack 1")).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_option_of_accurate_ecn_has_its_counters_in_either_order() {
+        for (written, kind, fields) in [
+            ("ECN e1b 1 ceb 0 e0b 1001", 174, vec![1, 0, 1001]),
+            ("ECN e0b 1 ceb 20", 172, vec![1, 20]),
+            ("ECN e1b 7", 174, vec![7]),
+            ("ECN", 174, vec![]),
+        ] {
+            let OptionsSpec::Exactly(options) =
+                segment(&format!("0 > .5 1:1(0) ack 1 <{written},nop>")).options
+            else {
+                panic!("they are listed")
+            };
+            assert_eq!(options[0], TcpOption::AccEcn { kind, fields }, "{written}");
+            assert_eq!(options[0].to_string(), written);
+        }
+        assert!(parse("0 > .5 1:1(0) ack 1 <ECN e0b 16777216>").is_err(), "24 bits");
+        assert!(parse("0 > .5 1:1(0) ack 1 <ECN ceb 1 e0b 1>").is_err());
     }
 
     #[test]

@@ -88,7 +88,7 @@ pub enum EcnSpec {
 pub struct SegmentSpec {
     /// The ECN field.
     pub ecn: EcnSpec,
-    /// Flags in the order of packetdrill: some of `FSRPUEW`, and `.` for ACK.
+    /// Flags in the order of packetdrill: some of `FSRPEWA`, and `.` for ACK; a digit stands for `EWA` as a number.
     pub flags: Flags,
     /// Number of its first byte.
     pub seq: u32,
@@ -102,11 +102,11 @@ pub struct SegmentSpec {
     pub options: OptionsSpec,
 }
 
-/// TCP flags as octets on the wire.
+/// TCP flags as on the wire: an octet, and AE in the octet before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Flags(
-    /// The octet.
-    pub u8,
+    /// Both octets; the rest of the first is 0.
+    pub u16,
 );
 
 impl Flags {
@@ -124,15 +124,18 @@ impl Flags {
     pub const ECE: Flags = Flags(0x40);
     /// `CWR`.
     pub const CWR: Flags = Flags(0x80);
+    /// `AE`, of accurate ECN.
+    pub const AE: Flags = Flags(0x100);
 
     /// Letters of the flags, in the order in which they are printed.
-    pub const LETTERS: [(char, Flags); 7] = [
+    pub const LETTERS: [(char, Flags); 8] = [
         ('F', Flags::FIN),
         ('S', Flags::SYN),
         ('R', Flags::RST),
         ('P', Flags::PSH),
         ('E', Flags::ECE),
         ('W', Flags::CWR),
+        ('A', Flags::AE),
         ('.', Flags::ACK),
     ];
 
@@ -144,6 +147,11 @@ impl Flags {
     /// Both.
     pub fn with(self, flag: Flags) -> Flags {
         Flags(self.0 | flag.0)
+    }
+
+    /// The flags whose number is `ace`: AE is its highest bit, ECE its lowest. [rfc9768 §3.2.2]
+    pub fn of_ace(ace: u8) -> Flags {
+        Flags(u16::from(ace & 7) << 6)
     }
 }
 
@@ -174,6 +182,13 @@ pub enum TcpOption {
         /// The last one it has seen.
         ecr: u32,
     },
+    /// The option of accurate ECN: its kind, and its counters. [rfc9768 §3.2.3]
+    AccEcn {
+        /// 172: bytes with ECT(0) first; 174: with ECT(1) first.
+        kind: u8,
+        /// Up to three counters of 24 bits.
+        fields: Vec<u32>,
+    },
     /// Padding.
     Nop,
     /// End of the list.
@@ -185,6 +200,15 @@ pub enum TcpOption {
         /// The length of the option, in octets.
         length: u8,
     },
+}
+
+/// The names of the counters in an option of accurate ECN of this kind, if it is one.
+pub fn counter_names(kind: u8) -> Option<[&'static str; 3]> {
+    match kind {
+        172 => Some(["e0b", "ceb", "e1b"]),
+        174 => Some(["e1b", "ceb", "e0b"]),
+        _ => None,
+    }
 }
 
 /// `name(arguments) = result errno`.

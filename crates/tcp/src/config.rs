@@ -151,6 +151,37 @@ pub enum EcnUse {
     Always,
     /// 2: accepts it if the peer requests it.
     WhenAsked,
+    /// 3: requests and accepts accurate ECN.
+    Accurate,
+    /// 4: accepts accurate ECN, and requests ECN.
+    AccurateAskingClassic,
+    /// 5: accepts accurate ECN if the peer requests it.
+    AccurateWhenAsked,
+}
+
+impl EcnUse {
+    /// The host requests ECN of some kind.
+    pub(crate) fn asks(self) -> bool {
+        matches!(self, EcnUse::Always | EcnUse::Accurate | EcnUse::AccurateAskingClassic)
+    }
+
+    /// The host accepts accurate ECN.
+    pub(crate) fn accepts_accurate(self) -> bool {
+        matches!(self, EcnUse::Accurate | EcnUse::AccurateAskingClassic | EcnUse::AccurateWhenAsked)
+    }
+}
+
+/// When a host sends the option of accurate ECN. [linux-7.3 sysctl_net_ipv4.c tcp_ecn_option]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum OptionUse {
+    /// 0: never.
+    Never,
+    /// 1: after a change, and some per round trip.
+    Minimum,
+    /// 2: with each segment where it fits.
+    Full,
+    /// 3: likewise, even if segments with it do not arrive.
+    Persistent,
 }
 
 /// The sysctls and constants of a host's TCP.
@@ -215,6 +246,12 @@ pub struct Settings {
     pub tail_loss_probe: bool,
     /// `net.ipv4.tcp_ecn`.
     pub ecn: EcnUse,
+    /// `net.ipv4.tcp_ecn_fallback`: a SYN that is sent again asks no more.
+    pub ecn_fallback: bool,
+    /// `net.ipv4.tcp_ecn_option`.
+    pub ecn_option: OptionUse,
+    /// `net.ipv4.tcp_ecn_option_beacon`: options per round trip, at least.
+    pub ecn_option_beacon: u32,
     /// `net.ipv4.tcp_tso_win_divisor`: the share of the window that is sent as a separate skb; 0: more than three
     /// segments.
     pub tso_win_divisor: u32,
@@ -335,6 +372,9 @@ impl Settings {
             moderate_rcvbuf: true,
             tail_loss_probe: true,
             ecn: EcnUse::WhenAsked,
+            ecn_fallback: true,
+            ecn_option: OptionUse::Full,
+            ecn_option_beacon: 3,
             tso_win_divisor: 3,
             min_tso_segs: 2,
             timer_rounding: TimerRounding::Wheel,

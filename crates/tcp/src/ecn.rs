@@ -12,22 +12,28 @@
 //! when the mark changes, the receiver first sends a delayed ACK with the old mark, then acknowledges the new segment
 //! at once; CWR ends no echo. [rfc8257 §3.2] [linux-6.12 tcp_dctcp.h dctcp_ece_ack_update]
 //!
+//! Since Linux 6.18 a host may ask for accurate ECN, which has a file of its own ([`crate::accecn`]). From the first
+//! retransmission of a SYN on, and with accurate ECN from the second, it does not ask any more (`tcp_ecn_fallback`, since
+//! Linux 4.1). [rfc3168 §6.1.1.1] [rfc9768 §3.1.4]
+//!
 //! Sources: [rfc3168], [linux-6.12 tcp_input.c __tcp_ecn_check_ce, tcp_ecn_accept_cwr], [linux-6.12 tcp_output.c
-//! tcp_ecn_send]. A retransmitted SYN still requests ECN (no fallback).
+//! tcp_ecn_send, tcp_ecn_clear_syn].
 
-use tailback_packet::{Ecn, SegmentFlags};
+use tailback_packet::{Ecn, SackBlocks, Segment, SegmentFlags};
 
-use crate::config::EcnUse;
+use crate::accecn::{AccEcn, Leaving, Urgency};
+use crate::config::{EcnUse, OptionUse, Settings};
 
 /// ECN of one socket, both halves.
 #[derive(Clone, Debug)]
 pub struct EcnState {
-    asks: bool,
-    answers: bool,
+    /// Accurate ECN: while the handshake lasts, it may be agreed on; then, it is.
+    accurate: Option<Box<AccEcn>>,
+    sysctl: EcnUse,
     /// Every packet is ECN-capable, and each mark is echoed individually.
-    is_accurate: bool,
+    is_exact: bool,
     agreed: bool,
-    /// Agreed, or accurate: asked for each packet.
+    /// Agreed, or exact: asked for each packet.
     in_use: bool,
     /// Echo until CWR, or the newest mark.
     echoes: bool,
@@ -50,6 +56,18 @@ pub(crate) enum Reaction {
     AckNow,
 }
 
+/// A SYN or SYN-ACK that leaves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HandshakePacket {
+    /// It is a SYN-ACK.
+    pub(crate) answers: bool,
+    /// How many have left before.
+    pub(crate) transmission: u16,
+    pub(crate) timeouts: u16,
+    /// A SYN that is sent again asks no more.
+    pub(crate) falls_back: bool,
+}
+
 /// The code point of an arriving segment. If the segment is received, the state takes it.
 pub(crate) struct Mark<'a> {
     pub(crate) state: &'a mut EcnState,
@@ -65,11 +83,12 @@ impl Mark<'_> {
 }
 
 impl EcnState {
-    pub(crate) fn new(sysctl: EcnUse, needed: bool) -> Self {
+    pub(crate) fn new(settings: &Settings, needed: bool) -> Self {
+        let sysctl = settings.ecn;
         EcnState {
-            asks: needed || sysctl == EcnUse::Always,
-            answers: needed || sysctl != EcnUse::Never,
-            is_accurate: needed,
+            accurate: sysctl.accepts_accurate().then(|| Box::new(AccEcn::new(settings))),
+            sysctl,
+            is_exact: needed,
             agreed: false,
             in_use: needed,
             echoes: false,
@@ -84,50 +103,195 @@ impl EcnState {
         self.agreed
     }
 
+    /// This side asks for ECN of some kind.
+    fn asks(&self) -> bool {
+        self.is_exact || self.sysctl.asks()
+    }
+
     /// Something may have to be said about ECN; otherwise packets have neither its flags nor its code points.
     #[inline]
     pub(crate) fn is_in_use(&self) -> bool {
-        debug_assert_eq!(self.in_use, self.agreed | self.is_accurate);
+        debug_assert_eq!(self.in_use, self.agreed | self.is_exact);
         self.in_use
     }
 
     fn agree(&mut self, agreed: bool) {
         self.agreed = agreed;
-        self.in_use = agreed | self.is_accurate;
+        self.in_use = agreed | self.is_exact;
     }
 
     /// A SYN arrived.
-    pub(crate) fn take_syn(&mut self, flags: SegmentFlags) {
-        self.agree(self.answers && flags.contains(SegmentFlags::ECE.with(SegmentFlags::CWR)));
+    pub(crate) fn take_syn(&mut self, flags: SegmentFlags, arrived: Ecn) {
+        if let Some(accurate) = self.accurate.as_mut().filter(|_| AccEcn::is_asked_by(flags)) {
+            accurate.answer(arrived);
+            return self.agree(true);
+        }
+        let answers = self.is_exact || self.sysctl != EcnUse::Never;
+        self.agree(answers && flags.contains(SegmentFlags::ECE.with(SegmentFlags::CWR)));
+    }
+
+    /// A SYN arrived again before the handshake ended.
+    pub(crate) fn take_syn_again(&mut self, flags: SegmentFlags, arrived: Ecn) {
+        if let Some(accurate) = self.accurate.as_mut().filter(|accurate| accurate.is_agreed()) {
+            accurate.answer_again(flags, arrived);
+        }
     }
 
     /// The answer to this side's SYN arrived.
-    pub(crate) fn take_syn_ack(&mut self, flags: SegmentFlags) {
-        self.agree(self.asks && flags.contains(SegmentFlags::ECE) && !flags.contains(SegmentFlags::CWR));
+    pub(crate) fn take_syn_ack(&mut self, segment: &Segment, arrived: Ecn) {
+        let told = segment.flags.ace();
+        if self.asks_accurate() && !matches!(told, 0b000 | 0b001 | 0b111) {
+            let sent = self.handshake_code_point();
+            if let Some(accurate) = &mut self.accurate {
+                accurate.take_syn_ack(segment, sent, arrived);
+                return self.agree(true);
+            }
+        }
+        let broken = self.asks_accurate() && told == 0b111;
+        let flags = segment.flags;
+        let echoes = flags.contains(SegmentFlags::ECE) && !flags.contains(SegmentFlags::CWR);
+        self.agree(self.asks() && echoes && !broken);
     }
 
-    /// ECN flags of a SYN, or of a SYN-ACK if `answers`.
-    pub(crate) fn handshake_flags(&self, flags: SegmentFlags) -> SegmentFlags {
-        let answers = flags.contains(SegmentFlags::ACK);
-        match (answers, self.agreed, self.asks) {
-            (true, true, _) => flags.with(SegmentFlags::ECE),
-            (false, _, true) => flags.with(SegmentFlags::ECE).with(SegmentFlags::CWR),
-            _ => flags,
+    /// The handshake is over. Returns the marks that its last ACK, which came with `arrived`, tells.
+    pub(crate) fn establish(&mut self, answers: bool, last: &Segment, arrived: Ecn) -> u64 {
+        let sent = self.handshake_code_point();
+        let Some(accurate) = self.accurate.as_mut().filter(|accurate| accurate.is_agreed()) else {
+            self.accurate = None;
+            return 0;
+        };
+        match answers {
+            true => accurate.take_last_ack(last, sent, arrived),
+            false => {
+                accurate.begin();
+                0
+            }
         }
     }
 
-    /// Code point of a packet; only new data is ECN-capable, unless the control needs ECN.
+    /// The connection request is dropped.
+    pub(crate) fn forget_request(&mut self, settings: &Settings) {
+        if let Some(accurate) = &mut self.accurate {
+            accurate.forget(settings);
+        }
+    }
+
+    /// ECN flags and option of a SYN-ACK, if that is `sent`, or of a SYN.
+    pub(crate) fn handshake(&mut self, sent: &HandshakePacket) -> (SegmentFlags, SackBlocks) {
+        let &HandshakePacket { answers, transmission, timeouts, falls_back } = sent;
+        let asked = SegmentFlags::ECE.with(SegmentFlags::CWR);
+        let kept = if self.asks_accurate() { 1 } else { 0 };
+        let gives_up = falls_back && timeouts > kept;
+        let flags = match (answers, self.agreed, self.asks()) {
+            (true, true, _) => match self.accurate.as_mut().filter(|accurate| accurate.is_agreed()) {
+                Some(accurate) => return accurate.syn_ack(transmission, timeouts),
+                None => SegmentFlags::ECE,
+            },
+            (false, _, true) if gives_up => SegmentFlags::NONE,
+            (false, _, true) if self.asks_accurate() => asked.with(SegmentFlags::AE),
+            (false, _, true) => asked,
+            _ => SegmentFlags::NONE,
+        };
+        (flags, SackBlocks::NONE)
+    }
+
+    /// Code point of SYN and SYN-ACK.
+    pub(crate) fn handshake_code_point(&self) -> Ecn {
+        if self.is_exact && (self.agreed || self.asks()) { Ecn::Ect0 } else { Ecn::NotEct }
+    }
+
+    /// Code point of a packet; only new data is ECN-capable, unless the control needs ECN or ECN is accurate.
     pub(crate) fn code_point(&self, is_new_data: bool) -> Ecn {
-        if !(self.agreed | self.is_accurate) {
+        if !(self.agreed | self.is_exact) {
             return Ecn::NotEct;
         }
-        let wanted = if self.is_accurate { self.agreed || self.asks } else { is_new_data };
+        if let Some(accurate) = &self.accurate {
+            return accurate.code_point(Ecn::Ect0);
+        }
+        let wanted = if self.is_exact { self.agreed || self.asks() } else { is_new_data };
         if wanted { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
-    /// Adds ECE to an ACK.
+    /// Adds ECE to an ACK without accurate ECN.
     pub(crate) fn echo(&self, flags: SegmentFlags) -> SegmentFlags {
         if self.agreed && self.echoes { flags.with(SegmentFlags::ECE) } else { flags }
+    }
+
+    /// Adds ECE, or ACE and the option of accurate ECN, to an ACK without data.
+    pub(crate) fn complete_ack(
+        &mut self,
+        sacks: SackBlocks,
+        leaving: &Leaving,
+    ) -> (SegmentFlags, SackBlocks) {
+        let Some(accurate) = &mut self.accurate else { return (self.echo(SegmentFlags::ACK), sacks) };
+        (SegmentFlags::ACK.with(accurate.ace(true)), accurate.attach(sacks, leaving))
+    }
+
+    /// Adds ECE, or ACE and the option of accurate ECN, to a segment with data.
+    pub(crate) fn complete_data(&mut self, segment: &mut Segment, leaving: &Leaving) {
+        let Some(accurate) = &mut self.accurate else {
+            segment.flags = self.echo(segment.flags);
+            return;
+        };
+        segment.flags = segment.flags.with(accurate.ace(false));
+        segment.sack = accurate.attach(std::mem::take(&mut segment.sack), leaving);
+    }
+
+    /// Accurate ECN is in use, or, while the handshake lasts, may be agreed on.
+    #[inline]
+    pub(crate) fn is_accurate(&self) -> bool {
+        self.accurate.is_some()
+    }
+
+    /// This side asks for accurate ECN.
+    pub(crate) fn asks_accurate(&self) -> bool {
+        self.sysctl == EcnUse::Accurate
+    }
+
+    /// Accurate ECN.
+    pub(crate) fn accurate(&self) -> Option<&AccEcn> {
+        self.accurate.as_deref()
+    }
+
+    /// Accurate ECN, to change it.
+    pub(crate) fn accurate_mut(&mut self) -> Option<&mut AccEcn> {
+        self.accurate.as_deref_mut()
+    }
+
+    /// Bytes of a header that full segments leave for the option of accurate ECN.
+    pub(crate) fn reserved(&self) -> u32 {
+        self.accurate.as_ref().map_or(0, |accurate| accurate.reserved)
+    }
+
+    /// Bytes that they are to leave.
+    pub(crate) fn room(&self) -> u32 {
+        self.accurate.as_ref().map_or(0, |accurate| accurate.room())
+    }
+
+    /// They leave so many.
+    pub(crate) fn reserve(&mut self, bytes: u32) {
+        if let Some(accurate) = &mut self.accurate {
+            accurate.reserved = bytes;
+        }
+    }
+
+    /// `net.ipv4.tcp_ecn_option` has changed.
+    pub(crate) fn set_option_use(&mut self, to: OptionUse) {
+        if let Some(accurate) = &mut self.accurate {
+            accurate.set_option_use(to);
+        }
+    }
+
+    /// The flags of an arriving ACK say that packets were marked.
+    #[inline]
+    pub(crate) fn echoes_marks(&self, flags: SegmentFlags) -> bool {
+        self.agreed && flags.contains(SegmentFlags::ECE) && self.accurate.is_none()
+    }
+
+    /// The flags of an arriving ACK may say that packets were marked.
+    #[inline]
+    pub(crate) fn may_tell_marks(&self, flags: SegmentFlags) -> bool {
+        self.agreed && (flags.contains(SegmentFlags::ECE) || self.accurate.is_some())
     }
 
     /// Adds CWR to new data, once after each reduction.
@@ -141,7 +305,7 @@ impl EcnState {
 
     /// The window was reduced.
     pub(crate) fn reduced(&mut self) {
-        self.cwr_due = self.agreed;
+        self.cwr_due = self.agreed && self.accurate.is_none();
     }
 
     /// The reduction was undone. [linux-6.12 tcp_input.c tcp_ecn_withdraw_cwr]
@@ -151,13 +315,15 @@ impl EcnState {
 
     /// A delayed ACK must leave before data with this mark is taken.
     pub(crate) fn must_flush_before(&self, mark: Ecn) -> bool {
-        self.agreed && self.is_accurate && mark != Ecn::NotEct && (mark == Ecn::Ce) != self.ce_before
+        self.agreed && self.is_exact && mark != Ecn::NotEct && (mark == Ecn::Ce) != self.ce_before
     }
 
     /// CWR arrived: the sender has reduced its window. An accurate receiver echoes each mark without it.
+    /// False if it did not: CWR is part of a number.
     #[cold]
-    pub(crate) fn take_confirmation(&mut self) {
-        self.echoes &= self.is_accurate;
+    pub(crate) fn take_confirmation(&mut self) -> bool {
+        self.echoes &= self.is_exact;
+        self.accurate.is_none()
     }
 
     /// Data arrived.
@@ -167,12 +333,19 @@ impl EcnState {
         }
         let seen_before = self.seen;
         self.seen |= mark != Ecn::NotEct;
-        match (mark, self.is_accurate) {
+        match (mark, self.is_exact) {
             (Ecn::NotEct, _) if seen_before => Reaction::QuickAcks,
             (Ecn::NotEct, _) => Reaction::None,
             (_, true) => self.echo_exactly(mark == Ecn::Ce),
+            (_, false) if self.accurate.is_some() => Reaction::None,
             (_, false) => self.echo_until_confirmed(mark == Ecn::Ce),
         }
+    }
+
+    /// A packet of `segments` arrived, while accurate ECN is in use.
+    pub(crate) fn count(&mut self, arrived: Ecn, payload: u32, segments: u32) -> Urgency {
+        self.seen |= arrived != Ecn::NotEct;
+        self.accurate.as_mut().map_or(Urgency::Usual, |accurate| accurate.count(arrived, payload, segments))
     }
 
     /// [linux-6.12 tcp_dctcp.h dctcp_ece_ack_update]
@@ -195,11 +368,38 @@ mod tests {
 
     const ASK: SegmentFlags = SegmentFlags::SYN.with(SegmentFlags::ECE).with(SegmentFlags::CWR);
 
+    fn state(ecn: EcnUse, needed: bool) -> EcnState {
+        EcnState::new(&Settings { ecn, ..Settings::default() }, needed)
+    }
+
+    fn answer(flags: SegmentFlags) -> Segment {
+        let segment = Segment { length: 0, ..crate::testing::data() };
+        Segment { flags: flags.with(SegmentFlags::SYN).with(SegmentFlags::ACK), ..segment }
+    }
+
+    fn packet(answers: bool, timeouts: u16) -> HandshakePacket {
+        HandshakePacket { answers, transmission: timeouts, timeouts, falls_back: true }
+    }
+
     fn negotiated(client: EcnUse, server: EcnUse) -> (EcnState, EcnState) {
-        let (mut client, mut server) = (EcnState::new(client, false), EcnState::new(server, false));
-        server.take_syn(client.handshake_flags(SegmentFlags::SYN));
-        client.take_syn_ack(server.handshake_flags(SegmentFlags::SYN.with(SegmentFlags::ACK)));
+        let (mut client, mut server) = (state(client, false), state(server, false));
+        server.take_syn(client.handshake(&packet(false, 0)).0, Ecn::NotEct);
+        client.take_syn_ack(&answer(server.handshake(&packet(true, 0)).0), Ecn::NotEct);
         (client, server)
+    }
+
+    #[test]
+    fn a_syn_that_is_sent_again_asks_no_more_and_one_that_asks_for_accurate_ecn_asks_twice() {
+        let all = SegmentFlags::ACE;
+        for (ecn, asked) in [
+            (EcnUse::Always, [ASK, SegmentFlags::SYN, SegmentFlags::SYN]),
+            (EcnUse::Accurate, [all, all, SegmentFlags::NONE]),
+        ] {
+            let flags = [0, 1, 2].map(|timeouts| state(ecn, false).handshake(&packet(false, timeouts)).0);
+            assert_eq!(flags, asked.map(|flags| flags.without(SegmentFlags::SYN)), "{ecn:?}");
+        }
+        let stays = HandshakePacket { falls_back: false, ..packet(false, 3) };
+        assert_eq!(state(EcnUse::Accurate, false).handshake(&stays).0, all);
     }
 
     #[test]
@@ -231,9 +431,9 @@ mod tests {
     fn only_new_data_is_ecn_capable_unless_the_control_needs_ecn() {
         let (client, _) = negotiated(EcnUse::Always, EcnUse::WhenAsked);
         assert_eq!((client.code_point(true), client.code_point(false)), (Ecn::Ect0, Ecn::NotEct));
-        let mut needs = EcnState::new(EcnUse::Never, true);
+        let mut needs = state(EcnUse::Never, true);
         assert_eq!(needs.code_point(false), Ecn::Ect0, "the SYN too");
-        needs.take_syn(ASK);
+        needs.take_syn(ASK, Ecn::NotEct);
         assert_eq!(needs.code_point(false), Ecn::Ect0);
     }
 
@@ -266,8 +466,8 @@ mod tests {
 
     #[test]
     fn an_accurate_receiver_echoes_the_newest_mark_and_acknowledges_each_change() {
-        let mut state = EcnState::new(EcnUse::Never, true);
-        state.take_syn(ASK);
+        let mut state = state(EcnUse::Never, true);
+        state.take_syn(ASK, Ecn::NotEct);
         let mut seen = Vec::new();
         for mark in [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0] {
             let flushes = state.must_flush_before(mark);

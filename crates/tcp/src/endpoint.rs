@@ -1,5 +1,6 @@
 //! One socket: the state of the connection, which a sender and a receiver share.
 
+mod accurate;
 mod application;
 mod arriving;
 mod handshake;
@@ -18,6 +19,7 @@ use tailback_cc::PacingStatus;
 use tailback_packet::{Segment, redrawn_hash};
 use tailback_units::SimTime;
 
+pub use self::accurate::{EcnInfo, EcnMode};
 pub use self::arriving::{Taken, ToSend};
 use self::handshake::Handshake;
 pub use self::resets::Reset;
@@ -60,12 +62,14 @@ impl Wakeup {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum State {
     Listen,
     SynSent,
     SynReceived,
     Established,
+    /// Established, with accurate ECN: each segment is counted.
+    Accurate,
 }
 
 /// One TCP socket.
@@ -212,6 +216,12 @@ impl<S: SendingHalf> Endpoint<S> {
         if self.sender.settings().txhash == Txhash::Redrawn {
             self.addresses.flow_hash = redrawn_hash(self.addresses.flow_hash);
         }
+    }
+
+    /// The handshake is over.
+    #[inline(always)]
+    fn is_open(&self) -> bool {
+        self.state >= State::Established
     }
 
     /// No SYN has arrived, or its SYN-ACK was never acknowledged and the connection request was dropped.

@@ -6,6 +6,7 @@ use tailback_cc::{AckPath, AckSample, CaState, Control, RateSample, Timestamps};
 use tailback_packet::{Segment, SegmentFlags};
 use tailback_units::{Segs, Span};
 
+use crate::accecn::feedback::BeforeMarks;
 use crate::clock::{Micros, micros_since};
 use crate::info::Note;
 use crate::queue::{PlainHead, Tags};
@@ -72,9 +73,10 @@ impl Sender {
         let mut flags = AckFlags {
             una_advanced: ack.ack > before.una,
             carries_data: ack.length > 0,
-            ece: self.ecn.agreed() && ack.flags.contains(SegmentFlags::ECE),
+            ece: self.ecn.echoes_marks(ack.flags),
             ..AckFlags::default()
         };
+        let before_marks = if self.reads_ace() { Some(self.before_marks()) } else { None };
         let mut sample = SampleInProgress::new(self.in_flight());
         self.usage.flight_before_ack = sample.prior_in_flight;
         let nothing_outstanding = self.scoreboard.is_empty();
@@ -99,10 +101,13 @@ impl Sender {
             // Also for an old ACK, which may show losses: the control learns of them.
             self.refresh_flow();
         }
-        if !old && !self.ignores_acks {
+        if !old && !self.ignores_acks && before_marks.is_none() {
             self.control.hooks_mut().in_ack_event(path, &self.flow, &mut self.window);
         }
         if nothing_outstanding && !old {
+            if let Some(before) = &before_marks {
+                self.take_marks_in_order(ack, before, &mut flags, path);
+            }
             if flags.dsack {
                 self.fast_retransmit_alert(before.una, &mut flags);
             }
@@ -112,6 +117,9 @@ impl Sender {
         if !old {
             self.clean_queue(&before, &walk, &mut flags, &mut sample);
             self.rack.update_steps(sample.prior_delivered, self.flow.delivered);
+            if let Some(before) = &before_marks {
+                self.take_marks_in_order(ack, before, &mut flags, path);
+            }
             self.process_probe_ack(ack.ack, &flags);
         }
         let retransmit = self.recover(before.una, old, &mut flags);
@@ -126,6 +134,24 @@ impl Sender {
         self.gate.work.set_retransmit(retransmit);
     }
 
+    /// Accurate ECN: the marks are known once all that is delivered is counted; then the control learns of the ACK.
+    /// [linux-7.3 tcp_input.c tcp_ack]
+    #[inline(never)]
+    fn take_marks_in_order(
+        &mut self,
+        ack: &Segment,
+        before: &BeforeMarks,
+        flags: &mut AckFlags,
+        path: AckPath,
+    ) {
+        self.take_marks(ack, before, flags);
+        if !self.ignores_acks {
+            self.refresh_flow();
+            let path = if flags.ece { AckPath::Slow } else { path };
+            self.control.hooks_mut().in_ack_event(path, &self.flow, &mut self.window);
+        }
+    }
+
     /// The records that `ack` acknowledges, if the fast path applies: the ACK does nothing else, the records were sent
     /// once, and no recovery or probe is in progress. This is true of nearly every ACK.
     #[inline]
@@ -135,8 +161,8 @@ impl Sender {
         }
         let calm = self.flow.ca_state == CaState::Open && self.scoreboard.is_untouched() && !self.is_reno();
         let probes = self.tlp.high_seq.is_some() || self.path.search.is_some();
-        let marked = self.ecn.agreed() && ack.flags.contains(SegmentFlags::ECE);
-        if !calm || probes || marked || !ack.sack.is_empty() || ack.ack <= self.flow.snd_una {
+        let marked = self.ecn.may_tell_marks(ack.flags);
+        if !calm || probes || marked || !ack.sack.is_none() || ack.ack <= self.flow.snd_una {
             return None;
         }
         let plain = self.scoreboard.queue().plain_head(ack.ack);
@@ -398,7 +424,7 @@ impl Sender {
     ) {
         let delivered = (self.flow.delivered - before.delivered) as u32;
         let losses = (self.flow.lost - before.lost) as u32;
-        if flags.ece {
+        if flags.ece && !self.reads_ace() {
             self.flow.delivered_ce += u64::from(delivered);
         }
         let kind = AckKind { maybe_delayed: flags.maybe_delayed, reneging: before.reneged };
@@ -463,7 +489,7 @@ impl Sender {
 
 /// The segment repeats the ACK of `una`, without blocks.
 pub(crate) fn acknowledges_nothing(segment: &Segment, una: u64) -> bool {
-    segment.flags.contains(SegmentFlags::ACK) && segment.ack == una && segment.sack.is_empty()
+    segment.flags.contains(SegmentFlags::ACK) && segment.ack == una && segment.sack.is_none()
 }
 
 fn stamps(ack: &Segment) -> Option<Timestamps> {

@@ -21,6 +21,7 @@
 //! sender, and `sending_half` is what an endpoint asks of either. `metrics` is
 //! what the connections of a host leave to later ones.
 
+mod accecn;
 mod clock;
 mod config;
 mod ecn;
@@ -59,13 +60,14 @@ mod tun;
 mod undo;
 mod window;
 
+pub use accecn::{Failures, OptionSeen};
 pub use config::{
     Agreement, Arrival, CompressionLimits, EcnUse, EndpointConfig, LossDetection, MtuProbing, Offers,
-    ReceiverConfig, Settings, SmallQueueLimit, SocketOptions, WindowShrinking,
+    OptionUse, ReceiverConfig, Settings, SmallQueueLimit, SocketOptions, WindowShrinking,
 };
 #[cfg(feature = "fuzzing")]
 pub use endpoint::operations::fuzz;
-pub use endpoint::{Endpoint, Next, Reset, Taken, ToSend, Wakeup};
+pub use endpoint::{EcnInfo, EcnMode, Endpoint, Next, Reset, Taken, ToSend, Wakeup};
 pub use info::{HeldBy, HeldTimes, Note, TcpInfo};
 pub use metrics::SavedMetrics;
 pub use receive_only::ReceiveOnly;

@@ -106,7 +106,7 @@ impl Sender {
                 mss = mss.min(self.mss_of(low));
             }
         }
-        self.flow.mss = mss;
+        self.flow.mss = mss.saturating_sub(self.ecn.reserved()).max(1);
         self.buffer.look_again();
     }
 

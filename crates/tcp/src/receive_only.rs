@@ -69,7 +69,7 @@ impl ReceiveOnly {
         ReceiveOnly {
             now: SimTime::ZERO,
             peer: PeerWindow::new(&settings.stack),
-            ecn: EcnState::new(settings.ecn, needs_ecn),
+            ecn: EcnState::new(&settings, needs_ecn),
             srtt_us8: 0,
             rto_us: RTO_INITIAL.as_micros() as u32,
             fin: Fin::NotAsked,
@@ -136,6 +136,10 @@ impl SendingHalf for ReceiveOnly {
         &self.settings
     }
 
+    fn shared_settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings)
+    }
+
     fn agreement(&self) -> &Agreement {
         &self.agreement
     }
@@ -173,6 +177,12 @@ impl SendingHalf for ReceiveOnly {
     fn leaves(&self) -> Option<Ended> {
         None
     }
+
+    fn count_marks(&mut self, _: u64) {}
+
+    fn synchronise_room(&mut self) {}
+
+    fn expects_timestamp(&mut self, _: bool) {}
 
     fn handshake_repeated(&mut self) {}
 

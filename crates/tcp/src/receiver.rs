@@ -45,7 +45,7 @@ pub struct Receiver {
     blocks: u8,
     ack: AckEngine,
     compression: Compression,
-    /// When an unacceptable segment was last acknowledged.
+    /// When an unacceptable segment was last acknowledged, or a repeated SYN answered.
     answered_unacceptable: OneWord<SimTime>,
     settings: Arc<Settings>,
     /// Smoothed RTT (×8, µs) of the sender of this socket, which limits the compression delay.
@@ -135,6 +135,7 @@ impl Receiver {
     /// The connection is established: the first gap between segments counts from now.
     pub(crate) fn begin_receiving(&mut self, now: SimTime) {
         self.ack.last_received = now;
+        self.forget_answers();
     }
 
     /// When data last arrived.
@@ -149,6 +150,17 @@ impl Receiver {
         if in_turn && segment.tsval.is_some() && segment.tsval >= self.ts_recent {
             self.ts_recent = segment.tsval;
         }
+    }
+
+    /// [`Receiver::note_timestamp`] would note a timestamp that is newer than those before.
+    pub(crate) fn would_note_newer(&self, segment: &Segment) -> bool {
+        segment.seq <= self.window.last_update() && segment.tsval.is_some() && segment.tsval > self.ts_recent
+    }
+
+    /// The next ACK is not delayed.
+    pub(crate) fn next_ack_at_once(&mut self) {
+        self.forget_ack();
+        self.ack.now = true;
     }
 
     /// Notes the timestamp of a segment that [`Receiver::is_in_turn`].

@@ -108,6 +108,13 @@ impl Scoreboard {
         self.sacked_out
     }
 
+    /// Payload of the segments that are SACKed.
+    #[cold]
+    pub(crate) fn sacked_bytes(&self) -> u64 {
+        let sent = (self.queue().head()..self.queue().end()).map(|index| self.get(index));
+        sent.filter(|one| one.tags.has(Tags::SACKED)).map(|one| u64::from(one.length)).sum()
+    }
+
     #[inline]
     pub(crate) fn lost_out(&self) -> u32 {
         self.lost_out

@@ -167,7 +167,7 @@ impl Sender {
             recovery: Recovery::new(settings.reordering),
             ignores_acks: control.hooks().ignores_acks(),
             control,
-            ecn: EcnState::new(settings.ecn, needs_ecn),
+            ecn: EcnState::new(&settings, needs_ecn),
             control_state: "",
             sent: SentTotals::default(),
             clocks: BusyClocks::default(),

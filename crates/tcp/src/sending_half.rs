@@ -2,6 +2,7 @@
 //! `ReceiveOnly`, which is much smaller. So the steps of a receiver are written once, for both.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use tailback_packet::{Segment, Timestamp};
 use tailback_units::{Segs, SimTime, Span};
@@ -67,6 +68,8 @@ pub trait SendingHalf: Sized + Debug {
     fn ecn_mut(&mut self) -> &mut EcnState;
     /// Sysctls of the host.
     fn settings(&self) -> &Settings;
+    /// Sysctls of the host, to keep.
+    fn shared_settings(&self) -> Arc<Settings>;
     /// What the SYNs negotiated.
     fn agreement(&self) -> &Agreement;
     /// Sets what the SYNs negotiated.
@@ -84,6 +87,12 @@ pub trait SendingHalf: Sized + Debug {
     fn connected(&mut self);
     /// What this connection leaves to later ones, now that it ends.
     fn leaves(&self) -> Option<Ended>;
+    /// The handshake told of so many marks.
+    fn count_marks(&mut self, marks: u64);
+    /// The room that data leaves for the option of accurate ECN may have changed.
+    fn synchronise_room(&mut self);
+    /// Whether the timestamp of the segment that is processed next is newer than those before.
+    fn expects_timestamp(&mut self, newer: bool);
     /// SYN or SYN-ACK is sent again.
     fn handshake_repeated(&mut self);
     /// The connection request is dropped.
@@ -207,6 +216,10 @@ impl SendingHalf for Sender {
         &self.settings
     }
 
+    fn shared_settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings)
+    }
+
     fn agreement(&self) -> &Agreement {
         &self.agreement
     }
@@ -281,6 +294,20 @@ impl SendingHalf for Sender {
 
     fn leaves(&self) -> Option<Ended> {
         Some(self.ended())
+    }
+
+    fn count_marks(&mut self, marks: u64) {
+        self.flow.delivered_ce += marks;
+    }
+
+    fn synchronise_room(&mut self) {
+        Sender::synchronise_room(self);
+    }
+
+    fn expects_timestamp(&mut self, newer: bool) {
+        if let Some(accurate) = self.ecn.accurate_mut() {
+            accurate.feedback.set_newer(newer);
+        }
     }
 
     fn handshake_repeated(&mut self) {

@@ -7,7 +7,7 @@
 
 use tailback_units::Span;
 
-use crate::config::{EcnUse, LossDetection, MtuProbing, Settings, WindowShrinking};
+use crate::config::{EcnUse, LossDetection, MtuProbing, OptionUse, Settings, WindowShrinking};
 use crate::metrics::SavedMetrics;
 use crate::stack::{CountingRecovery, Txhash};
 
@@ -30,6 +30,8 @@ pub struct Sysctl {
     pub meaning: &'static str,
     /// The Linux that introduced it; `None` if all stacks have it.
     pub since: Option<(u32, u32)>,
+    /// The least of the values that a later Linux introduced, and which.
+    pub newer: Option<(u64, (u32, u32))>,
     set: Set,
     refuses: Refuses,
 }
@@ -54,7 +56,19 @@ impl Sysctl {
     ) -> Sysctl {
         let (least, most) = bounds;
         let set = Set::One(set);
-        Sysctl { name, unit, default, least, most, count: 1, meaning, since: None, set, refuses: |_, _| None }
+        Sysctl {
+            name,
+            unit,
+            default,
+            least,
+            most,
+            count: 1,
+            meaning,
+            since: None,
+            newer: None,
+            set,
+            refuses: |_, _| None,
+        }
     }
 
     const fn flag(
@@ -80,6 +94,10 @@ impl Sysctl {
         Sysctl { since: Some((major, minor)), ..self }
     }
 
+    const fn newer(self, value: u64, major: u32, minor: u32) -> Sysctl {
+        Sysctl { newer: Some((value, (major, minor))), ..self }
+    }
+
     const fn unless(self, refuses: Refuses) -> Sysctl {
         Sysctl { refuses, ..self }
     }
@@ -93,6 +111,14 @@ impl Sysctl {
     pub fn set(&self, settings: &mut Settings, values: &[u64]) -> Result<(), String> {
         if let Some((major, minor)) = self.since.filter(|&since| !settings.stack.is_since(since)) {
             return Err(format!("leave it out: Linux {major}.{minor} introduced it"));
+        }
+        let newer = self.newer.filter(|&(least, since)| {
+            !settings.stack.is_since(since)
+                && values.iter().any(|&value| (least..=self.most).contains(&value))
+        });
+        if let Some((least, (major, minor))) = newer {
+            let most = least - 1;
+            return Err(format!("write a value up to {most}: Linux {major}.{minor} introduced larger ones"));
         }
         let bounded = values.iter().all(|value| (self.least..=self.most).contains(value));
         match (&self.set, values) {
@@ -156,9 +182,32 @@ pub const SYSCTLS: &[Sysctl] = &[
         |settings, values| settings.wmem = values,
     ),
     Sysctl::number(
-        "net.ipv4.tcp_ecn", "0–2", "2", (0, 2), "ECN: 0 off, 1 request and accept it, 2 accept it",
-        |settings, value| settings.ecn = [EcnUse::Never, EcnUse::Always, EcnUse::WhenAsked][value as usize],
-    ),
+        "net.ipv4.tcp_ecn", "0–5", "2", (0, 5),
+        "ECN: 0 off, 1 request and accept it, 2 accept it; since 6.18: 3 request and accept AccECN, 4 accept AccECN and \
+         request ECN, 5 accept AccECN",
+        |settings, value| {
+            settings.ecn = [
+                EcnUse::Never, EcnUse::Always, EcnUse::WhenAsked,
+                EcnUse::Accurate, EcnUse::AccurateAskingClassic, EcnUse::AccurateWhenAsked,
+            ][value as usize];
+        },
+    ).newer(3, 6, 18),
+    Sysctl::flag(
+        "net.ipv4.tcp_ecn_fallback", "1", "a SYN that is sent again does not request ECN; a path that mangles ECN is not used",
+        |settings, value| settings.ecn_fallback = value == 1,
+    ).since(4, 1),
+    Sysctl::number(
+        "net.ipv4.tcp_ecn_option", "0–3", "2", (0, 3),
+        "option of AccECN: 0 never, 1 after changes and by the beacon, 2 where it fits, 3 even if it seems to be dropped",
+        |settings, value| {
+            settings.ecn_option =
+                [OptionUse::Never, OptionUse::Minimum, OptionUse::Full, OptionUse::Persistent][value as usize];
+        },
+    ).since(6, 18),
+    Sysctl::number(
+        "net.ipv4.tcp_ecn_option_beacon", "per RTT", "3", (0, 255), "options of AccECN per round trip, at least",
+        |settings, value| settings.ecn_option_beacon = value as u32,
+    ).since(6, 18),
     Sysctl::flag(
         "net.ipv4.tcp_slow_start_after_idle", "1", "cwnd decays after an idle time of one RTO",
         |settings, value| settings.slow_start_after_idle = value == 1,
@@ -386,6 +435,17 @@ mod tests {
         }
         let refused = set(&mut Settings::of(FREEBSD_9), "net.ipv4.tcp_rto_min_us", &[5000]).unwrap_err();
         assert_eq!(refused, "leave it out: Linux 6.11 introduced it");
+    }
+
+    #[test]
+    fn a_value_that_the_stack_does_not_have_is_refused_with_the_version_that_introduced_it() {
+        for &stack in crate::STACKS {
+            let taken = set(&mut Settings::of(stack), "net.ipv4.tcp_ecn", &[3]);
+            assert_eq!(taken.is_ok(), stack.is_since((6, 18)), "{}", stack.name);
+            assert_eq!(set(&mut Settings::of(stack), "net.ipv4.tcp_ecn", &[2]), Ok(()), "{}", stack.name);
+        }
+        let refused = set(&mut Settings::default(), "net.ipv4.tcp_ecn", &[5]).unwrap_err();
+        assert_eq!(refused, "write a value up to 2: Linux 6.18 introduced larger ones");
     }
 
     #[test]

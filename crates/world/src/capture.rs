@@ -147,8 +147,8 @@ impl Captures {
         header.extend(wire_number(segment.seq, first(packet.from)).to_be_bytes());
         let ack = if acknowledges { wire_number(segment.ack, first(packet.to)) } else { 0 };
         header.extend(ack.to_be_bytes());
-        header.push(((20 + options.len()) as u8 / 4) << 4);
-        header.push(segment.flags.bits());
+        let [high, low] = segment.flags.bits().to_be_bytes();
+        header.extend([(((20 + options.len()) as u8 / 4) << 4) | high, low]);
         header.extend((window.min(65535) as u16).to_be_bytes());
         header.extend([0; 4]);
         header.extend(options);
@@ -230,13 +230,24 @@ fn syn_options(segment: &Segment, socket: &CapturedSocket) -> Vec<u8> {
         None if socket.syn.sack => options.extend([1, 1]),
         None => {}
     }
+    add_accecn(&mut options, segment, 0);
     if socket.syn.window_scaling {
         options.extend([1, 3, 3, socket.scale]);
     }
     options
 }
 
-/// Timestamps and SACK blocks, each after two bytes of padding. `base` is the first number of the other direction.
+/// Adds the option of accurate ECN, if the segment has it, and padding. Returns how much of the padding, `next` bytes, of
+/// what follows is left. [linux-7.3 tcp_output.c tcp_options_write]
+fn add_accecn(options: &mut Vec<u8>, segment: &Segment, next: u32) -> u32 {
+    let Some(option) = segment.sack.accecn() else { return next };
+    let (after, left) = option.padding(next);
+    options.extend(option.octets());
+    options.resize(options.len() + after as usize, 1);
+    left
+}
+
+/// Timestamps, the option of accurate ECN and SACK blocks, each with its padding. `base` is the first number of the other direction.
 fn options(segment: &Segment, base: u32) -> Vec<u8> {
     let mut options = Vec::new();
     if let Some(stamps) = timestamps(segment) {
@@ -244,8 +255,10 @@ fn options(segment: &Segment, base: u32) -> Vec<u8> {
         options.extend(stamps);
     }
     let blocks = segment.sack.as_slice();
+    let padding = add_accecn(&mut options, segment, if blocks.is_empty() { 0 } else { 2 });
     if !blocks.is_empty() {
-        options.extend([1, 1, 5, 2 + 8 * blocks.len() as u8]);
+        options.resize(options.len() + padding as usize, 1);
+        options.extend([5, 2 + 8 * blocks.len() as u8]);
         for block in blocks {
             options.extend(wire_number(block.start, base).to_be_bytes());
             options.extend(wire_number(block.end, base).to_be_bytes());

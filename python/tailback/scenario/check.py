@@ -60,7 +60,7 @@ def _hosts(keys: Keys, network: Network) -> Iterator[Problem]:
         for key, value in settings.sysctl.items():
             try:
                 sysctl(key, value)
-                check_stack(key, settings.stack)
+                check_stack(key, settings.stack, value)
             except WordError as error:
                 yield Problem(("hosts", host, "sysctl", key), error.message, error.hint)
 

@@ -16,7 +16,7 @@ from tailback.tc.units import shown, whole
 class Sysctl(Struct, frozen=True):
     """One sysctl: `count` numbers from `least` to `most`, of buffers in ascending order. `default` is Linux's, but for
     `tcp_no_metrics_save`, which hosts of an experiment have at 1. `since`: the version of Linux that introduced it;
-    empty if all stacks have it."""
+    empty if all stacks have it. `newer`: the least of the values that a later version introduced, and which."""
 
     name: str
     unit: str
@@ -26,6 +26,7 @@ class Sysctl(Struct, frozen=True):
     most: int
     count: int
     since: str
+    newer: tuple[int, tuple[int, int]] | None = None
 
 
 SYSCTLS = tuple(
@@ -59,14 +60,30 @@ def sysctl(name: str, value: object) -> int | tuple[int, ...]:
     return tuple(numbers) if row.count > 1 else numbers[0]
 
 
-def check_stack(name: str, stack: str) -> None:
-    """Refuses a sysctl that is newer than the stack of its host."""
+def check_stack(name: str, stack: str, value: object = None) -> None:
+    """Refuses a sysctl, or a value of it, that is newer than the stack of its host."""
     row = _BY_NAME[name]
+    if value is not None and row.newer is not None:
+        _check_value(row, row.newer, stack, value)
     if _lacks(row, stack):
         introduced = f"Linux {row.since} introduced it" if stack.startswith(_LINUX) else "it is one of Linux"
         known = [each for each in STACKS if not _lacks(row, each)]
         hint = f"remove it, or give the host a stack that has it: {', '.join(known)}"
         raise WordError(f"the stack `{stack}` has no `{name}`: {introduced}", hint)
+
+
+def _check_value(row: Sysctl, newer: tuple[int, tuple[int, int]], stack: str, value: object) -> None:
+    least, version = newer
+    since = ".".join(map(str, version))
+    numbers = [_number(word, row) for word in _words(value)]
+    if max(numbers) >= least and _is_before(stack, since):
+        known = [each for each in STACKS if not _is_before(each, since)]
+        hint = f"write a value up to {least - 1}, or give the host a stack that has it: {', '.join(known)}"
+        raise WordError(f"the stack `{stack}` has no `{row.name}: {shown(value)}`: Linux {since} introduced it", hint)
+
+
+def _is_before(stack: str, since: str) -> bool:
+    return not stack.startswith(_LINUX) or _version(since) > _version(stack.removeprefix(_LINUX))
 
 
 def _lacks(row: Sysctl, stack: str) -> bool:

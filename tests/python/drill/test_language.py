@@ -40,13 +40,10 @@ UNSUPPORTED = {
     "tos": "+0 > [tos 0x10] . 1:1(0) ack 1",
     "ttl": "+0 > [ttl 64] . 1:1(0) ack 1",
     "urgent data": "+0 < U. 1:2(1) ack 1 win 9",
-    "accurate ECN": "+0 < SEWA 0:0(0) win 9",
-    "ACE": "+0 < 5. 1:1(0) ack 1 win 9",
     # Options of TCP.
     "TCP fast open": "+0 < S 0:0(0) win 1000 <mss 1000,FO 0123456789abcdef,nop,nop>",
     "TCP fast open, experimental": "+0 < S 0:0(0) win 1000 <mss 1000,FOEXP,nop,nop>",
     "MD5": "+0 < S 0:0(0) win 1000 <md5 00112233445566778899aabbccddeeff,nop,nop>",
-    "ECN": "+0 < . 1:1(0) ack 1 win 9 <ECN e1b 1 ceb 0 e0b 1,nop>",
     "`mss MSS`": "+0 > S. 0:0(0) ack 1 <mss MSS,nop,wscale 8>",
     # Calls.
     **{

@@ -21,6 +21,7 @@ TOY: _core.Sysctl = {
     "most": 9,
     "count": 1,
     "since": (6, 6),
+    "newer": (8, (6, 12)),
 }
 
 
@@ -45,3 +46,6 @@ def test_a_new_row_is_listed_explained_read_and_bounded() -> None:
     sysctl.check_stack("net.ipv4.tcp_toy", "linux-6.6")
     with pytest.raises(WordError, match=r"Linux 6\.6 introduced it"):
         sysctl.check_stack("net.ipv4.tcp_toy", "linux-5.10")
+    sysctl.check_stack("net.ipv4.tcp_toy", "linux-6.6", 7)
+    with pytest.raises(WordError, match=r"has no `net.ipv4.tcp_toy: 8`: Linux 6\.12 introduced it"):
+        sysctl.check_stack("net.ipv4.tcp_toy", "linux-6.6", 8)

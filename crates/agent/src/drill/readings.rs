@@ -81,6 +81,13 @@ const FIELDS: &[(&str, usize, Width)] = &[
     ("tcpi_total_rto", 240, Short),
     ("tcpi_total_rto_recoveries", 242, Short),
     ("tcpi_total_rto_time", 244, Word),
+    ("tcpi_received_ce", 248, Word),
+    ("tcpi_delivered_e1_bytes", 252, Word),
+    ("tcpi_delivered_e0_bytes", 256, Word),
+    ("tcpi_delivered_ce_bytes", 260, Word),
+    ("tcpi_received_e1_bytes", 264, Word),
+    ("tcpi_received_e0_bytes", 268, Word),
+    ("tcpi_received_ce_bytes", 272, Word),
 ];
 
 /// In their order.

@@ -180,7 +180,8 @@ impl Translation {
         tcp.extend(ports.local.to_be_bytes());
         tcp.extend(spec.seq.to_be_bytes());
         tcp.extend(ack.to_be_bytes());
-        tcp.extend([(header as u8 / 4) << 4, spec.flags.0]);
+        let [high, low] = spec.flags.0.to_be_bytes();
+        tcp.extend([((header as u8 / 4) << 4) | high, low]);
         tcp.extend(window.to_be_bytes());
         tcp.extend([0; 4]);
         tcp
@@ -210,6 +211,10 @@ impl Translation {
                     octets.extend([8, 10]);
                     octets.extend(val.to_be_bytes());
                     octets.extend(self.echo(spec, *ecr)?.to_be_bytes());
+                }
+                TcpOption::AccEcn { kind, fields } => {
+                    octets.extend([*kind, 2 + 3 * fields.len() as u8]);
+                    fields.iter().for_each(|field| octets.extend(&field.to_be_bytes()[1..]));
                 }
                 TcpOption::Unknown { kind, .. } => {
                     return Err(format!("the TCP option {kind} cannot be injected"));
@@ -299,7 +304,7 @@ pub fn segment(packet: &[u8]) -> Option<(Ports, OnWire)> {
         _ => EcnSpec::Ce,
     };
     let segment = OnWire {
-        flags: Flags(tcp[13]),
+        flags: Flags(u16::from_be_bytes([tcp[12] & 1, tcp[13]])),
         seq: long(4),
         length: payload as u32,
         ack: long(8),
@@ -330,6 +335,11 @@ fn options(mut octets: &[u8]) -> Option<Vec<TcpOption>> {
                 TcpOption::Sack(blocks.collect::<Option<_>>()?)
             }
             8 => TcpOption::Timestamp { val: long(0)?, ecr: long(4)? },
+            172 | 174 => {
+                let counters = value.chunks_exact(3);
+                let number = |octets: &[u8]| u32::from_be_bytes([0, octets[0], octets[1], octets[2]]);
+                TcpOption::AccEcn { kind, fields: counters.map(number).collect() }
+            }
             kind => TcpOption::Unknown { kind, length: length as u8 },
         });
         octets = &octets[length..];

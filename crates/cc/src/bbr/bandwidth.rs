@@ -54,6 +54,11 @@ impl Bandwidth {
         Bandwidth((packets.min(u64::from(u32::MAX)) << BANDWIDTH_BITS) / micros)
     }
 
+    /// As [`Bandwidth::of`], rounded up, so that a small bandwidth can grow. [bbr-v2 bbr2_calculate_bw_sample]
+    pub fn of_rounded_up(packets: u64, micros: u64) -> Self {
+        Bandwidth((packets.min(u64::from(u32::MAX)) << BANDWIDTH_BITS).div_ceil(micros))
+    }
+
     /// Whole packets delivered in `micros`.
     pub fn packets_in(self, micros: u64) -> u64 {
         saturated((u128::from(self.0) * u128::from(micros)) >> BANDWIDTH_BITS)
@@ -107,6 +112,12 @@ mod tests {
         let paced = bandwidth.pacing_rate(1_448, Gain::UNIT).bytes_per_sec();
         assert!(paced <= ideal && ideal - paced < 100, "{paced}");
         assert_eq!(bandwidth.packets_in(10_000), 999, "rounded down twice");
+    }
+
+    #[test]
+    fn a_sample_of_versions_2_and_3_is_rounded_up() {
+        assert_eq!(Bandwidth::of_rounded_up(1, 3).raw(), Bandwidth::of(1, 3).raw() + 1);
+        assert_eq!(Bandwidth::of_rounded_up(2, 4), Bandwidth::of(2, 4));
     }
 
     #[test]

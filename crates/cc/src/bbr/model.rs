@@ -120,6 +120,8 @@ pub(crate) struct Model {
     pub(crate) previous: CaState,
     /// The window before recovery or PROBE_RTT.
     pub(crate) prior_cwnd: Segs,
+    /// The data in flight while no RTT is known.
+    pub(crate) initial_cwnd: u32,
     /// The pacing rate is based on a measured RTT.
     has_seen_rtt: bool,
     /// Transmission restarted after idle, and nothing was delivered since.
@@ -139,6 +141,7 @@ impl Model {
             aggregation: AckAggregation::default(),
             previous: CaState::default(),
             prior_cwnd: Segs::ZERO,
+            initial_cwnd: INITIAL_CWND,
             has_seen_rtt: false,
             idle_restart: false,
         }
@@ -165,13 +168,19 @@ impl Model {
 
     /// Counts rounds; returns the bandwidth of the sample, if it is valid.
     pub(crate) fn start_round(&mut self, sample: &RateSample, flow: &Flow) -> Option<Bandwidth> {
+        let (delivered, micros) = self.count_round(sample, flow)?;
+        Some(Bandwidth::of(delivered, micros))
+    }
+
+    /// Counts rounds; returns packets and µs of the sample, if it is valid.
+    pub(crate) fn count_round(&mut self, sample: &RateSample, flow: &Flow) -> Option<(u64, u64)> {
         self.rounds.start = false;
         let (delivered, micros) = measured(sample)?;
         if sample.prior_delivered >= self.rounds.next_delivered {
             self.rounds =
                 Rounds { count: self.rounds.count + 1, next_delivered: flow.delivered, start: true };
         }
-        Some(Bandwidth::of(delivered, micros))
+        Some((delivered, micros))
     }
 
     /// Updates the estimate of ACK aggregation.
@@ -274,7 +283,7 @@ impl Model {
     }
 
     pub(crate) fn bdp(&self, bandwidth: Bandwidth, gain: Gain) -> u64 {
-        self.min_rtt.us.map_or(u64::from(INITIAL_CWND), |us| bandwidth.bdp(us, gain))
+        self.min_rtt.us.map_or(u64::from(self.initial_cwnd), |us| bandwidth.bdp(us, gain))
     }
 
     /// Packets in flight at the earliest departure time of the next packet: those in flight now, plus an skb of `skb`
@@ -309,7 +318,12 @@ pub(crate) fn min_tso_segs(window: &Window) -> u32 {
 
 /// Segments of an skb of `bytes`.
 pub(crate) fn tso_segs(bytes: u64, flow: &Flow, window: &Window) -> u64 {
-    let min = u64::from(min_tso_segs(window));
+    tso_segs_from(min_tso_segs(window), bytes, flow)
+}
+
+/// Segments of an skb of `bytes`, at least `min`.
+pub(crate) fn tso_segs_from(min: u32, bytes: u64, flow: &Flow) -> u64 {
+    let min = u64::from(min);
     (bytes / u64::from(flow.mss)).max(min).min(MAX_TSO_SEGS)
 }
 

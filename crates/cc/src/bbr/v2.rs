@@ -10,8 +10,8 @@ use tailback_units::Segs;
 use super::aggregation::SLOT_ROUNDS;
 use super::bandwidth::{Bandwidth, Gain};
 use super::model::{
-    CWND_GAIN, FACTOR_BITS, Gains, INITIAL_CWND, MIN_CWND, MinRtt, Mode, Model, SKBS_IN_HOSTS, measured,
-    min_tso_segs, segments, tso_segs,
+    CWND_GAIN, FACTOR_BITS, Gains, MIN_CWND, MinRtt, Mode, Model, SKBS_IN_HOSTS, measured, min_tso_segs,
+    segments, tso_segs_from,
 };
 use crate::random::RandomNumbers;
 use crate::{CaState, CwndEvent, Flow, Hooks, LostSegment, ModelControl, RateSample, Window};
@@ -31,6 +31,10 @@ mod tests;
 
 /// Rounds are counted up to this. [bbr-v2 bbr_update_round_start]
 const MAX_ROUNDS: u32 = 255;
+/// The first window is remembered up to this. [bbr-v2 bbr2_init]
+const MAX_INITIAL_CWND: u32 = 127;
+/// [bbr-v3 bbr_tso_segs_generic]
+const MIN_TSO_SEGS: u32 = 2;
 /// Loss events of a round are counted up to this. [bbr-v2 bbr_check_loss_too_high_in_startup]
 const MAX_LOSS_EVENTS: u32 = 15;
 
@@ -52,6 +56,8 @@ pub struct Bbr2 {
     probe: Probe,
     /// Bounds that an undo restores.
     saved: Bounds,
+    /// cwnd has reached its target, and nothing that sets the target has changed since.
+    at_target: bool,
 }
 
 impl Hooks for Bbr2 {
@@ -60,7 +66,7 @@ impl Hooks for Bbr2 {
         self.model.begin(flow, window);
         self.latest.round_delivered = flow.delivered + 1;
         self.probe_rtt_min = self.model.min_rtt;
-        self.model.prior_cwnd = window.cwnd;
+        self.model.initial_cwnd = window.cwnd.0.min(MAX_INITIAL_CWND);
     }
 
     fn set_state(&mut self, to: CaState, _flow: &Flow, window: &mut Window) {
@@ -72,6 +78,7 @@ impl Hooks for Bbr2 {
             }
         } else if self.model.previous == CaState::Loss {
             window.cwnd = window.cwnd.max(self.model.prior_cwnd);
+            self.at_target = false;
         }
     }
 
@@ -98,7 +105,7 @@ impl Hooks for Bbr2 {
     }
 
     fn min_tso_segs(&self, window: &Window) -> Option<u32> {
-        Some(min_tso_segs(window))
+        Some(self.least_segs(window))
     }
 
     fn gauges(&self, flow: &Flow, show: &mut dyn FnMut(&'static str, f64)) {
@@ -122,16 +129,11 @@ impl ModelControl for Bbr2 {
     fn cong_control(&mut self, sample: &RateSample, flow: &Flow, window: &mut Window, _draws: &mut dyn Rng) {
         let bandwidth = self.start_round(sample, flow);
         self.update_latest(sample, bandwidth, flow);
-        self.update_congestion(sample, bandwidth, window);
-        self.update_ack_aggregation(sample, flow, window);
-        self.check_loss_in_startup(sample, flow, window);
-        self.check_full_pipe(sample, bandwidth);
-        self.check_drain(flow, window);
-        self.update_cycle_phase(sample, bandwidth, flow, window);
-        self.update_min_rtt(sample, flow, window);
-        self.model.gains = self.gains_of_mode();
-        self.set_pacing_rate(self.model.gains.pacing, flow, window);
-        self.set_cwnd(sample, flow, window);
+        if !self.takes_fast_path(sample, bandwidth, flow, window) {
+            self.model.gains = self.gains_of_mode();
+            self.set_pacing_rate(self.model.gains.pacing, flow, window);
+            self.set_cwnd(sample, flow, window);
+        }
         self.model.previous = flow.ca_state;
         if self.latest.round_start {
             (self.latest.bandwidth, self.latest.delivered) = (bandwidth, sample.delivered.unwrap_or(0));
@@ -144,11 +146,12 @@ impl ModelControl for Bbr2 {
         window.ssthresh
     }
 
-    fn undo_cwnd(&mut self, _flow: &Flow, window: &mut Window) -> Segs {
+    fn undo_cwnd(&mut self, _flow: &Flow, _window: &mut Window) -> Segs {
         self.model.full_pipe.restart(Bandwidth::ZERO);
         self.latest.loss = false;
         self.bounds = self.bounds.widest(&self.saved);
-        window.cwnd.max(self.model.prior_cwnd)
+        self.at_target = false;
+        self.model.prior_cwnd
     }
 }
 
@@ -166,6 +169,39 @@ impl Bbr2 {
             probe_rtt_min: MinRtt::default(),
             probe: Probe::default(),
             saved: Bounds::default(),
+            at_target: false,
+        }
+    }
+
+    /// Updates the model. While the application limits the flow and nothing but the application changes, an ACK changes
+    /// neither the model nor the window: true then. [bbr-v3 bbr_run_fast_path]
+    fn takes_fast_path(
+        &mut self,
+        sample: &RateSample,
+        bandwidth: Bandwidth,
+        flow: &Flow,
+        window: &mut Window,
+    ) -> bool {
+        let is_fast =
+            self.at_target && sample.is_app_limited && bandwidth < self.max_bandwidth() && !self.latest.loss;
+        let before = (self.model.mode, self.model.min_rtt.us);
+        if !is_fast {
+            self.update_congestion(sample, bandwidth, window);
+            self.update_ack_aggregation(sample, flow, window);
+            self.check_loss_in_startup(sample, flow, window);
+            self.check_full_pipe(sample, bandwidth);
+        }
+        self.check_drain(flow, window);
+        self.update_cycle_phase(sample, bandwidth, flow, window);
+        self.update_min_rtt(sample, flow, window);
+        is_fast && self.at_target && before == (self.model.mode, self.model.min_rtt.us)
+    }
+
+    /// Least number of segments of an skb: version 3 has that of all controls (`net.ipv4.tcp_min_tso_segs`).
+    fn least_segs(&self, window: &Window) -> u32 {
+        match self.profile.probe_end {
+            ProbeEnd::Inflight => min_tso_segs(window),
+            ProbeEnd::FullPipe => MIN_TSO_SEGS,
         }
     }
 
@@ -179,7 +215,8 @@ impl Bbr2 {
 
     /// Counts rounds; returns the bandwidth of the sample, zero if it is invalid.
     fn start_round(&mut self, sample: &RateSample, flow: &Flow) -> Bandwidth {
-        let bandwidth = self.model.start_round(sample, flow);
+        let measured = self.model.count_round(sample, flow);
+        let bandwidth = measured.map(|(delivered, micros)| Bandwidth::of_rounded_up(delivered, micros));
         if self.model.rounds.start {
             self.probe.rounds_since = (self.probe.rounds_since + 1).min(MAX_ROUNDS);
         }

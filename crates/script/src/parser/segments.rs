@@ -3,7 +3,7 @@
 use crate::Finding;
 use crate::lexer::Kind;
 use crate::parser::{Parser, Read, unsupported};
-use crate::script::{EcnSpec, Flags, OptionsSpec, SegmentSpec, TcpOption};
+use crate::script::{EcnSpec, Flags, OptionsSpec, SegmentSpec, TcpOption, counter_names};
 
 /// How packets begin that do not carry TCP over IP alone.
 const OTHER_PROTOCOLS: [&str; 9] = ["udp", "icmp", "ipv4", "ipv6", "gre", "GREv0", "mpls", "raw", "encap"];
@@ -92,36 +92,55 @@ impl Parser {
                 self.next += 1;
                 return Ok(flags);
             }
-            Some(Kind::Decimal(_) | Kind::Integer(0..=7)) => {
-                return unsupported("the ACE counter of accurate ECN is not modelled");
-            }
             Some(Kind::Word(word)) => {
-                for letter in word.clone().chars() {
-                    flags = flags.with(self.flag(letter)?);
-                }
+                flags = self.letters(&word.clone())?;
                 self.next += 1;
             }
-            Some(Kind::Sign('.')) => {}
+            Some(Kind::Sign('.') | Kind::Decimal(_)) => {}
             _ => return self.wrong("TCP flags"),
         }
-        if self.passed('.') {
-            flags = flags.with(Flags::ACK);
-        } else if matches!(self.peek(), Some(token) if token.adjoins && matches!(token.kind, Kind::Decimal(_)))
-        {
-            return unsupported("the ACE counter of accurate ECN is not modelled");
+        let adjoins = flags == Flags::default() || self.peek().is_some_and(|token| token.adjoins);
+        match self.kind() {
+            Some(Kind::Sign('.')) => {
+                self.next += 1;
+                flags = flags.with(Flags::ACK);
+            }
+            // `.5`: ACK, and ACE as a number.
+            Some(&Kind::Decimal(millionths)) if adjoins => {
+                let ace = (0..=7).find(|ace| i64::from(*ace) * 100_000 == millionths);
+                let Some(ace) = ace else { return self.wrong("ACE as a digit from 0 to 7") };
+                self.next += 1;
+                flags = self.with_ace(flags, ace)?.with(Flags::ACK);
+            }
+            _ => {}
         }
         Ok(flags)
+    }
+
+    /// Letters of flags, and perhaps ACE as a digit.
+    fn letters(&self, word: &str) -> Read<Flags> {
+        let mut flags = Flags::default();
+        for letter in word.chars() {
+            flags = match letter.to_digit(8) {
+                Some(ace) => self.with_ace(flags, ace as u8)?,
+                None => flags.with(self.flag(letter)?),
+            };
+        }
+        Ok(flags)
+    }
+
+    fn with_ace(&self, flags: Flags, ace: u8) -> Read<Flags> {
+        if flags.0 & Flags::of_ace(7).0 != 0 {
+            return self.wrong("either the flags E, W and A or their number, not both");
+        }
+        Ok(flags.with(Flags::of_ace(ace)))
     }
 
     fn flag(&self, letter: char) -> Read<Flags> {
         match Flags::LETTERS.iter().find(|(known, _)| *known == letter) {
             Some((_, flag)) => Ok(*flag),
             None if letter == 'U' => unsupported("urgent data is not modelled"),
-            None if ('0'..='7').contains(&letter) => {
-                unsupported("the ACE counter of accurate ECN is not modelled")
-            }
-            None if letter == 'A' => unsupported("accurate ECN is not modelled"),
-            None => self.wrong("TCP flags (F S R P E W and `.`)"),
+            None => self.wrong("TCP flags (F S R P E W A, a digit from 0 to 7 for E, W and A, and `.`)"),
         }
     }
 
@@ -176,6 +195,7 @@ impl Parser {
             "sackOK" => Ok(TcpOption::SackPermitted),
             "sack" => self.sack_blocks(),
             "TS" => self.timestamp(),
+            "ECN" => self.accecn(),
             "nop" => Ok(TcpOption::Nop),
             "eol" => Ok(TcpOption::Eol),
             "FO" | "FOEXP" => unsupported("TCP fast open is not modelled"),
@@ -196,6 +216,23 @@ impl Parser {
             1..=4 => Ok(TcpOption::Sack(blocks)),
             _ => self.wrong("at most four SACK blocks"),
         }
+    }
+
+    /// `ECN e1b 1 ceb 0 e0b 1`; counters may be missing at the end.
+    fn accecn(&mut self) -> Read<TcpOption> {
+        let kind = if self.at_word("e0b") { 172 } else { 174 };
+        let mut fields = Vec::new();
+        for name in counter_names(kind).into_iter().flatten() {
+            if !self.passed_word(name) {
+                break;
+            }
+            let counter = self.unsigned("a counter")?;
+            if counter >= 1 << 24 {
+                return self.wrong("a counter of 24 bits");
+            }
+            fields.push(counter);
+        }
+        Ok(TcpOption::AccEcn { kind, fields })
     }
 
     fn timestamp(&mut self) -> Read<TcpOption> {

@@ -2,7 +2,7 @@
 
 use tailback_units::{Bytes, SimTime};
 
-use super::{Endpoint, State, Wakeup};
+use super::{Endpoint, Wakeup};
 use crate::sending_half::SendingHalf;
 use crate::state::clocks::Chrono;
 use crate::state::gate::Pass;
@@ -54,7 +54,7 @@ impl Endpoint {
     }
 
     fn write_up_to(&mut self, bytes: u64, ending: Pass, now: SimTime) -> u64 {
-        if self.state != State::Established || self.sender.stream.fin_queued {
+        if !self.is_open() || self.sender.stream.fin_queued {
             return 0;
         }
         let sender = &mut self.sender;
@@ -77,7 +77,7 @@ impl Endpoint {
 
     /// The last write found the send buffer full, or the connection cannot take data.
     pub fn write_blocked(&self) -> bool {
-        self.sender.buffer.app_blocked || self.state != State::Established || self.sender.stream.fin_queued
+        self.sender.buffer.app_blocked || !self.is_open() || self.sender.stream.fin_queued
     }
 
     /// The last write was stopped by `TCP_NOTSENT_LOWAT`, not by the size of the send buffer. If what it wrote has left, it can
@@ -101,7 +101,7 @@ impl Endpoint {
     pub fn close(&mut self, now: SimTime) {
         self.sender.flow.now = now;
         self.closed = true;
-        if self.state == State::Established {
+        if self.is_open() {
             self.sender.close();
         }
     }

@@ -56,7 +56,7 @@ impl<S: SendingHalf> Endpoint<S> {
         draws: &mut dyn Rng,
     ) -> ToSend {
         self.sender.set_now(now);
-        if self.state == State::Established || self.completes_handshake(segment, draws) {
+        if self.state == State::Established || self.completes_handshake(segment, ecn, truesize, draws) {
             if self.is_predicted_data(segment) {
                 return self.take_predicted_data(segment, ecn, truesize);
             }
@@ -95,23 +95,36 @@ impl<S: SendingHalf> Endpoint<S> {
         self.sender.check_space();
     }
 
-    /// A segment before the connection is established. True if it establishes this side that waited for a SYN: it may
-    /// carry data.
+    /// A segment before the connection is established, or with accurate ECN. True if it establishes this side that waited
+    /// for a SYN: it may carry data.
     #[cold]
-    fn completes_handshake(&mut self, segment: &Segment, draws: &mut dyn Rng) -> bool {
+    fn completes_handshake(
+        &mut self,
+        segment: &Segment,
+        ecn: Ecn,
+        truesize: u32,
+        draws: &mut dyn Rng,
+    ) -> bool {
         let now = self.sender.now();
         match self.state {
-            State::Listen if segment.flags.contains(SegmentFlags::SYN) => self.take_syn(segment),
+            State::Listen if segment.flags.contains(SegmentFlags::SYN) => self.take_syn(segment, ecn),
             State::Listen => {}
-            State::SynReceived if segment.flags.contains(SegmentFlags::SYN) => self.take_syn_again(),
-            State::SynSent => self.take_syn_ack(segment, draws),
+            State::SynReceived if segment.flags.contains(SegmentFlags::SYN) => {
+                self.take_syn_again(segment, ecn)
+            }
+            State::SynSent => self.take_syn_ack(segment, ecn, draws),
             State::SynReceived => {
                 self.receiver.window.begin_measuring(now);
                 // `accept` returns, and the first `recv` reads all available data, however little.
                 self.receiver.readable = true;
                 self.establish(segment, draws);
-                return true;
+                self.establish_ecn(true, segment, ecn);
+                if self.state == State::Established {
+                    return true;
+                }
+                self.take_established(segment, ecn, truesize, draws);
             }
+            State::Accurate => self.take_accurate(segment, ecn, truesize, draws),
             State::Established => return true,
         }
         false
@@ -124,7 +137,13 @@ impl<S: SendingHalf> Endpoint<S> {
 
     /// [linux-6.12 tcp_input.c tcp_rcv_established]
     #[inline(always)]
-    fn take_established(&mut self, segment: &Segment, ecn: Ecn, truesize: u32, draws: &mut dyn Rng) {
+    pub(super) fn take_established(
+        &mut self,
+        segment: &Segment,
+        ecn: Ecn,
+        truesize: u32,
+        draws: &mut dyn Rng,
+    ) {
         let now = self.sender.now();
         self.receiver.interrupt(now);
         if segment.flags.contains(SegmentFlags::SYN) {
@@ -267,7 +286,7 @@ impl<S: SendingHalf> Endpoint<S> {
     /// A segment that is older than others by `age` is taken all the same if it is a duplicate ACK that does not change
     /// the window: its SACK blocks are of use. [linux-6.12 tcp_input.c tcp_disordered_ack]
     #[cold]
-    fn is_late_duplicate(&self, segment: &Segment, age: Span) -> bool {
+    pub(super) fn is_late_duplicate(&self, segment: &Segment, age: Span) -> bool {
         let pure = segment.end() == segment.seq && segment.seq == self.receiver.rcv_nxt;
         let duplicate = segment.ack == self.sender.snd_una();
         let changes_window = self.sender.peer().is_newer((segment.seq, segment.window), false);
@@ -306,8 +325,7 @@ impl<S: SendingHalf> Endpoint<S> {
     /// The sender has reduced its window: data is acknowledged at once. [linux-6.12 tcp_input.c tcp_ecn_accept_cwr]
     #[inline]
     fn take_confirmation(&mut self, segment: &Segment) {
-        if segment.flags.contains(SegmentFlags::CWR) {
-            self.sender.ecn_mut().take_confirmation();
+        if segment.flags.contains(SegmentFlags::CWR) && self.sender.ecn_mut().take_confirmation() {
             let at_once = self.sender.settings().stack.cwr_ack == CwrAck::AtOnce;
             if segment.length > 0 && at_once {
                 self.receiver.react_to_mark(Reaction::AckNow);

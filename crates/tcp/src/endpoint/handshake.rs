@@ -10,14 +10,14 @@
 //! the ssthresh which the control gave for the lost SYN is below four segments.
 
 use rand_core::Rng;
-use tailback_packet::{Packet, SackBlocks, Segment, SegmentFlags, Timestamp};
+use tailback_packet::{Ecn, Packet, Segment, SegmentFlags, Timestamp};
 use tailback_units::{SimTime, Span, expiry};
 
 use super::segments::ACK_TRUESIZE;
 use super::{Endpoint, State};
 use crate::clock::{Deadline, Micros, TIMESTAMP_CLOCK, micros_since, timestamp};
 use crate::config::Offers;
-use crate::one_word::OneWord;
+use crate::ecn::HandshakePacket;
 use crate::rtt::RTO_INITIAL;
 use crate::sending_half::{Begins, Opening, SendingHalf};
 use crate::stack::LateSyn;
@@ -33,8 +33,6 @@ pub(super) struct Handshake {
     timeouts: u16,
     /// Transmissions after the first: after timeouts, and the answers to a repeated SYN.
     retransmits: u16,
-    /// When a repeated SYN was last answered.
-    repeat_answered: OneWord<SimTime>,
     /// No state of the peer's SYN is kept; the sequence number of the SYN-ACK encodes it.
     by_cookie: bool,
 }
@@ -47,7 +45,6 @@ impl Default for Handshake {
             deadline: Deadline::NONE,
             timeouts: 0,
             retransmits: 0,
-            repeat_answered: OneWord::NONE,
             by_cookie: false,
         }
     }
@@ -60,9 +57,9 @@ impl Handshake {
 }
 
 impl<S: SendingHalf> Endpoint<S> {
-    pub(super) fn take_syn(&mut self, segment: &Segment) {
+    pub(super) fn take_syn(&mut self, segment: &Segment, ecn: Ecn) {
         self.receiver.window.answer_syn(&self.sender.settings().stack);
-        self.sender.ecn_mut().take_syn(segment.flags);
+        self.sender.ecn_mut().take_syn(segment.flags, ecn);
         self.receiver.synchronise(segment, self.sender.now());
         self.sender.peer_mut().snd_wnd = segment.window;
         self.state = State::SynReceived;
@@ -71,23 +68,21 @@ impl<S: SendingHalf> Endpoint<S> {
 
     /// The same SYN arrived again: the SYN-ACK is sent again and still echoes the first SYN. Repeated SYNs that follow
     /// within [`crate::Settings::invalid_ratelimit`] are ignored. [linux-6.12 tcp_minisocks.c tcp_check_req]
-    pub(super) fn take_syn_again(&mut self) {
-        let (now, settings) = (self.sender.now(), self.sender.settings());
-        let jiffy = settings.jiffy;
-        let soon = |last: SimTime| now.ticks(jiffy) < (last + settings.invalid_ratelimit).ticks(jiffy);
-        if !self.handshake.repeat_answered.get().is_some_and(soon) {
-            self.handshake.repeat_answered = OneWord::some(now);
+    pub(super) fn take_syn_again(&mut self, segment: &Segment, ecn: Ecn) {
+        if self.receiver.may_answer_unacceptable(self.sender.now()) {
+            self.sender.ecn_mut().take_syn_again(segment.flags, ecn);
             self.handshake.due = true;
         }
     }
 
-    pub(super) fn take_syn_ack(&mut self, segment: &Segment, draws: &mut dyn Rng) {
+    pub(super) fn take_syn_ack(&mut self, segment: &Segment, ecn: Ecn, draws: &mut dyn Rng) {
         if !segment.flags.contains(SegmentFlags::SYN) || !segment.flags.contains(SegmentFlags::ACK) {
             return;
         }
         self.receiver.synchronise(segment, self.sender.now());
-        self.sender.ecn_mut().take_syn_ack(segment.flags);
+        self.sender.ecn_mut().take_syn_ack(segment, ecn);
         self.establish(segment, draws);
+        self.establish_ecn(false, segment, ecn);
         self.sender.connected();
         self.receiver.ack_due = true;
     }
@@ -160,8 +155,13 @@ impl<S: SendingHalf> Endpoint<S> {
             true => Deadline::NONE,
             false => Deadline::at(expiry(now, timeout, rounding)),
         };
+        let Handshake { retransmits, timeouts, .. } = self.handshake;
+        let settings = self.sender.settings();
+        let falls_back = settings.ecn_fallback && settings.stack.is_since((4, 1));
+        let sent = HandshakePacket { answers, transmission: retransmits, timeouts, falls_back };
+        let (ecn, sack) = self.sender.ecn_mut().handshake(&sent);
         let flags = if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN };
-        let flags = self.sender.ecn().handshake_flags(flags);
+        let flags = flags.with(ecn);
         let segment = Segment {
             seq: 0,
             length: 0,
@@ -174,7 +174,7 @@ impl<S: SendingHalf> Endpoint<S> {
                 false => Timestamp::NONE,
             },
             tsecr: self.receiver.timestamp_echo(),
-            sack: SackBlocks::NONE,
+            sack,
         };
         self.packet(segment, ACK_TRUESIZE, now)
     }
@@ -203,6 +203,9 @@ impl<S: SendingHalf> Endpoint<S> {
         {
             // The connection request is dropped. [linux-6.12 inet_connection_sock.c reqsk_timer_handler]
             self.handshake = Handshake::default();
+            self.receiver.forget_answers();
+            let settings = self.sender.shared_settings();
+            self.sender.ecn_mut().forget_request(&settings);
             self.sender.handshake_dropped();
             self.state = State::Listen;
             return;

@@ -82,6 +82,11 @@ impl Endpoint {
         self.sender.ecn.agreed()
     }
 
+    /// Accurate ECN was negotiated.
+    pub fn uses_accurate_ecn(&self) -> bool {
+        self.sender.ecn.agreed() && self.sender.ecn.is_accurate()
+    }
+
     /// Value and echo of the timestamp that a segment carries now; `None` without the option.
     pub fn timestamps(&self, now: SimTime) -> Option<(SimTime, SimTime)> {
         let echo = self.receiver.timestamp_echo().time().unwrap_or_default();

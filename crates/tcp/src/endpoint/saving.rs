@@ -2,7 +2,7 @@
 
 use tailback_units::Segs;
 
-use super::{Endpoint, State};
+use super::Endpoint;
 use crate::metrics::{Destination, Ended, Metrics};
 use crate::sender::Sender;
 use crate::sending_half::SendingHalf;
@@ -25,7 +25,7 @@ impl<S: SendingHalf> Endpoint<S> {
     pub(super) fn save_metrics(&mut self) {
         let settings = self.sender.settings();
         let Some(saved) = &settings.saved_metrics else { return };
-        let reset = self.state != State::Established || self.sender.is_aborted();
+        let reset = !self.is_open() || self.sender.is_aborted();
         if reset || std::mem::replace(&mut self.metrics_saved, true) {
             return;
         }

@@ -4,6 +4,7 @@ use tailback_packet::{Ecn, Packet, Payload, SackBlocks, Segment, SegmentFlags, T
 use tailback_units::SimTime;
 
 use super::Endpoint;
+use crate::accecn::options_length;
 use crate::clock::timestamp;
 use crate::output::Outgoing;
 use crate::sending_half::SendingHalf;
@@ -15,9 +16,9 @@ impl<S: SendingHalf> Endpoint<S> {
     /// An ACK without data.
     #[inline(never)]
     pub(super) fn pure_ack(&mut self) -> Segment {
-        let told = self.receiver.acknowledge();
-        let flags = self.sender.ecn().echo(SegmentFlags::ACK);
-        self.acknowledgement(self.sender.now(), told, flags)
+        let (window, sacks) = self.receiver.acknowledge();
+        let (flags, sacks) = self.complete_ack(sacks);
+        self.acknowledgement(self.sender.now(), (window, sacks), flags)
     }
 
     /// Writes an ACK without data over `packet`.
@@ -30,12 +31,15 @@ impl<S: SendingHalf> Endpoint<S> {
     #[inline(always)]
     pub(super) fn write_ack_inlined(&mut self, packet: &mut Packet) {
         let now = self.sender.now();
-        let told = self.receiver.acknowledge_inlined();
-        let (flags, ecn) = match self.sender.ecn().is_in_use() {
-            true => (self.sender.ecn().echo(SegmentFlags::ACK), self.sender.ecn().code_point(false)),
-            false => (SegmentFlags::ACK, Ecn::NotEct),
+        let (window, sacks) = self.receiver.acknowledge_inlined();
+        let (flags, sacks, ecn) = match self.sender.ecn().is_in_use() {
+            true => {
+                let (flags, sacks) = self.complete_ack(sacks);
+                (flags, sacks, self.sender.ecn().code_point(false))
+            }
+            false => (SegmentFlags::ACK, sacks, Ecn::NotEct),
         };
-        let segment = self.acknowledgement(now, told, flags);
+        let segment = self.acknowledgement(now, (window, sacks), flags);
         packet.ecn = ecn;
         packet.charged = false;
         self.write_over(packet, segment, 1, ACK_TRUESIZE, now);
@@ -88,7 +92,7 @@ impl<S: SendingHalf> Endpoint<S> {
         if self.sender.ecn().is_in_use() {
             // A FIN alone is no data. [linux-6.12 tcp_output.c tcp_ecn_send]
             let is_new = length > 0 && seq >= self.sender.snd_nxt();
-            segment.flags = self.sender.ecn().echo(segment.flags);
+            self.complete_data(&mut segment);
             if is_new {
                 segment.flags = self.sender.ecn_mut().confirm(segment.flags);
             }
@@ -117,8 +121,11 @@ impl<S: SendingHalf> Endpoint<S> {
     #[cold]
     pub(super) fn packet(&self, segment: Segment, truesize: u32, departure: SimTime) -> Packet {
         let mut packet = Packet::empty();
-        packet.ecn = self.sender.ecn().code_point(false);
         let carries_syn = segment.flags.contains(SegmentFlags::SYN);
+        packet.ecn = match carries_syn {
+            true => self.sender.ecn().handshake_code_point(),
+            false => self.sender.ecn().code_point(false),
+        };
         let segments = segment.count();
         self.write_over(&mut packet, segment, segments, truesize, departure);
         if carries_syn {
@@ -141,7 +148,7 @@ impl<S: SendingHalf> Endpoint<S> {
         departure: SimTime,
     ) {
         debug_assert_eq!(segments, segment.count());
-        let headers = self.headers + sack_option(&segment.sack);
+        let headers = self.headers + options_length(&segment.sack);
         packet.from = self.addresses.socket;
         packet.to = self.addresses.peer;
         packet.destination = self.addresses.peer_host;
@@ -168,9 +175,4 @@ fn overwrite(before: &mut Segment, segment: Segment) {
     (before.seq, before.length, before.ack, before.window) = (seq, length, ack, window);
     (before.flags, before.mss, before.tsval, before.tsecr) = (flags, mss, tsval, tsecr);
     before.sack = sack;
-}
-
-/// Bytes of the SACK option, aligned.
-fn sack_option(blocks: &SackBlocks) -> u32 {
-    if blocks.is_empty() { 0 } else { 4 + 8 * blocks.as_slice().len() as u32 }
 }

@@ -3,8 +3,8 @@
 use tailback_packet::{Packet, SegmentFlags};
 use tailback_units::SimTime;
 
+use super::Endpoint;
 use super::segments::ACK_TRUESIZE;
-use super::{Endpoint, State};
 use crate::output::bursts::PassStart;
 use crate::sending_half::SendingHalf;
 use crate::state::gate::{Transmitted, Written};
@@ -41,7 +41,7 @@ impl<S: SendingHalf> Endpoint<S> {
     #[inline]
     pub fn owes_only_ack(&self) -> bool {
         self.receiver.ack_due
-            && self.state == State::Established
+            && self.is_open()
             && self.has_nothing_but_an_ack()
             && self.sender.takes_shortcuts()
     }
@@ -76,7 +76,7 @@ impl<S: SendingHalf> Endpoint<S> {
             self.write_handshake_or_outbox(packet, now);
             return Written::Packet;
         }
-        if self.state != State::Established || self.sender.is_aborted() {
+        if !self.is_open() || self.sender.is_aborted() {
             return Written::Nothing;
         }
         if let Some(outgoing) = self.sender.next_data(&self.receiver) {
@@ -173,7 +173,7 @@ impl Endpoint {
     /// Data is the next to be sent, if there is some.
     fn sends_only_data(&self) -> bool {
         let others = self.handshake.due | self.sender.aborted | self.outbox.is_some();
-        self.state == State::Established && !others
+        self.is_open() && !others
     }
 
     /// Writes a segment of the burst over `packet`. Follow it with [`Endpoint::handed_over_of_burst`].

@@ -67,15 +67,27 @@ impl Receiver {
     /// tcp_send_challenge_ack, __tcp_oow_rate_limited]
     #[cold]
     pub(crate) fn challenge(&mut self, now: SimTime) {
+        self.ack_due |= self.may_answer_unacceptable(now);
+    }
+
+    /// True if an unacceptable segment, or a repeated SYN, is answered now.
+    #[cold]
+    pub(crate) fn may_answer_unacceptable(&mut self, now: SimTime) -> bool {
         let soon = |last: SimTime| {
             now.ticks(self.settings.jiffy)
                 < (last + self.settings.invalid_ratelimit).ticks(self.settings.jiffy)
         };
-        if self.answered_unacceptable.get().is_some_and(soon) {
-            return;
+        let may = !self.answered_unacceptable.get().is_some_and(soon);
+        if may {
+            self.answered_unacceptable = OneWord::some(now);
         }
-        self.answered_unacceptable = OneWord::some(now);
-        self.ack_due = true;
+        may
+    }
+
+    /// A connection begins: what was answered before does not count. [linux-6.12 tcp_minisocks.c
+    /// tcp_create_openreq_child]
+    pub(crate) fn forget_answers(&mut self) {
+        self.answered_unacceptable = OneWord::NONE;
     }
 
     /// True if the segment begins at the end of the window, or the window is closed. The next FIN without data passes a

@@ -90,7 +90,9 @@ impl Bbr2 {
     }
 
     pub(super) fn is_inflight_too_high(&self, lost: u64, tx_in_flight: Segs) -> bool {
-        lost > 0 && lost > (u64::from(tx_in_flight.0) * self.tuning.loss_thresh) >> FACTOR_BITS
+        lost > 0
+            && tx_in_flight > Segs::ZERO
+            && lost > (u64::from(tx_in_flight.0) * self.tuning.loss_thresh) >> FACTOR_BITS
     }
 
     /// The data in flight at which the loss rate exceeded `loss_thresh`, interpolated within the lost skb.
@@ -162,6 +164,7 @@ impl Bbr2 {
         let grown = self.probe.up_acked / self.probe.up_cnt;
         self.probe.up_acked -= grown * self.probe.up_cnt;
         self.bounds.inflight_hi = Some(high.saturating_add(grown));
+        self.at_target &= grown == 0;
         if self.model.rounds.start {
             self.raise_slope(window);
         }

@@ -72,6 +72,7 @@ impl Bbr2 {
     pub(super) fn enter(&mut self, phase: Phase) {
         self.model.mode = Mode::ProbeBw;
         self.phase = phase;
+        self.at_target = false;
     }
 
     pub(super) fn is_probing_bandwidth(&self) -> bool {
@@ -108,7 +109,7 @@ impl Bbr2 {
     }
 
     fn check_time_to_probe(&mut self, flow: &Flow, window: &Window) -> bool {
-        let elapsed = flow.delivered_at.as_micros().saturating_sub(self.probe.start_us);
+        let elapsed = flow.now.as_micros().saturating_sub(self.probe.start_us);
         let reno_rounds = self.tuning.max_rounds.min(self.target_inflight(flow, window));
         let due = elapsed > self.probe.wait_us || self.probe.rounds_since >= reno_rounds;
         if due {
@@ -148,7 +149,7 @@ impl Bbr2 {
     ) -> bool {
         match self.profile.probe_end {
             ProbeEnd::Inflight => {
-                let elapsed = flow.delivered_at.as_micros().saturating_sub(self.probe.start_us);
+                let elapsed = flow.now.as_micros().saturating_sub(self.probe.start_us);
                 let target = self.inflight(self.max_bandwidth(), PROBE_INFLIGHT, flow, window);
                 self.model.min_rtt.us.is_some_and(|us| elapsed > us) && inflight >= target
             }
@@ -185,7 +186,7 @@ impl Bbr2 {
         self.probe.rounds_since = self.random.below(2);
         self.probe.wait_us =
             self.tuning.probe_base_us + u64::from(self.random.below(self.tuning.probe_rand_us));
-        self.probe.start_us = flow.delivered_at.as_micros();
+        self.probe.start_us = flow.now.as_micros();
         self.probe.ack_phase = AckPhase::ProbeStopping;
         self.model.rounds.next_delivered = flow.delivered;
     }
@@ -210,7 +211,7 @@ impl Bbr2 {
         self.enter(Phase::Up);
         self.probe.ack_phase = AckPhase::ProbeStarting;
         self.model.rounds.next_delivered = flow.delivered;
-        self.probe.start_us = flow.delivered_at.as_micros();
+        self.probe.start_us = flow.now.as_micros();
         if self.profile.probe_end == ProbeEnd::FullPipe {
             self.model.full_pipe.restart(bandwidth);
         }

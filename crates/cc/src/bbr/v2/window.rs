@@ -2,7 +2,7 @@
 
 use tailback_units::Segs;
 
-use super::{Bandwidth, Bbr2, Gain, INITIAL_CWND, MIN_CWND, Mode, Phase, SKBS_IN_HOSTS, segments, tso_segs};
+use super::{Bandwidth, Bbr2, Gain, MIN_CWND, Mode, Phase, SKBS_IN_HOSTS, segments, tso_segs_from};
 use crate::{Flow, GSO_LEGACY_MAX_SIZE, GSO_MAX_SIZE, RateSample, Window};
 
 /// skbs are larger on paths with a short RTT: by 64 KiB, halved for each 2^9 µs. [bbr-v2 bbr_tso_rtt_shift]
@@ -21,10 +21,14 @@ impl Bbr2 {
                 + self.model.aggregation.extra_cwnd(bandwidth);
             let target = self.quantized(wanted, flow, window);
             let grown = Segs(window.cwnd.0.saturating_add(sample.acked_sacked.0));
+            self.at_target = false;
             if self.model.full_pipe.reached {
                 window.cwnd = grown.min(target);
-            } else if window.cwnd < target || window.cwnd.0 < 2 * INITIAL_CWND {
+                self.at_target = grown >= target;
+            } else if window.cwnd < target || window.cwnd.0 < 2 * self.model.initial_cwnd {
                 window.cwnd = grown;
+            } else {
+                self.at_target = true;
             }
             window.cwnd = window.cwnd.max(Segs(MIN_CWND));
         }
@@ -55,7 +59,7 @@ impl Bbr2 {
             .unwrap_or(0);
         let paced = window.pacing_rate.bytes_per_sec() >> flow.pacing_shift;
         let bytes = paced.saturating_add(near).min(u64::from(GSO_MAX_SIZE));
-        tso_segs(bytes, flow, window)
+        tso_segs_from(self.least_segs(window), bytes, flow)
     }
 
     pub(super) fn packets_in_net_at_edt(&self, inflight: Segs, flow: &Flow, window: &Window) -> Segs {
