@@ -73,6 +73,7 @@ COMMANDS = {
     "reproduce": "reproduce.reproduce",
     "drill": "drill.drill",
     "duel": "duel.duel",
+    "assess": "assess.assess",
     "check": "check.check",
     "lab": "lab.lab",
     "plot": "plot.plot",
