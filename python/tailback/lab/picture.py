@@ -16,7 +16,7 @@ from tailback.analysis.intervals import t_intervals
 from tailback.analysis.sockets import HELD, held_in_bins
 from tailback.analysis.table import Table
 from tailback.analysis.window import NANOSECONDS
-from tailback.results import Results, RunFolder, curves
+from tailback.results import Results, RunResult, curves
 from tailback.results.sampled import over_time
 
 MOST_BINS = 240
@@ -34,7 +34,7 @@ class Drawn(Struct, frozen=True):
     title: str
     unit: str
     table: str
-    read: Callable[[RunFolder, int], curves.Points]
+    read: Callable[[RunResult, int], curves.Points]
     column: str | None = None
     """The column of `tcp_info` that is drawn for each flow, too."""
     factor: float = 1.0
@@ -74,7 +74,7 @@ def _width_ns(duration_ns: int, interval_ns: int) -> int:
     return interval_ns * max(1, math.ceil(duration_ns / interval_ns / MOST_BINS))
 
 
-def _curve(each: Drawn, runs: Sequence[RunFolder], width: int) -> dict[str, Any] | None:
+def _curve(each: Drawn, runs: Sequence[RunResult], width: int) -> dict[str, Any] | None:
     having = [run for run in runs if run.has(each.table)]
     if not having:
         return None
@@ -95,7 +95,7 @@ def _curve(each: Drawn, runs: Sequence[RunFolder], width: int) -> dict[str, Any]
     return found
 
 
-def _of_flows(each: Drawn, run: RunFolder, bins: tuple[npt.NDArray[np.float64], int]) -> dict[str, Any]:
+def _of_flows(each: Drawn, run: RunResult, bins: tuple[npt.NDArray[np.float64], int]) -> dict[str, Any]:
     """The curve of each flow of the first repetition, if they are few."""
     times, width = bins
     samples = over_time(run)
@@ -114,7 +114,7 @@ def _of_flows(each: Drawn, run: RunFolder, bins: tuple[npt.NDArray[np.float64], 
     return found
 
 
-def _held(run: RunFolder, width: int) -> dict[str, Any] | None:
+def _held(run: RunResult, width: int) -> dict[str, Any] | None:
     """What holds each sender of the first repetition, if they are few: shares of each bin in % by cause."""
     wanted = ("t", "flow", *HELD.values())
     found = held_in_bins(run.columns("tcp_info", wanted), width) if run.has("tcp_info") else {}
@@ -130,7 +130,7 @@ def _held(run: RunFolder, width: int) -> dict[str, Any] | None:
     return {"width": width / NANOSECONDS, "flows": flows}
 
 
-def _rows(runs: Sequence[RunFolder]) -> list[dict[str, Any]]:
+def _rows(runs: Sequence[RunResult]) -> list[dict[str, Any]]:
     """The numbers of the table, with the ends of their 95 % intervals if there are repetitions."""
     summaries = [run.summary for run in runs]
     columns = [each.column for each in choosing.chosen(summaries)]

@@ -21,7 +21,7 @@ from tailback.analysis.window import NANOSECONDS
 from tailback.plots import bins, labels, style
 from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, worded
-from tailback.results import Results, RunFolder
+from tailback.results import Results, RunResult
 
 FLOW, CAUSE = "flow", "series"
 
@@ -57,7 +57,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _shares(run: RunFolder, choice: Choice) -> pd.DataFrame:
+def _shares(run: RunResult, choice: Choice) -> pd.DataFrame:
     found = held_in_bins(run.columns("tcp_info", COLUMNS), bins.width_ns(run, choice))
     parts = [
         pd.DataFrame({FLOW: flow, "t": each.ends_ns / NANOSECONDS, CAUSE: cause, "value": shares})
