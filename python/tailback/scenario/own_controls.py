@@ -25,7 +25,7 @@ from tailback.scenario.document import Node
 from tailback.scenario.words import Algorithm
 from tailback.tc.errors import WordError
 from tailback.tc.rows import Row
-from tailback.tc.units import shown
+from tailback.tc.units import on_one_line, shown
 
 #: The keys that name the file, with the suffix and the language of the file.
 KEYS: Mapping[str, tuple[str, Literal["python", "c"]]] = {"python": (".py", "python"), "module": (".c", "c")}
@@ -106,7 +106,7 @@ def _source(key: str, word: object, folder: Path) -> ControlSource:
         content = read_regular(path, LARGEST)
     except (OSError, FileRefused) as error:
         reason = getattr(error, "strerror", None) or str(error) or "it cannot be read"
-        raise WordError(f"the control `{shown(word)}` cannot be read: {reason} ({path})", hint) from None
+        raise WordError(f"the control `{shown(word)}` cannot be read: {reason} ({on_one_line(path)})", hint) from None
     return ControlSource(
         name=path.name,
         language=language,

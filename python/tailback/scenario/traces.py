@@ -16,7 +16,7 @@ from pathlib import Path
 from tailback.limits import FileRefused, read_regular
 from tailback.resolved import Trace
 from tailback.tc.errors import WordError
-from tailback.tc.units import shown
+from tailback.tc.units import on_one_line, shown
 
 #: Maximum number of lines: half an hour at 13 Mbit/s. The manifest of each run contains them.
 MAX_LINES = 2_000_000
@@ -40,7 +40,9 @@ def trace(word: object, folder: Path) -> Trace:
         content = read_regular(path, LARGEST)
     except (OSError, FileRefused) as error:
         reason = getattr(error, "strerror", None) or str(error) or "it cannot be read"
-        raise WordError(f"the trace `{shown(word)}` cannot be read: {reason} ({path})", FILE_HINT) from None
+        raise WordError(
+            f"the trace `{shown(word)}` cannot be read: {reason} ({on_one_line(path)})", FILE_HINT
+        ) from None
     return parse(content, word)
 
 

@@ -227,6 +227,11 @@ def _option(word: str, rest: Words, table: Table) -> Options:
     if value is None:
         message = f"`{word}` of `{table.kind}` has no value"
         raise WordError(message, f"{parameter.meaning}; write `{word}` and a value")
+    unit = rest.peek() or ""
+    if unit.lower() in UNIT_WORDS and value[-1].isdigit():
+        example = value + UNIT_WORDS[unit.lower()].lstrip("0123456789")
+        what = f"`{unit}` of `{table.kind}` stands alone"
+        raise WordError(what, f"write a unit directly behind its number: {example}")
     return {parameter.name: value_of(parameter, value, table)}
 
 

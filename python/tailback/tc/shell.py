@@ -62,7 +62,11 @@ def is_pasted(text: str) -> bool:
         return True
     # Classes and filters without their discipline; our own language begins with it.
     first = next((line for line in lines if line and not line.startswith("#")), "")
-    return first.startswith("class ") or any(each.match(first) for each in (_PRINTED, _ANY_TC))
+    if first.startswith("class ") or any(each.match(first) for each in (_PRINTED, _ANY_TC)):
+        return True
+    # A command of another program has a remedy there, and none among the disciplines.
+    words = first.removeprefix("sudo ").split()
+    return len(words) > 1 and words[0].rpartition("/")[2] in FOREIGN
 
 
 _TC_LINE = re.compile(

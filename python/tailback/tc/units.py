@@ -223,6 +223,11 @@ def _likely(number: Fraction, kind: _Kind) -> str:
     return " or ".join(f"`{plain_word(number)}{unit}`" for unit in kind.likely)
 
 
+def on_one_line(word: object) -> str:
+    """A word for messages, which say one thing on a line."""
+    return str(word).replace("\n", "\\n")
+
+
 def shown(word: object) -> str:
     """A value for messages: in the syntax of YAML, and shortened if it is long."""
     if word is None or isinstance(word, bool):
@@ -230,7 +235,7 @@ def shown(word: object) -> str:
     if isinstance(word, dict):
         # Of a large mapping, its beginning is enough.
         word = "{" + ", ".join(f"{key}: {shown(value)}" for key, value in itertools.islice(word.items(), 20)) + "}"
-    text = str(word) or "''"
+    text = on_one_line(word) or "''"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
