@@ -27,7 +27,7 @@ impl World {
     /// Something waits whose turn comes before `turn`.
     // The lengths make one condition: nearly always all of them are 0. Those behind a `turn` that is known vanish.
     #[inline(always)]
-    pub(crate) fn something_precedes(&self, turn: Turn) -> bool {
+    fn something_precedes(&self, turn: Turn) -> bool {
         let waiting = [
             (Turn::Credits, self.context.effects.credits.len()),
             (Turn::Received, self.context.backlog.len()),
@@ -50,10 +50,16 @@ impl World {
         self.is_settled() && self.context.segmented.is_empty()
     }
 
-    /// It is the turn of the socket that is read in its application's place, if there is one.
+    /// No turn comes before that of the socket that is read in its application's place.
+    #[inline(always)]
+    pub(crate) fn nothing_precedes_reader(&self) -> bool {
+        !self.something_precedes(Turn::Reader)
+    }
+
+    /// As [`World::nothing_precedes_reader`], and no socket is still to be charged for the segments of a train.
     #[inline(always)]
     pub(crate) fn is_turn_of_reader(&self) -> bool {
-        self.context.segmented.is_empty() && !self.something_precedes(Turn::Reader)
+        self.nothing_precedes_reader() && self.context.segmented.is_empty()
     }
 }
 

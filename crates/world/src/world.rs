@@ -30,7 +30,6 @@ use crate::schedule::Change;
 use crate::socket::Sockets;
 use crate::sojourns::Slot;
 use crate::timers::Timers;
-use crate::turn::Turn;
 use crate::{ConversationId, Cost, DeviceId, Event, Ledger, RunError, TimerId};
 
 /// Whether a run continues.
@@ -302,7 +301,7 @@ impl World {
             self.return_all_credits();
         }
         if let Some(socket) = self.reader
-            && !self.something_precedes(Turn::Reader)
+            && self.nothing_precedes_reader()
         {
             self.read_in_turn(socket);
         }
