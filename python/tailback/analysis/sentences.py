@@ -127,7 +127,8 @@ def _short(finding: Finding) -> Statement:
     if not finding.size:
         return Statement(f"{_head(finding)}: {'; '.join(_unchanged(finding))}")
     said = _said(finding)
-    parts = [_change(family) for family in said]
+    apart = any(each.name == WORST_FLOW for each in said)
+    parts = [f"total {_change(each)}" if apart and each.name == "goodput" else _change(each) for each in said]
     parts += [] if any(each.is_of_users for each in said) else _of_users(finding)
     parts += [_undecided(each) for each in _open(finding) if _is_sure(each)][:1] if len(parts) == 1 else []
     return Statement(f"{_head(finding)}: {'; '.join([*parts, *_unchanged_goodput(finding)])}")
@@ -137,9 +138,20 @@ def _said(finding: Finding) -> list[Family]:
     """The families of a line: what changes most, and the other side of the trade-off."""
     first = finding.families[0]
     said = [first, *(each for each in finding.families if each.size and _is_beside(each, first))][:2]
-    if any(each.is_of_users for each in said):
-        return said
-    return [*said, *[each for each in finding.families if each.size and each.is_of_users][:1]]
+    if not any(each.is_of_users for each in said):
+        said += [each for each in finding.families if each.size and each.is_of_users][:1]
+    return [*said, *_sums_beside(said, finding)]
+
+
+def _sums_beside(said: Sequence[Family], finding: Finding) -> list[Family]:
+    """The sums of goodput that change, beside that of the worst flow, which may rise while they fall."""
+    if all(each.name != WORST_FLOW for each in said):
+        return []
+    return [each for each in finding.families if each.size and _is_sum(each) and each not in said]
+
+
+def _is_sum(family: Family) -> bool:
+    return family.name.startswith("goodput") and family.name != WORST_FLOW
 
 
 def _of_users(finding: Finding) -> list[str]:
@@ -175,7 +187,7 @@ def _is_always_said(family: Family) -> bool:
 def _unchanged_goodput(finding: Finding) -> list[str]:
     """`goodput stays within 3 %`, if all of its sums do; the total, if a flow may get less than before."""
     rates = [each for each in finding.families if each.name.startswith("goodput")]
-    sums = [each for each in rates if each.name != WORST_FLOW]
+    sums = [each for each in rates if _is_sum(each)]
     if not sums or any(each.decision != "stays" for each in sums):
         return []
     apart = WORST_FLOW in finding.open or len(rates) > len(sums)

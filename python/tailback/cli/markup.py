@@ -72,7 +72,7 @@ def to_latex(sheet: Sheet) -> str:
     columns = "".join("r" if field.role == "number" else "l" for field in fields)
     return "\n".join(
         [
-            *(f"% {' '.join(plain.visible(text).split())}" for text in filter(None, [sheet.title, *sheet.remarks])),
+            *(f"% {' '.join(plain.visible(text).split())}" for text in filter(None, [sheet.title, *sheet.said()])),
             r"% \usepackage{booktabs}",
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",

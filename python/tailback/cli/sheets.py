@@ -1,7 +1,7 @@
 """Tables to print, whatever their form: fields, rows of cells, a title. Imports no library of numbers."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -71,6 +71,13 @@ class Sheet(Struct, frozen=True):
     rows: Sequence[Sequence[Cell]]
     remarks: Sequence[str] = ()
     """What is said about its numbers."""
+    about: Callable[[Collection[str]], Sequence[str]] | None = None
+    """What is said about the columns with these titles."""
+
+    def said(self, left_out: Collection[int] = ()) -> list[str]:
+        """What is said below the table without these columns, which are places among the fields."""
+        shown = {field.title for place, field in enumerate(self.fields) if place not in left_out}
+        return [*self.remarks, *(() if self.about is None else self.about(shown))]
 
 
 def written(sheet: Sheet) -> Sheet:

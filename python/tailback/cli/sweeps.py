@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -208,8 +208,12 @@ def _means_of(
 ) -> Sheet:
     shown = chosen((summary for _, summary in rows), columns, beside)
     made = of_configurations(means(rows, [each.column for each in shown]), shown, title)
-    partial = coverage.remarks((summary for _, summary in rows), [each.column for each in shown])
-    return replace(made, remarks=[*made.remarks, *partial])
+
+    def about(titles: Collection[str]) -> list[str]:
+        named = [each.column for each in shown if each.column.title in titles]
+        return coverage.remarks((summary for _, summary in rows), named)
+
+    return replace(made, about=about)
 
 
 def _parts(run: RunResult, by: str) -> list[tuple[str, dict[str, Any]]]:

@@ -50,7 +50,7 @@ def show(sheet: Sheet, *said: str) -> None:
         beside(sheet, *said)
         return
     console.alone(markup.WRITERS[form](sheets.written(sheet)))
-    console.emit(*map(Text, (*sheet.remarks, *said)))
+    console.emit(*map(Text, (*sheet.said(), *said)))
 
 
 def beside(sheet: Sheet, *said: str) -> None:
@@ -94,8 +94,8 @@ def _plain(sheet: Sheet) -> Iterator[str]:
     for line in cells:
         yield _spaced(line, widths, right)
     yield ""
-    if sheet.remarks:
-        yield "; ".join(sheet.remarks)
+    if remarks := sheet.said():
+        yield "; ".join(remarks)
 
 
 def _level(headings: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -149,7 +149,7 @@ class _Layout:
                 yield from self._below_keys(page)
             # What is said below it does not touch the table.
             yield Text("")
-        remarks = list(self._sheet.remarks)
+        remarks = self._sheet.said(left)
         if left:
             names = ", ".join(self._sheet.fields[place].title for place in left)
             remarks.append(f"left out for want of room: {names} (`--columns all` has everything)")

@@ -153,6 +153,23 @@ def test_the_worst_flow_is_news_although_the_total_stays() -> None:
     assert said.endswith("total goodput stays within 3 %")
 
 
+@pytest.mark.parametrize(
+    ("total", "words"),
+    [(39.0, "; total goodput falls from"), (60.0, "; total goodput rises from"),
+     (54.4, "; total goodput stays within 3 %")],
+)  # fmt: skip
+def test_beside_the_worst_flow_the_sum_is_said_whatever_it_does(total: float, words: str) -> None:
+    def summary(total: float, worst: float, rtt: float) -> dict[str, Any]:
+        goodput = {"total": total, "flows": {"long": worst, "cross": total - worst}}
+        return {"goodput_mbps": goodput, "tcp_rtt_ms": sampled(p50=rtt), "jain": 0.9}
+
+    found = findings(two(summary(54.5, 1.4, 218.0), summary(total, 9.2, 42.0)))
+    (said,) = [each.text for each in statements(found)]
+    assert "goodput of the worst flow rises from 1.4" in said
+    assert "TCP RTT p50 falls" in said
+    assert words in said
+
+
 def test_runs_are_compared_by_repetition_and_not_by_their_means() -> None:
     """Identical runs whose repetitions differ much from each other: `compare` says that they are the same."""
     spread = [10.0, 300.0, 40.0]

@@ -68,6 +68,24 @@ def test_the_percentiles_of_a_metric_stand_in_one_part_of_a_narrow_table(width: 
         assert len([each for each in having if each]) <= 1 or width < 70, (family, having)
 
 
+@pytest.mark.parametrize("width", range(60, 200, 10))
+def test_what_is_said_below_a_table_is_about_the_columns_that_it_shows(width: int) -> None:
+    samples = {"n": 5000, "p50": 214.4, "p90": 240.0, "p95": 248.5, "p99": 367.5, "mean": 220.0}
+    summary = {
+        "goodput_mbps": {"total": 18.1, "up": 18.0, "down": 0.08, "flows": {"bulk": 18.0, "probe.1": 0.08}},
+        "request_ms": samples, "ping_ms": samples, "tcp_rtt_ms": samples, "cwnd_segments": {"bulk": samples},
+        "udp_loss": {"camera": 0.1, "phone": 0.2}, "jain": 0.9, "jain_without": ["file"], "drops": {}, "retransmits": 1,
+    }  # fmt: skip
+    rows = [({"queue": queue}, summary) for queue in ("pfifo limit 1000", "fq_codel") for _ in range(3)]
+    laid = tables.laid_out(sheets.written(sweeps._means_of(rows, "a title", None)), width)
+    titles = {" ".join(str(each.header).split()) for part in laid if isinstance(part, Table) for each in part.columns}
+    said, _, left = str(laid[-1]).partition("left out for want of room: ")
+    for title in ("TCP RTT p50", "cwnd p50", "UDP loss", "Jain"):
+        there = any(each.startswith(title) for each in titles)
+        assert (title in said) == there, (title, str(laid[-1]))
+        assert there or title in left
+
+
 def test_every_table_leaves_the_form_of_its_intervals_to_their_column() -> None:
     (bound,) = bounds("jain > 0.8")
     made = [

@@ -69,3 +69,9 @@ def test_all_hand_written_pages_together_keep_the_budget() -> None:
 @pytest.mark.parametrize("page", LINES)
 def test_a_page_that_others_grow_stays_short(page: str) -> None:
     assert len((ROOT / page).read_text("utf-8").splitlines()) <= LINES[page]
+
+
+@pytest.mark.parametrize("page", sorted(file.name for file in (ROOT / "conformance" / "results").glob("*.md")))
+def test_every_page_of_results_names_the_command_that_made_it_and_the_commit(page: str) -> None:
+    text = (ROOT / "conformance" / "results" / page).read_text("utf-8")
+    assert page == "README.md" or re.search(r"^\*Made by `[^\n]+`[^\n]* at commit `[0-9a-f]{8,}`", text, re.MULTILINE)
