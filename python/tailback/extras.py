@@ -19,6 +19,7 @@ EXTRAS: Mapping[str, Extra] = {
     "polars": Extra("polars", "polars frames"),
     "pyarrow": Extra("arrow", "Arrow tables"),
     "distributed": Extra("cluster", "clusters"),
+    "cma": Extra("search", "searches"),
 }
 """The libraries that are optional."""
 

@@ -39,6 +39,7 @@ STATUS = {
     "tailback.advice.questions.WrongQuestion": 2,
     "tailback.duels.WrongDuel": 2,
     "tailback.assess.errors.WrongSuite": 2,
+    "tailback.search.errors.WrongSearch": 2,
 }
 """The exit status of each error that is not a bug, and of those derived from it."""
 
