@@ -22,6 +22,7 @@ EXTRAS: Mapping[str, Extra] = {
     "starlette": Extra("lab", "labs"),
     "uvicorn": Extra("lab", "labs"),
     "websockets": Extra("lab", "labs"),
+    "cma": Extra("search", "searches"),
 }
 """The libraries that are optional."""
 

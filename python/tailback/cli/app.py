@@ -74,6 +74,7 @@ COMMANDS = {
     "drill": "drill.drill",
     "duel": "duel.duel",
     "assess": "assess.assess",
+    "search": "search.search",
     "check": "check.check",
     "lab": "lab.lab",
     "plot": "plot.plot",

@@ -40,6 +40,7 @@ STATUS = {
     "tailback.duels.WrongDuel": 2,
     "tailback.lab.serving.PortTaken": 2,
     "tailback.assess.errors.WrongSuite": 2,
+    "tailback.search.errors.WrongSearch": 2,
 }
 """The exit status of each error that is not a bug, and of those derived from it."""
 

@@ -18,7 +18,7 @@ from tailback.plots.registry import PLOTS
 PACKAGE = Path(tailback.__file__).parent
 PROJECT = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text())["project"]
 ONLY_IN_TESTS = ("scipy", "statsmodels", "pytest", "hypothesis")
-DRAW = {"plots", "report", "duels", "papers"}
+DRAW = {"plots", "report", "duels", "assess", "search", "papers"}
 """The rooms that may import matplotlib when they are imported."""
 
 WITHOUT = """
@@ -66,9 +66,11 @@ NEED = {
         ["pareto", "out"],
         ["compare", "out", "out", "--report", "compared"],
         ["duel", "cubic", "reno"],
+        ["assess", "cubic"],
         ["reproduce", "access21"],
         ["validate", "a.yaml"],
     ],
+    "cma": [["search", "a.yaml", "--find", "jain < 1", "--over", "rate"]],
     "distributed": [["run", "a.yaml", "-o", "third", "--cluster", "tcp://127.0.0.1:1"]],
 }
 
