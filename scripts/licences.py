@@ -1,8 +1,8 @@
 """licences.py: prints the licences of all that an installed Tailback stands on, as Markdown (`make licences`).
 
-Python: what `pip install tailback[plot,lab]` installs, by its metadata in this environment. Rust: what is compiled into the
-wheel, by `cargo metadata`. The page of the lab: what is bundled into it, by its lock file. Ends with status 1 if a licence is none of those that a work under MIT or Apache-2.0 may
-stand on.
+Python: what `pip install tailback[plot,lab]` installs, by its metadata in this environment. Rust: what is compiled into
+the wheel, by `cargo metadata`. The page of the lab: what is bundled into it, by its lock file. Ends with status 1 if a
+licence is none of those that a work under MIT or Apache-2.0 may stand on.
 """
 
 import json
