@@ -55,7 +55,7 @@ def test_the_causes_of_a_bin_add_up_and_their_mean_is_the_metric(two: Results) -
 def test_a_kernel_tells_what_the_network_holds_as_one(two: Results) -> None:
     frame = two.runs[0].tcp_info.drop(columns=list(HELD.values()))
     kinds = {name: columns.TEXT if name == "flow" else columns.NUMBER for name in ("t", "flow", *BY_KERNEL)}
-    table = columns.table({name: frame[name] for name in kinds}, {name: (kind, "") for name, kind in kinds.items()})
+    table = columns.table(frame[list(kinds)], {name: (kind, "") for name, kind in kinds.items()})
     assert isinstance(table, _core.Table)
     for each in held_in_bins(table, 1_000_000_000).values():
         assert set(each.shares) == {"receive_window", "send_buffer", "network", "no_data"}
