@@ -176,6 +176,11 @@ class Lab {
     strips(element("held"), this.picture?.held ?? null, this.picture?.duration ?? 1);
     fill(element("table"), drawn);
     list("cautions", this.picture?.warnings.map((text) => item(text)) ?? []);
+    list("expect", (this.picture?.expect ?? []).map(({ text, holds }) => {
+      const found = item(`${holds ? "✓" : "✗"} ${text}${holds ? " holds" : " does not hold"}`);
+      found.className = holds ? "better" : "worse";
+      return found;
+    }));
     list("settings", drawn.map((each, at) => this.chip(each, pins[at])));
   }
 

@@ -66,6 +66,8 @@ export interface Picture {
   held: Held | null;
   table: Row[];
   warnings: string[];
+  /** What the file expects of its results. */
+  expect: { text: string; holds: boolean }[];
 }
 
 export type Answer =

@@ -192,8 +192,8 @@ def _of_value(path: str, written: tuple[str, int], registry: Registry) -> Iterat
     slider = _slider(path, text, start)
     if slider is not None:
         yield slider
-    elif path.startswith("let.") and text in (names := _disciplines(registry)):
-        yield Knob(path, path, "choice", text, place, options=names)
+    elif path.startswith("let.") and text.split()[:1] and text.split()[0] in _disciplines(registry):
+        yield from _of_discipline(path, written, registry)
 
 
 def _with(value: str, options: Sequence[str]) -> Sequence[str]:
@@ -227,8 +227,9 @@ def _of_discipline(path: str, written: tuple[str, int], registry: Registry) -> I
     names = _disciplines(registry)
     if leaf and leaf.split()[0] in names:
         at = start + text.index(leaf, last)
-        yield Knob(f"{path} leaf", f"{path} discipline", "choice", leaf, (at, at + len(leaf)),
-                   options=_with(leaf, names))  # fmt: skip
+        of_variable = path.startswith("let.")
+        name, label = (path, path) if of_variable else (f"{path} leaf", f"{path} discipline")
+        yield Knob(name, label, "choice", leaf, (at, at + len(leaf)), options=_with(leaf, names))
 
 
 _SHAPERS = ("htb", "tbf", "netem", "prio", "mq", "drr")

@@ -89,7 +89,7 @@ def read(wanted: Wanted, place: Place) -> Setting:
         raise Refused([_finding(None, "cc", what, "read it, then start the lab with --trust")])
     found = knobs(wanted.text, _root(wanted.text), labels, experiment.registry)
     shown = [_chosen(knob, wanted.choices) for knob in found]
-    return Setting(experiment, shown, findings, _key(runs))
+    return Setting(experiment, shown, findings, _key(experiment, runs))
 
 
 def others(wanted: Wanted, place: Place) -> list[dict[str, Any]]:
@@ -140,8 +140,8 @@ def _root(text: str) -> Any:
     return compose(text, 2 * MAX_VALUES, DEEPEST)
 
 
-def _key(runs: Sequence[scenario.Run]) -> str:
-    digest = hashlib.sha256()
+def _key(experiment: scenario.Experiment, runs: Sequence[scenario.Run]) -> str:
+    digest = hashlib.sha256(repr((experiment.title, experiment.configurations[0].keys.expect)).encode())
     for run in runs:
         digest.update(to_text(run.scenario))
         digest.update(repr((run.window_ns, run.directions, run.groups)).encode())

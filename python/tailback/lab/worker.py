@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from tailback import sweep
+from tailback.analysis.quantities import WrongBound
 from tailback.backends import Unsuitable
 from tailback.lab import frames, setting
 from tailback.lab.picture import picture
@@ -83,18 +84,22 @@ class Worker:
 
     def _simulate(self, wanted: setting.Wanted, found: setting.Setting) -> None:
         try:
+            conditions = sweep.expected(found.experiment)
             outcomes, results = sweep.simulate(found.experiment, None, _Watch(self, wanted))
         except Stopped:
             self.say("stopped", wanted)
             return
-        except (ScenarioError, Unsuitable) as error:
+        except (ScenarioError, Unsuitable, WrongBound) as error:
             self.say("failed", wanted, message=str(error))
             return
         wrong = [str(outcome.error) for outcome in outcomes if outcome.status != "ok"]
         if wrong:
             self.say("failed", wanted, message=wrong[0])
         else:
-            self.say("picture", wanted, key=found.key, picture=picture(results))
+            # What is relative to the best of all configurations has no meaning for one.
+            judged = [each for each in sweep.verdicts(conditions, outcomes) if not each.bound.of_best]
+            expect = [{"text": str(each.bound), "holds": each.holds} for each in judged]
+            self.say("picture", wanted, key=found.key, picture={**picture(results), "expect": expect})
 
 
 class _Watch:

@@ -19,7 +19,8 @@ PACKAGE = Path(tailback.__file__).parent
 PROJECT = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text())["project"]
 ONLY_IN_TESTS = ("scipy", "statsmodels", "pytest", "hypothesis")
 DRAW = {"plots", "report", "duels", "assess", "search", "papers"}
-"""The rooms that may import matplotlib when they are imported."""
+MAY = {"matplotlib": DRAW, "starlette": {"lab"}, "uvicorn": {"lab"}}
+"""The rooms that may import an optional library when they are imported."""
 
 WITHOUT = """
 import sys
@@ -72,6 +73,7 @@ NEED = {
     ],
     "cma": [["search", "a.yaml", "--find", "jain < 1", "--over", "rate"]],
     "distributed": [["run", "a.yaml", "-o", "third", "--cluster", "tcp://127.0.0.1:1"]],
+    "starlette": [["lab", "a.yaml", "--no-browser"]],
 }
 
 
@@ -131,11 +133,11 @@ def test_every_optional_library_has_an_extra_of_its_name_and_only_they_are_absen
         assert not owners or told, f"{module}:{line} imports {imported}, which pyproject.toml does not name"
 
 
-def test_only_rooms_that_draw_import_an_optional_library_at_their_top() -> None:
+def test_only_rooms_that_need_an_optional_library_import_it_at_their_top() -> None:
     for module, line, imported in imports(at_top=True):
         library = imported.partition(".")[0]
         if library in (*EXTRAS, *ONLY_IN_TESTS):
-            allowed = library == "matplotlib" and module.parts[0].removesuffix(".py") in DRAW
+            allowed = module.parts[0].removesuffix(".py") in MAY.get(library, ())
             assert allowed, f"{module}:{line} imports {imported} at its top"
 
 
