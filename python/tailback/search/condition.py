@@ -21,7 +21,7 @@ from tailback.assess.errors import WrongSuite
 from tailback.search.errors import WrongSearch
 
 if TYPE_CHECKING:
-    from tailback.results import RunFolder
+    from tailback.results import RunResult
 
 Values = npt.NDArray[np.float64]
 
@@ -59,11 +59,11 @@ class Condition(Struct, frozen=True):
     parts: Sequence[Comparison]
     for_s: float = 0.0
 
-    def score(self, run: "RunFolder") -> float:
+    def score(self, run: "RunResult") -> float:
         """How far a run is from meeting it: above zero if it does."""
         return min(self._of(part, run) for part in self.parts)
 
-    def _of(self, part: Comparison, run: "RunFolder") -> float:
+    def _of(self, part: Comparison, run: "RunResult") -> float:
         if not part.over_time:
             left, right = (measures.number(each, run.summary) for each in (part.left, part.right))
             return UNKNOWN if left is None or right is None else float(_gap(np.array([left]), np.array([right]))[0])
@@ -108,7 +108,7 @@ def _gap(left: Values, right: Values) -> Values:
     return gap
 
 
-def _series(run: "RunFolder") -> tuple[Values, Mapping[str, Values]]:
+def _series(run: "RunResult") -> tuple[Values, Mapping[str, Values]]:
     """The samples of all flows that have these columns, with the smallest rate of a link at their times."""
     table = run.table("tcp_info")
     times = table["t"].to_numpy(np.float64)
@@ -119,7 +119,7 @@ def _series(run: "RunFolder") -> tuple[Values, Mapping[str, Values]]:
     return times, {**found, RATE: _rates(run, times)}
 
 
-def _rates(run: "RunFolder", times: Values) -> Values:
+def _rates(run: "RunResult", times: Values) -> Values:
     """The smallest rate of a link at these times, in Mbit/s."""
     least = np.full(len(times), np.inf)
     for link in run.scenario.links:

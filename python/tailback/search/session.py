@@ -25,7 +25,7 @@ from tailback.search.errors import WrongSearch
 from tailback.search.space import space
 
 if TYPE_CHECKING:
-    from tailback.results import Results, RunFolder
+    from tailback.results import Results, RunResult
 
 SEEDS = 3
 """The seeds with which a finding must show."""
@@ -150,7 +150,7 @@ class _Trials:
 
 def score_of(condition: Condition, found: "Results") -> float:
     """The best score of the runs of an experiment."""
-    runs: Sequence[RunFolder] = found.runs
+    runs: Sequence[RunResult] = found.runs
     return max((condition.score(run) for run in runs), default=UNKNOWN)
 
 

@@ -228,7 +228,8 @@ def _option(word: str, rest: Words, table: Table) -> Options:
         message = f"`{word}` of `{table.kind}` has no value"
         raise WordError(message, f"{parameter.meaning}; write `{word}` and a value")
     unit = rest.peek() or ""
-    if unit.lower() in UNIT_WORDS and value[-1].isdigit():
+    # The driver of a radio has an option `bytes`.
+    if unit.lower() in UNIT_WORDS and value[-1].isdigit() and table.parameter(unit) is None:
         example = value + UNIT_WORDS[unit.lower()].lstrip("0123456789")
         what = f"`{unit}` of `{table.kind}` stands alone"
         raise WordError(what, f"write a unit directly behind its number: {example}")
