@@ -24,8 +24,8 @@ NOT_THE_PRODUCT = (
     ":!crates/agent/src/drill",
     ":(exclude,glob)crates/*/src/**/tests.rs",
 )
-"""Data about others: what papers compared, what other programs call it, what users ask for, packetdrill's commands; code of
-the browser, whose names a bundler chose."""
+"""Data about others: what papers compared, what other programs call it, what users ask for, packetdrill's commands;
+and code of a page, whose names a bundler chose."""
 
 ROOMS = {
     "congestion_controls": ("crates/cc/src/",),
