@@ -19,11 +19,13 @@ NOT_THE_PRODUCT = (
     ":!python/tailback/starters",
     ":!python/tailback/formats",
     ":!python/tailback/cli/field.toml",
+    ":!python/tailback/lab/page",
     ":!crates/drill",
     ":!crates/agent/src/drill",
     ":(exclude,glob)crates/*/src/**/tests.rs",
 )
-"""Data about others: what papers compared, what other programs call it, what users ask for, packetdrill's commands."""
+"""Data about others: what papers compared, what other programs call it, what users ask for, packetdrill's commands;
+and code of a page, whose names a bundler chose."""
 
 ROOMS = {
     "congestion_controls": ("crates/cc/src/",),

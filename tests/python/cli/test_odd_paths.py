@@ -17,6 +17,7 @@ COMMANDS: dict[str, list[str]] = {
     "compare": ["compare", "PATH", "PATH"],
     "export": ["export", "PATH", "--csv", "--out", "OUT"],
     "testbed": ["testbed", "check", "PATH"],
+    "lab": ["lab", "PATH", "--no-browser"],
 }
 
 KINDS = ("a loop", "a long name", "below a file", "nothing", "a device", "not UTF-8")
