@@ -25,7 +25,7 @@ MEASURED = [
     (each, stack, run)
     for each in differences()
     for stack, run in each.evidence.measured.items()
-    if run.startswith("conformance/drill/stacks/") and stack in VERDICTS
+    if run.startswith("conformance/drill/") and stack in VERDICTS
 ]
 
 
