@@ -1,5 +1,6 @@
 """Reads results: runs and experiments as objects that return pandas frames."""
 
+import contextlib
 import dataclasses
 import difflib
 import functools
@@ -134,10 +135,10 @@ class RunFolder(Tables):
     @functools.cached_property
     def record(self) -> Record:
         """What it recorded; of thousands of runs, reading the other parts of their scenarios takes longer."""
-        try:
-            return msgspec.convert(self.manifest["scenario"].get("record"), Record)
-        except msgspec.ValidationError:
-            return self.scenario.record
+        if "scenario" not in self.__dict__:
+            with contextlib.suppress(msgspec.ValidationError):
+                return msgspec.convert(self.manifest["scenario"].get("record"), Record)
+        return self.scenario.record
 
     @property
     def window_ns(self) -> tuple[int, int]:
