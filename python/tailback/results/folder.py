@@ -1,5 +1,6 @@
 """A run on disk: tables, disciplines and captures, read when they are asked for, checked against the manifest."""
 
+import contextlib
 import functools
 import json
 import os
@@ -42,10 +43,10 @@ class RunFolder(RunResult):
     @functools.cached_property
     def record(self) -> Record:
         """What it recorded; of thousands of runs, reading the other parts of their scenarios takes longer."""
-        try:
-            return msgspec.convert(self.manifest["scenario"].get("record"), Record)
-        except msgspec.ValidationError:
-            return self.scenario.record
+        if "scenario" not in self.__dict__:
+            with contextlib.suppress(msgspec.ValidationError):
+                return msgspec.convert(self.manifest["scenario"].get("record"), Record)
+        return self.scenario.record
 
     def has(self, table: str) -> bool:
         """Whether the run has this table."""
