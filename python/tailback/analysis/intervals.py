@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tailback.analysis import student
-from tailback.analysis.digits import significant
+from tailback.analysis.digits import decimals, fixed, significant
 
 CONFIDENCE = 0.95
 
@@ -70,6 +70,9 @@ Written = tuple[float, tuple[float, float], str]
 
 DIGITS = ".2g"
 
+ALL_ALIKE = 4
+"""Significant digits of the ends of an interval without a length."""
+
 
 def form_of(intervals: Iterable[Written]) -> Form:
     """The one form of intervals that are read beside each other: both ends, if one of them is not symmetric, because it
@@ -92,8 +95,12 @@ def spread_in_words(mean: float, ends: tuple[float, float], digits: str = DIGITS
         above = ends[1] - mean
         # The interval of identical repetitions is not exactly 0 because of rounding.
         return f"±{_text(above if above > ROUNDING * abs(mean) else 0.0, digits)}"
-    low, high = (_text(end, digits) for end in ends)
-    return f"[{low}, {high}]"
+    if digits.endswith("f"):
+        return f"[{ends[0]:{digits}}, {ends[1]:{digits}}]"
+    # As many places as tell the two ends apart: [19.85, 19.89], and not [20, 20] beside 19.87.
+    half = (ends[1] - ends[0]) / 2
+    places = decimals(half, int(digits[1:-1])) if half > ROUNDING * abs(mean) else decimals(mean, ALL_ALIKE)
+    return f"[{fixed(ends[0], places)}, {fixed(ends[1], places)}]"
 
 
 def _text(value: float, digits: str) -> str:

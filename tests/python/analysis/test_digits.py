@@ -80,3 +80,18 @@ def test_no_number_of_a_result_is_printed_with_an_exponent() -> None:
         if re.search(r":\.\d+g\}", line) and "least_p" not in line
     ]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("mean", "ends", "text"),
+    [(19.87, (19.851, 19.8899), "[19.851, 19.89]"), (643.6, (639.8, 647.5), "[639.8, 647.5]"),
+     (0.5674, (0, 1.607), "[0, 1.61]"),
+     (18.81, (18.81, 18.81), "[18.81, 18.81]"), (0.0, (0.0, 0.0), "[0, 0]"), (0.9, (0.7, 1.0), "[0.7, 1]")],
+)  # fmt: skip
+def test_both_ends_of_an_interval_have_the_places_that_tell_them_apart(
+    mean: float, ends: tuple[float, float], text: str
+) -> None:
+    said = spread_in_words(mean, ends, form="[]")
+    assert said == text
+    low, high = (float(each) for each in said.strip("[]").split(", "))
+    assert low <= mean <= high
