@@ -9,6 +9,7 @@ NOT_IN_LINUX: Mapping[str, str] = {
     "bbr_dev": "patches of 2018 for stacks before 5.1",
     "bbr2": "only in Google's branch",
     "bbr3": "only in Google's branch",
+    "prague": "only in the L4S team's tree",
     "bbrp": "of a paper",
     "bbrplus": "of a paper",
 }

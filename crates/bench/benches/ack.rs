@@ -9,7 +9,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use tailback_cc::{Control, Flow, Hooks, Window, WindowControl};
+use tailback_cc::{Control, EcnNeed, Flow, Hooks, Window, WindowControl};
 use tailback_packet::{Ecn, HostId, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId, Timestamp};
 use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Transmitted};
 use tailback_units::{Segs, SimTime, Span};
@@ -58,7 +58,7 @@ impl Bench {
             options: SocketOptions::default(),
             control: Control::Window(Box::new(Fixed(window))),
             wants_pacing: false,
-            needs_ecn: false,
+            needs_ecn: EcnNeed::No,
             sndbuf_factor: 2,
         };
         let endpoint = Endpoint::connect(config, SimTime::ZERO);

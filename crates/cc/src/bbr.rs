@@ -35,7 +35,7 @@ use tailback_units::{Parameter, ParameterError, Parameters};
 
 use self::v1::{Bbr, SkbRoom, Variant};
 use crate::module_param::flag;
-use crate::{Prototype, Row};
+use crate::{EcnNeed, Prototype, Row};
 
 /// Whether cwnd makes room for bursts of ACKs.
 pub(crate) const ACK_AGGREGATION: Parameter =
@@ -58,7 +58,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 3,
     wants_pacing: true,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

@@ -28,7 +28,7 @@ use tailback_units::{Parameter, ParameterError, Parameters};
 use crate::bbr::bandwidth::Gain;
 use crate::bbr::model::{CWND_GAIN, DRAIN_GAIN, Gains, HIGH_GAIN};
 use crate::bbr::v2::{Bbr2, ProbeEnd, Profile, parameters, tuning};
-use crate::{Prototype, Row};
+use crate::{EcnNeed, Prototype, Row};
 
 /// Module parameters with their defaults. [bbr-v2 module_param]
 pub(crate) const PARAMETERS: &[Parameter] = &parameters(8);
@@ -41,7 +41,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 3,
     wants_pacing: true,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 
@@ -56,4 +56,5 @@ pub(crate) const VERSION_2: Profile = Profile {
     down: Gains { pacing: Gain(256 * 3 / 4), cwnd: CWND_GAIN },
     up: Gains { pacing: Gain(256 * 5 / 4), cwnd: CWND_GAIN },
     probe_end: ProbeEnd::Inflight,
+    drain_rounds: 0,
 };

@@ -8,6 +8,9 @@
 //! DOWN      0.91 / 2 (0.75 / 2)
 //! UP        1.25 / 2.25 (1.25 / 2); ends when the delivery rate grows by less than 25 % in three rounds (when 1.25 BDP
 //!           are in flight); the count restarts while inflight_hi limits the flow
+//! The constants are those of Google's source. The newer ones of the draft are parameters: `bbr3 drain_gain 128 drain_rounds 3`
+//! leaves DRAIN sooner, with a gain of 0.5, after three round trips at the latest. [draft-ietf-ccwg-bbr]
+//!
 //! A full pipe is detected from the samples of each ACK (from the maximum bandwidth).
 //!
 //! Sources: [bbr-v3 tcp_bbr.c], [draft-ietf-ccwg-bbr].
@@ -22,10 +25,20 @@ use tailback_units::{Parameter, ParameterError, Parameters};
 use crate::bbr::bandwidth::Gain;
 use crate::bbr::model::{CWND_GAIN, DRAIN_GAIN, Gains};
 use crate::bbr::v2::{Bbr2, ProbeEnd, Profile, parameters, tuning};
-use crate::{Prototype, Row};
+use crate::module_param::number;
+use crate::{EcnNeed, Prototype, Row};
 
-/// The constants that may be set, by their names in version 2. [bbr-v3 tcp_bbr.c]
-pub(crate) const PARAMETERS: &[Parameter] = &parameters(6);
+/// The constants that may be set, by their names in version 2 and in the draft. [bbr-v3 tcp_bbr.c] [draft-ietf-ccwg-bbr]
+pub(crate) const PARAMETERS: &[Parameter] = &with_those_of_the_draft(parameters(6));
+
+const fn with_those_of_the_draft(source: [Parameter; 10]) -> [Parameter; 12] {
+    let [a, b, c, d, e, f, g, h, i, j] = source;
+    let gain =
+        number("drain_gain", DRAIN_GAIN.0 as u64, 1, 256, "pacing gain of DRAIN in 1/256; in the draft 128");
+    let rounds =
+        number("drain_rounds", 0, 0, 1_000, "round trips of DRAIN at most, 0: no limit; in the draft 3");
+    [a, b, c, d, e, f, g, h, i, j, gain, rounds]
+}
 
 /// [bbr-v3 bbr_startup_pacing_gain, bbr_startup_cwnd_gain, bbr_drain_gain, bbr_pacing_gain, bbr_cwnd_gain]
 pub(crate) const VERSION_3: Profile = Profile {
@@ -34,6 +47,7 @@ pub(crate) const VERSION_3: Profile = Profile {
     down: Gains { pacing: Gain(256 * 91 / 100), cwnd: CWND_GAIN },
     up: Gains { pacing: Gain(256 * 5 / 4), cwnd: Gain(256 * 9 / 4) },
     probe_end: ProbeEnd::FullPipe,
+    drain_rounds: 0,
 };
 
 /// The registry row.
@@ -44,12 +58,15 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 3,
     wants_pacing: true,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 
 fn build(given: &Parameters) -> Result<Prototype, ParameterError> {
-    Ok(Prototype::model(Bbr2::new(VERSION_3, tuning(given, PARAMETERS)?)))
+    let get = |name| given.get(name, PARAMETERS).map(|value| value as u32);
+    let drain = Gains { pacing: Gain(get("drain_gain")?), ..VERSION_3.drain };
+    let profile = Profile { drain, drain_rounds: get("drain_rounds")?, ..VERSION_3 };
+    Ok(Prototype::model(Bbr2::new(profile, tuning(given, PARAMETERS)?)))
 }
 
 #[cfg(test)]
@@ -61,5 +78,15 @@ mod tests {
         let Profile { startup, down, up, .. } = VERSION_3;
         assert_eq!((startup.pacing.0, startup.cwnd.0), (710, 512));
         assert_eq!((down.pacing.0, up.pacing.0, up.cwnd.0), (232, 320, 576));
+    }
+
+    #[test]
+    fn the_constants_of_the_draft_are_parameters_and_those_of_the_source_their_defaults() {
+        let default = |name| PARAMETERS.iter().find(|row| row.name == name).and_then(|row| row.default);
+        assert_eq!((default("drain_gain"), default("drain_rounds")), (Some(88), Some(0)));
+        let mut draft = Parameters::default();
+        draft.set("drain_gain", 128);
+        draft.set("drain_rounds", 3);
+        assert!(build(&draft).is_ok());
     }
 }

@@ -13,7 +13,7 @@ use tailback_units::{Parameter, ParameterError, Parameters};
 
 use crate::bbr::v1::{Bbr, Variant};
 use crate::bbr::{SKB_ROOM, skb_room};
-use crate::{Prototype, Row};
+use crate::{EcnNeed, Prototype, Row};
 
 const PARAMETERS: &[Parameter] = &[SKB_ROOM];
 
@@ -25,7 +25,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 3,
     wants_pacing: true,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

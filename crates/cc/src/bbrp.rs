@@ -15,7 +15,7 @@ use tailback_units::{Parameter, ParameterError, Parameters};
 use crate::bbr::v1::{Bbr, Variant};
 use crate::bbr::{SKB_ROOM, skb_room};
 use crate::module_param::number;
-use crate::{Prototype, Row};
+use crate::{EcnNeed, Prototype, Row};
 
 const PARAMETERS: &[Parameter] =
     &[number("pacing_scale", 200, 1, 10_000, "factor of the pacing gains of PROBE_BW, in percent"), SKB_ROOM];
@@ -28,7 +28,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 3,
     wants_pacing: true,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

@@ -17,7 +17,7 @@ use tailback_units::{Parameter, ParameterError, Parameters};
 use crate::bbr::v1::{Bbr, Variant};
 use crate::bbr::{ACK_AGGREGATION, SKB_ROOM, skb_room};
 use crate::module_param::number;
-use crate::{Prototype, Row};
+use crate::{EcnNeed, Prototype, Row};
 
 const PARAMETERS: &[Parameter] = &[
     number("pacing_scale", 200, 1, 10_000, "factor of the pacing rate once the pipe is full, in percent"),
@@ -33,7 +33,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 3,
     wants_pacing: true,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

@@ -20,7 +20,7 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::{STRETCH_ACKS, flag, number, packets};
-use crate::{AckSample, CaState, Counted, Flow, Hooks, Prototype, Row, Window, WindowControl};
+use crate::{AckSample, CaState, Counted, EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Unit of β, per one. [linux-6.12 tcp_bic.c BICTCP_BETA_SCALE]
 const BETA_UNIT: u64 = 1024;
@@ -54,7 +54,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

@@ -19,7 +19,7 @@ use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::{flag, number};
 use crate::random::RandomNumbers;
-use crate::{AckSample, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
+use crate::{AckSample, CwndEvent, EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
 
 /// Largest gap within an ACK train, in µs. [linux-6.12 tcp_cdg.c tcp_cdg_hystart_update]
 const TRAIN_GAP_US: u64 = 3_000;
@@ -63,7 +63,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

@@ -22,7 +22,7 @@ use tailback_units::{Parameter, ParameterError, Parameters, Segs, Span};
 
 use crate::hystart::{Clock, HyStart, RoundStart, Settings};
 use crate::module_param::{flag, number, packets};
-use crate::{AckSample, CaState, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl};
+use crate::{AckSample, CaState, CwndEvent, EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Unit of β, per one. [linux-6.12 tcp_cubic.c BICTCP_BETA_SCALE]
 const BETA_UNIT: u64 = 1024;
@@ -78,7 +78,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

@@ -15,7 +15,7 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::number;
-use crate::{AckPath, CaState, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
+use crate::{AckPath, CaState, CwndEvent, EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
 
 /// α if all segments are marked. [linux-6.12 tcp_dctcp.c DCTCP_MAX_ALPHA]
 const MAX_ALPHA: u64 = 1024;
@@ -38,7 +38,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: true,
+    needs_ecn: EcnNeed::Classic,
     build,
 };
 

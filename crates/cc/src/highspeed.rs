@@ -11,7 +11,7 @@
 
 use tailback_units::{ParameterError, Parameters, Segs};
 
-use crate::{Flow, Hooks, Prototype, Row, Window, WindowControl};
+use crate::{EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Windows and their cuts in 1/256. [rfc3649 appendix B] [linux-6.12 tcp_highspeed.c hstcp_aimd_vals]
 const TABLE: [(u32, u32); 72] = [
@@ -101,7 +101,7 @@ pub const ROW: Row = Row {
     parameters: &[],
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

@@ -16,7 +16,7 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs, Span};
 
 use crate::module_param::flag;
-use crate::{AckSample, CaState, Flow, Hooks, Prototype, Row, Window, WindowControl};
+use crate::{AckSample, CaState, EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Fraction bits of α and β. [linux-6.12 tcp_htcp.c ALPHA_BASE]
 const SHIFT: u32 = 7;
@@ -49,7 +49,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

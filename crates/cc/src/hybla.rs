@@ -16,7 +16,7 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::number;
-use crate::{CaState, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
+use crate::{CaState, EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
 
 /// 2^(i/8) in 1/128. [linux-6.12 tcp_hybla.c hybla_fraction]
 const EIGHTH_POWERS: [u64; 8] = [128, 139, 152, 165, 181, 197, 215, 234];
@@ -40,7 +40,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

@@ -17,7 +17,7 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::{number, packets};
-use crate::{AckSample, CaState, Flow, Hooks, Prototype, Row, Window, WindowControl};
+use crate::{AckSample, CaState, EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Fraction bits of α. [linux-6.12 tcp_illinois.c ALPHA_SHIFT]
 const ALPHA_BITS: u32 = 7;
@@ -52,7 +52,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

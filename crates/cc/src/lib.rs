@@ -26,6 +26,7 @@ pub mod lp;
 mod module_param;
 pub mod newreno;
 pub mod nv;
+pub mod prague;
 mod random;
 pub mod registry;
 pub mod reno;
@@ -49,7 +50,7 @@ pub use flow::{
     CaState, CwndEvent, Flow, GSO_LEGACY_MAX_SIZE, GSO_MAX_SIZE, MAX_TCP_HEADER, PacingStatus, Timestamps,
 };
 pub use registry::{BuildError, ROWS, build, find, head};
-pub use row::Row;
+pub use row::{EcnNeed, Row};
 pub use sample::{AckSample, LostSegment, RateSample};
 pub(crate) use window::Counted;
 pub use window::Window;

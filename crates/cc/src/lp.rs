@@ -22,7 +22,7 @@ use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::flag;
 use crate::random::RandomNumbers;
-use crate::{AckSample, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
+use crate::{AckSample, EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
 
 /// Ticks per second of the timestamp option. [linux-6.12 tcp.h TCP_TS_HZ]
 const TIMESTAMP_HZ: u64 = 1_000;
@@ -50,7 +50,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

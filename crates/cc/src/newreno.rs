@@ -14,7 +14,7 @@
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::number;
-use crate::{CaState, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
+use crate::{CaState, CwndEvent, EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
 
 /// Sysctls with FreeBSD's defaults. [freebsd-9 tcp_input.c]
 const PARAMETERS: &[Parameter] = &[number(
@@ -33,7 +33,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

@@ -18,7 +18,7 @@ use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::{number, packets};
 use crate::random::RandomNumbers;
-use crate::{AckSample, CaState, Flow, Hooks, Prototype, Row, Window, WindowControl};
+use crate::{AckSample, CaState, EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// 100 bit/s in one byte per µs. [linux-6.12 tcp_nv.c tcpnv_acked]
 const RATE_UNITS: u64 = 80_000;
@@ -68,7 +68,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

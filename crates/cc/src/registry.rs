@@ -7,7 +7,7 @@ use tailback_units::{ParameterError, Parameters};
 
 use crate::{
     Control, Row, bbr, bbr_dev, bbr2, bbr3, bbrp, bbrplus, bic, cdg, cubic, dctcp, highspeed, htcp, hybla,
-    illinois, lp, newreno, nv, reno, scalable, vegas, veno, westwood, yeah,
+    illinois, lp, newreno, nv, prague, reno, scalable, vegas, veno, westwood, yeah,
 };
 
 /// All congestion controls.
@@ -28,6 +28,7 @@ pub static ROWS: &[Row] = &[
     lp::ROW,
     cdg::ROW,
     dctcp::ROW,
+    prague::ROW,
     newreno::ROW,
     bbr::ROW,
     bbr_dev::ROW,

@@ -8,7 +8,7 @@
 
 use tailback_units::{ParameterError, Parameters, Segs};
 
-use crate::{Flow, Hooks, Prototype, Row, Window, WindowControl};
+use crate::{EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Smallest slow-start threshold, in segments. [rfc5681 §3.1 eq. 4]
 const MIN_SSTHRESH: u32 = 2;
@@ -21,7 +21,7 @@ pub const ROW: Row = Row {
     parameters: &[],
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

@@ -14,7 +14,7 @@
 use tailback_units::{ParameterError, Parameters, Segs};
 
 use crate::module_param::STRETCH_ACKS;
-use crate::{Counted, Flow, Hooks, Prototype, Row, Window, WindowControl};
+use crate::{Counted, EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// Acknowledgements per segment of growth at most: 1/a with a = 0.01. [linux-6.12 tcp_scalable.c TCP_SCALABLE_AI_CNT]
 pub(crate) const MAX_CNT: u32 = 100;
@@ -34,7 +34,7 @@ pub const ROW: Row = Row {
     parameters: &[STRETCH_ACKS],
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

@@ -8,7 +8,7 @@
 
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Segs};
 
-use crate::{Flow, Hooks, Prototype, Row, Window, WindowControl};
+use crate::{EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl};
 
 /// The registry row.
 pub const ROW: Row = Row {
@@ -24,7 +24,7 @@ pub const ROW: Row = Row {
     )],
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

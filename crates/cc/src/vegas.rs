@@ -16,7 +16,9 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::packets;
-use crate::{AckSample, CaState, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
+use crate::{
+    AckSample, CaState, CwndEvent, EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl, reno,
+};
 
 /// Stands for an RTT that was not measured, in µs. [linux-6.12 tcp_vegas.c vegas_enable]
 const NO_RTT_US: u64 = 0x7fff_ffff;
@@ -40,7 +42,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

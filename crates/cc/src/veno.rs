@@ -17,7 +17,7 @@ use tailback_units::{ParameterError, Parameters, Segs};
 
 use crate::module_param::STRETCH_ACKS;
 use crate::{
-    AckSample, CaState, Counted, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl, reno,
+    AckSample, CaState, Counted, CwndEvent, EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl, reno,
 };
 
 /// Stands for an RTT that was not measured, in µs. [linux-6.12 tcp_veno.c veno_enable]
@@ -37,7 +37,7 @@ pub const ROW: Row = Row {
     parameters: &[STRETCH_ACKS],
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

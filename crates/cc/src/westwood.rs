@@ -15,7 +15,9 @@
 use rand_core::Rng;
 use tailback_units::{ParameterError, Parameters, Segs, Span};
 
-use crate::{AckPath, AckSample, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl, reno};
+use crate::{
+    AckPath, AckSample, CwndEvent, EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl, reno,
+};
 
 /// Minimum length of a bandwidth sample. [linux-6.12 tcp_westwood.c TCP_WESTWOOD_RTT_MIN]
 const SHORTEST_SAMPLE: Span = Span::from_millis(50);
@@ -32,7 +34,7 @@ pub const ROW: Row = Row {
     parameters: &[],
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

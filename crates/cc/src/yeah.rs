@@ -22,7 +22,9 @@ use tailback_units::{ParameterError, Parameters, Segs};
 use crate::module_param::STRETCH_ACKS;
 use crate::scalable::MAX_CNT;
 use crate::vegas::RoundTrips;
-use crate::{AckSample, CaState, Counted, CwndEvent, Flow, Hooks, Prototype, Row, Window, WindowControl};
+use crate::{
+    AckSample, CaState, Counted, CwndEvent, EcnNeed, Flow, Hooks, Prototype, Row, Window, WindowControl,
+};
 
 /// Longest queue in segments. [linux-6.12 tcp_yeah.c TCP_YEAH_ALPHA]
 const LONGEST_QUEUE: u64 = 80;
@@ -47,7 +49,7 @@ pub const ROW: Row = Row {
     parameters: &[STRETCH_ACKS],
     sndbuf_factor: 2,
     wants_pacing: false,
-    needs_ecn: false,
+    needs_ecn: EcnNeed::No,
     build,
 };
 

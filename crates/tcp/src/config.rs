@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tailback_cc::Control;
+use tailback_cc::{Control, EcnNeed};
 use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_units::{Rate, Span, TimerRounding};
 
@@ -157,17 +157,22 @@ pub enum EcnUse {
     AccurateAskingClassic,
     /// 5: accepts accurate ECN if the peer requests it.
     AccurateWhenAsked,
+    /// The control, and not the sysctl, requests and accepts accurate ECN and no other, with ECT(1).
+    Scalable,
 }
 
 impl EcnUse {
     /// The host requests ECN of some kind.
     pub(crate) fn asks(self) -> bool {
-        matches!(self, EcnUse::Always | EcnUse::Accurate | EcnUse::AccurateAskingClassic)
+        matches!(self, EcnUse::Always | EcnUse::Accurate | EcnUse::AccurateAskingClassic | EcnUse::Scalable)
     }
 
     /// The host accepts accurate ECN.
     pub(crate) fn accepts_accurate(self) -> bool {
-        matches!(self, EcnUse::Accurate | EcnUse::AccurateAskingClassic | EcnUse::AccurateWhenAsked)
+        matches!(
+            self,
+            EcnUse::Accurate | EcnUse::AccurateAskingClassic | EcnUse::AccurateWhenAsked | EcnUse::Scalable
+        )
     }
 }
 
@@ -456,7 +461,7 @@ pub struct EndpointConfig {
     /// The control needs pacing by TCP.
     pub wants_pacing: bool,
     /// The control needs ECN, and a receiver that echoes the mark of each segment.
-    pub needs_ecn: bool,
+    pub needs_ecn: EcnNeed,
     /// Send-buffer factor of the control.
     pub sndbuf_factor: u32,
 }
@@ -471,5 +476,5 @@ pub struct ReceiverConfig {
     pub flow_hash: u32,
     pub settings: Arc<Settings>,
     pub options: SocketOptions,
-    pub needs_ecn: bool,
+    pub needs_ecn: EcnNeed,
 }

@@ -19,6 +19,7 @@
 //! Sources: [rfc3168], [linux-6.12 tcp_input.c __tcp_ecn_check_ce, tcp_ecn_accept_cwr], [linux-6.12 tcp_output.c
 //! tcp_ecn_send, tcp_ecn_clear_syn].
 
+use tailback_cc::EcnNeed;
 use tailback_packet::{Ecn, SackBlocks, Segment, SegmentFlags};
 
 use crate::accecn::{AccEcn, Leaving, Urgency};
@@ -83,8 +84,10 @@ impl Mark<'_> {
 }
 
 impl EcnState {
-    pub(crate) fn new(settings: &Settings, needed: bool) -> Self {
-        let sysctl = settings.ecn;
+    pub(crate) fn new(settings: &Settings, need: EcnNeed) -> Self {
+        let scalable = need == EcnNeed::L4s;
+        let sysctl = if scalable { EcnUse::Scalable } else { settings.ecn };
+        let needed = need == EcnNeed::Classic;
         EcnState {
             accurate: sysctl.accepts_accurate().then(|| Box::new(AccEcn::new(settings))),
             sysctl,
@@ -126,7 +129,7 @@ impl EcnState {
             accurate.answer(arrived);
             return self.agree(true);
         }
-        let answers = self.is_exact || self.sysctl != EcnUse::Never;
+        let answers = self.is_exact || !matches!(self.sysctl, EcnUse::Never | EcnUse::Scalable);
         self.agree(answers && flags.contains(SegmentFlags::ECE.with(SegmentFlags::CWR)));
     }
 
@@ -150,7 +153,7 @@ impl EcnState {
         let broken = self.asks_accurate() && told == 0b111;
         let flags = segment.flags;
         let echoes = flags.contains(SegmentFlags::ECE) && !flags.contains(SegmentFlags::CWR);
-        self.agree(self.asks() && echoes && !broken);
+        self.agree(self.asks() && self.sysctl != EcnUse::Scalable && echoes && !broken);
     }
 
     /// The handshake is over. Returns the marks that its last ACK, which came with `arrived`, tells.
@@ -197,6 +200,9 @@ impl EcnState {
 
     /// Code point of SYN and SYN-ACK.
     pub(crate) fn handshake_code_point(&self) -> Ecn {
+        if self.sysctl == EcnUse::Scalable {
+            return Ecn::Ect1;
+        }
         if self.is_exact && (self.agreed || self.asks()) { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
@@ -206,7 +212,8 @@ impl EcnState {
             return Ecn::NotEct;
         }
         if let Some(accurate) = &self.accurate {
-            return accurate.code_point(Ecn::Ect0);
+            let scalable = self.sysctl == EcnUse::Scalable;
+            return accurate.code_point(if scalable { Ecn::Ect1 } else { Ecn::Ect0 });
         }
         let wanted = if self.is_exact { self.agreed || self.asks() } else { is_new_data };
         if wanted { Ecn::Ect0 } else { Ecn::NotEct }
@@ -245,7 +252,7 @@ impl EcnState {
 
     /// This side asks for accurate ECN.
     pub(crate) fn asks_accurate(&self) -> bool {
-        self.sysctl == EcnUse::Accurate
+        matches!(self.sysctl, EcnUse::Accurate | EcnUse::Scalable)
     }
 
     /// Accurate ECN.
@@ -369,7 +376,8 @@ mod tests {
     const ASK: SegmentFlags = SegmentFlags::SYN.with(SegmentFlags::ECE).with(SegmentFlags::CWR);
 
     fn state(ecn: EcnUse, needed: bool) -> EcnState {
-        EcnState::new(&Settings { ecn, ..Settings::default() }, needed)
+        let need = if needed { EcnNeed::Classic } else { EcnNeed::No };
+        EcnState::new(&Settings { ecn, ..Settings::default() }, need)
     }
 
     fn answer(flags: SegmentFlags) -> Segment {
@@ -435,6 +443,25 @@ mod tests {
         assert_eq!(needs.code_point(false), Ecn::Ect0, "the SYN too");
         needs.take_syn(ASK, Ecn::NotEct);
         assert_eq!(needs.code_point(false), Ecn::Ect0);
+    }
+
+    #[test]
+    fn a_scalable_control_uses_ect1_and_accurate_ecn_whatever_the_sysctl_says_or_no_ecn() {
+        let scalable =
+            || EcnState::new(&Settings { ecn: EcnUse::Never, ..Settings::default() }, EcnNeed::L4s);
+        let (mut client, mut server) = (scalable(), scalable());
+        assert_eq!(client.handshake_code_point(), Ecn::Ect1);
+        let (syn, _) = client.handshake(&packet(false, 0));
+        server.take_syn(syn, Ecn::Ect1);
+        client.take_syn_ack(&answer(server.handshake(&packet(true, 0)).0), Ecn::Ect1);
+        assert!(client.agreed() && client.is_accurate());
+        assert_eq!((client.code_point(false), server.code_point(true)), (Ecn::Ect1, Ecn::Ect1));
+        let mut classic = scalable();
+        classic.take_syn_ack(&answer(SegmentFlags::ECE), Ecn::NotEct);
+        assert!(!classic.agreed(), "it does not fall back to classic ECN");
+        let mut asked = scalable();
+        asked.take_syn(ASK, Ecn::NotEct);
+        assert!(!asked.agreed());
     }
 
     #[test]

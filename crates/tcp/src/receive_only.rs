@@ -14,6 +14,7 @@
 
 use std::sync::Arc;
 
+use tailback_cc::EcnNeed;
 use tailback_packet::{Segment, Timestamp};
 use tailback_units::{SimTime, Span, expiry};
 
@@ -65,7 +66,7 @@ pub struct ReceiveOnly {
 }
 
 impl ReceiveOnly {
-    pub(crate) fn new(settings: Arc<Settings>, agreement: Agreement, needs_ecn: bool) -> Self {
+    pub(crate) fn new(settings: Arc<Settings>, agreement: Agreement, needs_ecn: EcnNeed) -> Self {
         ReceiveOnly {
             now: SimTime::ZERO,
             peer: PeerWindow::new(&settings.stack),
@@ -517,7 +518,7 @@ mod tests {
             flow_hash: 7,
             settings: Arc::clone(settings),
             options: SocketOptions::default(),
-            needs_ecn: false,
+            needs_ecn: EcnNeed::No,
         })
     }
 
@@ -533,7 +534,7 @@ mod tests {
             options: SocketOptions::default(),
             control: Control::Window(Box::new(Reno)),
             wants_pacing: false,
-            needs_ecn: false,
+            needs_ecn: EcnNeed::No,
             sndbuf_factor: 2,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tailback_cc::{CaState, Control, CwndEvent, Flow, PacingStatus, Window};
+use tailback_cc::{CaState, Control, CwndEvent, EcnNeed, Flow, PacingStatus, Window};
 use tailback_packet::Timestamp;
 use tailback_units::{Rate, Segs, Span};
 
@@ -317,7 +317,7 @@ pub(crate) struct SenderConfig {
     pub(crate) small_queue: SmallQueueLimit,
     pub(crate) options: SocketOptions,
     pub(crate) control: Control,
-    pub(crate) needs_ecn: bool,
+    pub(crate) needs_ecn: EcnNeed,
     pub(crate) pacing: PacingStatus,
     pub(crate) sndbuf_factor: u32,
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tailback_cc::{Control, Prototype};
+use tailback_cc::{Control, EcnNeed, Prototype};
 use tailback_engine::{Alarm, Draws, Streams};
 use tailback_packet::{HostId, SocketId, conversation_hash};
 use tailback_tcp::{
@@ -59,7 +59,7 @@ pub(crate) struct End {
     pub(crate) device: DeviceId,
     pub(crate) settings: Arc<Settings>,
     pub(crate) options: SocketOptions,
-    pub(crate) needs_ecn: bool,
+    pub(crate) needs_ecn: EcnNeed,
 }
 
 /// How an end sends data.

@@ -56,6 +56,8 @@ pub struct Bbr2 {
     probe: Probe,
     /// Bounds that an undo restores.
     saved: Bounds,
+    /// The round trip in which DRAIN began.
+    drain_began: u64,
     /// cwnd has reached its target, and nothing that sets the target has changed since.
     at_target: bool,
 }
@@ -169,6 +171,7 @@ impl Bbr2 {
             probe_rtt_min: MinRtt::default(),
             probe: Probe::default(),
             saved: Bounds::default(),
+            drain_began: 0,
             at_target: false,
         }
     }
@@ -276,12 +279,16 @@ impl Bbr2 {
     fn check_drain(&mut self, flow: &Flow, window: &mut Window) {
         if self.model.mode == Mode::Startup && self.model.full_pipe.reached {
             self.model.mode = Mode::Drain;
+            self.drain_began = self.model.rounds.count;
             window.ssthresh = self.inflight(self.max_bandwidth(), Gain::UNIT, flow, window);
             self.forget_round();
         }
         if self.model.mode == Mode::Drain {
             let inflight = self.packets_in_net_at_edt(flow.in_flight, flow, window);
-            if inflight <= self.inflight(self.max_bandwidth(), Gain::UNIT, flow, window) {
+            let drained = inflight <= self.inflight(self.max_bandwidth(), Gain::UNIT, flow, window);
+            let rounds = self.model.rounds.count - self.drain_began;
+            let limit = self.profile.drain_rounds.into();
+            if drained || (limit > 0 && rounds >= limit) {
                 self.start_down(flow);
             }
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use tailback_cc::Control;
+use tailback_cc::{Control, EcnNeed};
 use tailback_packet::{HostId, Packet, Payload, Segment, SocketId};
 use tailback_tcp::{
     Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, TcpInfo, Transmitted,
@@ -144,7 +144,7 @@ fn endpoint_config(number: u32, control: Control, wants_pacing: bool) -> Endpoin
         options: SocketOptions::default(),
         control,
         wants_pacing,
-        needs_ecn: false,
+        needs_ecn: EcnNeed::No,
         sndbuf_factor: 2,
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use tailback_cc::Control;
+use tailback_cc::{Control, EcnNeed};
 use tailback_packet::{
     Ecn, HostId, Packet, Payload, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId, Timestamp,
 };
@@ -77,7 +77,7 @@ impl Setup {
             options: self.options,
             control: self.control,
             wants_pacing: self.wants_pacing,
-            needs_ecn: false,
+            needs_ecn: EcnNeed::No,
             sndbuf_factor: 2,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tailback_cc::Control;
+use tailback_cc::{Control, EcnNeed};
 use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_tcp::{Settings, SmallQueueLimit, SocketOptions};
 use tailback_units::{Parameters, Rate, SimTime, Span};
@@ -173,7 +173,7 @@ impl Builder<'_> {
             recipe: Recipe::Copied(prototype),
             built: None,
             wants_pacing: row.wants_pacing,
-            needs_ecn: row.needs_ecn || peer_needs_ecn,
+            needs_ecn: if peer_needs_ecn { EcnNeed::Classic } else { row.needs_ecn },
             sndbuf_factor: row.sndbuf_factor,
         })
     }
@@ -192,7 +192,7 @@ struct Chosen {
     /// The control itself, if the user wrote it.
     built: Option<Control>,
     wants_pacing: bool,
-    needs_ecn: bool,
+    needs_ecn: EcnNeed,
     sndbuf_factor: u32,
 }
 
@@ -205,6 +205,7 @@ fn own_control(
 ) -> Result<Chosen, BuildError> {
     let built = own.build(source, &cc.parameters).map_err(|problem| refused(problem, source, path))?;
     let OwnControl { control, wants_pacing, sndbuf_factor, needs_ecn } = built;
+    let needs_ecn = if needs_ecn { EcnNeed::Classic } else { EcnNeed::No };
     Ok(Chosen { recipe: Recipe::Built, built: Some(control), wants_pacing, needs_ecn, sndbuf_factor })
 }
 

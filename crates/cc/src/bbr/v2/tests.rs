@@ -67,6 +67,19 @@ fn startup_fills_the_pipe_and_drain_empties_the_queue() {
 }
 
 #[test]
+fn drain_ends_after_as_many_round_trips_as_the_profile_says() {
+    // With a gain of 1 the queue of STARTUP does not drain by itself.
+    let slow = Profile { drain: Gains { pacing: Gain::UNIT, ..VERSION_3.drain }, ..VERSION_3 };
+    let drained = |profile: Profile| {
+        let mut run = run(Path::new(50, RTT), profile);
+        let found = stretches(&mut run, 0, 1_500);
+        found.iter().find(|((mode, _), _)| *mode == Mode::Drain).map(|&(_, ms)| ms)
+    };
+    let limited = drained(Profile { drain_rounds: 3, ..slow }).expect("it ends");
+    assert!(drained(slow).is_none_or(|ms| ms > 2 * limited), "{limited}");
+}
+
+#[test]
 fn the_cycle_is_down_cruise_refill_up_and_takes_two_to_three_seconds() {
     for profile in VERSIONS {
         // The BDP is larger than 63 segments, so the clock decides, not the number of rounds.

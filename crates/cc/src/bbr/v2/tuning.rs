@@ -90,4 +90,6 @@ pub(crate) struct Profile {
     pub(crate) down: Gains,
     pub(crate) up: Gains,
     pub(crate) probe_end: ProbeEnd,
+    /// DRAIN lasts so many round trips at most; 0: as long as it takes.
+    pub(crate) drain_rounds: u32,
 }
