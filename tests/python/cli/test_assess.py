@@ -94,4 +94,5 @@ def test_a_control_that_crashes_ends_its_rows_with_the_reason_and_the_others_are
 
 def test_a_suite_that_is_not_there_is_wrong_input(suite: str) -> None:
     assert "is not a suite" in in_process("assess", "cubic", "--suite", "nothing", status=2).stderr
+    assert "about disciplines" in in_process("assess", "pie", "--qdisc", "--suite", suite, status=2).stderr
     assert "has no row" in in_process("assess", "cubic", "--suite", suite, "--row", "x", status=2).stderr
