@@ -17,6 +17,9 @@ from tailback.results import default_folder
 from tailback.scenario import Experiment, own_controls
 from tailback.sweep import Outcome, Watch
 
+DEFAULT = "rfc9743"
+"""The suite whose results have the name of the control alone."""
+
 TEST = "test"
 """How the names of all entries of `traffic` begin whose control is assessed."""
 
@@ -34,7 +37,10 @@ class Wanted(Struct, frozen=True):
     @property
     def folder(self) -> Path:
         """The folder of its results."""
-        return self.out or Path("results") / "assess" / Path(self.name.replace(" ", "-")).name
+        suite = () if self.suite.name == DEFAULT else (self.suite.name,)
+        where = () if self.backend == "sim" else (self.backend.replace(":", "-"),)
+        name = "-".join([self.name.replace(" ", "-"), *suite, *where])
+        return self.out or Path("results") / "assess" / Path(name).name
 
     @property
     def name(self) -> str:

@@ -64,7 +64,7 @@ def test_a_control_gets_a_row_per_criterion_with_a_page_junit_and_json(suite: st
     assert "3 rows: 2 meets, 1 absent; 2 scenarios, 8 runs" in found.stdout
     cases = {case.attrib["name"]: [part.tag for part in case] for case in Xml.parse("found.xml").getroot()}
     assert cases == {"1 rate": [], "2 delay": [], "3 paths": ["skipped"]}
-    page = Path("results/assess/vegas/assessment.html").read_text()
+    page = Path("results/assess/vegas-mine/assessment.html").read_text()
     assert page.count("<svg") == 2
     document = json.loads(in_process("assess", "vegas", "--suite", suite, "--json").stdout)
     rate, delay, _ = document["rows"]
