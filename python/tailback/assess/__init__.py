@@ -6,7 +6,7 @@ are those of a sweep (`session`), the verdicts follow from intervals (`verdicts`
 
 from tailback.assess.errors import WrongSuite
 from tailback.assess.session import Assessment, Wanted, assess
-from tailback.assess.suite import Criterion, Suite, load_suite, suites
+from tailback.assess.suite import Criterion, Suite, fits, load_suite, suites
 from tailback.assess.verdicts import Estimate, Place, Row
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Wanted",
     "WrongSuite",
     "assess",
+    "fits",
     "load_suite",
     "suites",
 ]

@@ -6,10 +6,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from tailback import plots
-from tailback.assess.session import Assessment
 from tailback.assess.verdicts import Row
 from tailback.plots import bar, style
-from tailback.results import Results
 
 CONTROL = "control"
 
@@ -19,14 +17,14 @@ def table(row: Row) -> pd.DataFrame:
     return pd.DataFrame([
         {
             **each.axes, CONTROL: name,
-            "panel": row.criterion.measure, "unit": row.criterion.unit,
+            "panel": row.criterion.id.replace("-", " "), "unit": row.criterion.unit,
             "n": found.n, "mean": found.mean, "low": found.low, "high": found.high, "bound": each.bound,
         }
         for each in row.places for name, found in each.found.items()
     ])  # fmt: skip
 
 
-def draw(rows: pd.DataFrame, _choice: plots.Choice = plots.AUTOMATIC) -> Figure:
+def draw(rows: pd.DataFrame) -> Figure:
     """Bars with intervals; a dashed line is a bound that is the same everywhere."""
     figure = bar.draw(rows.drop(columns="bound"))
     bounds = set(rows["bound"])
@@ -40,15 +38,3 @@ def svg(row: Row) -> bytes | None:
     """The figure of a row; `None` if it has no numbers."""
     rows = table(row)
     return None if rows.empty else plots.rendered(draw(rows), ".svg")
-
-
-def plot_of(row: Row) -> plots.Plot:
-    """The figure as a plot, which is written with its table as CSV."""
-
-    def data(_results: Results, _choice: plots.Choice = plots.AUTOMATIC) -> pd.DataFrame:
-        return table(row)
-
-    return plots.Plot(row.criterion.id, row.criterion.question, data, draw)
-
-
-__all__ = ["Assessment", "draw", "plot_of", "svg", "table"]

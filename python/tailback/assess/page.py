@@ -49,7 +49,9 @@ def write_page(found: Assessment, command: str) -> Path:
 
 def _part(found: Assessment, row: Row, names: Sequence[str]) -> Part:
     worst, unit = row.worst, row.criterion.unit
-    cells = [] if worst is None else [words.value(worst.found.get(name), unit) for name in names]
+    cells = [] if worst is None or row.reason else [words.value(worst.found.get(name), unit) for name in names]
+    if cells and worst is not None and worst.axes:
+        cells[0] = f"{words.place(worst)}: {cells[0]}"
     places = [
         [words.place(each), each.outcome, words.bound(row.criterion, each)]
         + [words.value(each.found.get(name), unit) for name in names]

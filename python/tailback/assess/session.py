@@ -17,6 +17,9 @@ from tailback.results import default_folder
 from tailback.scenario import Experiment, own_controls
 from tailback.sweep import Outcome, Watch
 
+DEFAULT = "rfc9743"
+"""The suite whose results have the name of the control alone."""
+
 TEST = "test"
 """How the names of all entries of `traffic` begin whose control is assessed."""
 
@@ -34,13 +37,22 @@ class Wanted(Struct, frozen=True):
     @property
     def folder(self) -> Path:
         """The folder of its results."""
-        return self.out or Path("results") / "assess" / Path(named(self.control).replace(" ", "-")).name
+        suite = () if self.suite.name == DEFAULT else (self.suite.name,)
+        where = () if self.backend == "sim" else (self.backend.replace(":", "-"),)
+        name = "-".join([self.name.replace(" ", "-"), *suite, *where])
+        return self.out or Path("results") / "assess" / Path(name).name
+
+    @property
+    def name(self) -> str:
+        """The name of what is assessed: a discipline has its words."""
+        return self.control if self.suite.of == "qdisc" else named(self.control)
 
     @property
     def names(self) -> Mapping[str, str]:
         """The words of the control and the baselines by their names, the control first."""
-        others = {each: each for each in self.suite.baselines}
-        return {named(self.control): whole(self.control), **others} | {named(self.control): whole(self.control)}
+        own = self.control if self.suite.of == "qdisc" else whole(self.control)
+        others = {each: each for each in self.suite.baselines if each != self.name}
+        return {self.name: own, **others}
 
 
 class Carried(Struct, frozen=True):
@@ -62,7 +74,7 @@ class Assessment(Struct, frozen=True):
     @property
     def control(self) -> str:
         """The name of the control."""
-        return named(self.wanted.control)
+        return self.wanted.name
 
     def count(self, outcome: verdicts.Outcome) -> int:
         """The number of rows with this outcome."""
@@ -155,7 +167,7 @@ def judge(wanted: Wanted, criterion: Criterion, carried: Carried) -> Row:
     """The verdict on one criterion."""
     if criterion.absent or carried.refused:
         return Row(criterion, "absent", reason=criterion.absent or carried.refused)
-    control, axis = named(wanted.control), wanted.suite.of
+    control, axis = wanted.name, wanted.suite.of
     groups: dict[tuple[tuple[str, str], ...], dict[str, list[float]]] = {}
     for outcome in _about(criterion, carried.outcomes):
         axes = {name: value for name, value in outcome.run.axes.items() if name != axis}
@@ -187,7 +199,7 @@ def _ended(outcomes: Iterator[Outcome]) -> str:
     for outcome in outcomes:
         if outcome.summary is None:
             return f"{_where(outcome)}: {outcome.error}"
-        if silent := silence(outcome.summary):
+        if "control" in outcome.run.axes and (silent := silence(outcome.summary)):
             return f"{_where(outcome)}: {silent}"
     return ""
 

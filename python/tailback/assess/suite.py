@@ -138,6 +138,12 @@ def load_suite(name: str) -> Suite:
     return suite
 
 
+def fits(suite: Suite, *, qdisc: bool) -> None:
+    """Raises `WrongSuite` if a suite is about something other than what is assessed."""
+    if qdisc and suite.of != "qdisc":
+        raise WrongSuite(f"`{suite.name}` is about congestion controls\n  hint: --suite rfc7928 is about disciplines")
+
+
 def _first(error: ValidationError, table: Any) -> str:
     """The first error with the id of its criterion."""
     first = error.errors()[0]
@@ -149,4 +155,4 @@ def _first(error: ValidationError, table: Any) -> str:
     return f"{'.'.join(place)}: {message}" if place else message
 
 
-__all__ = ["BASELINES", "CRITERIA", "Criterion", "Suite", "load_suite", "suites"]
+__all__ = ["BASELINES", "CRITERIA", "Criterion", "Suite", "fits", "load_suite", "suites"]

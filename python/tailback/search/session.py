@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 SEEDS = 3
 """The seeds with which a finding must show."""
 
+PATIENCE = 12
+"""The runs after which a search without any number ends."""
+
 STEP = 0.3
 """The first step of CMA-ES, as a share of the space."""
 
@@ -91,6 +94,8 @@ def search(wanted: Wanted, watch: Watch) -> Found:
         proposed = where.settings(point)
         score = trials.tried(proposed)
         best, settings = max((best, settings), (score, proposed))
+        if trials.count == PATIENCE and best == UNKNOWN:
+            raise WrongSearch(_nothing(wanted))
         spent = (time.monotonic() - begun) / wanted.budget_s
         watch(trials.count, best, min(spent, 1.0))
         if score > 0 and trials.shows(trials.changed(proposed), SEEDS):
@@ -110,6 +115,13 @@ def _shrunk(trials: "_Trials", settings: Sequence[str], wanted: Wanted, cpu: flo
     score = trials.score(small, 1)
     used = trials.count - before
     return Found(settings, score, before, used, time.process_time() - cpu, written(small))
+
+
+def _nothing(wanted: Wanted) -> str:
+    return (
+        f"none of {PATIENCE} settings runs and has every number of `{wanted.condition.text}`\n"
+        f"  hint: `tailback run {wanted.file} --json` prints the numbers of a run; are all values of --over possible?"
+    )
 
 
 class _Trials:

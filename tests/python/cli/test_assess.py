@@ -64,7 +64,7 @@ def test_a_control_gets_a_row_per_criterion_with_a_page_junit_and_json(suite: st
     assert "3 rows: 2 meets, 1 absent; 2 scenarios, 8 runs" in found.stdout
     cases = {case.attrib["name"]: [part.tag for part in case] for case in Xml.parse("found.xml").getroot()}
     assert cases == {"1 rate": [], "2 delay": [], "3 paths": ["skipped"]}
-    page = Path("results/assess/vegas/assessment.html").read_text()
+    page = Path("results/assess/vegas-mine/assessment.html").read_text()
     assert page.count("<svg") == 2
     document = json.loads(in_process("assess", "vegas", "--suite", suite, "--json").stdout)
     rate, delay, _ = document["rows"]
@@ -94,4 +94,5 @@ def test_a_control_that_crashes_ends_its_rows_with_the_reason_and_the_others_are
 
 def test_a_suite_that_is_not_there_is_wrong_input(suite: str) -> None:
     assert "is not a suite" in in_process("assess", "cubic", "--suite", "nothing", status=2).stderr
+    assert "about disciplines" in in_process("assess", "pie", "--qdisc", "--suite", suite, status=2).stderr
     assert "has no row" in in_process("assess", "cubic", "--suite", suite, "--row", "x", status=2).stderr

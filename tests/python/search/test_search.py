@@ -57,6 +57,11 @@ def test_what_cannot_be_is_not_found_and_the_nearest_is_told(file: Path) -> None
     assert -1 < found.score < 0
 
 
+def test_a_number_that_no_run_has_ends_the_search(file: Path) -> None:
+    with pytest.raises(WrongSearch, match="has every number of"):
+        sought(file, "mos.up > 1")
+
+
 def test_a_condition_over_time_holds_for_as_long_as_is_asked(file: Path) -> None:
     above = "snd_cwnd > 4"
     held = [

@@ -14,8 +14,16 @@ class Asked(Struct, frozen=True):
     """The criteria."""
 
     suite: Annotated[
-        str, typer.Option(metavar="NAME", help="A suite that comes with Tailback (rfc9743), or a folder of your own.")
-    ] = "rfc9743"
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="rfc9743, bbr-draft, rfc8867, satellite, rfc7928 (of disciplines), or a folder of your own.",
+            show_default="rfc9743; of disciplines rfc7928",
+        ),
+    ] = None
+    qdisc: Annotated[
+        bool, typer.Option("--qdisc", help="CONTROL is a queue discipline with its options: 'fq_pie target 5ms'.")
+    ] = False
     row: Annotated[
         list[str] | None,
         typer.Option(metavar="ID", help="Only these rows: fairness, 5.2.1. May be repeated.", show_default=False),
@@ -66,7 +74,8 @@ def assess(
     from tailback import extras
 
     extras.need("matplotlib")
-    suite = assessing.load_suite(asked.suite).only(asked.row or ())
+    suite = assessing.load_suite(asked.suite or ("rfc7928" if asked.qdisc else "rfc9743")).only(asked.row or ())
+    assessing.fits(suite, qdisc=asked.qdisc)
     from tailback.assess import documents, page
     from tailback.cli import assessed, bisection, progress, show
     from tailback.results.durable import write_file
