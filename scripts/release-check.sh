@@ -49,6 +49,17 @@ for file in "${wheels[@]}" "${archives[0]}"; do
         echo "the base installation has packages that it does not need" >&2
         exit 1
     fi
+    # A guest has no libraries: no program interpreter may be named in the agent (ELF: segments of type 3).
+    "$bin/python" - <<'END'
+import struct, sys
+from tailback.kernel import checkout
+agent = checkout.CARRIED / "tailback-agent"
+if agent.is_file():
+    elf = agent.read_bytes()
+    start, (size, count) = struct.unpack_from("<Q", elf, 32)[0], struct.unpack_from("<HH", elf, 54)
+    if 3 in [struct.unpack_from("<I", elf, start + place * size)[0] for place in range(count)]:
+        sys.exit(f"{agent} is not a static program")
+END
     mkdir "$folder/work-$name"
     (
         cd "$folder/work-$name"
