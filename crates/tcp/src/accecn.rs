@@ -52,7 +52,7 @@ pub struct Failures(u8);
 impl Failures {
     /// The flags that this side sends may be dropped: its packets are not ECN-capable.
     pub const ACE_SENT: Failures = Failures(1);
-    /// The flags or code points that arrive are mangled: likewise.
+    /// The flags or code points that arrive are mangled: its packets are not ECN-capable.
     pub const ACE_RECEIVED: Failures = Failures(2);
     /// Segments with the option do not arrive: none is sent.
     pub const OPTION_SENT: Failures = Failures(4);

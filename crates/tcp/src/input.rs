@@ -6,9 +6,9 @@ use tailback_cc::{AckPath, AckSample, CaState, Control, RateSample, Timestamps};
 use tailback_packet::{Segment, SegmentFlags};
 use tailback_units::{Segs, Span};
 
-use crate::accecn::feedback::BeforeMarks;
 use crate::clock::{Micros, micros_since};
 use crate::info::Note;
+use crate::marks::BeforeMarks;
 use crate::queue::{PlainHead, Tags};
 use crate::sack::SackWalk;
 use crate::sender::{AckFlags, Sender};

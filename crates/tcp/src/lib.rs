@@ -28,6 +28,7 @@ mod ecn;
 mod endpoint;
 mod info;
 mod input;
+mod marks;
 mod metrics;
 mod mtu_probe;
 mod newreno;

@@ -63,7 +63,16 @@ BYTES = re.compile(r"(?<![\w.])(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<prefix>[kmgKMG
 NEARLY_BDP_PERCENT = 95
 
 #: The controls that turn ECN on by themselves, because marks are what they answer. [linux-6.12 TCP_CONG_NEEDS_ECN]
-NEED_MARKS = ("dctcp",)
+NEED_MARKS = ("dctcp", "prague")
+
+#: The controls that answer marks as L4S asks.
+SCALABLE = ("prague",)
+
+#: The disciplines that mark, with one queue for all flows, as they would drop.
+CLASSIC_AQMS = ("codel", "pie", "red", "choke")
+
+#: Values of the sysctl with which a host has AccECN.
+ACCURATE = (3, 4, 5)
 
 #: The sysctl by which a host requests ECN.
 ECN = "net.ipv4.tcp_ecn"
@@ -225,6 +234,8 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
         yield from _of_classes(case, device, root)
     yield from _bbr_on_plain_queue(case)
     yield from _unmarked(case)
+    yield from _scalable(case)
+    yield from _accurate_at_one_end(case)
     yield from _bounded_by_small_queues(case)
     yield from _few_pings(case)
     for missed in unmeasured.completions(case.flows, case.window):
@@ -383,6 +394,41 @@ def _unmarked(case: _Case) -> Iterator[_Warning]:
 def _marks(case: _Case, stage: Qdisc) -> bool:
     told = case.option(stage, "ecn") == 1 or "ce_threshold" in stage.options
     return told or qdiscs.of(stage.kind).marks == "always"
+
+
+def _scalable(case: _Case) -> Iterator[_Warning]:
+    """A scalable control where L4S cannot work: a classic queue with marks, or a sender that does not pace."""
+    for flow in case.over_tcp:
+        if control_of(flow).kind not in SCALABLE:
+            continue
+        hops = case.network.links_on(*data_of(flow))
+        roots = [case.devices[case.network.device(*hop)].root for hop in hops]
+        kind, flow_name = control_of(flow).kind, flow.names[0]
+        for stage in (stage for root in roots if root is not None for stage in root.tree):
+            if stage.kind in CLASSIC_AQMS and case.option(stage, "ecn") == 1:
+                text = f"`{stage.kind}` marks the packets of `{flow_name}` as a classic queue, and `{kind}` cuts little"
+                remedy = "use `dualpi2`, or a discipline with a queue per flow such as `fq_codel`"
+                yield _Warning("scalable-in-classic-queue", "warning", flow.loc, text, remedy)
+        first = roots[0] if roots else None
+        if first is not None and any(stage.kind == "fq" and stage.options.get("pacing") == 0 for stage in first.tree):
+            text = f"`{kind}` needs pacing, and the `fq` of the sender of `{flow_name}` does not pace"
+            yield _Warning("scalable-unpaced", "warning", flow.loc, text, "remove `nopacing`")
+
+
+def _accurate_at_one_end(case: _Case) -> Iterator[_Warning]:
+    hosts = case.keys.hosts or {}
+
+    def value(host: str) -> int:
+        given = hosts[host].sysctl.get(ECN, 2) if host in hosts else 2
+        return int(given) if isinstance(given, int | str) else 2
+
+    for flow in case.over_tcp:
+        source, target = data_of(flow)
+        asked = [host for host in (source, target) if value(host) in ACCURATE]
+        if len(asked) == 1 and control_of(flow).kind not in SCALABLE:
+            text = f"`{asked[0]}` has AccECN and its peer has not, so `{flow.names[0]}` does not use it"
+            remedy = f"give both hosts `stack: linux-7.3` and `sysctl: {{{ECN}: 3}}`"
+            yield _Warning("accecn-at-one-end", "warning", flow.loc, text, remedy)
 
 
 def _ecn_not_requested(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:

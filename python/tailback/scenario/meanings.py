@@ -68,7 +68,24 @@ MEANINGS: Mapping[str, Meaning] = {
     "ecn-not-requested": Meaning(
         "A discipline has `ecn`, and no host requests ECN, so it drops packets and marks none. Linux accepts ECN by "
         "default but does not request it: give the hosts that connect `sysctl: {net.ipv4.tcp_ecn: 1}`. `dctcp` "
-        "requests it by itself.",
+        "and `prague` request it by themselves.",
+        "over tcp",
+    ),
+    "scalable-in-classic-queue": Meaning(
+        "`prague` answers marks as an L4S queue makes them, early and often: it cuts by a small part. An AQM with one "
+        "queue for all marks as rarely as it would drop, so `prague` keeps nearly all of the rate, and classic "
+        "flows beside it starve. Use `dualpi2`, or a discipline with a queue per flow, such as `fq_codel`.",
+        "over tcp",
+    ),
+    "scalable-unpaced": Meaning(
+        "`prague` needs pacing: bursts fill the short queue of an L4S bottleneck, which marks them. `fq nopacing` "
+        "ignores the departure times that the socket sets. Remove `nopacing`.",
+        "over tcp",
+    ),
+    "accecn-at-one-end": Meaning(
+        "AccECN is used if both ends have it. A host that asks for it, `net.ipv4.tcp_ecn: 3`, gets classic ECN from "
+        "one that has no more, and a host with 4 or 5 waits for one that asks. Give both ends `stack: linux-7.3` and "
+        "`sysctl: {net.ipv4.tcp_ecn: 3}`.",
         "over tcp",
     ),
     "queue-bounded-by-tsq": Meaning(

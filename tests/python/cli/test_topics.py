@@ -234,4 +234,4 @@ def test_what_is_nearest_names_only_what_there_is() -> None:
 
 
 def test_a_word_that_is_only_a_little_like_another_is_no_slip() -> None:
-    assert "did you mean" not in in_process("explain", "acces-ecn", status=2).stderr
+    assert "did you mean" not in in_process("explain", "excess-ecn", status=2).stderr

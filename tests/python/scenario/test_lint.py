@@ -318,6 +318,31 @@ def test_a_control_that_needs_marks_is_reported_where_nobody_marks(discipline: s
     assert "no-marks" not in codes(text.replace("dctcp", "cubic"))
 
 
+@pytest.mark.parametrize(
+    ("discipline", "found"),
+    [
+        ("dualpi2", []),
+        ("fq_codel", []),
+        ("codel ecn", ["scalable-in-classic-queue"]),
+        ("htb rate 9mbit | pie ecn", ["scalable-in-classic-queue"]),
+    ],
+)
+def test_a_scalable_control_is_reported_where_a_queue_for_all_marks_as_it_would_drop(
+    discipline: str, found: list[str]
+) -> None:
+    text = ROUTED.replace(", KEYS", "").replace("cc: cubic", "cc: prague").replace("pfifo limit 100", discipline)
+    assert codes(text) == found
+    assert codes(text.replace("prague", "dctcp")) == []
+
+
+@pytest.mark.parametrize(("client", "server", "found"), [(3, 3, False), (3, 2, True), (1, 5, True), (1, 1, False)])
+def test_accecn_at_one_end_is_reported(client: int, server: int, found: bool) -> None:
+    hosts = "hosts: {client: {stack: linux-7.3, sysctl: {net.ipv4.tcp_ecn: CLIENT}}, router: , "
+    hosts += "server: {stack: linux-7.3, sysctl: {net.ipv4.tcp_ecn: SERVER}}}\n"
+    hosts = hosts.replace("CLIENT", str(client)).replace("SERVER", str(server))
+    assert ("accecn-at-one-end" in codes(hosts + ROUTED.replace(", KEYS", ""))) == found
+
+
 def test_a_discipline_told_to_mark_is_reported_where_no_host_requests_ecn() -> None:
     text = ROUTED.replace(", KEYS", "").replace("pfifo limit 100", "htb rate 9mbit | codel ecn")
     assert codes(text) == ["ecn-not-requested"]

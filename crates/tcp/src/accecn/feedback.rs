@@ -13,11 +13,9 @@
 //! Between two options the bytes that are delivered count as those of the code point that alone has grown. [rfc9768 §A.1,
 //! §A.2] [linux-7.3 tcp_input.c __tcp_accecn_process]
 
-use tailback_cc::CaState;
 use tailback_packet::{AccEcnOption, Ecn, Segment};
 
 use super::{AccEcn, BYTES_START, CEP_START, Failures, OptionSeen, place};
-use crate::sender::{AckFlags, Sender};
 
 /// Marks that ACE can tell apart.
 const ACE_MASK: u64 = 7;
@@ -47,6 +45,11 @@ impl Feedback {
     /// The SYN-ACK delivered the SYN.
     pub(super) fn begin_with_syn(&mut self) {
         self.per_ack = 1 << MEAN_BITS;
+    }
+
+    /// The timestamp of the segment that is being processed is newer than those before.
+    pub(crate) fn is_newer(&self) -> bool {
+        self.newer
     }
 
     /// A segment is being processed.
@@ -126,7 +129,7 @@ impl AccEcn {
     }
 
     /// The marks of the packets that an ACK delivers.
-    pub(super) fn marks_of(&mut self, ack: &Segment, delivered: Delivered, around: &Around) -> u64 {
+    pub(crate) fn marks_of(&mut self, ack: &Segment, delivered: Delivered, around: &Around) -> u64 {
         let ce = place(Ecn::Ce).expect("CE is counted");
         let before = self.feedback.delivered[ce];
         let usable = self.take_option(ack.sack.accecn(), delivered, around.sent);
@@ -166,63 +169,5 @@ impl Feedback {
         let grown = (told.wrapping_sub(self.delivered[at]) << 8).cast_signed() >> 8;
         self.delivered[at] = self.delivered[at].wrapping_add_signed(grown);
         grown
-    }
-}
-
-/// The sender before an ACK.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BeforeMarks {
-    pub(crate) una: u64,
-    pub(crate) delivered: u64,
-    pub(crate) sacked: u64,
-}
-
-impl Sender {
-    /// Accurate ECN is in use.
-    #[inline]
-    pub(crate) fn reads_ace(&self) -> bool {
-        self.ecn.is_accurate()
-    }
-
-    /// What the marks of an ACK are computed from.
-    #[inline(never)]
-    pub(crate) fn before_marks(&self) -> BeforeMarks {
-        let sacked = if self.scoreboard.sacked_out() == 0 { 0 } else { self.scoreboard.sacked_bytes() };
-        BeforeMarks { una: self.flow.snd_una, delivered: self.flow.delivered, sacked }
-    }
-
-    /// The marks that an ACK tells, which count from now on.
-    #[inline(never)]
-    pub(crate) fn take_marks(&mut self, ack: &Segment, before: &BeforeMarks, flags: &mut AckFlags) {
-        let after = self.before_marks();
-        let mss = u64::from(self.mss() + self.ecn.reserved());
-        let progress = flags.data_acked || flags.data_sacked;
-        let around = Around {
-            mss,
-            sent: self.sent.bytes_sent,
-            marks: self.flow.delivered_ce,
-            exact: self.agreement.sack || matches!(self.flow.ca_state, CaState::Open | CaState::Cwr),
-        };
-        let Some(accurate) = self.ecn.accurate_mut() else { return };
-        if !(progress || accurate.feedback.newer) {
-            return;
-        }
-        let bytes = (after.una - before.una + after.sacked).saturating_sub(before.sacked);
-        let delivered = Delivered { packets: after.delivered - before.delivered, bytes };
-        let marks = accurate.marks_of(ack, delivered, &around);
-        self.flow.delivered_ce += marks;
-        flags.ece |= marks > 0;
-        self.synchronise_room();
-    }
-
-    /// The room for the option has changed: full segments are larger or smaller from now on.
-    pub(crate) fn synchronise_room(&mut self) {
-        let (before, room) = (self.ecn.reserved(), self.ecn.room());
-        if before != room {
-            self.flow.mss = (self.flow.mss + before).saturating_sub(room).max(1);
-            self.ecn.reserve(room);
-            self.routine = false;
-            self.buffer.look_again();
-        }
     }
 }
