@@ -154,7 +154,7 @@ def test_one_module_draws_tables() -> None:
     assert show.__file__
 
 
-WITHOUT_TABLE = {"lab", "plot", "report", "export", "bundle", "explain", "schema", "new", "kernel", "testbed"}
+WITHOUT_TABLE = {"lab", "search", "plot", "report", "export", "bundle", "explain", "schema", "new", "kernel", "testbed"}
 """Commands that print no table of results; of groups, `list` and `check` take `--table`."""
 
 
