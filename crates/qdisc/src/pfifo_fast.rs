@@ -167,6 +167,7 @@ impl PfifoFast {
     }
 
     /// The next packet.
+    #[inline(always)]
     pub fn take(&mut self) -> Option<Box<Packet>> {
         let packet = self.bands.iter_mut().find_map(|band| band.pop(self.slots))?;
         self.ledger.leave(&packet);

@@ -393,6 +393,7 @@ impl Sender {
     }
 
     /// Ends the loop; may return the retransmission of a loss probe.
+    #[inline(always)]
     fn end_pass(&mut self, pass: Pass) -> Option<Outgoing> {
         let cwnd_limited = self.gate.work.progress.cwnd_limited || self.in_flight() >= self.window.cwnd.0;
         self.end_limited_pass(pass, cwnd_limited)

@@ -130,6 +130,7 @@ impl RetransmitQueue {
     }
 
     /// Appends a record; it is the newest transmission.
+    #[inline(always)]
     pub(crate) fn push(&mut self, segment: SentSegment) -> Index {
         let index = self.end;
         let begins = self.is_empty() || self.get(index - 1).transmission != segment.transmission;
@@ -138,6 +139,7 @@ impl RetransmitQueue {
     }
 
     /// Appends a record that shares no skb with the one before; it is the newest transmission.
+    #[inline(always)]
     pub(crate) fn push_alone(&mut self, segment: SentSegment) {
         debug_assert!(self.is_empty() || self.get(self.end - 1).transmission != segment.transmission);
         self.push_beginning(true, segment);

@@ -257,6 +257,7 @@ impl Receiver {
     }
 
     /// The application reads all of the segment that was taken to be read: as [`Receiver::read`].
+    #[inline(always)]
     pub(crate) fn read_taken(&mut self, bytes: u32, now: SimTime) {
         debug_assert!(!self.readable && self.data.truesize == 0);
         self.forget_ack();
@@ -557,6 +558,7 @@ impl Receiver {
     }
 
     /// As [`Receiver::acknowledge`], inlined where nearly all ACKs without data are written.
+    #[inline(always)]
     pub(crate) fn acknowledge_inlined(&mut self) -> (u64, SackBlocks) {
         if self.repeats_last_ack { self.acknowledge() } else { self.acknowledge_anew_inlined() }
     }

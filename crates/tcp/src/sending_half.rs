@@ -342,6 +342,7 @@ impl SendingHalf for Sender {
         Sender::take_window_of_data(self, segment);
     }
 
+    #[inline(always)]
     fn take_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
         Sender::take_ack(self, ack, draws);
     }
@@ -350,6 +351,7 @@ impl SendingHalf for Sender {
         Sender::after_segment(self);
     }
 
+    #[inline(always)]
     fn check_space(&mut self) {
         Sender::check_space(self);
     }

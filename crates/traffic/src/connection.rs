@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::tagged::read_by_kind;
+
 /// The parameters of a congestion control that the user wrote, in JSON.
 pub type ParametersOfControl = serde_json::Map<String, serde_json::Value>;
 
@@ -63,7 +65,7 @@ pub struct CongestionControl {
 
 /// Limit of a socket's data below TCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(remote = "Self", rename_all = "lowercase", deny_unknown_fields)]
 pub enum SmallQueue {
     /// 2^(10 − shift) ms of the pacing rate.
     Time {
@@ -94,6 +96,8 @@ pub enum SmallQueue {
         packets: u32,
     },
 }
+
+read_by_kind!(SmallQueue);
 
 /// What carries an echo request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
@@ -184,41 +188,5 @@ impl Connections<'_> {
     /// Both ends set `TCP_NODELAY`, as browsers and servers do: short messages do not wait for acknowledgements.
     pub fn no_delay(&self) -> bool {
         matches!(self.purpose, Purpose::Requests { head: Head::Size, .. })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Traffic;
-
-    #[test]
-    fn the_kind_is_found_wherever_its_key_is() {
-        for json in [r#"{"kind": "bytes", "bytes": 3}"#, r#"{"bytes": 3, "kind": "bytes"}"#] {
-            assert_eq!(serde_json::from_str::<SmallQueue>(json).unwrap(), SmallQueue::Bytes { bytes: 3 });
-        }
-        for keys in [r#""kind": "ping", "dscp": 1"#, r#""dscp": 1, "kind": "ping""#] {
-            let json = format!(
-                r#"{{{keys}, "name": "p", "from": 0, "to": 1, "start_ns": 0, "stop_ns": 9, "interval_ns": 1, "size": 64}}"#
-            );
-            assert_eq!(serde_json::from_str::<Traffic>(&json).unwrap().word(), "Ping");
-        }
-    }
-
-    #[test]
-    fn what_is_wrong_is_named_wherever_the_kind_is() {
-        let unknown = "unknown variant `cube`, expected one of `time`, `check`, `off`, `bytes`, `packets`";
-        for (json, problem) in [
-            (r#"{"bytes": 3}"#, "missing field `kind`"),
-            (r#"{"kind": "cube", "bytes": 3}"#, unknown),
-            (r#"{"bytes": 3, "kind": "cube"}"#, unknown),
-            (r#"{"kind": "bytes", "edge": 3}"#, "unknown field `edge`, expected `bytes`"),
-            (r#"{"edge": 3, "kind": "bytes"}"#, "unknown field `edge`, expected `bytes`"),
-            (r#"{"kind": "bytes"}"#, "missing field `bytes`"),
-            (r#"{"bytes": 1, "bytes": 2, "kind": "bytes"}"#, "duplicate field `bytes`"),
-        ] {
-            let error = serde_json::from_str::<SmallQueue>(json).unwrap_err().to_string();
-            assert!(error.starts_with(problem), "{json}: {error}");
-        }
     }
 }

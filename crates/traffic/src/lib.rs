@@ -17,10 +17,13 @@ mod page;
 mod ping;
 mod request;
 mod source;
+mod tagged;
 #[cfg(any(test, feature = "example"))]
 mod toy;
 mod udp;
 mod video;
+
+use tagged::read_by_kind;
 
 pub use bulk::TcpTraffic;
 pub use calls::{Application, Arrived, Calls, Datagram, Event, Nothing, Row, Sent, Socket};
@@ -110,10 +113,12 @@ macro_rules! kinds {
     ($($(#[doc = $doc:literal])* $(#[cfg($when:meta)])? $kind:ident($keys:ty),)*) => {
         /// One conversation, or several of one kind.
         #[derive(Clone, Debug, serde::Deserialize)]
-        #[serde(tag = "kind", rename_all = "lowercase")]
+        #[serde(remote = "Self", rename_all = "lowercase")]
         pub enum Traffic {
             $($(#[doc = $doc])* $(#[cfg($when)])? $kind($keys),)*
         }
+
+        read_by_kind!(Traffic);
 
         impl Traffic {
             /// The names of all kinds.

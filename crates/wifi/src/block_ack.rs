@@ -259,6 +259,7 @@ impl Recipient {
     }
 }
 
+#[inline(always)]
 fn pass(frame: Mpdu, up: &mut PacketBoxes) {
     up.push(frame.packet);
     if !frame.more.is_empty() {

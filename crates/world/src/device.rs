@@ -157,6 +157,7 @@ impl Device {
 
     /// The steps of [`Device::transmit_otherwise`] that a single segment needs whose way is into the ring, in the same
     /// order.
+    #[inline(always)]
     fn put_into_ring(&mut self, mut packet: Box<Packet>, context: &mut Context) {
         packet.enqueued = context.now;
         self.enter_ring(packet, context);
@@ -263,6 +264,7 @@ impl Device {
     }
 
     /// After a packet was enqueued: packets leave, or wait for room in the ring.
+    #[inline(always)]
     fn go_on(&mut self, context: &mut Context) {
         if self.is_stopped(context) {
             self.await_room(context);

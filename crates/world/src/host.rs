@@ -187,6 +187,7 @@ impl World {
         self.context.journal.packet_discarded(self.context.now, host, &packet, DropReason::Corrupted);
     }
 
+    #[inline(always)]
     fn forward(&mut self, host: HostId, packet: Box<Packet>) {
         let device = self.towards(host, packet.destination);
         self.devices[device.index()].forward(packet, &mut self.context);

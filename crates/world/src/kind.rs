@@ -28,6 +28,7 @@ impl Kind for Sender {
         sockets.tcp(id)
     }
 
+    #[inline(always)]
     fn send(world: &mut World, id: SocketId) {
         world.send_inlined(id);
     }

@@ -69,6 +69,7 @@ pub(crate) struct TcpSocket<S: Drawing = Sender> {
 
 impl<S: Drawing> TcpSocket<S> {
     /// Reads what [`Endpoint::take_to_read`] took, in the place of an application that only counts it.
+    #[inline(always)]
     pub(crate) fn read_taken(&mut self, taken: Taken, now: SimTime) {
         debug_assert!(self.only_counts, "its application would count them");
         self.uncounted += Bytes(u64::from(taken.bytes()));

@@ -59,6 +59,7 @@ impl BesideSockets<'_> {
 }
 
 /// Sets the alarm of a socket to its next deadline.
+#[inline(always)]
 fn arm<S: Kind>(socket: &mut TcpSocket<S>, id: SocketId, timers: &mut Timers, context: &mut Context) {
     let deadline = socket.endpoint.next_deadline();
     timers.arm(&mut socket.timer, deadline);

@@ -55,6 +55,7 @@ impl Wire {
 
     /// Appends a packet to the ring; its last bit leaves at `departure`. Returns its arrival time if it is the only
     /// packet; otherwise its arrival follows that of the packet before it.
+    #[inline(always)]
     pub(crate) fn push(&mut self, packet: Box<Packet>, departure: SimTime) -> Option<SimTime> {
         if self.completed == self.end {
             self.next_departure = departure;
@@ -64,6 +65,7 @@ impl Wire {
 
     /// Appends a packet to the empty ring; its completion would do nothing, so that it counts as completed. Returns its
     /// arrival time if it is the only packet.
+    #[inline(always)]
     pub(crate) fn push_completed(&mut self, packet: Box<Packet>, departure: SimTime) -> Option<SimTime> {
         debug_assert_eq!(self.in_ring(), 0, "a ring completes its packets in order");
         let arrival = self.append(packet, departure);

@@ -272,7 +272,7 @@ impl<S: SendingHalf> Endpoint<S> {
     }
 
     /// The application reads what was taken: all of [`Endpoint::wakeup`] and [`Endpoint::read`].
-    #[inline]
+    #[inline(always)]
     pub fn read_taken(&mut self, taken: Taken, now: SimTime) {
         self.receiver.read_taken(taken.bytes, now);
     }

@@ -188,6 +188,7 @@ impl Endpoint {
     }
 
     /// The device has accepted a segment of a burst. True if there is more to send.
+    #[inline(always)]
     pub fn sent_of_burst(&mut self) -> bool {
         self.sender.refresh_route();
         self.sender.sent_of_burst() || self.wants_to_send()

@@ -381,6 +381,7 @@ impl Filling<'_> {
     }
 
     /// Adds a frame that gets its number now.
+    #[inline(always)]
     fn add_new(&mut self, mut frame: Mpdu) -> ControlFlow<ClosedBy> {
         frame.sequence = self.originator.number();
         self.add(frame)

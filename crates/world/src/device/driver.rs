@@ -21,6 +21,7 @@ use crate::{DeviceId, Event};
 
 impl Device {
     /// [linux-6.12 dev.c dev_hard_start_xmit]
+    #[inline(always)]
     pub(super) fn hand_to_driver(&mut self, packet: Box<Packet>, context: &mut Context) {
         if packet.segments != 1 && self.segmentation == Segmentation::BelowQdisc {
             return self.xmit_segments(*packet, context);
