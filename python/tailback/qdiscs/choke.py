@@ -29,4 +29,5 @@ ROW = Discipline(
         printed=red.DERIVED,
         finished=_finished,
     ),
+    law_of="all flows",
 )

@@ -40,4 +40,5 @@ ROW = Discipline(
     kernel=InKernel(marks=(24, 32)),
     grammar=Grammar(options=OPTIONS),
     writer=functools.partial(plain, opposites={"ecn": "noecn"}),
+    law_of="all flows",
 )

@@ -106,6 +106,8 @@ class Discipline(Struct, frozen=True):
     """The options of a class that limit its rate; the first one that is given applies."""
     queue: Literal["one fifo", "fifos", "managed", "none"] = "managed"
     """The kind of queue of the discipline; `none` if its children hold the packets."""
+    law_of: Literal["each flow", "all flows"] = "each flow"
+    """Whether its AQM, if it has one, has a queue for each flow, or one for all."""
     marks: Literal["if told", "always"] = "if told"
     """Whether it marks ECN-capable packets: always, or with `ecn` or `ce_threshold`."""
 

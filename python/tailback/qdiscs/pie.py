@@ -48,4 +48,5 @@ ROW = Discipline(
     kernel=InKernel(refused={"generation": "the kernel has only one PIE: remove `generation`"}, marks=(36,)),
     grammar=Grammar(options=OPTIONS),
     writer=_words,
+    law_of="all flows",
 )

@@ -82,4 +82,5 @@ ROW = Discipline(
         printed=DERIVED,
         finished=_finished,
     ),
+    law_of="all flows",
 )

@@ -68,9 +68,6 @@ NEED_MARKS = ("dctcp", "prague")
 #: The controls that answer marks as L4S asks.
 SCALABLE = ("prague",)
 
-#: The disciplines that mark, with one queue for all flows, as they would drop.
-CLASSIC_AQMS = ("codel", "pie", "red", "choke")
-
 #: Values of the sysctl with which a host has AccECN.
 ACCURATE = (3, 4, 5)
 
@@ -405,9 +402,9 @@ def _scalable(case: _Case) -> Iterator[_Warning]:
         roots = [case.devices[case.network.device(*hop)].root for hop in hops]
         kind, flow_name = control_of(flow).kind, flow.names[0]
         for stage in (stage for root in roots if root is not None for stage in root.tree):
-            if stage.kind in CLASSIC_AQMS and case.option(stage, "ecn") == 1:
+            if qdiscs.of(stage.kind).law_of == "all flows" and case.option(stage, "ecn") == 1:
                 text = f"`{stage.kind}` marks the packets of `{flow_name}` as a classic queue, and `{kind}` cuts little"
-                remedy = "use `dualpi2`, or a discipline with a queue per flow such as `fq_codel`"
+                remedy = "use a dual queue (`tailback explain l4s`), or a queue per flow such as `fq_codel`"
                 yield _Warning("scalable-in-classic-queue", "warning", flow.loc, text, remedy)
         first = roots[0] if roots else None
         if first is not None and any(stage.kind == "fq" and stage.options.get("pacing") == 0 for stage in first.tree):

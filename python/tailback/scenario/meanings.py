@@ -74,7 +74,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "scalable-in-classic-queue": Meaning(
         "`prague` answers marks as an L4S queue makes them, early and often: it cuts by a small part. An AQM with one "
         "queue for all marks as rarely as it would drop, so `prague` keeps nearly all of the rate, and classic "
-        "flows beside it starve. Use `dualpi2`, or a discipline with a queue per flow, such as `fq_codel`.",
+        "flows beside it starve. Use a dual queue (`tailback explain l4s`), or a discipline with a queue per flow, "
+        "such as `fq_codel`.",
         "over tcp",
     ),
     "scalable-unpaced": Meaning(

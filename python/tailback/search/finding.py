@@ -13,6 +13,8 @@ from tailback.assess.suite import CRITERIA
 from tailback.backends import Unsuitable
 from tailback.results.durable import make_folder, write_file
 from tailback.results.provenance import tailback_version
+from tailback.scenario.document import plain as plain_value
+from tailback.scenario.reader import read_file, read_yaml
 from tailback.search.errors import WrongSearch
 from tailback.search.session import Found, Wanted, document_of, score_of, with_settings, written
 
@@ -87,7 +89,7 @@ def saved(found: Found, wanted: Wanted, folder: Path) -> list[Path]:
         measures.check(side)
     make_folder(folder)
     table = folder / CRITERIA
-    known: Any = yaml.safe_load(table.read_text(encoding="utf-8")) if table.is_file() else None
+    known: Any = plain_value(read_yaml(read_file(table), str(table))) if table.is_file() else None
     suite = known or {"title": "counter-examples", "source": "tailback search", "criteria": []}
     name = _free(wanted.file.stem, [row["id"] for row in suite["criteria"]])
     suite["criteria"].append({

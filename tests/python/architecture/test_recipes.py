@@ -38,7 +38,7 @@ KNOWN_BY_NAME = {
         "cubic", "newreno",  # defaults of the stacks
         "reno", "bbr",  # with cubic, the ones with a colour of their own, and in examples of help texts
         "highspeed",  # needs a kernel symbol that a guest may lack
-        "dctcp",  # asks for another handshake
+        "dctcp", "prague",  # ask for another handshake
         "scalable",  # is also what RFC 9332 calls a kind of controls
     },
     "qdiscs": {

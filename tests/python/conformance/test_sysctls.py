@@ -29,6 +29,9 @@ UNCOMPARED = {
     "net.ipv4.tcp_rto_max_ms": "newer than the kernel of the runs",
     "net.ipv4.tcp_comp_sack_rtt_percent": "newer than the kernel of the runs",
     "net.ipv4.tcp_rcvbuf_low_rtt": "newer than the kernel of the runs",
+    "net.ipv4.tcp_ecn_fallback": "the runs lose no SYN",
+    "net.ipv4.tcp_ecn_option": "newer than the kernel of the runs",
+    "net.ipv4.tcp_ecn_option_beacon": "newer than the kernel of the runs",
     "net.ipv4.tcp_limit_output_bytes": "the campaign over Wi-Fi compares it",
 }
 """Sysctls that no conformance run sets, and why."""

@@ -89,7 +89,6 @@ def test_json_is_one_document(tmp_path: Path) -> None:
         "+0 < icmp unreachable frag_needed mtu 1000 [1:1(0)]",
         "+0 < S 0:0(0) win 1000 <mss 1000,FO,nop>",
         "+0 > . 1:1(0) ack 1 urg 5",
-        "+0 < A.5 1:1(0) ack 1 win 5",
         "+0 > [flowlabel 0x1] . 1:1(0) ack 1",
         "`ip route add 1.2.3.4/32 dev lo`",
         "`sysctl -q net.ipv4.tcp_recovery=0`",

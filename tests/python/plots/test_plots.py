@@ -29,9 +29,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 SUFFIXES = (".png", ".pdf", ".svg")
-DRAWN = [name for name in PLOTS if name not in {"queue", "fct"}]
-"""The plots of what the backend of the tests records. It has no queues (`test_parts_of_a_run` draws those) and no flows
-with a size (`scenario/test_arrivals` draws those)."""
+DRAWN = [name for name in PLOTS if name not in {"queue", "fct", "held"}]
+"""The plots of what the backend of the tests records. It has no queues (`test_parts_of_a_run` draws those), no flows
+with a size (`scenario/test_arrivals` draws those), and does not say what holds senders (`test_held` draws that)."""
 
 DAILY = [(name, SUFFIXES[number % len(SUFFIXES)]) for number, name in enumerate(DRAWN)]
 """Each plot in one format, the formats in turn. The campaign draws each plot in each."""

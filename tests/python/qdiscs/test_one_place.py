@@ -85,6 +85,7 @@ NAMED: dict[str, str] = {
     "formats/teacup/queues.py": "what TEACUP's words are in ours",
     "formats/teacup/systems.py": "which generation of a discipline TEACUP's routers had",
     "scenario/schema/keys.py": "examples",
+    "lab/knobs.py": "what stands above a queue, and is no choice for the end of a chain",
 }
 #: The claims of papers are about disciplines.
 ABOUT_DISCIPLINES = ("papers", "qdiscs")

@@ -22,7 +22,7 @@ class Asked(Struct, frozen=True):
         ),
     ] = None
     qdisc: Annotated[
-        bool, typer.Option("--qdisc", help="CONTROL is a queue discipline with its options: 'fq_pie target 5ms'.")
+        bool, typer.Option("--qdisc", help="CONTROL is a queue discipline with its options: 'fq_codel target 5ms'.")
     ] = False
     row: Annotated[
         list[str] | None,

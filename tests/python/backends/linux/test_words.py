@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import pytest
+from msgspec import convert
 
 from conformance.tc.strings import strings
 from tailback import _core, qdiscs
 from tailback.backends.linux.trees import Matches, Socket, Tree
 from tailback.qdiscs import words_of
-from tailback.resolved import Filter, Fits, Qdisc, of_json
+from tailback.resolved import Filter, Fits, Qdisc
 from tailback.scenario import CoreRegistry, words
 from tailback.tc.errors import WordError
 
@@ -74,16 +75,11 @@ TREE: dict[str, Any] = {
         {"fits": "all", "class": 32},
     ],
 }
-SCENARIO = {
-    "title": "", "seed": 1, "duration_ns": 1, "hosts": [], "traffic": [],
-    "qdiscs": [{"host": 0, "link": 0, "root": TREE}],
-    "record": {"interval_ns": 1, "tcp_info": "interval", "events": False},
-}  # fmt: skip
 
 
 def test_a_tree_is_classes_filters_and_leaves_in_the_order_tc_needs() -> None:
     matches = Matches({2: ["10.0.1.2"]}, {"upload": [Socket("tcp", 5001)]})
-    lines = [" ".join(command) for command in Tree("l0", matches).commands(of_json(SCENARIO).qdiscs[0].root)]
+    lines = [" ".join(command) for command in Tree("l0", matches).commands(convert(TREE, Qdisc))]
     assert lines == [
         "qdisc add dev l0 root handle 1: htb default 20",
         "class add dev l0 parent 1: classid 1:1 htb rate 10000000bit",

@@ -68,7 +68,13 @@ def test_what_a_kernel_can_run_is_not_refused(scenario: Make, kernel: Kernel) ->
         ),
         (lambda s: s["traffic"][0]["cc"].update(options={"beta": 700}), "`cubic` has different options"),
         (lambda s: s["links"].append(s["links"][0]), "client and router are connected by two links"),
-        (lambda s: s["links"][0].update(trace=[0, None]), "which no discipline of this kernel supports"),
+        (
+            lambda s: (
+                s["links"][0].update(trace=[0, None]),
+                s.update(traces=[{"sha256": "0" * 64, "stamps_ms": [1, 2]}]),
+            ),
+            "which no discipline of this kernel supports",
+        ),
         (lambda s: s["traffic"][0].update(ip=6), "the kernel `stock` does not have IPv6"),
         (lambda s: s["links"][0].update(rate_bps=5_000_000), "the shaper of client -> router is faster"),
         (lambda s: s.update(cells=[cell()]), "a kernel cannot do this: the kernel `stock` has no radios"),
