@@ -1,6 +1,7 @@
 """Which flows the numbers of a table are of, if not of all: TCP RTT and windows are sampled of the flows of `tcp`
 entries, and not of the connections of requests, pages and videos, which may be most of the traffic. Retransmissions are
-of all. Jain's index leaves out flows that have a size. Loss and delay of datagrams are those of the worst flow.
+of all. Jain's index leaves out flows that have a size or no data at times. Loss and delay of datagrams are those of the
+worst flow.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +28,7 @@ def _without_sizes(summaries: Iterable[Summary], columns: Sequence[Column]) -> s
     """Whose flows Jain's index leaves out; empty if it is of all."""
     titles = [column.title for column in columns if column.key == "jain"]
     left = dict.fromkeys(name for summary in summaries for name in summary.get("jain_without", ()))
-    return f"{titles[0]} is of the flows without a size, not of {_named(list(left))}" if titles and left else ""
+    return f"{titles[0]} is of the flows that always have data, not of {_named(list(left))}" if titles and left else ""
 
 
 def _of_one(summaries: Sequence[Summary], columns: Sequence[Column]) -> list[str]:

@@ -56,7 +56,7 @@ def test_jains_index_names_the_flows_that_it_leaves_out_because_they_have_a_size
     assert run.summary["jain"] == pytest.approx(sum(shares) ** 2 / (2 * sum(share**2 for share in shares)), rel=1e-4)
     assert run.summary["jain_without"] == ["backup"]
     columns = [each.column for each in chosen([run.summary])]
-    assert "Jain is of the flows without a size, not of backup" in remarks([run.summary], columns)
+    assert "Jain is of the flows that always have data, not of backup" in remarks([run.summary], columns)
 
 
 def test_of_jains_index_nothing_is_said_where_it_is_of_all(tmp_path: Path) -> None:
