@@ -4,41 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct
 
 from tailback import qdiscs
 from tailback.algorithms import Registry
-from tailback.qdiscs import series
-from tailback.resolved import Device, Qdisc, rates_of, shaped_rate
-from tailback.scenario import class_guards, reach, unmeasured
+from tailback.resolved import Qdisc
+from tailback.scenario import class_guards, marking, reach, unmeasured
 from tailback.scenario.bare_numbers import BareNumber, bare_numbers, of_driver
-from tailback.scenario.check import window_of
+from tailback.scenario.case import Case, Mistake, leaf
 from tailback.scenario.defaults import STACK
 from tailback.scenario.document import Node, at, nearest
 from tailback.scenario.errors import Where
-from tailback.scenario.experiment import Configuration, Experiment
-from tailback.scenario.flows import flows, offloads_of
-from tailback.scenario.hops import Wire, network_of, wires
-from tailback.scenario.meanings import KINDS, MEANINGS
-from tailback.scenario.network import Network
-from tailback.scenario.packets import Packets, control_of, data_of, draws, is_over_tcp, packets_of
+from tailback.scenario.experiment import Experiment
+from tailback.scenario.flows import offloads_of
+from tailback.scenario.hops import Wire, wires
+from tailback.scenario.meanings import MEANINGS
+from tailback.scenario.packets import control_of, data_of, draws
 from tailback.scenario.paths import Loc, show
-from tailback.scenario.resolve import devices
-from tailback.scenario.schema import Keys
 from tailback.scenario.stacks import stacks
-from tailback.scenario.traffic import Flow
 from tailback.scenario.traffic.ping import Echo
 from tailback.scenario.traffic.tcp import Bulk
 from tailback.scenario.traffic.udp import Datagrams
 from tailback.scenario.values import direction
 from tailback.tc import units
 from tailback.tc.units import rate_word, size_word, time_word
-
-#: Bytes of an Ethernet header, which a queue discipline counts in addition to the IP packet. [linux-6.12 psched_mtu]
-HEADER = 14
 
 #: Fewer pings than this are too few for a 99th percentile.
 MIN_PINGS = 100
@@ -61,18 +52,6 @@ BYTES = re.compile(r"(?<![\w.])(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<prefix>[kmgKMG
 #: A queue of this share of the bandwidth-delay product (BDP) counts as one BDP: a limit that was computed in packets of
 #: 1500 bytes, or rounded, is a little smaller.
 NEARLY_BDP_PERCENT = 95
-
-#: The controls that turn ECN on by themselves, because marks are what they answer. [linux-6.12 TCP_CONG_NEEDS_ECN]
-NEED_MARKS = ("dctcp", "prague")
-
-#: The controls that answer marks as L4S asks.
-SCALABLE = ("prague",)
-
-#: Values of the sysctl with which a host has AccECN.
-ACCURATE = (3, 4, 5)
-
-#: The sysctl by which a host requests ECN.
-ECN = "net.ipv4.tcp_ecn"
 
 #: Titles that say where the bottleneck is.
 LOCAL = re.compile(r"\blocal\b.*bottleneck|bottleneck at the (sender|client)")
@@ -99,20 +78,11 @@ class LintWarning(Struct, frozen=True):
         return f"{self.where}: {self.path}: {self.severity}: {self.text} [{self.code}]\n  hint: {self.remedy}"
 
 
-class _Warning(Struct, frozen=True):
-    code: str
-    severity: Literal["warning", "info"]
-    loc: Loc
-    text: str
-    remedy: str
-    extent: float = 0.0
-
-
 def lint(experiment: Experiment) -> list[LintWarning]:
     """Warns of common mistakes in all configurations, each once, in the order of the file."""
     found: dict[LintWarning, None] = {}
     for configuration in experiment.configurations:
-        case = _Case(configuration, experiment.registry)
+        case = Case(configuration, experiment.registry)
         for warning in (*_warnings(case), *_written(configuration.tree, experiment.registry)):
             where = nearest(configuration.tree, warning.loc).where
             path = show(warning.loc)
@@ -124,97 +94,7 @@ def lint(experiment: Experiment) -> list[LintWarning]:
     return sorted(found, key=lambda warning: (warning.where.file, warning.where.line or 0, warning.code))
 
 
-class _Case:
-    """One configuration, with the derived values that the checks use."""
-
-    def __init__(self, configuration: Configuration, registry: Registry) -> None:
-        self.keys: Keys = configuration.keys
-        self.registry = registry
-        self.network: Network = network_of(self.keys)
-        self.flows: list[Flow] = flows(self.keys)
-        self.window = window_of(self.keys)
-
-    @cached_property
-    def bulk(self) -> list[Bulk]:
-        return [flow for flow in self.flows if isinstance(flow, Bulk)]
-
-    @cached_property
-    def devices(self) -> dict[str, Device]:
-        return devices(self.keys)
-
-    def device(self, name: str) -> Device:
-        """The device of a name of the file or of the network."""
-        return self.devices[self.network.device_named(*direction(name)) or name]
-
-    def rate(self, device: str) -> int | None:
-        """The highest rate of a device over the run."""
-        rates = [rate for _, rate in rates_of(self.device(device))]
-        return max((rate for rate in rates if rate is not None), default=None)
-
-    def round_trip(self, flow: Flow) -> int:
-        """Propagation delay of a round trip, ns."""
-        return sum(self.network.hops[link].round_trip_ns for link, _ in self.network.links_on(*flow.direction))
-
-    def through(self, device: str) -> list[Bulk]:
-        """The TCP flows whose data passes a device."""
-        links, sender = self.network.devices[self.device(device).name], direction(device).source
-        return [flow for link in links for flow in self.by_hop.get((link, sender), [])]
-
-    def crossing(self, device: str) -> list[Packets]:
-        """All traffic whose packets pass a device, with where they go; those of TCP, pings and calls go both ways."""
-        links, sender = self.network.devices[self.device(device).name], direction(device).source
-        hops = {(link, sender) for link in links}
-        return [each for each in self._packets if hops & set(self.network.links_on(*each.way))]
-
-    def data_through(self, device: str) -> list[Flow]:
-        """The flows whose data passes a device."""
-        return [each.flow for each in self.crossing(device) if each.is_data]
-
-    def over_tcp_through(self, device: str) -> list[Flow]:
-        """The traffic over TCP whose data passes a device."""
-        return [flow for flow in self.data_through(device) if is_over_tcp(flow)]
-
-    @cached_property
-    def over_tcp(self) -> list[Flow]:
-        return [flow for flow in self.flows if is_over_tcp(flow)]
-
-    @cached_property
-    def _packets(self) -> list[Packets]:
-        return [each for flow in self.flows for each in packets_of(flow)]
-
-    @cached_property
-    def by_hop(self) -> dict[tuple[int, str], list[Bulk]]:
-        """TCP flows by each link on their path and the host that sends into it."""
-        found: dict[tuple[int, str], list[Bulk]] = {}
-        for flow in self.bulk:
-            for hop in self.network.links_on(*flow.direction):
-                found.setdefault(hop, []).append(flow)
-        return found
-
-    @cached_property
-    def senders(self) -> frozenset[str]:
-        """Hosts that send as much data as their sockets accept."""
-        sending = KINDS["sending"]
-        return frozenset(each.way.source for each in self._packets if each.is_data and each.flow.kind in sending)
-
-    def first_queue(self, flow: Flow) -> str | None:
-        """The kind of the discipline that queues the sender's packets, below any shaper; None if the file has none."""
-        first = self.network.links_on(*data_of(flow))[:1]
-        roots = (self.devices[self.network.device(*hop)].root for hop in first)
-        return next((_leaf(root).kind for root in roots if root is not None), None)
-
-    def frame(self, device: str) -> int:
-        """The longest frame of a device, in bytes."""
-        return HEADER + self.network.hops[self.device(device).link].mtu
-
-    def option(self, qdisc: Qdisc, name: str) -> int | None:
-        """An option as given, else its default in the registry; None if it has none."""
-        row = next((row for row in self.registry.qdiscs if row.name == qdisc.kind), None)
-        parameter = row.parameter(name) if row is not None else None
-        return qdisc.options.get(name, parameter.default if parameter is not None else None)
-
-
-def _warnings(case: _Case) -> Iterator[_Warning]:
+def _warnings(case: Case) -> Iterator[Mistake]:
     for device in case.keys.qdiscs:
         root = case.device(device).root
         assert root is not None
@@ -222,7 +102,7 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
         yield from _lossy_netem(case, device, root)
         yield from _short_queue(case, device, root)
         yield from _long_burst(case, device, root)
-        yield from _ecn_not_requested(case, device, root)
+        yield from marking.ecn_not_requested(case, device, root)
         yield from _large_skbs(case, device, root)
         yield from _idle_adaptation(case, device, root)
         yield from _netem_at_sender(case, device, root)
@@ -230,21 +110,21 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
         yield from _netem_reorders(case, device, root)
         yield from _of_classes(case, device, root)
     yield from _bbr_on_plain_queue(case)
-    yield from _unmarked(case)
-    yield from _scalable(case)
-    yield from _accurate_at_one_end(case)
+    yield from marking.unmarked(case)
+    yield from marking.scalable(case)
+    yield from marking.accurate_at_one_end(case)
     yield from _bounded_by_small_queues(case)
     yield from _few_pings(case)
     for missed in unmeasured.completions(case.flows, case.window):
-        yield _Warning("completion-unmeasured", "warning", missed.loc, missed.text, missed.remedy, missed.extent)
+        yield Mistake("completion-unmeasured", "warning", missed.loc, missed.text, missed.remedy, missed.extent)
     yield from _slow_start(case)
     yield from _same_starts(case)
     yield from _bottleneck(case)
     yield from _too_slow(case)
     for each in reach.out_of_reach(case.keys):
-        yield _Warning("out-of-reach", "warning", each.loc, each.text, each.remedy, each.extent)
+        yield Mistake("out-of-reach", "warning", each.loc, each.text, each.remedy, each.extent)
     for each in reach.down(case.keys, case.window):
-        yield _Warning("nothing-passes", "warning", each.loc, each.text, each.remedy, each.extent)
+        yield Mistake("nothing-passes", "warning", each.loc, each.text, each.remedy, each.extent)
     for wire in wires(case.keys):
         yield from _lossy_link(case, wire)
         yield from _lossy_offloads(case, wire)
@@ -253,7 +133,7 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
         yield from _late_change(case, wire)
 
 
-def _written(tree: Node, registry: Registry) -> Iterator[_Warning]:
+def _written(tree: Node, registry: Registry) -> Iterator[Mistake]:
     """Warnings of how values are written."""
     yield from _bytes_per_second(tree)
     qdiscs_node = at(tree, ("qdiscs",))
@@ -275,7 +155,7 @@ def _without_effect(experiment: Experiment) -> Iterator[LintWarning]:
         where, text = first.unused[name].where, f"`{name}` is used nowhere"
         yield LintWarning("without-effect", "warning", where, f"let.{name}", text, remedy)
     given = [key for key in OF_TCP if key in first.tree.entries()]
-    if given and not any(_Case(each, experiment.registry).over_tcp for each in experiment.configurations):
+    if given and not any(Case(each, experiment.registry).over_tcp for each in experiment.configurations):
         for key in given:
             remedy = "remove it, or add a flow over TCP to `traffic`"
             where, text = nearest(first.tree, (key,)).where, "no flow of the file is over TCP"
@@ -286,15 +166,15 @@ OF_TCP = ("cc", "tsq")
 """Keys of the file that only flows over TCP have."""
 
 
-def _bare_numbers(loc: Loc, found: Iterable[BareNumber]) -> Iterator[_Warning]:
+def _bare_numbers(loc: Loc, found: Iterable[BareNumber]) -> Iterator[Mistake]:
     for bare in found:
         reads = f"tc reads a {bare.noun} without a unit in {bare.base}"
         said = f"`{bare.option}` of `{bare.kind}`: `{bare.word}` is {bare.value}, because {reads}"
         other = f", or {bare.value} if you mean that" if bare.value != bare.likely else ""
-        yield _Warning("bare-number", "warning", loc, said, f"write {bare.likely}{other}")
+        yield Mistake("bare-number", "warning", loc, said, f"write {bare.likely}{other}")
 
 
-def _bytes_per_second(node: Node, loc: Loc = ()) -> Iterator[_Warning]:
+def _bytes_per_second(node: Node, loc: Loc = ()) -> Iterator[Mistake]:
     """`100Mbps`, which tc reads as megabytes, is written by people who mean megabits."""
     if isinstance(node.value, dict):
         for key, child in node.value.items():
@@ -306,40 +186,40 @@ def _bytes_per_second(node: Node, loc: Loc = ()) -> Iterator[_Warning]:
         rate = units.rate(found[0])
         text = f"`{found[0]}` is {rate_word(rate)}: `bps` counts bytes, as in tc"
         bits = f"{found['number']}{found['prefix'].lower()}bit"
-        yield _Warning("bytes-per-second", "warning", loc, text, f"write {bits}, or {rate_word(rate)} if you mean that")
+        yield Mistake("bytes-per-second", "warning", loc, text, f"write {bits}, or {rate_word(rate)} if you mean that")
 
 
-def _short_queue(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
+def _short_queue(case: Case, device: str, root: Qdisc) -> Iterator[Mistake]:
     rate = case.rate(device)
-    capacity = _buffer(case, device, _leaf(root))
+    capacity = _buffer(case, device, leaf(root))
     limited = [flow for flow in case.through(device) if _is_slowest(case, device, flow)]
     if rate is None or capacity is None or not limited:
         return
     product = rate * max(case.round_trip(flow) for flow in limited) // (8 * 10**9)
     if case.frame(device) <= capacity < product * NEARLY_BDP_PERCENT // 100:
-        kind = _leaf(root).kind
+        kind = leaf(root).kind
         text = f"`{kind}` holds {size_word(capacity)}, less than the bandwidth-delay product of {size_word(product)}"
         remedy = f"give it at least {-(-product // case.frame(device))} packets, or expect idle time after each loss"
-        yield _Warning("queue-below-bdp", "warning", ("qdiscs", device), text, remedy, product / capacity)
+        yield Mistake("queue-below-bdp", "warning", ("qdiscs", device), text, remedy, product / capacity)
 
 
-def _no_room(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
-    capacity, frame = _buffer(case, device, _leaf(root)), case.frame(device)
+def _no_room(case: Case, device: str, root: Qdisc) -> Iterator[Mistake]:
+    capacity, frame = _buffer(case, device, leaf(root)), case.frame(device)
     if capacity is not None and capacity < frame and case.crossing(device):
         text = (
-            f"`{_leaf(root).kind}` holds {size_word(capacity)}, which is less than one full-sized frame: it drops data"
+            f"`{leaf(root).kind}` holds {size_word(capacity)}, which is less than one full-sized frame: it drops data"
         )
         remedy = f"give it a limit of at least a frame of {frame} bytes, or one packet"
-        yield _Warning("nothing-passes", "warning", ("qdiscs", device), text, remedy)
+        yield Mistake("nothing-passes", "warning", ("qdiscs", device), text, remedy)
 
 
-def _lossy_netem(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
+def _lossy_netem(case: Case, device: str, root: Qdisc) -> Iterator[Mistake]:
     if case.crossing(device) and any(_loses_all(case, stage.options) for stage in root.tree if stage.kind == "netem"):
         remedy = "give a smaller `loss`; to study an outage, give a link a `schedule`"
-        yield _Warning("nothing-passes", "warning", ("qdiscs", device), "`netem` loses every packet", remedy)
+        yield Mistake("nothing-passes", "warning", ("qdiscs", device), "`netem` loses every packet", remedy)
 
 
-def _lossy_link(case: _Case, wire: Wire) -> Iterator[_Warning]:
+def _lossy_link(case: Case, wire: Wire) -> Iterator[Mistake]:
     if any(change.loss is not None for change in wire.link.schedule):
         return
     there, back = wire.link.ends
@@ -348,10 +228,10 @@ def _lossy_link(case: _Case, wire: Wire) -> Iterator[_Warning]:
     if lost:
         text = f"the link loses every packet ({' and '.join(lost)})"
         remedy = "give a smaller `loss`; to study an outage, change it by a `schedule`"
-        yield _Warning("nothing-passes", "warning", (*wire.place, "loss"), text, remedy)
+        yield Mistake("nothing-passes", "warning", (*wire.place, "loss"), text, remedy)
 
 
-def _too_slow(case: _Case) -> Iterator[_Warning]:
+def _too_slow(case: Case) -> Iterator[Mistake]:
     """A hop on the path of data that fewer than ten full-sized frames pass in the window."""
     start, stop = case.window
     for (link, sender), flows_ in case.by_hop.items():
@@ -364,83 +244,17 @@ def _too_slow(case: _Case) -> Iterator[_Warning]:
         if reach.FEW_FRAMES * frame_ns > stop - start:
             text = f"{device} takes {time_word(frame_ns)} for a full-sized frame at {rate_word(rate or 0)}"
             remedy = "raise its rate: `kbit` and `mbit` are thousands and millions of bits per second"
-            yield _Warning("nothing-passes", "warning", flows_[0].loc, text, remedy, frame_ns)
+            yield Mistake("nothing-passes", "warning", flows_[0].loc, text, remedy, frame_ns)
 
 
-def _loses_all(case: _Case, options: Mapping[str, int]) -> bool:
+def _loses_all(case: Case, options: Mapping[str, int]) -> bool:
     """Whether options of netem lose every packet."""
     row = next((row for row in case.registry.qdiscs if row.name == "netem"), None)
     parameter = row.parameter("loss") if row is not None else None
     return parameter is not None and options.get("loss") == parameter.max
 
 
-def _unmarked(case: _Case) -> Iterator[_Warning]:
-    """A control that answers marks, where nobody marks. Queues of Wi-Fi stations mark by themselves."""
-    for flow in case.over_tcp:
-        hops = case.network.links_on(*data_of(flow))
-        if control_of(flow).kind not in NEED_MARKS or any(case.network.hops[link].radio for link, _ in hops):
-            continue
-        roots = [case.devices[case.network.device(*hop)].root for hop in hops]
-        if not any(_marks(case, stage) for root in roots if root is not None for stage in root.tree):
-            text = f"`{control_of(flow).kind}` answers marks, and no queue discipline marks packets on the path of "
-            text += f"`{flow.names[0]}`"
-            remedy = "let the bottleneck mark, such as `codel ecn`, `codel ce_threshold 1ms` or `fq_codel`"
-            yield _Warning("no-marks", "warning", flow.loc, text, remedy)
-
-
-def _marks(case: _Case, stage: Qdisc) -> bool:
-    told = case.option(stage, "ecn") == 1 or "ce_threshold" in stage.options
-    return told or qdiscs.of(stage.kind).marks == "always"
-
-
-def _scalable(case: _Case) -> Iterator[_Warning]:
-    """A scalable control where L4S cannot work: a classic queue with marks, or a sender that does not pace."""
-    for flow in case.over_tcp:
-        if control_of(flow).kind not in SCALABLE:
-            continue
-        hops = case.network.links_on(*data_of(flow))
-        roots = [case.devices[case.network.device(*hop)].root for hop in hops]
-        kind, flow_name = control_of(flow).kind, flow.names[0]
-        for stage in (stage for root in roots if root is not None for stage in root.tree):
-            if qdiscs.of(stage.kind).law_of == "all flows" and case.option(stage, "ecn") == 1:
-                text = f"`{stage.kind}` marks the packets of `{flow_name}` as a classic queue, and `{kind}` cuts little"
-                remedy = "use a dual queue (`tailback explain l4s`), or a queue per flow such as `fq_codel`"
-                yield _Warning("scalable-in-classic-queue", "warning", flow.loc, text, remedy)
-        first = roots[0] if roots else None
-        if first is not None and any(stage.kind == "fq" and stage.options.get("pacing") == 0 for stage in first.tree):
-            text = f"`{kind}` needs pacing, and the `fq` of the sender of `{flow_name}` does not pace"
-            yield _Warning("scalable-unpaced", "warning", flow.loc, text, "remove `nopacing`")
-
-
-def _accurate_at_one_end(case: _Case) -> Iterator[_Warning]:
-    hosts = case.keys.hosts or {}
-
-    def value(host: str) -> int:
-        given = hosts[host].sysctl.get(ECN, 2) if host in hosts else 2
-        return int(given) if isinstance(given, int | str) else 2
-
-    for flow in case.over_tcp:
-        source, target = data_of(flow)
-        asked = [host for host in (source, target) if value(host) in ACCURATE]
-        if len(asked) == 1 and control_of(flow).kind not in SCALABLE:
-            text = f"`{asked[0]}` has AccECN and its peer has not, so `{flow.names[0]}` does not use it"
-            remedy = f"give both hosts `stack: linux-7.3` and `sysctl: {{{ECN}: 3}}`"
-            yield _Warning("accecn-at-one-end", "warning", flow.loc, text, remedy)
-
-
-def _ecn_not_requested(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
-    """A discipline that is told to mark, in a file that does not say which hosts request ECN."""
-    told = any(stage.options.get("ecn") == 1 for stage in root.tree)
-    said = any(ECN in host.sysctl for host in (case.keys.hosts or {}).values())
-    flows = case.over_tcp_through(device)
-    if told and not said and flows and not any(control_of(flow).kind in NEED_MARKS for flow in case.over_tcp):
-        sender = flows[0].direction.source
-        text = "no host requests ECN, so `ecn` marks nothing"
-        remedy = f"give the hosts that connect the sysctl: hosts: {{{sender}: {{sysctl: {{{ECN}: 1}}}}}}"
-        yield _Warning("ecn-not-requested", "warning", ("qdiscs", device), text, remedy)
-
-
-def _bounded_by_small_queues(case: _Case) -> Iterator[_Warning]:
+def _bounded_by_small_queues(case: Case) -> Iterator[Mistake]:
     """A path of one link, whose only queue is a FIFO at the sender that TCP Small Queues does not let grow."""
     for flow in case.bulk:
         hops = case.network.links_on(*flow.direction)
@@ -454,33 +268,33 @@ def _bounded_by_small_queues(case: _Case) -> Iterator[_Warning]:
         if rate is not None and flow.tsq.kind in ("time", "check") and (capacity is None or capacity > product):
             text = "TCP Small Queues keeps the only queue of the path, which is the sender's, short"
             remedy = "to see a queue that fills, put a router between the hosts and the bottleneck behind it"
-            yield _Warning("queue-bounded-by-tsq", "info", flow.loc, text, remedy)
+            yield Mistake("queue-bounded-by-tsq", "info", flow.loc, text, remedy)
 
 
-def _capacity_of_first(case: _Case, device: str) -> int | None:
+def _capacity_of_first(case: Case, device: str) -> int | None:
     root = case.devices[device].root
     return None if root is None else _buffer(case, device, root)
 
 
-def _is_slowest(case: _Case, device: str, flow: Bulk) -> bool:
+def _is_slowest(case: Case, device: str, flow: Bulk) -> bool:
     """No device on the path of the flow is slower than this one."""
     rates = [_hop_rate(case, *hop) for hop in case.network.links_on(*flow.direction)]
     return case.rate(device) == min((rate for rate in rates if rate is not None), default=None)
 
 
-def _long_burst(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
+def _long_burst(case: Case, device: str, root: Qdisc) -> Iterator[Mistake]:
     shapers = [(each.options, each.child) for each in _with_descendants(root)]
     shapers += [(each.options, each.child) for node in _with_descendants(root) for each in node.classes]
     for options, child in shapers:
         burst = options.get("burst")
         capacity = _buffer(case, device, child) if child is not None else None
         if burst is not None and child is not None and capacity is not None and burst > capacity:
-            text = f"a burst of {size_word(burst)} exceeds the limit of `{_leaf(child).kind}`, {size_word(capacity)}"
+            text = f"a burst of {size_word(burst)} exceeds the limit of `{leaf(child).kind}`, {size_word(capacity)}"
             remedy = "give a smaller burst, such as 1600b"
-            yield _Warning("burst-above-queue", "warning", ("qdiscs", device), text, remedy, burst / max(capacity, 1))
+            yield Mistake("burst-above-queue", "warning", ("qdiscs", device), text, remedy, burst / max(capacity, 1))
 
 
-def _netem_at_sender(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
+def _netem_at_sender(case: Case, device: str, root: Qdisc) -> Iterator[Mistake]:
     """netem orphans the packets that it delays. [linux-6.12 sch_netem.c skb_orphan_partial]"""
     sends = direction(device).source in case.senders
     if sends and any(_delays(stage) for stage in root.tree):
@@ -488,10 +302,10 @@ def _netem_at_sender(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning
             "`netem` delays packets of a local sender: TCP Small Queues and the qdisc's feedback have no effect there"
         )
         remedy = "give the link a `delay`, or put netem on another host"
-        yield _Warning("netem-at-sender", "warning", ("qdiscs", device), text, remedy)
+        yield Mistake("netem-at-sender", "warning", ("qdiscs", device), text, remedy)
 
 
-def _netem_limit(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
+def _netem_limit(case: Case, device: str, root: Qdisc) -> Iterator[Mistake]:
     rate = _most_through(case, device)
     for stage in root.tree:
         delay, limit = stage.options.get("delay", 0), case.option(stage, "limit")
@@ -501,10 +315,10 @@ def _netem_limit(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
         if limit < needed:
             text = f"`netem` holds {limit} packets, but {time_word(delay)} at {rate_word(rate)} need {needed}"
             remedy = f"raise the limit: limit {2 * needed}"
-            yield _Warning("netem-limit", "warning", ("qdiscs", device), text, remedy, needed / max(limit, 1))
+            yield Mistake("netem-limit", "warning", ("qdiscs", device), text, remedy, needed / max(limit, 1))
 
 
-def _netem_reorders(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
+def _netem_reorders(case: Case, device: str, root: Qdisc) -> Iterator[Mistake]:
     """netem sends packets in the order of their random delays, unless it has a rate. [linux-6.12 sch_netem.c]"""
     rate = _most_through(case, device)
     for stage in root.tree:
@@ -518,10 +332,10 @@ def _netem_reorders(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]
                 f"{time_word(gap // 1000 * 1000 or gap)} between two packets at {rate_word(rate)}"
             )
             remedy = "give the link a `jitter`, which keeps packets in order, unless you study reordering"
-            yield _Warning("netem-reorders", "warning", ("qdiscs", device), text, remedy, jitter / max(gap, 1))
+            yield Mistake("netem-reorders", "warning", ("qdiscs", device), text, remedy, jitter / max(gap, 1))
 
 
-def _bottleneck(case: _Case) -> Iterator[_Warning]:
+def _bottleneck(case: Case) -> Iterator[Mistake]:
     """Compares the bottleneck that the title mentions with the slowest device."""
     title = (case.keys.title or "").lower()
     local, remote = LOCAL.search(title) is not None, REMOTE.search(title) is not None
@@ -541,15 +355,15 @@ def _bottleneck(case: _Case) -> Iterator[_Warning]:
             where = hops[slowest[0]][1]
             text = f"the title mentions a {titled} bottleneck, but the slowest device on the path is `{where}`"
             remedy = "shape where the bottleneck is meant to be, or change the title"
-            yield _Warning("bottleneck-elsewhere", "warning", ("title",), text, remedy)
+            yield Mistake("bottleneck-elsewhere", "warning", ("title",), text, remedy)
             return
 
 
-def _hop_rate(case: _Case, link: int, sender: str) -> int | None:
+def _hop_rate(case: Case, link: int, sender: str) -> int | None:
     return case.rate(case.network.device(link, sender))
 
 
-def _path_rate(case: _Case, device: str) -> int | None:
+def _path_rate(case: Case, device: str) -> int | None:
     """The rate of the slowest device on the path of the fastest flow through a device."""
     slowest = []
     for flow in case.through(device):
@@ -558,7 +372,7 @@ def _path_rate(case: _Case, device: str) -> int | None:
     return max((rate for rate in slowest if rate is not None), default=None)
 
 
-def _most_through(case: _Case, device: str) -> int | None:
+def _most_through(case: Case, device: str) -> int | None:
     """The rate at which traffic may pass a device: that of the slowest device of its path, or what UDP sends."""
     slowest = _path_rate(case, device)
     sent = [flow.rate_bps * flow.opens for flow in case.data_through(device) if isinstance(flow, Datagrams)]
@@ -571,27 +385,27 @@ def _delays(stage: Qdisc) -> bool:
     return stage.kind == "netem" and any(stage.options.get(name) for name in ("delay", "jitter", "rate"))
 
 
-def _bbr_on_plain_queue(case: _Case) -> Iterator[_Warning]:
+def _bbr_on_plain_queue(case: Case) -> Iterator[Mistake]:
     for flow in case.over_tcp:
         kind = case.first_queue(flow)
         if control_of(flow).kind == "bbr" and kind is not None and qdiscs.of(kind).queue in ("one fifo", "fifos"):
             text = f"BBR above `{kind}` is paced by TCP's own timer, one per connection"
             remedy = "nothing to do: Linux has needed no `fq` for this since 4.13"
-            yield _Warning("bbr-internal-pacing", "info", flow.loc, text, remedy)
+            yield Mistake("bbr-internal-pacing", "info", flow.loc, text, remedy)
 
 
-def _lossy_offloads(case: _Case, wire: Wire) -> Iterator[_Warning]:
+def _lossy_offloads(case: Case, wire: Wire) -> Iterator[Mistake]:
     """A loss drops an skb, which between hosts with offloads is a train of segments."""
     key = next((key for key in ("loss", "corrupt") if any(getattr(wire.link, key))), None)
     trains = [host not in case.network.switches and offloads_of(case.keys, host) == "on" for host in wire.link.ends]
     if key is not None and all(trains) and case.over_tcp:
         text = f"with offloads on, `{key}` drops whole skbs of up to 64 KB instead of single packets"
-        yield _Warning(
+        yield Mistake(
             "skbs-lost-whole", "warning", (*wire.place, key), text, "write `offloads: off` or `offloads: gso`"
         )
 
 
-def _truncated_jitter(wire: Wire) -> Iterator[_Warning]:
+def _truncated_jitter(wire: Wire) -> Iterator[Mistake]:
     for end, options in enumerate(wire.link.jitter):
         jitter = options["jitter"] if options else 0
         if jitter > wire.link.delay[end]:
@@ -599,11 +413,11 @@ def _truncated_jitter(wire: Wire) -> Iterator[_Warning]:
             text = f"a jitter of {time_word(jitter)} exceeds the delay: it is limited to {delay}"
             remedy = f"give a `delay` of {time_word(jitter)} or more, or less jitter"
             extent = jitter - wire.link.delay[end]
-            yield _Warning("jitter-above-delay", "warning", (*wire.place, "jitter"), text, remedy, extent)
+            yield Mistake("jitter-above-delay", "warning", (*wire.place, "jitter"), text, remedy, extent)
             return
 
 
-def _short_trace(case: _Case, wire: Wire) -> Iterator[_Warning]:
+def _short_trace(case: Case, wire: Wire) -> Iterator[Mistake]:
     there, back = wire.link.ends
     ways = ("",) if wire.link.trace[0] == wire.link.trace[1] else (f" {there} -> {back}", f" {back} -> {there}")
     for way, trace in zip(ways, wire.link.trace, strict=False):
@@ -611,29 +425,29 @@ def _short_trace(case: _Case, wire: Wire) -> Iterator[_Warning]:
             length, times = time_word(trace.length_ns), case.keys.duration / trace.length_ns
             text = f"the trace{way} lasts {length} and is played {times:.1f} times"
             remedy = f"nothing to do, or make `duration` {length}"
-            yield _Warning("trace-repeats", "info", (*wire.place, "trace"), text, remedy, times)
+            yield Mistake("trace-repeats", "info", (*wire.place, "trace"), text, remedy, times)
 
 
-def _late_change(case: _Case, wire: Wire) -> Iterator[_Warning]:
+def _late_change(case: Case, wire: Wire) -> Iterator[Mistake]:
     _, stop = case.window
     for number, change in enumerate(wire.link.schedule):
         if change.at >= stop:
             text = f"this change is after the measurement window, which ends at {time_word(stop)}"
             remedy = "change it earlier, or measure for longer"
-            yield _Warning("change-unmeasured", "warning", (*wire.place, "schedule", number, "at"), text, remedy)
+            yield Mistake("change-unmeasured", "warning", (*wire.place, "schedule", number, "at"), text, remedy)
 
 
-def _few_pings(case: _Case) -> Iterator[_Warning]:
+def _few_pings(case: Case) -> Iterator[Mistake]:
     start, stop = case.window
     for flow in case.flows:
         if isinstance(flow, Echo) and (stop - start) // flow.interval_ns < MIN_PINGS:
             count = (stop - start) // flow.interval_ns
             text = f"the measurement window has {count} pings of `{flow.name}`, fewer than {MIN_PINGS}"
             remedy = f"measure for {time_word(MIN_PINGS * flow.interval_ns)} or ping more often"
-            yield _Warning("few-pings", "warning", (*flow.loc, "interval"), text, remedy, -count)
+            yield Mistake("few-pings", "warning", (*flow.loc, "interval"), text, remedy, -count)
 
 
-def _slow_start(case: _Case) -> Iterator[_Warning]:
+def _slow_start(case: Case) -> Iterator[Mistake]:
     # What is measured of a flow with a size is its completion, which slow start belongs to.
     lasting = [flow for flow in case.bulk if flow.arrivals is None and flow.bytes is None]
     if not lasting:
@@ -658,25 +472,17 @@ def _slow_start(case: _Case) -> Iterator[_Warning]:
         text = f"the measurement window begins {begins}"
         unless = ", unless you study the start of flows"
         hint = remedy + unless
-        yield _Warning("slow-start-measured", "warning", ("measure", "window"), text, hint, over - start)
+        yield Mistake("slow-start-measured", "warning", ("measure", "window"), text, hint, over - start)
 
 
-def _same_starts(case: _Case) -> Iterator[_Warning]:
+def _same_starts(case: Case) -> Iterator[Mistake]:
     if case.keys.repeat.max > 1 and case.flows and not any(draws(flow) for flow in case.flows):
         text = "repetitions hardly differ, because all flows start at the same times in each"
         remedy = "spread the starts: `jitter: 10ms` in a traffic entry"
-        yield _Warning("repetitions-alike", "warning", ("repeat",), text, remedy)
+        yield Mistake("repetitions-alike", "warning", ("repeat",), text, remedy)
 
 
-def _leaf(root: Qdisc) -> Qdisc:
-    """The queue below a shaper; of disciplines in series, that of the stage that shapes, else of the last."""
-    if root.kind == series.KIND:
-        stages = [stage for _, stage in root.children]
-        return _leaf(([stage for stage in stages if shaped_rate(stage) is not None] or stages)[-1])
-    return root if root.child is None else _leaf(root.child)
-
-
-def _idle_adaptation(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
+def _idle_adaptation(case: Case, device: str, root: Qdisc) -> Iterator[Mistake]:
     host = (case.keys.hosts or {}).get(direction(device).source)
     name = host.stack if host is not None else STACK
     adapts = next(stack for stack in stacks() if stack.name == name).values["red_timer"] == "Runs"
@@ -685,7 +491,7 @@ def _idle_adaptation(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning
         remedy = (
             f"leave it out, or simulate an older kernel: `hosts: {{{direction(device).source}: {{stack: linux-5.4}}}}`"
         )
-        yield _Warning("adaptive-without-effect", "warning", ("qdiscs", device), text, remedy)
+        yield Mistake("adaptive-without-effect", "warning", ("qdiscs", device), text, remedy)
 
 
 def _with_descendants(root: Qdisc) -> Iterator[Qdisc]:
@@ -695,13 +501,13 @@ def _with_descendants(root: Qdisc) -> Iterator[Qdisc]:
         yield from _with_descendants(child)
 
 
-def _is_split(case: _Case, root: Qdisc) -> bool:
+def _is_split(case: Case, root: Qdisc) -> bool:
     """Skbs that are too large leave the queue as segments. [linux-6.12 sch_cake.c, sch_tbf.c]"""
     burst = case.option(root, "burst") if root.kind == "tbf" else None
-    return case.option(_leaf(root), "split_gso") == 1 or (burst is not None and burst < LARGEST_SKB)
+    return case.option(leaf(root), "split_gso") == 1 or (burst is not None and burst < LARGEST_SKB)
 
 
-def _large_skbs(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
+def _large_skbs(case: Case, device: str, root: Qdisc) -> Iterator[Mistake]:
     rate = case.rate(device)
     host = direction(device).source
     offloads = offloads_of(case.keys, host)
@@ -714,22 +520,22 @@ def _large_skbs(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
         text = f"an skb of 64 KB, as TCP with offloads sends on short paths, takes {round(time / 10**6)}ms at "
         text += rate_word(rate)
         remedy = "write `offloads: off`, as is usual in testbeds at such rates, unless you study offloads"
-        yield _Warning("large-skbs", "warning", ("offloads",), text, remedy, time)
+        yield Mistake("large-skbs", "warning", ("offloads",), text, remedy, time)
 
 
-def _of_classes(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
+def _of_classes(case: Case, device: str, root: Qdisc) -> Iterator[Mistake]:
     """What becomes of packets that no filter matches, and how classes share."""
     hosts = case.network.hosts
     crossing = case.crossing(device)
     for node in _with_descendants(root):
         for found in (class_guards.unmatched(node, crossing, hosts), class_guards.clamped(node)):
             if found is not None:
-                yield _Warning(found.code, "warning", ("qdiscs", device), found.text, found.remedy)
+                yield Mistake(found.code, "warning", ("qdiscs", device), found.text, found.remedy)
 
 
-def _buffer(case: _Case, device: str, queue: Qdisc) -> int | None:
+def _buffer(case: Case, device: str, queue: Qdisc) -> int | None:
     """Bytes of full-sized frames that a FIFO can hold; None if it is no FIFO or its limit is not known."""
-    queue = _leaf(queue)
+    queue = leaf(queue)
     limit = case.option(queue, "limit") if qdiscs.of(queue.kind).queue == "one fifo" else None
     if limit is None:
         return None
