@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from tailback.assess import Assessment, Row, words
 from tailback.assess.verdicts import OUTCOMES
 from tailback.cli import sheets, tables
+from tailback.cli.console import counted
 from tailback.cli.sheets import Cell, Field, Sheet
 
 STYLES = {"meets": "green", "fails": "red", "ended": "red", "undecided": "yellow"}
@@ -43,4 +44,5 @@ def _cells(row: Row, names: Sequence[str]) -> list[Cell]:
 def in_one_line(found: Assessment) -> str:
     """`31 rows: 20 meets, 5 fails, …`."""
     counts = [f"{found.count(outcome)} {outcome}" for outcome in OUTCOMES if found.count(outcome)]
-    return f"{len(found.rows)} rows: {', '.join(counts)}; {found.scenarios} scenarios, {found.runs} runs"
+    told = [counted(*each) for each in ((len(found.rows), "row"), (found.scenarios, "scenario"), (found.runs, "run"))]
+    return f"{told[0]}: {', '.join(counts)}; {told[1]}, {told[2]}"
