@@ -38,10 +38,9 @@ def test_what_people_ask_for_is_a_word_with_a_source(word: str) -> None:
 
 def test_every_warning_is_explained() -> None:
     folder = LINT_FILE.parent
-    code = re.compile(r'(?:Warning|Guarded)\(\s*"([a-z-]+)"')
-    yielded = {
-        found for name in ("lint.py", "class_guards.py") for found in code.findall((folder / name).read_text("utf-8"))
-    }
+    code = re.compile(r'(?:Mistake|Warning|Guarded)\(\s*"([a-z-]+)"')
+    files = ("lint.py", "marking.py", "class_guards.py")
+    yielded = {found for name in files for found in code.findall((folder / name).read_text("utf-8"))}
     assert len(yielded) > 10
     assert set(WARNINGS) == yielded
 
