@@ -159,8 +159,9 @@ golden: $(VENV)/.package ## write the golden tables anew; look at the difference
 notebook: $(VENV)/.tools $(VENV)/.package ## run docs/notebook.ipynb anew
 	$(BIN)/python scripts/notebook.py
 
-metrics: $(VENV)/.package ## write docs/metrics.md anew from the docstrings of the metrics
+metrics: $(VENV)/.package ## write docs/metrics.md and docs/tables.md anew from the registries of metrics and tables
 	$(BIN)/python -m tailback.analysis.catalogue > docs/metrics.md
+	$(BIN)/python -m tailback.results.tables_page > docs/tables.md
 
 papers: $(VENV)/.package ## reproduce the papers; write docs/papers.md, its pictures and the line in README.md anew
 	$(BIN)/python -m tailback.papers.document results

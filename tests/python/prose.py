@@ -102,7 +102,7 @@ NOT_PROSE = (
 CODE = re.compile(r"(`+)(?:(?!\n\n).)+?\1", re.DOTALL)
 LINK = re.compile(r"!?\[((?:[^][]|\[[^]]*\])*)\]\([^)]*\)")
 
-GENERATED = {"docs/metrics.md", "docs/papers.md", "LICENCES.md"}
+GENERATED = {"docs/metrics.md", "docs/tables.md", "docs/papers.md", "LICENCES.md"}
 """Pages that a command writes, whose texts are in the code, and the list of dependencies."""
 
 

@@ -1,4 +1,4 @@
-"""Computes all numbers that Tailback reports, as pure functions of the tables of a run (`docs/contracts.md`)."""
+"""Computes all numbers that Tailback reports, as pure functions of the tables of a run (`docs/tables.md`)."""
 
 from tailback.analysis.intervals import half_width, t_interval
 from tailback.analysis.metric import Column

@@ -1,6 +1,6 @@
 """The interface of a backend, and the form of its results.
 
-A backend takes a resolved scenario and returns the tables that `docs/contracts.md` lists. Values that a backend cannot
+A backend takes a resolved scenario and returns the tables that `docs/tables.md` lists. Values that a backend cannot
 observe are absent from its tables.
 """
 

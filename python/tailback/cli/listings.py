@@ -29,6 +29,7 @@ def listed(kind: str | None) -> Listing:
         "plot": ("figures", _plots),
         "experiment": ("experiments that come with Tailback", _experiments),
         "backend": ("simulator, kernels and testbeds", _backends),
+        "table": ("tables of a run", _tables),
         "warning": ("warnings of `check` and `run`", _warnings),
         "word": ("words of the field", _words),
     }
@@ -117,6 +118,12 @@ def _warnings() -> Listing:
     from tailback.scenario.lint import WARNINGS
 
     return [(name, _first_sentence(text)) for name, text in {**WARNINGS, **CODES}.items()]
+
+
+def _tables() -> Listing:
+    from tailback.results import data_dictionary
+
+    return [(table.name, _first_sentence(table.row)) for table in data_dictionary.tables().values()]
 
 
 def _words() -> Listing:

@@ -1,5 +1,5 @@
 """Explains the words of Tailback that are no algorithm: keys of the experiment file, options of disciplines, sysctls,
-plots, warnings, presets, backends and units.
+plots, warnings, presets, backends, tables and their columns, and units.
 
 All texts come from where the word is defined: the schema, the registries, `lint.WARNINGS` and so on.
 """
@@ -14,6 +14,7 @@ from tailback.algorithms import CoreRegistry
 from tailback.cli import glossary
 from tailback.cli.explanation import Explanation
 from tailback.cli.run_warnings import CODES
+from tailback.results import data_dictionary
 from tailback.scenario import arrivals, flows, sysctl
 from tailback.scenario.lint import WARNINGS
 from tailback.scenario.shapes import SHAPES
@@ -41,6 +42,8 @@ def names() -> list[str]:
         *flows.PRESETS,
         *backends.TEXTS,
         *glossary.field().words,
+        *data_dictionary.tables(),
+        *(column.name for table in data_dictionary.tables().values() for column in table.columns),
     ]
     return list(dict.fromkeys([*keys, *others, *_plots(), *UNIT_WORDS[:2]]))
 
@@ -69,6 +72,31 @@ def _preset(word: str) -> Iterator[Explanation]:
 def _backend(word: str) -> Iterator[Explanation]:
     if word in backends.TEXTS:
         yield Explanation(f"{word}: a backend", backends.TEXTS[word], [])
+
+
+def _table(word: str) -> Iterator[Explanation]:
+    """The table with this name, with its columns."""
+    table = data_dictionary.tables().get(word)
+    if table is not None:
+        lines = (f"{column.name}{_unit(column)}: {column.text}" for column in table.columns)
+        text = f"One row: {table.row}.\n\n" + "\n".join(lines)
+        yield Explanation(f"{word}: a table of a run", text, [])
+
+
+def _column(word: str) -> Iterator[Explanation]:
+    """The columns with this name, `held_by` or `tcp_info.held_by`; those with the same meaning together."""
+    within, _, name = word.rpartition(".")
+    owners: dict[tuple[str, str], list[str]] = {}
+    for table in data_dictionary.tables().values():
+        for column in table.columns:
+            if column.name == name and within in ("", table.name):
+                owners.setdefault((column.text, _unit(column)), []).append(f"`{table.name}`")
+    for (text, unit), found in owners.items():
+        yield Explanation(f"{name}{unit}: a column of {', '.join(found)}", text, [])
+
+
+def _unit(column: data_dictionary.DataColumn) -> str:
+    return f" ({column.unit})" if column.unit else ""
 
 
 def _shape(word: str) -> Iterator[Explanation]:
@@ -216,5 +244,5 @@ time: {units.TIME_HINT.partition(": ")[2]}. A unit is required.
 packets: 180p."""
 
 SOURCES: tuple[Callable[[str], Iterator[Explanation]], ...] = (
-    _word, _preset, _shape, _backend, _warning, _key, _sysctl, _option, _units,
+    _word, _preset, _shape, _backend, _warning, _key, _sysctl, _option, _table, _column, _units,
 )  # fmt: skip

@@ -8,7 +8,7 @@
         summary.json                the metrics over the measurement window
         qdiscs.json                 the disciplines at the end, as in `tc -s -j qdisc show`
         client.pcapng …             captures, if requested
-        flows.parquet tcp_info.parquet …  the tables of `docs/contracts.md`, with units in the column metadata
+        flows.parquet tcp_info.parquet …  the tables of `docs/tables.md`, with units in the column metadata
       failures/<run>.json           the errors of failed runs
       set-aside/                    damaged folders of runs that were repeated
 

@@ -53,7 +53,7 @@ class RunFolder(RunResult):
         return os.path.lexists(f"{self.path}/{table}{tables.SUFFIX}")
 
     def table(self, name: str) -> "pd.DataFrame":
-        """The table `name` of `docs/contracts.md`; raises `NotResults` if the run does not have it."""
+        """The table `name` of `docs/tables.md`; raises `NotResults` if the run does not have it."""
         return self._read(name, tables.from_parquet)
 
     def columns(self, name: str, wanted: Sequence[str]) -> _core.Table:

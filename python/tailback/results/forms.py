@@ -1,47 +1,22 @@
 """What the Parquet file of a table must be before its rows are read: anybody may have made it.
 
 The footer tells rows, columns and types, and costs nothing to read. A file that passes takes a bounded amount of
-memory, and its columns are what their names say (`docs/contracts.md`).
+memory, and its columns are what their names say (`docs/tables.md`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from tailback import _core
 from tailback.limits import CELLS_MAX, CELLS_PER_BYTE, COLUMNS_MAX, TEXT_MAX
+from tailback.results import data_dictionary
 
 
 class TableWrong(ValueError):
     """The file is not such a table; the message follows its name."""
 
-
-COLUMNS: Mapping[str, str] = {
-    "flows": "t flow bytes",
-    "tcp_info": "t flow snd_cwnd rtt",
-    "ping": "t ping rtt_ms",
-    "qdisc": "t device kind depth backlog_bytes backlog_packets sent_bytes sent_packets dropped marked",
-    "events": "t what where flow",
-    "udp": "t flow sent received delay_ms longest_ms",
-    "datagrams": "t flow delay_ms",
-    "requests": "t flow seq bytes latency_ms",
-    "exchanges": "t flow end data_segs_out total_retrans",
-    "sojourns": "t since device packets sojourn_ms",
-    "objects": "t page object bytes loaded_ms",
-    "video": "t video segment bitrate bytes buffer_ms fetch_ms waited_ms",
-    "completions": "t flow completion_s",
-    "losses": "t device lost",
-    "radios": "t device what reason count",
-    "wifi": "t from to mpdus received duration_us",
-}
-"""The columns that every table of this name has, whatever backend or import made it."""
-
-TEXT = frozenset(
-    ("flow", "end", "ping", "device", "kind", "what", "where", "reason", "page", "video", "from", "to", "closed_by",
-     "ca_state", "held_by")
-)  # fmt: skip
-"""The columns of words; all others are numbers."""
 
 LATEST_S = 1e8
 """The latest time in s that a row may have: three years."""
@@ -74,20 +49,26 @@ def _check_form(name: str, form: Form) -> None:
     for column, type_, kind, _ in form:
         _check_type(name, column, type_, kind)
     names = [column for column, *_ in form]
-    missing = [column for column in COLUMNS.get(name, "").split() if column not in names]
+    missing = [column for column in _always(name) if column not in names]
     if missing:
         raise TableWrong(f"lacks the column `{missing[0]}`")
     if len(set(names)) < len(names):
         raise TableWrong("has two columns with one name")
 
 
+def _always(name: str) -> list[str]:
+    """The columns that every table of this name has."""
+    table = data_dictionary.tables().get(name)
+    return [] if table is None else [column.name for column in table.columns if column.always]
+
+
 def _check_type(name: str, column: str, type_: str, kind: Kind) -> None:
     if kind == "null":
         return
-    known = name in COLUMNS
-    wanted = (kind == ("text" if column in TEXT else "number")) if known else kind != "other"
+    known = name in data_dictionary.tables()
+    wanted = (kind == ("text" if column in data_dictionary.words() else "number")) if known else kind != "other"
     if not wanted:
-        what = ("words" if column in TEXT else "numbers") if known else "numbers or words"
+        what = ("words" if column in data_dictionary.words() else "numbers") if known else "numbers or words"
         raise TableWrong(f"has {type_} in the column `{column}` instead of {what}")
 
 

@@ -41,7 +41,7 @@ class RunInMemory(RunResult):
         return table in self.finished.tables
 
     def table(self, name: str) -> pd.DataFrame:
-        """The table `name` of `docs/contracts.md`; raises `NotResults` if the run does not have it."""
+        """The table `name` of `docs/tables.md`; raises `NotResults` if the run does not have it."""
         return tables.frame(self._table(name))
 
     def columns(self, name: str, wanted: Sequence[str]) -> _core.Table:

@@ -110,7 +110,7 @@ class Results(Tables):
         """The table `name` of all runs, concatenated, with the axes and the repetition as first columns."""
         frames = [self._labelled(run, run.table(name)) for run in self.runs if run.has(name)]
         if not frames:
-            raise NotResults(f"`{self.path}` has no table `{name}`\n  hint: see `docs/contracts.md` for the tables")
+            raise NotResults(f"`{self.path}` has no table `{name}`\n  hint: see `docs/tables.md` for the tables")
         import pandas as pd
 
         return pd.concat(frames, ignore_index=True)

@@ -24,7 +24,7 @@ class Tables(ABC):
 
     @abstractmethod
     def table(self, name: str) -> "pd.DataFrame":
-        """The table `name` of `docs/contracts.md`."""
+        """The table `name` of `docs/tables.md`."""
 
     @functools.cached_property
     def flows(self) -> "pd.DataFrame":

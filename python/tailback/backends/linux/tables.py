@@ -1,4 +1,4 @@
-"""Converts the agent's output to the tables of `docs/contracts.md`.
+"""Converts the agent's output to the tables of `docs/tables.md`.
 
 Datagrams are counted at both ends, on a testbed by different machines: rows of the same time are added up. The table
 `udp` exists only if there were any, `datagrams` only if any were those of calls or games, and `delays` only if any were
