@@ -11,7 +11,8 @@ Offer = Callable[[str], list[tuple[str, str]]]
 """From what is typed so far to names with a line of help each."""
 
 KINDS = (
-    "cc", "qdisc", "driver", "stack", "sysctl", "preset", "metric", "plot", "experiment", "backend", "warning", "word",
+    "cc", "qdisc", "driver", "stack", "sysctl", "preset", "metric", "plot", "experiment", "backend", "table",
+    "warning", "word",
 )  # fmt: skip
 """What `tailback list` lists."""
 
