@@ -13,7 +13,7 @@ def list_(
         str | None,
         typer.Argument(
             metavar="[KIND]",
-            help="cc, qdisc, driver, stack, sysctl, preset, metric, plot, experiment, backend, warning, word; "
+            help="cc, qdisc, driver, stack, sysctl, preset, metric, plot, experiment, backend, table, warning, word; "
             "default: these.",
             show_default=False,
             autocompletion=completions.kinds,
