@@ -10,4 +10,4 @@ if ! test -d "$(rustc --print target-libdir --target $target 2>/dev/null)" &&
         $target $target >&2
     exit 0
 fi
-exec cargo check --quiet --locked --target $target --package tailback-world
+exec cargo check --quiet --locked --target $target --package tailback-net

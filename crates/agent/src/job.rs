@@ -93,7 +93,7 @@ impl Conversation {
     pub fn connections(&self) -> Option<Connections<'_>> {
         match self.traffic.carrier() {
             Carrier::Tcp(connections) => Some(connections),
-            Carrier::Datagrams { .. } | Carrier::Echo { .. } => None,
+            Carrier::Datagrams { .. } | Carrier::Echo { .. } | Carrier::Endpoints { .. } => None,
         }
     }
 

@@ -172,6 +172,13 @@ pub enum Payload {
         /// When the application sent it.
         sent: SimTime,
     },
+    /// A UDP datagram of an endpoint outside, with its content.
+    Content {
+        /// When the endpoint sent it.
+        sent: SimTime,
+        /// Its data.
+        data: Box<[u8]>,
+    },
     /// A bit was flipped on the way: its content is lost, and its destination drops it.
     Damaged,
 }

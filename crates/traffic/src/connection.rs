@@ -122,6 +122,11 @@ pub enum Carrier<'a> {
         /// The argument of `SO_SNDBUF`.
         sndbuf: Option<u64>,
     },
+    /// Datagrams of UDP in both directions, of which the backend knows nothing.
+    Endpoints {
+        /// The argument of `SO_SNDBUF`, at both ends.
+        sndbuf: Option<u64>,
+    },
     /// Echo requests, which the other end sends back.
     Echo {
         /// Bytes of each, with the header of ICMP or UDP.
@@ -179,7 +184,7 @@ impl Carrier<'_> {
     pub fn sockets(&self) -> u32 {
         match self {
             Carrier::Tcp(connections) => connections.count,
-            Carrier::Datagrams { .. } | Carrier::Echo { .. } => 1,
+            Carrier::Datagrams { .. } | Carrier::Echo { .. } | Carrier::Endpoints { .. } => 1,
         }
     }
 }

@@ -12,6 +12,7 @@ mod bulk;
 mod calls;
 mod check;
 mod connection;
+mod endpoint;
 mod exchange;
 mod page;
 mod ping;
@@ -32,6 +33,7 @@ pub use connection::{
     Carrier, CongestionControl, Connections, EchoProtocol, Head, InternetProtocol, ParametersOfControl,
     Purpose, SmallQueue, SocketOptions,
 };
+pub use endpoint::EndpointTraffic;
 pub use page::PageTraffic;
 pub use ping::{Ping, PingTraffic};
 pub use request::RequestTraffic;
@@ -232,6 +234,8 @@ kinds! {
     Page(PageTraffic),
     /// A video in segments.
     Video(VideoTraffic),
+    /// Datagrams of a transport outside.
+    Endpoint(EndpointTraffic),
     /// The example of CONTRIBUTING.md.
     #[cfg(any(test, feature = "example"))]
     Toy(toy::ToyTraffic),

@@ -21,6 +21,7 @@ use tailback_units::{SimTime, Span};
 
 use crate::check::check;
 use crate::context::Context;
+use crate::endpoints::Endpoints;
 use crate::device::{Device, Segmentation, Way};
 use crate::event_count::EventCount;
 use crate::journal::Journal;
@@ -100,6 +101,7 @@ impl<'a> Builder<'a> {
             devices: Vec::with_capacity(2 * topology.links.len()),
             schedule: Vec::new(),
             sockets: Sockets::with_room(sockets),
+            endpoints: Endpoints::default(),
             conversations: Vec::with_capacity(scenario.traffic.len()),
             planned: Vec::with_capacity(scenario.traffic.len()),
             present: Vec::new(),

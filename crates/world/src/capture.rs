@@ -20,6 +20,17 @@ use crate::DeviceId;
 
 /// Bytes kept of a packet: the longest headers.
 const SNAP_LENGTH: u32 = 128;
+/// Of a packet that is kept whole: the most of `tcpdump`.
+const WHOLE: u32 = 262_144;
+
+/// What captures keep of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Keeps {
+    /// Its headers: the data of simulated applications has no content.
+    Headers,
+    /// All of it: endpoints outside have sent some.
+    Content,
+}
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ICMP: u8 = 1;
@@ -49,6 +60,8 @@ pub(crate) struct CapturedSocket {
 #[derive(Debug, Default)]
 pub(crate) struct Captures {
     files: Vec<(String, Pcapng)>,
+    /// Packets are cut to so many bytes.
+    snap_length: u32,
     /// By device.
     taps: Vec<Option<Tap>>,
     /// By socket: the host it is on, and the shift of the windows it advertises.
@@ -57,14 +70,18 @@ pub(crate) struct Captures {
 
 impl Captures {
     /// A capture without packets, of this many devices and of these sockets.
-    pub(crate) fn new(devices: usize, sockets: Vec<CapturedSocket>) -> Self {
-        Captures { files: Vec::new(), taps: vec![None; devices], sockets }
+    pub(crate) fn new(devices: usize, sockets: Vec<CapturedSocket>, keeps: Keeps) -> Self {
+        let snap_length = match keeps {
+            Keeps::Headers => SNAP_LENGTH,
+            Keeps::Content => WHOLE,
+        };
+        Captures { files: Vec::new(), snap_length, taps: vec![None; devices], sockets }
     }
 
     /// A file for a host; `interfaces`: its devices, and what each sends towards.
     pub(crate) fn add<'a>(&mut self, host: &str, interfaces: impl Iterator<Item = (DeviceId, &'a str)>) {
         let application = concat!("tailback ", env!("CARGO_PKG_VERSION"));
-        let mut file = Pcapng::new(application, SNAP_LENGTH);
+        let mut file = Pcapng::new(application, self.snap_length);
         for (device, towards) in interfaces {
             let interface = file.add_interface(&format!("{host} -> {towards}"));
             self.taps[device.index()] = Some(Tap { file: self.files.len(), interface });
@@ -121,6 +138,7 @@ impl Captures {
             Payload::EchoRequest { seq } => icmp(8, packet, *seq),
             Payload::EchoReply { seq } => icmp(0, packet, *seq),
             Payload::Datagram { .. } => udp(packet),
+            Payload::Content { data, .. } => [udp(packet), data.to_vec()].concat(),
             // The payload is unknown: the capture ends with the IP header.
             Payload::Damaged => Vec::new(),
         };
@@ -172,7 +190,7 @@ fn ipv4(packet: &Packet, above: u32, addresses: &[[u8; 4]; 2]) -> Vec<u8> {
     let length = IPV4_HEADER + above + payload_length(packet);
     let protocol = match packet.payload {
         Payload::Tcp(_) => TCP,
-        Payload::Datagram { .. } => UDP,
+        Payload::Datagram { .. } | Payload::Content { .. } => UDP,
         _ => ICMP,
     };
     let mut header = vec![0x45, packet.tos | ecn];
@@ -210,6 +228,8 @@ fn payload_length(packet: &Packet) -> u32 {
         Payload::EchoRequest { .. } | Payload::EchoReply { .. } | Payload::Datagram { .. } => {
             packet.ip_length - IPV4_HEADER - 8
         }
+        // It is in the frame.
+        Payload::Content { .. } => 0,
         Payload::Damaged => packet.ip_length - IPV4_HEADER,
     }
 }

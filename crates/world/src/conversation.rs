@@ -42,7 +42,7 @@ impl Sampled {
         match traffic.carrier() {
             Carrier::Tcp(Connections { purpose: Purpose::Bulk { .. }, .. }) => Sampled::Sender,
             Carrier::Tcp(connections) => Sampled::Requests(Box::new(Requests::over(&connections))),
-            Carrier::Datagrams { .. } => Sampled::Datagrams(Box::default()),
+            Carrier::Datagrams { .. } | Carrier::Endpoints { .. } => Sampled::Datagrams(Box::default()),
             Carrier::Echo { .. } => Sampled::Nothing,
         }
     }

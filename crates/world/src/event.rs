@@ -36,6 +36,8 @@ pub(crate) enum Event {
     Slot,
     /// A hundredth of the run is over.
     Progress,
+    /// Nothing: whoever drives the world wants to be asked then.
+    Pause,
 }
 
 /// What arrives is received by a host, or passed on to its next device.

@@ -21,6 +21,7 @@ mod conservation;
 mod context;
 mod conversation;
 mod device;
+mod endpoints;
 mod error;
 mod event;
 mod event_count;
@@ -58,6 +59,7 @@ mod world;
 
 pub use air::wifi_row;
 pub use build::{Air, Sources};
+pub use endpoints::{Happening, Port, SendError};
 pub use error::{BuildError, RunError};
 pub use ledger::{Cost, Ledger};
 pub use own_controls::{OwnControl, OwnControls};

@@ -29,6 +29,8 @@ pub(crate) enum Transport {
     /// Of TCP, and only receives.
     Receiver(Box<TcpSocket<ReceiveOnly>>),
     Udp(Box<UdpSocket>),
+    /// Of UDP, for an endpoint outside of the world.
+    Endpoint(Box<UdpSocket>),
     /// Sends echo requests.
     Echo(Box<EchoSocket>),
     /// None: it only receives.
@@ -194,7 +196,7 @@ impl Sockets {
     #[inline]
     pub(crate) fn udp(&mut self, id: SocketId) -> &mut UdpSocket {
         match &mut self.0[id.0 as usize].transport {
-            Transport::Udp(socket) => socket,
+            Transport::Udp(socket) | Transport::Endpoint(socket) => socket,
             _ => not_of_kind(id, "UDP"),
         }
     }

@@ -256,6 +256,12 @@ impl World {
                         self.runnable.push_back(id);
                     }
                 }
+                Transport::Endpoint(socket) => {
+                    if socket.credit(truesize) {
+                        self.devices[socket.device.index()].awaiting_credit -= 1;
+                        self.endpoints.writable.push(id);
+                    }
+                }
                 Transport::Ended => {}
                 Transport::Receiver(_) | Transport::Echo(_) | Transport::Stateless | Transport::Planned => {
                     debug_assert!(false, "nothing is charged to socket {}", id.0);

@@ -22,6 +22,7 @@ use crate::connection::Planned;
 use crate::context::Context;
 use crate::conversation::Conversation;
 use crate::device::Device;
+use crate::endpoints::Endpoints;
 use crate::event::Received;
 use crate::event_count::EventCount;
 use crate::route::Routes;
@@ -92,6 +93,8 @@ pub struct World {
     /// What changes in the run; `Event::Change` says which.
     pub(crate) schedule: Vec<Change>,
     pub(crate) sockets: Sockets,
+    /// What the endpoints outside of the world have to be told.
+    pub(crate) endpoints: Endpoints,
     pub(crate) conversations: Vec<Conversation>,
     /// The connections of all conversations, in their order.
     pub(crate) planned: Vec<Planned>,
@@ -163,7 +166,7 @@ impl World {
     /// Before an event: timers that are due expire, unless it is one of them; the run stops if it stands still or the
     /// watcher stops it.
     #[cold]
-    fn check_between_events(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
+    pub(crate) fn check_between_events(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
         self.check_standstill()?;
         let number = self.events.number();
         if number.is_multiple_of(EVENTS_BETWEEN_CHECKS) {
@@ -203,7 +206,7 @@ impl World {
 
     /// The present event of the calendar happens; it leaves the calendar, or is repeated.
     #[inline(always)]
-    fn dispatch(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
+    pub(crate) fn dispatch(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
         // Nearly all events are arrivals, and most others wake-ups of disciplines, by their watchdog or by room in the ring.
         match event {
             Event::Arrived(device) => {
@@ -238,7 +241,7 @@ impl World {
                 return Ok(());
             }
             Event::Progress => return self.check_watcher(watch),
-            Event::Arrived(_) | Event::Watchdog(_) | Event::Transmitted(_) => {}
+            Event::Arrived(_) | Event::Watchdog(_) | Event::Transmitted(_) | Event::Pause => {}
             Event::PathDelivers(device) => self.devices[device.index()].path_delivers(&mut self.context),
             Event::Poll(device) => self.devices[device.index()].poll(&mut self.context),
             Event::Air(channel) => self.on_air(channel),
@@ -278,7 +281,7 @@ impl World {
         self.steps.1 >= STEPS_AT_ONE_INSTANT
     }
 
-    fn check_standstill(&self) -> Result<(), RunError> {
+    pub(crate) fn check_standstill(&self) -> Result<(), RunError> {
         if self.stands_still() { Err(RunError::StandsStill { at: self.steps.0 }) } else { Ok(()) }
     }
 
@@ -288,7 +291,7 @@ impl World {
     }
 
     /// Processes everything that is caused at this time.
-    fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         if !self.is_settled() {
             self.settle_some();
         }
@@ -366,7 +369,8 @@ impl World {
         self.call(client, |called| called.on(event));
     }
 
-    fn finish(mut self) -> Outcome {
+    /// Records what is still to be recorded, and gives the results.
+    pub fn finish(mut self) -> Outcome {
         self.context.cost.events = self.events.number();
         self.context.cost.sim_ns = self.context.now.as_nanos();
         self.sample_last();

@@ -30,7 +30,7 @@ impl Datagrams {
         let (content, name) = (Content::of(conversation), conversation.name());
         let size = match conversation.traffic.carrier() {
             Carrier::Datagrams { size, .. } | Carrier::Echo { size, .. } => size as usize,
-            Carrier::Tcp(_) => 0,
+            Carrier::Tcp(_) | Carrier::Endpoints { .. } => 0,
         };
         if content.length(size) < content.least() {
             let least = size - content.length(size) + content.least();

@@ -3,10 +3,11 @@
 
 use tailback_packet::HostId;
 use tailback_tcp::Offers;
+use tailback_traffic::Traffic;
 
 use super::radio;
 use super::sysctl::settings;
-use crate::capture::{CapturedSocket, Captures};
+use crate::capture::{CapturedSocket, Captures, Keeps};
 use crate::scenario::{Scenario, SysctlValue};
 use crate::topology::Topology;
 use crate::{BuildError, DeviceId};
@@ -21,7 +22,9 @@ pub(super) fn captures(scenario: &Scenario, topology: &Topology) -> Result<Captu
     if scenario.record.pcap.is_empty() {
         return Ok(Captures::default());
     }
-    let mut captures = Captures::new(topology.devices(), sockets(scenario)?);
+    let has_content = scenario.traffic.iter().any(|traffic| matches!(traffic, Traffic::Endpoint(_)));
+    let keeps = if has_content { Keeps::Content } else { Keeps::Headers };
+    let mut captures = Captures::new(topology.devices(), sockets(scenario)?, keeps);
     for &host in &scenario.record.pcap {
         captures.add(&scenario.hosts[usize::from(host)].name, interfaces(scenario, topology, host));
     }

@@ -9,7 +9,7 @@ use crate::connection::ServerRole;
 use crate::conversation::{Conversation, Sampled};
 use crate::scenario::{Numbered, TrafficPath};
 use crate::socket::{EchoSocket, SEND_BUFFER, Socket, Transport, UdpSocket};
-use crate::{BuildError, ConversationId, Event, TimerId};
+use crate::{BuildError, ConversationId, DeviceId, Event, TimerId};
 
 /// Bytes of an ICMP or UDP header.
 const ECHO_HEADER: u32 = 8;
@@ -77,6 +77,7 @@ impl Builder<'_> {
         match traffic.carrier() {
             Carrier::Tcp(connections) => self.add_connections(traffic, &connections, place),
             Carrier::Datagrams { size, sndbuf } => self.add_datagram_sockets(traffic, place, size, sndbuf),
+            Carrier::Endpoints { sndbuf } => self.add_endpoint_sockets(traffic, place, sndbuf),
             Carrier::Echo { size, .. } => self.add_echo_sockets(traffic, place, size),
         }
     }
@@ -156,18 +157,29 @@ impl Builder<'_> {
             return Err(does_not_fit(place.path, size, format!("write 1 to {max}: no fragments")));
         }
         let [socket, peer] = place.pair(0);
-        let sender = UdpSocket {
-            socket,
-            host: HostId(from),
-            peer_host: HostId(to),
-            device,
-            tos: tos(traffic.dscp()),
-            send_buffer: sndbuf.map_or(SEND_BUFFER, |asked| 2 * asked),
-            unsent: 0,
-            blocked: false,
-        };
+        let sender = udp_socket(socket, [from, to], device, (traffic.dscp(), sndbuf));
         self.push_socket(socket, place, Transport::Udp(Box::new(sender)));
         self.push_socket(peer, place, Transport::Stateless);
+        Ok(())
+    }
+
+    /// Adds two UDP sockets that send to each other what endpoints outside of the world give them.
+    fn add_endpoint_sockets(
+        &mut self,
+        traffic: &Traffic,
+        place: &Place,
+        sndbuf: Option<u64>,
+    ) -> Result<(), BuildError> {
+        let [from, to] = traffic.ends();
+        self.check_path([from, to], place.path)?;
+        let max = self.path_mtu(from, to).min(self.path_mtu(to, from)) - IPV4_HEADER - UDP_HEADER;
+        let sockets = place.pair(0);
+        for (socket, ends) in sockets.into_iter().zip([[from, to], [to, from]]) {
+            let device = self.first_hop(ends[0], ends[1], place.path)?;
+            let made = udp_socket(socket, ends, device, (traffic.dscp(), sndbuf));
+            self.push_socket(socket, place, Transport::Endpoint(Box::new(made)));
+        }
+        self.world.endpoints.add(sockets, traffic.name(), max);
         Ok(())
     }
 
@@ -189,6 +201,24 @@ impl Builder<'_> {
 
     pub(super) fn push_socket(&mut self, id: SocketId, place: &Place, transport: Transport) {
         self.world.sockets.push(id, Socket { conversation: place.conversation, transport });
+    }
+}
+
+fn udp_socket(
+    socket: SocketId,
+    [from, to]: [u16; 2],
+    device: DeviceId,
+    (dscp, sndbuf): (u8, Option<u64>),
+) -> UdpSocket {
+    UdpSocket {
+        socket,
+        host: HostId(from),
+        peer_host: HostId(to),
+        device,
+        tos: tos(dscp),
+        send_buffer: sndbuf.map_or(SEND_BUFFER, |asked| 2 * asked),
+        unsent: 0,
+        blocked: false,
     }
 }
 

@@ -19,7 +19,7 @@ const SHARED_INFO: u32 = 320;
 const SKB: u32 = 256;
 const SMALL_HEAD: u32 = 704;
 
-/// A sending socket; its peer has the next number.
+/// A sending socket; its peer has the other number of its pair.
 #[derive(Debug)]
 pub(crate) struct UdpSocket {
     pub(crate) socket: SocketId,
@@ -44,7 +44,7 @@ impl UdpSocket {
 
     /// A datagram with `size` bytes of data; the socket is charged for it.
     pub(crate) fn datagram(&mut self, size: u32, payload: Payload, now: SimTime) -> Packet {
-        let (from, to) = (self.socket, SocketId(self.socket.0 + 1));
+        let (from, to) = (self.socket, SocketId(self.socket.0 ^ 1));
         let ip_length = IPV4_HEADER + UDP_HEADER + size;
         let truesize = truesize(ip_length);
         self.unsent += u64::from(truesize);

@@ -1,0 +1,71 @@
+//! Why a network cannot be built, or a run does not go on.
+
+use std::time::Duration;
+
+use tailback_world::{BuildError, RunError};
+use thiserror::Error;
+
+/// What went wrong, and what to do about it.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The plan or the experiment is not valid.
+    #[error("{0}")]
+    Plan(String),
+    /// The simulation cannot go on.
+    #[error("{0}")]
+    Run(String),
+    /// No traffic has this name.
+    #[error("no `endpoints` of the network are called `{name}`; there are: {known}")]
+    NoSuchEndpoints {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// It has endpoints already, or none at the start of the run.
+    #[error("endpoints `{name}`: {problem}")]
+    Attached {
+        /// The name of the traffic.
+        name: String,
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// An endpoint gives a datagram that its path cannot carry.
+    #[error("endpoints `{name}` at {now:?}: a datagram of {bytes} bytes, and the path carries {most} at most")]
+    TooLong {
+        /// The name of the traffic.
+        name: String,
+        /// When.
+        now: Duration,
+        /// Bytes of data.
+        bytes: usize,
+        /// Most bytes of data.
+        most: u32,
+    },
+    /// An endpoint wants to be called at once, again and again.
+    #[error(
+        "endpoints `{name}`: time stands still at {now:?}: `timeout` gives {asked:?}, and nothing changes when it is called; \
+         let `expired` move it on"
+    )]
+    StandsStill {
+        /// The name of the traffic.
+        name: String,
+        /// When.
+        now: Duration,
+        /// The time that it gives.
+        asked: Duration,
+    },
+}
+
+impl From<BuildError> for Error {
+    fn from(error: BuildError) -> Self {
+        Error::Plan(error.to_string())
+    }
+}
+
+impl From<RunError> for Error {
+    fn from(error: RunError) -> Self {
+        Error::Run(error.to_string())
+    }
+}

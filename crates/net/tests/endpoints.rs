@@ -1,0 +1,245 @@
+//! Endpoints in a network: what they send arrives as Linux would deliver it, beside TCP, and the same in each run.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tailback_net::{Ecn, Endpoint, Error, Link, Network, Outgoing, Plan, Received, Report};
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Datagrams of a size at an interval.
+struct Steady {
+    next: Duration,
+    interval: Duration,
+    datagram: Outgoing,
+    ahead: Duration,
+}
+
+impl Steady {
+    fn new(interval: Duration, bytes: usize) -> Self {
+        Steady { next: Duration::ZERO, interval, datagram: Outgoing::new(vec![7; bytes]), ahead: Duration::ZERO }
+    }
+}
+
+impl Endpoint for Steady {
+    fn receive(&mut self, _now: Duration, _datagram: Received<'_>) {}
+
+    fn transmit(&mut self, now: Duration) -> Option<Outgoing> {
+        if now < self.next {
+            return None;
+        }
+        self.next += self.interval;
+        let departure = (self.ahead > Duration::ZERO).then(|| now + self.ahead);
+        Some(Outgoing { departure, ..self.datagram.clone() })
+    }
+
+    fn timeout(&mut self) -> Option<Duration> {
+        Some(self.next)
+    }
+}
+
+type Arrivals = Rc<RefCell<Vec<(Duration, usize, Ecn)>>>;
+
+/// Notes what arrives; sends it back if it is to.
+#[derive(Default)]
+struct Notes {
+    arrivals: Arrivals,
+    echoes: bool,
+    waiting: Vec<Vec<u8>>,
+}
+
+impl Endpoint for Notes {
+    fn receive(&mut self, now: Duration, datagram: Received<'_>) {
+        self.arrivals.borrow_mut().push((now, datagram.data.len(), datagram.ecn));
+        if self.echoes {
+            self.waiting.push(datagram.data.to_vec());
+        }
+    }
+
+    fn transmit(&mut self, _now: Duration) -> Option<Outgoing> {
+        self.waiting.pop().map(Outgoing::new)
+    }
+
+    fn timeout(&mut self) -> Option<Duration> {
+        None
+    }
+}
+
+/// client – router – server: the last link is the bottleneck.
+fn plan(bottleneck: Link) -> Plan {
+    Plan::new(1, 5 * SECOND)
+        .host("client")
+        .host("router")
+        .host("server")
+        .link("client", "router", Link::new(1_000_000_000, MS))
+        .link("router", "server", bottleneck)
+        .endpoints("mine", "client", "server")
+}
+
+fn ran(plan: &Plan, sender: impl Endpoint + 'static) -> (Report, Vec<(Duration, usize, Ecn)>) {
+    let notes = Notes::default();
+    let arrivals = notes.arrivals.clone();
+    let mut network = Network::of_plan(plan).unwrap();
+    network.attach("mine", sender, notes).unwrap();
+    let report = network.finish().unwrap();
+    (report, arrivals.take())
+}
+
+#[test]
+fn a_datagram_arrives_after_its_transmission_and_delay_on_each_link() {
+    let (_, arrivals) = ran(&plan(Link::new(10_000_000, 4 * MS)), Steady::new(SECOND, 1_000));
+    // 1000 bytes and headers of 8 + 20 (IP) and 24 more on Ethernet, at 1 Gbit/s and at 10 Mbit/s.
+    let (ethernet, first) = (f64::from(1_000 + 28 + 24) * 8.0, arrivals[0].0.as_secs_f64());
+    let expected = ethernet / 1e9 + ethernet / 1e7 + 0.005;
+    assert!((first - expected).abs() < 30e-6, "{first} and not {expected}");
+    assert_eq!(arrivals.len(), 5);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_arrivals_beside_tcp() {
+    let crossing = || plan(Link::new(10_000_000, 4 * MS).queue("fq_codel")).tcp("cubic", "client", "server", "cubic");
+    let (report, first) = ran(&crossing(), Steady::new(MS, 900));
+    let (_, second) = ran(&crossing(), Steady::new(MS, 900));
+    assert_eq!(first, second);
+    // Fair queueing: half of the link is more than the endpoint wants, and TCP has the rest.
+    let (mine, cubic) = (SECOND..5 * SECOND, SECOND..5 * SECOND);
+    let (mine, cubic) = (report.goodput_bps("mine", mine), report.goodput_bps("cubic", cubic));
+    assert!((4.2e6..5.2e6).contains(&mine) && (3.9e6..5.4e6).contains(&cubic), "{mine} {cubic}");
+}
+
+#[test]
+fn a_full_queue_marks_a_datagram_that_can_be_marked() {
+    let too_fast = |ecn| {
+        let datagram = Outgoing::new(vec![0; 1_200]).with_ecn(ecn);
+        Steady { datagram, ..Steady::new(MS / 2, 1_200) }
+    };
+    let shaped = plan(Link::new(10_000_000, 4 * MS).queue("fq_codel"));
+    let (report, arrivals) = ran(&shaped, too_fast(Ecn::Ect0));
+    let marked = arrivals.iter().filter(|(_, _, ecn)| *ecn == Ecn::Ce).count();
+    // Some of those that were marked are still on their way at the end.
+    let all = report.count("mark", "mine", Duration::ZERO..5 * SECOND);
+    assert!(marked > 100 && (marked..marked + 100).contains(&all), "{marked} of {all}");
+    let (report, arrivals) = ran(&shaped, too_fast(Ecn::NotEct));
+    assert!(arrivals.iter().all(|(_, _, ecn)| *ecn == Ecn::NotEct));
+    assert!(report.count("drop", "mine", Duration::ZERO..5 * SECOND) > 100);
+}
+
+#[test]
+fn fq_keeps_the_departure_of_a_datagram_and_a_fifo_does_not() {
+    let ahead = |queue: &str| {
+        let plan = Plan::new(1, SECOND)
+            .host("client")
+            .host("server")
+            .link("client", "server", Link::new(1_000_000_000, MS).queue(queue))
+            .endpoints("mine", "client", "server");
+        ran(&plan, Steady { ahead: 3 * MS, ..Steady::new(100 * MS, 500) }).1[0].0
+    };
+    assert!((4 * MS..4 * MS + MS / 10).contains(&ahead("fq")), "{:?}", ahead("fq"));
+    assert!(ahead("pfifo") < MS + MS / 10);
+}
+
+#[test]
+fn segments_of_one_buffer_are_datagrams_of_their_own() {
+    let datagram = Outgoing { segment: Some(1_200), ..Outgoing::new(vec![0; 3_000]) };
+    let (_, arrivals) = ran(&plan(Link::new(10_000_000, MS)), Steady { datagram, ..Steady::new(10 * SECOND, 0) });
+    assert_eq!(arrivals.iter().map(|&(_, bytes, _)| bytes).collect::<Vec<_>>(), [1_200, 1_200, 600]);
+}
+
+#[test]
+fn a_full_send_buffer_refuses_and_takes_again_and_nothing_is_lost() {
+    let plan = Plan::new(1, 5 * SECOND)
+        .host("client")
+        .host("server")
+        .link("client", "server", Link::new(10_000_000, MS).queue_with("pfifo", &[("limit", 1_000)]))
+        .endpoints("mine", "client", "server");
+    let burst = Outgoing { segment: Some(1_000), ..Outgoing::new(vec![0; 400_000]) };
+    let (report, arrivals) = ran(&plan, Steady { datagram: burst, ..Steady::new(10 * SECOND, 0) });
+    assert_eq!(arrivals.len(), 400);
+    assert_eq!(report.count("drop", "mine", Duration::ZERO..5 * SECOND), 0);
+}
+
+#[test]
+fn both_ends_send() {
+    let notes = Notes { echoes: true, ..Notes::default() };
+    let mut network = Network::of_plan(&plan(Link::new(10_000_000, 4 * MS))).unwrap();
+    let back = Notes::default();
+    let arrivals = back.arrivals.clone();
+    struct Both(Steady, Notes);
+    impl Endpoint for Both {
+        fn receive(&mut self, now: Duration, datagram: Received<'_>) {
+            self.1.receive(now, datagram);
+        }
+        fn transmit(&mut self, now: Duration) -> Option<Outgoing> {
+            self.0.transmit(now)
+        }
+        fn timeout(&mut self) -> Option<Duration> {
+            self.0.timeout()
+        }
+    }
+    network.attach("mine", Both(Steady::new(SECOND, 100), back), notes).unwrap();
+    network.run_until(SECOND / 2).unwrap();
+    assert_eq!(network.now(), SECOND / 2);
+    assert_eq!(arrivals.borrow().len(), 1, "one round trip is over");
+    network.finish().unwrap();
+    assert_eq!(arrivals.borrow().len(), 5);
+}
+
+/// Wants to be called at a time that has passed, and does nothing then.
+struct Past;
+
+impl Endpoint for Past {
+    fn receive(&mut self, _now: Duration, _datagram: Received<'_>) {}
+
+    fn transmit(&mut self, _now: Duration) -> Option<Outgoing> {
+        None
+    }
+
+    fn timeout(&mut self) -> Option<Duration> {
+        Some(MS)
+    }
+}
+
+#[test]
+fn an_endpoint_that_asks_for_the_past_ends_the_run_with_its_name() {
+    let mut network = Network::of_plan(&plan(Link::new(10_000_000, MS))).unwrap();
+    network.attach("mine", Past, Notes::default()).unwrap();
+    let error = network.finish().unwrap_err();
+    assert!(matches!(&error, Error::StandsStill { name, .. } if name == "mine"), "{error}");
+}
+
+#[test]
+fn a_datagram_that_does_not_fit_is_an_error_with_the_most_that_fits() {
+    let mut network = Network::of_plan(&plan(Link::new(10_000_000, MS))).unwrap();
+    network.attach("mine", Steady::new(SECOND, 1_473), Notes::default()).unwrap();
+    let error = network.finish().unwrap_err();
+    assert!(matches!(error, Error::TooLong { bytes: 1_473, most: 1_472, .. }), "{error}");
+}
+
+#[test]
+fn names_that_are_not_there_are_refused_with_those_that_are() {
+    let mut network = Network::of_plan(&plan(Link::new(10_000_000, MS))).unwrap();
+    let error = network.attach("yours", Past, Past).unwrap_err().to_string();
+    assert!(error.contains("`yours`") && error.contains("mine"), "{error}");
+    network.attach("mine", Notes::default(), Notes::default()).unwrap();
+    assert!(network.attach("mine", Past, Past).is_err(), "they are there already");
+    let nowhere = plan(Link::new(10_000_000, MS)).tcp("flow", "client", "nobody", "cubic");
+    assert!(Network::of_plan(&nowhere).is_err());
+}
+
+#[test]
+fn a_capture_has_the_content_of_datagrams() {
+    let (report, _) = ran(&plan(Link::new(10_000_000, MS)).capture("server"), Steady::new(SECOND, 333));
+    let (host, file) = &report.captures()[0];
+    assert_eq!(host, "server");
+    assert!(file.windows(333).any(|part| part == [7; 333]));
+}
+
+#[test]
+fn seeds_depend_on_the_run_and_the_name() {
+    let network = |seed| Network::of_plan(&Plan::new(seed, SECOND).host("a")).unwrap();
+    assert_eq!(network(1).seed("quic/client"), network(1).seed("quic/client"));
+    assert_ne!(network(1).seed("quic/client"), network(2).seed("quic/client"));
+    assert_ne!(network(1).seed("quic/client"), network(1).seed("quic/server"));
+}
