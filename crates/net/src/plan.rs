@@ -94,9 +94,14 @@ impl Plan {
 
     /// With a flow of Linux's TCP that sends all the time, under a congestion control.
     pub fn tcp(self, name: &str, from: &str, to: &str, control: &str) -> Self {
+        self.tcp_from(Duration::ZERO, name, from, to, control)
+    }
+
+    /// With such a flow that starts later.
+    pub fn tcp_from(self, start: Duration, name: &str, from: &str, to: &str, control: &str) -> Self {
         let length = nanos(self.length);
         let flow = json!({
-            "kind": "tcp", "name": name, "start_ns": 0, "stop_ns": length, "bytes": null,
+            "kind": "tcp", "name": name, "start_ns": nanos(start), "stop_ns": length, "bytes": null,
             "cc": {"name": control, "options": {}}, "tsq": {"kind": "time", "shift": 10},
             "socket": {"max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1,
                        "notsent_lowat": null, "mss": null},

@@ -1,0 +1,109 @@
+//! quinn's controls beside Linux's CUBIC: shares and latency over rate, round trip and queue, as a table in Markdown.
+//!
+//! `cargo run --release > quinn.md`
+
+use std::time::Duration;
+
+use tailback_net::{Link, Network, Plan};
+use tailback_quinn::{Control, upload};
+
+const LENGTH: Duration = Duration::from_secs(30);
+const FROM: Duration = Duration::from_secs(8);
+const SEEDS: [u64; 3] = [1, 2, 3];
+const CONTROLS: [Control; 3] = [Control::Cubic, Control::NewReno, Control::Bbr];
+
+/// A queue at the bottleneck.
+#[derive(Clone, Copy)]
+enum Queue {
+    /// A FIFO of so many bandwidth-delay products.
+    Fifo(f64),
+    /// Fair queueing with CoDel.
+    FqCodel,
+    /// One queue with CoDel.
+    Codel,
+}
+
+impl Queue {
+    fn name(self) -> String {
+        match self {
+            Queue::Fifo(products) => format!("FIFO, {products} BDP"),
+            Queue::FqCodel => "fq_codel".into(),
+            Queue::Codel => "codel".into(),
+        }
+    }
+
+    fn put(self, link: Link, bytes_of_product: f64) -> Link {
+        match self {
+            Queue::Fifo(products) => link.queue_with("bfifo", &[("limit", (products * bytes_of_product) as u64)]),
+            Queue::FqCodel => link.queue("fq_codel"),
+            Queue::Codel => link.queue("codel"),
+        }
+    }
+}
+
+struct Cell {
+    share: f64,
+    sum: f64,
+    ping_ms: f64,
+}
+
+fn cell(control: Control, rate: u64, round_trip: Duration, queue: Queue, seed: u64) -> Cell {
+    let bottleneck = queue.put(Link::new(rate, round_trip / 2), rate as f64 / 8.0 * round_trip.as_secs_f64());
+    let plan = Plan::new(seed, LENGTH)
+        .host("client")
+        .host("router")
+        .host("server")
+        .link("client", "router", Link::new(1_000_000_000, Duration::ZERO))
+        .link("router", "server", bottleneck)
+        .tcp_from(Duration::from_millis(17 * seed), "cubic", "client", "server", "cubic")
+        .ping("ping", "client", "server", Duration::from_millis(100))
+        .endpoints("quinn", "client", "server");
+    let mut network = Network::of_plan(&plan).unwrap();
+    let [client, server] = upload(&network, "quinn", control);
+    network.attach("quinn", client, server).unwrap();
+    let report = network.finish().unwrap();
+    let quinn = report.goodput_bps("quinn", FROM..LENGTH);
+    let cubic = report.goodput_bps("cubic", FROM..LENGTH);
+    let mut pings = report.round_trips("ping", FROM..LENGTH);
+    pings.sort();
+    let ping_ms = pings.get(pings.len() / 2).map_or(f64::NAN, |median| median.as_secs_f64() * 1e3);
+    Cell { share: quinn / (quinn + cubic), sum: (quinn + cubic) / rate as f64, ping_ms }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Half of the interval of 95 % of a mean of three: Student's t with two degrees of freedom.
+fn half(values: &[f64]) -> f64 {
+    let (mean, n) = (mean(values), values.len() as f64);
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    4.303 * (variance / n).sqrt()
+}
+
+fn main() {
+    println!("| Mbit/s | RTT, ms | queue | quinn's control | its share | of the rate, both | ping, ms |");
+    println!("|---|---|---|---|---|---|---|");
+    for rate in [10_000_000, 50_000_000] {
+        for round_trip in [10, 40, 100] {
+            for queue in [Queue::Fifo(0.5), Queue::Fifo(1.0), Queue::Fifo(4.0), Queue::FqCodel, Queue::Codel] {
+                for control in CONTROLS {
+                    let trip = Duration::from_millis(round_trip);
+                    let cells: Vec<_> = SEEDS.map(|seed| cell(control, rate, trip, queue, seed)).into();
+                    let of = |pick: fn(&Cell) -> f64| cells.iter().map(pick).collect::<Vec<_>>();
+                    let (shares, sums, pings) = (of(|c| c.share), of(|c| c.sum), of(|c| c.ping_ms));
+                    println!(
+                        "| {} | {round_trip} | {} | {control:?} | {:.2} ± {:.2} | {:.2} | {:.0} ± {:.0} |",
+                        rate / 1_000_000,
+                        queue.name(),
+                        mean(&shares),
+                        half(&shares),
+                        mean(&sums),
+                        mean(&pings),
+                        half(&pings),
+                    );
+                }
+            }
+        }
+    }
+}
