@@ -1,4 +1,5 @@
-"""The tables of written pages whose facts are in the code: commands, plots, keys of a testbed, attributes of a flow.
+"""The tables of written pages whose facts are in the code: commands, plots, tolerances, keys of a testbed, attributes
+of a flow.
 
     python -m conformance.reference         # writes them anew
 
@@ -17,6 +18,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from conformance.page import DOCS, ROOT, rows, with_tables
+from tailback.analysis.differences import METRICS
+from tailback.analysis.tolerances import FIDELITY
 from tailback.cli.app import COMMANDS, app
 from tailback.plots.names import PLOTS
 from tailback.testbed.schema import Access, Interface, Keys, Machine
@@ -54,6 +57,7 @@ def tables() -> Mapping[str, Mapping[str, Sequence[str]]]:
         "commands.md": {"commands": rows(["command", "what it does", "more"], _commands())},
         "figures.md": {"plots": rows(["plot", "shows"], ([f"`{name}`", row.summary] for name, row in PLOTS.items()))},
         "testbed.md": {"keys": rows(["key", "value", "default"], _keys())},
+        "validate.md": {"tolerances": rows(["in `--tolerance`", "numbers", "default of `validate`"], _tolerances())},
         "your-own-control.md": {
             "sample": rows(attributes, _attributes("Sample")),
             "flow": rows(attributes, _attributes("Flow")),
@@ -71,6 +75,13 @@ def _commands() -> Iterator[Sequence[str]]:
         within = {f"{name} {each}": command.get_command(context, each) for each in inner(context)} if inner else {}
         for words, each in (within or {name: command}).items():
             yield f"`tailback {words}`", _cell(each.get_short_help_str(200)), MORE.get(words, "")
+
+
+def _tolerances() -> Iterator[Sequence[str]]:
+    """The tolerances, each with the numbers of a summary that it judges."""
+    for name, default in FIDELITY.items():
+        numbers = (f"`{key}`" for key, compared in METRICS.items() if compared.tolerance == name)
+        yield f"`{name}`", ", ".join(numbers), f"`{default.words}`"
 
 
 def _keys() -> Iterator[Sequence[str]]:
