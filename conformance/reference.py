@@ -1,5 +1,5 @@
-"""The tables of written pages whose facts are in the code: commands, plots, tolerances, keys of a testbed, attributes
-of a flow.
+"""The tables of written pages whose facts are in the code: commands, plots, tolerances, keys of a testbed, what a
+control of your own reads and sets.
 
     python -m conformance.reference         # writes them anew
 
@@ -59,6 +59,7 @@ def tables() -> Mapping[str, Mapping[str, Sequence[str]]]:
         "testbed.md": {"keys": rows(["key", "value", "default"], _keys())},
         "validate.md": {"tolerances": rows(["in `--tolerance`", "numbers", "default of `validate`"], _tolerances())},
         "your-own-control.md": {
+            "module": rows(["a module", "of `struct sock`, `inet_connection_sock` and `tcp_sock`"], _members()),
             "sample": rows(attributes, _attributes("Sample")),
             "flow": rows(attributes, _attributes("Flow")),
         },
@@ -118,6 +119,18 @@ def _attributes(name: str) -> Iterator[Sequence[str]]:
                 yield f"`{attribute}`", _cell(text)
             case ast.FunctionDef(name=attribute), _:
                 yield f"`{attribute}`", _cell(ast.get_docstring(node) or "")
+
+
+def _members() -> Iterator[Sequence[str]]:
+    """The members that the glue of kernel modules lays into a socket before a call, and reads back after it."""
+    glue = (ROOT / "kernel" / "module" / "glue.c").read_text("utf-8")
+    for what, functions, member in (
+        ("reads", ("load_progress", "load_settings", "load_window"), r"\b(?:tp|icsk|sk)->(\w+)[\w.\[\]]* = "),
+        ("sets", ("store",), r"(?<!&)\b(?:tp|sk)->(\w+)"),
+    ):
+        bodies = (re.search(rf"^static void {name}\(.*?^}}", glue, re.MULTILINE | re.DOTALL) for name in functions)
+        found = dict.fromkeys(name for body in bodies if body for name in re.findall(member, body[0]))
+        yield what, ", ".join(f"`{name}`" for name in found)
 
 
 def _cell(text: str) -> str:

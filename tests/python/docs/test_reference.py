@@ -26,3 +26,10 @@ def test_every_command_has_a_row_and_no_row_links_for_a_command_that_is_not_ther
 def test_a_control_is_told_of_every_attribute_that_the_extension_has(kind: type) -> None:
     told = {row.split("`")[1] for row in TABLES["your-own-control.md"][kind.__name__.lower()][2:]}
     assert told == {name for name in vars(kind) if not name.startswith("_")}
+
+
+def test_a_module_is_told_of_the_members_that_the_glue_exchanges() -> None:
+    reads, sets = TABLES["your-own-control.md"]["module"][2:]
+    assert all(f"`{member}`" in reads for member in ("snd_cwnd", "srtt_us", "rtt_min", "rx_opt", "icsk_ca_state"))
+    assert all(f"`{member}`" in sets for member in ("snd_cwnd", "snd_ssthresh", "sk_pacing_rate", "app_limited"))
+    assert "inet_conn" not in sets
