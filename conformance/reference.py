@@ -55,7 +55,7 @@ def tables() -> Mapping[str, Mapping[str, Sequence[str]]]:
     attributes = ["attribute", ""]
     return {
         "commands.md": {"commands": rows(["command", "what it does", "more"], _commands())},
-        "figures.md": {"plots": rows(["plot", "shows"], ([f"`{name}`", row.summary] for name, row in PLOTS.items()))},
+        "figures.md": {"plots": rows(["plot", "shows", "`--metric`"], _plots())},
         "testbed.md": {"keys": rows(["key", "value", "default"], _keys())},
         "validate.md": {"tolerances": rows(["in `--tolerance`", "numbers", "default of `validate`"], _tolerances())},
         "your-own-control.md": {
@@ -76,6 +76,11 @@ def _commands() -> Iterator[Sequence[str]]:
         within = {f"{name} {each}": command.get_command(context, each) for each in inner(context)} if inner else {}
         for words, each in (within or {name: command}).items():
             yield f"`tailback {words}`", _cell(each.get_short_help_str(200)), MORE.get(words, "")
+
+
+def _plots() -> Iterator[Sequence[str]]:
+    for name, row in PLOTS.items():
+        yield f"`{name}`", row.summary.replace("--metric", "`--metric`"), row.takes
 
 
 def _tolerances() -> Iterator[Sequence[str]]:
