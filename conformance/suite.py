@@ -4,8 +4,8 @@
     python -m conformance.suite FOLDER --stack linux-7.3    # beside the kernel's verdicts of before
 
 FOLDER is `tools/testing/selftests/net/packetdrill` of the kernel's source; the scripts are not part of this repository.
-The kernel's verdicts are written to `tests/data/drill/STACK.json`, the table to `docs/drill.md`. A guest has
-no IPv6: a script is expected to pass over IPv6 if the kernel passes it over IPv4.
+The kernel's verdicts are written to `tests/data/drill/STACK.json`, the table to `conformance/results/suite.md`. A guest
+has no IPv6: a script is expected to pass over IPv6 if the kernel passes it over IPv4.
 
 Exit status: 1 if the simulator does not pass a script that the kernel passes, but for those that need what is not
 modelled: fast open, MPTCP.

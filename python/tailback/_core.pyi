@@ -191,28 +191,28 @@ class Sample:
     acked: int
     """Segments newly acknowledged or SACKed."""
     rtt: float | None
-    """In seconds; None if the ACK gave none."""
+    """RTT in seconds; `None` if the ACK gave none."""
     losses: int
-    """Segments marked lost by this ACK. This and all below: `cong_control` only."""
+    """Segments marked lost by this ACK. This and all below: only in `cong_control`."""
     delivery_rate: float | None
-    """In bit/s; None if the sample is not valid."""
+    """In bit/s; `None` if the sample is not valid."""
     prior_in_flight: int
     """Segments in flight before this ACK."""
     app_limited: bool
-    """The application limited the delivery rate."""
+    """The application, not the network, limited the delivery rate."""
 
 class Flow:
     """A flow as a control of the user sees it. It may set `cwnd`, `ssthresh` and `pacing_rate`."""
 
     cwnd: float
-    """Congestion window in segments; the sender uses whole segments and keeps the fraction."""
+    """Congestion window in segments, to read and set; the sender uses whole segments and keeps the fraction."""
     ssthresh: float
-    """Slow-start threshold in segments."""
+    """Slow-start threshold in segments, to read and set; 2147483647 before any loss."""
     pacing_rate: float
-    """In bit/s."""
+    """In bit/s, to read and set; infinite if there is none."""
     @property
     def now(self) -> float:
-        """Time in seconds."""
+        """Time in seconds since the run began."""
     @property
     def mss(self) -> int:
         """Payload bytes of a full segment."""
@@ -224,13 +224,13 @@ class Flow:
         """cwnd before the last reduction."""
     @property
     def cwnd_limited(self) -> bool:
-        """cwnd, not the application, limited the flow in the last window."""
+        """cwnd, not the application, limited the flow in the last window. Linux's controls grow only then."""
     @property
     def srtt(self) -> float | None:
-        """Smoothed RTT in seconds."""
+        """Smoothed RTT in seconds; `None` before the first sample."""
     @property
     def min_rtt(self) -> float | None:
-        """Minimum RTT of the last five minutes in seconds."""
+        """Minimum RTT of the last five minutes in seconds; `None` before the first sample."""
     @property
     def in_flight(self) -> int:
         """Segments in the network."""
@@ -248,19 +248,19 @@ class Flow:
         """Segments marked lost since the start."""
     @property
     def snd_una(self) -> int:
-        """First byte that is not acknowledged."""
+        """First byte that is not acknowledged, counted from the start."""
     @property
     def snd_nxt(self) -> int:
         """Next new byte to send."""
     @property
     def ca_state(self) -> Literal["open", "disorder", "cwr", "recovery", "loss"]:
-        """State of loss recovery."""
+        """State of loss recovery: `open`, `disorder`, `cwr`, `recovery` or `loss`."""
     @property
     def ecn_ok(self) -> bool:
         """ECN was negotiated."""
     @property
     def random(self) -> Random:
-        """Random numbers of this flow, which depend on the seed of the run."""
+        """A `random.Random` of this flow. Its seed follows from that of the run; use it for all random numbers."""
 
 def run(scenario_json: str, progress: Progress | None, controls: Callable[[str, str], object] | None = None) -> Outcome:
     """Runs a resolved scenario (`docs/contracts.md`) with the interpreter's lock released.

@@ -14,34 +14,36 @@ pub const NOBODY: u16 = 0xffff;
 /// As a deadline: none.
 pub const NEVER: u64 = u64::MAX;
 
-/// What a message says.
+/// What a message says: below 16 the driver to the air, from 16 on the air to the driver. `peer` is a station, or
+/// [`NOBODY`]; `token` the driver's number of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u16)]
 pub enum Kind {
-    /// A call: the first one; `number` is the version of the protocol.
+    /// A call, the first: `number` is the version of the protocol.
     Hello = 1,
     /// A call: at the time `number`, the queues above `radio` have got frames of `category`.
     Wake = 2,
-    /// A call: it is `number`.
+    /// A call: it is the time `number`.
     Advance = 3,
     /// The answer to `AskTurn`: `peer` is to be served, or `NOBODY`.
     Turn = 4,
-    /// The answer to `AskFrame`: the frame `token`, whose MPDU has so many `bytes`; 0: there is none. Another one follows
-    /// if `number` is 1. It is sent alone, in a mode that is probed, if `category` is 1.
+    /// The answer to `AskFrame`: the frame `token`, whose MPDU has so many `bytes` with its FCS; 0: there is none. Another
+    /// one follows if `number` is 1. It is sent alone, in a mode that is probed, if `category` is 1.
     Frame = 5,
     /// The answer to `AskRates`: `number` has the modes with the tries of each, see [`crate::series`]; those of the bits in
     /// `category` are announced by RTS and CTS. The frame is sent alone if `bytes` is 1.
     Rates = 6,
-    /// Which peer of `radio` is to be served next in `category`?
+    /// Which peer of `radio` is to be served next in `category`? The driver does not name it again before `Activate`.
     AskTurn = 16,
     /// The next frame of `radio` for `peer` in `category`? And as many more, one after the other, as are sure to fit: in
-    /// all at most `bytes` frames and `number` bytes, each counted as at least `token` bytes and with 7 more.
+    /// all at most `bytes` frames and `number` bytes, each counted as at least `token` bytes, and 7 more for what is around
+    /// it. The longest MPDU has 2360 bytes.
     AskFrame = 17,
     /// `peer` of `radio` has been served in `category`; so many (`bytes`) of its frames wait to be sent again.
     Activate = 18,
     /// Transmissions of `radio` to `peer` in `category` took `number` ns.
     Sent = 19,
-    /// A transmission from `peer` to `radio` in `category` took `number` ns.
+    /// A transmission from `peer` to `radio` in `category` took `number` ns, if the driver charges the station for it.
     Heard = 20,
     /// The frame `token` is settled for its sender: acknowledged if `bytes` is 1, given up if it is 0.
     Status = 21,
@@ -51,10 +53,11 @@ pub enum Kind {
     Lost = 23,
     /// The end of a call; `number` is the next deadline.
     Done = 24,
-    /// In which modes is an aggregate of `radio` for `peer` in `category` sent whose first frame is `token`?
+    /// In which modes is an aggregate of `radio` for `peer` in `category` sent whose first frame is `token`? Asked if the
+    /// experiment has rate control and the driver leaves it to the host.
     AskRates = 25,
     /// An aggregate of `radio` for `peer` in `category`, of `token` frames, had the transmissions in `number`; `bytes` of
-    /// the frames were acknowledged. The status of those that are settled follows.
+    /// the frames were acknowledged. Sent if the modes are not fixed; the status of the frames that are settled follows.
     Tried = 26,
 }
 

@@ -83,7 +83,7 @@ class Access(_Keys):
     jump: Jump | None = Field(None, description="Jump host, as for `ssh -J`.")
     known_hosts: File | None = Field(None, description="File of host keys; default: those of ssh.")
     config: File | None = Field(None, description="Configuration of ssh; default: ~/.ssh/config.")
-    sudo: bool | None = Field(None, description="Use `sudo`, because the user is not root; it must need no password.")
+    sudo: bool | None = Field(None, description="The user may run `sudo -n`; without it the user is root.")
 
 
 def _nothing_said() -> Access:
@@ -94,7 +94,9 @@ class Interface(_Keys):
     """A network device of the test network."""
 
     device: Device | None = Field(
-        None, description="Name as `ip link` shows it; default: the device that has `address`.", examples=["eth1"]
+        None,
+        description="Name as `ip link` shows it, alone or as this key; without it the device that has `address`.",
+        examples=["eth1"],
     )
     address: Network | None = Field(
         None, description="IPv4 address; if the device does not have it, Tailback adds it for the duration of a run."
@@ -148,11 +150,14 @@ class Keys(_Keys):
     )
     links: Literal["cabled", "emulated"] = Field(
         "cabled",
-        description="cabled: the cables have the rate and delay of the experiment's links, which is checked; emulated: "
-        "HTB and netem produce them.",
+        description="`cabled`: the cables have the rate and delay of the experiment's links; a device of another speed "
+        "is refused, and a delay of 1 ms or more gives a warning. `emulated`: HTB at the sender and netem at the "
+        "receiver produce them.",
     )
     engine: Literal["agent", "iperf3"] = Field(
-        "agent", description="The program that sends and receives the flows; the agent always does pings and samples."
+        "agent",
+        description="What sends and receives the flows. `iperf3` reports every 100 ms at best, and cannot set buffers "
+        "separately; the agent always does pings and samples.",
     )
     silence: Seconds = Field(
         15, description="A machine that receives nothing for this time restores itself.", validate_default=False

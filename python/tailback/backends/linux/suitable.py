@@ -1,6 +1,6 @@
 """Checks a scenario before a run for what a kernel cannot do, and for what Tailback does not ask a kernel for yet.
 
-Findings have a remedy; docs/kernel.md lists all of them.
+Findings have a remedy; docs/kernel.md lists the most important.
 """
 
 import itertools
