@@ -32,7 +32,9 @@ pub enum Error {
         problem: &'static str,
     },
     /// An endpoint gives a datagram that its path cannot carry.
-    #[error("endpoints `{name}` at {now:?}: a datagram of {bytes} bytes, and the path carries {most} at most")]
+    #[error(
+        "endpoints `{name}` at {now:?}: a datagram of {bytes} bytes, and the path carries {most} at most"
+    )]
     TooLong {
         /// The name of the traffic.
         name: String,

@@ -32,10 +32,12 @@ struct Attached {
     name: String,
     port: Port,
     endpoint: Box<dyn Endpoint>,
-    /// What the socket did not take.
-    refused: VecDeque<Datagram>,
+    /// What is still to be given to the socket.
+    waiting: VecDeque<Datagram>,
     /// It may have something to send.
     is_due: bool,
+    /// When it wants to be called.
+    wanted: SimTime,
     /// Calls at this instant that changed nothing.
     calls: u32,
 }
@@ -68,10 +70,10 @@ impl Network {
         first: impl Endpoint + 'static,
         second: impl Endpoint + 'static,
     ) -> Result<(), Error> {
-        let ports = self.world.ports(name).ok_or_else(|| Error::NoSuchEndpoints {
-            name: name.to_owned(),
-            known: self.names.join(", "),
-        })?;
+        let ports = self
+            .world
+            .ports(name)
+            .ok_or_else(|| Error::NoSuchEndpoints { name: name.to_owned(), known: self.names.join(", ") })?;
         if self.attached.iter().any(|each| each.name == name) {
             return Err(Error::Attached { name: name.to_owned(), problem: "they are attached already" });
         }
@@ -80,8 +82,9 @@ impl Network {
             name: name.to_owned(),
             port,
             endpoint,
-            refused: VecDeque::new(),
+            waiting: VecDeque::new(),
             is_due: true,
+            wanted: SimTime::ZERO,
             calls: 0,
         }));
         Ok(())
@@ -127,20 +130,14 @@ impl Network {
     /// Tells the endpoints what has happened.
     fn tell(&mut self) {
         let now = self.now();
-        for happening in self.world.happenings() {
-            match happening {
-                Happening::Arrived { port, ecn, data } => {
-                    if let Some(to) = at(&mut self.attached, port) {
-                        to.endpoint.receive(now, Received { data: &data, ecn });
-                        (to.is_due, to.calls) = (true, 0);
-                    }
-                }
-                Happening::Writable { port } => {
-                    if let Some(to) = at(&mut self.attached, port) {
-                        (to.is_due, to.calls) = (true, 0);
-                    }
-                }
+        let Network { world, attached, .. } = self;
+        for happening in world.happenings() {
+            let (Happening::Arrived { port, .. } | Happening::Writable { port }) = happening;
+            let Some(to) = attached.iter_mut().find(|each| each.port == port) else { continue };
+            if let Happening::Arrived { ecn, data, .. } = happening {
+                to.endpoint.receive(now, Received { data: &data, ecn });
             }
+            (to.is_due, to.calls) = (true, 0);
         }
     }
 
@@ -148,47 +145,56 @@ impl Network {
     fn call_all(&mut self) -> Result<(), Error> {
         let now = self.world.now();
         for each in &mut self.attached {
-            if let Some(asked) = each.endpoint.timeout().filter(|&asked| time(asked) <= now) {
+            if each.wanted <= now {
                 each.endpoint.expired(duration(now));
                 each.is_due = true;
                 each.calls += 1;
                 if each.calls > CALLS_AT_ONE_INSTANT {
-                    return Err(Error::StandsStill { name: each.name.clone(), now: duration(now), asked });
+                    let (name, asked) = (each.name.clone(), duration(each.wanted));
+                    return Err(Error::StandsStill { name, now: duration(now), asked });
                 }
             }
             if std::mem::take(&mut each.is_due) {
                 each.send_all(&mut self.world)?;
+                each.wanted = each.endpoint.timeout().map_or(SimTime::NEVER, time);
+                if each.wanted > now {
+                    each.calls = 0;
+                }
             }
         }
         Ok(())
     }
 
     /// When the next endpoint wants to be called.
-    fn next_call(&mut self) -> SimTime {
-        let now = self.world.now();
-        let mut next = self.world.end();
-        for each in &mut self.attached {
-            let Some(at) = each.endpoint.timeout().map(time) else { continue };
-            if at > now {
-                each.calls = 0;
-            }
-            next = next.min(at.max(now));
-        }
-        next
+    fn next_call(&self) -> SimTime {
+        self.attached.iter().map(|each| each.wanted).min().unwrap_or(SimTime::NEVER)
     }
 }
 
 impl Attached {
+    /// What is to be sent next, datagram by datagram.
+    fn queue(&mut self, outgoing: Outgoing) {
+        let Outgoing { data, ecn, departure, segment } = outgoing;
+        let departure = departure.map(time);
+        match segment.filter(|&segment| segment > 0 && segment < data.len()) {
+            None => self.waiting.push_back(Datagram { data: data.into(), ecn, departure }),
+            Some(segment) => {
+                let parts = data.chunks(segment).map(|part| Datagram { data: part.into(), ecn, departure });
+                self.waiting.extend(parts);
+            }
+        }
+    }
+
     /// Sends what the endpoint gives, until it has no more or its socket is full.
     fn send_all(&mut self, world: &mut World) -> Result<(), Error> {
         loop {
-            while let Some(datagram) = self.refused.pop_front() {
+            while let Some(datagram) = self.waiting.pop_front() {
                 let Datagram { data, ecn, departure } = datagram;
                 let bytes = data.len();
                 match world.send_datagram(self.port, data, ecn, departure) {
                     Ok(()) => self.calls = 0,
                     Err(SendError::WouldBlock(data)) => {
-                        self.refused.push_front(Datagram { data, ecn, departure });
+                        self.waiting.push_front(Datagram { data, ecn, departure });
                         return Ok(());
                     }
                     Err(SendError::TooLong { most }) => {
@@ -198,28 +204,15 @@ impl Attached {
                 }
             }
             let Some(outgoing) = self.endpoint.transmit(duration(world.now())) else { return Ok(()) };
-            self.refused.extend(datagrams(outgoing));
+            self.queue(outgoing);
         }
     }
 }
 
-fn datagrams(outgoing: Outgoing) -> Vec<Datagram> {
-    let Outgoing { data, ecn, departure, segment } = outgoing;
-    let departure = departure.map(time);
-    match segment.filter(|&segment| segment > 0 && segment < data.len()) {
-        None => vec![Datagram { data: data.into(), ecn, departure }],
-        Some(segment) => {
-            data.chunks(segment).map(|part| Datagram { data: part.into(), ecn, departure }).collect()
-        }
-    }
-}
-
-fn at(attached: &mut [Attached], port: Port) -> Option<&mut Attached> {
-    attached.iter_mut().find(|each| each.port == port)
-}
-
+/// Times that no run reaches are the latest.
 fn time(at: Duration) -> SimTime {
-    SimTime::from_nanos(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX))
+    let seconds = at.as_secs().checked_mul(1_000_000_000);
+    SimTime::from_nanos(seconds.map_or(u64::MAX, |nanos| nanos.saturating_add(u64::from(at.subsec_nanos()))))
 }
 
 fn duration(at: SimTime) -> Duration {

@@ -140,7 +140,8 @@ impl Plan {
     /// The resolved scenario. A host that is not in the plan gets a number that no host has, which the network refuses.
     pub(crate) fn to_json(&self) -> String {
         let number = |name: &str| self.hosts.iter().position(|host| host == name).unwrap_or(self.hosts.len());
-        let host = |name: &String| json!({"name": name, "stack": "linux-6.12", "sysctl": {}, "offloads": "off"});
+        let host =
+            |name: &String| json!({"name": name, "stack": "linux-6.12", "sysctl": {}, "offloads": "off"});
         let ends = |[one, other]: &[String; 2]| [number(one), number(other)];
         let links: Vec<_> = self.links.iter().map(|(names, link)| link.scenario(ends(names))).collect();
         let queues = self.links.iter().enumerate().filter_map(|(place, (names, link))| {

@@ -21,7 +21,8 @@ impl Report {
 
     /// The bits per second that the receiver of a flow, of TCP or of endpoints, read within a time; 0 if it read nothing.
     pub fn goodput_bps(&self, flow: &str, within: Range<Duration>) -> f64 {
-        let bytes: f64 = self.rows("flows", flow, &within).filter_map(|row| self.number("flows", "bytes", row)).sum();
+        let bytes: f64 =
+            self.rows("flows", flow, &within).filter_map(|row| self.number("flows", "bytes", row)).sum();
         8.0 * bytes / (within.end - within.start).as_secs_f64()
     }
 
@@ -58,7 +59,12 @@ impl Report {
     }
 
     /// The rows of a table about a name, within a time; their time is the end of what they count.
-    fn rows<'a>(&'a self, table: &'a str, name: &'a str, within: &Range<Duration>) -> impl Iterator<Item = usize> + 'a {
+    fn rows<'a>(
+        &'a self,
+        table: &'a str,
+        name: &'a str,
+        within: &Range<Duration>,
+    ) -> impl Iterator<Item = usize> + 'a {
         let (from, to) = (within.start.as_secs_f64(), within.end.as_secs_f64());
         let rows = self.tables.get(table).map_or(0, |found| found.rows());
         let named = if table == "ping" { "ping" } else { "flow" };

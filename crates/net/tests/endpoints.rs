@@ -19,7 +19,12 @@ struct Steady {
 
 impl Steady {
     fn new(interval: Duration, bytes: usize) -> Self {
-        Steady { next: Duration::ZERO, interval, datagram: Outgoing::new(vec![7; bytes]), ahead: Duration::ZERO }
+        Steady {
+            next: Duration::ZERO,
+            interval,
+            datagram: Outgoing::new(vec![7; bytes]),
+            ahead: Duration::ZERO,
+        }
     }
 }
 
@@ -99,7 +104,8 @@ fn a_datagram_arrives_after_its_transmission_and_delay_on_each_link() {
 
 #[test]
 fn the_same_seed_gives_the_same_arrivals_beside_tcp() {
-    let crossing = || plan(Link::new(10_000_000, 4 * MS).queue("fq_codel")).tcp("cubic", "client", "server", "cubic");
+    let crossing =
+        || plan(Link::new(10_000_000, 4 * MS).queue("fq_codel")).tcp("cubic", "client", "server", "cubic");
     let (report, first) = ran(&crossing(), Steady::new(MS, 900));
     let (_, second) = ran(&crossing(), Steady::new(MS, 900));
     assert_eq!(first, second);
@@ -143,7 +149,8 @@ fn fq_keeps_the_departure_of_a_datagram_and_a_fifo_does_not() {
 #[test]
 fn segments_of_one_buffer_are_datagrams_of_their_own() {
     let datagram = Outgoing { segment: Some(1_200), ..Outgoing::new(vec![0; 3_000]) };
-    let (_, arrivals) = ran(&plan(Link::new(10_000_000, MS)), Steady { datagram, ..Steady::new(10 * SECOND, 0) });
+    let (_, arrivals) =
+        ran(&plan(Link::new(10_000_000, MS)), Steady { datagram, ..Steady::new(10 * SECOND, 0) });
     assert_eq!(arrivals.iter().map(|&(_, bytes, _)| bytes).collect::<Vec<_>>(), [1_200, 1_200, 600]);
 }
 

@@ -21,8 +21,8 @@ use tailback_units::{SimTime, Span};
 
 use crate::check::check;
 use crate::context::Context;
-use crate::endpoints::Endpoints;
 use crate::device::{Device, Segmentation, Way};
+use crate::endpoints::Endpoints;
 use crate::event_count::EventCount;
 use crate::journal::Journal;
 use crate::nic::Nic;

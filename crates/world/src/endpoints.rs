@@ -107,7 +107,8 @@ impl World {
     /// the run; the time is then what it returns.
     pub fn advance_to(&mut self, until: SimTime) -> Result<SimTime, RunError> {
         let until = until.min(self.end).max(self.context.now);
-        let last = if until == self.end { SimTime::from_nanos(until.as_nanos().saturating_sub(1)) } else { until };
+        let last =
+            if until == self.end { SimTime::from_nanos(until.as_nanos().saturating_sub(1)) } else { until };
         while self.endpoints.is_told_nothing() {
             self.pause_at(until);
             if !self.process_next(last)? {
@@ -120,11 +121,9 @@ impl World {
     }
 
     /// What has happened to endpoints until now, in its order; [`World::advance_to`] goes on once it is taken.
-    pub fn happenings(&mut self) -> impl Iterator<Item = Happening> + use<> {
-        let endpoints = &mut self.endpoints;
-        let arrived = std::mem::take(&mut endpoints.arrived);
-        let writable = std::mem::take(&mut endpoints.writable);
-        arrived.into_iter().chain(writable.into_iter().map(|id| Happening::Writable { port: Port(id) }))
+    pub fn happenings(&mut self) -> impl Iterator<Item = Happening> {
+        let Endpoints { arrived, writable, .. } = &mut self.endpoints;
+        arrived.drain(..).chain(writable.drain(..).map(|id| Happening::Writable { port: Port(id) }))
     }
 
     /// Sends a datagram now. It leaves no earlier than at `departure`, where a discipline keeps such times (`fq`, `etf`):
@@ -151,7 +150,8 @@ impl World {
         {
             counts.sent += 1;
         }
-        self.originate(Box::new(packet));
+        let packet = self.context.in_box(packet);
+        self.originate(packet);
         self.settle();
         Ok(())
     }
@@ -183,12 +183,14 @@ impl World {
     }
 
     /// A datagram of an endpoint has arrived at the other.
-    pub(crate) fn arrived_at_endpoint(&mut self, packet: Packet) {
-        let Payload::Content { sent, data } = packet.payload else { return };
+    pub(crate) fn arrived_at_endpoint(&mut self, mut packet: Box<Packet>) {
+        let Payload::Content { sent, data } = &mut packet.payload else { return };
+        let (sent, data) = (*sent, std::mem::take(data));
         if !is_first(packet.to) {
             self.count_arrived(packet.to, data.len() as u64, self.context.now.since(sent));
         }
         self.endpoints.arrived.push(Happening::Arrived { port: Port(packet.to), ecn: packet.ecn, data });
+        self.context.keep_box(packet);
     }
 
     fn count_arrived(&mut self, at: SocketId, bytes: u64, delay: Span) {

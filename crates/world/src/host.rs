@@ -173,7 +173,7 @@ impl World {
             Payload::EchoRequest { seq } => self.answer_request(*packet, seq),
             Payload::EchoReply { seq } => self.arrived(&packet, Arrived::Answer(seq)),
             Payload::Datagram { sent, .. } => self.arrived(&packet, Arrived::Data(sent)),
-            Payload::Content { .. } => self.arrived_at_endpoint(*packet),
+            Payload::Content { .. } => self.arrived_at_endpoint(packet),
         }
     }
 

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use quinn_proto::{
-    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint as Quinn, EndpointConfig,
-    Event, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint as Quinn,
+    EndpointConfig, Event, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tailback_net::{Ecn, Endpoint, Network, Outgoing, Received};
@@ -94,7 +94,17 @@ pub struct Transport {
 impl Transport {
     fn new(quinn: Quinn, start: Instant, peer: SocketAddr) -> Self {
         let (connects, connection, stream, uploads) = (None, None, None, false);
-        Transport { quinn, start, peer, connects, connection, stream, uploads, answers: vec![], buffer: vec![] }
+        Transport {
+            quinn,
+            start,
+            peer,
+            connects,
+            connection,
+            stream,
+            uploads,
+            answers: vec![],
+            buffer: vec![],
+        }
     }
 
     fn instant(&self, now: Duration) -> Instant {

@@ -34,7 +34,9 @@ impl Queue {
 
     fn put(self, link: Link, bytes_of_product: f64) -> Link {
         match self {
-            Queue::Fifo(products) => link.queue_with("bfifo", &[("limit", (products * bytes_of_product) as u64)]),
+            Queue::Fifo(products) => {
+                link.queue_with("bfifo", &[("limit", (products * bytes_of_product) as u64)])
+            }
             Queue::FqCodel => link.queue("fq_codel"),
             Queue::Codel => link.queue("codel"),
         }
@@ -86,7 +88,8 @@ fn main() {
     println!("|---|---|---|---|---|---|---|");
     for rate in [10_000_000, 50_000_000] {
         for round_trip in [10, 40, 100] {
-            for queue in [Queue::Fifo(0.5), Queue::Fifo(1.0), Queue::Fifo(4.0), Queue::FqCodel, Queue::Codel] {
+            for queue in [Queue::Fifo(0.5), Queue::Fifo(1.0), Queue::Fifo(4.0), Queue::FqCodel, Queue::Codel]
+            {
                 for control in CONTROLS {
                     let trip = Duration::from_millis(round_trip);
                     let cells: Vec<_> = SEEDS.map(|seed| cell(control, rate, trip, queue, seed)).into();
