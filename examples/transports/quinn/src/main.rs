@@ -1,6 +1,6 @@
 //! quinn's controls beside Linux's CUBIC: shares and latency over rate, round trip and queue, as a table in Markdown.
 //!
-//! `cargo run --release > quinn.md`
+//! `cargo run --release` prints it.
 
 use std::time::Duration;
 
