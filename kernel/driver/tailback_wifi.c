@@ -445,12 +445,28 @@ static void tell_later(struct radio *radio, struct sk_buff *skb, struct outcome 
 
 /*
  * A frame as its receiver gets it, in memory as a receive buffer of mt76 takes it: 2 KiB [linux-6.12 mt76 dma.h
- * MT_RX_BUF_SIZE]. The receive window of TCP depends on it. There is no room behind the frame, in which TCP would store the
- * next segment without charging for it.
+ * MT_RX_BUF_SIZE], which is a part of a page, so that TCP merges the frames of an aggregate [linux-6.12 skb_try_coalesce].
+ * The receive window of TCP depends on both. There is no room behind the frame, in which TCP would store the next segment
+ * without charging for it.
  */
+#define RX_BUFFER 2048
+
 static struct sk_buff *received_copy(const struct sk_buff *skb)
 {
-	return skb_copy_expand(skb, 0, 0, GFP_ATOMIC);
+	const unsigned int room = SKB_WITH_OVERHEAD(RX_BUFFER) - NET_SKB_PAD;
+	struct sk_buff *copy;
+
+	if (skb->len > room)
+		return skb_copy_expand(skb, 0, 0, GFP_ATOMIC);
+	copy = dev_alloc_skb(room);
+	if (!copy)
+		return NULL;
+	skb_reserve(copy, room - skb->len);
+	if (skb_copy_bits(skb, 0, skb_put(copy, skb->len), skb->len)) {
+		dev_kfree_skb_any(copy);
+		return NULL;
+	}
+	return copy;
 }
 
 static void pass_copy(struct radio *to, struct sk_buff *skb)

@@ -51,6 +51,7 @@ ROW = Discipline(
         forms={"flows": _flows, "perturb": _perturb, "ewma": red.ewma},
         keywords={"ewma": red.EWMA_MEANING},
         finished=_finished,
+        unprinted={"redflowlimit": "100000"},
         companions=((("min", "max", "avpkt", "burst", "probability", "ecn", "harddrop"), ("redflowlimit",)),),
     ),
 )

@@ -28,7 +28,7 @@ from tailback.scenario.stages import (
 )
 from tailback.scenario.trees import check_bands, check_numbers, class_of, filter_of, parents_first
 from tailback.tc import options as tc
-from tailback.tc.errors import WordError
+from tailback.tc.errors import Needed, WordError
 from tailback.tc.rows import Row
 from tailback.tc.shell import PRINTED, Command
 from tailback.tc.units import shown
@@ -42,6 +42,8 @@ _VALUES = {
 _FLAGS = ("root", "offloaded", "invisible")
 
 _MISSING = "is missing"
+
+_UNPRINTED = "`tc qdisc show` does not print it: write it behind the line as it was given, such as"
 
 _REMOVES = ("del", "delete")
 
@@ -363,7 +365,7 @@ class _Device:
         try:
             options = own_options(words, each.row, child, self._rows)
         except WordError as error:
-            raise _not_printed(error, each) from None
+            raise _not_printed(error, each, table) from None
         return over(each.row, options, child, self._rows)
 
     def _classes(self, each: _Discipline) -> list[Class]:
@@ -388,13 +390,17 @@ def _take(head: _Head, word: str, value: str) -> None:
         head.major = tc.major(value)
 
 
-def _not_printed(error: WordError, each: _Discipline) -> WordError:
+def _not_printed(error: WordError, each: _Discipline, table: tc.Table) -> WordError:
     """The error of a printed line that lacks an option, because `tc` does not print it."""
-    if not each.printed or not error.message.endswith(_MISSING):
+    if not each.printed:
         return error
-    sample = error.hint.rpartition(": ")[2].removeprefix(f"{each.row.name} ")
-    hint = f"`tc qdisc show` does not print it: write it behind the line as it was given, such as {sample}"
-    return WordError(error.message, f"{hint}; `burst` and `probability` too, if they were given")
+    if error.message.endswith(_MISSING):
+        given = error.hint.rpartition(": ")[2].removeprefix(f"{each.row.name} ")
+        return WordError(error.message, f"{_UNPRINTED} {given}; `burst` and `probability` too, if they were given")
+    if isinstance(error, Needed) and error.option in table.grammar.unprinted:
+        what = f"`{error.option}` of `{table.kind}` {_MISSING}"
+        return WordError(what, f"{_UNPRINTED} {error.option} {table.grammar.unprinted[error.option]}")
+    return error
 
 
 def _written(place: tuple[int, int]) -> str:

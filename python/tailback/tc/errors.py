@@ -26,6 +26,14 @@ class WordError(ValueError):
         self.hint = hint
 
 
+class Needed(WordError):
+    """An option lacks another one, by name."""
+
+    def __init__(self, message: str, hint: str, option: str) -> None:
+        super().__init__(message, hint)
+        self.option = option
+
+
 def nearest_hint(word: str, known: Sequence[str]) -> str:
     """The hint for an unknown name: the most similar known one, or all of them."""
     in_other_case = [name for name in known if name.lower() == word.lower()]

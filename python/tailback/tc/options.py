@@ -23,7 +23,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from tailback.tc import units
-from tailback.tc.errors import WordError, nearest_hint
+from tailback.tc.errors import Needed, WordError, nearest_hint
 from tailback.tc.rows import Parameter
 from tailback.tc.units import LARGEST, shown
 
@@ -90,6 +90,8 @@ class Grammar(Struct, frozen=True):
     """Options of `tc` that are not modelled, with remedies."""
     printed: Mapping[str, int] = field(default_factory=dict)
     """What `tc show` prints and what means nothing here, with the number of words behind it."""
+    unprinted: Mapping[str, str] = field(default_factory=dict)
+    """Options that `tc show` does not print, although others mean nothing without them; each with a usual value."""
     off_unless_printed: Sequence[str] = ()
     """Flags that are on unless told otherwise, of which `tc show` prints nothing if they are off."""
     added: Callable[[Options, Options], Options] = _last_value
@@ -175,7 +177,7 @@ def _check_companions(words: Sequence[str], found: Options, table: Table) -> Non
         for word in names:
             if word in words and not any(name in found for name in needed):
                 what = f"`{word}` of `{table.kind}` needs `{needed[0]}`"
-                raise WordError(what, f"add `{needed[0]}`, or remove `{word}`")
+                raise Needed(what, f"add `{needed[0]}`, or remove `{word}`", needed[0])
 
 
 def value_of(parameter: Parameter, word: str, table: Table) -> int:

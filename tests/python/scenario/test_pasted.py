@@ -94,8 +94,13 @@ def test_what_tc_prints_is_read_as_what_it_means(line: str) -> None:
             "does not print",
         ),
         ("qdisc choke 1: root limit 1000p min 100p max 300p", "`bandwidth` of `choke` is missing", "does not print"),
-        ("qdisc sfq 1: root limit 127p ewma 6 min 8000b max 60000b", "needs `redflowlimit`", "add `redflowlimit`"),
-        ("qdisc dualpi2 1: root limit 100p any_ect", "`any_ect` of `dualpi2` is not modelled", "remove it"),
+        (
+            "qdisc sfq 1: root limit 127p ewma 6 min 8000b max 60000b",
+            "`redflowlimit` of `sfq` is missing",
+            "does not print it: write it behind the line as it was given, such as redflowlimit 100000",
+        ),
+        ("tc qdisc add dev eth0 root sfq min 8000", "`min` of `sfq` needs `redflowlimit`", "add `redflowlimit`"),
+        ("qdisc netem 1: root limit 1000 ecn", "`ecn` of `netem` needs `loss`", "add `loss`"),
         ("qdisc fq_codel 1: root ce_threshold 1ms ce_threshold_selector 0x3/0x3", "is not modelled", "remove it"),
         ("qdisc hfsc 1: root refcnt 2 default 0x1", "`hfsc` is not a queue discipline", "htb"),
         ("qdisc pfifo_fast 0: root bands 3 priomap 1 1 1", "cannot be changed", "use `prio`"),
@@ -109,6 +114,21 @@ def test_what_a_line_lacks_or_what_is_not_modelled_is_said_by_name(line: str, me
     assert message in refused.value.message
     assert hint in refused.value.hint
     assert "pie`?" not in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "qdisc red 1: root refcnt 2 limit 400000b min 30000b max 90000b ecn",
+        "qdisc choke 1: root limit 1000p min 100p max 300p",
+        "qdisc sfq 1: root limit 127p quantum 1514b ewma 6 min 8000b max 60000b probability 0.02 ecn",
+    ],
+)
+def test_with_what_the_hint_says_a_line_is_read(line: str) -> None:
+    with pytest.raises(WordError) as refused:
+        read(line)
+    added = refused.value.hint.partition("such as ")[2].partition(";")[0]
+    assert read(f"{line} {added}").options
 
 
 def test_statistics_below_a_line_are_left_out_and_a_size_table_is_not() -> None:
