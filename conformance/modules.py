@@ -167,7 +167,9 @@ def main() -> None:
     found = {}
     for word in given.names or IN_LINUX:
         name, _, file = word.partition("=")
-        found[name] = agreements(name, folder / (file or FILES.get(name, f"tcp_{name}.c")), given.settings)
+        found[name] = agreements(
+            name, folder / (file or FILES.get(name, f"tcp_{name}.c")), given.settings, given.headers
+        )
         print("\n".join(table({name: found[name]})[2:]), flush=True)
     if not (given.names or given.settings or given.dir or given.headers):
         write_tables({TABLE: table(found)}, PAGE, "python -m conformance.modules")
