@@ -3,8 +3,10 @@
     python -m conformance.modules                     all of them on all paths; writes the table of docs/modules.md
     python -m conformance.modules cubic bbr           prints the differences of some
     python -m conformance.modules reno=tcp_cong.c     Reno, whose functions are taken from that file
-    python -m conformance.modules --dir ~/linux/net/ipv4 bbr3=tcp_bbr.c --set kernel=google
+    python -m conformance.modules --headers google bbr3=tcp_bbr.c
                                                       another tree, whose headers `tailback kernel headers` prepared
+    python -m conformance.modules cubic --set repeat=10
+                                                      with ten seeds on each path
 
 After each ACK, cwnd, ssthresh and the pacing rate have to be the same to the last unit, and the ACKs at the same times.
 """
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +25,8 @@ import pandas as pd
 import tailback
 from conformance.controls import IN_LINUX
 from conformance.page import DOCS, rows, write_tables
-from tailback.kernel import find_headers
+from tailback.kernel import STOCK, find_headers
+from tailback.results import Results, RunResult
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPERIMENT = ROOT / "experiments" / "cc" / "modules.yaml"
@@ -115,16 +118,29 @@ def module_of(file: Path, folder: Path) -> Path:
     return made
 
 
-def agreements(name: str, file: Path, settings: Sequence[str]) -> list[Agreement]:
-    """Compares our control `name` with a module on all paths."""
+def agreements(name: str, file: Path, settings: Sequence[str], headers: str | None = None) -> list[Agreement]:
+    """Compares our control `name` with a module, compiled with these headers, on all paths and with all seeds."""
+    compiled_with = [] if headers is None else [f"kernel={headers}"]
     with TemporaryDirectory() as folder:
-        found: dict[str, dict[bool, pd.DataFrame]] = {}
-        module = module_of(file, Path(folder))
-        for control, is_module in ((name, False), (f"{{module: {module}}}", True)):
-            out = Path(folder) / ("module" if is_module else "ours")
-            for run in tailback.run(EXPERIMENT, settings=[f"cc={control}", *settings], out=out).runs:
-                found.setdefault(run.axes["path"], {})[is_module] = run.table("tcp_info")
-        return [compared(path, both[False], both[True]) for path, both in found.items()]
+        module = f"{{module: {module_of(file, Path(folder))}}}"
+        ours = tailback.run(EXPERIMENT, settings=[f"cc={name}", *settings], out=Path(folder) / "ours")
+        theirs = tailback.run(
+            EXPERIMENT, settings=[f"cc={module}", *compiled_with, *settings], out=Path(folder) / "module"
+        )
+        return [
+            compared(_place(one), one.table("tcp_info"), other.table("tcp_info")) for one, other in _pairs(ours, theirs)
+        ]
+
+
+def _pairs(ours: Results, theirs: Results) -> Iterator[tuple[RunResult, RunResult]]:
+    """The runs of the same path and seed."""
+    others = {_place(run): run for run in theirs.runs}
+    return ((run, others[_place(run)]) for run in ours.runs)
+
+
+def _place(run: RunResult) -> str:
+    """The path of a run, with the number of its repetition after the first."""
+    return run.axes["path"] if run.repetition == 1 else f"{run.axes['path']}, repetition {run.repetition}"
 
 
 def table(found: Mapping[str, Iterable[Agreement]]) -> list[str]:
@@ -143,16 +159,19 @@ def main() -> None:
     """Compares, and writes the page or prints."""
     parser = argparse.ArgumentParser(prog="python -m conformance.modules")
     parser.add_argument("names", nargs="*", metavar="NAME[=FILE]", help="ours, and the file of the module")
-    parser.add_argument("--dir", type=Path, help="the folder of the modules")
+    parser.add_argument("--headers", metavar="NAME", help="the kernel whose headers the modules need")
+    parser.add_argument("--dir", type=Path, help="the folder of the modules; by default that of the headers")
     parser.add_argument("--set", dest="settings", action="append", default=[], help="as for tailback run")
     given = parser.parse_args()
-    folder = given.dir or find_headers().controls
+    folder = given.dir or find_headers(given.headers or STOCK).controls
     found = {}
     for word in given.names or IN_LINUX:
         name, _, file = word.partition("=")
-        found[name] = agreements(name, folder / (file or FILES.get(name, f"tcp_{name}.c")), given.settings)
+        found[name] = agreements(
+            name, folder / (file or FILES.get(name, f"tcp_{name}.c")), given.settings, given.headers
+        )
         print("\n".join(table({name: found[name]})[2:]), flush=True)
-    if not (given.names or given.settings or given.dir):
+    if not (given.names or given.settings or given.dir or given.headers):
         write_tables({TABLE: table(found)}, PAGE, "python -m conformance.modules")
 
 
