@@ -117,9 +117,11 @@ impl Programs {
         let name = &running.program.name;
         let before = listening(&place).doing(format!("looking where {name} listens"))?;
         run_in_thread(Arc::clone(running), Arc::clone(&place), None)?;
-        let until_ns = sys::monotonic_ns() + PATIENCE_NS;
-        while sys::monotonic_ns() < until_ns {
-            sys::sleep_until_monotonic(sys::monotonic_ns() + LOOK_NS);
+        let (begun_ns, mut waited_ns) = (sys::monotonic_ns(), 0);
+        while waited_ns < PATIENCE_NS {
+            // Often at first, since most listen at once.
+            waited_ns = LOOK_NS.max(waited_ns + waited_ns / 4);
+            sys::sleep_until_monotonic(begun_ns + waited_ns);
             let mut state = locked(&running.state);
             if let Some(failure) = state.failure.take() {
                 return Err(failure);
@@ -236,9 +238,8 @@ impl Running {
 
     fn command(&self) -> Result<Command, Failure> {
         let Program { name, path, argv, environment, input, .. } = &self.program;
-        let file = |file: &str| {
-            File::create(self.folder.join(file)).doing(format!("making the file {file} of {name}"))
-        };
+        let file =
+            |file: &str| File::create(self.printed(file)).doing(format!("making the file {file} of {name}"));
         let input = match input {
             Some(text) => {
                 let path = self.folder.join("in");
@@ -299,10 +300,19 @@ impl Running {
         Failure::new(format!("{what}: give it a `stop`, or make `duration` longer{}", self.last_lines()))
     }
 
+    /// What it prints, on `out` or `err`.
+    fn printed(&self, stream: &str) -> PathBuf {
+        self.folder.join(stream).join("text")
+    }
+
     fn is_full(&self) -> bool {
-        let written = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let sizes = written.filter_map(|entry| Some(entry.metadata().ok()?.len()));
-        sizes.sum::<u64>() + (1 << 16) >= self.program.output
+        /// A file system is full before its last page is.
+        const PAGE: u64 = 4096;
+        let size = |folder: &str| {
+            let written = fs::read_dir(self.folder.join(folder)).into_iter().flatten().flatten();
+            written.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum::<u64>()
+        };
+        ["out", "err", "work"].into_iter().any(|folder| size(folder) + PAGE > self.program.output)
     }
 
     /// The last lines that it has printed, for a message.
@@ -310,7 +320,7 @@ impl Running {
         const LINES: usize = 5;
         const LONGEST: usize = 300;
         let printed = |file: &str| {
-            let content = fs::read(self.folder.join(file)).unwrap_or_default();
+            let content = fs::read(self.printed(file)).unwrap_or_default();
             let end = content.len().saturating_sub(LINES * LONGEST);
             String::from_utf8_lossy(&content[end..]).trim().to_owned()
         };
@@ -344,10 +354,14 @@ fn file_system_of(number: usize, program: &Program, run: &Path) -> Result<PathBu
     let name = &program.name;
     let folder = PathBuf::from(format!("{FOLDER}/{number}"));
     let work = folder.join("work");
-    fs::create_dir_all(&folder).doing(format!("making a folder for {name}"))?;
-    let (target, size) = (folder.to_string_lossy(), format!("size={},mode=755", program.output));
-    sys::mount("none", &target, "tmpfs", &size).doing(format!("making a file system for {name}"))?;
-    fs::create_dir(&work).doing(format!("making a folder for {name}"))?;
+    // One of its own for each: where the disk is full, the message that says so has room.
+    for part in ["out", "err", "work"] {
+        let place = folder.join(part);
+        fs::create_dir_all(&place).doing(format!("making a folder for {name}"))?;
+        let size = format!("size={},mode=755", program.output);
+        sys::mount("none", &place.to_string_lossy(), "tmpfs", &size)
+            .doing(format!("making a file system for {name}"))?;
+    }
     let [user, group] = program.user.map(Some);
     let own = |path: &Path| if users() { chown(path, user, group) } else { Ok(()) };
     own(&work).doing(format!("giving {name} its folder"))?;
@@ -414,7 +428,8 @@ fn listening(place: &Place) -> std::io::Result<usize> {
 /// Whether there are other users: not in a user namespace with one.
 fn users() -> bool {
     const ALL: u64 = 1 << 16;
-    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    // A kernel without user namespaces has no such file.
+    let Ok(map) = fs::read_to_string("/proc/self/uid_map") else { return sys::user_and_group().0 == 0 };
     let counts = map.lines().filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok());
     sys::user_and_group().0 == 0 && counts.sum::<u64>() >= ALL
 }

@@ -59,3 +59,17 @@ def _entry(note: Note) -> dict[str, Any]:
     found |= {"stopped": True} if note.stopped else {}
     found["lasted_s"] = round(note.ended_s - note.started_s, 9)
     return found | ({"reported": dict(note.reported)} if note.reported else {})
+
+
+def told(summary: Mapping[str, Any]) -> list[str]:
+    """A line for each program of a summary that was not stopped with the run."""
+    found = summary.get("programs")
+    entries = found.items() if isinstance(found, Mapping) else ()
+    return [_line(name, entry) for name, entry in entries if isinstance(entry, Mapping) and "stopped" not in entry]
+
+
+def _line(name: str, entry: Mapping[str, Any]) -> str:
+    how = f"ended with status {entry['exit']}" if "exit" in entry else f"was ended by signal {entry.get('signal')}"
+    figures = ", ".join(f"{key} {value:g}" for key, value in entry.get("reported", {}).items())
+    says = f", and reports {figures}" if figures else ""
+    return f"`{name}` {how} after {entry.get('lasted_s', 0.0):.3f} s{says}"

@@ -33,8 +33,8 @@ pub fn write(programs: &[Arc<Running>], clock: Clock, folder: &Path) -> Result<(
             fs::copy(from, folder.join(to))
                 .doing(format!("copying what {} has written", running.program.name))
         };
-        copy(&running.folder.join("out"), &format!("program.{number}.out"))?;
-        copy(&running.folder.join("err"), &format!("program.{number}.err"))?;
+        copy(&running.printed("out"), &format!("program.{number}.out"))?;
+        copy(&running.printed("err"), &format!("program.{number}.err"))?;
         let mut files = Vec::new();
         let brought: Vec<_> = running.program.files.values().collect();
         for name in regular_files(&running.folder.join("work")).doing("looking what programs have written")? {

@@ -158,3 +158,25 @@ pub fn receive_at_once(socket: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<O
         },
     }
 }
+
+/// The calling process, which has one thread, waits for a child, the first process of a namespace: returns the status of
+/// the child to the parent, and `None` to the child, which ends with its parent.
+pub fn first_of_processes() -> io::Result<Option<i32>> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWPID) })?;
+    // SAFETY: the process has one thread, so that the child may go on as it likes.
+    let child = checked(unsafe { libc::fork() })?;
+    if child == 0 {
+        return super::die_with_parent().map(|()| None);
+    }
+    let mut status = 0;
+    loop {
+        // SAFETY: a status to be written.
+        match checked(unsafe { libc::waitpid(child, &mut status, 0) }) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+            Ok(_) if libc::WIFEXITED(status) => return Ok(Some(libc::WEXITSTATUS(status))),
+            Ok(_) => return Ok(Some(1)),
+        }
+    }
+}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated
 
 from msgspec import Struct
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from tailback import resolved
 from tailback.limits import FileRefused, read_regular
@@ -81,14 +81,31 @@ def _texts(word: object) -> dict[str, str]:
     return {str(name): str(value) for name, value in word.items()}
 
 
+Words = Annotated[
+    tuple[str, ...],
+    ReadBy(words),
+    WithJsonSchema({"type": "string", "examples": ["iperf3 -c {server} -t 10 -J"]}),
+]
+Status = Annotated[
+    int | None,
+    ReadBy(status),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0, "maximum": 255}, {"const": ANY}]}),
+]
+Environment = Annotated[
+    dict[str, str],
+    ReadBy(_texts),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number"]}}),
+]
+File = Annotated[
+    resolved.BroughtFile, read_in_folder(brought), WithJsonSchema({"type": "string", "examples": ["page.html"]})
+]
+
+
 class Program(Section):
     """A program of this machine on a host of the experiment; `uml` and `netns` run it."""
 
     program: Name = Field(description="The host on which it runs.")
-    run: Annotated[tuple[str, ...], ReadBy(words)] = Field(
-        description="Its words, split as a shell splits them; {HOST} is the address of a host.",
-        json_schema_extra={"type": "string", "examples": ["iperf3 -c {server} -t 10 -J"]},
-    )
+    run: Words = Field(description="Its words, split as a shell splits them; {HOST} is the address of a host.")
     name: Name | None = Field(
         None, description="Name in tables and files; default: the program, of a server with its host before it."
     )
@@ -99,16 +116,12 @@ class Program(Section):
     stop: Time | None = Field(
         None, description="When it is ended (SIGTERM, a second later SIGKILL); default: it must end by itself."
     )
-    exit: Annotated[int | None, ReadBy(status)] = Field(
+    exit: Status = Field(
         0, description="Exit status without which the run fails, unless it was ended by `stop`; or any."
     )
-    environment: Annotated[dict[str, str], ReadBy(_texts)] = Field(
-        default_factory=dict, description="Variables beside PATH, HOME, LANG and TZ."
-    )
+    environment: Environment = Field(default_factory=dict, description="Variables beside PATH, HOME, LANG and TZ.")
     input: str | None = Field(None, description="Its standard input; default: empty.")
-    files: list[Annotated[resolved.BroughtFile, read_in_folder(brought)]] = Field(
-        default_factory=list, description="Files for its folder, relative to the experiment."
-    )
+    files: list[File] = Field(default_factory=list, description="Files for its folder, relative to the experiment.")
     user: str = Field(NOBODY, description="The user as whom it runs.")
     memory: Size | None = Field(None, description="Largest address space of a process of it.")
     processes: Annotated[int, Field(ge=1, le=10_000), number_schema(minimum=1, maximum=10_000)] = Field(
