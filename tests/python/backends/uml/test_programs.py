@@ -95,9 +95,7 @@ def _page(folder: Path) -> Path:
 
 
 def test_a_host_sees_names_folders_and_devices_of_its_own(uml: Uml, tmp_path: Path) -> None:
-    words = (
-        "sh -c 'cat /etc/hosts; ls -d /sys/class/net/l*; id -un; pwd; date +%Y; cat; echo $MODE; touch /dev/shm/x; ls /tmp'"
-    )
+    words = "sh -c 'cat /etc/hosts; ls -d /sys/class/net/l*; id -un; pwd; date +%Y; cat; echo $MODE; touch /dev/shm/x; ls /tmp'"
     entry = command(words, input="typed {server}\n", environment={"MODE": "fast {router}"})
     result = run(uml, of_file(tmp_path, entry, {"ping": "client -> server"}, clock="2026-11-29", duration="1s"))
     lines = result.files["it.stdout"].decode().splitlines()
