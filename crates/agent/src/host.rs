@@ -16,6 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::failure::{Failure, While};
+use crate::job::Job;
 use crate::lateness::Lateness;
 use crate::run::{self, Run};
 use crate::sys;
@@ -38,6 +39,9 @@ pub fn main(words: &[OsString]) -> ExitCode {
 fn whole(words: &[OsString], folder: &Path) -> Result<(), Failure> {
     isolate()?;
     end_with_caller(words)?;
+    if let Some(status) = in_own_processes(folder)? {
+        std::process::exit(status);
+    }
     sys::sleep_precisely().doing("setting the timer slack")?;
     let run = Run::prepare(folder)?;
     let clock = Run::clock();
@@ -56,6 +60,21 @@ pub fn isolate() -> Result<(), Failure> {
     sys::mount("none", "/run", "tmpfs", "").doing("mounting a /run of its own")?;
     // A namespace to return to from those of the hosts: a process in a user namespace cannot enter that of the caller.
     sys::new_network().doing("making a network namespace")
+}
+
+/// A job with programs is done by the first process of a namespace of processes, with which all others end. Returns the
+/// status of that process to the one that made it.
+fn in_own_processes(folder: &Path) -> Result<Option<i32>, Failure> {
+    let text = fs::read_to_string(folder.join("job.json")).doing("reading job.json")?;
+    let job = Job::from_json(&text).map_err(|error| Failure::new(format!("job.json: {error}")))?;
+    if job.programs.is_empty() {
+        return Ok(None);
+    }
+    if let Some(status) = sys::child::first_of_processes().doing("making a namespace of processes")? {
+        return Ok(Some(status));
+    }
+    sys::mount("none", "/proc", "proc", "").doing("mounting a /proc of its own, which programs need")?;
+    Ok(None)
 }
 
 /// Enters a user namespace in which the caller is root.

@@ -3,6 +3,7 @@
 //! Written by `python/tailback/backends/linux/job.py`; an unknown key is an error, so that the two always agree.
 //! Times are in ns from the start of the run.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use serde::Deserialize;
@@ -42,6 +43,12 @@ pub struct Job {
     /// Hosts whose packets are captured.
     #[serde(default)]
     pub captures: Vec<Capture>,
+    /// Programs of the user.
+    #[serde(default)]
+    pub programs: Vec<Program>,
+    /// The content of `/etc/hosts` on each host with programs.
+    #[serde(default)]
+    pub names: BTreeMap<usize, String>,
     /// The file that connects the radios to their air, which is told when the run starts; none without radios.
     #[serde(default)]
     pub air: Option<String>,
@@ -274,6 +281,57 @@ pub struct Interface {
     pub device: String,
     /// The device at which packets arrive: the same, or the ifb behind it.
     pub arrivals: String,
+}
+
+/// A program, with names of hosts already replaced by addresses.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// Its name in tables.
+    pub name: String,
+    /// The host on which it runs.
+    pub host: usize,
+    /// The file that is executed.
+    pub path: String,
+    /// Its arguments, of which the first is its name.
+    pub argv: Vec<String>,
+    /// All of its environment.
+    pub environment: BTreeMap<String, String>,
+    /// Its standard input; without one it is empty.
+    #[serde(default)]
+    pub input: Option<String>,
+    /// Files for its folder: the names there, by the names in the folder of the run.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// User and group.
+    pub user: [u32; 2],
+    /// Bytes of its address space.
+    #[serde(default)]
+    pub memory: Option<u64>,
+    /// Processes and threads of its user.
+    pub processes: u64,
+    /// Bytes that it may write.
+    pub output: u64,
+    /// When it starts.
+    pub start_ns: u64,
+    /// When it is stopped; null if it must end by itself.
+    #[serde(default)]
+    pub stop_ns: Option<u64>,
+    /// Whether others wait for it.
+    pub role: Role,
+    /// The exit status that it must have; null for any.
+    #[serde(default)]
+    pub exit: Option<i32>,
+}
+
+/// What a program is to the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// It starts when it is due.
+    Client,
+    /// It listens before the run starts, and ends with it.
+    Server,
 }
 
 impl Job {

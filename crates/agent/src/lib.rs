@@ -19,6 +19,8 @@ mod capture;
 #[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
+mod connections;
+#[cfg(target_os = "linux")]
 mod drill;
 #[cfg(target_os = "linux")]
 mod failure;
@@ -47,6 +49,8 @@ mod network;
 mod opportunities;
 #[cfg(target_os = "linux")]
 mod probe;
+#[cfg(target_os = "linux")]
+mod program;
 #[cfg(target_os = "linux")]
 mod qdisc_stats;
 #[cfg(target_os = "linux")]

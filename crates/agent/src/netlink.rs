@@ -15,7 +15,8 @@ const RTM_NEWQDISC: u16 = 36;
 const RTM_GETQDISC: u16 = 38;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
-const REQUEST_AND_DUMP: u16 = 0x301;
+/// Flags of a request for all there are.
+pub const REQUEST_AND_DUMP: u16 = 0x301;
 const REQUEST_AND_ACKNOWLEDGE: u16 = 5;
 const HEADER: usize = 16;
 const TCMSG: usize = 20;
@@ -157,9 +158,12 @@ impl Netlink {
     }
 }
 
+/// Whether a dump goes on after some messages.
 #[derive(PartialEq, Eq)]
-enum Dump {
+pub enum Dump {
+    /// There are more.
     GoesOn,
+    /// These were the last.
     Ended,
 }
 
@@ -167,7 +171,8 @@ fn request() -> Vec<u8> {
     message(RTM_GETQDISC, REQUEST_AND_DUMP, &[0; TCMSG])
 }
 
-fn message(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
+/// A message with its header.
+pub fn message(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
     let length = (HEADER + body.len()) as u32;
     let mut message = length.to_ne_bytes().to_vec();
     message.extend([kind.to_ne_bytes(), flags.to_ne_bytes()].concat());
@@ -184,7 +189,12 @@ pub fn attributed(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn read(mut messages: &[u8], visit: &mut dyn FnMut(&[u8])) -> io::Result<Dump> {
+fn read(messages: &[u8], visit: &mut dyn FnMut(&[u8])) -> io::Result<Dump> {
+    read_as(RTM_NEWQDISC, messages, visit)
+}
+
+/// Visits the bodies of the messages of a kind.
+pub fn read_as(wanted: u16, mut messages: &[u8], visit: &mut dyn FnMut(&[u8])) -> io::Result<Dump> {
     while messages.len() >= HEADER {
         let length = (u32_at(messages, 0) as usize).clamp(HEADER, messages.len());
         match u16_at(messages, 4) {
@@ -192,7 +202,7 @@ fn read(mut messages: &[u8], visit: &mut dyn FnMut(&[u8])) -> io::Result<Dump> {
             NLMSG_ERROR => {
                 return Err(io::Error::from_raw_os_error((u32_at(messages, HEADER).cast_signed()).abs()));
             }
-            RTM_NEWQDISC => visit(&messages[HEADER..length]),
+            kind if kind == wanted => visit(&messages[HEADER..length]),
             _ => {}
         }
         messages = &messages[length.next_multiple_of(4).min(messages.len())..];
@@ -260,7 +270,8 @@ fn marks_of_tins(own: &[u8]) -> Option<u32> {
         .sum()
 }
 
-fn attribute(attributes: &[u8], wanted: u16) -> Option<&[u8]> {
+/// The value of the first attribute of a kind.
+pub fn attribute(attributes: &[u8], wanted: u16) -> Option<&[u8]> {
     each_attribute(attributes).find_map(|(kind, value)| (kind == wanted).then_some(value))
 }
 

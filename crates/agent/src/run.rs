@@ -8,11 +8,13 @@ use std::path::Path;
 use crate::app::Traffic;
 use crate::capture::Captures;
 use crate::clock::Clock;
+use crate::connections::Connections;
 use crate::failure::{Failure, While};
 use crate::job::Job;
 use crate::kernel_module;
 use crate::network::Network;
 use crate::opportunities;
+use crate::program::Programs;
 use crate::qdisc_stats;
 use crate::sample::{self, Sampler};
 use crate::sys;
@@ -27,6 +29,8 @@ pub struct Run {
     traffic: Traffic,
     sampler: Sampler,
     captures: Captures,
+    programs: Programs,
+    connections: Connections,
 }
 
 impl Run {
@@ -39,7 +43,9 @@ impl Run {
         let traffic = Traffic::prepare(&job, &network)?;
         let sampler = Sampler::prepare(&job, &network)?;
         let captures = Captures::prepare(&job, &network)?;
-        Ok(Self { job, network, traffic, sampler, captures })
+        let programs = Programs::prepare(&job.programs, &job.names, &network, folder)?;
+        let connections = Connections::prepare(&job, &network, &programs)?;
+        Ok(Self { job, network, traffic, sampler, captures, programs, connections })
     }
 
     /// The length of the run, in nanoseconds.
@@ -61,16 +67,27 @@ impl Run {
                 .doing(format!("connecting the radios by {air}"))?;
         }
         self.traffic.start(clock, self.job.interval_ns)?;
+        self.programs.start(clock, self.job.duration_ns)?;
         let (job, network, traffic, sampler) = (&self.job, &self.network, &self.traffic, &mut self.sampler);
+        let (programs, connections) = (&self.programs, &mut self.connections);
         std::thread::scope(|scope| {
             let changes = scope.spawn(|| make_changes(job, network, clock));
-            sample::run(job, clock, traffic, sampler, |t_ns| {
+            let each = |t_ns| {
+                connections.sample(t_ns, programs).doing("reading the connections of programs")?;
+                sampler.sample(t_ns, traffic)?;
+                traffic.failure().or_else(|| programs.failure()).map_or(Ok(()), Err)
+            };
+            sample::run(job, clock, each, |t_ns| {
                 // Only for display on the host: a failure to write it does not matter to the run.
                 let _ = fs::write(folder.join("progress"), t_ns.to_string());
             })?;
             changes.join().map_err(|_| Failure::new("changing the network in the run failed"))?
         })?;
+        self.programs.finish(clock, folder)?;
         captures.finish()?;
+        if !self.programs.is_empty() {
+            self.connections.write(folder)?;
+        }
         self.sampler.write(folder, &self.job, &self.traffic)?;
         if kernel_module::is_guest() {
             kernel_module::keep_state(folder)?;

@@ -130,20 +130,18 @@ impl Sampler {
 /// The longest interval at which progress is told: what watches a run sees that its time stands still.
 const TOLD_NS: u64 = 100_000_000;
 
-/// Runs until the end, taking samples; `progress` is called with the time every percent, and at least so often.
+/// Runs until the end; `sample` is called when a sample is due, `progress` every percent, and at least so often.
 pub fn run(
     job: &Job,
     clock: Clock,
-    traffic: &Traffic,
-    sampler: &mut Sampler,
+    mut sample: impl FnMut(u64) -> Result<(), Failure>,
     progress: impl Fn(u64),
 ) -> Result<(), Failure> {
     let percent = (job.duration_ns / 100).clamp(1, TOLD_NS);
     let mut shown = 0;
     for t_ns in (1..=job.duration_ns / job.interval_ns).map(|number| number * job.interval_ns) {
         clock.sleep_until(t_ns);
-        sampler.sample(t_ns, traffic)?;
-        traffic.failure().map_or(Ok(()), Err)?;
+        sample(t_ns)?;
         if t_ns / percent > shown {
             shown = t_ns / percent;
             progress(t_ns);

@@ -1,7 +1,8 @@
-//! System calls that the standard library does not offer. All the `unsafe` of the agent is here, in `sys/ring.rs` and
-//! in `drill/system.rs`.
+//! System calls that the standard library does not offer. All the `unsafe` of the agent is here, in `sys` and in
+//! `drill/system.rs`.
 #![expect(unsafe_code, reason = "system calls; each block says why its pointers are good")]
 
+pub mod child;
 pub mod ring;
 
 use std::ffi::{CString, c_int, c_void};

@@ -120,6 +120,16 @@ impl Sample {
         })
     }
 
+    /// The same, as the kernel lists it of the sockets of others.
+    pub fn of_parts(info: Vec<u8>, memory: Vec<u8>, control: Vec<u8>) -> Self {
+        Self { info, memory, bbr: bbr_of(control) }
+    }
+
+    /// Bytes received so far, in order.
+    pub fn bytes_received(&self) -> u64 {
+        double(&self.info, 128).unwrap_or_default()
+    }
+
     /// True until all data and the FIN are acknowledged.
     pub fn is_sending(&self) -> bool {
         self.info.first().is_some_and(|state| SENDING.contains(state))

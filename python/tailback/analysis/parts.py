@@ -70,6 +70,9 @@ def _of_hosts(scenario: Scenario, flows: Sequence[str], directions: Mapping[str,
     entries = {each.name: each for each in scenario.flows}
     found: dict[str, Members] = {}
     for flow in flows:
+        # A connection of a program is of no entry.
+        if flow not in entries:
+            continue
         sender, receiver = _of_data(entries[flow])
         _of(scenario.hosts[receiver if directions.get(flow) == "down" else sender].name, found).flows.append(flow)
     for each in scenario.flows:

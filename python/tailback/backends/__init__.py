@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from tailback.backends.backend import (
     KERNEL_WARNINGS,
+    PROGRAMS,
     Backend,
     Bounded,
     Clock,
@@ -17,10 +18,12 @@ from tailback.backends.backend import (
     Tables,
     Unsuitable,
     backend_for,
+    fingerprint_of,
 )
 
 __all__ = [
     "KERNEL_WARNINGS",
+    "PROGRAMS",
     "TEXTS",
     "Backend",
     "Bounded",
@@ -36,6 +39,7 @@ __all__ = [
     "UnknownBackend",
     "Unsuitable",
     "backend_for",
+    "fingerprint_of",
     "open_backend",
 ]
 

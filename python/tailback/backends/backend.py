@@ -13,6 +13,9 @@ from msgspec import Struct, field
 from tailback import _core
 from tailback.resolved import Scenario
 
+PROGRAMS = "programs"
+"""The entry of a manifest with how programs of the user ended (`backends/linux/programs.py`)."""
+
 KERNEL_WARNINGS = "kernel_warnings"
 """The entry of a manifest with what the kernel of the run warned of, or the simulator that is one for a module."""
 
@@ -113,6 +116,21 @@ class OfKernels(Protocol):
 
     def of_kernel(self, name: str) -> Backend:
         """This backend with the kernel of this name; raises `Unsuitable` if another kernel was given."""
+
+
+@runtime_checkable
+class OfPrograms(Protocol):
+    """A backend that runs programs of the user, which are part of what its results depend on."""
+
+    def fingerprint_with(self, scenario: Scenario) -> str:
+        """As `fingerprint`, with the programs of a scenario."""
+
+
+def fingerprint_of(backend: Backend, scenario: Scenario) -> str:
+    """Identifies the build of a backend, and the programs that a scenario lets it run."""
+    if scenario.programs and isinstance(backend, OfPrograms):
+        return backend.fingerprint_with(scenario)
+    return backend.fingerprint
 
 
 def backend_for(backend: Backend, scenario: Scenario) -> Backend:

@@ -47,6 +47,7 @@ class Sim:
 
     def check(self, scenario: Scenario) -> None:
         """Builds the network of `scenario` and discards it; raises `Unsuitable` if that fails."""
+        _refuse_programs(scenario)
         controls = OwnControls(scenario)
         if found := _modules(scenario):
             from tailback.backends import modules
@@ -71,6 +72,7 @@ class Sim:
         # Imported here, because `check` does not need it.
         from tailback.backends.qdisc_stats import of_simulator
 
+        _refuse_programs(scenario)
         controls = OwnControls(scenario)
         made = _modules(scenario)
         try:
@@ -86,6 +88,26 @@ class Sim:
         stats = of_simulator(scenario, json.loads(found["qdiscs"]))
         notes, files = found.get("notes", {}), found.get("files", {})
         return RunResult(found["tables"], found["cost"], found["captures"], notes, stats, files)
+
+
+NEAREST = {
+    "iperf3": "{tcp: client -> server}", "iperf": "{tcp: client -> server}", "netperf": "{tcp: client -> server}",
+    "curl": "{page: client -> server} or {request: client -> server}", "wget": "{page: client -> server}",
+    "ping": "{ping: client -> server}", "flent": "{preset: rrul, hosts: [client, server]}",
+}  # fmt: skip
+"""The traffic of the simulator that comes nearest to a program."""
+
+
+def _refuse_programs(scenario: Scenario) -> None:
+    """Raises `Unsuitable` if the scenario has programs, which need a kernel."""
+    for program in scenario.programs:
+        word = program.argv[0].rpartition("/")[2]
+        near = f"; the simulator's nearest is {NEAREST[word]}" if word in NEAREST else ""
+        what = f"the simulator cannot run this: it has no kernel for the program `{program.name}` (`{word}`)"
+        raise Unsuitable(f"{what}\n  hint: run it on a real kernel in virtual time, --backend uml{near}")
+    if scenario.clock_ns is not None:
+        what = "the simulator cannot run this: `clock` is that of a guest, for its programs"
+        raise Unsuitable(f"{what}\n  hint: remove `clock`, or use --backend uml")
 
 
 def _text_of(scenario: Scenario) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from tailback.backends import Backend, Unsuitable, backend_for, open_backend
+from tailback.backends import Backend, Unsuitable, backend_for, fingerprint_of, open_backend
 from tailback.bundle.contents import INDEX, BundleWrong, changed
 from tailback.fitting import too_many_flows, within
 from tailback.kernel.scratch import scratch
@@ -91,7 +91,7 @@ def rerun(found: Results, how: How, watch: Watch) -> Again:
     _check_machines(found, *names)
     backend = within(open_backend(names.pop()), how.jobs)
     _check_scenarios(found, backend, how.jobs)
-    plans = [_plan(run, backend_for(backend, run.scenario).fingerprint) for run in found.runs]
+    plans = [_plan(run, fingerprint_of(backend_for(backend, run.scenario), run.scenario)) for run in found.runs]
     plan = ExperimentPlan(found.title, _source(found), (), backend.name, plans)
     with _place(how.out) as folder, claim(folder, plan) as store:
         outcomes = run_all(Sweep(store, backend, how.jobs), watch)
@@ -114,9 +114,10 @@ def _damage(found: Results) -> Iterator[TableVerdict]:
 
 def _check_code(found: Results) -> None:
     controls = {each.name for run in found.runs for each in run.scenario.controls}
+    controls |= {each.argv[0] for run in found.runs for each in run.scenario.programs}
     if controls and not trust.is_given():
         names = ", ".join(f"`{name}`" for name in sorted(controls))
-        hint = "it is in `controls` of each manifest; if you trust it: --trust"
+        hint = "it is in `controls` and `programs` of each manifest; if you trust it: --trust"
         raise BundleWrong(f"`{found.path}` would execute code that it contains: {names}\n  hint: {hint}")
 
 

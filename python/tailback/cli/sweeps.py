@@ -25,7 +25,7 @@ from tailback.cli.means import of_configurations
 from tailback.cli.sheets import Cell, Field, Interval, Sheet
 from tailback.cli.show import time_span
 from tailback.results.layout import ASIDE
-from tailback.sweep import warned
+from tailback.sweep import programs, warned
 
 if TYPE_CHECKING:
     from tailback.results import Results, RunResult
@@ -53,6 +53,7 @@ def table(done: SweepResult, title: str, printing: Printing) -> None:
         print_ = tables.show if printing.by is None else tables.beside
         print_(_means_of(rows, title, printing.columns))
         _findings(done, printing.findings)
+        _programs(rows)
     if printing.by is not None:
         _by_parts(done.results, printing.by, printing.columns)
     reused = f", {done.reused} of them reused" if done.reused else ""
@@ -65,6 +66,18 @@ def _findings(done: SweepResult, extent: Extent) -> None:
     """Prints what each axis changes."""
     if extent != "none":
         found.sentences(done.findings, extent, _identical(_summaries(done)))
+
+
+MOST_TOLD = 8
+"""Runs whose programs are printed; `programs` of each `summary.json` has them all."""
+
+
+def _programs(rows: Sequence[tuple[Mapping[str, str], Summary]]) -> None:
+    """Prints how the programs of each run ended."""
+    for axes, summary in rows[:MOST_TOLD]:
+        which = ", ".join(axes.values())
+        for each in programs.told(summary):
+            line(f"{which}: {each}" if which else each)
 
 
 def _identical(rows: Sequence[tuple[Mapping[str, str], Summary]]) -> list[str]:

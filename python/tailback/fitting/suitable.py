@@ -48,3 +48,8 @@ def check_all(runs: Iterable[Planned], backend: Backend, code: Code = "executed"
 def code_in(runs: Iterable[Planned]) -> list[str]:
     """The names of the files whose code the runs execute."""
     return list(dict.fromkeys(source.name for run in runs for source in run.scenario.controls))
+
+
+def programs_in(runs: Iterable[Planned]) -> list[str]:
+    """The programs that the runs execute."""
+    return list(dict.fromkeys(program.argv[0] for run in runs for program in run.scenario.programs))

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from tailback import limits, scenario
-from tailback.fitting import code_in
+from tailback.fitting import code_in, programs_in
 from tailback.lab.axis import Named, YAMLError, with_axis
 from tailback.lab.knobs import Knob, knobs
 from tailback.resolved import to_text
@@ -83,7 +83,7 @@ def read(wanted: Wanted, place: Place) -> Setting:
             _finding(each.where, each.path, each.text, each.remedy, each.severity) for each in scenario.lint(experiment)
         ]
     runs = experiment.runs()
-    code = code_in(runs)
+    code = [*code_in(runs), *programs_in(runs)]
     if code and not place.trust:
         what = f"it names code, `{code[0]}`, which the lab does not execute"
         raise Refused([_finding(None, "cc", what, "read it, then start the lab with --trust")])

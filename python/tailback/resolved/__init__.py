@@ -9,6 +9,7 @@ from tailback.resolved.constancy import capacity_bps, changes, lasting
 from tailback.resolved.devices import Device, mean_rate, rate_of, rates_of, shaped_rate
 from tailback.resolved.links import Change, Link, Route, Trace
 from tailback.resolved.paths import Path, Paths
+from tailback.resolved.programs import HOST, BroughtFile, Program
 from tailback.resolved.qdiscs import AttachedQdisc, Class, Filter, Fits, Qdisc
 from tailback.resolved.scenario import ControlSource, Host, Offloads, Record, Scenario, without_controls
 from tailback.resolved.size_table import SizeTable
@@ -39,8 +40,10 @@ from tailback.resolved.wifi import Cell, Driver, Edca, Mode, Station
 
 __all__ = [
     "FLOWS",
+    "HOST",
     "MILLISECOND_SHIFT",
     "AttachedQdisc",
+    "BroughtFile",
     "Cell",
     "Change",
     "Class",
@@ -65,6 +68,7 @@ __all__ = [
     "Path",
     "Paths",
     "Ping",
+    "Program",
     "Protocol",
     "Qdisc",
     "Record",

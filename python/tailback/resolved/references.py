@@ -47,6 +47,10 @@ def _all(scenario: Scenario) -> Iterator[Reference]:
     for place, attached in enumerate(scenario.qdiscs):
         yield Reference(f"qdiscs[{place}]", (attached.host,), "host", hosts)
         yield Reference(f"qdiscs[{place}]", (attached.link,), "link", links)
+    yield from (
+        Reference(f"programs[{place}]", (program.host,), "host", hosts)
+        for place, program in enumerate(scenario.programs)
+    )
     yield Reference("record.pcap", scenario.record.pcap, "host", hosts)
     yield from _of_traffic(scenario.flows, hosts)
 

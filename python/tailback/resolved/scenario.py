@@ -12,6 +12,7 @@ from typing_extensions import TypeVar
 from tailback.resolved.devices import Device
 from tailback.resolved.fields import Nanoseconds, Part, no_options, written
 from tailback.resolved.links import Link, Route, Trace
+from tailback.resolved.programs import Program
 from tailback.resolved.qdiscs import AttachedQdisc, Qdisc
 from tailback.resolved.traffic import Connection, Control, Flow, Observed, Ping, Tcp, Traffic, Udp
 from tailback.resolved.wifi import Cell
@@ -77,6 +78,9 @@ class Scenario(Part, Generic[Entry_co], frozen=True, kw_only=True, dict=True):
     qdiscs: tuple[AttachedQdisc, ...] = written(())
     traffic: tuple[Entry_co, ...]
     record: Record
+    programs: tuple[Program, ...] = ()
+    clock_ns: Nanoseconds | None = None
+    """What CLOCK_REALTIME of a guest shows at its boot, if the file has a `clock`."""
     kernel: str | None = None
     """Name of the kernel, if the file has one."""
     imported: str | None = None

@@ -12,7 +12,7 @@ from tailback.scenario.network import problems as network_problems
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys, Measure, Preset
 from tailback.scenario.sysctl import check_stack, sysctl
-from tailback.scenario.traffic import Flow
+from tailback.scenario.traffic import Flow, program
 from tailback.scenario.traffic.tcp import Tcp
 from tailback.scenario.values import Direction, direction
 from tailback.scenario.words import Algorithm
@@ -46,6 +46,7 @@ def problems(keys: Keys) -> list[Problem]:
         *_qdiscs(keys, network),
         *_presets(keys),
         *_traffic(keys, network),
+        *_programs(keys, network),
         *_captured(keys, network),
         *_own_controls(keys),
     ]
@@ -167,6 +168,13 @@ def _traffic(keys: Keys, network: Network) -> Iterator[Problem]:
     yield from _shared_names(flows(keys))
 
 
+def _programs(keys: Keys, network: Network) -> Iterator[Problem]:
+    found = program.entries(keys.traffic)
+    if found:
+        names = [name for flow in flows(keys) for name in flow.names]
+        yield from program.problems(found, names, network, keys.duration)
+
+
 def _unknown_hosts(loc: Loc, ends: Direction, network: Network) -> Iterator[Problem]:
     for host in ends:
         if host not in network.places:
@@ -253,6 +261,9 @@ def _window_in_warmup(keys: Keys, measure: Measure, start: int) -> Iterator[Prob
         yield Problem(("measure", "window"), message, hint)
 
 
-def _measured(keys: Keys) -> list[Flow]:
+def _measured(keys: Keys) -> Sequence[Flow | program.Entry]:
+    """What the measurement window follows: flows with data, and programs that are no servers."""
     found = flows(keys)
-    return [flow for flow in found if traffic.of(flow.kind).carries == "data"] or found
+    data = [flow for flow in found if traffic.of(flow.kind).carries == "data"]
+    own = program.entries(keys.traffic)
+    return [*data, *(entry for entry in own if not entry.keys.server)] or found or own

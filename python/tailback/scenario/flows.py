@@ -56,6 +56,7 @@ from tailback.scenario.schema import Keys, Preset
 from tailback.scenario.traffic import Flow
 from tailback.scenario.traffic.kind import numbered
 from tailback.scenario.traffic.ping import Echo
+from tailback.scenario.traffic.program import Program
 from tailback.scenario.traffic.tcp import PLAIN_SOCKET, Bulk
 from tailback.scenario.tsq import small_queue
 from tailback.scenario.values import Direction, Section, direction
@@ -116,6 +117,8 @@ def flows(keys: Keys) -> list[Flow]:
 
 def _flows_of(keys: Keys, index: int, entry: Section) -> list[Flow]:
     loc: Loc = ("traffic", index)
+    if isinstance(entry, Program):
+        return []
     if isinstance(entry, Preset):
         return [_of_preset(flow, entry) for flow in _preset(keys, loc, entry)]
     return [kind_of(entry).flow(entry, loc, _File(keys))]

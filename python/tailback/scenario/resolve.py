@@ -23,7 +23,7 @@ from tailback.scenario.hops import cell_names, network_of, wires
 from tailback.scenario.network import Network
 from tailback.scenario.schema import Keys, Link, Nic, Wifi
 from tailback.scenario.sysctl import sysctl
-from tailback.scenario.traffic import Flow
+from tailback.scenario.traffic import Flow, program
 from tailback.scenario.traffic.kind import Resolved
 from tailback.scenario.values import Direction, direction
 from tailback.scenario.ways import OPTIONS
@@ -49,6 +49,8 @@ def scenario(keys: Keys, title: str, seed: int) -> Scenario:
         qdiscs=tuple(_qdisc(device, root, network) for device, root in keys.qdiscs.items()),
         traffic=tuple(connection for flow in flows(keys) for connection in _connections(flow, network, seed)),
         record=_record(keys, network),
+        programs=program.resolved_of(program.entries(keys.traffic), network),
+        clock_ns=keys.clock,
         kernel=keys.kernel,
     )
     names.unique("flows", (flow.name for flow in found.traffic))

@@ -5,6 +5,7 @@ Values are stored in base units (ns, bit/s, bytes).
 
 from __future__ import annotations
 
+import datetime
 import functools
 import re
 from collections.abc import Callable
@@ -68,6 +69,19 @@ def kernel(word: object) -> str:
     if not re.fullmatch(_KERNEL, text):
         raise WordError(f"`{shown(word)}` is not the name of a kernel", KERNEL_HINT)
     return text
+
+
+def clock(word: object) -> int:
+    """Reads a date, and perhaps a time of UTC, as ns since 1970."""
+    hint = "write a date, and a time of UTC if it matters: 2026-11-29, 2026-11-29T12:00:00"
+    try:
+        when = datetime.datetime.fromisoformat(word if isinstance(word, str) else "")
+    except ValueError:
+        raise WordError(f"`{shown(word)}` is not a date", hint) from None
+    at = when.replace(tzinfo=datetime.UTC) if when.tzinfo is None else when
+    if not 2000 <= at.year <= 2100:
+        raise WordError(f"`{shown(word)}` is not between the years 2000 and 2100", hint)
+    return int(at.timestamp()) * 10**9
 
 
 def direction(word: object) -> Direction:
@@ -313,6 +327,9 @@ CodePoint = Annotated[
             ]
         }
     ),
+]
+ClockTime = Annotated[
+    int, ReadBy(clock), WithJsonSchema({"type": "string", "examples": ["2026-11-29", "2026-11-29T12:00:00"]})
 ]
 Stack = Annotated[str, ReadBy(stack), WithJsonSchema({"enum": list(defaults.STACKS)})]
 SmallQueue = Annotated[

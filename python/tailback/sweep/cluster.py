@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from tailback.analysis import Measure
-from tailback.backends import Backend, Progress, RunCancelled, RunFailed, backend_for, open_backend
+from tailback.backends import Backend, Progress, RunCancelled, RunFailed, backend_for, fingerprint_of, open_backend
 from tailback.resolved import Scenario, to_json
 from tailback.results import RunPlan, digest
 from tailback.results.provenance import package_digest
@@ -148,7 +148,8 @@ def connected(place: Place, words: str, backend: Backend) -> Iterator[ClusterExe
 def run_task(task: Task) -> Finished:
     """Executes a task; runs on a worker."""
     backend = backend_for(open_backend(task.backend), task.scenario)
-    _compare(task.build, Build(package_digest(), backend.fingerprint), platform.node())
+    build = Build(package_digest(), fingerprint_of(backend, task.scenario))
+    _compare(task.build, build, platform.node())
     return finish(backend, task.scenario, task.measure, backend.new_progress())
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tailback.analysis import Stopping
 from tailback.analysis.registry import by_word
-from tailback.backends import Backend, backend_for
+from tailback.backends import Backend, backend_for, fingerprint_of
 from tailback.results import ExperimentPlan, RunPlan, run_name
 from tailback.scenario import Experiment, Run
 
@@ -37,7 +37,7 @@ def _planned(run: Run, backend: Backend) -> RunPlan:
         repetition=run.repetition,
         seed=run.seed,
         scenario=run.scenario,
-        fingerprint=backend_for(backend, run.scenario).fingerprint,
+        fingerprint=fingerprint_of(backend_for(backend, run.scenario), run.scenario),
         window_ns=run.window_ns,
         directions=run.directions,
         groups=run.groups,

@@ -30,6 +30,7 @@ from tailback.results import RunPlan, tables
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
 from tailback.scenario import traffic
+from tailback.sweep import programs
 
 
 class SweepEnded(Exception):
@@ -64,6 +65,7 @@ def finish(backend: Backend, scenario: Scenario, measure: Measure, progress: Pro
     """Executes a scenario and summarises it; raises the exceptions of `Backend.run`."""
     started, clock = utc_now(), time.monotonic()
     result = backend.run(scenario, progress)
+    measure = programs.with_connections(measure, result.notes)
     summary = with_notes(summarise(result.tables, result.cost, measure), result.notes)
     duration = time.monotonic() - clock
     in_order = dict(sorted(result.tables.items()))
@@ -75,11 +77,15 @@ def finish(backend: Backend, scenario: Scenario, measure: Measure, progress: Pro
 def summary_of_tables(run: RunPlan, folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The summary of a complete run from the tables in its folder; raises `RunDamaged` if they are no such tables."""
     found = {name: tables.of_run(folder, name) for name in manifest["tables"]}
-    return with_notes(summarise(found, manifest["cost"], measure_of(run)), manifest)
+    return with_notes(
+        summarise(found, manifest["cost"], programs.with_connections(measure_of(run), manifest)), manifest
+    )
 
 
 def with_notes(summary: dict[str, Any], notes: Mapping[str, Any]) -> dict[str, Any]:
     """The summary with the warnings that follow from what a backend notes of a run, before those of the analysis."""
+    of_programs = programs.summary_of(notes)
+    summary = {**summary, "programs": of_programs} if of_programs else summary
     said = notes.get(KERNEL_WARNINGS)
     told = cautions.of_kernel([str(each) for each in said] if isinstance(said, list) else [])
     return {**summary, "warnings": [*told, *summary.get("warnings", ())]} if told else summary

@@ -55,6 +55,7 @@ PLACES: Mapping[str, tuple[dict[str, Any], tuple[Any, ...]]] = {
     "Page": traffic({"page": "client -> server"}),
     "Request": traffic({"request": "client -> server", "answer": "10kb"}),
     "Video": traffic({"video": "client -> server"}),
+    "Program": traffic({"program": "client", "run": "ls"}),
     "Preset": traffic({"preset": "rrul", "hosts": ["client", "server"]}),
 }
 """An experiment with each mapping of the schema, and where it stands."""
@@ -64,13 +65,14 @@ WRONG = ["5 parsecs", "-5ms", "-1mbit", "9" * 30 + "s", "9" * 30, "５ms", "٥mb
          {"a": {"b": 1}}, None]  # fmt: skip
 
 TELLS = frozenset(
-    ("tcp", "udp", "ping", "call", "game", "page", "request", "video", "preset", "wifi", "lan", "ends", "dumbbell",
+    ("tcp", "udp", "ping", "call", "game", "page", "request", "video", "program", "preset", "wifi", "lan", "ends", "dumbbell",
      "parking_lot", "star")
 )  # fmt: skip
 """Keys that tell what an entry is. With a wrong word it may be nothing, and then no other key is looked at."""
 
 FREE = frozenset(("title", "name", "group", "kernel", "channel", "let", "vary", "hosts", "routes", "qdiscs", "expect",
-                  "sysctl", "nic", "measure", "edca", "access", "pcap", "schedule", "hidden"))  # fmt: skip
+                  "sysctl", "nic", "measure", "edca", "access", "pcap", "schedule", "hidden", "environment", "run",
+                  "input", "user", "files"))  # fmt: skip
 """Keys of names, which may be such words, and of mappings and lists, which may be empty."""
 
 

@@ -148,7 +148,7 @@ def test_its_checks_are_made_and_its_keys_are_known() -> None:
         loads(EXPERIMENT.format(frame="1s").replace("frame:", "frames:"))
     with pytest.raises(
         ScenarioError,
-        match="exactly one of the keys tcp, udp, ping, call, game, request, page, video, sensor and preset",
+        match="exactly one of the keys tcp, udp, ping, call, game, request, page, video, sensor, program and preset",
     ):
         loads(EXPERIMENT.format(frame="1s").replace("sensor:", "phone:"))
 
@@ -211,7 +211,8 @@ def test_it_is_in_the_json_of_a_scenario_and_read_from_it() -> None:
 
 def test_without_its_row_it_is_refused_by_name() -> None:
     with pytest.raises(
-        ScenarioError, match="exactly one of the keys tcp, udp, ping, call, game, request, page, video and preset"
+        ScenarioError,
+        match="exactly one of the keys tcp, udp, ping, call, game, request, page, video, program and preset",
     ):
         loads(EXPERIMENT.format(frame="20ms"))
     with pytest.raises(traffic.NotListed, match=r"`sensor` is not in .*traffic/registry.py\n  hint: write .*sensor.py"):

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import to_builtins
 
 from tailback import qdiscs
-from tailback.backends.linux import captures, disciplines, radios
+from tailback.backends.linux import captures, disciplines, programs, radios
 from tailback.backends.linux.hops import (
     V4,
     V6,
@@ -92,6 +92,7 @@ def job_of(scenario: Scenario) -> Json:
         **disciplines.traces(scenario, hops),
         **captures.job_of(scenario, hops),
         **radios.sampled(scenario),
+        **programs.job_of(scenario, every),
     }
 
 

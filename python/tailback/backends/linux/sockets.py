@@ -11,6 +11,9 @@ from tailback.resolved.traffic import Transport
 
 FIRST_PORT = 5001
 
+BESIDE_PROGRAMS = 20_001
+"""The first port beside programs, which have ports of their own (iperf3: 5201)."""
+
 
 def with_sockets(scenario: Scenario) -> Iterator[tuple[Flow, Socket]]:
     """The flows with what distinguishes their packets.
@@ -18,6 +21,7 @@ def with_sockets(scenario: Scenario) -> Iterator[tuple[Flow, Socket]]:
     Ports are consecutive for each transport; the port of a ping over ICMP is the identifier of its requests.
     """
     used: Counter[Transport] = Counter()
+    first = BESIDE_PROGRAMS if scenario.programs else FIRST_PORT
     for entry in scenario.flows:
-        yield entry, Socket(entry.transport, FIRST_PORT + used[entry.transport])
+        yield entry, Socket(entry.transport, first + used[entry.transport])
         used[entry.transport] += 1

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tailback import qdiscs
 from tailback.backends.backend import Unsuitable
+from tailback.backends.linux import programs as of_user
 from tailback.backends.linux.disciplines import hidden_of, is_shaper, root_of
 from tailback.backends.linux.hops import V6, families_of, hops_of
 from tailback.backends.linux.links import device_name, lowest_rate, states
@@ -83,7 +84,7 @@ def findings(scenario: Scenario) -> Iterator[Finding]:
     """All features that no kernel supports."""
     parts = (
         _own_controls, _thresholds, _reception, _copies, _side_by_side, _traffic, _addresses, _qdiscs, _shapers,
-        _size_tables, _record,
+        _size_tables, _record, of_user.findings,
     )  # fmt: skip
     for each in parts:
         yield from each(scenario)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tailback import columns
 from tailback.backends.backend import Clock, Progress, RunFailed, RunInvalid, RunResult
-from tailback.backends.linux import captures, own_modules, process
+from tailback.backends.linux import captures, own_modules, process, programs
 from tailback.backends.linux.job import job_of
 from tailback.backends.linux.qdisc_stats import of_kernel
 from tailback.backends.linux.steps import PROGRAMS
@@ -63,6 +63,12 @@ class Netns:
         kernel = ("kernel", f"{platform.release()} {platform.version()}".encode())
         return digest([kernel, *((file.name, file.read_bytes()) for file in files)])[:16]
 
+    def fingerprint_with(self, scenario: Scenario) -> str:
+        """As `fingerprint`, with the programs of a scenario."""
+        return digest([("machine", self.fingerprint.encode()), ("programs", programs.fingerprint(scenario).encode())])[
+            :16
+        ]
+
     def new_progress(self) -> Progress:
         """The progress of one run, by wall-clock time."""
         return process.Progress()
@@ -85,6 +91,8 @@ class Netns:
             job = job_of(scenario)
             job["setup"] = [*own_modules.loads(scenario, "."), *job["setup"]]
             (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
+            for name, content in programs.brought(scenario).items():
+                (folder / name).write_bytes(content)
             made = modules.built_modules(scenario)
             with modules.unloaded(made, folder):
                 cost = self._run_agent(folder, scenario.duration_ns, progress)
@@ -94,8 +102,11 @@ class Netns:
             text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
             lines = own_modules.of_machine(text, own_modules.own_modules(scenario))
             notes = own_modules.notes(made, {"kernel": f"Linux {platform.release()}"}, lines)
-            tables, whole = recorded(read_tables(folder)), own_modules.files_of(lines)
-            return RunResult(tables, {**cost, **segments}, found, notes, stats, whole)
+            left = programs.left(scenario, folder, read_tables(folder))
+            segments["segments"] += left.segments
+            whole = {**own_modules.files_of(lines), **left.files}
+            notes = {**notes, **left.notes}
+            return RunResult(recorded(left.tables), {**cost, **segments}, found, notes, stats, whole)
 
     def _run_agent(self, folder: Path, duration_ns: int, progress: process.Progress) -> dict[str, float]:
         looks, started = emulation.Sampler(), time.monotonic()

@@ -17,6 +17,7 @@ Other processes matter only if they take a processor from the run, which `waitin
 [linux-6.12 Documentation/scheduler/sched-stats.rst, proc_stat(5)]
 """
 
+import contextlib
 import itertools
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -91,7 +92,20 @@ def read(process: int, at_ns: int, proc: Path = Path("/proc")) -> Reading:
         for words in lines
         if words[0].startswith("cpu") and words[0] != "cpu"
     }
-    return Reading(at_ns, _threads(proc / str(process) / "task"), processors)
+    threads: dict[str, tuple[int, int]] = {}
+    for each in _family(process, proc):
+        threads |= _threads(proc / each / "task")
+    return Reading(at_ns, threads, processors)
+
+
+def _family(process: int, proc: Path) -> list[str]:
+    """The process and all that descend from it: the agent, and programs of the user."""
+    found = [str(process)]
+    for each in found:
+        for file in (proc / each / "task").glob("[0-9]*/children"):
+            with contextlib.suppress(OSError):
+                found.extend(file.read_text(encoding="ascii").split())
+    return found
 
 
 def _threads(tasks: Path) -> dict[str, tuple[int, int]]:

@@ -20,7 +20,13 @@ def check(scenario: Scenario, probe: Probe) -> None:
     own = (finding for each in (_small_queues, _controls) for finding in each(scenario))
     tried = (_statistics(), probe.findings(scenario))
     more = (*suitable.cells(scenario), *modules.findings(scenario), *suitable.traces(scenario))
-    suitable.refuse(suitable.programs(), stacks, suitable.findings(scenario), more, own, *tried)
+    clock = _clock(scenario)
+    suitable.refuse(suitable.programs(), clock, stacks, suitable.findings(scenario), more, own, *tried)
+
+
+def _clock(scenario: Scenario) -> Iterator[Finding]:
+    if scenario.clock_ns is not None:
+        yield "`clock` would be that of this machine", f"remove it, or {VIRTUAL_TIME}"
 
 
 def _statistics() -> Iterator[Finding]:

@@ -55,7 +55,7 @@ def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
     plain = _for_any_kernel(scenario)
     of_kernels = [*any_kernel.cells(scenario), *any_kernel.findings(plain), *any_kernel.traces(plain)]
     found = [*missing(scenario, testbed), *((any_kernel.problem_text(what), remedy) for what, remedy in of_kernels)]
-    found += [*_disciplines(scenario), *_ways(scenario)]
+    found += [*_programs(scenario), *_disciplines(scenario), *_ways(scenario)]
     found += iperf3.findings(scenario) if testbed.keys.engine == iperf3.NAME else []
     yield from (Finding("", "experiment", "fail", what, remedy) for what, remedy in found)
 
@@ -68,7 +68,17 @@ def _for_any_kernel(scenario: Scenario) -> Scenario:
         for stage in plans.stages(attached.root)
         if stage is not None
     )
-    return structs.replace(scenario, qdiscs=tuple(qdiscs))
+    return structs.replace(scenario, qdiscs=tuple(qdiscs), programs=())
+
+
+def _programs(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    for program in scenario.programs:
+        what = any_kernel.NotAsked(
+            f"the program `{program.name}` on a machine of a testbed, where nothing would contain it"
+        )
+        yield any_kernel.problem_text(what), "run it in virtual time, --backend uml, or in namespaces, --backend netns"
+    if scenario.clock_ns is not None:
+        yield "`clock` is that of a guest, and machines have their own", "remove `clock`, or use --backend uml"
 
 
 def _ways(scenario: Scenario) -> Iterator[tuple[str, str]]:

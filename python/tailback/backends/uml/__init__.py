@@ -17,7 +17,7 @@ from msgspec import structs
 
 from tailback import _core
 from tailback.backends.backend import KERNEL_WARNINGS, Clock, Progress, RunResult, Unsuitable
-from tailback.backends.linux import captures, own_modules, process
+from tailback.backends.linux import captures, own_modules, process, programs
 from tailback.backends.linux.qdisc_stats import of_kernel
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables, recorded
@@ -72,6 +72,12 @@ class Uml:
         air = [("air", _core.engine().encode())] if self.kernel.has("TAILBACK_WIFI") else []
         return digest([*parts, *air])[:16]
 
+    def fingerprint_with(self, scenario: Scenario) -> str:
+        """As `fingerprint`, with the programs of a scenario."""
+        return digest([("kernel", self.fingerprint.encode()), ("programs", programs.fingerprint(scenario).encode())])[
+            :16
+        ]
+
     def new_progress(self) -> Progress:
         """The progress of one run, in virtual time."""
         return process.Progress()
@@ -95,18 +101,26 @@ class Uml:
         files = tuple(made.values())
         boot = boot_parameters(scenario)
         owns = {own.name: own for own in own_modules.own_modules(scenario)}
-        order = instance.Order(job, scenario.seed, scenario.duration_ns, modules=files, owns=owns, air=radio, boot=boot)
+        order = instance.Order(
+            job, scenario.seed, scenario.duration_ns, modules=files, owns=owns, air=radio, boot=boot,
+            files=programs.brought(scenario), has_programs=bool(scenario.programs),
+            clock_ns=scenario.clock_ns or instance.START_NS,
+        )  # fmt: skip
         with instance.finished(self.machine, order, progress) as (folder, cost):
             stats = of_kernel(scenario, folder)
             lines = state.printed_in(folder) if made else []
             notes = own_modules.notes(made, self._kernel_words(), lines) | _wrong(folder)
             found, segments = captures.read(scenario, folder), {"segments": read_segments(folder)}
             read = read_tables(folder)
-            tables = recorded(read)
+            left = programs.left(scenario, folder, read)
+            tables = recorded(left.tables)
             if scenario.cells:
                 tables |= read_air(folder, read.get("radios"))
             whole = own_modules.files_of(lines)
-            return RunResult(tables, {**cost, **segments}, found, notes, stats, whole)
+            segments["segments"] += left.segments
+            return RunResult(
+                tables, {**cost, **segments}, found, {**notes, **left.notes}, stats, {**whole, **left.files}
+            )
 
     def _modules(self, scenario: Scenario) -> Mapping[str, Path]:
         """The modules of the user by their names in the kernel, built for it; raises `Unsuitable` if one cannot be."""

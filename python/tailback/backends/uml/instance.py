@@ -85,6 +85,11 @@ class Order:
     """What the user calls them, by their names in the kernel."""
     air: str | None = None
     """The resolved scenario, if it has Wi-Fi cells."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Files for its folder, by name."""
+    has_programs: bool = False
+    clock_ns: int = START_NS
+    """What CLOCK_REALTIME shows at boot."""
     boot: Sequence[str] = ()
     """More of the command line of the kernel."""
 
@@ -114,6 +119,8 @@ def _write_inputs(folder: Path, machine: Machine, order: Order) -> None:
     # The same short names in every run, because the guest can see them.
     (folder / "linux").symlink_to(machine.kernel)
     process.place(machine.agent, folder)
+    for name, content in order.files.items():
+        (folder / name).write_bytes(content)
     for module in order.modules:
         shutil.copyfile(module, folder / module.name)
 
@@ -121,7 +128,7 @@ def _write_inputs(folder: Path, machine: Machine, order: Order) -> None:
 def _command(machine: Machine, processor: int, order: Order) -> list[str]:
     guest = [
         "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={MEMORY}",
-        "time-travel=inf-cpu", f"time-travel-start={START_NS}", f"tailback_seed={order.seed}",
+        "time-travel=inf-cpu", f"time-travel-start={order.clock_ns}", f"tailback_seed={order.seed}",
         "init=/proc/self/cwd/agent",
         # Hosts without IPv6 addresses would otherwise send packets to find some.
         "ipv6.disable_ipv6=1",
@@ -150,6 +157,8 @@ def _run_guest(folder: Path, machine: Machine, processor: int, progress: Progres
     started = time.monotonic()
     command = process.Command(_command(machine, processor, order), _environment())
     lookout = Lookout.of(folder, order.owns, progress, order.duration_ns)
+    if order.has_programs:
+        lookout = lookout.with_programs(folder)
     watch = process.Watch(order.duration_ns, progress, machine.stall_s, stalled, lookout.look, lookout.clock)
     status, usage = process.run(command, folder, watch)
     _judge(folder, status, lookout)

@@ -9,17 +9,21 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tailback.backends.backend import RunFailed
 from tailback.backends.linux.own_modules import Own
 from tailback.backends.linux.process import Progress
+from tailback.backends.uml import spinning
 from tailback.backends.uml.console import Console
 from tailback.backends.uml.own_time import OwnTime, cpu_s_of
 
 STILL_S = 5.0
 """Time of the instance (`own_time.py`) without progress of virtual time after which the user is told."""
+
+PROGRAM_S = 60.0
+"""As `STILL_S`, after which a run fails because a program of the user keeps its time from passing."""
 
 CALL_S = 3.0
 """CPU time of the instance after which a call of a module counts as one that does not return."""
@@ -37,17 +41,29 @@ class Lookout:
     duration_ns: int
     clock: Callable[[], float]
     """The time of the instance."""
+    watched: Path | None = None
+    """The folder of the instance, if programs of the user run in it."""
+    program_s: float = PROGRAM_S
     _fraction: float = 0.0
     _moved: float = 0.0
     _told: bool = False
+    _used: dict[int, float] = field(default_factory=dict)
+    """The CPU time of its processes when time began to stand still."""
     _call: tuple[bytes, int, float] | None = None
     """The call of a module that was in progress at the first look, its number, and the CPU time then."""
 
     @classmethod
     def of(cls, folder: Path, owns: Mapping[str, Own], progress: Progress, duration_ns: int) -> Lookout:
-        """For the instance in `folder`; `owns` are the modules of the user by their names in the kernel."""
+        """For the instance in `folder`; `owns` are the modules of the user by their names in the kernel. Without
+        programs in it; `with_programs` adds that it has some.
+        """
         files = {name: folder / f"{name}.ko" for name in owns}
         return cls(Console(folder / "console", owns, files), progress, duration_ns, OwnTime(folder))
+
+    def with_programs(self, folder: Path) -> Lookout:
+        """The same, for an instance in which programs of the user run."""
+        self.watched = folder
+        return self
 
     def look(self, process: int) -> None:
         """Raises `RunFailed` if a module has failed or does not return; tells if virtual time stands still."""
@@ -55,17 +71,30 @@ class Lookout:
         now = self.clock()
         if self.progress.fraction > self._fraction or self.progress.fraction >= 1.0:
             self._fraction, self._moved, self._told, self._call = self.progress.fraction, now, False, None
+            self._used = {}
             return
         if now - self._moved < 1.0:
             return
         self._look_at_call(process)
+        if self.watched is not None and not self._used:
+            self._used = spinning.used(self.watched)
         if now - self._moved >= STILL_S and not self._told:
             self._told = True
-            self.progress.tell(self._still(now - self._moved))
+            self.progress.tell(self._still(now - self._moved) + self._because_of())
+        if self.watched is not None and now - self._moved >= self.program_s and self._because_of():
+            hint = "let it wait for something, `sleep` or `poll`, or shorten what it computes"
+            raise RunFailed(f"{self._still(now - self._moved)}{self._because_of()}\n  hint: {hint}")
 
     def _still(self, had_s: float) -> str:
         at = f"at {self._fraction * self.duration_ns / 1e9:.1f} s of the run" if self._fraction else "before its start"
         return f"virtual time has not moved for {had_s:.0f} s of the guest's own time, {at}"
+
+    def _because_of(self) -> str:
+        """The program that computes meanwhile, for a message; empty if there is none."""
+        if self.watched is None:
+            return ""
+        name = spinning.program(self._used, spinning.used(self.watched))
+        return f": the program `{name}` computes, or polls without ever waiting (`sched_yield`)" if name else ""
 
     def _look_at_call(self, process: int) -> None:
         for name, place in self.console.noted.items():

@@ -61,7 +61,7 @@ def had(before: Used, now: Used, wall_s: float) -> float:
 
 def used_by(folder: Path) -> Used:
     """What the processes that work in a folder have used."""
-    found = [_state_and_cpu_s(process) for process in _working_in(folder.resolve())]
+    found = [_state_and_cpu_s(process) for process in working_in(folder.resolve())]
     return Used(sum(cpu_s for _, cpu_s in found), any(state in WANTING for state, _ in found))
 
 
@@ -70,7 +70,8 @@ def cpu_s_of(process: int) -> float:
     return _state_and_cpu_s(process)[1]
 
 
-def _working_in(folder: Path) -> Iterator[int]:
+def working_in(folder: Path) -> Iterator[int]:
+    """The processes of this machine that work in a folder."""
     for process in Path("/proc").iterdir():
         # Processes end meanwhile, and others belong to somebody else.
         with contextlib.suppress(OSError):

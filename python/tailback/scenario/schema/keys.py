@@ -13,6 +13,7 @@ from tailback.scenario.schema.wifi import CellHosts, Wifi
 from tailback.scenario.shapes import MOST, SHAPES
 from tailback.scenario.values import (
     _WORD,
+    ClockTime,
     Condition,
     Control,
     Discipline,
@@ -143,6 +144,12 @@ class Keys(Section):
         "simulator "
         "refuses it.",
         examples=["mine"],
+    )
+    clock: ClockTime | None = Field(
+        None,
+        description="Date, and time of UTC, that the clock of a guest of `--backend uml` shows at its boot, for "
+        "programs that ask for it; default: 2023-11-14T22:13:20, the same on each day, so that runs repeat.",
+        examples=["2026-11-29"],
     )
     offloads: Offloads = Field(
         defaults.OFFLOADS,

@@ -9,6 +9,7 @@ from pydantic import Discriminator, Field, Tag
 
 from tailback.scenario import defaults, traffic
 from tailback.scenario.schema.unions import OneOf
+from tailback.scenario.traffic.program import Program
 from tailback.scenario.values import (
     Control,
     Name,
@@ -83,6 +84,10 @@ class Preset(Section):
 
 
 PRESET = "preset"
+PROGRAM = "program"
+
+APART: Mapping[str, type[Section]] = {PROGRAM: Program, PRESET: Preset}
+"""Entries that are no kinds of traffic, by their keys."""
 
 
 def traffic_tags() -> dict[str, type[Section]]:
@@ -92,11 +97,11 @@ def traffic_tags() -> dict[str, type[Section]]:
 
 def _words() -> list[str]:
     """The keys of which an entry has one."""
-    return [*traffic.KINDS, PRESET]
+    return [*traffic.KINDS, *APART]
 
 
 def _model(word: str) -> type[Section]:
-    return Preset if word == PRESET else traffic.KINDS[word].keys
+    return APART[word] if word in APART else traffic.KINDS[word].keys
 
 
 def _tag(word: str) -> str:
@@ -104,8 +109,9 @@ def _tag(word: str) -> str:
 
 
 def _tag_of_model(model: type[Section]) -> str:
+    apart = next((word for word, known in APART.items() if issubclass(model, known)), None)
     row = traffic.with_keys(model)
-    return _tag(PRESET if row is None else row.kind)
+    return _tag(apart or (PRESET if row is None else row.kind))
 
 
 def _kind_of(entry: object) -> type[Section]:

@@ -1,0 +1,182 @@
+//! Programs of the user: where they run, as whom and within which limits, and how they end.
+#![expect(unsafe_code, reason = "system calls; each block says why its pointers are good")]
+
+use std::ffi::c_int;
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use super::checked;
+
+/// As whom a program runs, and within which limits.
+#[derive(Clone, Copy, Debug)]
+pub struct Confinement {
+    /// User and group; none if the caller has the rights of no other.
+    pub user: Option<[u32; 2]>,
+    /// Bytes of its address space.
+    pub memory: Option<u64>,
+    /// Processes and threads of its user.
+    pub processes: u64,
+}
+
+/// Files that a program may have open: what `systemd` gives to services. One that closes all that it may have would
+/// close the million of the agent.
+const FILES: [u64; 2] = [1024, 524_288];
+
+/// The child of `command` is confined, leads a process group of its own, and ends with the thread that starts it.
+pub fn confine(command: &mut Command, confinement: Confinement) {
+    // SAFETY: system calls only; nothing is allocated between fork and exec.
+    unsafe { command.pre_exec(move || confined(confinement)) };
+}
+
+fn confined(confinement: Confinement) -> io::Result<()> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::setpgid(0, 0) })?;
+    limit(libc::RLIMIT_NOFILE, FILES)?;
+    limit(libc::RLIMIT_CORE, [0, 0])?;
+    limit(libc::RLIMIT_NPROC, [confinement.processes; 2])?;
+    if let Some(memory) = confinement.memory {
+        limit(libc::RLIMIT_AS, [memory; 2])?;
+    }
+    if let Some([user, group]) = confinement.user {
+        // SAFETY: no groups, so that the list is not read.
+        checked(unsafe { libc::setgroups(0, std::ptr::null()) })?;
+        // SAFETY: no pointers.
+        checked(unsafe { libc::setresgid(group, group, group) })?;
+        // SAFETY: no pointers.
+        checked(unsafe { libc::setresuid(user, user, user) })?;
+    }
+    // A change of the user has reset it.
+    super::die_with_parent()
+}
+
+/// A limit, the soft and the hard one; no more than what the caller has.
+fn limit(resource: libc::__rlimit_resource_t, [soft, hard]: [u64; 2]) -> io::Result<()> {
+    // SAFETY: plain numbers.
+    let mut now: libc::rlimit = unsafe { MaybeUninit::zeroed().assume_init() };
+    // SAFETY: a limit to be written.
+    checked(unsafe { libc::getrlimit(resource, &mut now) })?;
+    let hard = hard.min(now.rlim_max);
+    let wanted = libc::rlimit { rlim_cur: soft.min(hard), rlim_max: hard };
+    // SAFETY: a limit that is read only.
+    checked(unsafe { libc::setrlimit(resource, &wanted) }).map(drop)
+}
+
+/// The calling thread has a root and a working folder of its own, so that it can enter a mount namespace.
+pub fn own_folders() -> io::Result<()> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::unshare(libc::CLONE_FS) }).map(drop)
+}
+
+/// The calling thread, which has folders of its own, enters a mount namespace.
+pub fn enter_mounts(namespace: &File) -> io::Result<()> {
+    // SAFETY: an open descriptor.
+    checked(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNS) }).map(drop)
+}
+
+/// Processes whose parents end become children of this one.
+pub fn adopt_orphans() -> io::Result<()> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }).map(drop)
+}
+
+/// Waits until a child has ended; it keeps its number until it is waited for.
+pub fn wait_for_end(process: u32) -> io::Result<()> {
+    loop {
+        // SAFETY: plain numbers.
+        let mut info: libc::siginfo_t = unsafe { MaybeUninit::zeroed().assume_init() };
+        // SAFETY: an information to be written.
+        let done =
+            checked(unsafe { libc::waitid(libc::P_PID, process, &mut info, libc::WEXITED | libc::WNOWAIT) });
+        match done {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other.map(drop),
+        }
+    }
+}
+
+/// Takes children that have ended, so that their numbers are free.
+pub fn take_ended() {
+    // SAFETY: the status is not asked for.
+    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } > 0 {}
+}
+
+/// A signal.
+#[derive(Clone, Copy)]
+pub enum Signal {
+    /// SIGTERM.
+    Terminate,
+    /// SIGKILL.
+    Kill,
+}
+
+impl Signal {
+    fn number(self) -> c_int {
+        match self {
+            Signal::Terminate => libc::SIGTERM,
+            Signal::Kill => libc::SIGKILL,
+        }
+    }
+}
+
+/// A signal for a process group.
+pub fn signal_group(leader: u32, signal: Signal) {
+    // SAFETY: no pointers. A group that has ended needs no signal.
+    unsafe { libc::kill(-leader.cast_signed(), signal.number()) };
+}
+
+/// A signal for a process.
+pub fn signal_one(process: u32, signal: Signal) {
+    // SAFETY: no pointers. One that has ended needs no signal.
+    unsafe { libc::kill(process.cast_signed(), signal.number()) };
+}
+
+/// A netlink socket hears of these groups, a bit each.
+pub fn hear_groups(socket: &impl AsRawFd, groups: u32) -> io::Result<()> {
+    // SAFETY: plain numbers.
+    let mut address: libc::sockaddr_nl = unsafe { MaybeUninit::zeroed().assume_init() };
+    address.nl_family = libc::AF_NETLINK as libc::sa_family_t;
+    address.nl_groups = groups;
+    let length = size_of::<libc::sockaddr_nl>() as libc::socklen_t;
+    // SAFETY: a sockaddr_nl of its length.
+    checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) }).map(drop)
+}
+
+/// `recv(2)` without blocking; `None` if there is nothing.
+pub fn receive_at_once(socket: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    let flags = libc::MSG_DONTWAIT;
+    // SAFETY: `buffer` has the given length.
+    let read = unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), flags) };
+    match usize::try_from(read) {
+        Ok(read) => Ok(Some(read)),
+        Err(_) => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            error => Err(error),
+        },
+    }
+}
+
+/// The calling process, which has one thread, waits for a child, the first process of a namespace: returns the status of
+/// the child to the parent, and `None` to the child, which ends with its parent.
+pub fn first_of_processes() -> io::Result<Option<i32>> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWPID) })?;
+    // SAFETY: the process has one thread, so that the child may go on as it likes.
+    let child = checked(unsafe { libc::fork() })?;
+    if child == 0 {
+        return super::die_with_parent().map(|()| None);
+    }
+    let mut status = 0;
+    loop {
+        // SAFETY: a status to be written.
+        match checked(unsafe { libc::waitpid(child, &mut status, 0) }) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+            Ok(_) if libc::WIFEXITED(status) => return Ok(Some(libc::WEXITSTATUS(status))),
+            Ok(_) => return Ok(Some(1)),
+        }
+    }
+}

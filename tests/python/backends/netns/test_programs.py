@@ -1,0 +1,121 @@
+"""Programs in namespaces of this machine: they see their host, their connections are measured, and none is left."""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from backends.conftest import left_running
+from tailback import scenario
+from tailback.backends import RunFailed, Unsuitable
+from tailback.backends.linux import process
+from tailback.backends.linux.job import job_of
+from tailback.backends.netns import Netns, emulation
+from tailback.kernel import BuildFailed, KernelMissing
+from tailback.resolved import Scenario
+
+NO_LIMITS = emulation.Shares(*[float("inf")] * 5)
+NOBODY = 65534
+Write = Callable[..., Scenario]
+
+SERVE = """\
+import socket
+with socket.create_server(("", 7000)) as server:
+    connection, _ = server.accept()
+    connection.sendall(b"x" * 100_000)
+    connection.close()
+    server.accept()
+"""
+FETCH = "sh -c 'python3 -c \"import socket; print(len(socket.create_connection((chr(98), 7000)).makefile(chr(114)+chr(98)).read()))\"'"
+
+
+@pytest.fixture(autouse=True)
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def made(*traffic: dict[str, Any], **keys: Any) -> Scenario:
+        plain = {"links": [{"ends": ["a", "b"]}], "traffic": list(traffic), "duration": "1s"}
+        (tmp_path / "x.yaml").write_text(yaml.safe_dump({**plain, **keys}))
+        return scenario.load(tmp_path / "x.yaml").runs()[0].scenario
+
+    return made
+
+
+@pytest.fixture
+def netns(write: Write) -> Netns:
+    try:
+        found = Netns.of_this_machine()
+        found.check(write({"ping": "a -> b"}))
+    except (KernelMissing, BuildFailed, Unsuitable) as missing:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(f"needs namespaces: {missing}")
+    return Netns(found.agent, NO_LIMITS)
+
+
+def test_a_program_runs_on_its_host_and_its_connection_is_a_flow(netns: Netns, write: Write, tmp_path: Path) -> None:
+    (tmp_path / "serve.py").write_text(SERVE)
+    server = {"program": "b", "run": "python3 serve.py", "server": True, "name": "web", "files": ["serve.py"]}
+    found = write(server, {"program": "a", "run": FETCH, "name": "fetch"}, duration="3s")
+    result = netns.run(found, netns.new_progress())
+    assert result.files["fetch.stdout"] == b"100000\n", result.files["fetch.stderr"]
+    # The kernel counts the FIN, which has a number of its own, as a byte.
+    (connection,) = result.notes["programs"][1]["connections"]
+    assert (connection["flow"], connection["from"], connection["bytes"]) == ("fetch", "b", 100_001)
+    flows = result.tables["flows"].to_arrow().to_pandas()
+    assert flows.groupby("flow").bytes.sum().to_dict() == {"fetch": 100_001}
+
+
+def test_what_a_program_leaves_running_ends_with_the_run(netns: Netns, write: Write, room: Path) -> None:
+    found = write({"program": "a", "run": "sh -c 'setsid sleep 1000 & id -un'", "name": "it"})
+    result = netns.run(found, netns.new_progress())
+    assert result.files["it.stdout"].strip() == (b"nobody" if os.geteuid() == 0 else os.getlogin().encode())
+    assert left_running(room) == []
+    sleeping = [file.parent for file in Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x001000" in _read(file)]
+    assert sleeping == []
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_an_ordinary_user_runs_programs_as_that_user(netns: Netns, write: Write) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may become another user")
+    found = write({"program": "a", "run": "sh -c 'touch x; ls /sys/class/net'", "name": "it"})
+    with process.run_folder("tailback-netns-") as folder:
+        process.place(netns.agent, folder)
+        (folder / "job.json").write_text(json.dumps(job_of(found)))
+        for part in (folder.parent, folder, *folder.iterdir()):
+            part.chmod(0o755)
+            os.chown(part, NOBODY, NOBODY)
+        words = ["./agent", "host", str(os.getpid())]
+        subprocess.run(words, cwd=folder, user=NOBODY, group=NOBODY, extra_groups=[], check=False)
+        assert (folder / "done").exists(), (folder / "failed").read_text()
+        assert (folder / "program.0.out").read_text() == "l0\nlo\n"
+
+
+def test_a_program_that_ends_badly_fails_the_run(netns: Netns, write: Write) -> None:
+    with pytest.raises(RunFailed, match=r"`?it`? ended with status 3(?s:.*)no such thing"):
+        netns.run(
+            write({"program": "a", "run": "sh -c 'echo no such thing >&2; exit 3'", "name": "it"}),
+            netns.new_progress(),
+        )
+
+
+def test_the_clock_of_this_machine_is_not_set(netns: Netns, write: Write) -> None:
+    with pytest.raises(Unsuitable, match="`clock` would be that of this machine"):
+        netns.check(write({"program": "a", "run": "ls"}, clock="2026-11-29"))

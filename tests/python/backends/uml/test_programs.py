@@ -1,0 +1,183 @@
+"""Programs of this machine on hosts of a guest: they run in virtual time, their connections are measured, and what they
+may not do is named.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tailback import scenario
+from tailback.analysis.table import Table
+from tailback.backends import RunFailed, RunResult, Unsuitable, fingerprint_of
+from tailback.backends.linux import own_figures, programs
+from tailback.backends.uml import Uml
+from tailback.resolved import Scenario
+
+needs_iperf3 = pytest.mark.skipif(shutil.which("iperf3") is None, reason="needs iperf3: scripts/test-packages.sh")
+IPERF3 = {"program": "client", "run": "iperf3 -c {server} -t 2 -J", "start": "1s"}
+SERVER = {"program": "server", "run": "iperf3 -s", "server": True}
+
+
+def of_file(folder: Path, *traffic: dict[str, Any], **keys: Any) -> Scenario:
+    plain = {
+        "links": [{"ends": ["client", "router"], "rate": "10mbit", "delay": "5ms"}, {"ends": ["router", "server"]}],
+        "traffic": list(traffic),
+        "duration": "4s",
+    }
+    (folder / "x.yaml").write_text(yaml.safe_dump({**plain, **keys}))
+    return scenario.load(folder / "x.yaml").runs()[0].scenario
+
+
+def run(uml: Uml, found: Scenario) -> RunResult:
+    uml.check(found)
+    return uml.run(found, uml.new_progress())
+
+
+def command(words: str, **more: Any) -> dict[str, Any]:
+    return {"program": "client", "name": "it", "run": words, **more}
+
+
+def bits(result: RunResult) -> dict[str, bytes]:
+    return {**{name: table.stream for name, table in result.tables.items()}, **result.files}
+
+
+@needs_iperf3
+def test_iperf3_runs_in_virtual_time_and_its_connections_are_flows(uml: Uml, tmp_path: Path) -> None:
+    found = of_file(tmp_path, SERVER, IPERF3)
+    result = run(uml, found)
+    server, client = result.notes["programs"]
+    assert (client["exit"], client["stopped"], server["stopped"]) == (0, False, True)
+    assert client["started_s"] == pytest.approx(1.0, abs=1e-5)
+    theirs = own_figures.figures(result.files["iperf3.stdout"])
+    assert theirs == client["reported"]
+    assert theirs["goodput_mbps"] == pytest.approx(9.5, abs=0.2)
+    control, data = client["connections"]
+    assert (control["flow"], data["flow"], data["from"], data["to"]) == ("iperf3.1", "iperf3.2", "client", "server")
+    flows = result.tables["flows"].to_arrow().to_pandas()
+    received = flows[flows.flow == "iperf3.2"].bytes.sum()
+    # A connection of data begins with the 37 bytes of the test's cookie.
+    assert received == data["bytes"] == theirs["bytes"] + 37
+    info = Table.of(result.tables["tcp_info"])
+    assert "iperf3.2" in set(info.words("flow").present())
+
+
+@needs_iperf3
+def test_a_run_with_programs_repeats_to_the_byte(uml: Uml, tmp_path: Path) -> None:
+    web = "python3 -m http.server 8000"
+    found = (
+        of_file(
+            tmp_path,
+            SERVER,
+            IPERF3,
+            {"program": "server", "run": web, "server": True, "name": "web", "files": ["page"]},
+            command("curl -s -o got -w '%{json}\\n' http://{server}:8000/page", start="1s"),
+        )
+        if _page(tmp_path)
+        else None
+    )
+    assert found is not None
+    one, other = (run(uml, found) for _ in range(2))
+    assert bits(one) == bits(other)
+    assert one.files["it.got"] == (tmp_path / "page").read_bytes()
+    assert one.notes["programs"] == other.notes["programs"]
+    (fetched,) = one.notes["programs"][3]["connections"]
+    assert (fetched["from"], fetched["direction"]) == ("server", "down")
+
+
+def _page(folder: Path) -> Path:
+    (folder / "page").write_bytes(b"a line\n" * 20_000)
+    return folder / "page"
+
+
+def test_a_host_sees_names_folders_and_devices_of_its_own(uml: Uml, tmp_path: Path) -> None:
+    words = "sh -c 'cat /etc/hosts; ls -d /sys/class/net/l*; id -un; pwd; date +%Y; cat; echo $MODE; touch /dev/shm/x; ls /tmp'"
+    entry = command(words, input="typed {server}\n", environment={"MODE": "fast {router}"})
+    result = run(uml, of_file(tmp_path, entry, {"ping": "client -> server"}, clock="2026-11-29", duration="1s"))
+    lines = result.files["it.stdout"].decode().splitlines()
+    assert lines == [
+        "127.0.0.1 localhost", "10.0.0.1 client", "10.0.0.2 router", "10.0.1.2 server",
+        "/sys/class/net/l0", "/sys/class/net/lo", "nobody", "/tmp/it", "2026", "typed 10.0.1.2", "fast 10.0.0.2", "it",
+    ]  # fmt: skip
+    assert result.files["it.stderr"] == b""
+
+
+FAILS: dict[str, tuple[dict[str, Any], str]] = {
+    "another status": (
+        command("sh -c 'echo no such thing >&2; exit 3'"),
+        "`?it`? ended with status 3(?s:.*)no such thing",
+    ),
+    "a signal": (command("sh -c 'kill -11 $$'"), "was ended by signal 11"),
+    "no end": (command("sleep 100"), "had not ended at the end of the run: give it a `stop`"),
+    "much output": (command("yes", output="64kb"), "all of the"),
+    "a full disk": (command("dd if=/dev/zero of=big bs=1M", output="1mb"), "No space left on device"),
+    "a server that does not listen": (command("sleep 100", server=True), "listens on no port within 10 s"),
+    "a server that ends": (command("false", server=True), "ended with status 1, before it listened"),
+    "a forbidden place": (command("touch /usr/x"), "Read-only file system"),
+    "no way out": (command("curl -sS -m 1 http://192.0.2.1/"), "ended with status"),
+}
+
+
+@pytest.mark.parametrize("what", FAILS)
+def test_a_program_that_ends_badly_fails_the_run_with_its_last_lines(what: str, uml: Uml, tmp_path: Path) -> None:
+    entry, said = FAILS[what]
+    with pytest.raises(RunFailed, match=said):
+        run(uml, of_file(tmp_path, entry, {"ping": "client -> server"}, duration="1s"))
+
+
+def test_a_program_may_end_as_it_likes_if_the_file_says_so_and_is_stopped_when_it_is_due(
+    uml: Uml, tmp_path: Path
+) -> None:
+    result = run(uml, of_file(tmp_path, command("false", exit="any"), command("sleep 9", stop="1s") | {"name": "long"}))
+    one, long = result.notes["programs"]
+    assert (one["exit"], long["stopped"], long["signal"]) == (1, True, 15)
+    assert long["ended_s"] == pytest.approx(1.0, abs=1e-4)
+
+
+def test_more_processes_than_a_program_may_have_are_refused_to_it(uml: Uml, tmp_path: Path) -> None:
+    bomb = "sh -c 'for i in 1 2 3 4 5 6 7 8 9; do sleep 0.5 & done; wait'"
+    with pytest.raises(RunFailed, match=r"(?i)cannot fork|resource temporarily"):
+        run(uml, of_file(tmp_path, command(bomb, processes=4), {"ping": "client -> server"}, duration="1s"))
+
+
+def test_a_program_that_is_not_there_is_found_before_the_run(uml: Uml, tmp_path: Path) -> None:
+    with pytest.raises(Unsuitable, match=r"program `nosuchprogram` .*is not in"):
+        uml.check(of_file(tmp_path, command("nosuchprogram")))
+    hidden = tmp_path / "mine.sh"
+    hidden.write_text("#!/bin/sh\n")
+    hidden.chmod(0o755)
+    with pytest.raises(Unsuitable, match="do not see /tmp"):
+        uml.check(of_file(tmp_path, command(str(hidden))))
+    uml.check(of_file(tmp_path, command("./mine.sh", files=["mine.sh"])))
+    with pytest.raises(Unsuitable, match="the user `nobodyatall`"):
+        uml.check(of_file(tmp_path, command("ls", user="nobodyatall")))
+
+
+def test_the_fingerprint_of_a_run_covers_its_programs_and_their_libraries(uml: Uml, tmp_path: Path) -> None:
+    plain, one, other = (
+        of_file(tmp_path, *traffic)
+        for traffic in (({"ping": "client -> server"},), (command("cat /dev/null"),), (command("ls"),))
+    )
+    assert fingerprint_of(uml, plain) == uml.fingerprint
+    assert len({fingerprint_of(uml, each) for each in (plain, one, other)}) == 3
+    listed = {file.name for file in programs.executed(Path(shutil.which("cat") or "/bin/cat"))}
+    assert {"cat", "libc.so.6"} <= listed
+    script = tmp_path / "script.py"
+    script.write_text(f"#!{sys.executable}\n")
+    assert Path(sys.executable) in set(programs.executed(script))
+
+
+def test_iperf3_and_curl_report_figures_and_other_text_has_none() -> None:
+    iperf3 = {"end": {"sum_received": {"bits_per_second": 9.5e6, "bytes": 1000}, "sum_sent": {"retransmits": 3}}}
+    assert own_figures.figures(json.dumps(iperf3).encode()) == {
+        "goodput_mbps": 9.5, "bytes": 1000.0, "retransmits": 3.0,
+    }  # fmt: skip
+    curl = {"time_total": 2.0, "time_starttransfer": 0.5, "size_download": 1_000_000, "http_code": 200}
+    found = own_figures.figures(b"a page\n" + json.dumps(curl).encode() + b"\n")
+    assert (found["goodput_mbps"], found["first_byte_ms"], found["status"]) == (4.0, 500.0, 200.0)
+    for text in (b"", b"hello", b"[1, 2]", b'{"end": 1}', b"{", b'{"end": {"sum_received": {}}}'):
+        assert own_figures.figures(text) == {}
