@@ -81,6 +81,8 @@ struct Builder<'a> {
     connected: Option<[u16; 2]>,
     /// The blueprint of the last connection.
     last_blueprint: Option<SharedBlueprint>,
+    /// The names of the barriers of the world.
+    barriers: Vec<String>,
     world: World,
 }
 
@@ -105,6 +107,7 @@ impl<'a> Builder<'a> {
             present: Vec::new(),
             streams: Streams::new(scenario.seed),
             growing: Vec::new(),
+            barriers: Vec::new(),
             context: Context::new(journal(scenario), captures),
             small_queues: Vec::new(),
             timers: Timers::default(),
@@ -125,6 +128,7 @@ impl<'a> Builder<'a> {
             shared_settings: BTreeMap::new(),
             connected: None,
             last_blueprint: None,
+            barriers: Vec::new(),
             world,
         })
     }
