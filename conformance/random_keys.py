@@ -156,9 +156,11 @@ _RULES: Mapping[type[Section], Mapping[str, Rule]] = {
         "delay": _each_way(*DELAYS),
         "trace": _of("random.trace"),
         "mtu": _of(576, 1280, 1500, 1500, 9000),
+        "overhead": _of("24b", "60b"),
         "ring": _each_way(1, 2, 16, 256),
         "bql": _each_way("on", "off", True, False),
         "interrupts": _each_way("0s", "50us", "1ms"),
+        "police": _each_way("rate 5mbit burst 20kb", {"rate": "20mbit", "burst": "100kb", "mtu": "9014b"}),
         "schedule": _schedule,
     },
     Change: {
@@ -204,6 +206,7 @@ _TRAFFIC: Mapping[str, Rule] = {
     "connections": _of(1, 2, 6),
     "arrivals": _of(*ARRIVALS),
     "answer": _of("1kb", "60kb", "exponential 10kb"),
+    "barrier": _of("round"),
     "think": _of("0s", "5ms", "exponential 20ms"),
     "every": _of("20ms", "60ms", "200ms"),
     "interval": _of("5ms", "20ms", "100ms"),
@@ -338,7 +341,7 @@ def entry(draw: Draw, place: Place) -> dict[str, Any]:
         if "write" in found and not {"rate", "on"} & set(found):
             found["rate"] = "1mbit"
         if "request" in found and "every" in found:
-            found = {key: value for key, value in found.items() if key not in ("connections", "think")}
+            found = {key: value for key, value in found.items() if key not in ("connections", "think", "barrier")}
         if "preset" in found and found["preset"] != "udp_flood":
             found.pop("rate", None)
     return found

@@ -225,16 +225,40 @@ pub struct Device {
     pub below: u32,
 }
 
-/// A direction of a link that loses packets: the device on which netem drops them.
+/// A direction of a link that loses packets: the device on which netem drops them, or a policer at its ingress.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lossy {
     /// The host that receives.
     pub host: usize,
-    /// The ifb there.
+    /// The ifb there, or the receiving device with a policer.
     pub interface: String,
     /// The name of the sending device in tables.
     pub name: String,
+    /// Why the packets are lost.
+    #[serde(default)]
+    pub reason: Reason,
+}
+
+/// Why a link loses packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Random loss, corruption, or the link is down.
+    #[default]
+    LinkLoss,
+    /// They exceed the rate of a policer.
+    Policed,
+}
+
+impl Reason {
+    /// The name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::LinkLoss => "link_loss",
+            Reason::Policed => "policed",
+        }
+    }
 }
 
 /// A radio whose queues are sampled.

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::app::Traffic;
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
-use crate::job::{Device, Job};
+use crate::job::{Device, Job, Reason};
 use crate::netlink::{Discipline, Marks, Netlink, ROOT};
 use crate::network::Network;
 use crate::sys;
@@ -29,7 +29,7 @@ const QDISC_COLUMNS: [&str; 12] = [
     "marked",
 ];
 
-const LOSSES_COLUMNS: [&str; 3] = ["t_ns", "device", "lost"];
+const LOSSES_COLUMNS: [&str; 4] = ["t_ns", "device", "lost", "reason"];
 
 const RADIOS_COLUMNS: [&str; 5] = ["t_ns", "device", "what", "reason", "count"];
 
@@ -40,8 +40,8 @@ const NOT_QUEUES: [&str; 3] = ["noqueue", "ingress", "clsact"];
 struct Watched {
     netlink: Netlink,
     devices: BTreeMap<u32, Device>,
-    /// Names of the devices that send to an ifb on which packets are lost.
-    lossy: BTreeMap<u32, String>,
+    /// By the number of the device where packets are lost: the device that sent them, and why they are lost.
+    lossy: BTreeMap<u32, (String, Reason)>,
     /// Devices with a radio, by their names in tables.
     radios: Vec<(String, QueueReader)>,
 }
@@ -84,8 +84,8 @@ impl Sampler {
             for discipline in &disciplines {
                 note(discipline, t_ns, &host.devices, &mut self.qdisc);
             }
-            for (device, lost) in losses(&disciplines, &host.lossy) {
-                self.losses.row().cell(t_ns).name(device).cell(lost);
+            for (device, lost, reason) in losses(&disciplines, &host.lossy) {
+                self.losses.row().cell(t_ns).name(device).cell(lost).cell(reason.name());
             }
             for (device, reader) in &mut host.radios {
                 let counts = reader.read().doing("reading the queues of a radio")?;
@@ -159,7 +159,7 @@ fn watched(job: &Job, network: &Network, host: usize) -> Result<Watched, Failure
     })?;
     let lossy = network.within(host, || {
         let mine = job.lossy.iter().filter(|lossy| lossy.host == host);
-        mine.map(|lossy| Ok((sys::interface_index(&lossy.interface)?, lossy.name.clone())))
+        mine.map(|lossy| Ok((sys::interface_index(&lossy.interface)?, (lossy.name.clone(), lossy.reason))))
             .collect::<std::io::Result<_>>()
     })?;
     let lossy = lossy.doing(format!("finding the lossy links of {}", job.hosts[host]))?;
@@ -181,13 +181,20 @@ fn watched(job: &Job, network: &Network, host: usize) -> Result<Watched, Failure
     })
 }
 
-/// Packets that each of the lossy directions has lost so far. The root counts what a netem below it drops.
+/// Packets that each of the lossy directions has lost so far. The root counts what a netem below it drops, and the ingress
+/// what its filters drop. [linux-6.12 dev.c sch_handle_ingress]
 fn losses<'a>(
     disciplines: &'a [Discipline],
-    lossy: &'a BTreeMap<u32, String>,
-) -> impl Iterator<Item = (&'a str, u32)> {
-    let roots = disciplines.iter().filter(|discipline| discipline.parent == ROOT);
-    roots.filter_map(|root| Some((lossy.get(&root.interface)?.as_str(), root.dropped)))
+    lossy: &'a BTreeMap<u32, (String, Reason)>,
+) -> impl Iterator<Item = (&'a str, u32, Reason)> {
+    disciplines.iter().filter_map(|found| {
+        let (device, reason) = lossy.get(&found.interface)?;
+        let drops = match reason {
+            Reason::LinkLoss => found.parent == ROOT,
+            Reason::Policed => found.kind == "ingress",
+        };
+        drops.then_some((device.as_str(), found.dropped, *reason))
+    })
 }
 
 fn note(discipline: &Discipline, t_ns: u64, devices: &BTreeMap<u32, Device>, table: &mut Table) {
@@ -215,7 +222,21 @@ mod tests {
         let of =
             |interface, parent, dropped| Discipline { interface, parent, dropped, ..Discipline::default() };
         let disciplines = [of(2, ROOT, 5), of(2, 0x1_0001, 3), of(3, ROOT, 9)];
-        let lossy = BTreeMap::from([(2, "a -> b".to_owned())]);
-        assert_eq!(losses(&disciplines, &lossy).collect::<Vec<_>>(), [("a -> b", 5)]);
+        let lossy = BTreeMap::from([(2, ("a -> b".to_owned(), Reason::LinkLoss))]);
+        assert_eq!(losses(&disciplines, &lossy).collect::<Vec<_>>(), [("a -> b", 5, Reason::LinkLoss)]);
+    }
+
+    #[test]
+    fn the_drops_of_a_policer_are_those_of_the_ingress_of_its_device() {
+        let of = |kind: &str, parent, dropped| Discipline {
+            interface: 2,
+            kind: kind.to_owned(),
+            parent,
+            dropped,
+            ..Discipline::default()
+        };
+        let disciplines = [of("fq_codel", ROOT, 7), of("ingress", 0xffff_fff1, 4)];
+        let lossy = BTreeMap::from([(2, ("a -> b".to_owned(), Reason::Policed))]);
+        assert_eq!(losses(&disciplines, &lossy).collect::<Vec<_>>(), [("a -> b", 4, Reason::Policed)]);
     }
 }

@@ -103,13 +103,15 @@ pub enum DropReason {
     Unclassified,
     /// The link was down when it left.
     LinkDown,
+    /// A policer had no tokens for it.
+    Policed,
     /// It is not lost: a discipline has cut it, and its segments wait in its place. A report to all above, not a drop.
     Segmented,
 }
 
 impl DropReason {
     /// Every reason for which packets are lost, in the order of their numbers.
-    pub const ALL: [DropReason; 15] = [
+    pub const ALL: [DropReason; 16] = [
         DropReason::TailFull,
         DropReason::Overlimit,
         DropReason::Overmemory,
@@ -125,6 +127,7 @@ impl DropReason {
         DropReason::AckFiltered,
         DropReason::Unclassified,
         DropReason::LinkDown,
+        DropReason::Policed,
     ];
 
     /// The name in tables and in `summary.json`.
@@ -145,6 +148,7 @@ impl DropReason {
             DropReason::AckFiltered => "ack_filtered",
             DropReason::Unclassified => "unclassified",
             DropReason::LinkDown => "link_down",
+            DropReason::Policed => "policed",
             DropReason::Segmented => "segmented",
         }
     }

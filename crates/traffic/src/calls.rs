@@ -125,6 +125,16 @@ pub trait Calls {
     /// The timer of the application is to expire at `at`. It has one.
     fn set_timer(&mut self, at: SimTime);
 
+    /// The application waits for those that share its [barrier](crate::Kind::barrier): the timer expires so long after the
+    /// last of them came. A backend without barriers lets nobody wait.
+    fn await_others(&mut self, pause: Span) {
+        let at = self.now() + pause;
+        self.set_timer(at);
+    }
+
+    /// The others wait for this application no more.
+    fn leave_others(&mut self) {}
+
     /// `connect()`; [`Event::Writable`] follows.
     fn connect(&mut self, socket: Socket);
 

@@ -59,6 +59,11 @@ pub trait Kind {
         None
     }
 
+    /// The name of the barrier at which its client waits for those of other conversations.
+    fn barrier(&self) -> Option<&str> {
+        None
+    }
+
     /// It does nothing at or after `end_ns`, the end of the run.
     fn stop_by(&mut self, _end_ns: u64) {}
 
@@ -164,6 +169,11 @@ macro_rules! kinds {
             /// When its client closes, even within a blocked call.
             pub fn closes_ns(&self) -> Option<u64> {
                 match self { $($(#[cfg($when)])? Traffic::$kind(keys) => keys.closes_ns(),)* }
+            }
+
+            /// The name of the barrier at which its client waits for those of other conversations.
+            pub fn barrier(&self) -> Option<&str> {
+                match self { $($(#[cfg($when)])? Traffic::$kind(keys) => keys.barrier(),)* }
             }
 
             /// It does nothing at or after `end_ns`, the end of the run.

@@ -4,7 +4,8 @@
 //! connect, then again and again: send a request; read its answer to the last byte; pause
 //! ```
 //! One request is on its way at a time. The sizes of the answers and the pauses are given as lists, which are repeated.
-//! With a `count`, the client closes after that many answers.
+//! With a `count`, the client closes after that many answers. With a `barrier`, it asks when all clients with that barrier have
+//! their answers: the requests of a round leave at one time.
 
 use serde::Deserialize;
 use tailback_units::{Bytes, SimTime, Span};
@@ -40,6 +41,9 @@ pub struct RequestTraffic {
     /// Requests after which the client closes; none = only at the stop.
     #[serde(default)]
     pub count: Option<u64>,
+    /// Its client asks together with those of all conversations that have the same.
+    #[serde(default)]
+    pub barrier: Option<String>,
     /// Congestion control of both ends.
     pub cc: CongestionControl,
     /// Limit of the small queues.
@@ -71,6 +75,10 @@ impl Kind for RequestTraffic {
         Carrier::Tcp(Connections { count: 1, purpose, cc, tsq, socket, ip })
     }
 
+    fn barrier(&self) -> Option<&str> {
+        self.barrier.as_deref()
+    }
+
     fn stop_by(&mut self, end_ns: u64) {
         self.stop_ns = self.stop_ns.min(end_ns);
     }
@@ -82,6 +90,7 @@ impl Kind for RequestTraffic {
             count: self.count.unwrap_or(u64::MAX),
             answers: self.answers.clone(),
             pauses: self.pauses_ns.iter().map(|&pause| Span::from_nanos(pause)).collect(),
+            start: if self.barrier.is_some() { Start::Together } else { Start::Alone },
             state: State::Connecting,
             number: 0,
             asked: SimTime::ZERO,
@@ -93,6 +102,15 @@ impl Kind for RequestTraffic {
     fn server(&self) -> Server {
         Server::new(self.size, Answers::InTurn(self.answers.iter().copied().collect()))
     }
+}
+
+/// When a round begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Start {
+    /// After the pause.
+    Alone,
+    /// After the pause of the last client at the barrier.
+    Together,
 }
 
 /// What the client does.
@@ -113,6 +131,7 @@ pub struct Client {
     count: u64,
     answers: Vec<u64>,
     pauses: Vec<Span>,
+    start: Start,
     state: State,
     /// Of the present request.
     number: usize,
@@ -129,7 +148,7 @@ impl Application for Client {
             Event::Started => calls.connect(Socket::FIRST),
             Event::Timer => self.ask(calls),
             Event::Readable => self.read(calls),
-            Event::Writable if self.state == State::Connecting => self.ask(calls),
+            Event::Writable if self.state == State::Connecting => self.connected(calls),
             Event::Writable => send_rest(Socket::FIRST, &mut self.unsent, calls),
             Event::Ended if self.state == State::Asking => self.record(None, calls),
             _ => {}
@@ -150,6 +169,17 @@ impl Client {
     /// Bytes of the answer to the present request.
     fn answer(&self) -> u64 {
         self.answers[self.number % self.answers.len()]
+    }
+
+    /// The first round begins.
+    fn connected<C: Calls>(&mut self, calls: &mut C) {
+        match self.start {
+            Start::Alone => self.ask(calls),
+            Start::Together => {
+                self.state = State::Pausing;
+                calls.await_others(Span::ZERO);
+            }
+        }
     }
 
     /// Sends the next request, or closes if it is too late for one.
@@ -182,11 +212,15 @@ impl Client {
             return self.close(calls);
         }
         self.state = State::Pausing;
-        calls.set_timer(now + pause);
+        match self.start {
+            Start::Alone => calls.set_timer(now + pause),
+            Start::Together => calls.await_others(pause),
+        }
     }
 
     fn close<C: Calls>(&mut self, calls: &mut C) {
         self.state = State::Closed;
+        calls.leave_others();
         calls.close(Socket::FIRST);
     }
 

@@ -82,6 +82,8 @@ struct Builder<'a> {
     connected: Option<[u16; 2]>,
     /// The blueprint of the last connection.
     last_blueprint: Option<SharedBlueprint>,
+    /// The names of the barriers of the world.
+    barriers: Vec<String>,
     world: World,
 }
 
@@ -107,6 +109,7 @@ impl<'a> Builder<'a> {
             present: Vec::new(),
             streams: Streams::new(scenario.seed),
             growing: Vec::new(),
+            barriers: Vec::new(),
             context: Context::new(journal(scenario), captures),
             small_queues: Vec::new(),
             timers: Timers::default(),
@@ -127,6 +130,7 @@ impl<'a> Builder<'a> {
             shared_settings: BTreeMap::new(),
             connected: None,
             last_blueprint: None,
+            barriers: Vec::new(),
             world,
         })
     }

@@ -64,6 +64,12 @@ fn check_link(link: &Link, scenario: &Scenario, path: &dyn Display) -> Checked {
 fn check_end(link: &Link, end: usize, scenario: &Scenario, path: &dyn Display) -> Checked {
     positive(link.rate_bps[end].unwrap_or(1), format_args!("{path}.rate_bps"))?;
     positive(u64::from(link.ring[end]), format_args!("{path}.ring"))?;
+    if let Some(police) = link.police[end] {
+        let sizes = [police.rate_bps, police.burst, u64::from(police.mtu), police.peakrate_bps.unwrap_or(1)];
+        for (size, name) in sizes.into_iter().zip(["rate_bps", "burst", "mtu", "peakrate_bps"]) {
+            positive(size, format_args!("{path}.police[{end}].{name}"))?;
+        }
+    }
     let Some(trace) = link.trace[end] else { return Ok(()) };
     let path = format!("{path}.trace[{end}]");
     ensure(trace < scenario.traces.len(), &path, "no such trace", "write the position of a trace")?;

@@ -8,6 +8,8 @@ use tailback_record::Name;
 use tailback_traffic::{Carrier, Connections, End, Machine, Purpose, Socket, Traffic};
 use tailback_units::{Bytes, Span};
 
+use crate::ConversationId;
+
 /// A conversation: its applications, and its name in tables.
 pub(crate) struct Conversation {
     pub(crate) name: Name,
@@ -23,6 +25,25 @@ pub(crate) struct Conversation {
     /// Of these, the bytes in rows of the table.
     pub(crate) recorded: Bytes,
     pub(crate) sampled: Sampled,
+    /// The place of its barrier in [`World::barriers`](crate::world::World::barriers).
+    pub(crate) barrier: Option<usize>,
+}
+
+/// Where the clients of several conversations wait for one another.
+#[derive(Debug, Default)]
+pub(crate) struct Barrier {
+    /// How many have not left.
+    pub(crate) members: usize,
+    /// Who waits, and how long after the last has come.
+    pub(crate) waiting: Vec<(ConversationId, Span)>,
+}
+
+impl Barrier {
+    /// Everybody goes on, if nobody is missing.
+    pub(crate) fn take_if_complete(&mut self) -> Vec<(ConversationId, Span)> {
+        let complete = self.waiting.len() >= self.members;
+        if complete { std::mem::take(&mut self.waiting) } else { Vec::new() }
+    }
 }
 
 /// What is measured of the sockets of a conversation, besides the bytes that were read.

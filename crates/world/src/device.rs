@@ -24,7 +24,7 @@ mod driver;
 
 use tailback_engine::Draws;
 use tailback_packet::{DropReason, Ecn, HostId, Packet};
-use tailback_qdisc::{Bypassed, Dequeued, Enqueued, Leak, Root, check_conservation};
+use tailback_qdisc::{Bypassed, Dequeued, Enqueued, Leak, Policer, Root, check_conservation};
 use tailback_units::SimTime;
 
 use crate::context::Context;
@@ -73,6 +73,8 @@ pub(crate) enum Waits {
 pub(crate) struct OnPath {
     pub(crate) path: Path,
     pub(crate) draws: Draws,
+    /// Drops what exceeds a rate, before the path.
+    pub(crate) policer: Option<Policer>,
 }
 
 /// A network device.

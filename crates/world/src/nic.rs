@@ -19,6 +19,8 @@ const NANOS_PER_SEC: u64 = 1_000_000_000;
 #[derive(Debug)]
 pub(crate) struct Nic {
     bits_per_sec: u64,
+    /// Bytes on the wire that each packet has in addition: the headers of a tunnel.
+    overhead: u32,
     /// In the place of the rate.
     opportunities: Option<Box<Opportunities>>,
     descriptors: usize,
@@ -47,8 +49,9 @@ struct Frame {
 
 impl Frame {
     #[inline(never)]
-    fn of(packet: &Packet, bits_per_sec: u64) -> Self {
-        let numerator = packet.wire_length().get() * 8 * NANOS_PER_SEC;
+    fn of(packet: &Packet, bits_per_sec: u64, overhead: u32) -> Self {
+        let around = u64::from(overhead) * u64::from(packet.segments);
+        let numerator = (packet.wire_length().get() + around) * 8 * NANOS_PER_SEC;
         Frame {
             ip_length: packet.ip_length,
             segments: packet.segments,
@@ -69,6 +72,7 @@ impl Nic {
     pub(crate) fn new(rate: Rate, descriptors: u32, byte_limited: bool) -> Self {
         Nic {
             bits_per_sec: rate.bits_per_sec(),
+            overhead: 0,
             opportunities: None,
             descriptors: descriptors as usize,
             limit: byte_limited.then(ByteQueueLimit::default),
@@ -76,6 +80,11 @@ impl Nic {
             frame: Frame::default(),
             free_at: SimTime::ZERO,
         }
+    }
+
+    /// With so many bytes on the wire in addition to each frame.
+    pub(crate) fn with_overhead(self, overhead: u32) -> Self {
+        Nic { overhead, ..self }
     }
 
     /// A queue that sends by a trace. It holds one packet: all others wait in the discipline.
@@ -114,7 +123,7 @@ impl Nic {
             return None;
         }
         if !self.frame.is_like(packet) {
-            self.frame = Frame::of(packet, self.bits_per_sec);
+            self.frame = Frame::of(packet, self.bits_per_sec, self.overhead);
         }
         let is_calm = self.limit.as_ref().is_none_or(|limit| limit.is_calm_with(self.frame.length));
         if !is_calm || self.descriptors == 1 {
@@ -168,7 +177,7 @@ impl Nic {
             (self.free_at, self.remainder) = (now, 0);
         }
         if !self.frame.is_like(packet) {
-            self.frame = Frame::of(packet, self.bits_per_sec);
+            self.frame = Frame::of(packet, self.bits_per_sec, self.overhead);
         }
         self.free_at += self.frame.nanos;
         self.remainder += self.frame.remainder;

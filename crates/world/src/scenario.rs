@@ -137,15 +137,41 @@ pub struct Link {
     /// versions.
     #[serde(default)]
     pub interrupt_ns: [u64; 2],
+    /// Bytes on the wire that each packet has in addition: the headers of a tunnel.
+    #[serde(default)]
+    pub overhead: u32,
     /// The trace that replaces the rate of each end. This and the following keys are absent if not used.
     #[serde(default)]
     pub trace: [Option<usize>; 2],
     /// Impairments of packets of each end, in addition to the delay: options of netem.
     #[serde(default)]
     pub netem: [BTreeMap<String, u64>; 2],
+    /// The policer of what each end sends, where it arrives.
+    #[serde(default)]
+    pub police: [Option<Police>; 2],
     /// Changes during the run, in the order of time.
     #[serde(default)]
     pub schedule: Vec<Change>,
+}
+
+/// A policer, with the names of `tc`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Police {
+    /// The rate of its tokens.
+    pub rate_bps: u64,
+    /// Bytes of its bucket.
+    pub burst: u64,
+    /// The longest frame that conforms.
+    #[serde(default = "policer_mtu")]
+    pub mtu: u32,
+    /// The rate of its second bucket, which holds `mtu`.
+    #[serde(default)]
+    pub peakrate_bps: Option<u64>,
+}
+
+const fn policer_mtu() -> u32 {
+    tailback_qdisc::POLICER_MTU
 }
 
 /// One end of a link changes; what is absent stays.
@@ -521,8 +547,10 @@ impl Link {
             ring: [1; 2],
             bql: [false; 2],
             interrupt_ns: [0; 2],
+            overhead: 0,
             trace: [None; 2],
             netem: Default::default(),
+            police: [None; 2],
             schedule: Vec::new(),
         }
     }

@@ -93,6 +93,18 @@ impl Syscalls<'_> {
         &mut self.world.conversations[self.conversation.0 as usize].sampled
     }
 
+    fn barrier(&self) -> Option<usize> {
+        self.world.conversations[self.conversation.0 as usize].barrier
+    }
+
+    /// All who wait at a barrier go on, each after its pause, if nobody is missing.
+    fn pass_if_complete(&mut self, place: usize) {
+        let now = self.world.context.now;
+        for (conversation, pause) in self.world.barriers[place].take_if_complete() {
+            self.world.context.wake_at(now + pause, crate::Event::Application(conversation, TimerId::OWN));
+        }
+    }
+
     /// The heads of requests on a connection.
     fn heads(&mut self, socket: Socket) -> &mut VecDeque<u64> {
         let first = self.world.conversations[self.conversation.0 as usize].first_pair[0];
@@ -111,6 +123,20 @@ impl Calls for Syscalls<'_> {
 
     fn set_timer(&mut self, at: SimTime) {
         self.world.context.wake_at(at, crate::Event::Application(self.conversation, TimerId::OWN));
+    }
+
+    fn await_others(&mut self, pause: Span) {
+        let Some(place) = self.barrier() else { return self.set_timer(self.now() + pause) };
+        self.world.barriers[place].waiting.push((self.conversation, pause));
+        self.pass_if_complete(place);
+    }
+
+    fn leave_others(&mut self) {
+        if let Some(place) = self.barrier() {
+            self.world.conversations[self.conversation.0 as usize].barrier = None;
+            self.world.barriers[place].members -= 1;
+            self.pass_if_complete(place);
+        }
     }
 
     /// The SYN leaves.

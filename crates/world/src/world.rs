@@ -20,7 +20,7 @@ use tailback_units::{Bytes, SimTime, Span};
 use crate::channel::RadioChannel;
 use crate::connection::Planned;
 use crate::context::Context;
-use crate::conversation::Conversation;
+use crate::conversation::{Barrier, Conversation};
 use crate::device::Device;
 use crate::endpoints::Endpoints;
 use crate::event::Received;
@@ -105,6 +105,8 @@ pub struct World {
     pub(crate) streams: Streams,
     /// The conversations whose application holds memory that grows with the run.
     pub(crate) growing: Vec<ConversationId>,
+    /// Barriers of conversations, in the order of their first names.
+    pub(crate) barriers: Vec<Barrier>,
     pub(crate) context: Context,
     /// Sockets whose small queue drained.
     pub(crate) small_queues: Vec<SocketId>,

@@ -84,6 +84,7 @@ OF_LINKS = {
     "the rate of a link": ("rate_bps", "trace"),
     "the delay of a link": ("delay_ns",),
     "the losses of a link": ("netem",),
+    "the policer of a link": ("police",),
     "the schedule of a link": ("schedule",),
 }
 NAMED = {key for keys in OF_LINKS.values() for key in keys}

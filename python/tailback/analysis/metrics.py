@@ -270,8 +270,8 @@ ACK_FILTERED = "ack_filtered"
 def drops(events: Columns, window: Window) -> dict[str, dict[str, int]]:
     """Packets dropped in the window, by device and reason. A backend without `events` (a kernel does not report single
     drops) has the counters of the root disciplines (`qdisc`), with the reason `unknown`, those of lossy links
-    (`losses`), where `link_loss` is random loss, corruption and links that are down, and those of radios (`radios`):
-    what mac80211 and the air dropped, with reasons.
+    (`losses`), where `link_loss` is random loss, corruption and links that are down, and `policed` what exceeded the
+    rate of a policer, and those of radios (`radios`): what mac80211 and the air dropped, with reasons.
     The total in tables leaves out `ack_filtered`, which the counters of a kernel include.
     """
     return by_reason(events, "drop", window)
@@ -318,8 +318,16 @@ def drops_by_counters(qdisc: Columns, window: Window) -> dict[str, dict[str, int
 
 
 def losses_by_counters(losses: Columns, window: Window) -> dict[str, dict[str, int]]:
-    """Packets that links lost in the window, by the device that sent them."""
-    return {device: {LINK_LOSS: lost} for device, lost in grown(losses, "device", "lost", window).items() if lost}
+    """Packets that links lost in the window, by the device that sent them and why."""
+    table = Table.of(losses)
+    if "reason" not in table:
+        return {device: {LINK_LOSS: lost} for device, lost in grown(table, "device", "lost", window).items() if lost}
+    reasons, found = table.words("reason"), dict[str, dict[str, int]]()
+    for why in reasons.present():
+        for device, lost in grown(table.where(reasons.are(why)), "device", "lost", window).items():
+            if lost:
+                found.setdefault(device, {})[why] = lost
+    return found
 
 
 def counted_at_radios(radios: Columns, what: str, window: Window) -> dict[str, dict[str, int]]:

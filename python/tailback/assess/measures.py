@@ -4,7 +4,8 @@
     goodput("other") / goodput("test", "other")
 
 A name is a path in `summary.json`; a name with other letters is an element: `utilisation["router -> server"]`. The
-functions are below, and `abs`, `min`, `max`, `sum`. Nothing is executed (`limits.expressions`).
+functions are below, those of samples (`analysis.overtime`), and `abs`, `min`, `max`, `sum`. Nothing is executed
+(`limits.expressions`).
 """
 
 import ast
@@ -12,11 +13,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from tailback.analysis import overtime
 from tailback.assess.errors import WrongSuite
 from tailback.limits import Allowance, Expressions, OperationRefused
 
 Found = TypeVar("Found")
 Summary = Mapping[str, Any]
+Samples = Callable[[], overtime.Samples]
+"""Reads the samples of the run."""
 
 HINT = 'write arithmetic over paths in `summary.json`: ping_ms.p99, goodput("test") / goodput("other")'
 
@@ -29,10 +33,10 @@ class _Wrong(Exception):
     """The text is not a measure."""
 
 
-def number(measure: str, summary: Summary) -> float | None:
-    """The value of a measure in a run; `None` if the run lacks a number of it."""
+def number(measure: str, summary: Summary, samples: Samples | None = None) -> float | None:
+    """The value of a measure in a run; `None` if the run lacks a number of it. `samples` are read if it needs them."""
     try:
-        value = _Measure(summary).value(parsed(measure))
+        value = _Measure(summary, samples).value(parsed(measure))
     except _Unknown:
         return None
     except _Wrong as wrong:
@@ -44,9 +48,21 @@ def number(measure: str, summary: Summary) -> float | None:
 
 def check(measure: str) -> None:
     """Raises `WrongSuite` if a text is not an expression with known functions."""
-    for node in ast.walk(parsed(measure)):
-        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _CALLS):
-            raise WrongSuite(f"`{measure}`: there is no such function\n  hint: use {', '.join(_CALLS)}")
+    _check(parsed(measure), measure)
+
+
+def _check(node: ast.AST, measure: str) -> None:
+    if overtime.is_function(node):
+        try:
+            overtime.check(ast.unparse(node))
+        except overtime.WrongExpression as error:
+            raise WrongSuite(f"`{measure}`: {error}") from None
+        return
+    if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _CALLS):
+        known = ", ".join((*_CALLS, *overtime.FUNCTIONS))
+        raise WrongSuite(f"`{measure}`: there is no such function\n  hint: use {known}")
+    for child in ast.iter_child_nodes(node):
+        _check(child, measure)
 
 
 def parsed(measure: str) -> ast.expr:
@@ -96,9 +112,9 @@ class _Measure(Expressions):
     OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
     SIGNS = (ast.USub, ast.UAdd)
 
-    def __init__(self, summary: Summary) -> None:
+    def __init__(self, summary: Summary, samples: Samples | None) -> None:
         super().__init__(Allowance())
-        self._summary = summary
+        self._summary, self._samples = summary, samples
 
     def paid(self, node: ast.AST, operation: Callable[[], Found]) -> Found:
         del node
@@ -120,6 +136,8 @@ class _Measure(Expressions):
         return whole[key]
 
     def other(self, node: ast.expr) -> Any:
+        if overtime.is_function(node):
+            return self._over_time(node)
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
             raise _Wrong("there is something other than numbers, paths, operators and functions")
         name, arguments = node.func.id, [self.value(each) for each in node.args]
@@ -129,3 +147,14 @@ class _Measure(Expressions):
         if name not in _OF_NUMBERS:
             raise _Wrong(f"there is no function `{name}`")
         return self.paid(node, lambda: self.allowance.call(name, arguments))
+
+    def _over_time(self, node: ast.expr) -> float:
+        """The value of a function of samples."""
+        text = ast.unparse(node)
+        try:
+            value = None if self._samples is None else overtime.number_of(node, text, self._samples())
+        except overtime.WrongExpression as error:
+            raise _Wrong(str(error)) from None
+        if value is None:
+            raise _Unknown
+        return value

@@ -62,6 +62,9 @@ class Carried(Struct, frozen=True):
     folder: Path | None = None
     refused: str = ""
     """Why the backend cannot run it."""
+    stalled: str = ""
+    """Why it was not run: a call of the control in an earlier experiment did not return, and would take its limit in
+    each of the runs."""
 
 
 class Assessment(Struct, frozen=True):
@@ -117,9 +120,12 @@ def assess(wanted: Wanted, watch: Watch) -> Assessment:
     names = list(dict.fromkeys(each.experiment for each in wanted.suite.asked))
     loaded = {name: load(wanted, name) for name in names}
     open_backend(wanted.backend)
-    carried = {}
+    carried: dict[str, Carried] = {}
     for done, (name, experiment) in enumerate(loaded.items()):
-        carried[name] = _run(wanted, experiment, _Part(watch, done, len(loaded)))
+        stalled = next(filter(None, (_stalled(wanted, each) for each in carried.values())), "")
+        carried[name] = (
+            Carried(stalled=stalled) if stalled else _run(wanted, experiment, _Part(watch, done, len(loaded)))
+        )
     refused = [each.refused for each in carried.values()]
     if refused and all(refused):
         raise Unsuitable(refused[0])
@@ -167,17 +173,26 @@ def judge(wanted: Wanted, criterion: Criterion, carried: Carried) -> Row:
     """The verdict on one criterion."""
     if criterion.absent or carried.refused:
         return Row(criterion, "absent", reason=criterion.absent or carried.refused)
+    if carried.stalled:
+        return Row(criterion, "ended", reason=f"not run, because {carried.stalled}")
     control, axis = wanted.name, wanted.suite.of
     groups: dict[tuple[tuple[str, str], ...], dict[str, list[float]]] = {}
     for outcome in _about(criterion, carried.outcomes):
         axes = {name: value for name, value in outcome.run.axes.items() if name != axis}
         values = groups.setdefault(tuple(axes.items()), {name: [] for name in wanted.names})
-        value = None if outcome.summary is None else measures.number(criterion.measure, outcome.summary)
+        value = _number(criterion.measure, outcome)
         if value is not None:
             values[outcome.run.axes[axis]].append(value)
     places = [_place(criterion, dict(axes), control, values) for axes, values in groups.items()]
     ended = _ended(outcome for outcome in _about(criterion, carried.outcomes) if outcome.run.axes[axis] == control)
     return verdicts.row(criterion, places, ended)
+
+
+def _number(measure: str, outcome: Outcome) -> float | None:
+    """The value of a measure in a run; `None` if it failed or lacks a number."""
+    if outcome.summary is None:
+        return None
+    return measures.number(measure, outcome.summary, lambda: sweep.samples(outcome))
 
 
 def _place(criterion: Criterion, axes: Mapping[str, str], control: str, values: Mapping[str, list[float]]) -> Place:
@@ -202,6 +217,17 @@ def _ended(outcomes: Iterator[Outcome]) -> str:
         if "control" in outcome.run.axes and (silent := silence(outcome.summary)):
             return f"{_where(outcome)}: {silent}"
     return ""
+
+
+STALLED = "did not return within"
+"""What the reason of a run says that ended because of a call without end, in Python or in C."""
+
+
+def _stalled(wanted: Wanted, carried: Carried) -> str:
+    """Why all runs of the control ended, if that is a call that did not return; empty otherwise."""
+    own = [each for each in carried.outcomes if each.run.axes[wanted.suite.of] == wanted.name]
+    reasons = [each.error or "" for each in own]
+    return reasons[0] if reasons and all(STALLED in reason for reason in reasons) else ""
 
 
 def _where(outcome: Outcome) -> str:

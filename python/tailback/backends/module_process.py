@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import mmap
 import os
@@ -45,7 +46,8 @@ def _run(task: dict[str, Any], folder: Path) -> dict[str, Any]:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGVTALRM])
     controls = Controls(task["texts"], task["libraries"], folder)
     try:
-        found = _core.run(task["scenario"], progress, controls)
+        with controls.watched():
+            found = _core.run(task["scenario"], progress, controls)
     except _core.Cancelled as error:
         return {"error": "cancelled", "message": str(error)}
     except MemoryError as error:
@@ -73,6 +75,10 @@ class Controls:
         if name not in self._libraries:
             return self._python(name, parameters)
         return str(private_copy(Path(self._libraries[name]), self._folder)), words_of(json.loads(parameters))
+
+    def watched(self) -> contextlib.AbstractContextManager[None]:
+        """Ends a call of the user's code in Python that does not return."""
+        return self._python.watched()
 
     def described(self, error: BaseException) -> str:
         """An exception of the user's code in Python."""

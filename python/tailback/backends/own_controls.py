@@ -4,6 +4,7 @@ A file is executed once per run, so runs share nothing; each flow has an object 
 object (`crates/python/src/own_control.rs`).
 """
 
+import contextlib
 import inspect
 import itertools
 import json
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
+from tailback.backends import stalled
 from tailback.resolved import Scenario
 
 ACTS = ("on_ack", "cong_control")
@@ -43,11 +45,16 @@ class TextControls:
             self._classes[name] = _class_in(name, self._texts[name])
         return _control_object(self._classes[name], name, json.loads(parameters))
 
+    def watched(self) -> contextlib.AbstractContextManager[None]:
+        """Ends a call of the user's code by this thread that does not return."""
+        return stalled.watched(self._texts) if self._texts else contextlib.nullcontext()
+
     def described(self, error: BaseException) -> str:
         """An exception of the user's code: file and line of the user, the line itself, and what was raised."""
         if isinstance(error, ControlWrong):
             return str(error)
-        what = "".join(traceback.format_exception_only(error)).strip()
+        whole = "".join(traceback.format_exception_only(error)).strip()
+        what = str(error) if isinstance(error, stalled.DidNotReturn) else whole
         place = next(self._places(error), None)
         if place is None:
             return what

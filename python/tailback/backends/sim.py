@@ -54,7 +54,8 @@ class Sim:
 
             modules.check(scenario, found)
         try:
-            _core.check(_text_of(scenario), *_control_arguments(controls))
+            with controls.watched():
+                _core.check(_text_of(scenario), *_control_arguments(controls))
         except ValueError as error:
             hint = "remove what the message names, or choose another backend"
             raise Unsuitable(f"the simulator cannot run this: {error}\n  hint: {hint}") from error
@@ -130,7 +131,8 @@ def _simulate(
     """What the simulator gives back; with kernel modules it runs in a process of its own."""
     text = _text_of(scenario)
     if not made:
-        return _core.run(text, progress, *_control_arguments(controls))
+        with controls.watched():
+            return _core.run(text, progress, *_control_arguments(controls))
     from tailback.backends import modules
 
     texts = {source.name: source.text for source in scenario.controls}

@@ -7,7 +7,7 @@ from tailback.resolved.codec import ScenarioUnreadable, of_json, to_json, to_tex
 from tailback.resolved.competing import competing
 from tailback.resolved.constancy import capacity_bps, changes, lasting
 from tailback.resolved.devices import Device, mean_rate, rate_of, rates_of, shaped_rate
-from tailback.resolved.links import Change, Link, Route, Trace
+from tailback.resolved.links import Change, Link, Policer, Route, Trace
 from tailback.resolved.paths import Path, Paths
 from tailback.resolved.programs import HOST, BroughtFile, Program
 from tailback.resolved.qdiscs import AttachedQdisc, Class, Filter, Fits, Qdisc
@@ -68,6 +68,7 @@ __all__ = [
     "Path",
     "Paths",
     "Ping",
+    "Policer",
     "Program",
     "Protocol",
     "Qdisc",

@@ -30,6 +30,18 @@ class Trace(Part, frozen=True, kw_only=True):
         return len(self.stamps_ms) * OPPORTUNITY_BITS * 1000 // self.stamps_ms[-1]
 
 
+class Policer(Part, frozen=True, kw_only=True):
+    """A token bucket without a queue, which drops what exceeds. [tc-police(8)]"""
+
+    rate_bps: int
+    burst: int
+    """Bytes of the bucket."""
+    mtu: int | None = None
+    """The longest frame that conforms; `None`: 2040 bytes."""
+    peakrate_bps: int | None = None
+    """Rate of a second bucket, which holds `mtu`."""
+
+
 class Change(Part, frozen=True, kw_only=True):
     """A change of one direction of a link; `None` means unchanged."""
 
@@ -56,10 +68,14 @@ class Link(Part, frozen=True, kw_only=True):
     bql: tuple[bool, bool]
     interrupt_ns: tuple[int, int] = (0, 0)
     """Shortest time between two receive interrupts at each end; 0: every packet interrupts."""
+    overhead: int = 0
+    """Bytes on the wire that each packet has in addition."""
     trace: tuple[int | None, int | None] = (None, None)
     """Index of the trace of each end."""
     netem: tuple[Options, Options] = ({}, {})
     """The impairments of the packets of each end, except the delay."""
+    police: tuple[Policer | None, Policer | None] = (None, None)
+    """The policer of the packets of each end, at the other end."""
     schedule: tuple[Change, ...] = ()
     """Sorted by time."""
 
@@ -105,7 +121,7 @@ def _one_if_equal(key: str, value: Any) -> Any:
 
 
 def _is_absent(key: str, value: Any) -> bool:
-    return key in DEFAULTS and tuple(value) == DEFAULTS[key]
+    return (key == "overhead" and not value) or (key in DEFAULTS and tuple(value) == DEFAULTS[key])
 
 
 def _one_per_direction(value: Any) -> Any:

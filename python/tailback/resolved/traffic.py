@@ -192,6 +192,8 @@ class Request(Entry, frozen=True, kw_only=True, tag="request"):
     pauses_ns: tuple[int, ...]
     count: int | None = None
     """Requests after which the client closes; `None`: only at `stop_ns`."""
+    barrier: str | None = None
+    """Its client asks together with those of all connections that have the same."""
     cc: Control
     tsq: SmallQueue
     socket: SocketOptions = written(SocketOptions())
@@ -199,7 +201,9 @@ class Request(Entry, frozen=True, kw_only=True, tag="request"):
 
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""
-        yield from ()
+        if self.barrier is not None:
+            what = f"`{self.name}` waits at a barrier for other connections"
+            yield what, "remove `barrier`, or run it on the simulator, --backend sim"
 
 
 Multiplexing: TypeAlias = Literal["one", "all"]

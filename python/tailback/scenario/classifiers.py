@@ -17,7 +17,7 @@ _BY_MARK = (
     "packets have no marks here: name the traffic, filter flow upload flowid 1:10, or give it a `dscp` and write "
     "filter dscp EF flowid 1:10"
 )
-_NO_ACTIONS = "remove it: filters only choose a class here; `tailback explain policer` says what is nearest"
+_NO_ACTIONS = "remove it: filters only choose a class here; a policer of all packets is `police` of a link"
 
 _WITHOUT = {
     "fw": _BY_MARK,

@@ -27,6 +27,7 @@ from tailback.scenario.paths import Loc
 from tailback.scenario.reader import read_file, read_yaml
 from tailback.scenario.ready import file_of, similar
 from tailback.scenario.repeat import Repeat
+from tailback.scenario.schedules import Schedules
 from tailback.scenario.schema import Keys
 from tailback.scenario.shapes import Expansion
 from tailback.scenario.variables import Substitution
@@ -196,6 +197,9 @@ class _Reading:
             if expansion.findings:
                 self.findings.extend(expansion.findings)
                 continue
+            schedules = Schedules(self.folder)
+            tree = schedules.apply(tree)
+            self.findings.extend(schedules.findings)
             keys = self._keys(tree)
             if keys is not None:
                 yield Configuration(variant.labels, keys, tree, substitution.unused)

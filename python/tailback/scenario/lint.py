@@ -123,7 +123,7 @@ def _warnings(case: Case) -> Iterator[Mistake]:
     yield from _too_slow(case)
     for each in reach.out_of_reach(case.keys):
         yield Mistake("out-of-reach", "warning", each.loc, each.text, each.remedy, each.extent)
-    for each in reach.down(case.keys, case.window):
+    for each in (*reach.policed(case.keys), *reach.down(case.keys, case.window)):
         yield Mistake("nothing-passes", "warning", each.loc, each.text, each.remedy, each.extent)
     for wire in wires(case.keys):
         yield from _lossy_link(case, wire)
@@ -396,7 +396,7 @@ def _bbr_on_plain_queue(case: Case) -> Iterator[Mistake]:
 
 def _lossy_offloads(case: Case, wire: Wire) -> Iterator[Mistake]:
     """A loss drops an skb, which between hosts with offloads is a train of segments."""
-    key = next((key for key in ("loss", "corrupt") if any(getattr(wire.link, key))), None)
+    key = next((key for key in ("loss", "corrupt", "police") if any(getattr(wire.link, key))), None)
     trains = [host not in case.network.switches and offloads_of(case.keys, host) == "on" for host in wire.link.ends]
     if key is not None and all(trains) and case.over_tcp:
         text = f"with offloads on, `{key}` drops whole skbs of up to 64 KB instead of single packets"

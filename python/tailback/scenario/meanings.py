@@ -50,9 +50,9 @@ MEANINGS: Mapping[str, Meaning] = {
         "bulk",
     ),
     "nothing-passes": Meaning(
-        "A link or `netem` loses every packet, a FIFO has no room for one of full size, or a link is down during the "
-        "whole measurement window, or so slow that fewer than ten full-sized frames pass in it: no data arrives, or "
-        "hardly any. To study an outage, give the link a `schedule`.",
+        "A link or `netem` loses every packet, the bucket or `mtu` of a policer is less than one, a FIFO has no room "
+        "for one of full size, or a link is down during the whole measurement window, or so slow that fewer than ten "
+        "full-sized frames pass in it: no data arrives, or hardly any. To study an outage, give the link a `schedule`.",
     ),
     "out-of-reach": Meaning(
         "A Wi-Fi station loses 80 % or more of its full-sized MPDUs, by its `loss`, or because its SNR is too low for "

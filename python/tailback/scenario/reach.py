@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from tailback.scenario import wifi
+from tailback.scenario import policers, wifi
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys, Link, Wifi
 
@@ -20,6 +20,8 @@ THRESHOLDS_DB = (4, 7, 9, 12, 16, 20, 21, 22, 27, 29, 32, 34)
 #: Bits in error at the threshold, and the dB in which they change tenfold.
 AT_THRESHOLD = 1 - 0.9 ** (1 / 32768)
 DECADE_DB = 0.6
+
+ETHERNET_HEADER = 14
 
 #: Bytes of an MPDU with a full-sized packet.
 FULL_SIZED = 1500 + wifi.MPDU_OVERHEAD
@@ -102,6 +104,28 @@ def _slowest(cell: Wifi, name: str) -> tuple[int, int]:
         return 0, 1
     mode = wifi.mode(wifi.STANDARDS[cell.standard], cell.width, _index(cell, name), cell.streams.of(name), cell.guard)
     return mode.mcs, mode.streams
+
+
+def policed(keys: Keys) -> Iterator[Unreached]:
+    """The policers that no full-sized packet passes."""
+    for place, link in enumerate(keys.links):
+        if not isinstance(link, Link):
+            continue
+        for end, options in enumerate(link.police):
+            if options is None:
+                continue
+            loc = ("links", place, "police")
+            way = " -> ".join(link.ends if end == 0 else link.ends[::-1])
+            if options["burst"] < link.mtu:
+                text = (
+                    f"the policer of {way} has a bucket of {options['burst']} bytes, less than a packet of {link.mtu}"
+                )
+                yield Unreached(loc, text, f"give it a `burst` of {link.mtu}b or more", link.mtu / options["burst"])
+            elif (most := options.get("mtu", policers.DEFAULT_MTU)) < link.mtu + ETHERNET_HEADER:
+                text = f"the policer of {way} drops frames of more than {most} bytes (`mtu`), as tc's does"
+                yield Unreached(
+                    loc, text, f"write `mtu {link.mtu + ETHERNET_HEADER}b` behind its `burst`", link.mtu / most
+                )
 
 
 def down(keys: Keys, window_ns: tuple[int, int]) -> Iterator[Unreached]:

@@ -11,7 +11,7 @@ same offsets in every configuration (common random numbers).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Literal, TypeVar
 
@@ -113,11 +113,13 @@ def _link(link: Link, keys: Keys, network: Network, traces: Sequence[Trace]) -> 
         rate_bps=_pair(link.rate),
         delay_ns=_pair(link.delay),
         mtu=link.mtu,
+        overhead=link.overhead,
         ring=_pair(link.ring or [near.ring, far.ring]),
         bql=_pair(link.bql or [near.bql, far.bql]),
         interrupt_ns=_pair(link.interrupts or [near.interrupts, far.interrupts]),
         trace=_pair([None if each is None else traces.index(each) for each in link.trace]),
         netem=(_netem(link, 0), _netem(link, 1)),
+        police=_pair([_policer(options) for options in link.police]),
         schedule=tuple(_schedule(link)),
     )
 
@@ -143,6 +145,17 @@ def _netem(link: Link, end: int) -> dict[str, int]:
     for key in OPTIONS:
         options |= getattr(link, key)[end] or {}
     return options
+
+
+def _policer(options: Mapping[str, int] | None) -> resolved.Policer | None:
+    if options is None:
+        return None
+    return resolved.Policer(
+        rate_bps=options["rate"],
+        burst=options["burst"],
+        mtu=options.get("mtu"),
+        peakrate_bps=options.get("peakrate"),
+    )
 
 
 def _schedule(link: Link) -> Iterator[resolved.Change]:

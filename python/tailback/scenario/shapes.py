@@ -10,10 +10,11 @@ at `right`, and the link between `left` and `right` with the other keys.
 
 `access` has the keys of the links of the hosts, otherwise these have neither rate nor delay.
 
-`sender1..8` stands for `sender1` to `sender8`: in `ends` of a link, in the names of `hosts`, in devices of `qdiscs`,
-and in the direction of an entry of `traffic`. Two ranges of the same length are taken in pairs, `sender1..8 ->
-receiver1..8`; a range beside a single host gives an entry for each. `sender[1..8]` is the same, but YAML wants quotes
-around it inside braces. A named entry of `traffic` gets names with numbers: `bulk.1`, `bulk.2`.
+`sender1..8` stands for `sender1` to `sender8`: in `ends` of a link, among the hosts of a `lan` and the stations of
+`wifi`, in the names of `hosts`, in devices of `qdiscs`, and in the direction of an entry of `traffic`. Two ranges of
+the same length are taken in pairs, `sender1..8 -> receiver1..8`; a range beside a single host gives an entry for each.
+`sender[1..8]` is the same, but YAML wants quotes around it inside braces. A named entry of `traffic` gets names with
+numbers: `bulk.1`, `bulk.2`.
 
 Everything that comes from an entry has the position of that entry, so that errors name its line.
 """
@@ -140,6 +141,9 @@ def _links(entry: Node) -> Iterator[Node]:
     if shape is not None:
         yield from _shaped(entry, shape)
         return
+    if "wifi" in entry.entries() or "lan" in entry.entries():
+        yield _many(entry, "lan")
+        return
     ends = entry.entries().get("ends")
     if ends is None or len(ends.items()) != 2:
         yield entry
@@ -151,6 +155,35 @@ def _links(entry: Node) -> Iterator[Node]:
     own = {key: child for key, child in entry.entries().items() if key != "ends"}
     for pair in _paired(" – ".join(str(end.value) for end in ends.items()), *sides):
         yield _link(entry, pair, own)
+
+
+def _many(node: Node, whole: str = "") -> Node:
+    """A segment or a cell, with the hosts of the ranges in its lists and in the keys of its mappings; at the key
+    `whole` one range may stand for a list.
+    """
+    if isinstance(node.value, list):
+        return replace(node, value=[host for each in node.items() for host in _each(each)])
+    if not isinstance(node.value, dict):
+        return node
+    found: dict[str, Node] = {}
+    for key, child in node.entries().items():
+        is_range = key == whole and isinstance(child.value, str)
+        made = replace(child, value=list(_each(child)), text="") if is_range else _many(child, _WHOLE.get(key, ""))
+        found |= dict.fromkeys(hosts_of(key), made)
+    return replace(node, value=found)
+
+
+_WHOLE = {"wifi": "stations"}
+"""Keys with a mapping one of whose keys has a list of hosts."""
+
+
+def _each(node: Node) -> Iterator[Node]:
+    """The hosts of an element of a list; other elements as they are."""
+    if not isinstance(node.value, str):
+        yield _many(node)
+        return
+    for host in hosts_of(node.value):
+        yield replace(node, value=host, text=host) if host != node.value else node
 
 
 def _shaped(entry: Node, shape: str) -> Iterator[Node]:

@@ -33,7 +33,7 @@ NOT_MODELLED: Mapping[str, str] = {
     "noqueue": "remove it: the device of a link without a rate has no discipline",
     "ingress": f"{_INGRESS}; `tailback explain ifb` has an example",
     "clsact": f"{_INGRESS}; `tailback explain ifb` has an example",
-    "police": "nothing here drops without a queue: the nearest is `tbf rate 10mbit burst 15kb limit 15kb`",
+    "police": "it has no queue and belongs to a link: links: [{ends: [A, B], police: rate 10mbit burst 20kb}]",
     **dict.fromkeys(("hfsc", "cbq"), _SHARES),
     "qfq": "use `drr`, which shares by quantum instead of weight",
     **dict.fromkeys(("ets", "multiq"), _BANDS),

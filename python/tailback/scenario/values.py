@@ -26,7 +26,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from tailback import resolved
 from tailback.algorithms import ETHERNET_MTU, Registry
 from tailback.qdiscs import series
-from tailback.scenario import arrivals, defaults, expect, own_controls, repeat, traces, tsq, ways, wifi, words
+from tailback.scenario import arrivals, defaults, expect, own_controls, policers, repeat, traces, tsq, ways, wifi, words
 from tailback.scenario.paths import canonical
 from tailback.scenario.words import Algorithm
 from tailback.tc import units
@@ -109,6 +109,18 @@ def socket_size(word: object) -> int:
     if not 0 < size <= 2**30:
         raise WordError(f"`{shown(word)}` is not the size of a socket's buffer", "write 1b to 1gb, such as 600kb")
     return size
+
+
+def overhead(word: object) -> int:
+    """Reads the bytes that a tunnel adds to a packet."""
+    size = units.size(word)
+    if size > LARGEST_OVERHEAD:
+        hint = "write the headers that a tunnel adds: 24b (GRE), 50b (VXLAN), 60b (WireGuard)"
+        raise WordError(f"`{shown(word)}` is more than a tunnel adds", hint)
+    return size
+
+
+LARGEST_OVERHEAD = 1000
 
 
 def positive_rate(word: object) -> int:
@@ -247,6 +259,7 @@ _TSQ = rf"((check|time) +)?({_TIME}|shift +[0-9]+)|off|[0-9.]+[kmgKMG]?[bB]|[0-9
 _TIME_SCHEMA = {"type": "string", "pattern": f"^(?:{_TIME}|.*{_VARIABLE}.*)$", "examples": ["5ms", "50us", "30s"]}
 
 Rate = Annotated[int, ReadBy(units.rate), text_schema(_RATE, "100mbit", "1gbit")]
+Overhead = Annotated[int, ReadBy(overhead), text_schema(_SIZE, "60b")]
 Size = Annotated[int, ReadBy(units.size), text_schema(_SIZE, "64kb", "10mb")]
 
 
@@ -312,6 +325,27 @@ Jitter = Annotated[list[ways.Options | None], _reads_impairment("jitter"), words
 LinkLoss = Annotated[list[ways.Options | None], _reads_impairment("loss"), words_schema("1%", "gemodel 1% 10%")]
 Duplicate = Annotated[list[ways.Options | None], _reads_impairment("duplicate"), words_schema("0.1%")]
 Corrupt = Annotated[list[ways.Options | None], _reads_impairment("corrupt"), words_schema("0.1%")]
+Policers = Annotated[
+    list[ways.Options | None],
+    ReadBy(policers.policers),
+    each_way_schema(
+        {
+            "anyOf": [
+                {"type": "string", "examples": ["rate 10mbit burst 20kb"]},
+                {
+                    "type": "object",
+                    "properties": {
+                        each.name: {"type": ["string", "integer"], "description": each.meaning}
+                        for each in policers.PARAMETERS
+                    },
+                    "required": ["rate", "burst"],
+                    "additionalProperties": False,
+                },
+            ]
+        },
+        may_lack=True,
+    ),
+]
 Reorder = Annotated[list[ways.Options | None], _reads_impairment("reorder"), words_schema("25% 50%")]
 Name = Annotated[str, ReadBy(name), text_schema(_WORD, "client", "upload")]
 KernelName = Annotated[str, ReadBy(kernel), text_schema(_KERNEL, "stock", "mine")]
@@ -350,7 +384,24 @@ Repetitions = Annotated[
         }
     ),
 ]
-Condition = Annotated[str, ReadBy(expect.condition), text_schema(expect.PATTERN.strip("^$"), "< 20ms", "> 0.9")]
+_CONDITION_SCHEMA = text_schema(expect.PATTERN.strip("^$"), "< 20ms", "> 0.9").json_schema
+Condition = Annotated[
+    expect.Condition,
+    ReadBy(expect.condition),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                _CONDITION_SCHEMA,
+                {
+                    "type": "object",
+                    "properties": {"is": _CONDITION_SCHEMA, "after": _TIME_SCHEMA, "until": _TIME_SCHEMA},
+                    "required": ["is"],
+                    "additionalProperties": False,
+                },
+            ]
+        }
+    ),
+]
 _DISCIPLINE_SCHEMA = {
     "anyOf": [
         {"type": "string", "examples": ["htb rate 100mbit | pfifo_fast"]},

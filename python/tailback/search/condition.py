@@ -1,7 +1,8 @@
 """The condition of a search: comparisons of measures (`assess.measures`), `jain < 0.3 and ping_ms.p99 > 200`.
 
-A condition may also name columns of `tcp_info` (`bbr_bw`, `snd_cwnd`) and `rate`, the smallest rate of a link at that
-time. Then it is about each sample, and holds if it does for long enough (`--for`). Rates are in Mbit/s, times in ms.
+A condition may also name what has samples (`analysis.overtime`): columns of `tcp_info` (`bbr_bw`, `snd_cwnd`), phases
+of BBR, and `rate`, the smallest rate of a link at that time. Then it is about each sample, and holds if it does for
+long enough (`--for`).
 
 The score of a comparison says how far it is from holding: (left - right) / (|left| + |right|) of `left > right`. Of a
 condition over time it is that of the sample without which it would not hold for long enough. It holds above zero.
@@ -9,13 +10,14 @@ condition over time it is that of the sample without which it would not hold for
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from tailback.analysis import overtime
 from tailback.assess import measures
 from tailback.assess.errors import WrongSuite
 from tailback.search.errors import WrongSearch
@@ -25,15 +27,6 @@ if TYPE_CHECKING:
 
 Values = npt.NDArray[np.float64]
 
-MBITS, MILLISECONDS = 8e-6, 1e-3
-SCALES: Mapping[str, float] = {
-    **dict.fromkeys(("bbr_bw", "pacing_rate", "delivery_rate"), MBITS),
-    **dict.fromkeys(("rtt", "min_rtt", "bbr_min_rtt", "rto"), MILLISECONDS),
-    **dict.fromkeys(("snd_cwnd", "snd_ssthresh", "unacked", "lost", "bbr_pacing_gain", "bbr_cwnd_gain"), 1.0),
-}
-"""Columns of `tcp_info`, and the factors of their units."""
-
-RATE = "rate"
 UNKNOWN = -1.0
 """The score of a run that lacks a number of the condition."""
 
@@ -49,7 +42,8 @@ class Comparison(Struct, frozen=True):
     @property
     def over_time(self) -> bool:
         """Whether it is about samples."""
-        return bool({*_names(self.left), *_names(self.right)} & {*SCALES, RATE})
+        named = bool({*_names(self.left), *_names(self.right)} & {*overtime.NAMES})
+        return named and not any(overtime.is_over_time(side) for side in (self.left, self.right))
 
 
 class Condition(Struct, frozen=True):
@@ -65,11 +59,13 @@ class Condition(Struct, frozen=True):
 
     def _of(self, part: Comparison, run: "RunResult") -> float:
         if not part.over_time:
-            left, right = (measures.number(each, run.summary) for each in (part.left, part.right))
+            left, right = (
+                measures.number(each, run.summary, lambda: _samples(run)) for each in (part.left, part.right)
+            )
             return UNKNOWN if left is None or right is None else float(_gap(np.array([left]), np.array([right]))[0])
-        times, series = _series(run)
-        found = [_along(each, series) for each in (part.left, part.right)]
-        gaps = np.sort(_gap(*np.broadcast_arrays(*found)))[::-1]
+        found = _samples(run)
+        times = found.times
+        gaps = np.sort(_gap(*(overtime.along(each, found) for each in (part.left, part.right))))[::-1]
         gaps = gaps[~np.isnan(gaps)]
         interval = float(np.median(np.diff(np.unique(times)))) if len(times) > 1 else 1.0
         needed = max(1, math.ceil(self.for_s / interval))
@@ -95,7 +91,23 @@ def _comparison(node: ast.expr, text: str) -> Comparison:
             measures.check(side)
     except WrongSuite as error:
         raise WrongSearch(str(error)) from None
-    return Comparison(left, right) if isinstance(node.ops[0], ast.Gt) else Comparison(right, left)
+    found = Comparison(left, right) if isinstance(node.ops[0], ast.Gt) else Comparison(right, left)
+    if found.over_time:
+        _check(found)
+    return found
+
+
+def _check(found: Comparison) -> None:
+    """Raises `WrongSearch` if a comparison over time has something that is not known over time."""
+    try:
+        for side in (found.left, found.right):
+            overtime.along(side, overtime.NONE)
+    except overtime.WrongExpression as error:
+        raise WrongSearch(str(error)) from None
+
+
+def _samples(run: "RunResult") -> overtime.Samples:
+    return overtime.Samples(run.table("tcp_info"), run.scenario.links)
 
 
 def _names(text: str) -> set[str]:
@@ -106,70 +118,3 @@ def _gap(left: Values, right: Values) -> Values:
     size = np.abs(left) + np.abs(right)
     gap: Values = np.divide(left - right, size, out=np.zeros_like(size), where=size > 0)
     return gap
-
-
-def _series(run: "RunResult") -> tuple[Values, Mapping[str, Values]]:
-    """The samples of all flows that have these columns, with the smallest rate of a link at their times."""
-    table = run.table("tcp_info")
-    times = table["t"].to_numpy(np.float64)
-    found = {
-        name: table[name].to_numpy(np.float64, na_value=np.nan) * factor
-        for name, factor in SCALES.items() if name in table
-    }  # fmt: skip
-    return times, {**found, RATE: _rates(run, times)}
-
-
-def _rates(run: "RunResult", times: Values) -> Values:
-    """The smallest rate of a link at these times, in Mbit/s."""
-    least = np.full(len(times), np.inf)
-    for link in run.scenario.links:
-        for way in (0, 1):
-            least = np.minimum(least, _rate_of(link, way, times))
-    return np.where(np.isinf(least), np.nan, least / 1e6)
-
-
-def _rate_of(link: Any, way: int, times: Values) -> Values:
-    rates = np.full(len(times), link.rate_bps[way] or np.inf, dtype=np.float64)
-    for change in link.changes(way):
-        if change.rate_bps is not None:
-            rates[times >= change.at_ns / 1e9] = change.rate_bps
-    return rates
-
-
-def _along(text: str, series: Mapping[str, Values]) -> Values:
-    found: Values = _Along(series).visit(measures.parsed(text))
-    return found
-
-
-class _Along(ast.NodeVisitor):
-    """Arithmetic over series."""
-
-    def __init__(self, series: Mapping[str, Values]) -> None:
-        self._series = series
-
-    def visit_Name(self, node: ast.Name) -> Values:
-        if node.id not in self._series:
-            known = ", ".join(self._series)
-            raise WrongSearch(f"`{node.id}` is not known over time\n  hint: a condition over time may name {known}")
-        return self._series[node.id]
-
-    def visit_Constant(self, node: ast.Constant) -> Values:
-        return np.array([float(str(node.value))])
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> Values:
-        operand: Values = self.visit(node.operand)
-        return -operand
-
-    def visit_BinOp(self, node: ast.BinOp) -> Values:
-        left, right = self.visit(node.left), self.visit(node.right)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found: Values = _OPERATIONS[type(node.op)](left, right)
-        return found
-
-    def generic_visit(self, node: ast.AST) -> Values:
-        raise WrongSearch(f"`{ast.unparse(node)}` is not arithmetic over time\n  hint: use + - * / and numbers")
-
-
-_OPERATIONS: Mapping[type[ast.operator], Any] = {
-    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide,
-}  # fmt: skip

@@ -1,7 +1,7 @@
 """Runs an experiment: lists its runs and executes them in parallel, here or on a cluster."""
 
 from tailback.sweep.document import report_of
-from tailback.sweep.expectations import Judgement, Verdict, expected, judgement, verdicts
+from tailback.sweep.expectations import Judgement, Verdict, expected, judgement, samples, verdicts
 from tailback.sweep.local import Audience, Listener, Outcome, Silent, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of
 from tailback.sweep.preview import Planned, Preview
@@ -32,6 +32,7 @@ __all__ = [
     "report_of",
     "run_all",
     "run_experiment",
+    "samples",
     "simulate",
     "verdicts",
 ]

@@ -9,7 +9,7 @@ import pytest
 
 import tailback
 from tailback import scenario, starters
-from tailback.backends import RunFailed, RunResult, Unsuitable
+from tailback.backends import RunFailed, RunResult, Unsuitable, stalled
 from tailback.backends.linux import suitable
 from tailback.backends.sim import Sim
 from tailback.resolved import Scenario
@@ -150,6 +150,39 @@ def test_one_run_that_fails_leaves_the_others_their_results(tmp_path: Path) -> N
         tailback.run(tmp_path / "experiment.yaml", out=tmp_path / "results")
     results = tailback.open(tmp_path / "results")
     assert list(results.summary["cc"]) == ["reno"]
+
+
+@pytest.mark.parametrize(
+    ("on_ack", "line"),
+    [("while True: pass", "mine.py, line 6, in Mine.on_ack"), ("[x for x in iter(int, 1)]", "mine.py, line 6")],
+)
+def test_a_method_that_never_returns_ends_its_run_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_ack: str, line: str
+) -> None:
+    monkeypatch.setattr(stalled, "LIMIT_S", 0.3)
+    said = failure(mine(tmp_path, on_ack=on_ack))
+    assert "did not return within 0.3 s of CPU time" in said
+    assert line in said
+
+
+def test_code_that_catches_every_exception_is_ended_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stalled, "LIMIT_S", 0.3)
+    text = "class Mine:\n    def on_loss(self, flow): pass\n    def on_ack(self, flow, sample):\n        while True:\n"
+    text += "            try:\n                sum(range(9))\n            except Exception:\n                pass\n"
+    assert "did not return" in failure(scenario_of(tmp_path, "{python: mine.py}", text))
+
+
+def test_a_file_that_never_ends_is_refused_before_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stalled, "LOADING_S", 0.3)
+    asked = scenario_of(tmp_path, "{python: mine.py}", "while True:\n    pass\n")
+    with pytest.raises(Unsuitable, match="did not return"):
+        Sim().check(asked)
+
+
+def test_many_short_calls_are_no_long_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stalled, "LIMIT_S", 0.05)
+    monkeypatch.setattr(stalled, "LOOK_S", 0.01)
+    assert run(mine(tmp_path, on_ack="sum(range(300))")).tables
 
 
 def test_a_kernel_refuses_it_by_its_name(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from command import in_process
+from tailback.backends import stalled
 
 EXPERIMENT = """\
 title: one flow
@@ -89,6 +90,39 @@ def test_a_control_that_crashes_ends_its_rows_with_the_reason_and_the_others_are
     rate = json.loads(found.stdout)["rows"][0]
     assert rate["verdict"] == "ended"
     assert "crashes.py, line 3, in Crashes.on_ack: ZeroDivisionError" in rate["reason"]
+    assert rate["places"][0]["found"]["cubic"]["n"] == 2
+
+
+STALLS = CRASHES.replace("flow.cwnd += sample.acked / (1 if flow.now < 1.5 else 0)", "while flow.now > 0.5: pass")
+SILENT = """\
+class Silent:
+    def cong_control(self, flow, sample):
+        flow.cwnd, flow.pacing_rate = 1, 8
+"""
+
+
+def test_a_control_that_stalls_is_not_run_again_and_the_baselines_are_there(
+    suite: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stalled, "LIMIT_S", 0.2)
+    Path("stalls.py").write_text(STALLS)
+    folder = Path(suite)
+    (folder / "two.yaml").write_text((folder / "one.yaml").read_text())
+    (folder / "criteria.yml").write_text(CRITERIA.replace("experiment: one, where", "experiment: two, where"))
+    found = in_process("assess", "./stalls.py", "--suite", suite, "--json", status=1)
+    rate, delay, paths = json.loads(found.stdout)["rows"]
+    assert [row["verdict"] for row in (rate, delay, paths)] == ["ended", "ended", "absent"]
+    assert "stalls.py, line 3, in Crashes.on_ack: it did not return within 0.2 s of CPU time" in rate["reason"]
+    assert delay["reason"].startswith("not run, because the congestion control failed: stalls.py")
+    assert rate["places"][0]["found"]["cubic"]["n"] == 2
+
+
+def test_a_control_that_never_sends_ends_its_rows_with_the_reason(suite: str) -> None:
+    Path("silent.py").write_text(SILENT)
+    found = in_process("assess", "./silent.py", "--suite", suite, "--json", status=1)
+    rate, delay, _ = json.loads(found.stdout)["rows"]
+    assert [row["verdict"] for row in (rate, delay)] == ["ended", "ended"]
+    assert "never sends, or stops for good" in rate["reason"]
     assert rate["places"][0]["found"]["cubic"]["n"] == 2
 
 

@@ -28,6 +28,7 @@ ENDS: dict[str, tuple[str, str]] = {
     "random_loss": ("link", "loss: 5%"),
     "corrupted": ("link", "corrupt: 10%"),
     "link_down": ("link", "schedule: [{at: 60ms, state: down}, {at: 120ms, state: up}]"),
+    "policed": ("link", "police: rate 2mbit burst 6kb"),
     "retry_limit": ("cell", "loss: 90%"),
     "none": ("link", "duplicate: 10%, jitter: 2ms, reorder: 10%"),
 }

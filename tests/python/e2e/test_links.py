@@ -57,6 +57,10 @@ LINKS = st.fixed_dictionaries(
     {"rate": RATE},
     optional={
         **TREATED,
+        "police": each_way(
+            st.tuples(st.integers(1, 50), st.integers(1, 90)).map(lambda each: f"rate {each[0]}mbit burst {each[1]}kb")
+        ),
+        "overhead": st.integers(0, 100).map("{}b".format),
         "ring": st.integers(1, 300),
         "bql": st.sampled_from(["on", "off", ["on", "off"]]),
         "schedule": st.lists(CHANGES, max_size=4).map(
@@ -90,6 +94,17 @@ def test_losses_are_reported_by_device_and_reason() -> None:
     drops = events[events["what"] == "drop"]
     found = {(str(where), str(reason)) for where, reason in zip(drops["where"], drops["reason"], strict=True)}
     assert found == {("router -> server", "random_loss"), ("client", "corrupted"), ("server -> router", "link_down")}
+
+
+def test_what_exceeds_a_policer_is_a_drop_of_the_sending_device_and_the_rest_gets_no_more_than_its_rate() -> None:
+    tables = ran("rate: 20mbit, police: [rate 4mbit burst 15kb, null]")
+    events = tables["events"].to_arrow().to_pandas()
+    drops = events[events["what"] == "drop"]
+    assert {(str(where), str(reason)) for where, reason in zip(drops["where"], drops["reason"], strict=True)} == {
+        ("router -> server", "policed")
+    }
+    flows = tables["flows"].to_arrow().to_pandas()
+    assert 0 < flows["bytes"].sum() <= 4e6 / 8 * flows["t"].max() + 15_360
 
 
 def test_what_changes_on_a_link_is_an_event_of_its_device() -> None:

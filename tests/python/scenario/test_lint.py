@@ -287,6 +287,8 @@ measure: {warmup: 5s}
         (", KEYS", ", loss: 99%", None),
         (", KEYS", ", schedule: [{at: 10s, loss: 100%}]", None),
         (", KEYS", ", loss: 100%, schedule: [{at: 1s, loss: 0%}]", None),
+        (", KEYS", ", police: [rate 10mbit burst 1499b, null]", "nothing-passes"),
+        (", KEYS", ", mtu: 9000, police: [null, rate 10mbit burst 90kb]", "nothing-passes"),
         ("pfifo limit 100", "pfifo limit 0", "nothing-passes"),
         ("pfifo limit 100", "bfifo limit 1513b", "nothing-passes"),
         ("pfifo limit 100", "bfifo limit 1514b", "queue-below-bdp"),

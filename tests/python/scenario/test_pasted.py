@@ -104,8 +104,8 @@ def test_what_tc_prints_is_read_as_what_it_means(line: str) -> None:
         ("qdisc fq_codel 1: root ce_threshold 1ms ce_threshold_selector 0x3/0x3", "is not modelled", "remove it"),
         ("qdisc hfsc 1: root refcnt 2 default 0x1", "`hfsc` is not a queue discipline", "htb"),
         ("qdisc pfifo_fast 0: root bands 3 priomap 1 1 1", "cannot be changed", "use `prio`"),
-        ("tc qdisc add dev eth0 root police rate 1mbit", "`police` is not", "tbf rate 10mbit"),
-        ("police rate 1mbit burst 10k", "`police` is not", "without a queue"),
+        ("tc qdisc add dev eth0 root police rate 1mbit", "`police` is not", "links: ["),
+        ("police rate 1mbit burst 10k", "`police` is not", "belongs to a link"),
     ],
 )
 def test_what_a_line_lacks_or_what_is_not_modelled_is_said_by_name(line: str, message: str, hint: str) -> None:
@@ -246,8 +246,8 @@ def test_a_shaper_below_a_delay_is_its_child_as_in_a_kernel() -> None:
         ("tc qdisc add dev eth0 parent 2:1 pfifo", "no discipline with the handle `2:`", "1:"),
         ("tc filter add dev eth0 parent 1: handle 10 fw flowid 1:1", "classifier `fw`", "filter flow"),
         ("tc filter add dev eth0 parent 1: u32 match ip dport 80 0xffff flowid 1:1", "dport 80", "name the traffic"),
-        ("tc filter add dev eth0 parent 1: matchall action police rate 1mbit burst 9k", "is not modelled", "policer"),
-        ("tc filter add dev eth0 parent 1: u32 match u32 0 0 police rate 1mbit", "is not modelled", "policer"),
+        ("tc filter add dev eth0 parent 1: matchall action police rate 1mbit burst 9k", "is not modelled", "of a link"),
+        ("tc filter add dev eth0 parent 1: u32 match u32 0 0 police rate 1mbit", "is not modelled", "of a link"),
         ("tc qdisc add dev eth0 root pfifo", "adds a second discipline to the root", "`replace`"),
         ("tc qdisc add dev eth0 parent 1:1 stab overhead 8 pfifo", "`stab` of `pfifo` is below", "first discipline"),
         ("tc monitor", "is not a command of `tc` about a qdisc", "remove it"),

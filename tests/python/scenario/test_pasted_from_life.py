@@ -231,7 +231,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (f"{ROOT}tc filter add dev eth0 parent 1: handle 1 flow hash keys src divisor 1024", "`flow`",
      "hashes of their own"),
     (f"{ROOT}tc filter add dev eth0 parent 1: protocol ip u32 match ip src 0/0 police rate 8kbit burst 10k drop",
-     "`police`", "explain policer"),
+     "`police`", "`police` of a link"),
     (f"{ROOT}tc class add dev eth0 root handle 1:30 htb rate 1mbit", "names no class", "classid 1:10"),
     (f"{ROOT}tc class change dev eth0 parent 1: classid 1:20 htb rate 50%", "relative to the speed", "absolute"),
     (f"{PRINTED_ROOT}filter parent 1: protocol ip pref 1 fw chain 0 handle 0x1 classid 1:20 ", "`fw`", "no marks"),

@@ -118,6 +118,7 @@ def test_with_an_interval_a_connection_opens_for_each_request() -> None:
     [
         ("every: 1s, connections: 2", "`connections` stay open"),
         ("every: 1s, think: 1s", "does not pause"),
+        ("every: 1s, barrier: round", "does not wait for others"),
         ("every: 1us", "an entry may have 10,000"),
     ],
 )

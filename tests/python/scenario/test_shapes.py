@@ -153,3 +153,28 @@ def test_check_prints_the_expanded_file(tmp_path: Any) -> None:
     assert "sender2" in said
     assert "dumbbell" not in said
     assert loads(said).runs()
+
+
+def test_ranges_name_the_hosts_of_a_segment_and_the_stations_of_a_cell() -> None:
+    short = """
+duration: 1s
+links:
+  - {wifi: {ap: ap, stations: "sta[1..3]"}, standard: 802.11n, width: 20MHz, mcs: {sta1..2: 7, sta3: 0},
+     hidden: [[sta1, sta3]]}
+  - {lan: [ap, h1..2], rate: 1gbit}
+traffic: [{tcp: sta1..2 -> h1}]
+"""
+    long = """
+duration: 1s
+links:
+  - {wifi: {ap: ap, stations: [sta1, sta2, sta3]}, standard: 802.11n, width: 20MHz, mcs: {sta1: 7, sta2: 7, sta3: 0},
+     hidden: [[sta1, sta3]]}
+  - {lan: [ap, h1, h2], rate: 1gbit}
+traffic: [{tcp: sta1 -> h1}, {tcp: sta2 -> h1}]
+"""
+    first, second = (loads(text).runs()[0].scenario for text in (short, long))
+    assert first == second
+    listed = short.replace('stations: "sta[1..3]"', "stations: [sta1..2, sta3]").replace(
+        "[ap, h1..2]", "[ap, h1, h2..2]"
+    )
+    assert loads(listed).runs()[0].scenario == second

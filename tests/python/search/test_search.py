@@ -112,3 +112,28 @@ def test_what_does_not_matter_is_left_out_and_numbers_are_rounded() -> None:
 
 def test_times_are_in_the_units_of_users() -> None:
     assert [seconds(text) for text in ("60s", "2min", "90", "500ms")] == [60, 120, 90, 0.5]
+
+
+def test_a_flow_of_reno_that_a_policer_ruins_is_found_and_shrunk(tmp_path: Path) -> None:
+    file = tmp_path / "policed.yaml"
+    file.write_text(
+        "let: {rate: 10mbit, burst: 40kb, delay: 10ms}\n"
+        "links:\n"
+        "  - {ends: [left, router]}\n"
+        '  - {ends: [router, server], rate: 50mbit, delay: "${delay}", police: {rate: "${rate}", burst: "${burst}"}}\n'
+        "traffic: [{tcp: left -> server, name: test, cc: reno, jitter: 50ms}]\n"
+        "duration: 8s\n"
+        "measure: {warmup: 2s}\n"
+    )
+    over = "burst=9kb..200kb, delay=1ms..100ms, rate=2mbit..20mbit"
+    ruined = condition("goodput_mbps.total < 0.5 * lowest(rate)")
+    found = search(Wanted(file, ruined, over, evaluations=60), lambda *_: None)
+    assert found.score > 0
+    assert found.lines < 15
+    assert "police" in found.text
+
+
+@pytest.mark.parametrize("text", ["bbr_bw > 3 * jain", "rtt > open('x')", "highest(rtt) > nobody(rtt)"])
+def test_what_is_not_known_over_time_is_refused_before_the_search(text: str) -> None:
+    with pytest.raises(WrongSearch, match="hint"):
+        condition(text)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -88,3 +89,49 @@ def test_run_ends_with_status_1_if_a_condition_does_not_hold(tmp_path: Path, mon
     assert "all 2 conditions hold" in again.stdout
     assert "4 of them reused" in again.stderr
     assert "expect: `pong`" in in_process("check", "x.yaml", "--set", "expect.pong=< 1ms", status=2).stderr
+
+
+def test_a_condition_may_be_about_a_part_of_the_run_or_about_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    links = "links: [{ends: [a, b], rate: 10mbit, delay: 1ms, schedule: [{at: 2s, rate: 2mbit}]}]\n"
+    Path("x.yaml").write_text(
+        links + "traffic: [{tcp: a -> b, name: up, cc: bbr}]\nduration: 4s\nexpect:\n"
+        '  goodput: {is: "< 2mbit", after: 2500ms}\n'
+        '  goodput up: {is: "> 8mbit", after: 1s, until: 2s}\n'
+        '  "total(startup, flow(\'up\'))": "< 1"\n'
+        '  highest(bbr_bw / rate): {is: "< 1", until: 2s}\n'
+    )
+    document: dict[str, Any] = json.loads(in_process("run", "x.yaml", "--json", status=0).stdout)
+    rows = {row["metric"]: row for row in document["expectations"]}
+    assert [row["holds"] for row in rows.values()] == [True] * 4
+    assert list(rows) == [
+        "goodput after 2500ms", "goodput up after 1s until 2s", "total(startup, flow('up'))",
+        "highest(bbr_bw / rate) until 2s",
+    ]  # fmt: skip
+    assert 1.5 < rows["goodput after 2500ms"]["mean"] < 2
+    assert 8 < rows["goodput up after 1s until 2s"]["mean"] < 10
+    Path("x.yaml").write_text(Path("x.yaml").read_text().replace('"< 1", until: 2s', '"< 1", after: 2s'))
+    late = in_process("run", "x.yaml", status=1)
+    assert "highest(bbr_bw / rate) after 2s" in late.stdout
+    assert "1 of 4 conditions does not hold" in late.stdout
+
+
+@pytest.mark.parametrize(
+    ("expect", "message"),
+    [
+        ('{ping: {is: "< 1ms"}}', "a condition in time is not complete"),
+        ("{ping: {after: 1s}}", "a condition in time is not complete"),
+        ('{ping: {is: "< 1ms", until: 2s, after: 2s}}', "is not after its beginning"),
+        ('{ping: {is: "< 1ms", befor: 2s}}', "`befor` is no key of a condition"),
+        ("{ping: {is: 5, after: 1s}}", "`5` is not a condition"),
+        ('{ping: {is: "< 1ms", after: 3s}}', "is wanted after 3s, and the run ends at 3s"),
+        ('{highest(rtt): "< 1ms"}', "write a number without a unit"),
+        ('{highest(rttt): "< 1"}', "`rttt` is not known over time"),
+        ('{highest(rtt) - rtt: "< 1"}', "has a value for each sample"),
+    ],
+)
+def test_wrong_conditions_in_time_say_what_is_wrong(expect: str, message: str) -> None:
+    with pytest.raises((ScenarioError, WrongBound), match=re.escape(message)):
+        expected(experiment(expect))

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use tailback_engine::Streams;
-use tailback_units::{Rate, Span};
+use tailback_qdisc::{Policer, PolicerSpec};
+use tailback_units::{Bytes, Rate, Span};
 
 use crate::device::OnPath;
 use crate::error::parameter_error;
@@ -11,7 +12,7 @@ use crate::napi::{Napi, ReceiveOffload};
 use crate::nic::Nic;
 use crate::opportunities::Opportunities;
 use crate::path::{Carrier, Path, Treatment};
-use crate::scenario::{self, Link, Scenario};
+use crate::scenario::{self, Link, Police, Scenario};
 use crate::schedule::Change;
 use crate::{BuildError, DeviceId};
 
@@ -22,7 +23,7 @@ pub(crate) fn nic(scenario: &Scenario, link: &Link, end: usize) -> Option<Nic> {
         return Some(Nic::with_opportunities(Opportunities::new(stamps)));
     }
     let rate = link.rate_bps[end].map(Rate::from_bits_per_sec);
-    rate.map(|rate| Nic::new(rate, link.ring[end], link.bql[end]))
+    rate.map(|rate| Nic::new(rate, link.ring[end], link.bql[end]).with_overhead(link.overhead))
 }
 
 /// How the host at one end takes what arrives there, if not packet by packet.
@@ -41,11 +42,13 @@ pub(crate) fn path(
 ) -> Result<Option<Box<OnPath>>, BuildError> {
     let (index, end) = place;
     let changes = |change: &&scenario::Change| change.end == end && is_of_path(change);
-    if link.netem[end].is_empty() && !link.schedule.iter().any(|change| changes(&change)) {
+    let constant = link.netem[end].is_empty() && !link.schedule.iter().any(|change| changes(&change));
+    if constant && link.police[end].is_none() {
         return Ok(None);
     }
     let path = tried(treatment(link, end), &format!("links[{index}].netem[{end}]"))?;
-    Ok(Some(Box::new(OnPath { path, draws: streams.stream(name, "path") })))
+    let policer = link.police[end].map(policer);
+    Ok(Some(Box::new(OnPath { path, draws: streams.stream(name, "path"), policer })))
 }
 
 /// What the schedule of a link does to its devices, in order.
@@ -68,6 +71,15 @@ pub(crate) fn schedule(link: &Link, index: usize) -> Result<Vec<(u64, Change)>, 
         ));
     }
     Ok(found)
+}
+
+fn policer(given: Police) -> Policer {
+    Policer::new(PolicerSpec {
+        rate: Rate::from_bits_per_sec(given.rate_bps),
+        burst: Bytes(given.burst),
+        mtu: given.mtu,
+        peakrate: given.peakrate_bps.map(Rate::from_bits_per_sec),
+    })
 }
 
 fn treatment(link: &Link, end: usize) -> Treatment {

@@ -56,6 +56,7 @@ impl Builder<'_> {
         if planned.is_empty() {
             self.world.present.push(place.conversation);
         }
+        let barrier = traffic.barrier().map(|name| self.join_barrier(name));
         self.world.conversations.push(Conversation {
             name,
             first_pair: place.pair(0),
@@ -64,8 +65,20 @@ impl Builder<'_> {
             read: Default::default(),
             recorded: Default::default(),
             sampled: Sampled::of(traffic),
+            barrier,
         });
         Ok(())
+    }
+
+    /// One more waits at the barrier of this name.
+    fn join_barrier(&mut self, name: &str) -> usize {
+        let place = self.barriers.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.barriers.push(name.to_owned());
+            self.world.barriers.push(Default::default());
+            self.barriers.len() - 1
+        });
+        self.world.barriers[place].members += 1;
+        place
     }
 
     fn set_timer(&mut self, place: &Place, at_ns: u64, timer: TimerId) {

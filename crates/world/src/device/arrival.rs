@@ -6,8 +6,8 @@
 //!
 //! On most links a packet goes from the wire to the host at once (`ends_at_host`): it is returned instead of queued.
 
-use tailback_packet::Packet;
-use tailback_qdisc::Dequeued;
+use tailback_packet::{DropReason, Packet};
+use tailback_qdisc::{Dequeued, Policed};
 use tailback_units::SimTime;
 
 use super::{Device, OnPath};
@@ -119,7 +119,13 @@ impl Device {
     }
 
     pub(super) fn enter_path(&mut self, packet: Box<Packet>, context: &mut Context) {
-        let Some(OnPath { path, draws }) = self.path.as_deref_mut() else { return };
+        let Some(OnPath { path, draws, policer }) = self.path.as_deref_mut() else { return };
+        if let Some(policer) = policer
+            && policer.judge(&packet, context.now) == Policed::Exceeds
+        {
+            context.effects.dropped.push((packet, DropReason::Policed));
+            return self.account_for_dropped(context);
+        }
         path.enter(packet, &mut context.effects.context(context.now, draws));
         while let Some(copy) = context.effects.copies.pop() {
             context.enters(&copy, 1);

@@ -132,6 +132,40 @@ fn a_client_closes_after_its_count() {
     assert_eq!(asked(&counted), 3);
 }
 
+/// How many requests two clients have answered: one with answers of 100 bytes, one with those of 100,000.
+fn answered_beside(keys: [&str; 2]) -> [usize; 2] {
+    let of = |answer, keys: &str, name: &str| {
+        requests(100, answer, 0).replace("\"size\"", &format!("{keys} \"size\"")).replace("page", name)
+    };
+    let traffic = format!("{}, {}", of(100, keys[0], "small"), of(100_000, keys[1], "large"));
+    let mut scenario = chain(&traffic);
+    scenario.record.interval_ns = scenario.duration_ns + 1;
+    let world = ran(&scenario);
+    [0, 1].map(|place| match world.conversations[place].machine.as_ref() {
+        Some(Machine::Request(ends)) => ends.client().answered_requests(),
+        _ => panic!("it has no requests"),
+    })
+}
+
+#[test]
+fn clients_with_a_barrier_ask_together_when_all_have_their_answers() {
+    let [small, large] = answered_beside(["", ""]);
+    assert!(small > large + 3, "alone, the one with small answers asks more often: {small} and {large}");
+    let [small, large] = answered_beside(["\"barrier\": \"round\","; 2]);
+    assert!(small == large || small == large + 1, "the last round may be cut: {small} and {large}");
+    assert!(large > 5, "{large}");
+    let [small, large] = answered_beside(["\"barrier\": \"one\",", "\"barrier\": \"other\","]);
+    assert!(small > large + 3, "those of other barriers are not waited for");
+}
+
+#[test]
+fn nobody_waits_at_a_barrier_for_a_client_that_has_closed() {
+    let [small, large] =
+        answered_beside(["\"barrier\": \"round\",", "\"barrier\": \"round\", \"count\": 3,"]);
+    assert_eq!(large, 3);
+    assert!(small > 50, "it goes on alone: {small}");
+}
+
 #[test]
 fn an_answer_without_bytes_is_refused_with_its_path() {
     let refused = World::build(&chain(&requests(100, 0, 0))).err().unwrap();

@@ -8,7 +8,7 @@ use super::tests::{PING, TCP, TCP_200_KB, bytes_read, ran, round_trips};
 use super::*;
 use crate::Scenario;
 use crate::example::chain;
-use crate::scenario::{Change, Link, RouteSpec, Trace};
+use crate::scenario::{Change, Link, Police, RouteSpec, Trace};
 
 /// 100 %, in netem's unit.
 const WHOLE: u64 = u32::MAX as u64;
@@ -28,6 +28,10 @@ fn netem(options: &[(&str, u64)]) -> std::collections::BTreeMap<String, u64> {
 
 fn drops(world: &World, reason: DropReason) -> u64 {
     world.devices.iter().map(|device| device.drops[reason as usize]).sum()
+}
+
+fn police(rate_bps: u64, burst: u64) -> Police {
+    Police { rate_bps, burst, mtu: 2040, peakrate_bps: None }
 }
 
 /// Pings of 1500 bytes from client to server at these milliseconds.
@@ -53,6 +57,50 @@ fn each_direction_has_its_own_rate() {
     scenario.links[0].rate_bps = [Some(10_000_000), Some(1_000_000)];
     let (up, down, fast) = (1_230_400, 12_304_000, 123_040);
     assert_eq!(first_round_trip(&ran(&scenario), 0), up + down + 2 * fast + 6 * MS);
+}
+
+#[test]
+fn the_headers_of_a_tunnel_take_time_on_the_wire() {
+    let mut scenario = chain(&large_pings(&[0]));
+    scenario.links[0].overhead = 60;
+    let (there, back, fast) = (1_230_400 + 48_000, 1_230_400 + 48_000, 123_040);
+    assert_eq!(first_round_trip(&ran(&scenario), 0), there + back + 2 * fast + 6 * MS);
+}
+
+#[test]
+fn a_policer_passes_what_its_bucket_holds_at_once_and_drops_the_rest() {
+    let mut scenario = chain(&large_pings(&[0, 1, 2, 3]));
+    scenario.links[0].rate_bps = [Some(100_000_000); 2];
+    scenario.links[0].police = [Some(police(1_000_000, 3000)), None];
+    let world = ran(&scenario);
+    assert_eq!(world.devices[0].drops[DropReason::Policed as usize], 2, "two packets of four fit the bucket");
+    assert_eq!(drops(&world, DropReason::Policed), 2);
+    let unpoliced = chain(&large_pings(&[0, 1, 2, 3]));
+    let with = |scenario: &Scenario| first_round_trip(&ran(scenario), 0);
+    scenario.links[0].rate_bps = unpoliced.links[0].rate_bps;
+    assert_eq!(with(&scenario), with(&unpoliced), "nothing waits");
+}
+
+#[test]
+fn an_upload_behind_a_policer_gets_no_more_than_its_rate_and_its_bucket() {
+    let mut scenario = chain(TCP);
+    scenario.links[0].rate_bps = [Some(100_000_000); 2];
+    scenario.links[0].police = [Some(police(5_000_000, 20_000)), None];
+    let world = ran(&scenario);
+    assert!(drops(&world, DropReason::Policed) > 0);
+    let most = scenario.duration_ns / 1000 * 5 / 8 + 20_000;
+    let read = bytes_read(&world, 0);
+    assert!(read < most && read > most / 4, "{read} of {most}");
+}
+
+#[test]
+fn a_policer_has_a_rate_and_a_bucket() {
+    for wrong in [police(0, 1), police(1, 0)] {
+        let mut scenario = chain(TCP);
+        scenario.links[0].police[1] = Some(wrong);
+        let Err(error) = World::build(&scenario) else { panic!("{wrong:?} was built") };
+        assert!(error.path.starts_with("links[0].police[1]."), "{error}");
+    }
 }
 
 #[test]

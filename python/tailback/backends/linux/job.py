@@ -172,12 +172,15 @@ def _routes_of_tree(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
 
 
 def _lossy(scenario: Scenario, hops: Sequence[Hop]) -> Json:
-    """The directions of links that lose packets, with the ifb whose netem drops them."""
-    found = [
-        {"host": hop.neighbour, "interface": hop.behind, "name": device_name(scenario, hop)}
-        for hop in hops
-        if any(state.loses for _, state in states(scenario.links[hop.link], hop.end))
-    ]
+    """The directions of links that lose packets: the ifb whose netem drops them, or the device with a policer."""
+    found = []
+    for hop in hops:
+        link = scenario.links[hop.link]
+        place = {"host": hop.neighbour, "name": device_name(scenario, hop)}
+        if any(state.loses for _, state in states(link, hop.end)):
+            found.append({**place, "interface": hop.behind})
+        if link.police[hop.end] is not None:
+            found.append({**place, "interface": hop.device, "reason": "policed"})
     return {"lossy": found} if found else {}
 
 

@@ -10,6 +10,7 @@
     loss, duplicate                netem's own
     corrupt    a loss, in a netem above the other if the link also has `loss`
     down       netem drops all packets
+    police     an action before the ifb, so that a packet that exceeds meets none of the above
 
 A frame check finds every corrupted frame. netem's own `corrupt` spares a fifth of the packets here: it flips a bit of
 the linear part, which is the headers once a router has forwarded the packet, and behind an ifb nobody looks at the
@@ -25,7 +26,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tailback.backends.linux.steps import IP, TC, Json, Words, run
-from tailback.resolved import Change, Link, Scenario
+from tailback.resolved import Change, Link, Policer, Scenario
 from tailback.tc.writing import time_word
 
 PREAMBLE_AND_GAP = 20
@@ -141,7 +142,8 @@ def _changed(now: State, change: Change) -> State:
 def is_emulated(hop: Hop, link: Link) -> bool:
     """Whether a direction of a link has effects, for which there is an ifb on the receiving host."""
     found = [state for _, state in states(link, hop.end)]
-    return len(found) > 1 or bool(found[0].delay_ns or found[0].rate_bps is not None or found[0].netem)
+    policed = link.police[hop.end] is not None
+    return policed or len(found) > 1 or bool(found[0].delay_ns or found[0].rate_bps is not None or found[0].netem)
 
 
 def wire(hop: Hop, link: Link) -> Iterator[Json]:
@@ -153,10 +155,31 @@ def wire(hop: Hop, link: Link) -> Iterator[Json]:
     yield run(receiver, IP, "link", "add", device, "type", "ifb")
     yield run(receiver, IP, "link", "set", device, "up")
     yield run(receiver, TC, "qdisc", "add", "dev", hop.device, "handle", "ffff:", "ingress")
-    redirect = ["matchall", "action", "mirred", "egress", "redirect", "dev", device]
+    redirect = [
+        "matchall",
+        *police_words(link.police[hop.end]),
+        "action",
+        "mirred",
+        "egress",
+        "redirect",
+        "dev",
+        device,
+    ]
     yield run(receiver, TC, "filter", "add", "dev", hop.device, "parent", "ffff:", *redirect)
     for place, words in netems(first, hop.framing):
         yield run(receiver, TC, "qdisc", "add", "dev", device, *place, *words)
+
+
+def police_words(policer: Policer | None) -> Words:
+    """The action that drops what exceeds and hands the rest on."""
+    if policer is None:
+        return []
+    words = ["action", "police", "rate", f"{policer.rate_bps}bit", "burst", f"{policer.burst}b"]
+    if policer.peakrate_bps is not None:
+        words += ["peakrate", f"{policer.peakrate_bps}bit"]
+    if policer.mtu is not None:
+        words += ["mtu", f"{policer.mtu}b"]
+    return [*words, "conform-exceed", "drop/pipe"]
 
 
 def rewire(hop: Hop, state: State) -> Iterator[Json]:

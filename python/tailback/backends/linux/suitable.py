@@ -83,8 +83,8 @@ def series(release: str) -> str:
 def findings(scenario: Scenario) -> Iterator[Finding]:
     """All features that no kernel supports."""
     parts = (
-        _own_controls, _thresholds, _reception, _copies, _side_by_side, _traffic, _addresses, _qdiscs, _shapers,
-        _size_tables, _record, of_user.findings,
+        _own_controls, _thresholds, _reception, _copies, _tunnels, _side_by_side, _traffic, _addresses, _qdiscs,
+        _shapers, _size_tables, _record, of_user.findings,
     )  # fmt: skip
     for each in parts:
         yield from each(scenario)
@@ -146,6 +146,13 @@ def _copies(scenario: Scenario) -> Iterator[Finding]:
                 "duplicate"
             )
             yield what, "remove one of the three, or run it on the simulator, --backend sim"
+
+
+def _tunnels(scenario: Scenario) -> Iterator[Finding]:
+    for link in scenario.links:
+        if link.overhead:
+            ends = " - ".join(scenario.hosts[end].name for end in link.ends)
+            yield NotAsked(f"the link {ends} adds bytes to each packet"), "remove `overhead`, or use --backend sim"
 
 
 def _side_by_side(scenario: Scenario) -> Iterator[Finding]:

@@ -141,7 +141,7 @@ VIDEO: Form = {
     "waited_ms": (NUMBER, "ms"),
 }
 
-LOSSES: Form = {"t": (NUMBER, "s"), "device": (TEXT, ""), "lost": (COUNT, "packets")}
+LOSSES: Form = {"t": (NUMBER, "s"), "device": (TEXT, ""), "lost": (COUNT, "packets"), "reason": (TEXT, "")}
 """The columns of `losses`."""
 
 RADIOS: Form = {

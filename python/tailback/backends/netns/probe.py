@@ -143,4 +143,7 @@ def _wire(scenario: Scenario, hop: Hop) -> Iterator[Trial]:
         "load them as root (modprobe -a sch_netem ifb cls_matchall act_mirred), remove `rate` and `delay` of links "
         f"and shape in `qdiscs`, or {VIRTUAL_TIME}"
     )
+    if link.police[hop.end] is not None:
+        what = f"the policer of the link {ends} needs act_police behind cls_matchall, which this kernel does not have:"
+        remedy = f"load it as root (modprobe -a act_police sch_netem ifb cls_matchall act_mirred), or {VIRTUAL_TIME}"
     yield Trial(what, remedy, [_veth(), *steps])

@@ -93,6 +93,7 @@ def _ways(scenario: Scenario) -> Iterator[tuple[str, str]]:
             key
             for key, there in (
                 ("netem", any(link.netem)),
+                ("police", link.police != (None, None)),
                 ("schedule", bool(link.schedule)),
                 ("trace", link.trace != (None, None)),
             )

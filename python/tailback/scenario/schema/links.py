@@ -2,7 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from tailback.scenario import defaults
 from tailback.scenario.values import (
@@ -12,6 +14,8 @@ from tailback.scenario.values import (
     Jitter,
     LinkLoss,
     Name,
+    Overhead,
+    Policers,
     Rates,
     Reorder,
     Rings,
@@ -45,6 +49,29 @@ class Change(_Impairments):
     state: States = Field([None, None], description="down: packets sent are lost; up: the link works again.")
 
 
+class _WithShortForms:
+    """The JSON Schema of a schedule, which may be written in short."""
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        changes = handler(core)
+        files = [
+            {"type": "string", "examples": ["path.csv"]},
+            {"type": "array", "items": {"type": ["string", "null"]}, "minItems": 2, "maxItems": 2},
+        ]
+        repeated = {
+            "type": "object",
+            "properties": {
+                "every": {"type": "string", "description": "Length of a round.", "examples": ["2s"]},
+                "changes": {"anyOf": [changes, *files], "description": "The changes of each round, or a file."},
+            },
+            "required": ["changes"],
+            "additionalProperties": False,
+        }
+        return {"anyOf": [changes, repeated, *files]}
+
+
+Schedule = Annotated[list[Change], _WithShortForms()]
+
 Mtu = Annotated[int, Field(ge=576, le=65535), number_schema(minimum=576, maximum=65535)]
 
 
@@ -68,6 +95,9 @@ class Link(_Impairments):
         defaults.DELAY, validate_default=True, description="One-way propagation delay: one time, or [there, back]."
     )
     mtu: Mtu = Field(defaults.MTU, description="Largest IP packet in bytes.")
+    overhead: Overhead = Field(
+        0, description="Bytes that each packet has on this link in addition, such as the headers of a tunnel: 60b."
+    )
     ring: Rings | None = Field(
         None, description="Descriptors of the transmit ring at each end; default: `nic` of the hosts."
     )
@@ -78,7 +108,13 @@ class Link(_Impairments):
         None,
         description="Shortest time between two receive interrupts at each end; default: `nic` of the hosts.",
     )
-    schedule: list[Change] = Field([], description="Changes during the run, sorted by time.")
+    police: Policers = Field(
+        [None, None],
+        description="Policer where packets arrive: rate 10mbit burst 20kb drops what exceeds, without a queue.",
+    )
+    schedule: Schedule = Field(
+        [], description="Changes during the run, sorted by time; a list that repeats; or a file: t, rate, delay, loss."
+    )
 
 
 class Lan(Section):

@@ -38,6 +38,9 @@ EXPLAINED = """\
 Each connection opens at `start` and stays open. Again and again, the client sends a request of `size`, the server sends
 an `answer`, and the client waits for `think` after the last byte. `summary.json` has the latency of requests.
 
+With `barrier: NAME`, all connections with that name ask together: a round begins when the last answer of the round
+before has arrived, and `think` has passed. `{request: client -> server1..8, answer: 32kb, barrier: round}` is incast.
+
 With `every: 200ms`, a connection opens at this interval, asks once, and closes. `summary.json` then has `rpm`, the
 round trips per minute of the IETF's draft on responsiveness; {preset: responsiveness} has such probes beside load.
 
@@ -104,6 +107,11 @@ class Request(Section):
     every: Span | None = Field(
         None, description="A connection opens at this interval, asks once and closes, instead of staying open."
     )
+    barrier: Name | None = Field(
+        None,
+        description="Connections with the same name ask together, when all of them have their answers.",
+        examples=["round"],
+    )
     cc: Control | None = Field(None, description="Congestion control of both ends; default: the file's `cc`.")
     dscp: CodePoint = Field(defaults.DSCP, description="Code point of its packets in both directions.")
     start: Time = Field(defaults.START, validate_default=True, description="Time of connect().")
@@ -126,6 +134,7 @@ class Requests(Flow, frozen=True, kw_only=True):
     cc: Algorithm
     tsq: resolved.SmallQueue
     every_ns: int | None = None
+    barrier: str | None = None
     count: int | None = None
     answers: tuple[int, ...] = ()
     pauses_ns: tuple[int, ...] = ()
@@ -178,6 +187,7 @@ def _flow(entry: Request, loc: Loc, file: File) -> Requests:
         answer=entry.answer,
         think=entry.think,
         every_ns=entry.every,
+        barrier=entry.barrier,
         cc=entry.cc or file.control(entry.request.source),
         tsq=file.small_queue(entry.request),
     )
@@ -187,6 +197,7 @@ def _resolved(flow: Requests, at: Resolved) -> resolved.Request:
     return resolved.Request(
         name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns, size=flow.size,
         answers=flow.answers, pauses_ns=flow.pauses_ns, count=flow.count,
+        barrier=flow.barrier,
         cc=flow.cc.control,
         tsq=flow.tsq, socket=PLAIN_SOCKET, dscp=flow.dscp,
     )  # fmt: skip
@@ -207,6 +218,9 @@ def _opening(flow: Requests) -> Iterator[Problem]:
     if flow.think.mean_ns:
         hint = "remove `think`, or `every`"
         yield Problem((*flow.loc, "think"), "a connection that asks once does not pause", hint)
+    if flow.barrier is not None:
+        hint = "remove `barrier`, or `every`"
+        yield Problem((*flow.loc, "barrier"), "a connection that asks once does not wait for others", hint)
     if len(flow.times) > MOST_PROBES:
         what = f"{len(flow.times):,} connections open, and an entry may have {MOST_PROBES:,}"
         yield Problem((*flow.loc, "every"), what, "give a longer interval or an earlier `stop`")
