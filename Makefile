@@ -196,6 +196,14 @@ wheel: $(VENV)/.python ## build the source archive and the wheel of this machine
 release-check: $(VENV)/.python ## whether dist/ may be published: metadata, wheel and source archive installed and tried
 	scripts/release-check.sh "$(CURDIR)/$(BIN)/python"
 
+# All that `tailback-net` stands on: cargo packs them, and compiles each from its package.
+PUBLISHED := units engine packet cc qdisc wifi tcp pcapng record traffic world net
+crates-check: ## whether the crates that others may use can be published
+	@scripts/timed.sh "crates" cargo publish --dry-run --locked $(PUBLISHED:%=--package tailback-%)
+
+transports: ## the tests of transports in the network (examples/transports); their libraries are fetched
+	@scripts/timed.sh "quinn" cargo test --quiet --locked --manifest-path examples/transports/quinn/Cargo.toml
+
 pictures: demo $(VENV)/.tools ## draw the pictures of README.md and the documentation anew
 	cp $(DEMO)/plots/candlestick.png docs/pictures/demo.png
 	$(BIN)/tailback run experiments/papers/access21/fig5.yaml --out $(FIG5)
@@ -234,7 +242,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-kernels campaign-pairs campaign-fuzz campaign-mutants properties properties-rust properties-python golden notebook metrics docs licences man web wheel release-check papers papers-search pictures bench profile clean help
+.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-kernels campaign-pairs campaign-fuzz campaign-mutants properties properties-rust properties-python golden notebook metrics docs licences man web wheel release-check crates-check transports papers papers-search pictures bench profile clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 

@@ -149,3 +149,18 @@ def test_no_file_lifts_the_ban() -> None:
     files = [file for crate in BELOW for file in sorted((ROOT / "crates" / crate / "src").rglob("*.rs"))]
     assert len(files) > 80
     assert [str(file.relative_to(ROOT)) for file in files if lifted.search(file.read_text())] == []
+
+
+def test_what_the_published_crate_stands_on_is_published_with_it() -> None:
+    def needs(crate: str) -> set[str]:
+        below = BELOW[crate] - OF_TESTS
+        return {crate, *(each for name in below for each in needs(name))}
+
+    published = {
+        folder.name
+        for folder in (ROOT / "crates").iterdir()
+        if tomllib.loads((folder / "Cargo.toml").read_text())["package"].get("publish") is True
+    }
+    named = re.search(r"^PUBLISHED := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert named is not None
+    assert published == needs("net") == set(named[1].split())
