@@ -60,9 +60,9 @@ class Lookout:
         files = {name: folder / f"{name}.ko" for name in owns}
         return cls(Console(folder / "console", owns, files), progress, duration_ns, OwnTime(folder))
 
-    def with_programs(self, folder: Path) -> Lookout:
+    def with_programs(self, folder: Path, limit_s: float) -> Lookout:
         """The same, for an instance in which programs of the user run."""
-        self.watched = folder
+        self.watched, self.program_s = folder, limit_s
         return self
 
     def look(self, process: int) -> None:

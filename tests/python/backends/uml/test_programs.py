@@ -5,6 +5,7 @@ may not do is named.
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,8 @@ def _page(folder: Path) -> Path:
 
 
 def test_a_host_sees_names_folders_and_devices_of_its_own(uml: Uml, tmp_path: Path) -> None:
-    words = "sh -c 'cat /etc/hosts; ls -d /sys/class/net/l*; id -un; pwd; date +%Y; cat; echo $MODE; touch /dev/shm/x; ls /tmp'"
+    looks = "cat /etc/hosts; ls -d /sys/class/net/l*; id -un; pwd; date +%Y; cat; echo $MODE; touch /dev/shm/x; ls /tmp"
+    words = f"sh -c '{looks}'"
     entry = command(words, input="typed {server}\n", environment={"MODE": "fast {router}"})
     result = run(uml, of_file(tmp_path, entry, {"ping": "client -> server"}, clock="2026-11-29", duration="1s"))
     lines = result.files["it.stdout"].decode().splitlines()
@@ -142,6 +144,21 @@ def test_more_processes_than_a_program_may_have_are_refused_to_it(uml: Uml, tmp_
     bomb = "sh -c 'for i in 1 2 3 4 5 6 7 8 9; do sleep 0.5 & done; wait'"
     with pytest.raises(RunFailed, match=r"(?i)cannot fork|resource temporarily"):
         run(uml, of_file(tmp_path, command(bomb, processes=4), {"ping": "client -> server"}, duration="1s"))
+
+
+SPINS = {
+    "one that computes": "sh -c 'while :; do :; done'",
+    "one that polls": "python3 -c 'import os\nwhile True: os.sched_yield()'",
+}
+
+
+@pytest.mark.parametrize("what", SPINS)
+def test_a_program_that_keeps_time_from_passing_is_named(what: str, uml: Uml, tmp_path: Path) -> None:
+    impatient = Uml(uml.kernel, replace(uml.machine, program_s=2.0), chosen=False)
+    waiting = {"program": "server", "run": "sleep 0.5", "name": "waits"}
+    found = of_file(tmp_path, command(SPINS[what], start="100ms"), waiting, duration="1s")
+    with pytest.raises(RunFailed, match=r"at 0\.1 s of the run: the program `it` computes, or polls"):
+        run(impatient, found)
 
 
 def test_a_program_that_is_not_there_is_found_before_the_run(uml: Uml, tmp_path: Path) -> None:
