@@ -148,6 +148,7 @@ def test_more_processes_than_a_program_may_have_are_refused_to_it(uml: Uml, tmp_
 
 SPINS = {
     "one that computes": "sh -c 'while :; do :; done'",
+    "a fork bomb": "perl -e 'fork while 1'",
     "one that polls": "python3 -c 'import os\nwhile True: os.sched_yield()'",
 }
 
@@ -156,7 +157,7 @@ SPINS = {
 def test_a_program_that_keeps_time_from_passing_is_named(what: str, uml: Uml, tmp_path: Path) -> None:
     impatient = Uml(uml.kernel, replace(uml.machine, program_s=2.0), chosen=False)
     waiting = {"program": "server", "run": "sleep 0.5", "name": "waits"}
-    found = of_file(tmp_path, command(SPINS[what], start="100ms"), waiting, duration="1s")
+    found = of_file(tmp_path, command(SPINS[what], start="100ms", processes=16), waiting, duration="1s")
     with pytest.raises(RunFailed, match=r"at 0\.1 s of the run: the program `it` computes, or polls"):
         run(impatient, found)
 
