@@ -10,7 +10,7 @@ from PIL import Image
 import jobs
 import tailback
 
-TOOLS = {"flent": ("flent", "tshark")}
+TOOLS = {"flent": ("flent", "tshark"), "iperf3": ("iperf3",)}
 """The programs of others that a page needs; scripts/test-packages.sh installs them."""
 
 QUICK = {"home-link", "cellular", "own-control", "flent"}
