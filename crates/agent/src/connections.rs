@@ -23,7 +23,7 @@ use crate::table::Table;
 use crate::tcp_info::{COLUMNS, Sample};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
-/// `SKNLGRP_INET_TCP_DESTROY` and `SKNLGRP_INET6_TCP_DESTROY`, as bits.
+/// The groups that hear of TCP sockets that go, of IPv4 and of IPv6, as bits.
 const DESTROYED: u32 = 1 << 0 | 1 << 2;
 /// All states but LISTEN, TIME_WAIT, CLOSE and those of requests.
 const CONNECTED: u32 = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
@@ -34,7 +34,7 @@ const VEGAS: u16 = 3;
 const MEMORY: u16 = 7;
 const BBR: u16 = 16;
 
-/// Length of `inet_diag_msg`, and places in it.
+/// Length of the head of an answer, and places in it.
 const MESSAGE: usize = 72;
 const PORTS: usize = 4;
 const SOURCE: usize = 8;

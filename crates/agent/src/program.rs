@@ -8,7 +8,7 @@
 
 mod report;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::ExitStatusExt;
@@ -96,14 +96,10 @@ impl Programs {
         });
         let each: Vec<_> = each.collect::<Result<_, Failure>>()?;
         let mut places = BTreeMap::new();
-        for running in &each {
-            let host = running.program.host;
-            if !places.contains_key(&host) {
-                let theirs: Vec<_> =
-                    each.iter().filter(|other| other.program.host == host).cloned().collect();
-                let hosts = names.get(&host).map_or("", String::as_str);
-                places.insert(host, Arc::new(network.within(host, || place_of(host, hosts, &theirs))??));
-            }
+        for host in each.iter().map(|running| running.program.host).collect::<BTreeSet<_>>() {
+            let theirs: Vec<_> = each.iter().filter(|other| other.program.host == host).cloned().collect();
+            let hosts = names.get(&host).map_or("", String::as_str);
+            places.insert(host, Arc::new(network.within(host, || place_of(host, hosts, &theirs))??));
         }
         let found = Self { each, places };
         for running in found.each.iter().filter(|running| running.program.role == Role::Server) {

@@ -65,8 +65,8 @@ WRONG = ["5 parsecs", "-5ms", "-1mbit", "9" * 30 + "s", "9" * 30, "５ms", "٥mb
          {"a": {"b": 1}}, None]  # fmt: skip
 
 TELLS = frozenset(
-    ("tcp", "udp", "ping", "call", "game", "page", "request", "video", "program", "preset", "wifi", "lan", "ends", "dumbbell",
-     "parking_lot", "star")
+    ("tcp", "udp", "ping", "call", "game", "page", "request", "video", "program", "preset", "wifi", "lan", "ends",
+     "dumbbell", "parking_lot", "star")
 )  # fmt: skip
 """Keys that tell what an entry is. With a wrong word it may be nothing, and then no other key is looked at."""
 

@@ -1,6 +1,6 @@
 //! quinn's controls beside Linux's CUBIC: shares and latency over rate, round trip and queue, as a table in Markdown.
 //!
-//! `cargo run --release` prints it.
+//! `cargo run --release` prints it; `cargo run --release 20 20` for 20 Mbit/s and 20 ms alone.
 
 use std::time::Duration;
 
@@ -83,30 +83,39 @@ fn half(values: &[f64]) -> f64 {
     4.303 * (variance / n).sqrt()
 }
 
+/// Rates in Mbit/s and round trips in ms: those of the command line, or all.
+fn paths() -> Vec<(u64, u64)> {
+    let given: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
+    if let [rate, round_trip] = given[..] {
+        return vec![(rate, round_trip)];
+    }
+    [10, 50].into_iter().flat_map(|rate| [10, 40, 100].map(|round_trip| (rate, round_trip))).collect()
+}
+
 fn main() {
     println!("| Mbit/s | RTT, ms | queue | quinn's control | its share | of the rate, both | ping, ms |");
     println!("|---|---|---|---|---|---|---|");
-    for rate in [10_000_000, 50_000_000] {
-        for round_trip in [10, 40, 100] {
-            for queue in [Queue::Fifo(0.5), Queue::Fifo(1.0), Queue::Fifo(4.0), Queue::FqCodel, Queue::Codel]
-            {
-                for control in CONTROLS {
-                    let trip = Duration::from_millis(round_trip);
-                    let cells: Vec<_> = SEEDS.map(|seed| cell(control, rate, trip, queue, seed)).into();
-                    let of = |pick: fn(&Cell) -> f64| cells.iter().map(pick).collect::<Vec<_>>();
-                    let (shares, sums, pings) = (of(|c| c.share), of(|c| c.sum), of(|c| c.ping_ms));
-                    println!(
-                        "| {} | {round_trip} | {} | {control:?} | {:.2} ± {:.2} | {:.2} | {:.0} ± {:.0} |",
-                        rate / 1_000_000,
-                        queue.name(),
-                        mean(&shares),
-                        half(&shares),
-                        mean(&sums),
-                        mean(&pings),
-                        half(&pings),
-                    );
-                }
+    for (rate, round_trip) in paths() {
+        for queue in [Queue::Fifo(0.5), Queue::Fifo(1.0), Queue::Fifo(4.0), Queue::FqCodel, Queue::Codel] {
+            for control in CONTROLS {
+                row(rate, round_trip, queue, control);
             }
         }
     }
+}
+
+fn row(rate: u64, round_trip: u64, queue: Queue, control: Control) {
+    let trip = Duration::from_millis(round_trip);
+    let cells: Vec<_> = SEEDS.map(|seed| cell(control, rate * 1_000_000, trip, queue, seed)).into();
+    let of = |pick: fn(&Cell) -> f64| cells.iter().map(pick).collect::<Vec<_>>();
+    let (shares, sums, pings) = (of(|c| c.share), of(|c| c.sum), of(|c| c.ping_ms));
+    println!(
+        "| {rate} | {round_trip} | {} | {control:?} | {:.2} ± {:.2} | {:.2} | {:.0} ± {:.0} |",
+        queue.name(),
+        mean(&shares),
+        half(&shares),
+        mean(&sums),
+        mean(&pings),
+        half(&pings),
+    );
 }

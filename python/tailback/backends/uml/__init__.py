@@ -23,7 +23,7 @@ from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables, recorded
 from tailback.backends.uml import instance, state, suitable
 from tailback.backends.uml.air import read_air
-from tailback.backends.uml.settings import boot_parameters, job_of
+from tailback.backends.uml.settings import boot_parameters, how_processes_run, job_of
 from tailback.kernel import STOCK, CacheUnwritable, Kernel, KernelMissing, build_agent, find_kernel, loadable
 from tailback.kernel.checkout import digest
 from tailback.kernel.messages import ModuleRefused
@@ -99,7 +99,7 @@ class Uml:
         job = json.dumps(job_of(scenario))
         radio = json.dumps(to_json(structs.replace(scenario, kernel=None))) if scenario.cells else None
         files = tuple(made.values())
-        boot = boot_parameters(scenario)
+        boot = [*boot_parameters(scenario), *how_processes_run(self.kernel.manifest.version)]
         owns = {own.name: own for own in own_modules.own_modules(scenario)}
         order = instance.Order(
             job, scenario.seed, scenario.duration_ns, modules=files, owns=owns, air=radio, boot=boot,

@@ -23,7 +23,7 @@ from tailback.backends.linux import process
 from tailback.backends.linux.own_modules import Own
 from tailback.backends.linux.process import Progress
 from tailback.backends.uml import air
-from tailback.backends.uml.lookout import Lookout
+from tailback.backends.uml.lookout import PROGRAM_S, Lookout
 
 MEMORY = "2G"
 """Memory of the guest: a sparse file, of which 60 to 80 MB are used. TCP's buffer limits depend on it."""
@@ -67,6 +67,8 @@ class Machine:
     agent: Path
     stall_s: float = 600.0
     """Time of its own (`own_time.py`) without progress of virtual time after which an instance counts as stuck."""
+    program_s: float = PROGRAM_S
+    """The same, if a program of the user keeps it from passing."""
     processors: Processors = field(default_factory=Processors)
 
 
@@ -158,7 +160,7 @@ def _run_guest(folder: Path, machine: Machine, processor: int, progress: Progres
     command = process.Command(_command(machine, processor, order), _environment())
     lookout = Lookout.of(folder, order.owns, progress, order.duration_ns)
     if order.has_programs:
-        lookout = lookout.with_programs(folder)
+        lookout = lookout.with_programs(folder, machine.program_s)
     watch = process.Watch(order.duration_ns, progress, machine.stall_s, stalled, lookout.look, lookout.clock)
     status, usage = process.run(command, folder, watch)
     _judge(folder, status, lookout)

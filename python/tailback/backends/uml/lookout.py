@@ -47,6 +47,8 @@ class Lookout:
     _fraction: float = 0.0
     _moved: float = 0.0
     _told: bool = False
+    _blamed: float = 0.0
+    """When a program was last looked for."""
     _used: dict[int, float] = field(default_factory=dict)
     """The CPU time of its processes when time began to stand still."""
     _call: tuple[bytes, int, float] | None = None
@@ -60,9 +62,9 @@ class Lookout:
         files = {name: folder / f"{name}.ko" for name in owns}
         return cls(Console(folder / "console", owns, files), progress, duration_ns, OwnTime(folder))
 
-    def with_programs(self, folder: Path) -> Lookout:
+    def with_programs(self, folder: Path, limit_s: float) -> Lookout:
         """The same, for an instance in which programs of the user run."""
-        self.watched = folder
+        self.watched, self.program_s = folder, limit_s
         return self
 
     def look(self, process: int) -> None:
@@ -81,9 +83,12 @@ class Lookout:
         if now - self._moved >= STILL_S and not self._told:
             self._told = True
             self.progress.tell(self._still(now - self._moved) + self._because_of())
-        if self.watched is not None and now - self._moved >= self.program_s and self._because_of():
+        if self.watched is not None and now - self._moved >= self.program_s and now - self._blamed >= 1.0:
+            self._blamed = now
+            reason = self._because_of()
             hint = "let it wait for something, `sleep` or `poll`, or shorten what it computes"
-            raise RunFailed(f"{self._still(now - self._moved)}{self._because_of()}\n  hint: {hint}")
+            if reason:
+                raise RunFailed(f"{self._still(now - self._moved)}{reason}\n  hint: {hint}")
 
     def _still(self, had_s: float) -> str:
         at = f"at {self._fraction * self.duration_ns / 1e9:.1f} s of the run" if self._fraction else "before its start"
@@ -93,8 +98,10 @@ class Lookout:
         """The program that computes meanwhile, for a message; empty if there is none."""
         if self.watched is None:
             return ""
-        name = spinning.program(self._used, spinning.used(self.watched))
-        return f": the program `{name}` computes, or polls without ever waiting (`sched_yield`)" if name else ""
+        names = spinning.programs(self._used, spinning.used(self.watched))
+        which = "the program" if len(names) == 1 else "one of the programs"
+        words = " or ".join(f"`{name}`" for name in names)
+        return f": {which} {words} computes, or polls without ever waiting (`sched_yield`)" if names else ""
 
     def _look_at_call(self, process: int) -> None:
         for name, place in self.console.noted.items():

@@ -15,6 +15,9 @@ from pathlib import Path
 from tailback.backends.uml.own_time import cpu_s_of, working_in
 
 HOME = re.compile(rb"\0HOME=/tmp/([A-Za-z][A-Za-z0-9_.-]*)\0")
+BUSIEST = 3
+"""Processes that may keep time from passing together: the kernel, what it catches, and the program."""
+LOOKED_AT = 500
 TOP = 256 << 10
 """Bytes at the end of a stack in which an environment is looked for."""
 
@@ -24,17 +27,21 @@ def used(folder: Path) -> dict[int, float]:
     return {process: cpu_s_of(process) for process in working_in(folder.resolve())}
 
 
-def program(before: Mapping[int, float], now: Mapping[int, float]) -> str | None:
-    """The program that has computed most between two looks; `None` if that was none."""
+def programs(before: Mapping[int, float], now: Mapping[int, float]) -> list[str]:
+    """The program that has computed most between two looks. A process that another one has forked may not have looked
+    at its environment, which is then not in its memory: in place of its program, all that are there.
+    """
     spent = {process: seconds - before.get(process, 0.0) for process, seconds in now.items()}
-    for process in sorted(spent, key=lambda each: -spent[each]):
-        name = _program_of(process) if spent[process] > 0 else None
+    most = sorted(spent, key=lambda each: -spent[each])
+    for process in most[:BUSIEST]:
+        name = program_of(process) if spent[process] > 0 else None
         if name is not None:
-            return name
-    return None
+            return [name]
+    return sorted({name for process in most[:LOOKED_AT] if (name := program_of(process)) is not None})
 
 
-def _program_of(process: int) -> str | None:
+def program_of(process: int) -> str | None:
+    """The program whose environment a process has."""
     try:
         maps = Path(f"/proc/{process}/maps").read_text(encoding="utf-8", errors="replace")
         with Path(f"/proc/{process}/mem").open("rb", buffering=0) as memory:

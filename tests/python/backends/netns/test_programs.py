@@ -32,7 +32,10 @@ with socket.create_server(("", 7000)) as server:
     connection.close()
     server.accept()
 """
-FETCH = "sh -c 'python3 -c \"import socket; print(len(socket.create_connection((chr(98), 7000)).makefile(chr(114)+chr(98)).read()))\"'"
+FETCH = """\
+import socket
+print(len(socket.create_connection(("b", 7000)).makefile("rb").read()))
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +69,9 @@ def netns(write: Write) -> Netns:
 def test_a_program_runs_on_its_host_and_its_connection_is_a_flow(netns: Netns, write: Write, tmp_path: Path) -> None:
     (tmp_path / "serve.py").write_text(SERVE)
     server = {"program": "b", "run": "python3 serve.py", "server": True, "name": "web", "files": ["serve.py"]}
-    found = write(server, {"program": "a", "run": FETCH, "name": "fetch"}, duration="3s")
+    (tmp_path / "fetch.py").write_text(FETCH)
+    client = {"program": "a", "run": "python3 fetch.py", "name": "fetch", "files": ["fetch.py"]}
+    found = write(server, client, duration="3s")
     result = netns.run(found, netns.new_progress())
     assert result.files["fetch.stdout"] == b"100000\n", result.files["fetch.stderr"]
     # The kernel counts the FIN, which has a number of its own, as a byte.

@@ -7,7 +7,7 @@ import pytest
 
 from tailback.backends.linux.radios import kbps
 from tailback.backends.linux.small_queues import small_queue
-from tailback.backends.uml.settings import boot_parameters, job_of
+from tailback.backends.uml.settings import boot_parameters, how_processes_run, job_of
 from tailback.resolved import SmallQueue, of_json
 from tailback.resolved.wifi import Mode
 
@@ -388,3 +388,9 @@ def test_options_of_controls_are_parameters_at_boot_because_a_running_kernel_ref
     asked = of_json(plain)
     assert boot_parameters(asked) == ["tcp_cubic.bic_scale=400", "tcp_cubic.beta=512"]
     assert not any("tcp_cubic" in str(step) for step in job_of(asked)["setup"])
+
+
+@pytest.mark.parametrize(("version", "words"), [("6.12.117", []), ("5.10.262", []), ("6.16.1", ["seccomp=auto"]),
+                                                ("7.3.4", ["seccomp=auto"])])  # fmt: skip
+def test_a_guest_catches_system_calls_by_seccomp_where_its_kernel_can(version: str, words: list[str]) -> None:
+    assert how_processes_run(version) == words

@@ -5,6 +5,7 @@ may not do is named.
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,35 +68,39 @@ def test_iperf3_runs_in_virtual_time_and_its_connections_are_flows(uml: Uml, tmp
 
 
 @needs_iperf3
+def test_iperf3_has_the_goodput_and_the_rtt_of_bulk_data_of_the_agent(uml: Uml, tmp_path: Path) -> None:
+    bulk = {"tcp": "client -> server", "name": "bulk", "start": "1s", "stop": "4s"}
+    found = {}
+    for name, traffic in (("bulk", (bulk,)), ("iperf3.2", (SERVER, {**IPERF3, "run": "iperf3 -c {server} -t 3 -J"}))):
+        result = run(uml, of_file(tmp_path, *traffic, duration="5s"))
+        tables = {each: result.tables[each].to_arrow().to_pandas() for each in ("flows", "tcp_info")}
+        rows = {each: table[(table.flow == name) & (table.t > 2) & (table.t <= 4)] for each, table in tables.items()}
+        found[name] = (rows["flows"].bytes.sum(), rows["tcp_info"].rtt.median())
+    (of_agent, rtt), (theirs, their_rtt) = found["bulk"], found["iperf3.2"]
+    assert theirs == pytest.approx(of_agent, rel=0.005)
+    assert their_rtt == pytest.approx(rtt, rel=0.05)
+
+
+@needs_iperf3
 def test_a_run_with_programs_repeats_to_the_byte(uml: Uml, tmp_path: Path) -> None:
-    web = "python3 -m http.server 8000"
-    found = (
-        of_file(
-            tmp_path,
-            SERVER,
-            IPERF3,
-            {"program": "server", "run": web, "server": True, "name": "web", "files": ["page"]},
-            command("curl -s -o got -w '%{json}\\n' http://{server}:8000/page", start="1s"),
-        )
-        if _page(tmp_path)
-        else None
-    )
-    assert found is not None
+    """Two runs of two servers and two clients, one of them a program in Python, which starts slowly."""
+    (tmp_path / "page").write_bytes(b"a line\n" * 20_000)
+    web = {"program": "server", "run": "python3 -m http.server 8000", "server": True, "name": "web", "files": ["page"]}
+    curl = command("curl -s -o got -w '%{json}\\n' http://{server}:8000/page", start="1s")
+    iperf3 = {**IPERF3, "run": "iperf3 -c {server} -t 1 -J"}
+    found = of_file(tmp_path, SERVER, iperf3, web, curl, duration="3s")
     one, other = (run(uml, found) for _ in range(2))
     assert bits(one) == bits(other)
     assert one.files["it.got"] == (tmp_path / "page").read_bytes()
     assert one.notes["programs"] == other.notes["programs"]
-    (fetched,) = one.notes["programs"][3]["connections"]
-    assert (fetched["from"], fetched["direction"]) == ("server", "down")
-
-
-def _page(folder: Path) -> Path:
-    (folder / "page").write_bytes(b"a line\n" * 20_000)
-    return folder / "page"
+    fetched = one.notes["programs"][3]
+    assert [(each["from"], each["direction"]) for each in fetched["connections"]] == [("server", "down")]
+    assert fetched["reported"]["bytes"] == 140_000
 
 
 def test_a_host_sees_names_folders_and_devices_of_its_own(uml: Uml, tmp_path: Path) -> None:
-    words = "sh -c 'cat /etc/hosts; ls -d /sys/class/net/l*; id -un; pwd; date +%Y; cat; echo $MODE; touch /dev/shm/x; ls /tmp'"
+    looks = "cat /etc/hosts; ls -d /sys/class/net/l*; id -un; pwd; date +%Y; cat; echo $MODE; touch /dev/shm/x; ls /tmp"
+    words = f"sh -c '{looks}'"
     entry = command(words, input="typed {server}\n", environment={"MODE": "fast {router}"})
     result = run(uml, of_file(tmp_path, entry, {"ping": "client -> server"}, clock="2026-11-29", duration="1s"))
     lines = result.files["it.stdout"].decode().splitlines()
@@ -142,6 +147,22 @@ def test_more_processes_than_a_program_may_have_are_refused_to_it(uml: Uml, tmp_
     bomb = "sh -c 'for i in 1 2 3 4 5 6 7 8 9; do sleep 0.5 & done; wait'"
     with pytest.raises(RunFailed, match=r"(?i)cannot fork|resource temporarily"):
         run(uml, of_file(tmp_path, command(bomb, processes=4), {"ping": "client -> server"}, duration="1s"))
+
+
+SPINS = {
+    "one that computes": "sh -c 'while :; do :; done'",
+    "a fork bomb": "perl -e 'fork while 1'",
+    "one that polls": "python3 -c 'import os\nwhile True: os.sched_yield()'",
+}
+
+
+@pytest.mark.parametrize("what", SPINS)
+def test_a_program_that_keeps_time_from_passing_is_named(what: str, uml: Uml, tmp_path: Path) -> None:
+    impatient = Uml(uml.kernel, replace(uml.machine, program_s=2.0), chosen=False)
+    waiting = {"program": "server", "run": "sleep 0.5", "name": "waits"}
+    found = of_file(tmp_path, command(SPINS[what], start="100ms", processes=16), waiting, duration="1s")
+    with pytest.raises(RunFailed, match=r"at 0\.1 s of the run: the program `it` computes, or polls"):
+        run(impatient, found)
 
 
 def test_a_program_that_is_not_there_is_found_before_the_run(uml: Uml, tmp_path: Path) -> None:
