@@ -1,6 +1,6 @@
 //! `police`: a token bucket without a queue; a packet for which it lacks tokens is dropped.
 //!
-//! tokens:   N' = min(N + min(d, B), B) − L/rate ns, full at the start; B = burst/rate, rounded up to 64 ns as `tc` does
+//! tokens:   N' = min(N + min(d, B), B) − L/rate ns, full at the start; B = burst/rate, rounded up to 64 ns
 //! peak:     P' = min(P + min(d, B), mtu/peakrate) − L/peakrate
 //! conforms: the frame is at most `mtu` long, and N' ≥ 0, P' ≥ 0; a packet that exceeds takes no tokens
 //!

@@ -15,7 +15,7 @@ from tailback.cli import glossary
 from tailback.cli.explanation import Explanation
 from tailback.cli.run_warnings import CODES
 from tailback.results import data_dictionary
-from tailback.scenario import arrivals, flows, sysctl
+from tailback.scenario import arrivals, expect, flows, sysctl
 from tailback.scenario.lint import WARNINGS
 from tailback.scenario.shapes import SHAPES
 from tailback.scenario.traffic import call, game, page, request, video
@@ -152,8 +152,11 @@ REQUESTS = ("request: requests and answers over TCP connections that stay open",
 PAGES = ("page: a web page that a browser loads", page.EXPLAINED)
 VIDEOS = ("video: a video in segments, with a bitrate for each", video.EXPLAINED)
 
+CONDITIONS = ("expect: conditions on the results, also in time", expect.EXPLAINED)
+
 LONGER: Mapping[str, tuple[str, str]] = {
     "arrivals": ARRIVING,
+    "expect": CONDITIONS,
     "size": ARRIVING,
     "call": CALLS,
     "codec": CALLS,

@@ -16,6 +16,31 @@ from tailback.tc import units
 from tailback.tc.errors import WordError
 from tailback.tc.units import shown
 
+EXPLAINED = """\
+expect: {ping p99: "< 20ms", goodput: {is: "> 8mbit", after: 20s, until: 30s}, total(startup): "< 1"}
+
+A condition is about a metric in the measurement window, or in the part of the run that `after` and `until` name;
+or about an expression over samples of `tcp_info`, such as highest(bbr_bw / rate, t > 20). `measure` of `tailback
+assess` and `--find` of `tailback search` have the same expressions.
+
+samples:
+  bbr_bw, pacing_rate, delivery_rate        Mbit/s
+  rtt, min_rtt, bbr_min_rtt, rto            ms
+  snd_cwnd, snd_ssthresh, unacked, lost, delivered, total_retrans    segments
+  bbr_pacing_gain, bbr_cwnd_gain
+  t, age      time of the run, and since the first sample of the flow, in s
+  rate        the smallest rate of a link or a policer at that time, in Mbit/s
+  startup, drain, up, down, cruise, probe_rtt    phases of BBR, which follow from its gains (REFILL looks like CRUISE)
+
+functions:
+  highest(X), lowest(X), middle(X), mean(X)      of the samples
+  share(C), times(C)                             the share of samples that meet a condition; how often it begins to hold
+  total(C), longest(C)                           for how many seconds it holds, altogether and at a stretch
+  first(C), last(C)                              when, in s
+
+A condition is a comparison or a phase, or several with `and`, `or`, `not`. A second argument says among which samples:
+longest(rtt > 100, flow("bulk") and t > 5). Phases shorter than `measure.interval` are missed."""
+
 HINT = 'write `<` or `>`, and a value: "< 20ms", "> 0.9", ">= 95% of best"'
 
 PATTERN = r"^\s*(<=|>=|[<>≤≥])\s*[0-9]+(\.[0-9]+)?\s*[a-zA-Zµ%]*(\s+of\s+(the\s+)?best)?\s*$"

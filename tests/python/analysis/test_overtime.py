@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from tailback.analysis import overtime
 from tailback.resolved import Change, Link, Policer
+from tailback.scenario.expect import EXPLAINED
 
 LINK = Link(
     ends=(0, 1), rate_bps=(10_000_000, None), delay_ns=(0, 0), mtu=1500, ring=(1, 1), bql=(True, True),
@@ -109,3 +111,8 @@ def test_what_is_no_number_over_time_is_refused_with_what_there_is(text: str) ->
 def test_only_calls_of_its_functions_are_over_time() -> None:
     assert overtime.is_over_time("1 + highest(rtt)")
     assert not any(map(overtime.is_over_time, ("ping p99", "jain", "rtt", 'goodput("a")', "tcp rtt p90 (")))
+
+
+def test_what_explain_says_names_all_samples_and_functions() -> None:
+    words = set(re.findall(r"[a-z_]+", EXPLAINED))
+    assert {*overtime.NAMES, *overtime.FUNCTIONS, overtime.FLOW} <= words
