@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What a simulator and a compiled congestion control tell each other: plain numbers, no type of the kernel. The other
- * side is crates/module/src/abi.rs. After a change of either, `tailback_call_4` gets the next number: neither side takes
+ * side is crates/module/src/abi.rs. After a change of either, `tailback_call_5` gets the next number: neither side takes
  * the other for one of its own version then.
  */
 #ifndef TAILBACK_ABI_H
@@ -32,6 +32,7 @@ struct tailback_facts {
 	tb_u32 tsval;		/* milliseconds; 0 without the option */
 	tb_u32 tsecr;
 	tb_u32 mss;
+	tb_u32 mtu;		/* of a full segment */
 	tb_u32 ca_state;
 	tb_u32 ecn_ok;
 	tb_u32 pacing_status;
@@ -123,11 +124,17 @@ struct tailback_host {
 	void (*fail)(const char *reason);	/* does not return */
 };
 
+enum tailback_ecn {
+	TAILBACK_ECN_NONE,
+	TAILBACK_ECN_CLASSIC,	/* TCP_CONG_NEEDS_ECN */
+	TAILBACK_ECN_L4S,	/* and TCP_CONG_NEEDS_ACCECN */
+};
+
 struct tailback_about {
 	char name[16];
 	tb_u32 registered;	/* how many controls the module registered */
 	tb_u32 has;		/* bits of enum tailback_op */
-	tb_u32 needs_ecn;
+	tb_u32 needs_ecn;	/* enum tailback_ecn */
 	tb_u32 hz;
 };
 
@@ -140,7 +147,7 @@ int tailback_set_parameter(const char *name, const char *value);
 /* A socket with nothing in it. */
 void *tailback_socket(void);
 /* `argument`: tailback_ack, tailback_rate, tailback_lost, a tb_u32, or nothing. Returns what the member returns, else 0. */
-tb_u32 tailback_call_4(void *socket, tb_u32 op, const struct tailback_facts *facts, struct tailback_window *window,
+tb_u32 tailback_call_5(void *socket, tb_u32 op, const struct tailback_facts *facts, struct tailback_window *window,
 		     const void *argument);
 /* Asks `get_info`, with the window that the last call left. `found` is zeroed before. */
 void tailback_ask(void *socket, const struct tailback_facts *facts, struct tailback_info *found);

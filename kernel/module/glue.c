@@ -666,6 +666,10 @@ struct flow {
 	u64 after_private[2];
 	/* Asked for during the present call. */
 	u32 asks;
+	/* Marked segments that samples have told of so far. */
+	u32 told_ce;
+	/* Of the headers of a full segment. */
+	u32 header_bytes;
 };
 
 #define GUARD 0x7461696c6261636bULL
@@ -750,6 +754,20 @@ void tcp_enter_cwr(struct sock *sk)
 	container_of(tcp_sk(sk), struct flow, tp)->asks |= TAILBACK_ENTER_CWR;
 }
 
+/* The simulator's segments keep their size. */
+OURS int our_mss_to_mtu(struct sock *sk, int mss)
+{
+	return mss + container_of(tcp_sk(sk), struct flow, tp)->header_bytes;
+}
+ALSO(tcp_mss_to_mtu, our_mss_to_mtu);
+
+OURS unsigned int our_sync_mss(struct sock *sk, u32 pmtu)
+{
+	panic("it changes the segment size (tcp_sync_mss), which the simulator cannot");
+	return 0;
+}
+ALSO(tcp_sync_mss, our_sync_mss);
+
 /* Receivers and routes are the simulator's own. The names stand for one function whatever the headers declare: versions of
  * Linux differ in what these take. */
 static void __used nothing(void) { }
@@ -818,6 +836,15 @@ static void call_cwnd_event(const struct tcp_congestion_ops *ops, struct sock *s
 }
 #endif
 
+static u32 ecn_of(const struct tcp_congestion_ops *ops)
+{
+#ifdef TCP_CONG_NEEDS_ACCECN
+	if (ops->flags & TCP_CONG_NEEDS_ACCECN)
+		return TAILBACK_ECN_L4S;
+#endif
+	return ops->flags & TCP_CONG_NEEDS_ECN ? TAILBACK_ECN_CLASSIC : TAILBACK_ECN_NONE;
+}
+
 #ifdef TAILBACK_HAS_CONG_CONTROL_OF_TWO
 #define CALL_CONG_CONTROL(ops, sk, ack, sample) ((ops)->cong_control(sk, sample))
 #else
@@ -855,6 +882,17 @@ static void call_marked_lost(const struct tcp_congestion_ops *ops, struct sock *
 static void add_transmission(struct rate_sample *sample, const struct tailback_rate *rate) { }
 #endif
 
+#ifdef TAILBACK_HAS_ECE_DELTA
+/* Segments that this ACK says were marked. */
+static void add_marks(struct rate_sample *sample, struct flow *flow)
+{
+	sample->ece_delta = flow->tp.delivered_ce - flow->told_ce;
+	flow->told_ce = flow->tp.delivered_ce;
+}
+#else
+static void add_marks(struct rate_sample *sample, struct flow *flow) { }
+#endif
+
 /* The simulator's side. */
 
 int init_module(void);
@@ -882,7 +920,7 @@ SHOWN void tailback_describe(struct tailback_about *about)
 		return;
 	memcpy(about->name, ops->name, sizeof(about->name));
 	about->name[sizeof(about->name) - 1] = 0;
-	about->needs_ecn = !!(ops->flags & TCP_CONG_NEEDS_ECN);
+	about->needs_ecn = ecn_of(ops);
 	about->has = !!ops->init << TAILBACK_INIT | !!ops->ssthresh << TAILBACK_SSTHRESH |
 		     !!ops->cong_avoid << TAILBACK_CONG_AVOID | !!ops->set_state << TAILBACK_SET_STATE |
 		     !!HAS_CWND_EVENT(ops) << TAILBACK_CWND_EVENT | !!ops->in_ack_event << TAILBACK_IN_ACK_EVENT |
@@ -969,6 +1007,7 @@ static void load_settings(struct tcp_sock *tp, const struct tailback_facts *fact
 	icsk->icsk_ca_state = facts->ca_state;
 	tp->mss_cache = facts->mss;
 	tp->advmss = facts->mss;
+	container_of(tp, struct flow, tp)->header_bytes = facts->mtu - facts->mss;
 	tp->ecn_flags = facts->ecn_ok ? ECN_AS_RFC3168 : 0;
 }
 
@@ -1055,7 +1094,7 @@ SHOWN void tailback_ask(void *socket, const struct tailback_facts *facts, struct
 	found->cwnd_gain = info.bbr.bbr_cwnd_gain;
 }
 
-SHOWN tb_u32 tailback_call_4(void *socket, tb_u32 op, const struct tailback_facts *facts,
+SHOWN tb_u32 tailback_call_5(void *socket, tb_u32 op, const struct tailback_facts *facts,
 			   struct tailback_window *window, const void *argument)
 {
 	struct flow *flow = socket;
@@ -1108,6 +1147,9 @@ SHOWN tb_u32 tailback_call_4(void *socket, tb_u32 op, const struct tailback_fact
 		struct rate_sample sample = rate_sample_of(argument, facts);
 
 		add_transmission(&sample, argument);
+		add_marks(&sample, flow);
+		if (!ops->cong_control)
+			panic("it replaced itself by a control without cong_control");
 		CALL_CONG_CONTROL(ops, sk, facts->snd_una, &sample);
 		break;
 	}

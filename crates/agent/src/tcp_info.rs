@@ -11,7 +11,7 @@ use crate::sys;
 use crate::table::Table;
 
 /// Columns of the table, in order.
-pub const COLUMNS: [&str; 34] = [
+pub const COLUMNS: [&str; 39] = [
     "t_ns",
     "flow",
     "ca_state",
@@ -46,6 +46,11 @@ pub const COLUMNS: [&str; 34] = [
     "bbr_pacing_gain",
     "bbr_cwnd_gain",
     "data_segs_out",
+    "delivered_ce",
+    "delivered_e1_bytes",
+    "delivered_ce_bytes",
+    "delivered_e0_bytes",
+    "received_ce",
 ];
 
 /// Columns of the table of receivers, in order.
@@ -67,6 +72,9 @@ const EXCHANGES: [&str; 5] = ["t_ns", "flow", "end", "data_segs_out", "total_ret
 /// Bytes of `struct tcp_bbr_info`; newer versions of BBR append to it. Those of Vegas and DCTCP have 16.
 /// [linux-6.12 inet_diag.h tcp_cc_info]
 const BBR_INFO: usize = 20;
+
+/// `tcpi_ecn_mode` of a connection with accurate ECN. [linux-7.3 uapi tcp.h TCPI_ECN_MODE_ACCECN]
+const ACCURATE_ECN: u8 = 2;
 
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
@@ -173,7 +181,11 @@ impl Sample {
         }
         row.maybe(double(&self.bbr, 0)).maybe(word(&self.bbr, 8));
         row.maybe(gain(&self.bbr, 12)).maybe(gain(&self.bbr, 16));
-        row.cell(self.data_segments());
+        row.cell(self.data_segments()).maybe(small(196));
+        let accurate = self.info.get(276).is_some_and(|modes| modes & 3 == ACCURATE_ECN);
+        for offset in [252, 260, 256, 248] {
+            row.maybe(small(offset).filter(|_| accurate));
+        }
     }
 
     /// Appends the row of this moment as the receiver sees it.
@@ -235,6 +247,22 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         let cells: Vec<_> = text.lines().map(|line| line.split(',').count()).collect();
         assert_eq!(cells, [COLUMNS.len(), COLUMNS.len()]);
+    }
+
+    #[test]
+    fn counts_of_accurate_ecn_are_there_if_the_connection_has_it() {
+        let row = |modes: u8| {
+            let mut info = vec![0; 280];
+            for (offset, value) in [(196, 5), (248, 1), (252, 2), (256, 3), (260, 4)] {
+                info[offset] = value;
+            }
+            info[276] = modes;
+            let mut table = Table::new("tcp_info", &COLUMNS);
+            Sample { info, memory: vec![0; 36], bbr: Vec::new() }.row(0, "f", &mut table);
+            table.take().lines().last().unwrap().to_owned()
+        };
+        assert!(row(0b1110).ends_with(",5,2,4,3,1"), "{}", row(0b1110));
+        assert!(row(0b1101).ends_with(",5,,,,"), "{}", row(0b1101));
     }
 
     #[test]

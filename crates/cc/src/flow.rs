@@ -68,6 +68,8 @@ pub struct Flow {
     pub now: SimTime,
     /// Payload bytes per full segment (`mss_cache`).
     pub mss: u32,
+    /// Bytes of a full packet with its headers, without the AccECN option (`tcp_mss_to_mtu(mss_cache)`).
+    pub mtu: u32,
     /// Smoothed RTT in µs, times eight as in the kernel; 0 before the first sample.
     pub srtt_us8: u32,
     /// Windowed minimum RTT (300 s); `None` before the first sample.
@@ -120,6 +122,7 @@ impl Flow {
         Flow {
             now: SimTime::ZERO,
             mss,
+            mtu: mss + 52,
             srtt_us8: 0,
             min_rtt: None,
             packets_out: Segs::ZERO,

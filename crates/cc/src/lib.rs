@@ -49,6 +49,7 @@ pub use control::{AckPath, Control, Hooks, ModelControl, Prototype, WindowContro
 pub use flow::{
     CaState, CwndEvent, Flow, GSO_LEGACY_MAX_SIZE, GSO_MAX_SIZE, MAX_TCP_HEADER, PacingStatus, Timestamps,
 };
+pub use random::Draws;
 pub use registry::{BuildError, ROWS, build, find, head};
 pub use row::{EcnNeed, Row};
 pub use sample::{AckSample, LostSegment, RateSample};

@@ -25,6 +25,7 @@ pub(crate) struct Facts {
     pub(crate) tsval: u32,
     pub(crate) tsecr: u32,
     pub(crate) mss: u32,
+    pub(crate) mtu: u32,
     pub(crate) ca_state: u32,
     pub(crate) ecn_ok: u32,
     pub(crate) pacing_status: u32,
@@ -38,6 +39,11 @@ pub(crate) const MARK_APP_LIMITED: u32 = 1;
 pub(crate) const ENTER_CWR: u32 = 2;
 pub(crate) const PACING_NEEDED: u32 = 4;
 pub(crate) const WROTE_BEYOND_PRIVATE: u32 = 8;
+
+/// It uses no ECN by itself.
+pub(crate) const ECN_NONE: u32 = 0;
+/// It needs AccECN and ECT(1).
+pub(crate) const ECN_L4S: u32 = 2;
 
 /// What a call may change.
 #[repr(C)]
@@ -159,6 +165,7 @@ pub(crate) struct About {
     pub(crate) name: [u8; 16],
     pub(crate) registered: u32,
     pub(crate) has: u32,
+    /// One of `ECN_…`.
     pub(crate) needs_ecn: u32,
     pub(crate) hz: u32,
 }

@@ -6,10 +6,8 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 
 use rand_core::Rng;
-use rand_xoshiro::SplitMix64;
-use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::{
-    AckPath, AckSample, CaState, CwndEvent, Flow, GSO_MAX_SIZE, Hooks, LostSegment, ModelControl,
+    AckPath, AckSample, CaState, CwndEvent, Draws, Flow, GSO_MAX_SIZE, Hooks, LostSegment, ModelControl,
     PacingStatus, RateSample, Window, WindowControl,
 };
 use tailback_units::{Rate, Segs, SimTime, Span};
@@ -32,30 +30,6 @@ pub(crate) struct ModuleControl {
     draws: Draws,
     /// Offset of the peer's timestamps. [linux-6.12 net.ipv4.tcp_timestamps = 1]
     peer_offset: u32,
-}
-
-/// The random numbers of one control. A built-in control of the same kind takes the same ones from the sender's: a
-/// model control one ahead, a window control a seed.
-pub(crate) struct Draws {
-    ahead: Option<u32>,
-    rest: SplitMix64,
-}
-
-impl Draws {
-    fn seeded(seed: u64) -> Self {
-        Draws { ahead: None, rest: SplitMix64::seed_from_u64(seed) }
-    }
-
-    fn draw_ahead(&mut self, draws: &mut dyn Rng) {
-        if self.ahead.is_none() {
-            let drawn = draws.next_u32();
-            *self = Draws { ahead: Some(drawn), ..Draws::seeded(drawn.into()) };
-        }
-    }
-
-    pub(crate) fn next(&mut self) -> u32 {
-        self.ahead.take().unwrap_or_else(|| self.rest.next_u32())
-    }
 }
 
 // SAFETY: the socket belongs to this control alone, and a run stays in one thread at a time.
@@ -158,7 +132,7 @@ impl Hooks for ModuleControl {
             true => self.draws.draw_ahead(draws),
             false => self.draws = Draws::seeded(draws.next_u64()),
         }
-        self.peer_offset = self.draws.rest.clone().next_u32();
+        self.peer_offset = self.draws.peek_rest();
         self.begin(flow, window);
     }
 
@@ -294,6 +268,7 @@ fn lay_progress(facts: &mut Facts, flow: &Flow, peer_offset: u32) {
 /// What hardly ever differs.
 fn lay_settings(facts: &mut Facts, flow: &Flow) {
     facts.mss = flow.mss;
+    facts.mtu = flow.mtu;
     facts.ca_state = flow.ca_state as u32;
     facts.ecn_ok = flow.ecn_ok.into();
     facts.pacing_status = status(flow.pacing_status);
@@ -315,6 +290,7 @@ fn status(paced: PacingStatus) -> u32 {
 #[inline(always)]
 fn has_settings(facts: &Facts, flow: &Flow) -> bool {
     facts.mss == flow.mss
+        && facts.mtu == flow.mtu
         && facts.ca_state == flow.ca_state as u32
         && facts.ecn_ok == u32::from(flow.ecn_ok)
         && facts.pacing_status == status(flow.pacing_status)

@@ -6,11 +6,11 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tailback_cc::{Control, Flow, Window};
+use tailback_cc::{Control, Draws, EcnNeed, Flow, Window};
 use tailback_units::{Segs, Span};
 
 use crate::abi::{self, About, Op};
-use crate::control::{Draws, ModuleControl};
+use crate::control::ModuleControl;
 use crate::{Facts, crash};
 
 /// [linux-6.12 asm-generic/errno-base.h]
@@ -71,9 +71,9 @@ impl ModuleFile {
             name: String::from_utf8_lossy(name).into_owned(),
             about,
             socket: library.function(c"tailback_socket")?,
-            call: library.function(c"tailback_call_4")?,
+            call: library.function(c"tailback_call_5")?,
             ask: library.function(c"tailback_ask")?,
-            facts: Facts { wants_pacing: false, needs_ecn: about.needs_ecn != 0, sndbuf_factor: 2 },
+            facts: Facts { wants_pacing: false, needs_ecn: ecn_need(about.needs_ecn), sndbuf_factor: 2 },
         };
         file.probe();
         Ok(file)
@@ -113,7 +113,10 @@ impl ModuleFile {
 
     /// Begins a connection that is then forgotten: whether it asks for pacing is seen no other way.
     fn probe(&mut self) {
-        let flow = Flow::established(1448, Span::from_nanos(1_000_000_000 / self.hz().max(1)));
+        let jiffy = Span::from_nanos(1_000_000_000 / self.hz().max(1));
+        // A control that needs ECN may turn into another one without.
+        let ecn_ok = self.facts.needs_ecn != EcnNeed::No;
+        let flow = Flow { ecn_ok, ..Flow::established(1448, jiffy) };
         let mut control = ModuleControl::new(self.clone());
         let mut window = Window::initial(Segs(10));
         self.facts.wants_pacing = control.begin(&flow, &mut window) & abi::PACING_NEEDED != 0;
@@ -194,9 +197,18 @@ fn last_error() -> String {
     }
 }
 
+/// What `enum tailback_ecn` says.
+fn ecn_need(said: u32) -> EcnNeed {
+    match said {
+        abi::ECN_NONE => EcnNeed::No,
+        abi::ECN_L4S => EcnNeed::L4s,
+        _ => EcnNeed::Classic,
+    }
+}
+
 extern "C" fn random() -> u32 {
     // SAFETY: null, or those of the control whose call is in progress, which touches them in no other way.
-    unsafe { DRAWS.load(Ordering::Relaxed).as_mut() }.map_or(0, Draws::next)
+    unsafe { DRAWS.load(Ordering::Relaxed).as_mut() }.map_or(0, Draws::any)
 }
 
 extern "C" fn allocate(size: c_ulong) -> *mut c_void {

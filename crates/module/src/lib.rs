@@ -25,13 +25,15 @@ mod elsewhere;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub use elsewhere::{ModuleFile, watch_over};
 
+use tailback_cc::EcnNeed;
+
 /// What the sender needs to know of a control before a connection exists.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     /// It asks for pacing by TCP.
     pub wants_pacing: bool,
-    /// It uses ECN regardless of the sysctl.
-    pub needs_ecn: bool,
+    /// The ECN that it uses regardless of the sysctl.
+    pub needs_ecn: EcnNeed,
     /// Send-buffer factor.
     pub sndbuf_factor: u32,
 }

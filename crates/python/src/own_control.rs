@@ -12,7 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rand_core::Rng;
 use tailback_cc::{
-    AckSample, CaState, Control, CwndEvent, Flow, Hooks, ModelControl, RateSample, Window, WindowControl,
+    AckSample, CaState, Control, CwndEvent, EcnNeed, Flow, Hooks, ModelControl, RateSample, Window,
+    WindowControl,
 };
 use tailback_module::ModuleFile;
 use tailback_units::{Rate, Segs, Span};
@@ -102,7 +103,7 @@ impl PythonControls {
         if self.modules == Modules::StandIn {
             let control =
                 tailback_cc::build("reno", &Default::default()).map_err(|error| error.to_string())?;
-            return Ok(OwnControl { control, wants_pacing: false, sndbuf_factor: 2, needs_ecn: false });
+            return Ok(OwnControl { control, wants_pacing: false, sndbuf_factor: 2, needs_ecn: EcnNeed::No });
         }
         let file = self.module(source, asked)?;
         let facts = file.facts();
@@ -148,7 +149,7 @@ impl PythonControls {
             false => Control::Window(Box::new(control)),
         };
         // Linux's send buffer of two windows, as of all but BBR. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
-        Ok(OwnControl { control, wants_pacing, sndbuf_factor: 2, needs_ecn: false })
+        Ok(OwnControl { control, wants_pacing, sndbuf_factor: 2, needs_ecn: EcnNeed::No })
     }
 }
 
@@ -163,10 +164,10 @@ impl OwnControls for PythonControls {
         })
     }
 
-    fn needs_ecn(&self, source: &ControlSource, asked: &ParametersOfControl) -> Result<bool, String> {
+    fn needs_ecn(&self, source: &ControlSource, asked: &ParametersOfControl) -> Result<EcnNeed, String> {
         match source.language == C && self.modules == Modules::Load {
             true => Ok(self.module(source, asked)?.facts().needs_ecn),
-            false => Ok(false),
+            false => Ok(EcnNeed::No),
         }
     }
 }

@@ -156,5 +156,10 @@ fn fresh_socket(t: SimTime, flow: Name) -> TcpInfoRow {
         held_sndbuf: Span::ZERO,
         held_small_queue: Span::ZERO,
         held_no_data: Span::ZERO,
+        delivered_ce: 0,
+        delivered_e1_bytes: None,
+        delivered_ce_bytes: None,
+        delivered_e0_bytes: None,
+        received_ce: None,
     }
 }

@@ -88,7 +88,7 @@ impl Sender {
         self.agreement.peer_mss.min(self.options.mss.unwrap_or(u32::MAX))
     }
 
-    fn mtu_of(&self, mss: u32) -> u32 {
+    pub(crate) fn mtu_of(&self, mss: u32) -> u32 {
         mss + self.option_bytes() + self.headers()
     }
 
@@ -107,6 +107,7 @@ impl Sender {
             }
         }
         self.flow.mss = mss.saturating_sub(self.ecn.reserved()).max(1);
+        self.flow.mtu = self.mtu_of(mss);
         self.buffer.look_again();
     }
 

@@ -1,7 +1,7 @@
 //! Congestion controls that a user wrote. The world does not know their language: whoever starts a run builds them.
 
 use serde::Deserialize;
-use tailback_cc::Control;
+use tailback_cc::{Control, EcnNeed};
 use tailback_traffic::ParametersOfControl;
 
 /// A congestion control that the user wrote.
@@ -26,8 +26,8 @@ pub struct OwnControl {
     pub wants_pacing: bool,
     /// Send-buffer factor (`sndbuf_expand`).
     pub sndbuf_factor: u32,
-    /// It enables ECN regardless of the sysctl (`TCP_CONG_NEEDS_ECN`).
-    pub needs_ecn: bool,
+    /// The ECN that it enables regardless of the sysctl.
+    pub needs_ecn: EcnNeed,
 }
 
 /// Builds the controls of the user.
@@ -35,9 +35,13 @@ pub trait OwnControls {
     /// The control of one flow, from its source and with its parameters; the error is the problem, in a few words.
     fn build(&self, source: &ControlSource, parameters: &ParametersOfControl) -> Result<OwnControl, String>;
 
-    /// Whether the receiver, too, has to use ECN regardless of the sysctl.
-    fn needs_ecn(&self, _source: &ControlSource, _parameters: &ParametersOfControl) -> Result<bool, String> {
-        Ok(false)
+    /// The ECN that the receiver, too, has to use regardless of the sysctl.
+    fn needs_ecn(
+        &self,
+        _source: &ControlSource,
+        _parameters: &ParametersOfControl,
+    ) -> Result<EcnNeed, String> {
+        Ok(EcnNeed::No)
     }
 }
 
@@ -70,7 +74,7 @@ mod tests {
             self.0.borrow_mut().push(format!("{} {parameters:?}", source.text));
             let control =
                 tailback_cc::build("reno", &Default::default()).map_err(|error| error.to_string())?;
-            Ok(OwnControl { control, wants_pacing: false, sndbuf_factor: 2, needs_ecn: false })
+            Ok(OwnControl { control, wants_pacing: false, sndbuf_factor: 2, needs_ecn: EcnNeed::No })
         }
     }
 

@@ -3,7 +3,7 @@
 use tailback_packet::SocketId;
 use tailback_qdisc::visit;
 use tailback_record::{ExchangesRow, FlowsRow, QdiscRow, SojournsRow, TcpInfoRow, UdpRow};
-use tailback_tcp::HeldBy;
+use tailback_tcp::{EcnMode, HeldBy};
 use tailback_traffic::Machine;
 use tailback_units::{Bytes, Rate, Segs, Span};
 
@@ -217,7 +217,17 @@ impl World {
             held_sndbuf: info.held_for.by(HeldBy::SendBuffer),
             held_small_queue: info.held_for.by(HeldBy::SmallQueue),
             held_no_data: info.held_for.by(HeldBy::NoData),
+            delivered_ce: info.delivered_ce,
+            delivered_e1_bytes: None,
+            delivered_ce_bytes: None,
+            delivered_e0_bytes: None,
+            received_ce: None,
         };
+        if let Some(ecn) = endpoint.ecn_info().filter(|ecn| ecn.mode == EcnMode::Accurate) {
+            let [ect1, ce, ect0] = ecn.delivered.map(|bytes| Some(Bytes(bytes.into())));
+            (row.delivered_e1_bytes, row.delivered_ce_bytes, row.delivered_e0_bytes) = (ect1, ce, ect0);
+            row.received_ce = Some(ecn.received_ce.into());
+        }
         endpoint.control_gauges(&mut |name, value| set_gauge(&mut row, name, value));
         row
     }

@@ -46,6 +46,7 @@ FEATURES = {
     re.compile(r"\(\*tso_segs\)"): "-DTAILBACK_HAS_TSO_SEGS",
     re.compile(r"\(\*skb_marked_lost\)"): "-DTAILBACK_HAS_SKB_MARKED_LOST",
     re.compile(r"\(\*cwnd_event_tx_start\)"): "-DTAILBACK_HAS_CWND_EVENT_TX_START",
+    re.compile(r"\bece_delta;"): "-DTAILBACK_HAS_ECE_DELTA",
     re.compile(r"cong_control\)\(struct sock \*\w+, const struct rate_sample"): "-DTAILBACK_HAS_CONG_CONTROL_OF_TWO",
 }
 """What `struct tcp_congestion_ops` of some trees declares in `HEADER`, and how `glue.c` is told of it."""

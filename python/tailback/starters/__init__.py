@@ -36,6 +36,7 @@ EXPERIMENTS = {
     "pages": "web pages beside a backup on a 20/5 Mbit/s line, over five queues and HTTP/1.1 or HTTP/2",
     "video": "a video over Wi-Fi while four neighbours download: rate, BOLA or hybrid",
     "load": "flows of a search cluster at 30 to 90 % load: completion times with CUBIC, BBR and DCTCP",
+    "l4s": "low latency and low loss on a home link: a streamed game beside a backup, over three queues and with L4S",
     "parking-lot": "a long flow over three hops, each with a cross flow",
     "lab": "for `tailback lab`, to teach: how large should a buffer be? With five questions",
 }

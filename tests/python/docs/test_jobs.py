@@ -13,7 +13,7 @@ import tailback
 TOOLS = {"flent": ("flent", "tshark"), "iperf": ("iperf3",)}
 """The programs of others that a page needs; scripts/test-packages.sh installs them."""
 
-QUICK = {"home-link", "cellular", "own-control", "flent"}
+QUICK = {"home-link", "l4s", "cellular", "own-control", "flent"}
 """The pages of `make test`; those of `make campaign-tests` simulate for longer and use the same commands."""
 
 TABLES = {
@@ -67,6 +67,6 @@ def test_the_readme_says_how_many_jobs_there_are_and_how_many_commands_they_take
     counts = [len(jobs.commands(page)) for page in jobs.PAGES]
     readme = (jobs.DOCS.parent / "README.md").read_text(encoding="utf-8")
     assert f"each of {names[min(counts)]} to {names[max(counts)]} commands" in " ".join(readme.split())
-    assert len(jobs.PAGES) == 16
-    assert "fifteen jobs" in readme
-    assert "# Fifteen jobs" in (jobs.DOCS / "jobs" / "index.md").read_text(encoding="utf-8")
+    assert len(jobs.PAGES) == 17
+    assert "seventeen jobs" in readme
+    assert "# Seventeen jobs" in (jobs.DOCS / "jobs" / "index.md").read_text(encoding="utf-8")

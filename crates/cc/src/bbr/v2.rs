@@ -13,7 +13,7 @@ use super::model::{
     CWND_GAIN, FACTOR_BITS, Gains, MIN_CWND, MinRtt, Mode, Model, SKBS_IN_HOSTS, measured, min_tso_segs,
     segments, tso_segs_from,
 };
-use crate::random::RandomNumbers;
+use crate::Draws;
 use crate::{CaState, CwndEvent, Flow, Hooks, LostSegment, ModelControl, RateSample, Window};
 
 mod bounds;
@@ -43,7 +43,7 @@ const MAX_LOSS_EVENTS: u32 = 15;
 pub struct Bbr2 {
     profile: Profile,
     tuning: Tuning,
-    random: RandomNumbers,
+    random: Draws,
     model: Model,
     /// Phase of PROBE_BW.
     phase: Phase,
@@ -64,7 +64,7 @@ pub struct Bbr2 {
 
 impl Hooks for Bbr2 {
     fn init(&mut self, flow: &Flow, window: &mut Window, draws: &mut dyn Rng) {
-        self.random = RandomNumbers::from(draws);
+        self.random.draw_ahead(draws);
         self.model.begin(flow, window);
         self.latest.round_delivered = flow.delivered + 1;
         self.probe_rtt_min = self.model.min_rtt;
@@ -128,7 +128,8 @@ impl ModelControl for Bbr2 {
         }
     }
 
-    fn cong_control(&mut self, sample: &RateSample, flow: &Flow, window: &mut Window, _draws: &mut dyn Rng) {
+    fn cong_control(&mut self, sample: &RateSample, flow: &Flow, window: &mut Window, draws: &mut dyn Rng) {
+        self.random.draw_ahead(draws);
         let bandwidth = self.start_round(sample, flow);
         self.update_latest(sample, bandwidth, flow);
         if !self.takes_fast_path(sample, bandwidth, flow, window) {
@@ -162,7 +163,7 @@ impl Bbr2 {
         Bbr2 {
             profile,
             tuning,
-            random: RandomNumbers::default(),
+            random: Draws::seeded(0),
             model: Model::new(profile.startup),
             phase: Phase::Down,
             max_bandwidth: [Bandwidth::ZERO; 2],

@@ -91,4 +91,14 @@ table! {
     held_small_queue: Span as Microseconds,
     /// Time without data to send.
     held_no_data: Span as Microseconds,
+    /// Segments delivered whose ACK said that they were marked.
+    delivered_ce: u64 as SegmentCount,
+    /// Payload that the peer received as ECT(1); null unless accurate ECN.
+    delivered_e1_bytes: Option<Bytes> as InBytes,
+    /// Payload that the peer received as CE; null unless accurate ECN.
+    delivered_ce_bytes: Option<Bytes> as InBytes,
+    /// Payload that the peer received as ECT(0); null unless accurate ECN.
+    delivered_e0_bytes: Option<Bytes> as InBytes,
+    /// Packets that arrived as CE; null unless accurate ECN.
+    received_ce: Option<u64> as Packets,
 }

@@ -159,12 +159,12 @@ impl Builder<'_> {
             Some(_) => &tailback_cc::reno::ROW,
             None => find_control(&cc.name, path)?,
         };
-        let peer_needs_ecn = match source {
+        let needs_ecn = match source {
             Some(source) => self
                 .own
                 .needs_ecn(source, &cc.parameters)
                 .map_err(|problem| refused(problem, source, path))?,
-            None => false,
+            None => row.needs_ecn,
         };
         let parameters = control_parameters(row, cc, host);
         let prototype = parameters.check(row.parameters).and_then(|()| (row.build)(&parameters));
@@ -173,7 +173,7 @@ impl Builder<'_> {
             recipe: Recipe::Copied(prototype),
             built: None,
             wants_pacing: row.wants_pacing,
-            needs_ecn: if peer_needs_ecn { EcnNeed::Classic } else { row.needs_ecn },
+            needs_ecn,
             sndbuf_factor: row.sndbuf_factor,
         })
     }
@@ -205,7 +205,6 @@ fn own_control(
 ) -> Result<Chosen, BuildError> {
     let built = own.build(source, &cc.parameters).map_err(|problem| refused(problem, source, path))?;
     let OwnControl { control, wants_pacing, sndbuf_factor, needs_ecn } = built;
-    let needs_ecn = if needs_ecn { EcnNeed::Classic } else { EcnNeed::No };
     Ok(Chosen { recipe: Recipe::Built, built: Some(control), wants_pacing, needs_ecn, sndbuf_factor })
 }
 

@@ -60,6 +60,11 @@ COLUMNS: Mapping[str, Form] = {
         "bbr_pacing_gain": (NUMBER, ""),
         "bbr_cwnd_gain": (NUMBER, ""),
         "data_segs_out": (COUNT, "segments"),
+        "delivered_ce": (COUNT, "segments"),
+        "delivered_e1_bytes": (COUNT, "B"),
+        "delivered_ce_bytes": (COUNT, "B"),
+        "delivered_e0_bytes": (COUNT, "B"),
+        "received_ce": (COUNT, "packets"),
     },
     "ping": {"t": (NUMBER, "s"), "ping": (TEXT, ""), "seq": (COUNT, ""), "rtt_ms": (NUMBER, "ms")},
     "qdisc": {

@@ -1,0 +1,46 @@
+"""Prague beside other controls: the published figures as data, and one cell of each kind as the page has it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from conformance.l4s import PAGE, Cell, Found, cells, load, measured
+
+
+def cell(name: str) -> Cell:
+    return next(one for one in cells(load()) if one.id == name)
+
+
+def test_every_claim_names_a_source_and_one_figure_and_no_id_comes_twice() -> None:
+    data = load()
+    found = cells(data)
+    assert len({one.id for one in found}) == len(found)
+    for one in found[: len(data["claims"])]:
+        assert one.source in data["sources"]
+        assert (one.ratio is None) != (one.p99 is None)
+    assert all(one.source is None for one in found[len(data["claims"]) :])
+
+
+def test_a_ratio_holds_within_a_factor_and_a_tail_up_to_its_bound() -> None:
+    ratio, tail = cell("c2-cubic-20"), cell("dualq-p99-10")
+    assert [ratio.holds(Found(prague, 10, 1)) for prague in (6, 7, 14, 16)] == [False, True, True, False]
+    assert [tail.holds(Found(10, 10, p99)) for p99 in (1.9, 2.1)] == [True, False]
+    assert cell("bbr3-20").holds(Found(10, 10, 1)) is None
+
+
+def test_the_page_has_a_row_for_each_cell() -> None:
+    assert re.findall(r"^\| `([\w-]+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE) == [
+        one.id for one in cells(load())
+    ]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_prague_has_a_short_queue_in_dualpi2_and_starves_cubic_in_a_classic_one_unless_it_falls_back() -> None:
+    dual, classic, answered = (
+        measured(cell(name)) for name in ("dualq-p99-10", "heist-codel1-cubic", "codel1-fallback")
+    )
+    assert dual.p99 < 2
+    assert classic.ratio > 8
+    assert answered.ratio < classic.ratio / 3
