@@ -44,7 +44,8 @@ def main() -> int:
     print("\n".join([*kinds_report.cells(table), "", *report.summary(table, kernel)]))
     if options.write:
         command = "python -m conformance.versions --write"
-        write_tables({"versions": report.summary(table, kernel)}, RESULTS / "versions.md", command)
+        cells = {name: report.beside(table, of) for name, of in report.SHOWN.items()}
+        write_tables({"versions": report.summary(table, kernel), **cells}, RESULTS / "versions.md", command)
     short = report.short(wanted, kernel)
     for line in short:
         print(f"{line}\n  hint: measure them: --measure DIR", file=sys.stderr)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from conformance.kinds.judge import Table, shares
+from conformance.kinds.judge import Row, Table, shares
 from conformance.page import rows
 from conformance.versions.golden import COST
 from conformance.versions.versions import VERSIONS, Version, runs_of
-from tailback.validation.words import percent
+from tailback.validation.words import number, percent
 
 HEADING = (
     "version", "stack", "runs", "cells within", "off", "undecided", "single runs within", "kernel and itself",
@@ -31,6 +31,28 @@ def _row(version: Version, table: Table, kernel: pd.DataFrame) -> list[str]:
     cost = f"{mine[COST].min():.2f} to {mine[COST].max():.2f}"
     likeness = [percent(found["alike"]), percent(found["ceiling"])]
     return [version.name, f"`{version.stack}`", str(len(mine)), *counts, *likeness, cost]
+
+
+SHOWN: Mapping[str, Sequence[str]] = {"wifi-cells": ("6.12, Wi-Fi", "7.3, Wi-Fi")}
+"""Tables of single cells, with the versions in each."""
+
+
+def beside(table: Table, versions: Sequence[str]) -> list[str]:
+    """A row per cell, with the kernel's figures and the simulator's; bold is off, in brackets undecided."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for cell in table.judged:
+        case = table.case(cell)
+        if case.file in versions:
+            figure = f"{cell['title']}, {cell['unit']}".removesuffix(", ")
+            found.setdefault((case.file, case.name), {})[figure] = _both(cell)
+    figures = list(dict.fromkeys(figure for cells in found.values() for figure in cells))
+    body = [[*place, *(cells.get(figure, "") for figure in figures)] for place, cells in found.items()]
+    return rows(("version", "case", *figures), body)
+
+
+def _both(cell: Row) -> str:
+    values = " / ".join(number(cell[side]) for side in ("reference", "candidate"))
+    return {"off": f"**{values}**", "undecided": f"({values})"}.get(cell["outcome"], values)
 
 
 def named(words: Sequence[str]) -> list[Version]:

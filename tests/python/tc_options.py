@@ -71,7 +71,8 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "dualpi2": {
         "limit": _PACKETS, "target": ("15ms",), "tupdate": ("16ms",), "coupling_factor": ("2", "3"),
-        "step_thresh": ("1ms", "2ms", "5p"), "overflow": _FLAG, "drop_enqueue": _FLAG, "no_split_gso": _FLAG,
+        "step_thresh": ("1ms", "2ms", "5p"), "overflow": _FLAG, "drop_enqueue": _FLAG, "any_ect": _FLAG,
+        "no_split_gso": _FLAG, "min_qlen_step": ("0", "1"), "classic_protection": ("10", "25"),
     },
     "drr": {},
     "htb": {"default": ("10", "0x12"), "r2q": ("10", "100"), "direct_qlen": ("50", "1000")},

@@ -145,6 +145,19 @@ pub enum Step {
         /// The name of the device within its host.
         device: String,
     },
+    /// A discipline gets options that `tc` does not know.
+    Configure {
+        /// The host of the device.
+        host: usize,
+        /// The name of the device within its host.
+        device: String,
+        /// The handle of the discipline.
+        handle: u32,
+        /// As `tc` calls it.
+        discipline: String,
+        /// The content of its `TCA_OPTIONS`.
+        options: Vec<u8>,
+    },
     /// A module is loaded into the kernel.
     Load {
         /// The file of the module.

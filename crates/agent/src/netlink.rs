@@ -30,6 +30,8 @@ const TCA_STATS_APP: u16 = 4;
 const TCA_CAKE_STATS_TIN_STATS: u16 = 10;
 const TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS: u16 = 8;
 
+/// No parent: the handle alone finds a discipline. [linux-6.12 sch_api.c tc_modify_qdisc]
+const NO_PARENT: u32 = 0;
 /// Parent of a root discipline.
 pub const ROOT: u32 = u32::MAX;
 
@@ -120,9 +122,9 @@ impl Netlink {
         Ok(Self { socket, buffer: vec![0; ROOM] })
     }
 
-    /// Changes the root discipline of a device; `options` are its attributes.
+    /// Changes a discipline of a device, wherever it is attached; `options` are its attributes.
     pub fn change(&mut self, interface: u32, handle: u32, kind: &str, options: &[u8]) -> io::Result<()> {
-        let place = [0, interface, handle, ROOT, 0].map(u32::to_ne_bytes).concat();
+        let place = [0, interface, handle, NO_PARENT, 0].map(u32::to_ne_bytes).concat();
         let kind = attributed(TCA_KIND, &[kind.as_bytes(), &[0]].concat());
         let body = [place, kind, attributed(TCA_OPTIONS, options)].concat();
         sys::send(&self.socket, &message(RTM_NEWQDISC, REQUEST_AND_ACKNOWLEDGE, &body))?;

@@ -1,11 +1,13 @@
 //! The network of a job: a namespace per host and the steps that build it; on a testbed, one real host.
 
 use std::fs::{self, File};
+use std::io;
 use std::process::{Command, Stdio};
 
 use crate::failure::{Failure, While};
 use crate::job::Step;
 use crate::kernel_module;
+use crate::netlink::Netlink;
 use crate::{sys, wireless};
 
 /// The folder in which `ip -n NAME` finds namespaces.
@@ -85,6 +87,10 @@ impl Network {
                 let doing = format!("turning off scatter-gather of {device} of {}", self.names[*host]);
                 sys::set_feature(device, sys::Feature::ScatterGather, false).doing(doing)
             })?,
+            Step::Configure { host, device, handle, discipline, options } => self.within(*host, || {
+                let doing = format!("giving {discipline} {:x}: of {device} its options", handle >> 16);
+                configure(device, *handle, discipline, options).doing(doing)
+            })?,
             Step::Load { path, parameters } => kernel_module::load(path, parameters),
             Step::Associate { cell } => wireless::associate(cell, &|host, act| self.within(host, act)?),
         }
@@ -100,6 +106,10 @@ impl Network {
     fn name(&self, host: Option<usize>) -> &str {
         host.map_or("the kernel", |host| &self.names[host])
     }
+}
+
+fn configure(device: &str, handle: u32, kind: &str, options: &[u8]) -> io::Result<()> {
+    Netlink::open()?.change(sys::interface_index(device)?, handle, kind, options)
 }
 
 fn current() -> Result<File, Failure> {

@@ -3,14 +3,18 @@
 //! classify: ECT(1) and CE into L, the rest into C                                                   [rfc9331 §5.1]
 //! each `tupdate`: q = max sojourn of the two heads; p ← p + α · (q − target) + β · (q − q_old)         [rfc9332 §A]
 //! C:        with probability p² marked if ECT(0), else dropped
-//! L:        marked with probability min(1, k · p), and if it waited longer than `step_thresh` behind another packet
+//! L:        marked with probability min(1, k · p), and if it waited longer than `step_thresh` and found at least
+//!           `min_qlen_step` packets there
 //! overload: k · p > 1: L packets are dropped with probability p², else marked; C packets are dropped, not marked
 //! serve:    L, unless C has packets and the credit of L is used up: credit + w_C · L-bytes, − w_L · C-bytes,
-//!           w_C = 10 %
+//!           w_C = 10 %; the credit begins anew when both are empty
 //!
-//! With k = 2 a classic and a scalable flow of equal RTT get equal rates. Below a backlog of 2 MTU only the step marks.
-//! [linux-6.17 sch_dualpi2.c]. Deviation: updates by the timer are computed at the next
-//! arrival or departure.
+//! With k = 2 a classic and a scalable flow of equal RTT get equal rates. While less than 2 MTU wait behind a packet, only
+//! the step marks. A packet that both mark counts twice in `ecn_mark`, and so does one that came with CE. The sender of a
+//! packet that is dropped at its arrival (`drop_enqueue`) does not notice. [linux-7.3 sch_dualpi2.c]
+//! Deviation: updates by the timer are computed at the next arrival or departure.
+
+use std::collections::VecDeque;
 
 use rand_core::Rng;
 use tailback_packet::{DropReason, Ecn, Packet};
@@ -34,9 +38,9 @@ pub(crate) const ROW: Row = Row {
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
 /// A probability of one.
-const ONE: u64 = u32::MAX as u64;
-/// Unit of `alpha` and `beta`: 1/256 Hz.
-const GAIN_UNIT: i128 = 256;
+const ONE: u32 = u32::MAX;
+/// `alpha` and `beta` come in 1/256 Hz, and are applied to units of 64 ns. [linux-7.3 ALPHA_BETA_GRANULARITY]
+const GAIN_SHIFT: u32 = 6;
 
 const PARAMETERS: &[Parameter] = &[
     Parameter::new(
@@ -51,7 +55,7 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Bytes,
         None,
         (1, u32::MAX as u64),
-        "maximum kernel memory (truesize) in bytes; default: limit · (MTU + 14)",
+        "maximum kernel memory (truesize) in bytes; default: 2 · limit · (MTU + 14)",
     ),
     Parameter::new(
         "coupling_factor",
@@ -72,14 +76,14 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Packets,
         None,
         (0, u32::MAX as u64),
-        "length of the L queue above which every L packet is marked, instead of a time",
+        "packets behind it in the L queue, above which an L packet is marked, instead of a time",
     ),
     Parameter::new(
         "min_qlen_step",
         ParameterUnit::Packets,
-        Some(1),
+        Some(0),
         (0, u32::MAX as u64),
-        "length of the L queue up to which the step does not mark",
+        "packets in the L queue that one finds at its arrival, below which the step does not mark it",
     ),
     Parameter::flag(
         "drop_on_overload",
@@ -136,6 +140,7 @@ const PARAMETERS: &[Parameter] = &[
         (1, 255 * 256),
         "gain of the change of the delay; default: 3.2 Hz",
     ),
+    Parameter::flag("any_ect", false, "queue ECT(0), too, in L; otherwise it is for ECT(1) and CE alone"),
     Parameter::flag(
         "split_gso",
         true,
@@ -146,12 +151,15 @@ const PARAMETERS: &[Parameter] = &[
 struct DualPi2 {
     classic: Fifo,
     low_latency: Fifo,
+    /// Of each packet of `low_latency`, whether the step may mark it.
+    steps: VecDeque<bool>,
     settings: Settings,
-    probability: u64,
+    probability: u32,
     delay_before: Span,
     next_update: SimTime,
     credit: i64,
     memory: u64,
+    largest_memory: u64,
     own: OwnCounters,
     high: HighWater,
 }
@@ -159,18 +167,27 @@ struct DualPi2 {
 struct Settings {
     limit: u32,
     memory: u64,
-    coupling: u64,
+    coupling: u32,
     step: Step,
     min_qlen_step: u32,
     drop_on_overload: bool,
     at_enqueue: bool,
+    low_latency_for: LowLatencyFor,
     split_gso: bool,
     classic_weight: i64,
+    first_credit: i64,
     target: Span,
     tupdate: Span,
-    alpha: i128,
-    beta: i128,
+    alpha: i64,
+    beta: i64,
     mtu: u64,
+}
+
+/// The code points whose packets go to L, beside CE.
+#[derive(Clone, Copy)]
+enum LowLatencyFor {
+    Ect1,
+    AnyEct,
 }
 
 #[derive(Clone, Copy)]
@@ -203,7 +220,7 @@ struct OwnCounters {
 
 fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterError> {
     let limit = given.require("limit")?;
-    given.set_default("memlimit", (limit * u64::from(device.mtu)).min(u64::from(u32::MAX)));
+    given.set_default("memlimit", (2 * limit * u64::from(device.mtu)).min(u64::from(u32::MAX)));
     let (target, tupdate, alpha, beta) = match given.given("max_rtt") {
         Some(longest) => {
             let typical = given.given("typical_rtt").unwrap_or(longest / 6).max(1);
@@ -230,33 +247,39 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
         Some(packets) => Step::Packets(packets as u32),
         None => Step::Sojourn(span("step_thresh")?),
     };
+    let classic_weight = value("classic_protection")? as i64;
     let settings = Settings {
         limit: value("limit")? as u32,
         memory: value("memlimit")?,
-        coupling: value("coupling_factor")?,
+        coupling: value("coupling_factor")? as u32,
         step,
         min_qlen_step: value("min_qlen_step")? as u32,
         drop_on_overload: value("drop_on_overload")? == 1,
         at_enqueue: value("drop_enqueue")? == 1,
+        low_latency_for: match value("any_ect")? {
+            0 => LowLatencyFor::Ect1,
+            _ => LowLatencyFor::AnyEct,
+        },
         split_gso: value("split_gso")? == 1,
-        classic_weight: value("classic_protection")? as i64,
+        classic_weight,
+        first_credit: i64::from(device.mtu) * (2 * classic_weight - 100),
         target: span("target")?,
         tupdate: span("tupdate")?,
-        alpha: i128::from(value("alpha")?),
-        beta: i128::from(value("beta")?),
+        alpha: scaled(value("alpha")?),
+        beta: scaled(value("beta")?),
         mtu: u64::from(device.mtu),
     };
-    let tupdate = settings.tupdate;
-    let credit = i64::from(device.mtu) * (2 * settings.classic_weight - 100);
     Ok(Box::new(DualPi2 {
         classic: Fifo::default(),
         low_latency: Fifo::default(),
-        settings,
+        steps: VecDeque::new(),
         probability: 0,
         delay_before: Span::ZERO,
-        next_update: SimTime::ZERO + tupdate,
-        credit,
+        next_update: SimTime::ZERO + settings.tupdate,
+        credit: settings.first_credit,
+        settings,
         memory: 0,
+        largest_memory: 0,
         own: OwnCounters::default(),
         high: HighWater::default(),
     }))
@@ -269,26 +292,35 @@ impl Qdisc for DualPi2 {
 
     fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         self.catch_up(context.now);
-        let service = service_of(packet.ecn);
-        let full = self.backlog().packets >= self.settings.limit
+        let service = self.settings.low_latency_for.service_of(packet.ecn);
+        let held = self.backlog();
+        let full = held.packets >= self.settings.limit
             || self.memory + u64::from(packet.truesize) > self.settings.memory;
         if full {
             return self.queue(service).tail_drop(packet, context);
         }
         if self.settings.at_enqueue {
-            match self.signal(service, packet.ecn, context.draws) {
-                Signal::Drop => return self.queue(service).refuse(packet, DropReason::Aqm, context),
+            match self.signal(service, packet.ecn, held.bytes, context.draws) {
+                Signal::Drop => {
+                    self.queue(service).refuse(packet, DropReason::Aqm, context);
+                    return Enqueued::Lost;
+                }
                 Signal::Mark => self.mark(service, &mut packet),
                 Signal::None => {}
             }
         }
-        let packets_in =
-            if service == Service::Classic { &mut self.own.in_classic } else { &mut self.own.in_low_latency };
-        *packets_in += 1;
         self.memory += u64::from(packet.truesize);
+        self.largest_memory = self.largest_memory.max(self.memory);
+        self.own.longest = self.own.longest.max(held.packets);
+        match service {
+            Service::Classic => self.own.in_classic += 1,
+            Service::LowLatency => {
+                self.own.in_low_latency += 1;
+                self.steps.push_back(self.low_latency.backlog().packets >= self.settings.min_qlen_step);
+            }
+        }
         let answer = self.queue(service).append(packet, context);
         let held = self.backlog();
-        self.own.longest = self.own.longest.max(held.packets);
         self.high.note(u64::from(held.packets), held.bytes);
         answer
     }
@@ -296,25 +328,30 @@ impl Qdisc for DualPi2 {
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         self.catch_up(context.now);
         while let Some((service, charge)) = self.choose() {
-            let head = self.queue(service).head().expect("a service is chosen for its head");
-            let (ecn, enqueued, length, truesize) =
-                (head.ecn, head.enqueued, head.frame_length(), head.truesize);
-            self.memory -= u64::from(truesize);
+            let Some(next) = self.look(service) else { break };
+            self.memory -= u64::from(next.truesize);
+            let steps = service == Service::LowLatency && self.steps.pop_front() == Some(true);
             let mut signal = Signal::None;
             if !self.settings.at_enqueue {
-                signal = self.signal(service, ecn, context.draws);
+                let behind = self.backlog().bytes - u64::from(next.length);
+                signal = self.signal(service, next.ecn, behind, context.draws);
             }
             if signal == Signal::Drop {
                 self.queue(service).drop_head(DropReason::Aqm, context);
                 continue;
             }
-            self.credit += charge * i64::from(length);
-            let stepped = service == Service::LowLatency && self.is_beyond_step(context.now.since(enqueued));
-            let mark = (signal == Signal::Mark || stepped) && ecn != Ecn::NotEct;
-            self.own.marks += u64::from(mark);
-            self.own.step_marks += u64::from(mark && stepped && signal != Signal::Mark);
-            return self.queue(service).take_marked(mark);
+            self.credit += charge * i64::from(next.length);
+            let Dequeued::Packet(mut packet) = self.queue(service).take() else { break };
+            if signal == Signal::Mark {
+                self.mark(service, &mut packet);
+            }
+            if steps && self.is_beyond_step(context.now.since(next.enqueued)) {
+                self.mark(service, &mut packet);
+                self.own.step_marks += 1;
+            }
+            return Dequeued::Packet(packet);
         }
+        self.credit = self.settings.first_credit;
         Dequeued::Empty
     }
 
@@ -343,13 +380,14 @@ impl Qdisc for DualPi2 {
     }
 
     fn own_counters(&self, show: &mut dyn FnMut(&'static str, u64)) {
-        show("prob", self.probability);
+        show("prob", u64::from(self.probability));
         show("packets_in_c", self.own.in_classic);
         show("packets_in_l", self.own.in_low_latency);
         show("maxq", u64::from(self.own.longest));
         show("ecn_mark", self.own.marks);
         show("step_marks", self.own.step_marks);
         show("memory_used", self.memory);
+        show("max_memory_used", self.largest_memory);
     }
 
     fn own_levels(&self, show: &mut dyn FnMut(&'static str, i64)) {
@@ -361,11 +399,42 @@ impl Qdisc for DualPi2 {
     }
 }
 
-fn service_of(ecn: Ecn) -> Service {
-    if matches!(ecn, Ecn::Ect1 | Ecn::Ce) { Service::LowLatency } else { Service::Classic }
+impl LowLatencyFor {
+    fn service_of(self, ecn: Ecn) -> Service {
+        match (self, ecn) {
+            (_, Ecn::Ect1 | Ecn::Ce) | (LowLatencyFor::AnyEct, Ecn::Ect0) => Service::LowLatency,
+            _ => Service::Classic,
+        }
+    }
+}
+
+/// A gain in 1/256 Hz in the kernel's unit, cut off as there. [linux-7.3 dualpi2_scale_alpha_beta]
+fn scaled(gain: u64) -> i64 {
+    ((u128::from(gain) * u128::from(ONE) >> (8 - GAIN_SHIFT)) as u64 / SECOND).cast_signed()
+}
+
+/// What decides about the packet that leaves next.
+struct Next {
+    ecn: Ecn,
+    enqueued: SimTime,
+    length: u32,
+    truesize: u32,
 }
 
 impl DualPi2 {
+    fn look(&self, service: Service) -> Option<Next> {
+        let queue = match service {
+            Service::Classic => &self.classic,
+            Service::LowLatency => &self.low_latency,
+        };
+        queue.head().map(|head| Next {
+            ecn: head.ecn,
+            enqueued: head.enqueued,
+            length: head.frame_length(),
+            truesize: head.truesize,
+        })
+    }
+
     fn queue(&mut self, service: Service) -> &mut Fifo {
         match service {
             Service::Classic => &mut self.classic,
@@ -400,24 +469,24 @@ impl DualPi2 {
     fn update(&mut self, at: SimTime) {
         let sojourn = |queue: &Fifo| queue.head().map_or(Span::ZERO, |head| at.since(head.enqueued));
         let delay = sojourn(&self.classic).max(sojourn(&self.low_latency));
-        let ns = |span: Span| i128::from(span.as_nanos());
-        let steps = self.settings.alpha * (ns(delay) - ns(self.settings.target))
-            + self.settings.beta * (ns(delay) - ns(self.delay_before));
-        let moved = i128::from(self.probability) + steps * i128::from(ONE) / (GAIN_UNIT * i128::from(SECOND));
-        let max = if self.settings.drop_on_overload { ONE } else { ONE / self.settings.coupling };
-        self.probability = moved.clamp(0, i128::from(max)) as u64;
+        let ns = |span: Span| span.as_nanos().cast_signed();
+        let above = (ns(delay) - ns(self.settings.target)).wrapping_mul(self.settings.alpha);
+        let growth = (ns(delay) - ns(self.delay_before)).wrapping_mul(self.settings.beta);
         self.delay_before = delay;
+        let moved = moved(self.probability, above.wrapping_add(growth));
+        let max = if self.settings.drop_on_overload { ONE } else { ONE / self.settings.coupling };
+        self.probability = moved.min(max);
     }
 
-    /// The decision of the controller about a packet.
-    fn signal(&self, service: Service, ecn: Ecn, draws: &mut dyn Rng) -> Signal {
-        if self.backlog().bytes < 2 * self.settings.mtu {
+    /// The decision of the controller about a packet while `held` bytes of others wait.
+    fn signal(&self, service: Service, ecn: Ecn, held: u64, draws: &mut dyn Rng) -> Signal {
+        if held < 2 * self.settings.mtu {
             return Signal::None;
         }
-        let coupled = self.probability * self.settings.coupling;
-        let overload = coupled > ONE;
-        // p² as two random numbers below p.
-        let squared = |draws: &mut dyn Rng| (0..2).all(|_| u64::from(draws.next_u32()) < self.probability);
+        let coupled = u64::from(self.probability) * u64::from(self.settings.coupling);
+        let overload = coupled > u64::from(ONE);
+        // p² as two random numbers up to p.
+        let squared = |draws: &mut dyn Rng| (0..2).all(|_| draws.next_u32() <= self.probability);
         match service {
             Service::Classic if !squared(draws) => Signal::None,
             Service::Classic if ecn == Ecn::NotEct || overload => Signal::Drop,
@@ -425,7 +494,7 @@ impl DualPi2 {
             Service::LowLatency if overload && self.settings.drop_on_overload && squared(draws) => {
                 Signal::Drop
             }
-            Service::LowLatency if overload || u64::from(draws.next_u32()) < coupled => Signal::Mark,
+            Service::LowLatency if overload || u64::from(draws.next_u32()) <= coupled => Signal::Mark,
             Service::LowLatency => Signal::None,
         }
     }
@@ -437,13 +506,23 @@ impl DualPi2 {
         }
     }
 
+    /// After a packet with this sojourn time has left the L queue.
     fn is_beyond_step(&self, sojourn: Span) -> bool {
-        let packets = self.low_latency.backlog().packets;
-        let beyond = match self.settings.step {
+        match self.settings.step {
             Step::Sojourn(max) => sojourn > max,
-            Step::Packets(max) => packets > max,
-        };
-        beyond && packets > self.settings.min_qlen_step
+            Step::Packets(max) => self.low_latency.backlog().packets > max,
+        }
+    }
+}
+
+/// A probability moved by `delta`, in the 32 bits of the kernel. [linux-7.3 calculate_probability]
+fn moved(probability: u32, delta: i64) -> u32 {
+    let steps = (delta.unsigned_abs() >> GAIN_SHIFT) as u32;
+    match delta > 0 {
+        true if probability.wrapping_add(steps) < probability => ONE,
+        true => probability.wrapping_add(steps),
+        false if probability.wrapping_sub(steps) > probability => 0,
+        false => probability.wrapping_sub(steps),
     }
 }
 
@@ -484,6 +563,15 @@ mod tests {
     }
 
     #[test]
+    fn with_any_ect_only_packets_of_a_transport_without_ecn_are_classic() {
+        let mut rig = Rig::of("dualpi2", &[("any_ect", 1)]);
+        for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+            rig.enqueue(of(0, ecn));
+        }
+        assert_eq!((rig.counter("packets_in_c"), rig.counter("packets_in_l")), (1, 3));
+    }
+
+    #[test]
     fn a_flood_of_scalable_packets_leaves_classic_ones_a_tenth() {
         let never = [("target", 100 * SECOND), ("step_thresh", 4 * SECOND), ("limit", 50_000)];
         let mut rig = Rig::of("dualpi2", &never);
@@ -497,8 +585,92 @@ mod tests {
         rig.fill(5, &of(0, Ecn::Ect1));
         let marked: Vec<bool> =
             (0..5).filter_map(|_| rig.serve(10_000_000)).map(|sent| sent.ecn == Ecn::Ce).collect();
-        assert_eq!(marked, [false, true, true, true, false]);
-        assert_eq!(rig.counter("step_marks"), 3);
+        assert_eq!(marked, [false, true, true, true, true]);
+        assert_eq!(rig.counter("step_marks"), 4);
+    }
+
+    /// Which of five L packets that came together are marked, at 10 Mbit/s.
+    fn marked_of_five(given: &[(&str, u64)]) -> Vec<bool> {
+        let mut rig = Rig::of("dualpi2", given);
+        rig.fill(5, &of(0, Ecn::Ect1));
+        (0..5).filter_map(|_| rig.serve(10_000_000)).map(|sent| sent.ecn == Ecn::Ce).collect()
+    }
+
+    #[test]
+    fn the_step_spares_a_packet_that_found_few_at_its_arrival() {
+        assert_eq!(marked_of_five(&[("min_qlen_step", 3)]), [false, false, false, true, true]);
+    }
+
+    #[test]
+    fn a_step_in_packets_marks_those_with_more_behind_them() {
+        assert_eq!(marked_of_five(&[("step_packets", 2)]), [true, true, false, false, false]);
+        assert_eq!(marked_of_five(&[("step_packets", 0)]), [true, true, true, true, false]);
+    }
+
+    #[test]
+    fn a_packet_that_came_with_ce_counts_as_marked_by_the_step() {
+        let mut rig = Rig::of("dualpi2", &[]);
+        rig.fill(2, &of(0, Ecn::Ce));
+        (0..2).for_each(|_| drop(rig.serve(10_000_000)));
+        assert_eq!((rig.counter("step_marks"), rig.counter("ecn_mark")), (1, 1));
+        assert_eq!(rig.qdisc.counters().marked, 1);
+    }
+
+    #[test]
+    fn a_packet_that_the_law_and_the_step_mark_counts_twice() {
+        let given = [("drop_on_overload", 0), ("coupling_factor", 255), ("target", 1)];
+        let mut rig = Rig::of("dualpi2", &given);
+        rig.fill(200, &of(0, Ecn::Ect1));
+        rig.advance(Span::from_secs(2));
+        drop(rig.serve(10_000_000));
+        assert_eq!((rig.counter("step_marks"), rig.counter("ecn_mark")), (1, 2));
+    }
+
+    #[test]
+    fn the_credit_begins_anew_when_both_queues_are_empty() {
+        let mut rig = Rig::of("dualpi2", &[("step_thresh", SECOND)]);
+        let level = |rig: &Rig| {
+            let mut found = 0;
+            rig.qdisc.own_levels(&mut |_, value| found = value);
+            found
+        };
+        let first = level(&rig);
+        assert_eq!(first, -80 * 1514);
+        rig.enqueue(of(0, Ecn::Ect1));
+        rig.enqueue(of(1, Ecn::NotEct));
+        drop(rig.serve(10_000_000));
+        assert_eq!(level(&rig), first + 10 * 1514, "the L packet passed a waiting C packet");
+        drop(rig.serve(10_000_000));
+        assert!(rig.serve(10_000_000).is_none());
+        assert_eq!(level(&rig), first);
+    }
+
+    #[test]
+    fn the_memory_of_twice_the_limit_may_be_used_and_its_peak_is_told() {
+        let resolved = crate::registry::resolve("dualpi2", &Parameters::default(), &Attachment::default());
+        assert_eq!(resolved.unwrap().given("memlimit"), Some(2 * 10_000 * 1514));
+        let mut rig = Rig::of("dualpi2", &[("limit", 3)]);
+        rig.fill(4, &of(0, Ecn::NotEct));
+        (0..2).for_each(|_| drop(rig.serve(10_000_000)));
+        assert_eq!((rig.counter("memory_used"), rig.counter("max_memory_used")), (2304, 3 * 2304));
+        assert_eq!(rig.counter("maxq"), 2, "as the last arrival found it");
+    }
+
+    #[test]
+    fn the_sender_of_a_packet_that_the_law_drops_at_its_arrival_does_not_notice() {
+        let mut rig = Rig::of("dualpi2", &[("drop_enqueue", 1)]);
+        rig.fill(60, &of(0, Ecn::NotEct));
+        rig.advance(Span::from_secs(4));
+        let answers: Vec<Enqueued> = (0..50).map(|_| rig.enqueue(of(0, Ecn::NotEct))).collect();
+        let lost = answers.iter().filter(|&&answer| answer == Enqueued::Lost).count();
+        assert!(lost > 10 && lost == rig.effects.dropped.len(), "{lost}");
+    }
+
+    #[test]
+    fn gains_are_cut_off_to_whole_units_and_what_exceeds_32_bits_is_lost() {
+        assert_eq!((scaled(41), scaled(819)), (44, 879));
+        assert_eq!((moved(10, 5 << 6), moved(10, -(5 << 6)), moved(10, -(11 << 6))), (15, 5, 0));
+        assert_eq!((moved(ONE, 1 << 6), moved(10, (1 << 32) << 6)), (ONE, 10));
     }
 
     #[test]
@@ -507,7 +679,7 @@ mod tests {
         rig.fill(100, &of(0, Ecn::NotEct));
         rig.advance(Span::from_millis(16));
         rig.serve(10_000_000);
-        let p = rig.counter("prob") as f64 / ONE as f64;
+        let p = rig.counter("prob") as f64 / f64::from(ONE);
         let expected = 0.16 * 0.001 + 3.2 * 0.016;
         assert!((p - expected).abs() < 0.01 * expected, "{p} {expected}");
     }
@@ -519,7 +691,7 @@ mod tests {
         rig.fill(60, &of(0, Ecn::NotEct));
         let before = rig.effects.dropped.len();
         offer(&mut rig, &[(Ecn::NotEct, 1)], 1500);
-        let p = rig.counter("prob") as f64 / ONE as f64;
+        let p = rig.counter("prob") as f64 / f64::from(ONE);
         assert!(rig.effects.dropped.len() > before && p < 0.5, "{p}");
     }
 
@@ -540,7 +712,7 @@ mod tests {
         while rig.qdisc.backlog().packets > 1 {
             rig.serve(10_000_000);
         }
-        assert!(rig.counter("prob") > ONE / 4, "the probability is high");
+        assert!(rig.counter("prob") > u64::from(ONE / 4), "the probability is high");
         let before = rig.effects.dropped.len();
         (0..5).for_each(|_| {
             rig.serve(10_000_000);
@@ -550,13 +722,23 @@ mod tests {
     }
 
     #[test]
+    fn the_packet_itself_is_none_of_those_that_wait() {
+        let mut rig = Rig::of("dualpi2", &[("step_thresh", SECOND)]);
+        rig.fill(60, &of(0, Ecn::NotEct));
+        rig.advance(Span::from_secs(10));
+        assert!(rig.serve(10_000_000).is_some());
+        assert_eq!(rig.counter("prob"), u64::from(ONE), "everything is dropped");
+        assert_eq!((rig.effects.dropped.len(), rig.qdisc.backlog().packets), (58, 1));
+    }
+
+    #[test]
     fn above_a_half_scalable_packets_are_dropped_too() {
         let flood = |drop_on_overload| {
             let given = [("drop_on_overload", drop_on_overload), ("limit", 1000)];
             let mut rig = Rig::of("dualpi2", &given);
             offer(&mut rig, &[(Ecn::Ect1, 2)], 5000);
             let dropped_by_law = rig.effects.dropped.iter().any(|(_, why)| *why == DropReason::Aqm);
-            (rig.counter("prob") > ONE / 2, dropped_by_law)
+            (rig.counter("prob") > u64::from(ONE / 2), dropped_by_law)
         };
         assert_eq!((flood(1), flood(0)), ((true, true), (false, false)));
     }

@@ -78,6 +78,8 @@ class InKernel(Struct, frozen=True):
     decoded: Callable[[bytes, bytes], tuple[Json, Json]] | None = None
     """Options and counters as `tc` would show them, of the content of `TCA_OPTIONS` and `TCA_STATS_APP`: for
     disciplines that `tc` of the oldest supported system does not know."""
+    encoded: Callable[[Settings, Settings], bytes] | None = None
+    """The content of `TCA_OPTIONS` for options as given, and as resolved: for the same disciplines."""
 
 
 class Discipline(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""`dualpi2`: two coupled queues, one for L4S.                           [rfc9332] [linux-6.17 sch_dualpi2.c]"""
+"""`dualpi2`: two coupled queues, one for L4S.                           [rfc9332] [linux-7.3 sch_dualpi2.c]"""
 
 import struct
 import sys
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from tailback.qdiscs import forms
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
-from tailback.tc.errors import WordError
 from tailback.tc.options import Grammar, Options, Table, Words, keyword
 from tailback.tc.writing import Units, plain, without
 
@@ -24,12 +23,6 @@ def _protection(words: Words, table: Table) -> Options:
     return {"classic_protection": table.value("classic_protection", (words.next() or "").removesuffix("%"))}
 
 
-def _any_ect(_words: Words, table: Table) -> Options:
-    raise WordError(
-        f"`any_ect` of `{table.kind}` is not modelled", "remove it: only ECT(1), and CE, choose the L queue, `l4s_ect`"
-    )
-
-
 def _settings(resolved: Settings) -> Json:
     times = ("target", "tupdate", "step_thresh")
     counts = ("limit", "memlimit", "coupling_factor")
@@ -39,7 +32,9 @@ def _settings(resolved: Settings) -> Json:
     }
 
 
-_OPPOSITES = {"drop_on_overload": "overflow", "drop_enqueue": "drop_dequeue", "split_gso": "no_split_gso"}
+_OPPOSITES = {
+    "drop_on_overload": "overflow", "drop_enqueue": "drop_dequeue", "any_ect": "l4s_ect", "split_gso": "no_split_gso",
+}  # fmt: skip
 
 
 def _words(options: Settings, units: Units) -> Iterator[str]:
@@ -52,9 +47,13 @@ OPTIONS = {
     1: ("limit", "packets"), 2: ("memlimit", "bytes"), 3: ("target", "time"), 4: ("tupdate", "time"),
     5: ("alpha", "gain"), 6: ("beta", "gain"), 7: ("step_packets", "packets"), 8: ("step_thresh", "time"),
     9: ("min_qlen_step", "packets"), 10: ("coupling_factor", "plain"), 11: ("drop_on_overload", "flag"),
-    12: ("drop_enqueue", "flag"), 13: ("classic_protection", "plain"), 15: ("split_gso", "flag"),
+    12: ("drop_enqueue", "flag"), 13: ("classic_protection", "plain"), 14: ("any_ect", "mask"),
+    15: ("split_gso", "flag"),
 }  # fmt: skip
 """The attributes of `TCA_OPTIONS`; times are in us, gains in 1/256 Hz.    [linux-6.17 uapi/linux/pkt_sched.h]"""
+
+L4S_ECT, ANY_ECT = 1, 3
+"""The bits of the code point of which one has to be set.                  [linux-6.17 uapi/linux/pkt_sched.h]"""
 
 STATISTICS = (
     "prob", "delay_c", "delay_l", "packets_in_c", "packets_in_l", "maxq", "ecn_mark", "step_marks", "credit",
@@ -64,6 +63,9 @@ STATISTICS = (
 
 ECN_MARK, STEP_MARKS = (4 * STATISTICS.index(name) for name in ("ecn_mark", "step_marks"))
 
+FIRST_BYTE = 10
+"""From this attribute on, values have one byte."""
+
 HEAD = struct.Struct("=HH")
 
 
@@ -72,14 +74,38 @@ def _decoded(options: bytes, statistics: bytes) -> tuple[Json, Json]:
     shown: Json = {}
     for kind, value in _attributes(options):
         name, unit = OPTIONS.get(kind, ("", ""))
-        if name and (unit != "flag" or value):
-            shown[name] = bool(value) if unit == "flag" else value / 256 if unit == "gain" else value
+        flag = unit in ("flag", "mask")
+        on = value == ANY_ECT if unit == "mask" else value
+        if name and (not flag or on):
+            shown[name] = True if flag else value / 256 if unit == "gain" else value
     count = len(statistics) // 4
     counters: Json = dict(zip(STATISTICS, struct.unpack(f"={count}I", statistics[: 4 * count]), strict=False))
     if counters:
         counters["prob"] /= 0xFFFF_FFFF
         counters["credit"] -= (counters["credit"] >> 31) << 32
     return shown, counters
+
+
+STEERS = ("target", "tupdate", "alpha", "beta")
+"""What follows from `max_rtt`, which the kernel does not know."""
+
+
+def _encoded(given: Settings, resolved: Settings) -> bytes:
+    """The attributes of the options that were given."""
+    names = {*given, *(STEERS if "max_rtt" in given else ())}
+    return b"".join(
+        _attribute(kind, unit, resolved[name])
+        for kind, (name, unit) in OPTIONS.items()
+        if name in names and not (name == "step_thresh" and "step_packets" in names)
+    )
+
+
+def _attribute(kind: int, unit: str, value: int) -> bytes:
+    """An attribute, padded to whole words; those from `coupling_factor` on have one byte."""
+    mask = ANY_ECT if value else L4S_ECT
+    number = value // 1000 if unit == "time" else mask if unit == "mask" else value
+    content = number.to_bytes(1 if kind >= FIRST_BYTE else 4, sys.byteorder)
+    return HEAD.pack(HEAD.size + len(content), kind) + content.ljust(4, b"\0")
 
 
 def _attributes(content: bytes) -> Iterator[tuple[int, int]]:
@@ -95,7 +121,7 @@ ROW = Discipline(
     shown=Shown(
         _settings,
         counters=(
-            ("prob", "credit", "memory_used", "maxq"),
+            ("prob", "credit", "memory_used", "max_memory_used", "maxq"),
             ("packets_in_c", "packets_in_l", "ecn_mark", "step_marks"),
         ),
         shares=("prob",),
@@ -103,20 +129,19 @@ ROW = Discipline(
             "limit": "packets", "memlimit": "bytes", "target": "time", "tupdate": "time", "step_thresh": "time",
         },
     ),
-    kernel=InKernel(marks=(ECN_MARK,), decoded=_decoded),
+    kernel=InKernel(marks=(ECN_MARK,), decoded=_decoded, encoded=_encoded),
     grammar=Grammar(
-        without_keyword=("step_packets", "drop_on_overload", "drop_enqueue", "split_gso"),
+        without_keyword=("step_packets", "drop_on_overload", "drop_enqueue", "any_ect", "split_gso"),
         forms={
             "step_thresh": _step_threshold,
             "classic_protection": _protection,
-            "l4s_ect": keyword(), "any_ect": _any_ect,
+            "l4s_ect": keyword(any_ect=0), "any_ect": keyword(any_ect=1),
             "drop_on_overload": keyword(drop_on_overload=1), "overflow": keyword(drop_on_overload=0),
             "drop_enqueue": keyword(drop_enqueue=1), "drop_dequeue": keyword(drop_enqueue=0),
             "split_gso": keyword(split_gso=1), "no_split_gso": keyword(split_gso=0),
         },
         keywords={
-            "l4s_ect": "the only choice of packets for the L queue: those with ECT(1)",
-            "any_ect": "refused: the L queue takes only packets with ECT(1)",
+            "l4s_ect": "the opposite of `any_ect`",
             "overflow": "the opposite of `drop_on_overload`",
             "drop_dequeue": "the opposite of `drop_enqueue`",
             "no_split_gso": "the opposite of `split_gso`",

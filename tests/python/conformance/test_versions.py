@@ -12,7 +12,7 @@ from conformance.versions.__main__ import judged
 from conformance.versions.versions import VERSIONS, Version, cases, experiment
 from tailback.kernel.build import features
 
-WIRED = [version for version in VERSIONS if not version.name.endswith("Wi-Fi")]
+WIRED = [version for version in VERSIONS if version.file == "versions"]
 
 
 def test_every_version_has_a_kernel_that_one_command_builds() -> None:
@@ -47,6 +47,16 @@ def test_the_stack_of_a_version_agrees_with_its_kernel_in_one_cell(version: Vers
     table = judged([version], mine, jobs=2)
     assert [cell["title"] for cell in table.judged if cell["outcome"] == "off"] == []
     assert report.summary(table, mine)[2].startswith(f"| {version.name} | `{version.stack}` | {len(mine)} |")
+
+
+def test_a_table_of_cells_has_a_row_for_each_that_was_measured() -> None:
+    kernel = golden.read()
+    dualpi2 = next(version for version in VERSIONS if version.file == "dualpi2")
+    mine = kernel[(kernel["file"] == dualpi2.name) & (kernel["case"] == "coupled")]
+    table = judged([dualpi2], mine, jobs=2)
+    head, _, *body = report.beside(table, [dualpi2.name])
+    assert [row.split(" | ")[1] for row in body] == ["coupled"] and "goodput" in head
+    assert "**" not in body[0], "none of its figures is off"
 
 
 def test_the_figures_of_kernels_have_each_run_once_and_what_it_took() -> None:

@@ -50,7 +50,7 @@ PRINTED: dict[str, str] = {
     "3.195312 step_thresh 1ms min_qlen_step 0p coupling_factor 2 overflow drop_enqueue classic_protection 20% "
     "l4s_ect no_split_gso": (
         "dualpi2 limit 10000 memlimit 15140000 target 15ms tupdate 16ms alpha 0.15625 beta 3.1953125 step_thresh 1ms "
-        "min_qlen_step 0 coupling_factor 2 overflow drop_enqueue classic_protection 20 no_split_gso"
+        "min_qlen_step 0 coupling_factor 2 overflow drop_enqueue classic_protection 20 l4s_ect no_split_gso"
     ),
     "qdisc tbf 1: root refcnt 2 rate 1Mbit burst 4Kb/1 mpu 0b peakrate 2Mbit mtu 1540b/1 mpu 0b lat 400ms linklayer "
     "ethernet": "tbf rate 1mbit burst 4kb mpu 0 peakrate 2mbit mtu 1540 lat 400ms linklayer ethernet",

@@ -94,6 +94,12 @@ pub fn wait_for_any(files: &[&File]) -> io::Result<Vec<bool>> {
     Ok(entries.iter().map(|entry| entry.revents != 0).collect())
 }
 
+/// Whether the file can be read now.
+pub fn is_readable(file: &File) -> io::Result<bool> {
+    let mut entry = [libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
+    Ok(poll(&mut entry, 0)? > 0)
+}
+
 /// `poll(2)`.
 pub fn poll(entries: &mut [libc::pollfd], timeout_ms: c_int) -> io::Result<i64> {
     // SAFETY: `entries` have the given number.

@@ -30,6 +30,37 @@ const PACKET_MAX: usize = 65_535 + 10;
 /// First port of the peer for connections that it opens; each has another port.
 const PEER_PORT: u16 = 40_000;
 
+/// By how much a timer is ahead that has not passed yet when it is set. The guest's clock advances by 256 ns when it is
+/// read.
+const AHEAD_NS: u64 = 1_000;
+
+/// The time to which a timer is set that shall expire as soon as no other thread can run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Soonest {
+    /// One that has passed: the timer expires at the next interrupt.
+    Passed,
+    /// The next microsecond: a timer whose time has passed expires within the call that sets it, while others can still
+    /// run. [linux-7.3 timerfd.c timerfd_hrtimer_start]
+    Ahead,
+}
+
+impl Soonest {
+    /// Which one this kernel needs.
+    fn of(timer: &File) -> io::Result<Self> {
+        system::arm(timer, 1)?;
+        Ok(if system::is_readable(timer)? { Soonest::Ahead } else { Soonest::Passed })
+    }
+
+    /// The time, when CLOCK_MONOTONIC shows `now_ns`.
+    fn at_ns(self, now_ns: impl FnOnce() -> u64) -> u64 {
+        match self {
+            // Zero would turn the timer off.
+            Soonest::Passed => 1,
+            Soonest::Ahead => now_ns() + AHEAD_NS,
+        }
+    }
+}
+
 /// A conversation and the meaning of the script's numbers in it.
 struct Conversation {
     ports: Ports,
@@ -42,6 +73,7 @@ struct Conversation {
 pub struct Kernel {
     device: File,
     timer: File,
+    soonest: Soonest,
     worker: Worker,
     descriptors: Descriptors,
     addresses: Addresses,
@@ -60,9 +92,11 @@ pub struct Kernel {
 impl Kernel {
     /// With its device, which exists already.
     pub fn new(device: File, addresses: Addresses, head: &Head) -> Result<Self, Failure> {
+        let timer = system::timer().doing("making a timer")?;
         Ok(Kernel {
             device,
-            timer: system::timer().doing("making a timer")?,
+            soonest: Soonest::of(&timer).doing("trying a timer")?,
+            timer,
             worker: Worker::start()?,
             descriptors: Descriptors::new(addresses.remote),
             addresses,
@@ -142,22 +176,25 @@ impl Kernel {
     }
 
     /// Waits until the kernel has completed its work: it may have woken this process by a packet and left the rest,
-    /// such as the handler of the small queue, to its thread for soft interrupts. The timer is set to a time that has
-    /// passed already: it expires as soon as no other thread can run.
+    /// such as the handler of the small queue, to its thread for soft interrupts.
     fn wait_until_idle(&mut self) -> Result<(), String> {
-        let waited = system::arm(&self.timer, 1).and_then(|()| system::wait_for_any(&[&self.timer]));
+        let waited = self.arm_soonest().and_then(|()| system::wait_for_any(&[&self.timer]));
         waited.map(drop).map_err(|error| format!("waiting for the kernel: {error}"))
     }
 
-    /// Continues a call that is no longer blocked. The timer is set to a time that has passed already: it expires as
-    /// soon as no other thread can run, and then the call has returned or waits.
+    /// Continues a call that is no longer blocked: when no other thread can run, it has returned or waits.
     fn run_pending_call(&mut self) -> Result<(), String> {
         if self.pending.is_none() {
             return Ok(());
         }
-        let waited = system::arm(&self.timer, 1)
-            .and_then(|()| system::wait_for_any(&[&self.timer, &self.worker.returned]));
+        let waited =
+            self.arm_soonest().and_then(|()| system::wait_for_any(&[&self.timer, &self.worker.returned]));
         waited.map(drop).map_err(|error| format!("waiting for the call: {error}"))
+    }
+
+    /// Sets the timer so that it expires as soon as no other thread can run.
+    fn arm_soonest(&self) -> io::Result<()> {
+        system::arm(&self.timer, self.soonest.at_ns(sys::monotonic_ns))
     }
 
     fn read_clock(&mut self) {
@@ -279,5 +316,24 @@ impl TcpUnderTest for Kernel {
         let socket = self.descriptors.current().ok_or_else(none)?;
         self.wait_until_idle()?;
         readings::of(socket).map_err(|error| format!("the kernel does not tell the tcp_info: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_that_a_kernel_lets_expire_within_the_call_is_set_to_the_next_microsecond() {
+        let at = |soonest: Soonest| soonest.at_ns(|| 5_000);
+        assert_eq!((at(Soonest::Passed), at(Soonest::Ahead)), (1, 6_000));
+    }
+
+    #[test]
+    fn whatever_this_kernel_does_the_timer_expires() {
+        let timer = system::timer().unwrap();
+        let soonest = Soonest::of(&timer).unwrap();
+        system::arm(&timer, soonest.at_ns(sys::monotonic_ns)).unwrap();
+        assert_eq!(system::wait_for_any(&[&timer]).unwrap(), [true]);
     }
 }

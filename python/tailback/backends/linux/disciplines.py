@@ -6,10 +6,11 @@ The rate of a link is an HTB above the discipline of the scenario, unless that i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from tailback import qdiscs
 from tailback.backends.linux.hops import families_of, hops_of, radio_hops
+from tailback.backends.linux.late_options import configure, unknown_in
 from tailback.backends.linux.links import FRAMING, PREAMBLE_AND_GAP, SHORTEST_FRAME, Hop, rewire, states, wire
 from tailback.backends.linux.sockets import with_sockets
 from tailback.backends.linux.steps import TC, Json, run
@@ -51,7 +52,8 @@ def attached(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
         if link.trace[hop.end] is not None:
             yield run(hop.host, TC, "qdisc", "add", "dev", hop.device, "root", "handle", "1:", OPPORTUNITIES)
         if root is not None:
-            yield from attach_tree(hop, root, matches, int(link.trace[hop.end] is not None))
+            depth = int(link.trace[hop.end] is not None)
+            yield from attach_tree(hop, root, matches, depth, unknown_in(root))
         yield from wire(hop, link)
 
 
@@ -102,11 +104,18 @@ def attach(hop: Hop, depth: int, kind: str, options: Mapping[str, int]) -> Itera
         yield run(hop.host, TC, *command)
 
 
-def attach_tree(hop: Hop, root: Qdisc, matches: Matches, depth: int = 0) -> Iterator[Json]:
-    """The steps that attach a discipline and its children, at `depth` below the root."""
+def attach_tree(
+    hop: Hop, root: Qdisc, matches: Matches, depth: int = 0, unknown: Container[str] = ()
+) -> Iterator[Json]:
+    """The steps that attach a discipline and its children, at `depth` below the root. `tc` does not know the options of
+    `unknown` kinds.
+    """
     place = ["root"] if depth == 0 else ["parent", f"{depth}:1"]
-    for command in Tree(hop.device, matches).commands(root, depth, place):
+    tree = Tree(hop.device, matches, unknown)
+    for command in tree.commands(root, depth, place):
         yield run(hop.host, TC, *command)
+    for handle, node in tree.untold:
+        yield configure(hop, handle, node)
 
 
 def traces(scenario: Scenario, hops: Sequence[Hop]) -> Json:

@@ -10,7 +10,7 @@ behind an IP header without options.                                   [tc flowe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Literal, TypeAlias
@@ -54,9 +54,13 @@ NOTHING = Matches()
 class Tree:
     """The commands for one device (without the word `tc`)."""
 
-    def __init__(self, device: str, matches: Matches) -> None:
+    def __init__(self, device: str, matches: Matches, unknown: Container[str] = ()) -> None:
+        """`unknown`: kinds whose options `tc` does not know; these are left out of the commands."""
         self._device = device
         self._matches = matches
+        self._unknown = unknown
+        self.untold: list[tuple[int, Qdisc]] = []
+        """The disciplines whose options were left out, with their handles."""
         self._used: dict[int, int] = {}
 
     def commands(self, root: Qdisc, depth: int = 0, place: Sequence[str] = ("root",)) -> Iterator[Command]:
@@ -65,7 +69,11 @@ class Tree:
         self._used[depth] = number + 1
         handle = f"{number << DEPTH_BITS | depth + 1:x}:"
         table = [] if root.stab is None else root.stab.words
-        yield ["qdisc", "add", "dev", self._device, *place, "handle", handle, *table, *_discipline(root)]
+        own = _discipline(root)
+        if root.options and root.kind in self._unknown:
+            self.untold.append((int(handle[:-1], 16) << 16, root))
+            own = own[:1]
+        yield ["qdisc", "add", "dev", self._device, *place, "handle", handle, *table, *own]
         for command in self._classes(root, handle):
             yield ["class", "add", "dev", self._device, *command]
         for command in self._filters(root, handle):

@@ -1,15 +1,11 @@
 """Checks a scenario for features that the kernel was built without, and for conflicting kernel-wide settings."""
 
-import functools
-import re
-import subprocess
 from collections.abc import Iterator, Mapping
 
 from tailback import qdiscs
 from tailback.backends.linux import suitable
 from tailback.backends.linux.driver_traits import traits
 from tailback.backends.linux.hops import V6, families_of, radio_hops
-from tailback.backends.linux.steps import TC
 from tailback.backends.linux.suitable import Finding, NotAsked
 from tailback.kernel import Kernel
 from tailback.resolved import Scenario, SmallQueue
@@ -80,27 +76,6 @@ def _qdiscs(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
             if symbol and not kernel.has(symbol):
                 what = f"the kernel `{kernel.manifest.name}` does not have the discipline `{kind}`"
                 yield what, f"build one with {symbol}"
-            elif node.options and qdiscs.of(kind).kernel.decoded is not None and not knows(kind):
-                what = f"the `tc` of this machine ({tc_version()}) does not know the options of `{kind}`"
-                yield (
-                    NotAsked(what),
-                    "leave them out, which gives it the kernel's defaults, or install a newer iproute2",
-                )
-
-
-@functools.cache
-def knows(kind: str) -> bool:
-    """Whether `tc` of this machine, which the guest uses, knows the options of a discipline."""
-    words = [TC, "qdisc", "add", "dev", "lo", kind, "help"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env={"LC_ALL": "C"})
-    return "Unknown qdisc" not in done.stderr
-
-
-@functools.cache
-def tc_version() -> str:
-    """The version of iproute2, as `tc` prints it."""
-    done = subprocess.run([TC, "-V"], capture_output=True, text=True, check=False, env={"LC_ALL": "C"})
-    return (re.search(r"iproute2-[^\s,]+", done.stdout) or ["iproute2 of an unknown version"])[0]
 
 
 def _cells(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
