@@ -166,7 +166,7 @@ def main() -> None:
     parser.add_argument("ids", nargs="*", metavar="CELL", help="only these cells")
     parser.add_argument("--backend", default="sim", help="as for tailback run")
     parser.add_argument("--module", type=Path, help="the file of Prague as a kernel module")
-    parser.add_argument("--set", dest="settings", action="append", default=["repeat=3"], help="as for tailback run")
+    parser.add_argument("--set", dest="settings", action="append", default=[], help="as for tailback run")
     given = parser.parse_args()
     more = [*given.settings, *([f"traffic[0].cc={{module: {given.module}}}"] if given.module else [])]
     found: dict[Cell, Found] = {}

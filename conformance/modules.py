@@ -118,18 +118,26 @@ def module_of(file: Path, folder: Path) -> Path:
     return made
 
 
-def agreements(name: str, file: Path, settings: Sequence[str], headers: str | None = None) -> list[Agreement]:
-    """Compares our control `name` with a module, compiled with these headers, on all paths and with all seeds."""
-    compiled_with = [] if headers is None else [f"kernel={headers}"]
+@dataclass(frozen=True)
+class Comparison:
+    """What runs are compared."""
+
+    experiment: Path = EXPERIMENT
+    settings: Sequence[str] = ()
+    headers: str | None = None
+    """The kernel whose headers modules are compiled with."""
+
+
+def agreements(name: str, file: Path, on: Comparison) -> list[Agreement]:
+    """Compares our control `name` with a module on all paths and with all seeds."""
+    compiled_with = [] if on.headers is None else [f"kernel={on.headers}"]
     with TemporaryDirectory() as folder:
         module = f"{{module: {module_of(file, Path(folder))}}}"
-        ours = tailback.run(EXPERIMENT, settings=[f"cc={name}", *settings], out=Path(folder) / "ours")
-        theirs = tailback.run(
-            EXPERIMENT, settings=[f"cc={module}", *compiled_with, *settings], out=Path(folder) / "module"
-        )
-        return [
-            compared(_place(one), one.table("tcp_info"), other.table("tcp_info")) for one, other in _pairs(ours, theirs)
-        ]
+        ours = tailback.run(on.experiment, settings=[f"cc={name}", *on.settings], out=Path(folder) / "ours")
+        others = [f"cc={module}", *compiled_with, *on.settings]
+        theirs = tailback.run(on.experiment, settings=others, out=Path(folder) / "module")
+        pairs = _pairs(ours, theirs)
+        return [compared(_place(one), one.table("tcp_info"), other.table("tcp_info")) for one, other in pairs]
 
 
 def _pairs(ours: Results, theirs: Results) -> Iterator[tuple[RunResult, RunResult]]:
@@ -162,16 +170,16 @@ def main() -> None:
     parser.add_argument("--headers", metavar="NAME", help="the kernel whose headers the modules need")
     parser.add_argument("--dir", type=Path, help="the folder of the modules; by default that of the headers")
     parser.add_argument("--set", dest="settings", action="append", default=[], help="as for tailback run")
+    parser.add_argument("--experiment", type=Path, default=EXPERIMENT, help="the paths; one flow is called `one`")
     given = parser.parse_args()
+    on = Comparison(given.experiment, given.settings, given.headers)
     folder = given.dir or find_headers(given.headers or STOCK).controls
     found = {}
     for word in given.names or IN_LINUX:
         name, _, file = word.partition("=")
-        found[name] = agreements(
-            name, folder / (file or FILES.get(name, f"tcp_{name}.c")), given.settings, given.headers
-        )
+        found[name] = agreements(name, folder / (file or FILES.get(name, f"tcp_{name}.c")), on)
         print("\n".join(table({name: found[name]})[2:]), flush=True)
-    if not (given.names or given.settings or given.dir or given.headers):
+    if not (given.names or given.dir) and on == Comparison(settings=[]):
         write_tables({TABLE: table(found)}, PAGE, "python -m conformance.modules")
 
 

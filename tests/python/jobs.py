@@ -12,7 +12,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(page.stem for page in (DOCS / "jobs").glob("*.md") if page.stem != "index")
-FIGURE = re.compile(r"\.\./pictures/jobs/[a-z-]+\.png")
+FIGURE = re.compile(r"\.\./pictures/jobs/[a-z0-9-]+\.png")
 
 
 def commands(page: str) -> list[str]:

@@ -301,9 +301,9 @@ impl Prague {
         self.alpha >> self.tuning.shift
     }
 
-    /// Growth does not depend on the RTT.
+    /// Growth does not depend on the RTT where that is below the target.
     fn is_independent(&self, window: &Window) -> bool {
-        !window.in_slow_start() && self.rounds >= self.tuning.transition && !self.tuning.target.is_zero()
+        !window.in_slow_start() && self.rounds >= self.tuning.transition
     }
 
     /// Less than the target RTT after `last`.

@@ -223,3 +223,10 @@ fn in_a_classic_queue_the_fall_back_cuts_as_cubic_does_and_without_it_prague_cut
         assert_eq!(state, "scalable");
     }
 }
+
+#[test]
+fn without_a_target_a_few_segments_do_not_starve() {
+    let dependent = Tuning { target: Span::ZERO, ..TUNING };
+    let cwnd = Path::new(dependent, Span::from_millis(10), true).mean_cwnd(2, 4_000);
+    assert!((2.0..6.0).contains(&cwnd), "cwnd = 2·(1 − p)/p at p = 1/2: {cwnd}");
+}
