@@ -411,6 +411,17 @@ mod tests {
     }
 
     #[test]
+    fn a_program_is_read_with_its_defaults() {
+        let program = r#"{"name": "web", "host": 1, "path": "/bin/sh", "argv": ["sh"], "environment": {"A": "1"},
+            "user": [65534, 65534], "processes": 9, "output": 65536, "start_ns": 5, "role": "server"}"#;
+        let programs =
+            format!(r#""names": {{"1": "127.0.0.1 localhost"}}, "programs": [{program}], "setup""#);
+        let job = Job::from_json(&JOB.replacen(r#""setup""#, &programs, 1)).unwrap();
+        assert_eq!((job.programs[0].role, job.programs[0].stop_ns), (Role::Server, None));
+        assert_eq!(job.names[&1], "127.0.0.1 localhost");
+    }
+
+    #[test]
     fn an_unknown_kind_of_traffic_is_an_error() {
         let error = Job::from_json(&JOB.replace("\"kind\": \"tcp\"", "\"kind\": \"sctp\"")).unwrap_err();
         assert!(error.to_string().contains("unknown variant `sctp`"), "{error}");

@@ -461,3 +461,16 @@ pub fn of_stat(process: u32, place: usize) -> Option<u32> {
 fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parent_of_this_process_is_in_proc() {
+        let parent = sys::parent().unsigned_abs();
+        assert_eq!(of_stat(std::process::id(), 1), Some(parent));
+        assert!(children_of(parent).contains(&std::process::id()));
+        assert_eq!(of_stat(u32::MAX, 1), None);
+    }
+}

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 import yaml
 
-from tailback import scenario
+from tailback import scenario, testbed
 from tailback.backends import Unsuitable
 from tailback.backends.sim import Sim
+from tailback.backends.ssh import suitable
 from tailback.resolved import Scenario, of_json, to_json
 from tailback.scenario import ScenarioError
 
@@ -108,3 +109,12 @@ def test_the_simulator_refuses_a_program_by_name_and_says_what_comes_nearest() -
         Sim().check(resolved({**CLIENT}))
     with pytest.raises(Unsuitable, match="`clock` is that of a guest"):
         Sim().check(resolved({"tcp": "client -> server"}, clock="2026-11-29"))
+
+
+def test_a_testbed_refuses_programs_by_name() -> None:
+    hosts = "{a: {address: 192.0.2.1, interfaces: {lan1: eth1}}, b: {address: 192.0.2.2, interfaces: {lan1: eth1}}}"
+    machines = testbed.loads(f"hosts: {hosts}")
+    found = list(suitable.written(resolved(SERVER, CLIENT, clock="2026-11-29"), machines))
+    said = "\n".join(f"{finding.says} {finding.remedy}" for finding in found)
+    assert "Tailback does not ask a kernel for this yet: the program `server-iperf3` on a machine of a testbed" in said
+    assert "`clock` is that of a guest" in said

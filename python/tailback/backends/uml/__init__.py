@@ -97,7 +97,11 @@ class Uml:
             raise TypeError("the backend uml needs a progress object from its own `new_progress()`")
         made = self._modules(scenario)
         job = json.dumps(job_of(scenario))
-        radio = json.dumps(to_json(structs.replace(scenario, kernel=None))) if scenario.cells else None
+        radio = (
+            json.dumps(to_json(structs.replace(scenario, kernel=None, programs=(), clock_ns=None)))
+            if scenario.cells
+            else None
+        )
         files = tuple(made.values())
         boot = [*boot_parameters(scenario), *how_processes_run(self.kernel.manifest.version)]
         owns = {own.name: own for own in own_modules.own_modules(scenario)}

@@ -46,7 +46,7 @@ def test_the_processes_of_a_run_are_those_that_work_in_its_folder(tmp_path: Path
         there.stdin.flush()
         assert there.stdout.read(1) == b"x"
         found = [there.pid]
-        assert list(own_time._working_in(tmp_path)) == found
+        assert list(own_time.working_in(tmp_path)) == found
         assert own_time._state_and_cpu_s(os.getpid())[0] == "R"
         there.stdin.close()
 

@@ -17,6 +17,7 @@ from tailback.analysis.table import Table
 from tailback.backends import RunFailed, RunResult, Unsuitable, fingerprint_of
 from tailback.backends.linux import own_figures, programs
 from tailback.backends.uml import Uml
+from tailback.kernel import KernelMissing
 from tailback.resolved import Scenario
 
 needs_iperf3 = pytest.mark.skipif(shutil.which("iperf3") is None, reason="needs iperf3: scripts/test-packages.sh")
@@ -79,6 +80,21 @@ def test_iperf3_has_the_goodput_and_the_rtt_of_bulk_data_of_the_agent(uml: Uml, 
     (of_agent, rtt), (theirs, their_rtt) = found["bulk"], found["iperf3.2"]
     assert theirs == pytest.approx(of_agent, rel=0.005)
     assert their_rtt == pytest.approx(rtt, rel=0.05)
+
+
+@needs_iperf3
+def test_a_program_runs_on_a_station_of_a_cell(tmp_path: Path) -> None:
+    try:
+        uml = Uml.named("wifi")
+    except KernelMissing as missing:
+        pytest.skip(f"needs a kernel: {missing}")
+    cell = {"wifi": {"ap": "router", "stations": ["client"]}, "standard": "802.11n", "width": "20MHz", "mcs": 7}
+    links = [cell, {"ends": ["router", "server"], "delay": "5ms"}]
+    client = {**IPERF3, "run": "iperf3 -c {server} -n 200K -J", "start": "200ms"}
+    result = run(uml, of_file(tmp_path, SERVER, client, links=links, duration="1s"))
+    data = result.notes["programs"][1]["connections"][1]
+    assert (data["from"], data["to"]) == ("client", "server")
+    assert data["bytes"] > 50_000
 
 
 @needs_iperf3
