@@ -23,6 +23,8 @@ const TCMSG: usize = 20;
 
 const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
+/// The attribute holds others, which newer disciplines want to be told. [linux-7.3 netlink.h nla_parse_nested]
+const NESTED: u16 = 0x8000;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_BASIC: u16 = 1;
 const TCA_STATS_QUEUE: u16 = 3;
@@ -126,7 +128,7 @@ impl Netlink {
     pub fn change(&mut self, interface: u32, handle: u32, kind: &str, options: &[u8]) -> io::Result<()> {
         let place = [0, interface, handle, NO_PARENT, 0].map(u32::to_ne_bytes).concat();
         let kind = attributed(TCA_KIND, &[kind.as_bytes(), &[0]].concat());
-        let body = [place, kind, attributed(TCA_OPTIONS, options)].concat();
+        let body = [place, kind, attributed(TCA_OPTIONS | NESTED, options)].concat();
         sys::send(&self.socket, &message(RTM_NEWQDISC, REQUEST_AND_ACKNOWLEDGE, &body))?;
         let length = sys::receive(&self.socket, &mut self.buffer)?;
         match u32_at(&self.buffer[..length], HEADER).cast_signed() {
