@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use tailback_engine::Fired;
 use tailback_packet::{Packet, Payload, SocketId};
 use tailback_qdisc::Enqueued;
-use tailback_tcp::{Next, ReceiveOnly, Sender, Transmitted, Wakeup, Written};
+use tailback_tcp::{Next, Pause, ReceiveOnly, Sender, Transmitted, Wakeup, Written, WrittenOfBurst};
 use tailback_traffic::Event as AppEvent;
 use tailback_units::SimTime;
 
@@ -132,13 +132,13 @@ impl World {
         loop {
             let World { sockets, devices, context, .. } = self;
             let mut socket = sockets.tcp(id);
-            match socket.endpoint.look_ahead(context.now) {
-                Next::OfBurst => {}
+            let next = match socket.endpoint.look_ahead(context.now) {
+                Next::OfBurst(next) => next,
                 Next::Other if self.send_otherwise::<Sender>(id) => continue,
                 Next::Other | Next::Nothing => break,
-            }
+            };
             let mut packet = context.spare_box();
-            socket.endpoint.write_of_burst(&mut packet);
+            let written = socket.endpoint.write_of_burst(next, &mut packet);
             (packet.source, packet.tos) = (socket.host, socket.tos);
             context.enters(&packet, 1);
             context.cost.segments += 1;
@@ -148,16 +148,16 @@ impl World {
                 socket = self.sockets.tcp(id);
             }
             let more = if outcome == Enqueued::Queued {
-                socket.endpoint.sent_of_burst()
+                socket.endpoint.sent_of_burst(written)
             } else {
-                handed_over_of_burst(socket, outcome)
+                handed_over_of_burst(socket, written, outcome)
             };
             debug_assert_eq!(more, socket.endpoint.wants_to_send());
             if !more {
                 break;
             }
-            if socket.endpoint.pauses() {
-                self.pause(id);
+            if let Some(pause) = socket.endpoint.pauses() {
+                self.pause(id, pause);
             }
         }
         self.handle_wakeups::<Sender>(id);
@@ -183,30 +183,25 @@ impl World {
         socket.endpoint.handed_over(transmitted(outcome), now);
         let more = written != Written::Last && socket.endpoint.wants_to_send();
         debug_assert_eq!(more, socket.endpoint.wants_to_send());
-        if more && socket.endpoint.pauses() {
-            self.pause(id);
+        if more && let Some(pause) = socket.endpoint.pauses() {
+            self.pause(id, pause);
         }
         more
     }
 
-    /// A socket pauses: passes the time, or ends its burst.
-    fn pause(&mut self, id: SocketId) {
-        if !self.pass_pause(id) {
-            self.sockets.tcp(id).endpoint.end_paced_burst();
-        }
-    }
-
-    /// Passes the time until a paced socket sends its next segment, if that is the next event of all: it needs none then.
-    fn pass_pause(&mut self, id: SocketId) -> bool {
+    /// A socket pauses: passes the time until it sends its next segment, if that is the next event of all. It needs none
+    /// then.
+    fn pause(&mut self, id: SocketId, pause: Pause) {
         let may_pass = self.is_at_rest() && !self.events.checks_soon();
         let socket = self.sockets.tcp(id);
-        let until = socket.endpoint.paused_until().filter(|&at| may_pass && at < self.end);
-        let Some(at) = until.filter(|&at| self.context.calendar.pass_to(at)) else { return false };
+        let until = socket.endpoint.paused_until(&pause).filter(|&at| may_pass && at < self.end);
+        let Some(at) = until.filter(|&at| self.context.calendar.pass_to(at)) else {
+            return socket.endpoint.leave_to_pacing_timer(pause);
+        };
         socket.alarm.pass();
         self.context.now = at;
         self.events.count();
         self.return_credits_to(id);
-        true
     }
 
     /// As [`World::send`] if an ACK is all that the socket sends ([`tailback_tcp::ToSend::Ack`]).
@@ -324,14 +319,17 @@ impl World {
             return self.expire_timer(id);
         }
         self.return_credits_to(id);
-        let socket = self.sockets.tcp(id);
-        socket.endpoint.expire(self.context.now);
+        let World { sockets, devices, context, .. } = self;
+        let socket = sockets.tcp(id);
+        socket.endpoint.expire(context.now);
         // A device without a discipline refuses no packet.
-        if self.devices[socket.device.index()].root.is_none() {
-            socket.endpoint.begin_paced_burst(self.context.calendar.peek_time().unwrap_or(SimTime::NEVER));
-        }
+        let passes_time = devices[socket.device.index()].root.is_none();
+        let quiet_until = || context.calendar.peek_time().unwrap_or(SimTime::NEVER);
+        let burst = passes_time.then(|| socket.endpoint.begin_paced_burst(quiet_until()));
         self.drain(id);
-        self.sockets.tcp(id).endpoint.end_paced_burst();
+        if let Some(burst) = burst {
+            self.sockets.tcp(id).endpoint.end_paced_burst(burst);
+        }
     }
 
     /// As [`World::read_and_count`], which is inlined where nearly all data is read.
@@ -476,8 +474,8 @@ fn queue_application<S: Kind>(
 
 /// A discipline has not simply queued a segment of a burst.
 #[inline(never)]
-fn handed_over_of_burst(socket: &mut TcpSocket, outcome: Enqueued) -> bool {
-    socket.endpoint.handed_over_of_burst(transmitted(outcome))
+fn handed_over_of_burst(socket: &mut TcpSocket, written: WrittenOfBurst, outcome: Enqueued) -> bool {
+    socket.endpoint.handed_over_of_burst(written, transmitted(outcome))
 }
 
 /// Converts the result of a discipline for the socket.
