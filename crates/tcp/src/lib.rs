@@ -69,7 +69,8 @@ pub use config::{
 #[cfg(feature = "fuzzing")]
 pub use endpoint::operations::fuzz;
 pub use endpoint::{
-    EcnInfo, EcnMode, Endpoint, Next, OfBurst, PacedBurst, Pause, Reset, Taken, ToSend, Wakeup, WrittenOfBurst,
+    EcnInfo, EcnMode, Endpoint, Next, OfBurst, PacedBurst, Pause, Reset, Taken, ToSend, Wakeup,
+    WrittenOfBurst,
 };
 pub use info::{HeldBy, HeldTimes, Note, TcpInfo};
 pub use metrics::SavedMetrics;

@@ -391,7 +391,7 @@ impl Sender {
         if kind == NewKind::MtuProbe {
             self.mtu_probe_sent(length, end);
             // Its one buffer takes the place of several.
-            self.buffer.look_again();
+            self.buffer.may_have_space();
         }
         self.check_space_after_sending();
         if length < segments * self.mss() {

@@ -249,7 +249,7 @@ impl Sender {
     pub(crate) fn timer_expired(&mut self) -> Expired {
         let Some(kind) = self.timer.armed_for() else { return Expired::Another };
         // It may mark segments lost.
-        self.buffer.look_again();
+        self.buffer.may_have_space();
         match kind {
             TimerKind::Reordering => self.reordering_timeout(),
             // One probe per flight, also if it was new data. [linux-6.12 tcp_output.c tcp_send_loss_probe]

@@ -12,7 +12,7 @@ use tailback_units::SimTime;
 
 use crate::context::Context;
 use crate::device::Device;
-use crate::kind::Kind;
+use crate::kind::SocketKind;
 use crate::socket::{Sockets, TcpSocket, Transport, for_tcp, not_of_kind};
 use crate::timers::Timers;
 use crate::world::World;
@@ -34,7 +34,7 @@ impl BesideSockets<'_> {
     /// Handles the requests of a socket other than transmissions: wakes its application, records its events, waits for
     /// a credit, and sets its alarm.
     #[inline(always)]
-    pub(crate) fn handle_wakeups<S: Kind>(self, socket: &mut TcpSocket<S>, id: SocketId) {
+    pub(crate) fn handle_wakeups<S: SocketKind>(self, socket: &mut TcpSocket<S>, id: SocketId) {
         let BesideSockets { context, devices, reader, runnable, timers } = self;
         if socket.endpoint.has_pending_events() {
             wake_application(socket, id, reader, runnable);
@@ -60,7 +60,7 @@ impl BesideSockets<'_> {
 
 /// Sets the alarm of a socket to its next deadline.
 #[inline(always)]
-fn arm<S: Kind>(socket: &mut TcpSocket<S>, id: SocketId, timers: &mut Timers, context: &mut Context) {
+fn arm<S: SocketKind>(socket: &mut TcpSocket<S>, id: SocketId, timers: &mut Timers, context: &mut Context) {
     let deadline = socket.endpoint.next_deadline();
     timers.arm(&mut socket.timer, deadline);
     if let Some(at) = socket.alarm.set(Some(deadline)) {
@@ -165,7 +165,7 @@ impl World {
 
     /// Passes a packet that is not one of a burst to the device. True if there is more to send.
     #[inline(never)]
-    pub(crate) fn send_otherwise<S: Kind>(&mut self, id: SocketId) -> bool {
+    pub(crate) fn send_otherwise<S: SocketKind>(&mut self, id: SocketId) -> bool {
         let now = self.context.now;
         let World { sockets, devices, context, .. } = self;
         let mut packet = context.spare_box();
@@ -206,7 +206,7 @@ impl World {
 
     /// As [`World::send`] if an ACK is all that the socket sends ([`tailback_tcp::ToSend::Ack`]).
     #[inline(never)]
-    pub(crate) fn send_ack<S: Kind>(&mut self, id: SocketId) {
+    pub(crate) fn send_ack<S: SocketKind>(&mut self, id: SocketId) {
         let (sockets, beside) = self.split();
         let socket = S::find(sockets, id);
         transmit_ack(socket, beside.devices, beside.context);
@@ -218,7 +218,7 @@ impl World {
     }
 
     /// Handles the requests of a socket ([`BesideSockets::handle_wakeups`]).
-    pub(crate) fn handle_wakeups<S: Kind>(&mut self, id: SocketId) {
+    pub(crate) fn handle_wakeups<S: SocketKind>(&mut self, id: SocketId) {
         let (sockets, beside) = self.split();
         beside.handle_wakeups(S::find(sockets, id), id);
     }
@@ -397,7 +397,7 @@ impl World {
 
 /// Passes an ACK to the device, which is all that the socket sends ([`tailback_tcp::ToSend::Ack`]).
 #[inline(always)]
-pub(crate) fn transmit_ack<S: Kind>(
+pub(crate) fn transmit_ack<S: SocketKind>(
     socket: &mut TcpSocket<S>,
     devices: &mut [Device],
     context: &mut Context,
@@ -423,7 +423,7 @@ fn count_sent_packet(packet: &Packet, context: &mut Context) {
 /// Queues the application of a socket. Data that is only to be counted needs none, if it is its turn: the socket is then
 /// the `reader`.
 #[inline(always)]
-fn wake_application<S: Kind>(
+fn wake_application<S: SocketKind>(
     socket: &mut TcpSocket<S>,
     id: SocketId,
     reader: &mut Option<SocketId>,
@@ -441,7 +441,7 @@ fn wake_application<S: Kind>(
 
 /// Wakes the application of a socket that does not become the reader.
 #[inline(never)]
-fn wake_otherwise<S: Kind>(
+fn wake_otherwise<S: SocketKind>(
     socket: &mut TcpSocket<S>,
     id: SocketId,
     reader: &mut Option<SocketId>,
@@ -457,7 +457,7 @@ fn wake_otherwise<S: Kind>(
 
 /// The application is called in its turn; if its data was to be read before, it is called for that too.
 #[inline(never)]
-fn queue_application<S: Kind>(
+fn queue_application<S: SocketKind>(
     socket: &mut TcpSocket<S>,
     id: SocketId,
     reader: &mut Option<SocketId>,

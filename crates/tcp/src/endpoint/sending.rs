@@ -48,8 +48,7 @@ impl<S: SendingHalf> Endpoint<S> {
     #[inline]
     pub fn wants_to_send(&self) -> bool {
         // Without branches between: nearly always none of the last is true.
-        let asked =
-            self.receiver.ack_due | self.sender.fin_due() | self.probe_due() | self.handshake.due;
+        let asked = self.receiver.ack_due | self.sender.fin_due() | self.probe_due() | self.handshake.due;
         self.has_work() || asked || self.outbox.is_some()
     }
 
@@ -62,16 +61,12 @@ impl<S: SendingHalf> Endpoint<S> {
     /// An ACK is all that is to be sent, for example when the timer of a delayed ACK expires ([`ToSend::Ack`]).
     #[inline]
     pub fn owes_only_ack(&self) -> bool {
-        self.receiver.ack_due
-            && self.is_open()
-            && self.has_nothing_but_an_ack()
-            && self.takes_shortcuts()
+        self.receiver.ack_due && self.is_open() && self.has_nothing_but_an_ack() && self.takes_shortcuts()
     }
 
     /// Nothing but an ACK may be due.
     pub(super) fn has_nothing_but_an_ack(&self) -> bool {
-        let asked =
-            self.sender.fin_due() | self.probe_due() | self.handshake.due | self.is_aborted();
+        let asked = self.sender.fin_due() | self.probe_due() | self.handshake.due | self.is_aborted();
         !(asked || self.has_work() || self.outbox.is_some())
     }
 

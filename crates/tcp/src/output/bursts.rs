@@ -62,9 +62,9 @@ impl Sender {
         if self.flow.pacing_status == PacingStatus::None && self.may_begin_burst(pass) {
             self.count_burst();
             if self.gate.work.progress.burst.left > 0 {
-                let looks = !self.has_no_space_to_look_for();
+                let looks = !self.needs_no_space_check();
                 let progress = &mut self.gate.work.progress;
-                (progress.begun, progress.burst.looks_for_space) = (true, looks);
+                (progress.begun, progress.burst.checks_space) = (true, looks);
                 return match self.continues_burst() {
                     true => PassStart::Burst,
                     false if self.end_if_small_queue_holds(pass) => PassStart::Ended,
@@ -95,7 +95,7 @@ impl Sender {
             return;
         };
         let routine = self.flow.pacing_status == PacingStatus::None && self.sends_routinely();
-        if routine && self.has_unsent() && self.may_begin_burst(pass) && self.has_no_space_to_look_for() {
+        if routine && self.has_unsent() && self.may_begin_burst(pass) && self.needs_no_space_check() {
             self.count_burst();
         }
     }
@@ -119,7 +119,7 @@ impl Sender {
         let paced =
             self.flow.pacing_status == PacingStatus::Needed && !held.is_zero() && held <= self.flow.jiffy;
         let calm = self.ends_with_loss_probe() && self.scoreboard.lost_out() <= self.scoreboard.retrans_out();
-        let may_begin = self.may_begin_burst(pass) && self.has_no_space_to_look_for();
+        let may_begin = self.may_begin_burst(pass) && self.needs_no_space_check();
         if !(paced && calm && self.sends_routinely() && may_begin) {
             return false;
         }
@@ -147,7 +147,7 @@ impl Sender {
             let truesize = u64::from(self.truesize(self.mss()));
             let small_queue_limit = self.small_queue_limit(truesize, Urgency::NewData);
             self.gate.work.progress.burst =
-                Burst { left: left as u32, fills_cwnd, looks_for_space: false, small_queue_limit };
+                Burst { left: left as u32, fills_cwnd, checks_space: false, small_queue_limit };
         }
     }
 
@@ -199,8 +199,8 @@ impl Sender {
         if self.flow.pacing_status != PacingStatus::None {
             self.sent_of_paced_burst();
         }
-        if self.gate.work.progress.burst.looks_for_space {
-            self.look_after_first();
+        if self.gate.work.progress.burst.checks_space {
+            self.check_space_after_first();
         }
         let progress = &mut self.gate.work.progress;
         progress.sent += 1;
@@ -219,7 +219,9 @@ impl Sender {
     #[inline(always)]
     fn end_full(&mut self) {
         let work = &self.gate.work;
-        debug_assert!(work.pass() == Some(Pass::Normal) && !work.precedes_new_data() && !work.progress.stopped);
+        debug_assert!(
+            work.pass() == Some(Pass::Normal) && !work.precedes_new_data() && !work.progress.stopped
+        );
         debug_assert!(!self.held_by_pacing() && self.in_flight() == self.window.cwnd.0);
         debug_assert!(self.has_unsent() && !self.stream.fin_queued);
         self.end_held(Pass::Normal, HeldBy::Cwnd, true);
@@ -232,8 +234,8 @@ impl Sender {
 
     /// Transmissions make no room, so it is looked for once.
     #[inline(never)]
-    fn look_after_first(&mut self) {
-        self.gate.work.progress.burst.looks_for_space = false;
+    fn check_space_after_first(&mut self) {
+        self.gate.work.progress.burst.checks_space = false;
         self.check_space_after_sending();
     }
 
@@ -242,7 +244,7 @@ impl Sender {
     fn sent_of_paced_burst(&mut self) {
         // It has left exactly at its departure time.
         self.space_after(self.mss(), self.flow.departure);
-        self.has_still_no_space();
+        self.still_has_no_space();
         // The pass would have ended with the segment before.
         if self.in_cwnd_reduction() {
             self.recovery.prr_out += self.gate.work.progress.sent;

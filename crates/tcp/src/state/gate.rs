@@ -169,7 +169,7 @@ pub(crate) struct Burst {
     /// After them cwnd is full, there is more data, and the flow is not paced: the pass ends.
     pub(crate) fills_cwnd: bool,
     /// After the first of them, room in the send buffer is to be looked for, which has not been done at this instant.
-    pub(crate) looks_for_space: bool,
+    pub(crate) checks_space: bool,
     /// The small queue holds less than this, or the burst ends.
     pub(crate) small_queue_limit: u64,
 }
