@@ -129,16 +129,12 @@ BY := coverage
 campaign-fuzz: $(VENV)/.tools $(VENV)/.package $(VENV)/.campaign ## fuzz TARGETS= (all) for RUNS= or MINUTES= each, BY=coverage or seed
 	@scripts/timed.sh fuzz $(CAMPAIGNS) fuzz $(TARGETS) --by $(BY) --runs $(RUNS) --minutes $(MINUTES)
 
-# Some 12,000 mutants of two minutes each: a run tries every n-th. What judges them are the tests of their crates, and the
-# golden tables. Nothing of the checkout is changed: the mutants are compiled in a copy.
-MUTATED := cc qdisc tcp wifi
-SHARD := 0/200
-campaign-mutants: ## change the crates MUTATED= one operator at a time, mutants SHARD=k/n; each must fail a test
-	@scripts/prerequisites.sh >/dev/null
+# There are some 13,000: a run draws EACH= of each crate. All of them are in one build, of a copy of the checkout.
+EACH := 150
+WRITE :=
+campaign-mutants: $(VENV)/.tools $(VENV)/.package ## change cc, qdisc, tcp and wifi one operator at a time, EACH= times by SEED=; each must fail a test
 	@command -v cargo-mutants >/dev/null || scripts/retried.sh "installing cargo-mutants" cargo install --quiet --locked cargo-mutants
-	@scripts/timed.sh mutants nice -n 15 cargo mutants $(MUTATED:%=--package tailback-%) $(MUTATED:%=--test-package tailback-%) \
-	    --test-package tailback-world --shard $(SHARD) --sharding round-robin --no-shuffle --timeout 600 \
-	    --cargo-test-arg=--lib --cargo-test-arg=--tests --output target/campaign/mutants
+	@scripts/timed.sh mutants $(CAMPAIGNS) mutants --each $(EACH) --seed $(SEED) $(WRITE)
 
 TIMES := 200
 CRATES :=

@@ -44,6 +44,15 @@ DISCIPLINES: Sequence[tuple[str, Sequence[str]]] = (
     ("prio", ("",)),
 )
 """Kinds, with options of which one is drawn."""
+NOT_DRAWN: Mapping[str, str] = {
+    "htb": "it is the shaper of each case",
+    "tbf": "a shaper, as htb",
+    "netem": "impairments are keys of a link",
+    "drr": "it needs classes and filters",
+    "mq": "a veth has one transmit queue",
+    "dualpi2": "newer than Linux 6.12",
+}
+"""The other kinds, and why."""
 SYSCTLS: Sequence[Mapping[str, int]] = (
     {"tcp_sack": 0}, {"tcp_timestamps": 0}, {"tcp_dsack": 0}, {"tcp_recovery": 5}, {"tcp_early_retrans": 0},
     {"tcp_frto": 0}, {"tcp_rto_min_us": 20_000}, {"tcp_window_scaling": 0}, {"tcp_slow_start_after_idle": 0},

@@ -16,21 +16,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conformance.controls import IN_LINUX
-from conformance.random_experiments import Draw, print_drawn
+from conformance.random_experiments import DISCIPLINES, Draw, print_drawn
 
 RATES_KBIT = (2_000, 5_000, 10_000, 20_000, 50_000)
-DISCIPLINES: Sequence[tuple[str, Sequence[str]]] = (
-    ("pfifo", ("limit 20", "limit 100", "limit 500")),
-    ("bfifo", ("limit 60kb",)),
-    ("codel", ("", "ecn")),
-    ("fq_codel", ("", "noecn", "quantum 300")),
-    ("pie", ("",)),
-    ("cake", ("", "rtt 30ms")),
-    ("sfq", ("",)),
-    ("fq", ("",)),
-    ("red", ("limit 300kb min 10kb max 40kb avpkt 1000b burst 20 bandwidth ${rate}",)),
-)
-"""Kinds, with options of which one is drawn."""
 IMPAIRMENTS: Sequence[Mapping[str, str]] = (
     {"loss": "0.2%"}, {"loss": "0.5%"}, {"loss": "gemodel 0.2% 20%"}, {"corrupt": "0.2%"}, {"duplicate": "0.3%"},
     {"jitter": "3ms"},

@@ -46,9 +46,9 @@ pub(crate) struct SocketOptions {
     pub(crate) resets_on_close: bool,
 }
 
-/// The phase of a conversation; the state machine has the rest of the state.
+/// The state of a conversation as the script sees it; the state machine has the rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Phase {
+pub(crate) enum ConnectionState {
     SynSent,
     SynReceived,
     Established,
@@ -60,7 +60,7 @@ pub(crate) enum Phase {
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) endpoint: Endpoint,
-    pub(crate) phase: Phase,
+    pub(crate) state: ConnectionState,
     pub(crate) skbs: Skbs,
     pub(crate) agreement: Agreement,
     pub(crate) peer_scale: u32,
@@ -163,7 +163,7 @@ impl Connection {
     pub(crate) fn connect(host: &Host, options: &SocketOptions, now: SimTime) -> Self {
         let config = config(host, options);
         let endpoint = Endpoint::connect(config, now);
-        Connection::new(endpoint, Phase::SynSent, (host, options))
+        Connection::new(endpoint, ConnectionState::SynSent, (host, options))
     }
 
     /// The side that is connected to; give it the SYN next.
@@ -171,17 +171,17 @@ impl Connection {
         let config = config(host, options);
         let mut endpoint = Endpoint::listen(config);
         endpoint.set_accepted(false);
-        Connection::new(endpoint, Phase::SynReceived, (host, options))
+        Connection::new(endpoint, ConnectionState::SynReceived, (host, options))
     }
 
-    fn new(mut endpoint: Endpoint, phase: Phase, (host, options): (&Host, &SocketOptions)) -> Self {
+    fn new(mut endpoint: Endpoint, state: ConnectionState, (host, options): (&Host, &SocketOptions)) -> Self {
         endpoint.set_send_buffer(SNDBUF_UNBOUNDED);
         let offers = host.tcp.offers;
         let Offers { timestamps, sack, window_scaling } = offers;
         let agreement = Agreement { peer_mss: MSS_DEFAULT, timestamps, sack, window_scaling };
         Connection {
             endpoint,
-            phase,
+            state,
             skbs: Skbs::new(u64::from(MSS_DEFAULT), host.builds_trains()),
             agreement,
             peer_scale: 0,
@@ -234,7 +234,7 @@ impl Connection {
             sack: self.offers.sack && has(|option| *option == TcpOption::SackPermitted),
             window_scaling: self.offers.window_scaling && scale.is_some(),
         };
-        if host.answers_by_cookie && self.phase == Phase::SynReceived {
+        if host.answers_by_cookie && self.state == ConnectionState::SynReceived {
             self.answer_by_cookie(syn, host)?;
         }
         self.peer_scale = scale.filter(|_| self.agreement.window_scaling).unwrap_or(0);

@@ -12,7 +12,7 @@ use tailback_script::player::Left;
 use tailback_tcp::{Note, Reset, Transmitted};
 use tailback_units::SimTime;
 
-use crate::connection::{Connection, Departed, NotInjectable, Phase, SocketOptions};
+use crate::connection::{Connection, ConnectionState, Departed, NotInjectable, SocketOptions};
 use crate::host::{Discipline, Host, MtuChange};
 use crate::script::{EcnSpec, Flags, SegmentSpec};
 use crate::skbs::Ending;
@@ -113,7 +113,7 @@ impl Kernel {
 /// Time.
 impl Kernel {
     fn next_step(&self) -> Option<SimTime> {
-        let open = self.connections.iter().filter(|connection| connection.phase != Phase::Reset);
+        let open = self.connections.iter().filter(|connection| connection.state != ConnectionState::Reset);
         let timers = open.filter_map(|connection| connection.endpoint.deadline());
         timers.chain(self.held.first().map(|(at, _, _)| *at)).chain(self.wake_at).min()
     }
@@ -145,10 +145,10 @@ impl Kernel {
         for index in 0..self.connections.len() {
             let due =
                 self.connections[index].endpoint.deadline().is_some_and(|deadline| deadline <= self.now);
-            if due && self.connections[index].phase != Phase::Reset {
+            if due && self.connections[index].state != ConnectionState::Reset {
                 self.connections[index].endpoint.expire(self.now);
                 if self.connections[index].endpoint.is_aborted() {
-                    self.connections[index].phase = Phase::Reset;
+                    self.connections[index].state = ConnectionState::Reset;
                     self.connections[index].error = Some("ETIMEDOUT");
                     continue;
                 }
@@ -164,9 +164,10 @@ impl Kernel {
     /// The SYN-ACK was not acknowledged: there is no connection to accept, and later segments are refused.
     fn forgets_request(&mut self, index: usize) -> bool {
         let connection = &mut self.connections[index];
-        let forgotten = connection.phase == Phase::SynReceived && connection.endpoint.is_listening();
+        let forgotten =
+            connection.state == ConnectionState::SynReceived && connection.endpoint.is_listening();
         if forgotten {
-            connection.phase = Phase::Reset;
+            connection.state = ConnectionState::Reset;
             connection.accepted = true;
         }
         forgotten
@@ -206,7 +207,7 @@ impl Kernel {
         connection.finished |= connection.endpoint.wakeup().finished;
         if connection.finished && connection.closes_last {
             // The socket is closed: all further segments are refused. [rfc9293 §3.10.7.4, LAST-ACK]
-            connection.phase = Phase::Reset;
+            connection.state = ConnectionState::Reset;
         }
     }
 
@@ -284,7 +285,7 @@ impl Kernel {
             let connection = &mut self.connections[index];
             let Payload::Tcp(segment) = &packet.payload else { continue };
             // A connection request is no socket yet: nobody counts its SYN-ACKs. [linux-6.12 tcp_ipv4.c tcp_v4_send_synack]
-            if connection.phase != Phase::SynReceived {
+            if connection.state != ConnectionState::SynReceived {
                 connection.segments.sent += u64::from(packet.segments);
             }
             if segment.length > 0 {
@@ -313,7 +314,7 @@ impl Kernel {
     pub(crate) fn send_reset(&mut self, index: usize, seq: u64, ack: Option<u64>) {
         let flags = ack.map_or(Flags::RST, |_| Flags::RST.with(Flags::ACK));
         // A RST has options only if it is sent by a socket.
-        let of_socket = self.connections[index].phase == Phase::Established && ack.is_some();
+        let of_socket = self.connections[index].state == ConnectionState::Established && ack.is_some();
         let stamps = self.connections[index].endpoint.timestamps(self.now).filter(|_| of_socket);
         let departed = Departed {
             flags,
@@ -328,7 +329,7 @@ impl Kernel {
             mss: 0,
             ecn: Ecn::NotEct,
         };
-        self.connections[index].phase = Phase::Reset;
+        self.connections[index].state = ConnectionState::Reset;
         self.wire.push_back(Left { at: on_script(self.now), conversation: index, departed });
     }
 }
@@ -367,7 +368,7 @@ impl Kernel {
     ) -> Result<(), NotInjectable> {
         let opens = spec.flags.has(Flags::SYN) && !spec.flags.has(Flags::ACK);
         let answered =
-            self.current().is_some_and(|index| self.connections[index].phase == Phase::SynReceived);
+            self.current().is_some_and(|index| self.connections[index].state == ConnectionState::SynReceived);
         if opens
             && !answered
             && let Some(options) = listener
@@ -390,15 +391,15 @@ impl Kernel {
         opens: bool,
     ) -> Result<(), NotInjectable> {
         let connection = &mut self.connections[index];
-        match connection.phase {
-            Phase::Reset => {
+        match connection.state {
+            ConnectionState::Reset => {
                 let segment = connection.arriving(spec, None)?;
                 self.refuse(index, &segment);
                 Ok(())
             }
-            Phase::SynSent => self.reaches_connecting(index, spec, opens),
+            ConnectionState::SynSent => self.reaches_connecting(index, spec, opens),
             _ if spec.flags.has(Flags::RST) => self.reset_by_peer(index, spec),
-            Phase::SynReceived | Phase::Established => self.deliver(index, spec),
+            ConnectionState::SynReceived | ConnectionState::Established => self.deliver(index, spec),
         }
     }
 
@@ -422,7 +423,7 @@ impl Kernel {
     ) -> Result<(), NotInjectable> {
         let connection = &mut self.connections[index];
         if spec.flags.has(Flags::RST) {
-            connection.phase = Phase::Reset;
+            connection.state = ConnectionState::Reset;
             connection.error = Some("ECONNREFUSED");
             return Ok(());
         }
@@ -432,9 +433,9 @@ impl Kernel {
         if !spec.flags.has(Flags::SYN) {
             let segment = connection.arriving(spec, None)?;
             self.connections[index].segments.received += 1;
-            let (seq, phase) = (segment.ack, Phase::SynSent);
+            let (seq, state) = (segment.ack, ConnectionState::SynSent);
             self.send_reset(index, seq, None);
-            self.connections[index].phase = phase;
+            self.connections[index].state = state;
             return Ok(());
         }
         connection.synchronise(spec, &self.host)?;
@@ -443,7 +444,7 @@ impl Kernel {
             self.send_reset(index, segment.ack, None);
             return Ok(());
         }
-        connection.phase = Phase::Established;
+        connection.state = ConnectionState::Established;
         self.deliver(index, spec)
     }
 
@@ -455,8 +456,8 @@ impl Kernel {
             return Ok(());
         }
         // A request that was reset leaves nothing to accept.
-        connection.accepted |= connection.phase == Phase::SynReceived;
-        connection.phase = Phase::Reset;
+        connection.accepted |= connection.state == ConnectionState::SynReceived;
+        connection.state = ConnectionState::Reset;
         connection.error = Some(if connection.endpoint.at_end() { "EPIPE" } else { "ECONNRESET" });
         Ok(())
     }
@@ -468,11 +469,11 @@ impl Kernel {
         let segment = connection.arriving(spec, gso_size)?;
         let has_ack = segment.flags.contains(SegmentFlags::ACK);
         let has_syn = segment.flags.contains(SegmentFlags::SYN);
-        if connection.phase == Phase::Established && !has_ack && !has_syn {
+        if connection.state == ConnectionState::Established && !has_ack && !has_syn {
             // [rfc9293 §3.10.7.4] [linux-6.12 tcp_input.c tcp_rcv_established]
             return Ok(());
         }
-        if connection.phase == Phase::SynReceived && !has_syn {
+        if connection.state == ConnectionState::SynReceived && !has_syn {
             if !has_ack {
                 return Ok(());
             }
@@ -480,7 +481,7 @@ impl Kernel {
                 self.refuse(index, &segment);
                 return Ok(());
             }
-            connection.phase = Phase::Established;
+            connection.state = ConnectionState::Established;
         }
         let (rcv_nxt, snd_nxt) = connection.endpoint.positions();
         let discards_data = connection.orphaned || (connection.shut && connection.read_shut);
@@ -491,7 +492,8 @@ impl Kernel {
         }
         // The socket begins with one SYN, however many the request got. [linux-6.12 tcp_minisocks.c
         // tcp_create_openreq_child]
-        let before = if connection.phase == Phase::SynReceived { 0 } else { connection.segments.received };
+        let before =
+            if connection.state == ConnectionState::SynReceived { 0 } else { connection.segments.received };
         connection.segments.received = before + 1;
         connection.segments.data_received += u64::from(segment.length > 0);
         if has_ack {

@@ -9,7 +9,7 @@ use tailback_script::{Head, Report};
 use tailback_tcp::{EcnInfo, Settings, Stack};
 use tailback_units::{Rate, Span};
 
-use crate::connection::{Departed, NotInjectable, Phase};
+use crate::connection::{ConnectionState, Departed, NotInjectable};
 use crate::host::Host;
 use crate::kernel::{Kernel, NeverIdle, START, on_script};
 use crate::script::{Call, Script, SegmentSpec};
@@ -255,20 +255,20 @@ fn ca_number(state: CaState) -> u64 {
 
 /// The state of the standard's diagram. [rfc9293 §3.3.2]
 fn state_number(connection: &crate::connection::Connection) -> u64 {
-    match (connection.phase, connection.shut, connection.endpoint.at_end()) {
-        (Phase::SynSent, ..) => 2,
-        (Phase::SynReceived, ..) => 3,
-        (Phase::Reset, ..) => 7,
-        (Phase::Established, false, false) => 1,
-        (Phase::Established, false, true) => 8,
-        (Phase::Established, true, false) => {
+    match (connection.state, connection.shut, connection.endpoint.at_end()) {
+        (ConnectionState::SynSent, ..) => 2,
+        (ConnectionState::SynReceived, ..) => 3,
+        (ConnectionState::Reset, ..) => 7,
+        (ConnectionState::Established, false, false) => 1,
+        (ConnectionState::Established, false, true) => 8,
+        (ConnectionState::Established, true, false) => {
             if connection.finished {
                 5
             } else {
                 4
             }
         }
-        (Phase::Established, true, true) => {
+        (ConnectionState::Established, true, true) => {
             if connection.finished {
                 6
             } else {

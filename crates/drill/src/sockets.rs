@@ -16,7 +16,7 @@ pub(crate) use tailback_script::player::CallError;
 use tailback_script::player::RESULT_AS_NAMED;
 use tailback_units::SimTime;
 
-use crate::connection::{Phase, SocketOptions};
+use crate::connection::{ConnectionState, SocketOptions};
 use crate::kernel::Kernel;
 use crate::script::{Call, Value};
 use crate::skbs::Ending;
@@ -232,8 +232,8 @@ impl Sockets {
             Role::Listening => return failed("EISCONN"),
             Role::EventPoll => return failed("ENOTSOCK"),
             Role::Connected(index) => {
-                let phase = kernel.connections[index].phase;
-                return failed(if phase == Phase::SynSent { "EALREADY" } else { "EISCONN" });
+                let state = kernel.connections[index].state;
+                return failed(if state == ConnectionState::SynSent { "EALREADY" } else { "EISCONN" });
             }
         }
         let index = kernel.connect(&descriptor.options).map_err(|why| CallError::Unsupported(why.0))?;
@@ -286,7 +286,8 @@ impl Sockets {
         kernel: &mut Kernel,
     ) -> Option<Returned> {
         let index = kernel.connections.iter().position(|connection| {
-            !connection.accepted && !matches!(connection.phase, Phase::SynSent | Phase::SynReceived)
+            !connection.accepted
+                && !matches!(connection.state, ConnectionState::SynSent | ConnectionState::SynReceived)
         })?;
         let options = self.descriptors.get(&listener)?.options.clone();
         kernel.connections[index].accepted = true;
@@ -369,10 +370,10 @@ fn shut(index: usize, kernel: &mut Kernel) {
 
 fn go_on_connecting(index: usize, kernel: &mut Kernel) -> Option<Returned> {
     let connection = &mut kernel.connections[index];
-    match connection.phase {
-        Phase::SynSent | Phase::SynReceived => None,
-        Phase::Established => Some(Returned::value(0)),
-        Phase::Reset => Some(Returned::error(connection.error.take().unwrap_or("ECONNREFUSED"))),
+    match connection.state {
+        ConnectionState::SynSent | ConnectionState::SynReceived => None,
+        ConnectionState::Established => Some(Returned::value(0)),
+        ConnectionState::Reset => Some(Returned::error(connection.error.take().unwrap_or("ECONNREFUSED"))),
     }
 }
 
@@ -382,15 +383,15 @@ fn close_connection(index: usize, options: &SocketOptions, kernel: &mut Kernel) 
     connection.orphaned = true;
     connection.shut_sending();
     let unread = connection.endpoint.readable_bytes().0 > 0;
-    match connection.phase {
-        Phase::Established if unread || options.resets_on_close => {
+    match connection.state {
+        ConnectionState::Established if unread || options.resets_on_close => {
             let (rcv_nxt, snd_nxt) = connection.endpoint.positions();
             kernel.send_reset(index, snd_nxt, Some(rcv_nxt));
         }
-        Phase::Established => shut(index, kernel),
+        ConnectionState::Established => shut(index, kernel),
         // The SYN is not retransmitted; a reply to it is refused.
-        Phase::SynSent => connection.phase = Phase::Reset,
-        Phase::SynReceived | Phase::Reset => {}
+        ConnectionState::SynSent => connection.state = ConnectionState::Reset,
+        ConnectionState::SynReceived | ConnectionState::Reset => {}
     }
 }
 

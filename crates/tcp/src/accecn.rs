@@ -100,7 +100,7 @@ impl OptionSeen {
 
 /// How far the negotiation is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
+enum Negotiation {
     /// Nothing is agreed.
     Open,
     /// Agreed; the last ACK of the handshake has not come.
@@ -112,7 +112,7 @@ enum Phase {
 /// Accurate ECN of one socket, both halves.
 #[derive(Clone, Debug)]
 pub(crate) struct AccEcn {
-    phase: Phase,
+    negotiation: Negotiation,
     /// The code point with which the peer's SYN or SYN-ACK came.
     syn_arrived: Ecn,
     /// The next ACK tells that, and not the count.
@@ -184,7 +184,7 @@ fn reflected(ace: u32) -> Ecn {
 impl AccEcn {
     pub(crate) fn new(settings: &Settings) -> Self {
         AccEcn {
-            phase: Phase::Open,
+            negotiation: Negotiation::Open,
             syn_arrived: Ecn::NotEct,
             reflects: false,
             repeated: 0,
@@ -213,7 +213,7 @@ impl AccEcn {
 
     /// The SYN arrived, which asks for it.
     pub(crate) fn answer(&mut self, arrived: Ecn) {
-        (self.phase, self.syn_arrived, self.last) = (Phase::Agreed, arrived, arrived);
+        (self.negotiation, self.syn_arrived, self.last) = (Negotiation::Agreed, arrived, arrived);
     }
 
     /// A SYN arrived again before the handshake ended. [rfc9768 §3.1.5]
@@ -245,7 +245,7 @@ impl AccEcn {
 
     /// The SYN-ACK arrived, which agrees; `sent` is the code point of the SYN. Its ACK tells how it arrived.
     pub(crate) fn take_syn_ack(&mut self, segment: &Segment, sent: Ecn, arrived: Ecn) {
-        self.phase = Phase::Agreed;
+        self.negotiation = Negotiation::Agreed;
         self.syn_arrived = arrived;
         self.reflects = true;
         if let Some(option) = segment.sack.accecn() {
@@ -263,7 +263,7 @@ impl AccEcn {
     /// The ACK arrived that ends the handshake of the side that answered, whose SYN-ACK left with `sent`. Returns the marks
     /// that it tells. [rfc9768 table 4]
     pub(crate) fn take_last_ack(&mut self, segment: &Segment, sent: Ecn, arrived: Ecn) -> u64 {
-        self.phase = Phase::Counting;
+        self.negotiation = Negotiation::Counting;
         if let Some(option) = segment.sack.accecn() {
             // A connection request does not keep what it says against options. [linux-7.3 tcp_minisocks.c
             // tcp_ecn_openreq_child]
@@ -288,7 +288,7 @@ impl AccEcn {
 
     /// The side that opened is connected.
     pub(crate) fn begin(&mut self) {
-        self.phase = Phase::Counting;
+        self.negotiation = Negotiation::Counting;
     }
 
     /// A SYN-ACK arrived again: the challenge ACK tells how. [linux-7.3 tcp_input.c tcp_validate_incoming]
@@ -322,7 +322,7 @@ impl AccEcn {
 
     /// Both sides have it.
     pub(crate) fn is_agreed(&self) -> bool {
-        self.phase != Phase::Open
+        self.negotiation != Negotiation::Open
     }
 
     /// The connection request is dropped.

@@ -11,6 +11,7 @@ mod reading;
 mod resets;
 mod saving;
 mod segments;
+mod sender_only;
 mod sending;
 
 use std::collections::VecDeque;
@@ -23,7 +24,7 @@ pub use self::accurate::{EcnInfo, EcnMode};
 pub use self::arriving::{Taken, ToSend};
 use self::handshake::Handshake;
 pub use self::resets::Reset;
-pub use self::sending::Next;
+pub use self::sending::{Next, OfBurst, PacedBurst, Pause, WrittenOfBurst};
 use crate::config::{TCP_HEADER, TIMESTAMP_OPTION};
 use crate::receive_only::ReceiveOnly;
 use crate::receiver::Receiver;

@@ -232,6 +232,16 @@ impl Sender {
         !self.has_unsent() && self.tlp.high_seq.is_none()
     }
 
+    /// The transmit loop is to run for new data.
+    pub(crate) fn has_pass(&self) -> bool {
+        self.gate.work.pass().is_some()
+    }
+
+    /// An application waits for room or is woken for it, the transmit loop is to run, or the connection was given up.
+    pub(crate) fn is_busy_with_application(&self) -> bool {
+        self.buffer.writable | self.buffer.app_blocked | self.aborted || self.has_pass()
+    }
+
     /// As [`Sender::take_predicted`] while the sender is silent.
     pub(crate) fn take_window_of_data(&mut self, segment: &Segment) {
         self.echoed = segment.tsecr;

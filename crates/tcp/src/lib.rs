@@ -17,7 +17,7 @@
 //! `tso`, `window` (cwnd validation, send window and buffer), `input` (one ACK), `sack`, `rtt`, `rack`, `rate_sample`,
 //! `recovery`, `newreno`, `undo`, `timers` (RTO, tail loss probe, reordering), `receiver`, `reassembly`,
 //! `receive_window`. Their data is in `scoreboard` (the retransmit queue and its counters) and in the parts of `state`;
-//! `sender` combines these. An `endpoint` has both halves; that of a pure receiver has `silent` in the place of the
+//! `sender` combines these. An `endpoint` has both halves; that of a pure receiver has `receive_only` in the place of the
 //! sender, and `sending_half` is what an endpoint asks of either. `metrics` is
 //! what the connections of a host leave to later ones.
 
@@ -68,7 +68,10 @@ pub use config::{
 };
 #[cfg(feature = "fuzzing")]
 pub use endpoint::operations::fuzz;
-pub use endpoint::{EcnInfo, EcnMode, Endpoint, Next, Reset, Taken, ToSend, Wakeup};
+pub use endpoint::{
+    EcnInfo, EcnMode, Endpoint, Next, OfBurst, PacedBurst, Pause, Reset, Taken, ToSend, Wakeup,
+    WrittenOfBurst,
+};
 pub use info::{HeldBy, HeldTimes, Note, TcpInfo};
 pub use metrics::SavedMetrics;
 pub use receive_only::ReceiveOnly;

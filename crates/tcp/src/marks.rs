@@ -59,7 +59,7 @@ impl Sender {
             self.flow.mss = (self.flow.mss + before).saturating_sub(room).max(1);
             self.ecn.reserve(room);
             self.routine = false;
-            self.buffer.look_again();
+            self.buffer.may_have_space();
         }
     }
 }

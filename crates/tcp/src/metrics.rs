@@ -104,24 +104,24 @@ impl Metrics {
 
     fn updated_ssthresh(&self, ended: &Ended) -> Option<Segs> {
         let half = Segs(ended.cwnd.0 >> 1);
-        match ended.phase() {
-            Phase::FirstSlowStart => self.ssthresh.map(|saved| saved.max(half)),
-            Phase::Avoidance => Some(half.max(ended.ssthresh)),
-            Phase::Other => self.ssthresh.map(|saved| saved.max(ended.ssthresh)),
+        match ended.ended_in() {
+            EndedIn::FirstSlowStart => self.ssthresh.map(|saved| saved.max(half)),
+            EndedIn::Avoidance => Some(half.max(ended.ssthresh)),
+            EndedIn::Other => self.ssthresh.map(|saved| saved.max(ended.ssthresh)),
         }
     }
 
     fn updated_reordering(&self, ended: &Ended) -> Option<u32> {
-        match ended.phase() {
-            Phase::Other => self.reordering.max(ended.reordering),
-            Phase::FirstSlowStart | Phase::Avoidance => self.reordering,
+        match ended.ended_in() {
+            EndedIn::Other => self.reordering.max(ended.reordering),
+            EndedIn::FirstSlowStart | EndedIn::Avoidance => self.reordering,
         }
     }
 }
 
 /// What cwnd and ssthresh of a connection mean when it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
+enum EndedIn {
     /// It never left slow start.
     FirstSlowStart,
     /// Congestion avoidance, nothing lost: its window is that of the path.
@@ -131,13 +131,13 @@ enum Phase {
 }
 
 impl Ended {
-    fn phase(&self) -> Phase {
+    fn ended_in(&self) -> EndedIn {
         if self.ssthresh >= Segs::INFINITE {
-            Phase::FirstSlowStart
+            EndedIn::FirstSlowStart
         } else if self.cwnd >= self.ssthresh && self.state == CaState::Open {
-            Phase::Avoidance
+            EndedIn::Avoidance
         } else {
-            Phase::Other
+            EndedIn::Other
         }
     }
 }

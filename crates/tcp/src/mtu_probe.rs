@@ -108,7 +108,7 @@ impl Sender {
         }
         self.flow.mss = mss.saturating_sub(self.ecn.reserved()).max(1);
         self.flow.mtu = self.mtu_of(mss);
-        self.buffer.look_again();
+        self.buffer.may_have_space();
     }
 
     fn bounded_to_half_window(&self, mss: u32) -> u32 {
@@ -276,7 +276,7 @@ impl Sender {
         if self.is_cut_for(first, self.mss()) {
             return last;
         }
-        self.buffer.look_again();
+        self.buffer.may_have_space();
         let (start, tail) = (self.scoreboard.get(first).seq, self.scoreboard.get(last));
         let end = tail.seq + u64::from(tail.length);
         let probe = start + (last - first) * u64::from(self.mss());

@@ -21,10 +21,11 @@ use crate::info::{HeldBy, Note};
 use crate::mtu_probe::MtuStep;
 use crate::one_word::OneWord;
 use crate::queue::{SentSegment, Stamp, Tags};
+use crate::receiver::Receiver;
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
 use crate::stack::{CwndUse, LastFin, TrainPush};
-use crate::state::gate::{NewKind, Pass, Pending, Progress, Retransmit, Role, Transmitted};
+use crate::state::gate::{EndedPass, NewKind, Pass, Pending, Progress, Retransmit, Role, Transmitted};
 use crate::state::timer::TimerKind;
 use crate::timers::Rto;
 use crate::tso::Offer;
@@ -44,21 +45,33 @@ pub struct Outgoing {
 }
 
 impl Sender {
+    /// The next segment of the transmit loop, if it is to run.
+    #[inline(always)]
+    pub(crate) fn next_data(&mut self, receiver: &Receiver) -> Option<Outgoing> {
+        if !self.gate.work.has_work() {
+            return None;
+        }
+        if self.path.search.is_some() {
+            self.path.reports_sack = receiver.reports_sack();
+        }
+        self.next()
+    }
+
     /// What to hand to the device next; `None` when the work is done.
     #[inline]
-    pub(crate) fn next(&mut self) -> Option<Outgoing> {
+    fn next(&mut self) -> Option<Outgoing> {
         loop {
             if self.gate.work.precedes_new_data()
                 && let Some(outgoing) = self.next_again()
             {
                 return Some(outgoing);
             }
-            let pass = self.gate.work.pass?;
+            let pass = self.gate.work.pass()?;
             if let Some(next) = self.next_new(pass) {
                 return Some(next);
             }
-            self.gate.work.pass = None;
-            if let Some(outgoing) = self.end_refused_pass(pass) {
+            let ended = self.gate.work.end(pass);
+            if let Some(outgoing) = self.end_refused_pass(ended) {
                 return Some(outgoing);
             }
         }
@@ -66,14 +79,15 @@ impl Sender {
 
     /// Most runs end with [`Sender::end_if_refused`].
     #[inline(never)]
-    fn end_refused_pass(&mut self, pass: Pass) -> Option<Outgoing> {
-        self.end_pass(pass)
+    fn end_refused_pass(&mut self, ended: EndedPass) -> Option<Outgoing> {
+        let cwnd_limited = self.gate.work.progress.cwnd_limited || self.in_flight() >= self.window.cwnd.0;
+        self.end_pass(ended, cwnd_limited)
     }
 
     /// Ends the loop after a transmission if the first two checks, pacing and cwnd, refuse the next segment.
     #[inline(always)]
     fn end_if_refused(&mut self) {
-        let Some(pass) = self.gate.work.pass.filter(|pass| pass.obeys_cwnd()) else { return };
+        let Some(pass) = self.gate.work.pass().filter(|pass| pass.obeys_cwnd()) else { return };
         let checked_before = self.gate.work.precedes_new_data() || self.gate.work.progress.stopped;
         if checked_before || self.stream.fin_queued || !self.has_unsent() {
             return;
@@ -87,17 +101,24 @@ impl Sender {
     /// Ends the loop if pacing or cwnd holds the next segment. True if so.
     #[inline(always)]
     fn end_if_held(&mut self, pass: Pass) -> bool {
-        if self.held_by_pacing() {
-            self.gate.hold(HeldBy::Pacing, self.flow.now);
-        } else if self.in_flight() >= self.window.cwnd.0 {
-            self.gate.hold(HeldBy::Cwnd, self.flow.now);
-        } else {
-            return false;
-        }
-        self.gate.work.pass = None;
-        let probe = self.end_pass(pass);
-        debug_assert!(probe.is_none(), "only a loss probe ends with a retransmission");
+        let cwnd_is_full = self.in_flight() >= self.window.cwnd.0;
+        let by = match self.held_by_pacing() {
+            true => HeldBy::Pacing,
+            false if cwnd_is_full => HeldBy::Cwnd,
+            false => return false,
+        };
+        let cwnd_limited = self.gate.work.progress.cwnd_limited || cwnd_is_full;
+        self.end_held(pass, by, cwnd_limited);
         true
+    }
+
+    /// Ends the loop because new data is held, in a pass that ends with nothing else ([`Pass::obeys_cwnd`]).
+    #[inline(always)]
+    fn end_held(&mut self, pass: Pass, by: HeldBy, cwnd_limited: bool) {
+        self.gate.hold(by, self.flow.now);
+        let ended = self.gate.work.end(pass);
+        let probe = self.end_pass(ended, cwnd_limited);
+        debug_assert!(probe.is_none(), "only a loss probe ends with a retransmission");
     }
 
     /// Ends the pass before its first segment if pacing or cwnd holds it. True if so.
@@ -304,6 +325,18 @@ impl Sender {
         Outgoing { seq, length, mss: self.mss(), truesize, push, fin, departure: self.flow.departure }
     }
 
+    /// How the device handled the packet just taken, whatever it was.
+    #[inline(always)]
+    pub(crate) fn after_handing_over(&mut self, outcome: Transmitted) {
+        self.refresh_route();
+        if std::mem::take(&mut self.timer.probe_leaves) && outcome == Transmitted::Dropped {
+            self.empty_probe_refused();
+        }
+        if self.gate.work.pending.is_some() {
+            self.handed_over(outcome);
+        }
+    }
+
     /// Processes the result of the device for the packet that `next` returned.
     #[inline]
     pub(crate) fn handed_over(&mut self, outcome: Transmitted) {
@@ -358,14 +391,14 @@ impl Sender {
         if kind == NewKind::MtuProbe {
             self.mtu_probe_sent(length, end);
             // Its one buffer takes the place of several.
-            self.buffer.look_again();
+            self.buffer.may_have_space();
         }
         self.check_space_after_sending();
         if length < segments * self.mss() {
             self.gate.small_sent = end;
         }
         self.gate.work.progress.sent += segments;
-        self.gate.work.progress.stopped = self.gate.work.pass.is_some_and(Pass::sends_one);
+        self.gate.work.progress.stopped = self.gate.work.pass().is_some_and(Pass::sends_one);
     }
 
     /// A segment of new data that is sent now arms the retransmission timer: it is the only one in flight, or takes the
@@ -392,16 +425,10 @@ impl Sender {
         self.record_sent(seq, (end - seq) as u32, tags, &stamp)
     }
 
-    /// Ends the loop; may return the retransmission of a loss probe.
+    /// What follows the loop; may return the retransmission of a loss probe.
     #[inline(always)]
-    fn end_pass(&mut self, pass: Pass) -> Option<Outgoing> {
-        let cwnd_limited = self.gate.work.progress.cwnd_limited || self.in_flight() >= self.window.cwnd.0;
-        self.end_limited_pass(pass, cwnd_limited)
-    }
-
-    /// Ends the loop as [`Sender::end_pass`] does, where it is known whether cwnd limits the flow.
-    #[inline(always)]
-    fn end_limited_pass(&mut self, pass: Pass, cwnd_limited: bool) -> Option<Outgoing> {
+    fn end_pass(&mut self, ended: EndedPass, cwnd_limited: bool) -> Option<Outgoing> {
+        let pass = ended.pass();
         if pass == Pass::WindowProbe {
             // Neither cwnd nor a loss probe has to do with it. [linux-6.12 tcp_output.c tcp_write_wakeup]
             self.window_probe_sent();

@@ -15,19 +15,16 @@
 use std::sync::Arc;
 
 use tailback_cc::EcnNeed;
-use tailback_packet::{Segment, Timestamp};
+use tailback_packet::Segment;
 use tailback_units::{SimTime, Span, expiry};
 
 use crate::clock::Deadline;
 use crate::config::{Agreement, RTO_MAX, Settings};
 use crate::ecn::EcnState;
 use crate::input::acknowledges_nothing;
-use crate::metrics::Ended;
-use crate::output::Outgoing;
-use crate::receiver::Receiver;
 use crate::rtt::{RTO_INITIAL, RttEstimator};
+use crate::sender::Sender;
 use crate::sending_half::{Opening, SendingHalf};
-use crate::state::gate::Transmitted;
 use crate::state::peer::PeerWindow;
 use crate::state::timer::Expired;
 use crate::timers::loss_probe_timeout;
@@ -97,6 +94,14 @@ impl ReceiveOnly {
 }
 
 impl SendingHalf for ReceiveOnly {
+    fn as_sender(&self) -> Option<&Sender> {
+        None
+    }
+
+    fn as_sender_mut(&mut self) -> Option<&mut Sender> {
+        None
+    }
+
     fn now(&self) -> SimTime {
         self.now
     }
@@ -107,10 +112,6 @@ impl SendingHalf for ReceiveOnly {
 
     fn snd_una(&self) -> u64 {
         FIRST + u64::from(self.fin == Fin::Acknowledged)
-    }
-
-    fn echoed(&self) -> Timestamp {
-        Timestamp::NONE
     }
 
     fn snd_nxt(&self) -> u64 {
@@ -133,12 +134,8 @@ impl SendingHalf for ReceiveOnly {
         &mut self.ecn
     }
 
-    fn settings(&self) -> &Settings {
+    fn settings(&self) -> &Arc<Settings> {
         &self.settings
-    }
-
-    fn shared_settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.settings)
     }
 
     fn agreement(&self) -> &Agreement {
@@ -157,10 +154,6 @@ impl SendingHalf for ReceiveOnly {
         Span::from_micros(u64::from(self.rto_us))
     }
 
-    fn takes_shortcuts(&self) -> bool {
-        true
-    }
-
     fn open(&mut self, opening: Opening, _: &mut dyn rand_core::Rng) {
         self.peer.open(opening.window);
         let mut estimator = RttEstimator::new();
@@ -171,38 +164,8 @@ impl SendingHalf for ReceiveOnly {
         (self.srtt_us8, self.rto_us) = (estimator.srtt_us8(), estimator.rto().as_micros() as u32);
     }
 
-    fn connected(&mut self) {
-        unreachable!("a pure receiver waits for a SYN")
-    }
-
-    fn leaves(&self) -> Option<Ended> {
-        None
-    }
-
-    fn count_marks(&mut self, _: u64) {}
-
-    fn synchronise_room(&mut self) {}
-
-    fn expects_timestamp(&mut self, _: bool) {}
-
-    fn handshake_repeated(&mut self) {}
-
-    fn handshake_dropped(&mut self) {}
-
-    fn abort(&mut self) {
-        unreachable!("a pure receiver waits for a SYN")
-    }
-
-    fn is_aborted(&self) -> bool {
-        false
-    }
-
     fn is_predicted(&self, segment: &Segment) -> bool {
         acknowledges_nothing(segment, self.snd_una())
-    }
-
-    fn is_silent(&self) -> bool {
-        true
     }
 
     fn take_predicted(&mut self, segment: &Segment) {
@@ -225,48 +188,12 @@ impl SendingHalf for ReceiveOnly {
         }
     }
 
-    fn after_segment(&mut self) {}
-
-    fn check_space(&mut self) {}
-
-    fn is_writable(&self) -> bool {
-        false
-    }
-
-    fn take_writable(&mut self) -> bool {
-        false
-    }
-
-    fn is_busy_with_application(&self) -> bool {
-        false
-    }
-
     fn close(&mut self) {
         self.fin = Fin::Due(0);
     }
 
     fn has_finished(&self) -> bool {
         matches!(self.fin, Fin::NotAsked | Fin::Acknowledged)
-    }
-
-    fn has_notes(&self) -> bool {
-        false
-    }
-
-    fn has_pass(&self) -> bool {
-        false
-    }
-
-    fn has_work(&self) -> bool {
-        false
-    }
-
-    fn next_data(&mut self, _: &Receiver) -> Option<Outgoing> {
-        None
-    }
-
-    fn pauses(&self) -> bool {
-        false
     }
 
     fn fin_due(&self) -> bool {
@@ -280,20 +207,6 @@ impl SendingHalf for ReceiveOnly {
         self.fin = Fin::Sent(sent);
         let rounding = (self.settings.jiffy, self.settings.timer_rounding);
         self.timer = expiry(self.now, self.patience(sent), rounding).ticks(self.settings.jiffy) as u32;
-    }
-
-    fn probe_due(&self) -> bool {
-        false
-    }
-
-    fn probe_written(&mut self) {}
-
-    fn after_handing_over(&mut self, _: Transmitted) {}
-
-    fn refresh_route(&mut self) {}
-
-    fn awaits_credit(&self) -> bool {
-        false
     }
 
     fn deadline(&self) -> Deadline {
@@ -329,8 +242,9 @@ mod tests {
     use super::*;
     use crate::clock::timestamp;
     use crate::config::EcnUse;
-    use crate::sender::Sender;
-    use crate::{Endpoint, EndpointConfig, ReceiverConfig, SmallQueueLimit, SocketOptions, ToSend, Wakeup};
+    use crate::{
+        Endpoint, EndpointConfig, ReceiverConfig, SmallQueueLimit, SocketOptions, ToSend, Transmitted, Wakeup,
+    };
 
     /// What happens to a socket that waits for a SYN and never writes.
     #[derive(Clone, Copy, Debug)]

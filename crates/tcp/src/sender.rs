@@ -214,6 +214,12 @@ impl Sender {
         }
     }
 
+    /// This side has connected: its application may write.
+    pub(crate) fn connected(&mut self) {
+        self.start_from_base_mss();
+        self.buffer.writable = true;
+    }
+
     pub(crate) fn mss(&self) -> u32 {
         self.flow.mss
     }

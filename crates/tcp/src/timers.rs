@@ -98,7 +98,7 @@ impl Sender {
     /// at its end, so the timer is armed only once.
     #[inline]
     pub(crate) fn set_timer_after_plain_ack(&mut self) {
-        let passes = self.gate.work.pass.is_none() && self.has_unsent() && self.allows_loss_probe();
+        let passes = self.gate.work.pass().is_none() && self.has_unsent() && self.allows_loss_probe();
         if passes && self.takes_shortcuts() {
             self.timer.armed_after_pass = true;
         } else {
@@ -127,7 +127,7 @@ impl Sender {
     /// True if the transmit loop, which has just sent something, will arm a loss probe at its end, so that no other
     /// timer needs to be computed now.
     pub(crate) fn ends_with_loss_probe(&self) -> bool {
-        let schedules = self.gate.work.pass.is_some_and(|pass| pass != Pass::LossProbe);
+        let schedules = self.gate.work.pass().is_some_and(|pass| pass != Pass::LossProbe);
         schedules && self.allows_loss_probe()
     }
 
@@ -249,7 +249,7 @@ impl Sender {
     pub(crate) fn timer_expired(&mut self) -> Expired {
         let Some(kind) = self.timer.armed_for() else { return Expired::Another };
         // It may mark segments lost.
-        self.buffer.look_again();
+        self.buffer.may_have_space();
         match kind {
             TimerKind::Reordering => self.reordering_timeout(),
             // One probe per flight, also if it was new data. [linux-6.12 tcp_output.c tcp_send_loss_probe]

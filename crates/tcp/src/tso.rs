@@ -138,7 +138,7 @@ impl Sender {
             if wanted < second {
                 self.stream.unsent_skbs.push_front(wanted);
             } else {
-                self.buffer.look_again();
+                self.buffer.may_have_space();
             }
             self.stream.move_push_mark(first, wanted.min(second));
         }

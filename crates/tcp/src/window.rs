@@ -144,7 +144,7 @@ impl Sender {
         let wanted = self.wanted_sndbuf(segments);
         if wanted > self.buffer.sndbuf {
             self.buffer.sndbuf = wanted.min(self.settings.wmem[2]);
-            self.buffer.look_again();
+            self.buffer.may_have_space();
         }
         self.buffer.found_to_cover(self.mss(), segments);
     }
@@ -161,7 +161,7 @@ impl Sender {
     #[inline]
     pub(crate) fn check_space(&mut self) {
         if self.buffer.app_blocked && !self.buffer.room_kept_elsewhere {
-            self.look_for_space();
+            self.new_space();
         }
     }
 
@@ -179,14 +179,14 @@ impl Sender {
 
     /// A transmission at this instant has no room in the send buffer to look for.
     #[inline]
-    pub(crate) fn has_no_space_to_look_for(&self) -> bool {
+    pub(crate) fn needs_no_space_check(&self) -> bool {
         let waits = self.buffer.app_blocked && !self.buffer.room_kept_elsewhere;
         !waits || self.buffer.is_still_full(self.flow.now)
     }
 
     /// As [`Sender::check_space`] if there was no room at the transmission before, and nothing but transmissions since.
     #[inline]
-    pub(crate) fn has_still_no_space(&mut self) {
+    pub(crate) fn still_has_no_space(&mut self) {
         if self.buffer.app_blocked && !self.buffer.room_kept_elsewhere {
             if self.in_flight() < self.window.cwnd.0 {
                 self.usage.stamp = self.flow.now;
@@ -196,7 +196,7 @@ impl Sender {
         }
     }
 
-    fn look_for_space(&mut self) {
+    fn new_space(&mut self) {
         if self.in_flight() < self.window.cwnd.0 {
             self.expand_sndbuf();
             self.usage.stamp = self.flow.now;
@@ -205,7 +205,7 @@ impl Sender {
             debug_assert!(!self.has_space(), "there is room before it was expected");
             self.buffer.found_full(self.flow.now);
         } else {
-            self.look_for_space_now();
+            self.write_space();
         }
     }
 
@@ -217,13 +217,13 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn look_for_space_now(&mut self) {
+    fn write_space(&mut self) {
         if !self.has_space() {
             self.buffer.found_full(self.flow.now);
             self.buffer.full_until(self.full_until());
             return;
         }
-        self.buffer.look_again();
+        self.buffer.may_have_space();
         if 2 * self.unsent() < self.notsent_lowat() {
             self.buffer.wake();
             self.stop_clock(Chrono::SendBuffer);
@@ -336,7 +336,7 @@ impl Sender {
             return self.push_filled_skb();
         }
         self.buffer.app_blocked = accepted < bytes;
-        self.buffer.look_again();
+        self.buffer.may_have_space();
         if self.buffer.app_blocked && self.wmem_queued() >= self.buffer.sndbuf {
             // Each full skb leaves while the next is written: when the application blocks, no transmission is left that
             // would look for room. The next ACK does.

@@ -72,7 +72,7 @@ impl Kind for TcpTraffic {
 
     fn client(&self) -> Sender {
         Sender {
-            phase: Phase::Waiting,
+            state: FlowState::Waiting,
             stop: self.stop_ns.map_or(SimTime::NEVER, SimTime::from_nanos),
             due: self.writes.map(Due::of),
             size: self.writes.map_or(MESSAGE, |source| source.message),
@@ -88,7 +88,7 @@ impl Kind for TcpTraffic {
 
 /// How far a bulk flow is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
+enum FlowState {
     /// Before its start.
     Waiting,
     /// Connected or connecting; sends.
@@ -102,7 +102,7 @@ enum Phase {
 /// The application that sends.
 #[derive(Clone, Copy, Debug)]
 pub struct Sender {
-    phase: Phase,
+    state: FlowState,
     stop: SimTime,
     /// When its messages are due; none if they always are.
     due: Option<Due>,
@@ -119,15 +119,15 @@ impl Application for Sender {
     fn on<C: Calls>(&mut self, event: Event, _socket: Socket, calls: &mut C) {
         match event {
             Event::Started => {
-                self.phase = Phase::Sending;
+                self.state = FlowState::Sending;
                 calls.begin();
                 calls.connect(Socket::FIRST);
             }
             Event::Writable => self.write(calls),
-            Event::Timer if self.phase == Phase::Sending && calls.now() >= self.stop => self.close(calls),
+            Event::Timer if self.state == FlowState::Sending && calls.now() >= self.stop => self.close(calls),
             Event::Timer => self.write(calls),
             Event::Finished => {
-                self.phase = Phase::Finished;
+                self.state = FlowState::Finished;
                 calls.complete();
             }
             _ => {}
@@ -135,18 +135,18 @@ impl Application for Sender {
     }
 
     fn is_active(&self) -> bool {
-        matches!(self.phase, Phase::Sending | Phase::Closed)
+        matches!(self.state, FlowState::Sending | FlowState::Closed)
     }
 
     fn is_over(&self) -> bool {
-        self.phase == Phase::Finished
+        self.state == FlowState::Finished
     }
 }
 
 impl Sender {
     /// Blocking `send()`s, until one blocks.
     fn write<C: Calls>(&mut self, calls: &mut C) {
-        while self.phase == Phase::Sending {
+        while self.state == FlowState::Sending {
             if let Some(due) = self.next_due(calls) {
                 return calls.set_timer(due.min(self.stop));
             }
@@ -160,7 +160,7 @@ impl Sender {
     }
 
     fn close<C: Calls>(&mut self, calls: &mut C) {
-        self.phase = Phase::Closed;
+        self.state = FlowState::Closed;
         calls.close(Socket::FIRST);
     }
 
@@ -202,7 +202,7 @@ mod tests {
 
     fn sender(bytes: Option<u64>) -> Sender {
         Sender {
-            phase: Phase::Waiting,
+            state: FlowState::Waiting,
             stop: SimTime::NEVER,
             due: None,
             size: MESSAGE,

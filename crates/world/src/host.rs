@@ -8,7 +8,7 @@ use crate::DeviceId;
 use crate::context::Context;
 use crate::device::Device;
 use crate::event::Received;
-use crate::kind::Kind;
+use crate::kind::SocketKind;
 use crate::prefetch::prefetch_next;
 use crate::socket::Sockets;
 use crate::transport::transmit_ack;
@@ -116,7 +116,7 @@ impl World {
 
     /// A segment for a socket of TCP.
     #[inline(always)]
-    fn deliver_to<S: Kind>(&mut self, packet: Box<Packet>) {
+    fn deliver_to<S: SocketKind>(&mut self, packet: Box<Packet>) {
         let Payload::Tcp(segment) = &packet.payload else { return };
         let World { sockets, devices, context, .. } = self;
         let (to, now) = (packet.to, context.now);

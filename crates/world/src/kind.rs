@@ -9,7 +9,7 @@ use crate::socket::{Drawing, Sockets, TcpSocket};
 use crate::world::World;
 
 /// The kinds of TCP socket, by their sending half.
-pub(crate) trait Kind: Drawing {
+pub(crate) trait SocketKind: Drawing {
     /// A socket that is known to be of this kind.
     fn find(sockets: &mut Sockets, id: SocketId) -> &mut TcpSocket<Self>;
 
@@ -23,7 +23,7 @@ pub(crate) trait Kind: Drawing {
     fn acknowledged(world: &mut World, id: SocketId);
 }
 
-impl Kind for Sender {
+impl SocketKind for Sender {
     fn find(sockets: &mut Sockets, id: SocketId) -> &mut TcpSocket {
         sockets.tcp(id)
     }
@@ -47,7 +47,7 @@ impl Kind for Sender {
     }
 }
 
-impl Kind for ReceiveOnly {
+impl SocketKind for ReceiveOnly {
     fn find(sockets: &mut Sockets, id: SocketId) -> &mut TcpSocket<ReceiveOnly> {
         sockets.receiver(id)
     }

@@ -5,7 +5,7 @@
 //! left: zero interrupt delay, one completion per frame. The packets themselves are in `wire`.
 //!
 //! Source: [linux-5.10 drivers' ndo_start_xmit and TX clean-up], byte queue limits in `bql`.
-//! Deviations: real drivers stop a few descriptors before the ring is full and moderate interrupts.
+//! Deviations: real drivers stop a few descriptors before the ring is full and coalesce interrupts.
 
 use tailback_packet::Packet;
 use tailback_units::{Rate, SimTime, Span};

@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use tailback_engine::Fired;
 use tailback_packet::{Packet, Payload, SocketId};
 use tailback_qdisc::Enqueued;
-use tailback_tcp::{Next, ReceiveOnly, Sender, Transmitted, Wakeup, Written};
+use tailback_tcp::{Next, Pause, ReceiveOnly, Sender, Transmitted, Wakeup, Written, WrittenOfBurst};
 use tailback_traffic::Event as AppEvent;
 use tailback_units::SimTime;
 
 use crate::context::Context;
 use crate::device::Device;
-use crate::kind::Kind;
+use crate::kind::SocketKind;
 use crate::socket::{Sockets, TcpSocket, Transport, for_tcp, not_of_kind};
 use crate::timers::Timers;
 use crate::world::World;
@@ -34,7 +34,7 @@ impl BesideSockets<'_> {
     /// Handles the requests of a socket other than transmissions: wakes its application, records its events, waits for
     /// a credit, and sets its alarm.
     #[inline(always)]
-    pub(crate) fn handle_wakeups<S: Kind>(self, socket: &mut TcpSocket<S>, id: SocketId) {
+    pub(crate) fn handle_wakeups<S: SocketKind>(self, socket: &mut TcpSocket<S>, id: SocketId) {
         let BesideSockets { context, devices, reader, runnable, timers } = self;
         if socket.endpoint.has_pending_events() {
             wake_application(socket, id, reader, runnable);
@@ -60,7 +60,7 @@ impl BesideSockets<'_> {
 
 /// Sets the alarm of a socket to its next deadline.
 #[inline(always)]
-fn arm<S: Kind>(socket: &mut TcpSocket<S>, id: SocketId, timers: &mut Timers, context: &mut Context) {
+fn arm<S: SocketKind>(socket: &mut TcpSocket<S>, id: SocketId, timers: &mut Timers, context: &mut Context) {
     let deadline = socket.endpoint.next_deadline();
     timers.arm(&mut socket.timer, deadline);
     if let Some(at) = socket.alarm.set(Some(deadline)) {
@@ -132,13 +132,13 @@ impl World {
         loop {
             let World { sockets, devices, context, .. } = self;
             let mut socket = sockets.tcp(id);
-            match socket.endpoint.look_ahead(context.now) {
-                Next::OfBurst => {}
+            let next = match socket.endpoint.look_ahead(context.now) {
+                Next::OfBurst(next) => next,
                 Next::Other if self.send_otherwise::<Sender>(id) => continue,
                 Next::Other | Next::Nothing => break,
-            }
+            };
             let mut packet = context.spare_box();
-            socket.endpoint.write_of_burst(&mut packet);
+            let written = socket.endpoint.write_of_burst(next, &mut packet);
             (packet.source, packet.tos) = (socket.host, socket.tos);
             context.enters(&packet, 1);
             context.cost.segments += 1;
@@ -148,16 +148,16 @@ impl World {
                 socket = self.sockets.tcp(id);
             }
             let more = if outcome == Enqueued::Queued {
-                socket.endpoint.sent_of_burst()
+                socket.endpoint.sent_of_burst(written)
             } else {
-                handed_over_of_burst(socket, outcome)
+                handed_over_of_burst(socket, written, outcome)
             };
             debug_assert_eq!(more, socket.endpoint.wants_to_send());
             if !more {
                 break;
             }
-            if socket.endpoint.pauses() {
-                self.pause(id);
+            if let Some(pause) = socket.endpoint.pauses() {
+                self.pause(id, pause);
             }
         }
         self.handle_wakeups::<Sender>(id);
@@ -165,7 +165,7 @@ impl World {
 
     /// Passes a packet that is not one of a burst to the device. True if there is more to send.
     #[inline(never)]
-    pub(crate) fn send_otherwise<S: Kind>(&mut self, id: SocketId) -> bool {
+    pub(crate) fn send_otherwise<S: SocketKind>(&mut self, id: SocketId) -> bool {
         let now = self.context.now;
         let World { sockets, devices, context, .. } = self;
         let mut packet = context.spare_box();
@@ -183,35 +183,30 @@ impl World {
         socket.endpoint.handed_over(transmitted(outcome), now);
         let more = written != Written::Last && socket.endpoint.wants_to_send();
         debug_assert_eq!(more, socket.endpoint.wants_to_send());
-        if more && socket.endpoint.pauses() {
-            self.pause(id);
+        if more && let Some(pause) = socket.endpoint.pauses() {
+            self.pause(id, pause);
         }
         more
     }
 
-    /// A socket pauses: passes the time, or ends its burst.
-    fn pause(&mut self, id: SocketId) {
-        if !self.pass_pause(id) {
-            self.sockets.tcp(id).endpoint.end_paced_burst();
-        }
-    }
-
-    /// Passes the time until a paced socket sends its next segment, if that is the next event of all: it needs none then.
-    fn pass_pause(&mut self, id: SocketId) -> bool {
+    /// A socket pauses: passes the time until it sends its next segment, if that is the next event of all. It needs none
+    /// then.
+    fn pause(&mut self, id: SocketId, pause: Pause) {
         let may_pass = self.is_at_rest() && !self.events.checks_soon();
         let socket = self.sockets.tcp(id);
-        let until = socket.endpoint.paused_until().filter(|&at| may_pass && at < self.end);
-        let Some(at) = until.filter(|&at| self.context.calendar.pass_to(at)) else { return false };
+        let until = socket.endpoint.paused_until(&pause).filter(|&at| may_pass && at < self.end);
+        let Some(at) = until.filter(|&at| self.context.calendar.pass_to(at)) else {
+            return socket.endpoint.leave_to_pacing_timer(pause);
+        };
         socket.alarm.pass();
         self.context.now = at;
         self.events.count();
         self.return_credits_to(id);
-        true
     }
 
     /// As [`World::send`] if an ACK is all that the socket sends ([`tailback_tcp::ToSend::Ack`]).
     #[inline(never)]
-    pub(crate) fn send_ack<S: Kind>(&mut self, id: SocketId) {
+    pub(crate) fn send_ack<S: SocketKind>(&mut self, id: SocketId) {
         let (sockets, beside) = self.split();
         let socket = S::find(sockets, id);
         transmit_ack(socket, beside.devices, beside.context);
@@ -223,7 +218,7 @@ impl World {
     }
 
     /// Handles the requests of a socket ([`BesideSockets::handle_wakeups`]).
-    pub(crate) fn handle_wakeups<S: Kind>(&mut self, id: SocketId) {
+    pub(crate) fn handle_wakeups<S: SocketKind>(&mut self, id: SocketId) {
         let (sockets, beside) = self.split();
         beside.handle_wakeups(S::find(sockets, id), id);
     }
@@ -330,14 +325,17 @@ impl World {
             return self.expire_timer(id);
         }
         self.return_credits_to(id);
-        let socket = self.sockets.tcp(id);
-        socket.endpoint.expire(self.context.now);
+        let World { sockets, devices, context, .. } = self;
+        let socket = sockets.tcp(id);
+        socket.endpoint.expire(context.now);
         // A device without a discipline refuses no packet.
-        if self.devices[socket.device.index()].root.is_none() {
-            socket.endpoint.begin_paced_burst(self.context.calendar.peek_time().unwrap_or(SimTime::NEVER));
-        }
+        let passes_time = devices[socket.device.index()].root.is_none();
+        let quiet_until = || context.calendar.peek_time().unwrap_or(SimTime::NEVER);
+        let burst = passes_time.then(|| socket.endpoint.begin_paced_burst(quiet_until()));
         self.drain(id);
-        self.sockets.tcp(id).endpoint.end_paced_burst();
+        if let Some(burst) = burst {
+            self.sockets.tcp(id).endpoint.end_paced_burst(burst);
+        }
     }
 
     /// As [`World::read_and_count`], which is inlined where nearly all data is read.
@@ -405,7 +403,7 @@ impl World {
 
 /// Passes an ACK to the device, which is all that the socket sends ([`tailback_tcp::ToSend::Ack`]).
 #[inline(always)]
-pub(crate) fn transmit_ack<S: Kind>(
+pub(crate) fn transmit_ack<S: SocketKind>(
     socket: &mut TcpSocket<S>,
     devices: &mut [Device],
     context: &mut Context,
@@ -431,7 +429,7 @@ fn count_sent_packet(packet: &Packet, context: &mut Context) {
 /// Queues the application of a socket. Data that is only to be counted needs none, if it is its turn: the socket is then
 /// the `reader`.
 #[inline(always)]
-fn wake_application<S: Kind>(
+fn wake_application<S: SocketKind>(
     socket: &mut TcpSocket<S>,
     id: SocketId,
     reader: &mut Option<SocketId>,
@@ -449,7 +447,7 @@ fn wake_application<S: Kind>(
 
 /// Wakes the application of a socket that does not become the reader.
 #[inline(never)]
-fn wake_otherwise<S: Kind>(
+fn wake_otherwise<S: SocketKind>(
     socket: &mut TcpSocket<S>,
     id: SocketId,
     reader: &mut Option<SocketId>,
@@ -465,7 +463,7 @@ fn wake_otherwise<S: Kind>(
 
 /// The application is called in its turn; if its data was to be read before, it is called for that too.
 #[inline(never)]
-fn queue_application<S: Kind>(
+fn queue_application<S: SocketKind>(
     socket: &mut TcpSocket<S>,
     id: SocketId,
     reader: &mut Option<SocketId>,
@@ -482,8 +480,8 @@ fn queue_application<S: Kind>(
 
 /// A discipline has not simply queued a segment of a burst.
 #[inline(never)]
-fn handed_over_of_burst(socket: &mut TcpSocket, outcome: Enqueued) -> bool {
-    socket.endpoint.handed_over_of_burst(transmitted(outcome))
+fn handed_over_of_burst(socket: &mut TcpSocket, written: WrittenOfBurst, outcome: Enqueued) -> bool {
+    socket.endpoint.handed_over_of_burst(written, transmitted(outcome))
 }
 
 /// Converts the result of a discipline for the socket.

@@ -1,6 +1,13 @@
 """Values of Python expressions, worked out node by node within an allowance; nothing is executed.
 
 A language is a subclass: what its names mean, which operators it has, what else there is, and what its errors are.
+There are three, and all that they have in common is here. The rest differs in each line, so one file of them would be
+three files behind conditions:
+
+- [drill/code.py](../drill/code.py): Python 3 with `assert`, `if` and loops; the first error ends the script.
+- [teacup/evaluate.py](../formats/teacup/evaluate.py): assignments of Python 2, no conditions; each error loses one
+  name, of which a note is kept, and reading goes on. It needs a library to find the statements of Python 2.
+- [assess/measures.py](../assess/measures.py): one expression over the numbers of a summary.
 """
 
 import ast

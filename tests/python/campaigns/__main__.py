@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import signal
 import sys
 import time
@@ -16,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from campaigns import fuzzing, guard, kills, random_runs
+from campaigns import fuzzing, guard, kills, mutants, mutants_page, planting, random_runs
 from campaigns.seeds import REPOSITORY
 from campaigns.targets import TARGETS
 
@@ -57,6 +58,12 @@ def _parser() -> argparse.ArgumentParser:
     drawing.add_argument("--seed", type=int, default=1)
     drawing.add_argument("--checked", type=Path, help="an extension with assertions, for the same runs")
     drawing.set_defaults(campaign=_random)
+    changing = parts.add_parser("mutants", help="change the crates one operator at a time: each must fail a test")
+    changing.add_argument("--each", type=int, default=150, help="mutants of each crate")
+    changing.add_argument("--seed", type=int, default=1)
+    changing.add_argument("--minutes", type=float, default=math.inf, help="of judging; the next call goes on")
+    changing.add_argument("--write", action="store_true", help=f"rewrite {mutants_page.PAGE.relative_to(REPOSITORY)}")
+    changing.set_defaults(campaign=_mutants)
     return parser
 
 
@@ -90,6 +97,32 @@ def _random(options: argparse.Namespace) -> int:
          "checked": checked is not None, "absent": absent, "finds": tally.finds}
     )  # fmt: skip
     return int(bool(tally.finds or absent))
+
+
+def _mutants(options: argparse.Namespace) -> int:
+    place = WORK / "mutants"
+    place.mkdir(parents=True, exist_ok=True)
+    began, journal = time.monotonic(), place / "judged.jsonl"
+    copy, (found, listed) = planting.Copy(place), planting.drawn(options.each, options.seed)
+    known = {one.mutant: one.outcome for one in mutants_page.kept(journal)}
+    # Those that are judged stay in the copy, which is then built once.
+    planted = copy.plant([each for each in found if known.get(each.name) != "not compiled"])
+    compiled = {each.number for each in planted}
+    refused = [each for each in found if each.number not in compiled and each.name not in known]
+    mutants_page.keep(journal, [mutants_page.record(each, None) for each in refused])
+    nets = mutants.Nets(copy)
+    for mutant in planted:
+        if time.monotonic() - began > 60 * options.minutes:
+            break
+        if mutant.name not in known:
+            mutants_page.keep(journal, [mutants_page.record(mutant, mutants.judge(mutant, nets))])
+    records = mutants_page.kept(journal)
+    if options.write:
+        command = f"make campaign-mutants EACH={options.each} SEED={options.seed} WRITE=--write"
+        mutants_page.PAGE.write_text(mutants_page.page(records, listed, command), encoding="utf-8")
+    gaps = [one.mutant for one in records if one.outcome == "gap"]
+    note({"part": "mutants", "judged": len(records), "seconds": round(time.monotonic() - began), "finds": gaps})
+    return int(bool(gaps))
 
 
 def _names() -> list[str]:

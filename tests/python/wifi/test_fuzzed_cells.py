@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from properties import cases
+from tailback.algorithms import CoreRegistry
 from tailback.backends.sim import Sim
 from tailback.scenario import loads
 
@@ -18,10 +19,7 @@ STANDARDS = {
 #: Combinations that 802.11ac leaves out have 6 or more; these streams have none below.
 STREAMS_OF_AC = 2
 DRIVERS = [
-    "ath9k",
-    "ath9k_htc",
-    "ath10k",
-    "generic",
+    *(row.name for row in CoreRegistry().drivers),
     "ath10k amsdu 3",
     "ath9k slots 1",
     "ath9k rts 500b",

@@ -61,8 +61,8 @@ impl Soonest {
     }
 }
 
-/// A conversation and the meaning of the script's numbers in it.
-struct Conversation {
+/// A connection and the meaning of the script's numbers in it.
+struct Connection {
     ports: Ports,
     translation: Translation,
     /// Nothing but SYNs has arrived.
@@ -81,7 +81,7 @@ pub struct Kernel {
     clock: Option<Clock>,
     /// Script time when the last wait ended.
     now: i64,
-    conversations: Vec<Conversation>,
+    conversations: Vec<Connection>,
     wire: VecDeque<Left<OnWire>>,
     /// A call that has not returned, and what it is to leave behind.
     pending: Option<Effect>,
@@ -138,11 +138,7 @@ impl Kernel {
     fn conversation(&mut self, ports: Ports) -> usize {
         let known = self.conversations.iter().position(|one| one.ports == ports);
         known.unwrap_or_else(|| {
-            self.conversations.push(Conversation {
-                ports,
-                translation: Translation::default(),
-                opening: true,
-            });
+            self.conversations.push(Connection { ports, translation: Translation::default(), opening: true });
             self.conversations.len() - 1
         })
     }

@@ -10,7 +10,7 @@
 
 use tailback_units::{SimTime, Span};
 
-use crate::connection::Phase;
+use crate::connection::ConnectionState;
 use crate::kernel::Kernel;
 use crate::script::{Call, Value};
 use crate::sockets::arguments::{Arguments, shown};
@@ -43,7 +43,7 @@ struct Seen {
     received: u64,
     room: u64,
     errors: usize,
-    state: Option<(Phase, bool)>,
+    state: Option<(ConnectionState, bool)>,
 }
 
 impl Interest {
@@ -172,7 +172,8 @@ impl Sockets {
     fn seen(&self, of: i64, kernel: &Kernel) -> Seen {
         let Some(descriptor) = self.descriptors.get(&of) else { return Seen::default() };
         let Role::Connected(index) = descriptor.role else {
-            let waiting = kernel.connections.iter().filter(|one| one.phase == Phase::Established).count();
+            let waiting =
+                kernel.connections.iter().filter(|one| one.state == ConnectionState::Established).count();
             return Seen { received: waiting as u64, ..Seen::default() };
         };
         let connection = &kernel.connections[index];
@@ -180,7 +181,7 @@ impl Sockets {
             received: connection.endpoint.positions().0,
             room: connection.room_made,
             errors: connection.stamping.reported(),
-            state: Some((connection.phase, connection.endpoint.at_end())),
+            state: Some((connection.state, connection.endpoint.at_end())),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use tailback_units::{SimTime, Span};
 
-use crate::connection::Phase;
+use crate::connection::ConnectionState;
 use crate::kernel::Kernel;
 use crate::script::{Call, Value};
 use crate::sockets::arguments::{Arguments, shown};
@@ -71,26 +71,30 @@ impl Sockets {
 
     pub(super) fn events(&self, descriptor: &Descriptor, kernel: &Kernel) -> Vec<&'static str> {
         let Role::Connected(index) = descriptor.role else {
-            let waiting =
-                kernel.connections.iter().any(|one| !one.accepted && one.phase == Phase::Established);
+            let waiting = kernel
+                .connections
+                .iter()
+                .any(|one| !one.accepted && one.state == ConnectionState::Established);
             let listening = descriptor.role == Role::Listening;
             return if listening && waiting { vec!["POLLIN"] } else { Vec::new() };
         };
         let connection = &kernel.connections[index];
-        let over = connection.endpoint.at_end() || connection.read_shut || connection.phase == Phase::Reset;
+        let over = connection.endpoint.at_end()
+            || connection.read_shut
+            || connection.state == ConnectionState::Reset;
         let mut found = Vec::new();
         if over || connection.endpoint.readable_bytes().0 > 0 {
             found.push("POLLIN");
         }
-        if connection.phase == Phase::Reset
-            || (connection.phase == Phase::Established && kernel.writable(index))
+        if connection.state == ConnectionState::Reset
+            || (connection.state == ConnectionState::Established && kernel.writable(index))
         {
             found.push("POLLOUT");
         }
         if over {
             found.push("POLLRDHUP");
         }
-        if connection.phase == Phase::Reset {
+        if connection.state == ConnectionState::Reset {
             found.push("POLLHUP");
         }
         if connection.error.is_some() || connection.stamping.has_reports() {

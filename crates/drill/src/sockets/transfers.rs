@@ -3,7 +3,7 @@
 use tailback_script::message::{Control, Message, Stamp};
 use tailback_units::Bytes;
 
-use crate::connection::{Connection, Phase};
+use crate::connection::{Connection, ConnectionState};
 use crate::kernel::{Kernel, on_script};
 use crate::script::Value;
 use crate::skbs::Ending;
@@ -135,7 +135,7 @@ fn vectors(value: &Value) -> Result<(u64, bool), CallError> {
 pub(super) fn go_on_writing(waiting: Waiting, kernel: &mut Kernel) -> Progress {
     let Waiting::Write { index, done, left, ending } = waiting else { return Progress::Waits(waiting) };
     let connection = &mut kernel.connections[index];
-    if connection.phase == Phase::Reset || connection.shut {
+    if connection.state == ConnectionState::Reset || connection.shut {
         let errno = connection.error.take().unwrap_or("EPIPE");
         return Progress::Returned(if done > 0 {
             Returned::value(done as i64)
@@ -143,7 +143,7 @@ pub(super) fn go_on_writing(waiting: Waiting, kernel: &mut Kernel) -> Progress {
             Returned::error(errno)
         });
     }
-    let connected = connection.phase == Phase::Established;
+    let connected = connection.state == ConnectionState::Established;
     let mut taken = 0;
     if connected && (done == 0 || kernel.writable(index)) {
         taken = kernel.write(index, left, ending);
@@ -160,7 +160,7 @@ pub(super) fn go_on_reading(index: usize, max: u64, kernel: &mut Kernel) -> Opti
     let connection = &mut kernel.connections[index];
     if connection.endpoint.readable_bytes().0 > 0 {
         let bytes = connection.endpoint.read_at_most(Bytes(max), now);
-        if connection.phase != Phase::Reset {
+        if connection.state != ConnectionState::Reset {
             kernel.drain(index);
         }
         return Some(Returned::message(bytes.0 as i64, message(&kernel.connections[index])));
@@ -168,7 +168,8 @@ pub(super) fn go_on_reading(index: usize, max: u64, kernel: &mut Kernel) -> Opti
     if let Some(errno) = connection.error.take() {
         return Some(if errno == "EPIPE" { Returned::value(0) } else { Returned::error(errno) });
     }
-    let over = connection.endpoint.at_end() || connection.read_shut || connection.phase == Phase::Reset;
+    let over =
+        connection.endpoint.at_end() || connection.read_shut || connection.state == ConnectionState::Reset;
     over.then(|| Returned::message(0, message(&kernel.connections[index])))
 }
 

@@ -73,10 +73,12 @@ impl<S: SendingHalf> Endpoint<S> {
     /// The handshake is over: whether segments are counted from now on. `last` is the segment that ended it.
     pub(super) fn establish_ecn(&mut self, answers: bool, last: &Segment, arrived: Ecn) {
         let marks = self.sender.ecn_mut().establish(answers, last, arrived);
-        self.sender.count_marks(marks);
+        if let Some(sender) = self.sender.as_sender_mut() {
+            sender.flow.delivered_ce += marks;
+        }
         if self.sender.ecn().is_accurate() {
             self.state = State::Accurate;
-            self.sender.synchronise_room();
+            self.synchronise_room();
         }
     }
 
@@ -90,7 +92,9 @@ impl<S: SendingHalf> Endpoint<S> {
             return self.challenge_syn(segment, ecn, acceptable);
         }
         let newer = self.receiver.would_note_newer(segment);
-        self.sender.expects_timestamp(newer);
+        if let Some(accurate) = self.sender.ecn_mut().accurate_mut() {
+            accurate.feedback.set_newer(newer);
+        }
         if acceptable {
             self.count(segment, ecn, newer);
         }
@@ -118,7 +122,7 @@ impl<S: SendingHalf> Endpoint<S> {
     fn note_repetition(&mut self, seq: u64) {
         if let Some(accurate) = self.sender.ecn_mut().accurate_mut() {
             accurate.came_again(seq);
-            self.sender.synchronise_room();
+            self.synchronise_room();
         }
     }
 
@@ -133,7 +137,7 @@ impl<S: SendingHalf> Endpoint<S> {
             if let Some(accurate) = self.sender.ecn_mut().accurate_mut() {
                 accurate.challenge(segment, ecn);
             }
-            self.sender.synchronise_room();
+            self.synchronise_room();
         }
     }
 

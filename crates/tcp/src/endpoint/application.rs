@@ -129,22 +129,23 @@ impl<S: SendingHalf> Endpoint<S> {
     /// Whether [`Endpoint::wakeup`] or [`Endpoint::notes`] may return something new.
     #[inline]
     pub fn has_pending_events(&self) -> bool {
-        let wakes = self.sender.is_writable() | self.receiver.readable;
-        (wakes | self.closed | self.sender.is_aborted()) || self.sender.has_notes()
+        let wakes = self.is_writable() | self.receiver.readable;
+        (wakes | self.closed | self.is_aborted()) || self.has_notes()
     }
 
     /// [`Endpoint::wakeup`] would say that data arrived, and nothing else.
     #[inline]
     pub fn is_only_readable(&self) -> bool {
-        let others = self.sender.is_writable() | self.closed | self.sender.is_aborted();
+        let others = self.is_writable() | self.closed | self.is_aborted();
         self.receiver.readable & !others
     }
 
     /// Returns the wake-ups for application and host, and clears them.
     #[inline]
     pub fn wakeup(&mut self) -> Wakeup {
-        let finished = (self.closed || self.sender.is_aborted()) && self.became_finished();
-        let writable = self.sender.take_writable();
+        let finished = (self.closed || self.is_aborted()) && self.became_finished();
+        let buffer = self.sender.as_sender_mut().map(|sender| &mut sender.buffer.writable);
+        let writable = buffer.is_some_and(std::mem::take);
         let readable = std::mem::take(&mut self.receiver.readable);
         Wakeup { writable, readable, finished }
     }
@@ -152,7 +153,7 @@ impl<S: SendingHalf> Endpoint<S> {
     /// All data is acknowledged, or the connection was aborted; reported once.
     #[cold]
     fn became_finished(&mut self) -> bool {
-        let over = self.sender.is_aborted() || self.sender.has_finished();
+        let over = self.is_aborted() || self.sender.has_finished();
         let became = over && !std::mem::replace(&mut self.finished_told, over);
         if became {
             self.save_metrics();

@@ -1,12 +1,13 @@
 //! A segment arrives: in which order receiver and sender take it, and the short ways of the usual ones.
 
 use rand_core::Rng;
-use tailback_packet::{Ecn, Segment, SegmentFlags};
+use tailback_packet::{Ecn, Segment, SegmentFlags, Timestamp};
 use tailback_units::{SimTime, Span};
 
 use super::{Endpoint, State};
 use crate::ecn::{Mark, Reaction};
 use crate::input::AckRange;
+use crate::sender::Sender;
 use crate::sending_half::SendingHalf;
 use crate::stack::{CwrAck, OldAckStamp, OvertakenAck, UnsentAck};
 
@@ -65,7 +66,7 @@ impl<S: SendingHalf> Endpoint<S> {
             } else {
                 self.take_established(segment, ecn, truesize, draws);
                 // For example data out of order, each segment of which is acknowledged at once.
-                if self.receiver.ack_due && self.has_nothing_but_an_ack() && self.sender.takes_shortcuts() {
+                if self.receiver.ack_due && self.has_nothing_but_an_ack() && self.takes_shortcuts() {
                     return ToSend::Ack;
                 }
             }
@@ -81,7 +82,7 @@ impl<S: SendingHalf> Endpoint<S> {
             && segment.ack > self.sender.snd_una()
             && segment.ack <= self.sender.snd_nxt()
             && self.receiver.is_in_turn(segment)
-            && self.sender.takes_shortcuts()
+            && self.takes_shortcuts()
     }
 
     /// The steps of [`Endpoint::take_established`] that such a segment needs, in the same order.
@@ -91,8 +92,31 @@ impl<S: SendingHalf> Endpoint<S> {
         self.receiver.note_timestamp_in_turn(segment);
         self.sender.take_ack(segment, draws);
         self.sync_receiver();
-        self.sender.after_segment();
-        self.sender.check_space();
+        self.after_ack();
+    }
+
+    /// Sends new data after an ACK, and wakes an application that waits for room. [linux-6.12 tcp_data_snd_check]
+    #[inline(always)]
+    fn after_ack(&mut self) {
+        if let Some(sender) = self.sender.as_sender_mut() {
+            sender.after_segment();
+            sender.check_space();
+        }
+    }
+
+    /// The range of an ACK. [rfc5961 §5.2] [linux-6.12 tcp_input.c tcp_ack]
+    #[inline(always)]
+    fn judge_ack(&self, ack: u64) -> AckRange {
+        let una = self.sender.snd_una();
+        if ack > self.sender.snd_nxt() {
+            return AckRange::Unsent;
+        }
+        if ack >= una {
+            return AckRange::Current;
+        }
+        let acknowledged = una.saturating_sub(u64::from(self.first_acked));
+        let acceptable = self.sender.peer().largest().min(acknowledged);
+        if ack + acceptable >= una { AckRange::Old } else { AckRange::TooOld }
     }
 
     /// A segment before the connection is established, or with accurate ECN. True if it establishes this side that waited
@@ -165,7 +189,7 @@ impl<S: SendingHalf> Endpoint<S> {
         if carries {
             self.know_echo();
         }
-        match self.sender.judge_ack(segment.ack, u64::from(self.first_acked)) {
+        match self.judge_ack(segment.ack) {
             AckRange::Unsent | AckRange::TooOld => return self.discard(segment),
             AckRange::Old => self.note_timestamp_of_old_ack(segment),
             AckRange::Current => {
@@ -192,8 +216,7 @@ impl<S: SendingHalf> Endpoint<S> {
                 self.receiver.acknowledge_now();
             }
         }
-        self.sender.after_segment();
-        self.sender.check_space();
+        self.after_ack();
         if carries {
             self.receiver.decide_ack(now);
         }
@@ -203,14 +226,15 @@ impl<S: SendingHalf> Endpoint<S> {
     /// what was sent have echoes, too. The handshake's do not count.
     fn know_echo(&mut self) {
         if self.sender.snd_una() > 1 {
-            self.receiver.window.know_echo(self.sender.echoed());
+            let echoed = self.sender.as_sender().map_or(Timestamp::NONE, |sender| sender.echoed);
+            self.receiver.window.know_echo(echoed);
         }
     }
 
     /// True for data that follows what was received, in a segment that says nothing else: nearly all data that a pure
     /// receiver gets. [linux-6.12 tcp_input.c tcp_rcv_established, header prediction]
     fn is_predicted_data(&self, segment: &Segment) -> bool {
-        self.is_usual_data(segment) && self.receiver.is_next(segment) && self.sender.takes_shortcuts()
+        self.is_usual_data(segment) && self.receiver.is_next(segment) && self.takes_shortcuts()
     }
 
     /// True for data in turn, in a segment that says nothing else, while this side sends nothing.
@@ -220,7 +244,7 @@ impl<S: SendingHalf> Endpoint<S> {
             && segment.flags.without(SegmentFlags::PSH) == SegmentFlags::ACK
             && !self.sender.ecn().agreed()
             && self.sender.is_predicted(segment)
-            && self.sender.is_silent()
+            && self.is_silent()
             && self.receiver.is_in_turn(segment)
     }
 
@@ -233,10 +257,10 @@ impl<S: SendingHalf> Endpoint<S> {
         self.sender.take_window_of_data(segment);
         let mark = Mark { state: self.sender.ecn_mut(), code_point: ecn };
         self.receiver.take_next(segment, truesize, mark, now);
-        self.sender.check_space();
+        self.check_space();
         self.receiver.decide_ack(now);
         // Everything else to send has left by the end of the step in which it arose.
-        let sends_data = self.sender.has_pass() || self.sender.is_aborted();
+        let sends_data = self.sender.as_sender().is_some_and(|sender| sender.has_pass() || sender.aborted);
         let to_send = match self.receiver.ack_due {
             _ if sends_data => ToSend::Anything,
             true => ToSend::Ack,
@@ -255,8 +279,8 @@ impl<S: SendingHalf> Endpoint<S> {
         let usual = self.state == State::Established
             && self.is_usual_data(segment)
             && self.receiver.can_be_read_at_once(segment)
-            && self.sender.takes_shortcuts();
-        if !usual || self.closed || self.sender.is_busy_with_application() {
+            && self.takes_shortcuts();
+        if !usual || self.closed || self.sender.as_sender().is_some_and(Sender::is_busy_with_application) {
             return None;
         }
         debug_assert!(self.is_predicted_data(segment));

@@ -9,6 +9,8 @@
 //! that timed out, the first pacing rate always has the ratio of slow start; on Linux it has that of congestion avoidance if
 //! the ssthresh which the control gave for the lost SYN is below four segments.
 
+use std::sync::Arc;
+
 use rand_core::Rng;
 use tailback_packet::{Ecn, Packet, Segment, SegmentFlags, Timestamp};
 use tailback_units::{SimTime, Span, expiry};
@@ -83,7 +85,9 @@ impl<S: SendingHalf> Endpoint<S> {
         self.sender.ecn_mut().take_syn_ack(segment, ecn);
         self.establish(segment, draws);
         self.establish_ecn(false, segment, ecn);
-        self.sender.connected();
+        if let Some(sender) = self.sender.as_sender_mut() {
+            sender.connected();
+        }
         self.receiver.ack_due = true;
     }
 
@@ -138,7 +142,9 @@ impl<S: SendingHalf> Endpoint<S> {
             None => self.handshake.first_sent = now,
             Some(_) => {
                 self.handshake.retransmits += 1;
-                self.sender.handshake_repeated();
+                if let Some(sender) = self.sender.as_sender_mut() {
+                    sender.sent.total_retrans += 1;
+                }
                 // Also that of a SYN-ACK which answers another SYN. [linux-6.12 tcp_output.c tcp_rtx_synack]
                 if answers {
                     self.redraw_hash();
@@ -196,7 +202,10 @@ impl<S: SendingHalf> Endpoint<S> {
         let too_long = self.handshake.timeouts > 0 && waited.is_some_and(|waited| waited >= at_most);
         if self.state == State::SynSent && (u32::from(self.handshake.timeouts) >= max || too_long) {
             self.handshake.deadline = Deadline::NONE;
-            return self.sender.abort();
+            if let Some(sender) = self.sender.as_sender_mut() {
+                sender.abort();
+            }
+            return;
         }
         if self.state == State::SynReceived
             && u32::from(self.handshake.timeouts) >= self.sender.settings().synack_retries
@@ -204,9 +213,11 @@ impl<S: SendingHalf> Endpoint<S> {
             // The connection request is dropped. [linux-6.12 inet_connection_sock.c reqsk_timer_handler]
             self.handshake = Handshake::default();
             self.receiver.forget_answers();
-            let settings = self.sender.shared_settings();
+            let settings = Arc::clone(self.sender.settings());
             self.sender.ecn_mut().forget_request(&settings);
-            self.sender.handshake_dropped();
+            if let Some(sender) = self.sender.as_sender_mut() {
+                sender.sent.total_retrans = 0;
+            }
             self.state = State::Listen;
             return;
         }

@@ -237,19 +237,20 @@ impl Model {
             left -= 1;
             self.now = deadline.max(self.now);
             self.endpoint.expire(self.now);
-            if self.answer == Transmitted::Queued {
-                self.endpoint.begin_paced_burst(until);
-            }
+            let passes_time = self.answer == Transmitted::Queued;
+            let burst = passes_time.then(|| self.endpoint.begin_paced_burst(until));
             self.drain();
             while left > 0
-                && self.endpoint.pauses()
-                && let Some(at) = self.endpoint.paused_until().filter(|&at| at <= until)
+                && let Some(pause) = self.endpoint.pauses()
+                && let Some(at) = self.endpoint.paused_until(&pause).filter(|&at| at <= until)
             {
                 left -= 1;
                 self.now = at;
                 self.drain();
             }
-            self.endpoint.end_paced_burst();
+            if let Some(burst) = burst {
+                self.endpoint.end_paced_burst(burst);
+            }
         }
         self.now = until;
     }
@@ -294,18 +295,18 @@ impl Model {
             if self.endpoint.owes_only_ack() {
                 self.endpoint.write_only_ack(&mut Packet::empty());
             }
-            while !self.endpoint.pauses() {
+            while self.endpoint.pauses().is_none() {
                 let mut packet = Packet::empty();
-                let next = self.endpoint.look_ahead(self.now);
-                match next {
-                    Next::OfBurst => self.endpoint.write_of_burst(&mut packet),
+                let of_burst = match self.endpoint.look_ahead(self.now) {
+                    Next::OfBurst(next) => Some(self.endpoint.write_of_burst(next, &mut packet)),
                     Next::Nothing => break,
                     Next::Other => {
                         if self.endpoint.write_next(&mut packet, self.now) == Written::Nothing {
                             break;
                         }
+                        None
                     }
-                }
+                };
                 packets += 1;
                 assert!(packets < 100_000, "it does not stop sending");
                 match self.answer {
@@ -315,10 +316,11 @@ impl Model {
                     _ if packet.charged => self.below.push_back(packet.truesize),
                     _ => {}
                 }
-                if next == Next::OfBurst {
-                    self.endpoint.handed_over_of_burst(self.answer);
-                } else {
-                    self.endpoint.handed_over(self.answer, self.now);
+                match of_burst {
+                    Some(written) => {
+                        self.endpoint.handed_over_of_burst(written, self.answer);
+                    }
+                    None => self.endpoint.handed_over(self.answer, self.now),
                 }
             }
             let leave = if self.hold { 20 } else { 0 };

@@ -50,11 +50,6 @@ impl Endpoint {
         self.sender.options.user_timeout = timeout.into();
     }
 
-    /// The connection was aborted after too many timeouts (`ETIMEDOUT`).
-    pub fn is_aborted(&self) -> bool {
-        self.sender.aborted
-    }
-
     /// The MSS that this side offers in its SYN.
     pub fn advertised_mss(&self) -> u32 {
         self.sender.settings.offered_mss()

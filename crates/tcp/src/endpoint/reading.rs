@@ -72,6 +72,6 @@ impl<S: SendingHalf> Endpoint<S> {
     /// There are events since the last call of [`Endpoint::notes`].
     #[inline]
     pub fn has_notes(&self) -> bool {
-        self.sender.has_notes()
+        self.sender.as_sender().is_some_and(|sender| !sender.notes.is_empty())
     }
 }

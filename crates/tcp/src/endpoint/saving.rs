@@ -25,11 +25,11 @@ impl<S: SendingHalf> Endpoint<S> {
     pub(super) fn save_metrics(&mut self) {
         let settings = self.sender.settings();
         let Some(saved) = &settings.saved_metrics else { return };
-        let reset = !self.is_open() || self.sender.is_aborted();
+        let reset = !self.is_open() || self.is_aborted();
         if reset || std::mem::replace(&mut self.metrics_saved, true) {
             return;
         }
-        if let Some(ended) = self.sender.leaves() {
+        if let Some(ended) = self.sender.as_sender().map(Sender::ended) {
             saved.save(self.destination(), &ended, settings.saves_ssthresh, self.sender.now());
         }
     }

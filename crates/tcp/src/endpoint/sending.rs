@@ -6,29 +6,50 @@ use tailback_units::SimTime;
 use super::Endpoint;
 use super::segments::ACK_TRUESIZE;
 use crate::output::bursts::PassStart;
+use crate::sender::Sender;
 use crate::sending_half::SendingHalf;
 use crate::state::gate::{Transmitted, Written};
 
 /// What is to be sent next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub enum Next {
     /// A full segment of new data that has passed all checks together with others: [`Endpoint::write_of_burst`] writes it
     /// with fewer steps than [`Endpoint::write_next`].
-    OfBurst,
+    OfBurst(OfBurst),
     /// Something else, or nothing: [`Endpoint::write_next`] finds out.
     Other,
     /// Nothing.
     Nothing,
 }
 
+/// The next segment of a burst, which is to be written.
+#[must_use = "`Endpoint::write_of_burst` takes it"]
+#[derive(PartialEq, Eq, Debug)]
+pub struct OfBurst(());
+
+/// A segment of a burst that is written: the socket is to be told how the device took it.
+#[must_use = "`Endpoint::sent_of_burst` or `Endpoint::handed_over_of_burst` takes it"]
+#[derive(Debug)]
+pub struct WrittenOfBurst(());
+
+/// The host passes the time from one segment of a socket to the next.
+#[must_use = "`Endpoint::end_paced_burst` takes it"]
+#[derive(Debug)]
+pub struct PacedBurst(());
+
+/// The next segment of a paced burst waits for its departure time. The host passes the time up to it
+/// ([`Endpoint::paused_until`]), or leaves it to the pacing timer ([`Endpoint::leave_to_pacing_timer`]).
+#[must_use = "the host passes the time, or leaves it to the pacing timer"]
+#[derive(Debug)]
+pub struct Pause(());
+
 impl<S: SendingHalf> Endpoint<S> {
     /// True if [`Endpoint::next_packet`] has work to do; otherwise it returns no packet.
     #[inline]
     pub fn wants_to_send(&self) -> bool {
         // Without branches between: nearly always none of the last is true.
-        let asked =
-            self.receiver.ack_due | self.sender.fin_due() | self.sender.probe_due() | self.handshake.due;
-        self.sender.has_work() || asked || self.outbox.is_some()
+        let asked = self.receiver.ack_due | self.sender.fin_due() | self.probe_due() | self.handshake.due;
+        self.has_work() || asked || self.outbox.is_some()
     }
 
     /// True if an ACK is to be sent now, after a read for example.
@@ -40,17 +61,13 @@ impl<S: SendingHalf> Endpoint<S> {
     /// An ACK is all that is to be sent, for example when the timer of a delayed ACK expires ([`ToSend::Ack`]).
     #[inline]
     pub fn owes_only_ack(&self) -> bool {
-        self.receiver.ack_due
-            && self.is_open()
-            && self.has_nothing_but_an_ack()
-            && self.sender.takes_shortcuts()
+        self.receiver.ack_due && self.is_open() && self.has_nothing_but_an_ack() && self.takes_shortcuts()
     }
 
     /// Nothing but an ACK may be due.
     pub(super) fn has_nothing_but_an_ack(&self) -> bool {
-        let asked =
-            self.sender.fin_due() | self.sender.probe_due() | self.handshake.due | self.sender.is_aborted();
-        !(asked || self.sender.has_work() || self.outbox.is_some())
+        let asked = self.sender.fin_due() | self.probe_due() | self.handshake.due | self.is_aborted();
+        !(asked || self.has_work() || self.outbox.is_some())
     }
 
     /// Writes the ACK that is due, and that is all there is to send ([`ToSend::Ack`]), over `packet`. Nothing follows from
@@ -59,7 +76,7 @@ impl<S: SendingHalf> Endpoint<S> {
     pub fn write_only_ack(&mut self, packet: &mut Packet) {
         debug_assert!(self.receiver.ack_due && self.has_nothing_but_an_ack());
         self.write_ack_inlined(packet);
-        self.sender.refresh_route();
+        self.refresh_route();
     }
 
     /// The next packet to hand to the device. Follow each with [`Endpoint::handed_over`].
@@ -76,10 +93,12 @@ impl<S: SendingHalf> Endpoint<S> {
             self.write_handshake_or_outbox(packet, now);
             return Written::Packet;
         }
-        if !self.is_open() || self.sender.is_aborted() {
+        if !self.is_open() || self.is_aborted() {
             return Written::Nothing;
         }
-        if let Some(outgoing) = self.sender.next_data(&self.receiver) {
+        if let Some(sender) = self.sender.as_sender_mut()
+            && let Some(outgoing) = sender.next_data(&self.receiver)
+        {
             self.write_data(packet, &outgoing);
             return Written::Packet;
         }
@@ -93,7 +112,7 @@ impl<S: SendingHalf> Endpoint<S> {
             self.write_fin(packet);
             return Written::Last;
         }
-        if self.sender.probe_due() {
+        if self.probe_due() {
             self.write_window_probe(packet);
             return Written::Packet;
         }
@@ -132,25 +151,30 @@ impl<S: SendingHalf> Endpoint<S> {
         let mut probe = self.pure_ack();
         probe.seq = self.sender.snd_una() - 1;
         *packet = self.packet(probe, ACK_TRUESIZE, self.sender.now());
-        self.sender.probe_written();
+        if let Some(sender) = self.sender.as_sender_mut() {
+            sender.timer.probe_due = false;
+            sender.timer.probe_leaves = true;
+        }
     }
 
     /// Reports how the device handled the packet just taken.
     #[inline]
     pub fn handed_over(&mut self, outcome: Transmitted, now: SimTime) {
         self.sender.set_now(now);
-        self.sender.after_handing_over(outcome);
+        if let Some(sender) = self.sender.as_sender_mut() {
+            sender.after_handing_over(outcome);
+        }
     }
 
     /// Whether the next credit makes the small-queue handler run; otherwise completions may be batched.
     pub fn awaits_credit(&self) -> bool {
-        self.sender.awaits_credit()
+        self.sender.as_sender().is_some_and(|sender| sender.below.throttled)
     }
 
     /// The next segment of a paced burst waits for its departure time.
     #[inline]
-    pub fn pauses(&self) -> bool {
-        self.sender.pauses()
+    pub fn pauses(&self) -> Option<Pause> {
+        self.sender.as_sender().is_some_and(Sender::pauses).then_some(Pause(()))
     }
 }
 
@@ -160,11 +184,11 @@ impl Endpoint {
     pub fn look_ahead(&mut self, now: SimTime) -> Next {
         self.sender.flow.now = now;
         if self.sender.continues_burst() {
-            return Next::OfBurst;
+            return Next::OfBurst(OfBurst(()));
         }
         let begun = if self.sends_only_data() { self.sender.begin_pass() } else { PassStart::Otherwise };
         match begun {
-            PassStart::Burst => Next::OfBurst,
+            PassStart::Burst => Next::OfBurst(OfBurst(())),
             PassStart::Ended if !self.wants_to_send() => Next::Nothing,
             PassStart::Ended | PassStart::Otherwise => Next::Other,
         }
@@ -176,29 +200,30 @@ impl Endpoint {
         self.is_open() && !others
     }
 
-    /// Writes a segment of the burst over `packet`. Follow it with [`Endpoint::handed_over_of_burst`].
+    /// Writes a segment of the burst over `packet`.
     #[inline(always)]
-    pub fn write_of_burst(&mut self, packet: &mut Packet) {
+    pub fn write_of_burst(&mut self, _: OfBurst, packet: &mut Packet) -> WrittenOfBurst {
         let outgoing = self.sender.leave_of_burst();
         if self.receiver.repeats_last_ack() && !self.sender.ecn.is_in_use() {
             self.write_full_segment(packet, &outgoing);
         } else {
             self.write_data(packet, &outgoing);
         }
+        WrittenOfBurst(())
     }
 
     /// The device has accepted a segment of a burst. True if there is more to send.
     #[inline(always)]
-    pub fn sent_of_burst(&mut self) -> bool {
+    pub fn sent_of_burst(&mut self, _: WrittenOfBurst) -> bool {
         self.sender.refresh_route();
         self.sender.sent_of_burst() || self.wants_to_send()
     }
 
     /// As [`Endpoint::handed_over`] for a segment of a burst. True if there is more to send.
     #[inline(never)]
-    pub fn handed_over_of_burst(&mut self, outcome: Transmitted) -> bool {
+    pub fn handed_over_of_burst(&mut self, written: WrittenOfBurst, outcome: Transmitted) -> bool {
         if outcome == Transmitted::Queued {
-            return self.sent_of_burst();
+            return self.sent_of_burst(written);
         }
         self.sender.refresh_route();
         self.sender.refused_of_burst(outcome);
@@ -239,24 +264,32 @@ impl Endpoint {
     /// [`Endpoint::end_paced_burst`]; nothing that is known now happens before `quiet_until`. Its device must not refuse
     /// packets.
     #[inline]
-    pub fn begin_paced_burst(&mut self, quiet_until: SimTime) {
+    pub fn begin_paced_burst(&mut self, quiet_until: SimTime) -> PacedBurst {
         self.sender.gate.quiet_until = quiet_until;
+        PacedBurst(())
     }
 
     /// The time up to which the host may pass the time while the socket pauses, if that has nothing else to do until then.
     #[inline]
-    pub fn paused_until(&self) -> Option<SimTime> {
+    pub fn paused_until(&self, _: &Pause) -> Option<SimTime> {
         let departure = self.sender.flow.departure;
         let other = self.sender.timer.expires().or(self.handshake.deadline).or(self.receiver.deadline());
         let only_pauses = self.sender.has_room_below() && !self.awaits_credit() && !self.has_pending_events();
         (only_pauses && departure < other.instant()).then_some(departure)
     }
 
-    /// The host no longer passes the time: the pacing timer runs.
+    /// The host has something else to do before the departure time: the pacing timer runs, and the host passes the time no
+    /// longer.
     #[inline]
-    pub fn end_paced_burst(&mut self) {
-        if self.sender.pauses() {
-            self.sender.end_paced_burst();
+    pub fn leave_to_pacing_timer(&mut self, _: Pause) {
+        self.sender.end_paced_burst();
+    }
+
+    /// The host passes the time no longer.
+    #[inline]
+    pub fn end_paced_burst(&mut self, _: PacedBurst) {
+        if let Some(pause) = self.pauses() {
+            self.leave_to_pacing_timer(pause);
         }
         self.sender.gate.quiet_until = SimTime::ZERO;
     }

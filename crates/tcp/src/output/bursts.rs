@@ -2,21 +2,26 @@
 //! each segment is only checked against the small queue, written and recorded. A paced flow may send a burst too: each of
 //! its segments waits for its departure time, which its host passes if nothing else happens until then.
 //!
-//! A pass ends in one of these ways; all but the first come to `end_limited_pass`, which does what follows a pass:
+//! A pass goes one of these ways. Only `PendingWork::end` ends it, and what that returns only `end_pass` takes, so that no
+//! way leaves out what follows a pass:
 //!
 //! ```text
 //! begin_pass ─┬─ Otherwise                          the loop of output.rs goes on, without a burst
 //!             ├─ Ended ── end_if_small_queue_holds  the first segment is held by the small queue,
 //!             │           end_if_held_at_once       or by pacing or cwnd
-//!             └─ Burst ── sent_of_burst, for each segment; after the last of them
+//!             └─ Burst ── write, then sent_of_burst, for each segment; after the last of them
 //!                         ├─ end_full               cwnd is full, which was known when the burst was counted
 //!                         └─ end_burst              otherwise: end_if_refused looks, or the loop goes on
 //! ```
 //!
-//! Of a paced burst ([`Endpoint::begin_paced_burst`](crate::Endpoint::begin_paced_burst)) the host does all that a pacing
-//! timer would, in this order for each segment: it sends the segment; asks whether the burst `pauses`; and if so either
-//! moves the clock to the departure time, if that is its next event, or ends the burst (`end_paced_burst`), which arms the
-//! timer. Otherwise every segment of a paced flow would be an alarm of its own.
+//! In a paced burst the host does what a pacing timer would, for otherwise every segment of a paced flow were an alarm of
+//! its own. Each call returns what the next one takes, so that the compiler checks their order:
+//!
+//! ```text
+//! begin_paced_burst → PacedBurst ── send the socket's packets ── end_paced_burst(PacedBurst)
+//!                                    └─ pauses → Pause ─┬─ paused_until(&Pause): the host moves its clock there
+//!                                                       └─ leave_to_pacing_timer(Pause), if it has something else to do
+//! ```
 
 use tailback_cc::PacingStatus;
 use tailback_units::SimTime;
@@ -47,7 +52,7 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn begin_pass(&mut self) -> PassStart {
         let work = &self.gate.work;
-        let Some(pass) = work.pass.filter(|pass| pass.obeys_cwnd()) else { return PassStart::Otherwise };
+        let Some(pass) = work.pass().filter(|pass| pass.obeys_cwnd()) else { return PassStart::Otherwise };
         if work.progress.begun || !self.sends_routinely() {
             return PassStart::Otherwise;
         }
@@ -57,15 +62,13 @@ impl Sender {
         if self.flow.pacing_status == PacingStatus::None && self.may_begin_burst(pass) {
             self.count_burst();
             if self.gate.work.progress.burst.left > 0 {
-                let looks = !self.has_no_space_to_look_for();
+                let looks = !self.needs_no_space_check();
                 let progress = &mut self.gate.work.progress;
-                (progress.begun, progress.burst.looks_for_space) = (true, looks);
-                let begins = self.continues_burst();
-                let ends = !begins && self.end_if_small_queue_holds(pass);
-                return match (begins, ends) {
-                    (true, _) => PassStart::Burst,
-                    (false, true) => PassStart::Ended,
-                    (false, false) => PassStart::Otherwise,
+                (progress.begun, progress.burst.checks_space) = (true, looks);
+                return match self.continues_burst() {
+                    true => PassStart::Burst,
+                    false if self.end_if_small_queue_holds(pass) => PassStart::Ended,
+                    false => PassStart::Otherwise,
                 };
             }
         }
@@ -77,10 +80,8 @@ impl Sender {
     fn end_if_small_queue_holds(&mut self, pass: Pass) -> bool {
         let ends = self.held_by_small_queue(self.mss(), Urgency::NewData);
         if ends {
-            self.gate.hold(HeldBy::SmallQueue, self.flow.now);
-            self.gate.work.pass = None;
-            let probe = self.end_pass(pass);
-            debug_assert!(probe.is_none(), "only a loss probe ends with a retransmission");
+            debug_assert!(self.in_flight() < self.window.cwnd.0, "cwnd is looked at before");
+            self.end_held(pass, HeldBy::SmallQueue, self.gate.work.progress.cwnd_limited);
         }
         ends
     }
@@ -90,11 +91,11 @@ impl Sender {
     #[inline(always)]
     pub(super) fn begin_burst_behind(&mut self) {
         let work = &self.gate.work;
-        let Some(pass) = work.pass.filter(|_| !work.progress.stopped && !work.precedes_new_data()) else {
+        let Some(pass) = work.pass().filter(|_| !work.progress.stopped && !work.precedes_new_data()) else {
             return;
         };
         let routine = self.flow.pacing_status == PacingStatus::None && self.sends_routinely();
-        if routine && self.has_unsent() && self.may_begin_burst(pass) && self.has_no_space_to_look_for() {
+        if routine && self.has_unsent() && self.may_begin_burst(pass) && self.needs_no_space_check() {
             self.count_burst();
         }
     }
@@ -118,7 +119,7 @@ impl Sender {
         let paced =
             self.flow.pacing_status == PacingStatus::Needed && !held.is_zero() && held <= self.flow.jiffy;
         let calm = self.ends_with_loss_probe() && self.scoreboard.lost_out() <= self.scoreboard.retrans_out();
-        let may_begin = self.may_begin_burst(pass) && self.has_no_space_to_look_for();
+        let may_begin = self.may_begin_burst(pass) && self.needs_no_space_check();
         if !(paced && calm && self.sends_routinely() && may_begin) {
             return false;
         }
@@ -146,7 +147,7 @@ impl Sender {
             let truesize = u64::from(self.truesize(self.mss()));
             let small_queue_limit = self.small_queue_limit(truesize, Urgency::NewData);
             self.gate.work.progress.burst =
-                Burst { left: left as u32, fills_cwnd, looks_for_space: false, small_queue_limit };
+                Burst { left: left as u32, fills_cwnd, checks_space: false, small_queue_limit };
         }
     }
 
@@ -198,8 +199,8 @@ impl Sender {
         if self.flow.pacing_status != PacingStatus::None {
             self.sent_of_paced_burst();
         }
-        if self.gate.work.progress.burst.looks_for_space {
-            self.look_after_first();
+        if self.gate.work.progress.burst.checks_space {
+            self.check_space_after_first();
         }
         let progress = &mut self.gate.work.progress;
         progress.sent += 1;
@@ -217,14 +218,13 @@ impl Sender {
     /// Ends the loop after a burst that has filled cwnd: as [`Sender::end_if_refused`], which would find that.
     #[inline(always)]
     fn end_full(&mut self) {
-        let work = &mut self.gate.work;
-        debug_assert!(work.pass == Some(Pass::Normal) && !work.precedes_new_data() && !work.progress.stopped);
-        work.pass = None;
+        let work = &self.gate.work;
+        debug_assert!(
+            work.pass() == Some(Pass::Normal) && !work.precedes_new_data() && !work.progress.stopped
+        );
         debug_assert!(!self.held_by_pacing() && self.in_flight() == self.window.cwnd.0);
         debug_assert!(self.has_unsent() && !self.stream.fin_queued);
-        self.gate.hold(HeldBy::Cwnd, self.flow.now);
-        let probe = self.end_limited_pass(Pass::Normal, true);
-        debug_assert!(probe.is_none(), "only a loss probe ends with a retransmission");
+        self.end_held(Pass::Normal, HeldBy::Cwnd, true);
     }
 
     #[inline(never)]
@@ -234,8 +234,8 @@ impl Sender {
 
     /// Transmissions make no room, so it is looked for once.
     #[inline(never)]
-    fn look_after_first(&mut self) {
-        self.gate.work.progress.burst.looks_for_space = false;
+    fn check_space_after_first(&mut self) {
+        self.gate.work.progress.burst.checks_space = false;
         self.check_space_after_sending();
     }
 
@@ -244,7 +244,7 @@ impl Sender {
     fn sent_of_paced_burst(&mut self) {
         // It has left exactly at its departure time.
         self.space_after(self.mss(), self.flow.departure);
-        self.has_still_no_space();
+        self.still_has_no_space();
         // The pass would have ended with the segment before.
         if self.in_cwnd_reduction() {
             self.recovery.prr_out += self.gate.work.progress.sent;

@@ -80,7 +80,7 @@ impl Sender {
             self.attempted(index, count);
             return None;
         }
-        self.buffer.look_again();
+        self.buffer.may_have_space();
         self.cut_anew(index);
         let Some(count) = self.fit_to_window(index, count) else {
             self.attempted(index, count);

@@ -48,7 +48,7 @@ impl SendBuffer {
     pub(crate) fn lock(&mut self, bytes: u64) {
         self.sndbuf = bytes.max(SNDBUF_MIN);
         self.is_locked = true;
-        self.look_again();
+        self.may_have_space();
     }
 
     /// So many segments of this MSS do not make it larger.
@@ -66,7 +66,7 @@ impl SendBuffer {
     pub(crate) fn wake(&mut self) {
         self.app_blocked = false;
         self.writable = true;
-        self.look_again();
+        self.may_have_space();
     }
 
     /// There is no room at this instant.
@@ -83,7 +83,7 @@ impl SendBuffer {
 
     /// There may be room: the buffer has grown, skbs have been divided or joined, or the size of segments has changed.
     #[inline]
-    pub(crate) fn look_again(&mut self) {
+    pub(crate) fn may_have_space(&mut self) {
         self.full_at = SimTime::NEVER;
         self.full_before = 0;
     }

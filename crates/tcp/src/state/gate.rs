@@ -79,6 +79,19 @@ impl Pass {
     }
 }
 
+/// A run of the transmit loop that is over, and whose end is still to be worked up: cwnd validation, PRR, loss probe.
+/// `Sender::end_pass` takes it, so that no run ends without that.
+#[must_use = "`Sender::end_pass` does what follows a pass"]
+#[derive(Debug)]
+pub(crate) struct EndedPass(Pass);
+
+impl EndedPass {
+    #[inline]
+    pub(crate) fn pass(&self) -> Pass {
+        self.0
+    }
+}
+
 /// Why a segment is retransmitted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
@@ -130,8 +143,8 @@ impl First {
 pub(crate) struct PendingWork {
     first: First,
     pub(crate) head_retransmitted: bool,
-    /// The run of the transmit loop that is requested or in progress, and its progress.
-    pub(crate) pass: Option<Pass>,
+    /// The run of the transmit loop that is requested or in progress; only [`PendingWork::end`] ends it.
+    pass: Option<Pass>,
     pub(crate) progress: Progress,
     pub(crate) pending: Option<Pending>,
 }
@@ -156,7 +169,7 @@ pub(crate) struct Burst {
     /// After them cwnd is full, there is more data, and the flow is not paced: the pass ends.
     pub(crate) fills_cwnd: bool,
     /// After the first of them, room in the send buffer is to be looked for, which has not been done at this instant.
-    pub(crate) looks_for_space: bool,
+    pub(crate) checks_space: bool,
     /// The small queue holds less than this, or the burst ends.
     pub(crate) small_queue_limit: u64,
 }
@@ -218,6 +231,19 @@ impl PendingWork {
     /// Whether the retransmission timer is to be armed unless it is after the retransmissions; clears the request.
     pub(crate) fn take_rearming(&mut self) -> bool {
         self.first.take(First::REARM)
+    }
+
+    /// The run of the transmit loop that is requested or in progress.
+    #[inline]
+    pub(crate) fn pass(&self) -> Option<Pass> {
+        self.pass
+    }
+
+    /// The run of the transmit loop, which is `pass`, is over.
+    #[inline]
+    pub(crate) fn end(&mut self, pass: Pass) -> EndedPass {
+        self.pass = None;
+        EndedPass(pass)
     }
 
     /// Requests a run of the transmit loop. If one is requested already, the more urgent reason applies.

@@ -143,7 +143,7 @@ pub type Sources<'a> = dyn Fn(StationId) -> Box<dyn FrameSource> + 'a;
 /// Random numbers, a source for each radio.
 pub type Draws = Vec<Box<dyn Rng + Send>>;
 
-/// The channel of some cells, and how the radios moderate their interrupts.
+/// The channel of some cells, and how the radios mitigate their interrupts.
 fn channel(
     scenario: &Scenario,
     cells: &[usize],
