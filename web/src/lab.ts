@@ -173,7 +173,7 @@ class Lab {
     const drawn = this.drawn;
     if (!drawn.length) return;
     this.charts.draw(drawn);
-    strips(element("held"), this.picture?.held ?? null, this.picture?.duration ?? 1);
+    if (this.picture) strips(element("held"), this.picture);
     fill(element("table"), drawn);
     list("cautions", this.picture?.warnings.map((text) => item(text)) ?? []);
     list("expect", (this.picture?.expect ?? []).map(({ text, holds }) => {

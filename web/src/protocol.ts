@@ -51,8 +51,8 @@ export interface Row {
   high: number | null;
 }
 
-/** What holds each sender: by flow and cause the shares of each bin in %. */
-export interface Held {
+/** What holds each sender, or who has the air: by flow or channel and cause the shares of each bin in %. */
+export interface Shares {
   width: number;
   flows: Record<string, { t: number[]; shares: Record<string, number[]> }>;
 }
@@ -63,7 +63,8 @@ export interface Picture {
   duration: number;
   window: [number, number];
   curves: Record<string, Curve>;
-  held: Held | null;
+  held: Shares | null;
+  air: Shares | null;
   table: Row[];
   warnings: string[];
   /** What the file expects of its results. */

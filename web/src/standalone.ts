@@ -6,6 +6,6 @@ import { fill } from "./table.ts";
 const drawn = JSON.parse(document.getElementById("data")!.textContent!) as Drawn[];
 const last = drawn.at(-1)!.picture;
 new Charts(document.getElementById("charts")!).draw(drawn);
-strips(document.getElementById("held")!, last.held, last.duration);
+strips(document.getElementById("held")!, last);
 fill(document.getElementById("table") as HTMLTableElement, drawn);
 document.body.dataset["ready"] = "true";

@@ -15,6 +15,7 @@ from tailback.analysis.cautions import over
 from tailback.analysis.intervals import t_intervals
 from tailback.analysis.sockets import HELD, held_in_bins
 from tailback.analysis.table import Table
+from tailback.analysis.wifi import COLLISIONS, air_in_bins
 from tailback.analysis.window import NANOSECONDS
 from tailback.results import Results, RunResult, curves
 from tailback.results.sampled import over_time
@@ -24,6 +25,9 @@ MOST_BINS = 240
 
 MOST_FLOWS = 8
 """Flows that have a curve each; of more, only what they do together is drawn."""
+
+MOST_SENDERS = 6
+"""Senders of a cell that have a share of its air each; what the others have is added."""
 
 DIGITS = 5
 
@@ -54,7 +58,7 @@ def picture(results: Results) -> dict[str, Any]:
     """The document of one setting with all its repetitions."""
     runs = list(results.runs)
     scenario = runs[0].scenario
-    width = _width_ns(scenario.duration_ns, scenario.record.interval_ns)
+    width = width_ns(scenario.duration_ns, scenario.record.interval_ns)
     drawn = {name: found for name, each in DRAWN.items() if (found := _curve(each, runs, width)) is not None}
     summaries = [run.summary for run in runs]
     return {
@@ -65,12 +69,14 @@ def picture(results: Results) -> dict[str, Any]:
         "bin": width / NANOSECONDS,
         "curves": drawn,
         "held": _held(runs[0], width),
+        "air": _air(runs[0], width),
         "table": _rows(runs),
         "warnings": [str(each) for each in over([({}, summary) for summary in summaries])],
     }
 
 
-def _width_ns(duration_ns: int, interval_ns: int) -> int:
+def width_ns(duration_ns: int, interval_ns: int) -> int:
+    """The bins of all curves: whole sampling intervals."""
     return interval_ns * max(1, math.ceil(duration_ns / interval_ns / MOST_BINS))
 
 
@@ -128,6 +134,35 @@ def _held(run: RunResult, width: int) -> dict[str, Any] | None:
         for flow, each in found.items()
     }
     return {"width": width / NANOSECONDS, "flows": flows}
+
+
+def _air(run: RunResult, width: int) -> dict[str, Any] | None:
+    """Who had the air of each channel in the first repetition: shares of each bin in %."""
+    scenario = run.scenario
+    if not scenario.cells or not run.has("wifi"):
+        return None
+    wanted = ("t", "from", "duration_us", "colliders")
+    shares = air_in_bins(run.columns("wifi", wanted), width, scenario.duration_ns)
+    channels: dict[str, list[str]] = {}
+    for cell in scenario.cells:
+        hosts = [scenario.hosts[host].name for host in (cell.access_point, *(each.host for each in cell.stations))]
+        channels.setdefault(cell.channel or cell.name, []).extend(hosts)
+    # A collision is not known to be of one channel.
+    parts = {channel: _largest(shares, [*hosts, COLLISIONS]) for channel, hosts in channels.items()}
+    ends = [(number + 1) * width / NANOSECONDS for number in range(-(-scenario.duration_ns // width))]
+    return {
+        "width": width / NANOSECONDS,
+        "flows": {channel: {"t": ends, "shares": each} for channel, each in parts.items()},
+    }
+
+
+def _largest(shares: Mapping[str, npt.NDArray[np.float64]], names: Sequence[str]) -> dict[str, list[float]]:
+    """The shares of those of these that have most; what the others have is added."""
+    most = sorted((name for name in names if name in shares), key=lambda name: -float(shares[name].sum()))
+    drawn = {name: shares[name] for name in most[:MOST_SENDERS]}
+    if rest := most[MOST_SENDERS:]:
+        drawn["others"] = np.sum([shares[name] for name in rest], axis=0)
+    return {name: each.round(1).tolist() for name, each in drawn.items()}
 
 
 def _rows(runs: Sequence[RunResult]) -> list[dict[str, Any]]:

@@ -1,4 +1,8 @@
-"""The labs of the course: as they come they miss what they ask for, and an answer meets it."""
+"""The labs of the course: as they come they miss what they ask for, and an answer meets it. Each has its page."""
+
+import re
+import shlex
+from pathlib import Path
 
 import pytest
 
@@ -6,20 +10,22 @@ import tailback
 from tailback import scenario, sweep
 from tailback.lab.setting import Place, Wanted, read
 
-ANSWERS = {
-    "labs/buffer": ["buffer=33"],
-    "labs/sharing": ["qdisc=fq_codel"],
-    "labs/small-queues": ["tsq=1ms"],
-    "labs/pacing": ["pace=46mbit"],
-    "labs/aqm": ["qdisc=fq_codel"],
-    "labs/wifi": ["tsq=2ms"],
-    "labs/bbr-cubic": ["buffer=150"],
-    "labs/ecn": ["cc=dctcp", "qdisc=fq_codel ce_threshold 1ms"],
-}
-"""A setting that meets all conditions of a lab."""
+PAGES = Path(__file__).parents[3] / "docs" / "course"
+TEACHER = (PAGES / "index.md").read_text(encoding="utf-8")
 
-QUICK = {"labs/buffer", "labs/sharing"}
-"""The labs of `make test`; the others simulate for longer."""
+
+def _answers() -> dict[str, list[str]]:
+    """The answers of the teacher's page: by lab the settings of its command."""
+    found = {}
+    for command in re.findall(r"`(tailback run labs/[^`]*)`", TEACHER):
+        words = shlex.split(command)
+        assert words[3::2] == ["--set"] * len(words[3::2])
+        found[words[2]] = words[4::2]
+    return found
+
+
+ANSWERS = _answers()
+"""A setting that meets all conditions of a lab."""
 
 
 def holds(name: str, settings: list[str]) -> list[bool]:
@@ -28,9 +34,7 @@ def holds(name: str, settings: list[str]) -> list[bool]:
     return [verdict.holds for verdict in sweep.verdicts(sweep.expected(experiment), outcomes)]
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.campaign) for name in ANSWERS]
-)
+@pytest.mark.parametrize("name", ANSWERS)
 def test_a_lab_asks_for_what_only_an_answer_meets(name: str) -> None:
     assert False in holds(name, [])
     assert holds(name, ANSWERS[name]) == [True] * 3
@@ -48,3 +52,20 @@ def test_each_lab_has_three_questions_a_command_that_checks_them_and_a_knob_for_
         found = read(Wanted(1, text), Place(file.parent, file.name, trust=False)).knobs
         knobs = {knob.id.removeprefix("let.") for knob in found}
         assert {setting.partition("=")[0] for setting in ANSWERS[name]} <= knobs, name
+
+
+def test_each_lab_has_a_page_that_says_what_its_file_says() -> None:
+    assert {f"labs/{page.stem}" for page in PAGES.glob("*.md")} == {*ANSWERS, "labs/index"}
+    for number, name in enumerate(ANSWERS, 1):
+        page = (PAGES / f"{name.removeprefix('labs/')}.md").read_text(encoding="utf-8")
+        assert page.startswith(f"# Lab {number}: ")
+        assert f"]({name.removeprefix('labs/')}.md)" in TEACHER
+        assert f"\ntailback lab {name}\n" in page
+        assert re.search(rf"\ntailback run {name}( --set \w+=\S+)+\n", page)
+        questions = re.findall(r"^\d\. .+", page, re.MULTILINE)
+        assert len(questions) == 3
+        # The head of the file asks the same.
+        head = " ".join(line[2:] for line in scenario.ready()[name].read_text("utf-8").splitlines() if line[:2] == "# ")
+        for question in questions:
+            plain = re.sub(r"[`’']", "'", question).rstrip(". ")
+            assert plain in re.sub(r"[`’']", "'", head), question
