@@ -19,7 +19,7 @@ SERVER = {"program": "server", "run": "iperf3 -s", "server": True}
 
 def text(*traffic: dict[str, Any], **keys: Any) -> str:
     plain = {"links": [{"ends": ["client", "server"], "rate": "10mbit"}], "traffic": list(traffic), "duration": "4s"}
-    return yaml.safe_dump({**plain, **keys})
+    return str(yaml.safe_dump({**plain, **keys}))
 
 
 def resolved(*traffic: dict[str, Any], **keys: Any) -> Scenario:
