@@ -34,12 +34,15 @@ COLUMNS: Mapping[str, str] = {
     "losses": "t device lost",
     "radios": "t device what reason count",
     "wifi": "t from to mpdus received duration_us",
+    "packets": "t device flow packet what bytes dequeued sent ended end",
+    "mpdus": "t from packet received",
+    "senders": "t flow held_by snd_cwnd unacked",
 }
 """The columns that every table of this name has, whatever backend or import made it."""
 
 TEXT = frozenset(
     ("flow", "end", "ping", "device", "kind", "what", "where", "reason", "page", "video", "from", "to", "closed_by",
-     "ca_state", "held_by")
+     "ca_state", "held_by", "ecn")
 )  # fmt: skip
 """The columns of words; all others are numbers."""
 

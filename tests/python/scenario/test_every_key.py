@@ -70,7 +70,7 @@ TELLS = frozenset(
 """Keys that tell what an entry is. With a wrong word it may be nothing, and then no other key is looked at."""
 
 FREE = frozenset(("title", "name", "group", "kernel", "channel", "let", "vary", "hosts", "routes", "qdiscs", "expect",
-                  "sysctl", "nic", "measure", "edca", "access", "pcap", "schedule", "hidden"))  # fmt: skip
+                  "sysctl", "nic", "measure", "edca", "access", "pcap", "packets", "schedule", "hidden"))  # fmt: skip
 """Keys of names, which may be such words, and of mappings and lists, which may be empty."""
 
 
